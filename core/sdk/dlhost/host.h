@@ -1,0 +1,128 @@
+// What the host lends to a plugin: the clock, tasks, files, random numbers and words to the user. Bundled plugins reach
+// these things through here only, so that a simulation can stand in for all of them (docs/architecture.md, seams).
+// A Host outlives every plugin; its parts may be called from any thread unless they say otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dlhost/status.h>
+
+namespace dlhost {
+
+// Nanoseconds of a clock that never goes back; its zero is arbitrary, another process' is another.
+using Nanoseconds = std::int64_t;
+
+class DLHOST_API Clock {
+ public:
+  virtual ~Clock();
+  virtual Nanoseconds now() = 0;
+  virtual void sleep(Nanoseconds) = 0;
+  // Seconds since 1970, for people and file names only; never for logic.
+  virtual double wall_seconds() = 0;
+};
+
+// A thread in real runs, a fiber in simulation. Destroying it joins.
+class DLHOST_API Task {
+ public:
+  virtual ~Task();
+  virtual void join() = 0;
+};
+
+// Lets tasks wait for each other, in any host. notify is remembered by nobody: look at your condition again.
+class DLHOST_API Waiter {
+ public:
+  virtual ~Waiter();
+  // Returns when notify_all was called after `ticket` was taken, or at the time limit: false.
+  virtual std::uint64_t ticket() = 0;
+  virtual bool wait(std::uint64_t ticket, Nanoseconds limit) = 0;
+  virtual void notify_all() = 0;
+};
+
+class DLHOST_API Tasks {
+ public:
+  virtual ~Tasks();
+  virtual std::unique_ptr<Task> start(std::string name, std::function<void()> body) = 0;
+  virtual std::unique_ptr<Waiter> waiter() = 0;
+};
+
+// An open file. read_at may be called from several tasks at once.
+class DLHOST_API File {
+ public:
+  virtual ~File();
+  virtual std::uint64_t size() = 0;
+  virtual Status read_at(std::uint64_t offset, std::span<std::byte> into) = 0;
+  // The whole file, mapped for reading, until the File is destroyed; empty where mapping is not to be had.
+  virtual std::span<const std::byte> map() = 0;
+};
+
+// A file being written. Nobody sees it until commit(), which syncs it and renames it into place; without commit it
+// disappears.
+class DLHOST_API NewFile {
+ public:
+  virtual ~NewFile();
+  virtual Status append(std::span<const std::byte>) = 0;
+  virtual Status commit() = 0;
+};
+
+// A log that grows: each append is whole or absent after a crash of this process.
+class DLHOST_API LogFile {
+ public:
+  virtual ~LogFile();
+  virtual Status append(std::string_view line) = 0;
+  virtual Status sync() = 0;
+};
+
+struct DirectoryEntry {
+  std::string name;
+  bool directory = false;
+  std::uint64_t size = 0;
+};
+
+class DLHOST_API Disk {
+ public:
+  virtual ~Disk();
+  virtual Result<std::unique_ptr<File>> open(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<NewFile>> create(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<LogFile>> open_log(const std::string& path) = 0;
+  virtual Result<std::vector<DirectoryEntry>> list(const std::string& path) = 0; // sorted by name
+  virtual Status make_directory(const std::string& path) = 0;                    // and its parents
+  virtual Status rename(const std::string& from, const std::string& to) = 0;     // replaces, then syncs the folder
+  virtual Status remove(const std::string& path) = 0;                            // a folder with all in it
+  virtual bool exists(const std::string& path) = 0;
+
+  // All of a file; a limit guards against what is not meant to be read whole.
+  Result<std::vector<std::byte>> read_all(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 36);
+  Result<std::string> read_text(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 30);
+  // Appears whole or not at all.
+  Status write_all(const std::string& path, std::span<const std::byte>);
+  Status write_text(const std::string& path, std::string_view);
+};
+
+enum class LogLevel : unsigned char { debug, info, warning, error };
+
+class DLHOST_API Log {
+ public:
+  virtual ~Log();
+  virtual bool shows(LogLevel) = 0;
+  virtual void write(LogLevel, std::string_view) = 0;
+};
+
+class DLHOST_API Host {
+ public:
+  virtual ~Host();
+  virtual Clock& clock() = 0;
+  virtual Tasks& tasks() = 0;
+  virtual Disk& disk() = 0;
+  virtual Log& log() = 0;
+  // How many threads parallel() uses for the calling worker.
+  virtual int threads() = 0;
+};
+
+} // namespace dlhost

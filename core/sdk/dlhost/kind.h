@@ -1,0 +1,44 @@
+// The kinds of plugin. Ten of them have processes, threads or tensors to look after; the parts (schedule, initializer,
+// augmentation) are small functions that options of the ten refer to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <dlhost/visibility.h>
+
+namespace dlhost {
+
+enum class Kind : std::uint8_t {
+  layer,
+  updater,
+  algorithm,
+  consistency,
+  sync,
+  transport,
+  rendezvous,
+  device,
+  codec,
+  store,
+  schedule,
+  initializer,
+  augmentation,
+  kernel, // a layer's kernels for one device, named "layer@device"
+};
+
+DLHOST_API std::span<const Kind> all_kinds();
+DLHOST_API std::string_view name_of(Kind);
+DLHOST_API std::optional<Kind> kind_named(std::string_view);
+
+// Every object that a plugin makes derives from this through the class of its kind.
+class DLHOST_API Plugin {
+ public:
+  Plugin() = default;
+  Plugin(const Plugin&) = delete;
+  Plugin& operator=(const Plugin&) = delete;
+  virtual ~Plugin();
+};
+
+} // namespace dlhost
