@@ -19,7 +19,8 @@ namespace dlhost {
 
 namespace detail {
 inline void append(std::string& text, std::string_view part) { text += part; }
-inline void append(std::string& text, bool part) { text += part ? "true" : "false"; }
+// A template, so that a string literal does not decay into it.
+template <std::same_as<bool> Bool> void append(std::string& text, Bool part) { text += part ? "true" : "false"; }
 inline void append(std::string& text, char part) { text += part; }
 template <class Number>
   requires((std::integral<Number> || std::floating_point<Number>) && !std::same_as<Number, bool> &&
