@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include <dlhost/kind.h>
+#include <dlhost/schema.h>
 #include <dlhost/status.h>
 
 namespace dlhost {
@@ -121,8 +123,8 @@ class DLHOST_API Host {
   virtual Tasks& tasks() = 0;
   virtual Disk& disk() = 0;
   virtual Log& log() = 0;
-  // How many threads parallel() uses for the calling worker.
-  virtual int threads() = 0;
+  // A product of another plugin, made from a checked part: the store behind a URL, the schedule inside a schedule.
+  virtual Result<std::unique_ptr<Plugin>> make(Kind, const Part&) = 0;
 };
 
 } // namespace dlhost

@@ -25,7 +25,8 @@ enum class Kind : std::uint8_t {
   schedule,
   initializer,
   augmentation,
-  kernel, // a layer's kernels for one device, named "layer@device"
+  connector, // a layer that core inserts, named after the conversion that it makes
+  kernel,    // a layer's kernels for one device, named "layer@device"
 };
 
 DLHOST_API std::span<const Kind> all_kinds();

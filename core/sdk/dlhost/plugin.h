@@ -41,7 +41,7 @@ struct Factory {
 struct Descriptor {
   std::size_t size = sizeof(Descriptor);
   std::span<const Factory> factories;
-  Status (*init)(Host&) = nullptr; // once, before the first product is made
+  Status (*init)(Host&) = nullptr;   // once, before the first product is made
   void (*fini)() noexcept = nullptr; // once, after the last one is gone
 };
 
@@ -73,6 +73,7 @@ constexpr std::string_view stamp_word(Kind kind) {
   case Kind::schedule: return "schedule:";
   case Kind::initializer: return "initializer:";
   case Kind::augmentation: return "augmentation:";
+  case Kind::connector: return "connector:";
   case Kind::kernel: return "kernel:";
   }
   return "";
@@ -101,16 +102,16 @@ template <class First, class... Rest> consteval StampNote make_stamp(std::string
 } // namespace dlhost
 
 // With hooks: DLHOST_PLUGIN_WITH("1.0", init, fini, Classes...).
-#define DLHOST_PLUGIN_WITH(version, init, fini, ...)                                                       \
-  namespace dlhost_plugin_ {                                                                               \
-  extern const ::dlhost::StampNote stamp;                                                                  \
-  [[gnu::section(".note.dlhost"), gnu::used]] constinit const ::dlhost::StampNote stamp =                 \
-      ::dlhost::detail::make_stamp<__VA_ARGS__>(version);           \
-  extern const ::dlhost::Descriptor descriptor;                                                            \
-  const ::dlhost::Descriptor descriptor{sizeof(::dlhost::Descriptor),                                      \
-                                        ::dlhost::detail::factories_of<__VA_ARGS__>, init, fini};          \
-  }                                                                                                        \
-  BOOST_DLL_ALIAS(dlhost_plugin_::descriptor, dlhost_plugin)                                               \
+#define DLHOST_PLUGIN_WITH(version, init, fini, ...)                                                                   \
+  namespace dlhost_plugin_ {                                                                                           \
+  extern const ::dlhost::StampNote stamp;                                                                              \
+  [[gnu::section(".note.dlhost"), gnu::used]] constinit const ::dlhost::StampNote stamp =                              \
+      ::dlhost::detail::make_stamp<__VA_ARGS__>(version);                                                              \
+  extern const ::dlhost::Descriptor descriptor;                                                                        \
+  const ::dlhost::Descriptor descriptor{sizeof(::dlhost::Descriptor), ::dlhost::detail::factories_of<__VA_ARGS__>,     \
+                                        init, fini};                                                                   \
+  }                                                                                                                    \
+  BOOST_DLL_ALIAS(dlhost_plugin_::descriptor, dlhost_plugin)                                                           \
   static_assert(true)
 
 #define DLHOST_PLUGIN(version, ...) DLHOST_PLUGIN_WITH(version, nullptr, nullptr, __VA_ARGS__)

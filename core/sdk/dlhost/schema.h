@@ -187,7 +187,8 @@ template <class Options> class SchemaOf : public Schema {
   }
   // One of a few words, each standing for a value of the member (an enum, mostly).
   template <class E>
-  SchemaOf& choice(std::string name, E Options::*member, std::vector<std::pair<std::string, E>> words, std::string doc) {
+  SchemaOf& choice(std::string name, E Options::*member, std::vector<std::pair<std::string, E>> words,
+                   std::string doc) {
     Option option;
     option.name = std::move(name);
     option.doc = std::move(doc);

@@ -61,9 +61,9 @@ struct Stamp {
   std::uint32_t reserved = 0;
   std::uint64_t isa = 0;
   std::array<char, 16> arch{};
-  std::array<char, 32> compiler{}; // "gcc 12.2.0"
-  std::array<char, 32> version{};  // of the plugin
-  std::array<char, 64> name{};     // of the plugin: its first product's
+  std::array<char, 32> compiler{};   // "gcc 12.2.0"
+  std::array<char, 32> version{};    // of the plugin
+  std::array<char, 64> name{};       // of the plugin: its first product's
   std::array<char, 1024> provides{}; // "layer:dense layer:relu"
 };
 

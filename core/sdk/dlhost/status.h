@@ -23,9 +23,8 @@ inline void append(std::string& text, std::string_view part) { text += part; }
 template <std::same_as<bool> Bool> void append(std::string& text, Bool part) { text += part ? "true" : "false"; }
 inline void append(std::string& text, char part) { text += part; }
 template <class Number>
-  requires((std::integral<Number> || std::floating_point<Number>) && !std::same_as<Number, bool> &&
-           !std::same_as<Number, char>)
-void append(std::string& text, Number part) {
+requires((std::integral<Number> || std::floating_point<Number>)&&!std::same_as<Number, bool> &&
+         !std::same_as<Number, char>) void append(std::string& text, Number part) {
   char digits[32];
   auto end = std::to_chars(digits, digits + sizeof digits, part).ptr;
   text.append(digits, end);
@@ -129,13 +128,13 @@ template <class T> class [[nodiscard]] Result {
 #define DLHOST_JOIN(a, b) DLHOST_JOIN_(a, b)
 
 // Returns from the calling function when the expression's Status is not ok.
-#define DLHOST_TRY(expression)                                       \
-  do {                                                               \
-    if (::dlhost::Status dlhost_status_ = (expression); !dlhost_status_.ok()) return dlhost_status_; \
+#define DLHOST_TRY(expression)                                                                                         \
+  do {                                                                                                                 \
+    if (::dlhost::Status dlhost_status_ = (expression); !dlhost_status_.ok()) return dlhost_status_;                   \
   } while (false)
 
 // DLHOST_ASSIGN(auto file, disk.open(path)): the value, or return with the reason.
-#define DLHOST_ASSIGN(target, expression)                                                             \
-  auto DLHOST_JOIN(dlhost_result_, __LINE__) = (expression);                                          \
-  if (!DLHOST_JOIN(dlhost_result_, __LINE__).ok()) return std::move(DLHOST_JOIN(dlhost_result_, __LINE__)).status(); \
+#define DLHOST_ASSIGN(target, expression)                                                                              \
+  auto DLHOST_JOIN(dlhost_result_, __LINE__) = (expression);                                                           \
+  if (!DLHOST_JOIN(dlhost_result_, __LINE__).ok()) return std::move(DLHOST_JOIN(dlhost_result_, __LINE__)).status();   \
   target = *std::move(DLHOST_JOIN(dlhost_result_, __LINE__))

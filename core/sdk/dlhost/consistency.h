@@ -1,0 +1,86 @@
+// Consistency: when a get is answered and when updates are applied.
+//
+// A handler has two halves. The worker half decides what to push and pull, and when. The server half decides, slice by
+// slice, what happens to a get, an update or a put: serve it or let it wait; apply it, hold it or drop it, and with
+// which weight. Handlers never block, never read a clock and never touch values: they decide, core acts. All their
+// state lies in SliceState::own, so that it is published, replicated and checkpointed with the slice.
+//
+//   worker                      server half               core then
+//   get(slice, have)            on_get                    answers now, or keeps it until the next decision
+//   update(contribution)        on_update                 applies the chosen ones with one updater call, or keeps, or
+//   drops put(values)                 on_put                    replaces the value (joins, leaves, dies) on_member
+//   counts anew (time passes)               on_timer                  looks again
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <dlhost/host.h>
+#include <dlhost/kind.h>
+#include <dlhost/message.h>
+
+namespace dlhost {
+
+// What a server half may look at and change for one slice.
+struct SliceState {
+  SliceId slice = 0;
+  Version version = 0;
+  std::uint32_t groups = 1;           // worker groups that are in
+  std::uint32_t contributors = 1;     // of each version, under a synchronous rule
+  std::span<const Contribution> held; // updates that wait, in the order of their arrival
+  std::span<std::uint64_t> own;       // the handler's words, as many as it asked for
+};
+
+enum class GetVerdict : std::uint8_t { serve, wait };
+
+struct UpdateVerdict {
+  enum class Act : std::uint8_t {
+    hold,    // keep it and wait
+    apply,   // this one alone, now
+    combine, // all held and this one: one update of their weighted sum
+    drop,    // count it as lost
+  } act = Act::hold;
+  float weight = 1;      // of the contribution, or of the sum
+  float rate_factor = 1; // on the updater's rate
+  bool in_place = false; // readers may see it half made (hogwild)
+};
+
+// What a worker does around a step.
+struct WorkerPlan {
+  bool pull = true;            // fetch params before this step
+  bool push = true;            // send this step's contribution
+  bool update_locally = false; // apply the updater to the worker's own copy as well
+  bool send_delta = false;     // push value minus the last pulled, instead of gradients
+  float delta_factor = 1;      // elastic: which part of the difference moves
+  Version at_least = 0;        // a pull waits for this version
+};
+
+class DLHOST_API Consistency : public Plugin {
+ public:
+  static constexpr Kind kind = Kind::consistency;
+
+  struct Traits {
+    bool by_step = false;         // contributors are chosen for a whole step, not slice by slice
+    bool readers_overlap = false; // an update may be made while a version is read: needs two buffers
+    std::size_t own_words = 0;    // of SliceState::own
+    // The contract that simulation checks: how far behind a get may be (in versions), and whether an update may be
+    // lost.
+    std::uint64_t staleness = 0;
+    bool may_drop = false;
+  };
+  virtual Traits traits() const = 0;
+
+  virtual WorkerPlan plan(std::uint64_t step, Version have) const = 0;
+
+  virtual GetVerdict on_get(const SliceState&, std::uint16_t group, std::uint16_t rank, Version at_least) = 0;
+  virtual UpdateVerdict on_update(SliceState&, const Contribution&) = 0;
+  virtual void on_put(SliceState&);
+  virtual UpdateVerdict on_member(SliceState&);
+  // Called at `next_timer` after the slice's last event; 0: never.
+  virtual Nanoseconds next_timer(const SliceState&) const;
+  virtual UpdateVerdict on_timer(SliceState&);
+};
+
+} // namespace dlhost

@@ -1,0 +1,103 @@
+// A device: memory, streams and prepared ops. `cpu`, `cuda`, and `ref`, the oracle.
+//
+// Memory of a device may lie where the host cannot touch it (Traits::host_memory says); everything that computes goes
+// through ops, everything else through copy. Allocation, prepare and stream-making happen before the first step only.
+// prepare and allocate may be called from several tasks; a stream belongs to one task at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <dlhost/kind.h>
+#include <dlhost/ops.h>
+#include <dlhost/status.h>
+#include <dlhost/tensor.h>
+
+namespace dlhost {
+
+class Host;
+
+class DLHOST_API Event {
+ public:
+  virtual ~Event();
+};
+
+// Work in the order given. On the cpu it is done when run() returns.
+class DLHOST_API Stream {
+ public:
+  virtual ~Stream();
+  // Until all work is done; the first error of any of it.
+  virtual Status wait() = 0;
+  virtual Status record(Event&) = 0;
+  virtual Status wait_for(Event&) = 0; // later work waits; the host does not
+};
+
+enum class Direction : std::uint8_t { within, to_host, from_host };
+
+class DLHOST_API Device : public Plugin {
+ public:
+  static constexpr Kind kind = Kind::device;
+
+  struct Traits {
+    bool host_memory = true;   // the host may read and write its memory
+    bool asynchronous = false; // streams run behind the host
+    std::size_t alignment = 64;
+  };
+
+  virtual Traits traits() const = 0;
+  // "AMD EPYC, AVX-512 BF16, 2 threads": for people.
+  virtual std::string description() const = 0;
+
+  virtual Result<void*> allocate(std::size_t bytes) = 0;
+  virtual void release(void*) noexcept = 0;
+  virtual Result<std::unique_ptr<Stream>> stream() = 0;
+  virtual Result<std::unique_ptr<Event>> event() = 0;
+  // Host memory must stay until the stream has passed.
+  virtual Status copy(Stream&, void* dst, const void* src, std::size_t bytes, Direction) = 0;
+  virtual Status fill_zero(Stream&, void* dst, std::size_t bytes) = 0;
+
+  // The bytes of a tensor as it lies, padding included.
+  virtual std::size_t bytes(const TensorDesc&) const = 0;
+  // A format's name, stable between runs: "aBcd16b". format_named gives it back for a tensor of that shape.
+  virtual std::string name(const TensorDesc&) const = 0;
+  virtual Result<Format> format_named(const TensorDesc& plain, const std::string& name) = 0;
+
+  virtual Result<std::unique_ptr<Op>> prepare(const OpSpec&, const Choice& = {}) = 0;
+};
+
+// Device memory with an owner.
+class Memory {
+ public:
+  Memory() = default;
+  static Result<Memory> make(Device& device, std::size_t bytes) {
+    DLHOST_ASSIGN(void* data, device.allocate(bytes));
+    return Memory(device, data, bytes);
+  }
+  Memory(Memory&& other) noexcept { swap(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    Memory taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  ~Memory() {
+    if (data_) device_->release(data_);
+  }
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+  std::size_t size() const { return size_; }
+
+ private:
+  Memory(Device& device, void* data, std::size_t size) : device_(&device), data_(data), size_(size) {}
+  void swap(Memory& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+  Device* device_ = nullptr;
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+} // namespace dlhost

@@ -1,0 +1,78 @@
+// A frame: the tensors of one pass of one layer over one batch, and what a pass may ask for while it computes. Several
+// frames of a layer can be alive at once (pipelines, contrastive divergence); the layer itself keeps nothing of a
+// batch.
+//
+// All pointers are to the memory of the layer's device, in the forms that prepare() settled. A pointer is null exactly
+// where nothing is wanted: an input gradient that nobody reads, a param gradient of a frozen param.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <dlhost/device.h>
+#include <dlhost/ops.h>
+#include <dlhost/random.h>
+
+namespace dlhost {
+
+enum class Phase : std::uint8_t { train, validate, test };
+
+// Which gradients a call of compute_gradient is to make.
+enum class Wanted : std::uint8_t { inputs = 1, params = 2, both = 3 };
+constexpr bool wants_inputs(Wanted w) { return (static_cast<unsigned>(w) & 1U) != 0; }
+constexpr bool wants_params(Wanted w) { return (static_cast<unsigned>(w) & 2U) != 0; }
+
+struct Pass {
+  Phase phase = Phase::train;
+  std::uint32_t sweep = 0; // for algorithms that compute a feature more than once a step
+  std::uint64_t step = 0;
+  std::uint32_t epoch = 0;
+  std::int64_t valid = 0;        // the rows of this batch that count; the others repeat some sample
+  std::int64_t global_batch = 0; // losses divide their gradients by it, so that contributions add up
+  std::uint64_t seed = 0;
+  std::span<const std::uint32_t> samples; // the identity of each row, in host memory
+};
+
+// The layer's peers under a partition: the workers that hold the other parts. Calls are collective and in stream
+// order; every peer makes the same ones.
+class DLHOST_API Peers {
+ public:
+  virtual ~Peers();
+  virtual int rank() const = 0;
+  virtual int count() const = 0;
+  virtual Status sum(Stream&, float* values, std::int64_t count) = 0;
+  virtual Status maximum(Stream&, float* values, std::int64_t count) = 0;
+  virtual Status gather(Stream&, const void* mine, void* all, std::int64_t bytes) = 0;
+};
+
+class Frame {
+ public:
+  const void* input(std::size_t i) const { return inputs[i]; }
+  void* output(std::size_t i) const { return outputs[i]; }
+  const void* output_gradient(std::size_t i) const { return output_gradients[i]; }
+  void* input_gradient(std::size_t i) const { return input_gradients[i]; }
+  // A param in the form that Prepare::uses() gave this number for.
+  const void* param(std::size_t use) const { return params[use]; }
+  void* param_gradient(std::size_t i) const { return param_gradients[i]; }
+  void* buffer(std::size_t i) const { return buffers[i]; }
+  template <class T> T* buffer_as(std::size_t i) const { return static_cast<T*>(buffers[i]); }
+
+  // For Op::run: rows that count and the key of this layer's draws.
+  Dynamic dynamic(const Pass& pass, std::span<const float> scalars = {}) const {
+    return {scalars, pass.valid, {pass.seed, draw_stream + pass.sweep * 0x10000U}, pass.epoch, pass.samples};
+  }
+
+  std::span<const void*> inputs;
+  std::span<void*> outputs;
+  std::span<const void*> output_gradients;
+  std::span<void*> input_gradients;
+  std::span<const void*> params;
+  std::span<void*> param_gradients;
+  std::span<void*> buffers;
+  void* scratch = nullptr;
+  Stream* stream = nullptr;
+  Peers* peers = nullptr; // null: the layer is whole
+  std::uint32_t draw_stream = 0;
+};
+
+} // namespace dlhost

@@ -1,0 +1,32 @@
+// Sources: layers that bring samples in. A source knows how many samples each phase has and can read any of them, from
+// any task at any time; which samples make a step, in which order, with which augmentation, is core's business and a
+// pure function of seed, group and step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <dlhost/layer.h>
+
+namespace dlhost {
+
+class Host;
+
+class DLHOST_API Source : public Layer {
+ public:
+  // Opens what the options name; relative paths are relative to `folder`, the job file's. Called before setup.
+  virtual Status open(Host&, const std::string& folder) = 0;
+  // 0: this phase has no samples.
+  virtual std::int64_t count(Phase) const = 0;
+  // Writes each output's sample (plain, as setup declared it, without the batch axis) to the given places.
+  // May be called from several tasks at once.
+  virtual Status read(Phase, std::int64_t index, std::span<std::byte* const> outputs) const = 0;
+
+  // Core's feeder fills a source's outputs.
+  Status prepare(Prepare&) final;
+  void compute_feature(const Pass&, Frame&) const final;
+};
+
+} // namespace dlhost
