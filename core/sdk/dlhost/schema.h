@@ -16,6 +16,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -133,6 +134,9 @@ DLHOST_API std::string written(std::int64_t);
 DLHOST_API std::string written(double);
 DLHOST_API std::string written(const std::string&);
 DLHOST_API std::string written(const Part&);
+DLHOST_API std::string written(const Value&);
+DLHOST_API std::string written(const Table&); // on one line, in braces
+DLHOST_API std::string written_key(const std::string&);
 template <class T> std::string written(const std::vector<T>& list) {
   std::string text = "[";
   for (const auto& item : list) text += (text.size() > 1 ? ", " : "") + written(item);
