@@ -73,11 +73,12 @@ class DLHOST_API NewFile {
   virtual Status commit() = 0;
 };
 
-// A log that grows: each append is whole or absent after a crash of this process.
+// A log that grows: each append is whole or absent after a crash of this process. Bytes are written as given: a log of
+// lines brings its own line ends.
 class DLHOST_API LogFile {
  public:
   virtual ~LogFile();
-  virtual Status append(std::string_view line) = 0;
+  virtual Status append(std::string_view bytes) = 0;
   virtual Status sync() = 0;
 };
 

@@ -1,0 +1,65 @@
+#include "env/disk.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "env/files.h"
+
+namespace dlhost::env {
+
+namespace fs = std::filesystem;
+
+Result<std::unique_ptr<File>> PosixDisk::open(const std::string& path) { return PosixFile::open(path); }
+Result<std::unique_ptr<NewFile>> PosixDisk::create(const std::string& path) { return PosixNewFile::create(path); }
+Result<std::unique_ptr<LogFile>> PosixDisk::open_log(const std::string& path) { return PosixLogFile::open(path); }
+
+Result<std::vector<DirectoryEntry>> PosixDisk::list(const std::string& path) {
+  std::error_code error;
+  std::vector<DirectoryEntry> entries;
+  for (fs::directory_iterator item(path, error), end; !error && item != end; item.increment(error)) {
+    // What vanishes or cannot be read meanwhile is listed with size 0; opening it will say why.
+    std::error_code unreadable;
+    const bool directory = item->is_directory(unreadable);
+    const auto size = directory ? 0 : item->file_size(unreadable);
+    entries.push_back({item->path().filename().string(), directory, unreadable ? 0 : size});
+  }
+  if (error) return failed(error.value(), "list", path);
+  std::ranges::sort(entries, {}, &DirectoryEntry::name);
+  return entries;
+}
+
+Status PosixDisk::make_directory(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return failed(error.value(), "make the folder", path);
+  if (!fs::is_directory(path, error)) return Status::exists("cannot make the folder ", path, ": a file has that name");
+  return {};
+}
+
+Status PosixDisk::rename(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    if (errno != ENOTEMPTY && errno != EEXIST) return failed(errno, concat("rename ", from, " to"), to);
+    // A folder with something in it is replaced by exchange, so that the name never lacks a whole one.
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0)
+      return failed(errno, concat("rename ", from, " to"), to);
+    DLHOST_TRY(remove(from));
+  }
+  return sync_folder(folder_of(to));
+}
+
+Status PosixDisk::remove(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) return failed(error.value(), "remove", path);
+  return {};
+}
+
+bool PosixDisk::exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+} // namespace dlhost::env
