@@ -178,6 +178,8 @@ class DLHOST_API Prepare {
   virtual std::size_t buffer(std::string name, std::size_t bytes, Life) = 0;
   // What a connector is to make of its input.
   virtual const TensorDesc& target() const = 0;
+  // Which way a "device" connector moves its feature; device() is then the one of the two that is not the host.
+  virtual Direction direction() const;
 };
 
 class DLHOST_API Layer : public Plugin {

@@ -43,7 +43,8 @@ class DLHOST_API Updater : public Plugin {
     std::uint64_t update = 0; // of this param, counted from 1
     double rate = 0;
   };
-  // Writes the own scalars of one param's update. `sums` are the partials over the whole param, if there are any.
+  // Writes the own scalars of one param's update. `sums` are the partials over the whole param. Where the rule has
+  // partials this is called twice an update: with empty sums for what the partials read, then with the sums.
   virtual void scalars(const When&, std::span<const double> sums, std::span<float> own) const;
 };
 

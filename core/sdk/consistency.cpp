@@ -1,0 +1,11 @@
+#include <dlhost/consistency.h>
+
+namespace dlhost {
+
+// The defaults wait for what was asked: nothing else moves a slice.
+void Consistency::on_put(SliceState&) {}
+UpdateVerdict Consistency::on_member(SliceState&) { return {}; }
+Nanoseconds Consistency::next_timer(const SliceState&) const { return 0; }
+UpdateVerdict Consistency::on_timer(SliceState&) { return {}; }
+
+} // namespace dlhost

@@ -1,0 +1,7 @@
+#include <dlhost/frame.h>
+
+namespace dlhost {
+
+Peers::~Peers() = default;
+
+} // namespace dlhost

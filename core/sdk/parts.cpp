@@ -1,0 +1,7 @@
+#include <dlhost/parts.h>
+
+namespace dlhost {
+
+Status Schedule::setup(Host&) { return {}; }
+
+} // namespace dlhost

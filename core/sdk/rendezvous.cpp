@@ -1,0 +1,7 @@
+#include <dlhost/rendezvous.h>
+
+namespace dlhost {
+
+Session::~Session() = default;
+
+} // namespace dlhost

@@ -1,0 +1,7 @@
+#include <dlhost/sync.h>
+
+namespace dlhost {
+
+Exchange::~Exchange() = default;
+
+} // namespace dlhost

@@ -1,0 +1,8 @@
+#include <dlhost/transport.h>
+
+namespace dlhost {
+
+Region::~Region() = default;
+Endpoint::~Endpoint() = default;
+
+} // namespace dlhost
