@@ -1,0 +1,10 @@
+// What instruction sets this CPU has and the system lets programs use, as bits of StampIsa.
+#pragma once
+
+#include <cstdint>
+
+namespace dlhost::plugin {
+
+std::uint64_t cpu_isa();
+
+} // namespace dlhost::plugin

@@ -1,0 +1,124 @@
+#include "plugin/load.h"
+
+#include <exception>
+
+#include <boost/core/demangle.hpp>
+#include <dlfcn.h>
+
+#include <dlhost/host.h>
+
+#include "plugin/elf.h"
+#include "plugin/float_state.h"
+#include "plugin/mapped.h"
+
+namespace dlhost::plugin {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& reasons) {
+  std::string text;
+  for (const auto& reason : reasons) text += concat(text.empty() ? "" : "; ", reason);
+  return text;
+}
+
+// The loader's words, with the symbol that it misses as a person would write it.
+std::string remedied(std::string words) {
+  constexpr std::string_view missing = "undefined symbol: ";
+  const auto at = words.find(missing);
+  if (at == std::string::npos) return words;
+  const auto begin = at + missing.size();
+  const auto end = std::min(words.find_first_of(" ,\t(", begin), words.size());
+  const auto symbol = words.substr(begin, end - begin);
+  const auto plain = boost::core::demangle(symbol.c_str());
+  return concat(
+      words, plain == symbol ? "" : concat(" (", plain, ")"),
+      ": link the library that has it, or build the plugin again if it is dlhost's; -Wl,-z,defs says so at link "
+      "time");
+}
+
+std::string loader_words() {
+  const char* words = dlerror();
+  return words ? words : "";
+}
+
+} // namespace
+
+std::string described(const Candidate& candidate) {
+  return concat("plugin '", candidate.stamp ? candidate.stamp->name : "?", "' (", candidate.path, ")");
+}
+
+Status Library::open() {
+  constexpr auto mode = boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local;
+  boost::dll::fs::error_code error;
+  loader_words(); // forgets an older error
+  file_.load(path_, error, mode);
+  if (error) {
+    std::string words = loader_words();
+    // Boost looks at other things after the failure, which may have eaten the words: ask the loader once more.
+    if (words.empty() && !dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL)) words = loader_words();
+    return Status::invalid("cannot be loaded: ", remedied(words.empty() ? error.message() : words));
+  }
+  // From here on, closing it does not unload it.
+  if (!dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE))
+    return Status::internal("cannot be kept loaded: ", loader_words());
+  const std::string alias(alias_name);
+  if (!file_.has(alias)) return Status::invalid("has no alias '", alias, "': DLHOST_PLUGIN is missing in its sources");
+  descriptor_ = &file_.get_alias<const Descriptor>(alias);
+  return {};
+}
+
+Status Library::check(const FileStamp& stamp) const {
+  if (descriptor_->size < sizeof(Descriptor))
+    return Status::invalid("its descriptor is too small (", descriptor_->size, " bytes, not ", sizeof(Descriptor),
+                           "): build it again with this dlhost's headers");
+  for (const auto& product : stamp.provides)
+    if (!find(product))
+      return Status::invalid("its stamp promises the ", name_of(product.kind), " '", product.name,
+                             "', but its descriptor lacks it: build it again");
+  return {};
+}
+
+Status Library::init(Host& host) {
+  try {
+    if (descriptor_->init) DLHOST_TRY(std::move(descriptor_->init(host)).at("init failed"));
+  } catch (const std::exception& e) {
+    return Status::internal("init threw an exception: ", e.what());
+  } catch (...) {
+    return Status::internal("init threw something that is no std::exception");
+  }
+  initialised_ = true;
+  return {};
+}
+
+Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host& host) {
+  const std::string who = described(candidate);
+  {
+    DLHOST_ASSIGN(const MappedFile file, MappedFile::open(candidate.path));
+    const Verdict verdict = judge_symbols(file.bytes(), this_host());
+    if (!verdict.problems.empty()) return Status::invalid(who, ": ", joined(verdict.problems));
+  }
+  for (const auto& warning : candidate.warnings) host.log().write(LogLevel::warning, concat(who, ": ", warning));
+  std::unique_ptr<Library> library(new Library(candidate.path, candidate.stamp->name));
+  const FloatState state;
+  Status status = library->open();
+  if (status.ok()) status = library->check(*candidate.stamp);
+  if (status.ok()) status = library->init(host);
+  if (state.restore())
+    host.log().write(LogLevel::warning,
+                     concat(who, ": loading it changed how this process computes with floating-point numbers, mostly "
+                                 "because it was linked with -ffast-math; that was undone: link it without"));
+  if (!status.ok()) return std::move(status).at(who);
+  return library;
+}
+
+Library::~Library() {
+  if (initialised_ && descriptor_->fini) descriptor_->fini();
+}
+
+const Factory* Library::find(const Product& product) const {
+  for (const auto& factory : descriptor_->factories)
+    if (factory.kind == product.kind && factory.name == product.name) return &factory;
+  return nullptr;
+}
+
+} // namespace dlhost::plugin

@@ -1,0 +1,50 @@
+// Loads one plugin file that search found usable: looks at its symbols, opens it with Boost.DLL, takes its descriptor
+// and runs its init. What a plugin may do wrong here ends as a Status that names it; floating-point state that its
+// start-up code changed is put back.
+//
+// A library stays loaded until the process ends, whatever is destroyed: code, type information and static objects of a
+// plugin may be referred to from anywhere.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <boost/dll/shared_library.hpp>
+
+#include <dlhost/plugin.h>
+
+#include "plugin/search.h"
+
+namespace dlhost::plugin {
+
+class Library {
+ public:
+  // `candidate` is usable. Runs init; call it from one task at a time.
+  static Result<std::unique_ptr<Library>> load(const Candidate& candidate, Host& host);
+  // Runs fini; every product must be gone. The code stays.
+  ~Library();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  const std::string& path() const { return path_; }
+  const std::string& name() const { return name_; }
+  // Null when it does not make it.
+  const Factory* find(const Product&) const;
+
+ private:
+  Library(std::string path, std::string name) : path_(std::move(path)), name_(std::move(name)) {}
+  Status open();
+  Status check(const FileStamp&) const;
+  Status init(Host&);
+
+  std::string path_;
+  std::string name_;
+  boost::dll::shared_library file_;
+  const Descriptor* descriptor_ = nullptr;
+  bool initialised_ = false;
+};
+
+// "plugin 'cube' (/path/cube.so)": how messages name a plugin.
+std::string described(const Candidate&);
+
+} // namespace dlhost::plugin

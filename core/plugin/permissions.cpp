@@ -1,0 +1,87 @@
+#include "plugin/search.h"
+
+#include <cerrno>
+#include <filesystem>
+
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dlhost::plugin {
+
+namespace {
+
+std::string user_named(uid_t user) {
+  const passwd* entry = getpwuid(user);
+  return entry ? entry->pw_name : concat("user ", user);
+}
+
+// A user's own group: his first one, named after him, as most systems make it. Users without an entry (containers) own
+// the group of their number.
+bool own_group(uid_t owner, gid_t group) {
+  const passwd* user = getpwuid(owner);
+  if (!user) return owner == group;
+  if (user->pw_gid != group) return false;
+  const std::string name = user->pw_name;
+  const ::group* entry = getgrgid(group);
+  return !entry || entry->gr_name == name;
+}
+
+bool is_trusted(uid_t owner, const Trusted& trusted) {
+  return owner == 0 || owner == trusted.user || owner == trusted.program_owner;
+}
+
+void judge_one(const std::string& path, const struct stat& about, const Trusted& trusted,
+               std::vector<std::string>& problems) {
+  const std::string what = concat(S_ISDIR(about.st_mode)   ? "the folder "
+                                  : S_ISLNK(about.st_mode) ? "the link "
+                                                           : "the file ",
+                                  path);
+  if (!is_trusted(about.st_uid, trusted))
+    problems.push_back(concat(what, " belongs to ", user_named(about.st_uid),
+                              ", who is neither root nor you nor the owner of dlhost: copy it, or chown it"));
+  if (S_ISLNK(about.st_mode)) return; // a link has no permissions of its own
+  if (about.st_mode & S_IWOTH) problems.push_back(concat(what, " can be changed by everyone: chmod o-w ", path));
+  if ((about.st_mode & S_IWGRP) && !own_group(about.st_uid, about.st_gid))
+    problems.push_back(concat(what, " can be changed by a group that is not its owner's own: chmod g-w ", path));
+}
+
+} // namespace
+
+Trusted trusted_by_process() {
+  Trusted trusted{.user = getuid(), .program_owner = getuid()};
+  struct stat program {};
+  if (stat("/proc/self/exe", &program) == 0) trusted.program_owner = program.st_uid;
+  return trusted;
+}
+
+std::vector<std::string> permission_problems(const std::string& path, const Trusted& trusted) {
+  std::vector<std::string> problems;
+  std::string here = path;
+  constexpr int most_links = 40; // as the kernel's own limit
+  for (int hop = 0;; ++hop) {
+    struct stat about {};
+    if (lstat(here.c_str(), &about) != 0) {
+      problems.push_back(Status::system(errno, concat(here, hop ? " (where the link leads)" : "")).message());
+      return problems;
+    }
+    judge_one(here, about, trusted, problems);
+    if (!S_ISLNK(about.st_mode)) return problems;
+    if (hop == most_links) {
+      problems.push_back(concat("the link ", path, " leads round in a circle"));
+      return problems;
+    }
+    std::error_code error;
+    const auto target = std::filesystem::read_symlink(here, error);
+    const auto folder = std::filesystem::path(here).parent_path();
+    here = (folder / target).lexically_normal().string(); // an absolute target replaces the folder
+    // Who can change the folder where the target lies can change the target.
+    struct stat around {};
+    const auto target_folder = std::filesystem::path(here).parent_path();
+    if (target_folder != folder && stat(target_folder.c_str(), &around) == 0)
+      judge_one(target_folder.string(), around, trusted, problems);
+  }
+}
+
+} // namespace dlhost::plugin

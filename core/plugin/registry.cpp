@@ -1,0 +1,145 @@
+#include "plugin/registry.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include <dlhost/nearest.h>
+
+namespace dlhost::plugin {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& reasons) {
+  std::string text;
+  for (const auto& reason : reasons) text += concat(text.empty() ? "" : "; ", reason);
+  return text;
+}
+
+// A file whose stamp cannot be read may still be the one that is meant: cube.so or libcube.so for 'cube'.
+bool named_after(const Candidate& candidate, std::string_view name) {
+  const auto stem = std::filesystem::path(candidate.path).stem().string();
+  return stem == name || stem == concat("lib", name);
+}
+
+} // namespace
+
+Registry::Registry(std::span<const SearchEntry> entries, Host& host) : host_(host), catalogue_(search(entries)) {
+  report_search();
+}
+
+Registry::~Registry() {
+  schemas_.clear();
+  for (auto library = order_.rbegin(); library != order_.rend(); ++library) libraries_.erase((*library)->path());
+}
+
+void Registry::report_search() {
+  Log& log = host_.log();
+  for (const auto& entry : catalogue_.entries) {
+    if (!entry.problems.empty())
+      log.write(LogLevel::warning, concat("the plugin folder ", entry.where.path, " (", entry.where.origin,
+                                          ") is not used: ", joined(entry.problems)));
+    else if (!entry.exists && entry.where.origin == "--plugin-dir")
+      log.write(LogLevel::warning, concat("the plugin folder ", entry.where.path, " (--plugin-dir) does not exist"));
+  }
+}
+
+Result<const Candidate*> Registry::candidate(Kind kind, std::string_view name) const {
+  const Product product{kind, std::string(name)};
+  const Candidate* chosen = nullptr;
+  for (const auto& candidate : catalogue_.candidates) {
+    const bool meant = candidate.provides(product) || (!candidate.stamp && named_after(candidate, name));
+    if (!meant) continue;
+    if (!chosen) {
+      chosen = &candidate;
+    } else if (candidate.entry != chosen->entry) {
+      host_.log().write(LogLevel::info, concat("the ", name_of(kind), " '", name, "' comes from ", chosen->path,
+                                               ", which overrides ", candidate.path));
+      break;
+    } else if (candidate.stamp && chosen->stamp) {
+      return Status::exists("two plugins of one folder provide the ", name_of(kind), " '", name, "': ", chosen->path,
+                            " and ", candidate.path, "; remove one of them");
+    } else if (candidate.stamp) {
+      chosen = &candidate; // it says that it is the one; the other was a guess from the file's name
+    }
+  }
+  if (!chosen) return unknown(kind, name);
+  if (!chosen->usable()) return Status::invalid(described(*chosen), ": ", joined(chosen->problems));
+  return chosen;
+}
+
+std::vector<std::string> Registry::known(Kind kind) const {
+  std::set<std::string> names;
+  for (const auto& candidate : catalogue_.candidates)
+    if (candidate.stamp)
+      for (const auto& product : candidate.stamp->provides)
+        if (product.kind == kind) names.insert(product.name);
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> Registry::names(Kind kind) { return known(kind); }
+
+Status Registry::unknown(Kind kind, std::string_view name) const {
+  const auto names = known(kind);
+  std::string looked;
+  for (const auto& entry : catalogue_.entries) looked += concat(looked.empty() ? "" : ", ", entry.where.path);
+  return Status::not_found("there is no ", name_of(kind), " '", name, "': ", suggestion(name, names), "; looked in ",
+                           looked.empty() ? "no folder (DLHOST_PLUGIN_PATH is empty)" : looked);
+}
+
+Result<Library*> Registry::library(const Candidate& candidate) {
+  if (const auto loaded = libraries_.find(candidate.path); loaded != libraries_.end()) return loaded->second.get();
+  if (const auto failure = failed_.find(candidate.path); failure != failed_.end()) return failure->second;
+  auto library = Library::load(candidate, host_);
+  if (!library.ok()) {
+    failed_.emplace(candidate.path, library.status());
+    return std::move(library).status();
+  }
+  Library* loaded = library->get();
+  libraries_.emplace(candidate.path, *std::move(library));
+  order_.push_back(loaded);
+  return loaded;
+}
+
+Result<const Factory*> Registry::factory(Kind kind, std::string_view name) {
+  const std::scoped_lock lock(loading_);
+  const Product product{kind, std::string(name)};
+  if (const auto known = factories_.find(product); known != factories_.end()) return known->second;
+  DLHOST_ASSIGN(const auto* file, candidate(kind, name));
+  DLHOST_ASSIGN(const auto* from, library(*file));
+  return factories_.emplace(product, from->find(product)).first->second;
+}
+
+Result<const Schema*> Registry::schema(Kind kind, std::string_view name) {
+  const std::scoped_lock lock(loading_);
+  DLHOST_ASSIGN(const Factory* maker, factory(kind, name));
+  if (const auto known = schemas_.find(maker); known != schemas_.end()) return &known->second;
+  try {
+    return &schemas_.emplace(maker, maker->schema()).first->second;
+  } catch (const std::exception& e) {
+    return Status::internal("the schema of the ", name_of(kind), " '", name, "' threw an exception: ", e.what());
+  } catch (...) {
+    return Status::internal("the schema of the ", name_of(kind), " '", name,
+                            "' threw something that is no std::exception");
+  }
+}
+
+Result<std::unique_ptr<Plugin>> Registry::make(Kind kind, std::string_view name, const Table& options) {
+  DLHOST_ASSIGN(const Factory* maker, factory(kind, name));
+  try {
+    auto product = maker->create(options);
+    if (!product) return Status::internal("the factory of the ", name_of(kind), " '", name, "' made nothing");
+    return product;
+  } catch (const std::exception& e) {
+    return Status::internal("making the ", name_of(kind), " '", name, "' threw an exception: ", e.what());
+  } catch (...) {
+    return Status::internal("making the ", name_of(kind), " '", name, "' threw something that is no std::exception");
+  }
+}
+
+const Schema* Registry::find(Kind kind, std::string_view name) {
+  const auto found = schema(kind, name);
+  return found.ok() ? *found : nullptr;
+}
+
+} // namespace dlhost::plugin

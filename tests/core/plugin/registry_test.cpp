@@ -1,0 +1,95 @@
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include <dlhost/parts.h>
+
+#include "fake_host.h"
+#include "plugin/registry.h"
+
+namespace dlhost::plugin {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string good_folder = DLHOST_GOOD_PLUGINS;
+
+class RegistryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "registryXXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // A folder of this test with copies of the good plugin.
+  SearchEntry folder_with(const std::string& name, std::initializer_list<std::string> copies) {
+    const fs::path path = folder_ / name;
+    fs::create_directory(path);
+    for (const auto& copy : copies) fs::copy_file(good_folder + "/ones.so", path / copy);
+    return {path.string(), "test"};
+  }
+
+  FakeHost host_;
+  fs::path folder_;
+};
+
+TEST_F(RegistryTest, MakesAProduct) {
+  const SearchEntry entries[] = {folder_with("a", {"ones.so"})};
+  Registry registry(entries, host_);
+  Table options;
+  options.entries.emplace_back("scale", Value{2.5, {}});
+  auto ones = registry.create<Initializer>("ones", options);
+  ASSERT_TRUE(ones.ok()) << ones.status().message();
+  EXPECT_EQ(registry.names(Kind::initializer), (std::vector<std::string>{"ones", "zeros"}));
+  const Schema* schema = registry.find(Kind::initializer, "ones");
+  ASSERT_NE(schema, nullptr);
+  EXPECT_EQ(schema->doc(), "Every element the same.");
+  EXPECT_EQ(host_.logged, "");
+}
+
+TEST_F(RegistryTest, UnknownNameListsKnownOnesAndTheNearest) {
+  const SearchEntry entries[] = {folder_with("a", {"ones.so"})};
+  Registry registry(entries, host_);
+  const auto missing = registry.factory(Kind::initializer, "onse");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.status().code(), Code::not_found);
+  EXPECT_NE(missing.status().message().find("there is no initializer 'onse'"), std::string::npos);
+  EXPECT_NE(missing.status().message().find("did you mean 'ones'"), std::string::npos) << missing.status().message();
+  EXPECT_NE(missing.status().message().find("zeros"), std::string::npos);
+  EXPECT_NE(missing.status().message().find(entries[0].path), std::string::npos);
+  EXPECT_EQ(registry.find(Kind::initializer, "onse"), nullptr);
+}
+
+TEST_F(RegistryTest, TwoInOneFolderAreAnError) {
+  const SearchEntry entries[] = {folder_with("a", {"ones.so", "other.so"})};
+  Registry registry(entries, host_);
+  const auto twice = registry.factory(Kind::initializer, "ones");
+  ASSERT_FALSE(twice.ok());
+  EXPECT_EQ(twice.status().code(), Code::exists);
+  for (auto name : {"/ones.so", "/other.so"})
+    EXPECT_NE(twice.status().message().find(entries[0].path + name), std::string::npos) << twice.status().message();
+}
+
+TEST_F(RegistryTest, AnEarlierFolderOverridesAndSaysSo) {
+  const SearchEntry entries[] = {folder_with("a", {"ones.so"}), folder_with("b", {"ones.so"})};
+  Registry registry(entries, host_);
+  ASSERT_TRUE(registry.factory(Kind::initializer, "ones").ok());
+  ASSERT_TRUE(registry.factory(Kind::initializer, "ones").ok());
+  EXPECT_EQ(host_.logged, concat("info: the initializer 'ones' comes from ", entries[0].path,
+                                 "/ones.so, which overrides ", entries[1].path, "/ones.so\n"));
+}
+
+TEST_F(RegistryTest, ABrokenFileThatIsAskedForIsAnErrorNotASkip) {
+  const SearchEntry entries[] = {folder_with("a", {"ones.so"}), folder_with("b", {"ones.so"})};
+  fs::resize_file(entries[0].path + "/ones.so", 100);
+  Registry registry(entries, host_);
+  const auto broken = registry.factory(Kind::initializer, "ones");
+  ASSERT_FALSE(broken.ok());
+  EXPECT_NE(broken.status().message().find(entries[0].path + "/ones.so"), std::string::npos);
+  EXPECT_NE(broken.status().message().find("truncated"), std::string::npos) << broken.status().message();
+}
+
+} // namespace
+} // namespace dlhost::plugin
