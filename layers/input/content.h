@@ -1,0 +1,35 @@
+// All the bytes of a data file, for the sources that keep a file in memory: mapped where it lies plain on disk, held
+// where it had to be unpacked. Made in Source::open; reading is free for all tasks after that.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dlhost/host.h>
+#include <dlhost/status.h>
+
+namespace dlhost::input {
+
+class Content {
+ public:
+  // Unpacks gzip by its first bytes, not by the file's name. Messages start with the path.
+  static Result<Content> open(Disk&, const std::string& path);
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::string_view text() const { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
+
+ private:
+  Content() = default;
+
+  std::unique_ptr<File> file_; // keeps the mapping alive
+  std::vector<std::byte> held_;
+  std::span<const std::byte> bytes_;
+};
+
+// A path of a job file: relative ones start at the job file's folder.
+std::string beside(const std::string& folder, const std::string& path);
+
+} // namespace dlhost::input

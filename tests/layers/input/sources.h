@@ -1,0 +1,128 @@
+// What the tests of sources and augmentations share: a folder of their own, plugins from the build, and samples.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <boost/dll/shared_library.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dlhost/parts.h>
+#include <dlhost/plugin.h>
+#include <dlhost/source.h>
+
+#include "env/real_host.h"
+
+namespace dlhost::test {
+
+// A folder that is gone when the test is over.
+class Folder {
+ public:
+  Folder() {
+    std::string path = (std::filesystem::temp_directory_path() / "dlhost-XXXXXX").string();
+    path_ = ::mkdtemp(path.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// The real host, with products of the plugins in the build's folder, which the test's environment names.
+class PluginHost : public env::RealHost {
+ public:
+  PluginHost() {
+    set_maker([this](Kind kind, const Part& part) { return product(kind, part); });
+  }
+
+  // The library that provides a kind and name is found by asking each: what the registry does by stamps.
+  Result<std::unique_ptr<Plugin>> product(Kind kind, const Part& part) {
+    if (libraries_.empty()) load();
+    for (const auto& library : libraries_)
+      for (const Factory& factory : library.get_alias<const Descriptor>("dlhost_plugin").factories) {
+        if (factory.kind != kind || factory.name != part.type) continue;
+        if (const auto problems = factory.schema().parse(part.options, nullptr); !problems.empty())
+          return Status::invalid(problems.front().key, ": ", problems.front().message);
+        return factory.create(part.options);
+      }
+    return Status::not_found("no ", name_of(kind), " ", part.type);
+  }
+
+ private:
+  void load() {
+    for (const auto& entry : std::filesystem::directory_iterator(std::getenv("DLHOST_TEST_PLUGINS")))
+      if (entry.path().extension() == ".so") libraries_.emplace_back(entry.path());
+  }
+
+  std::vector<boost::dll::shared_library> libraries_;
+};
+
+inline Value value(std::string text) { return {std::move(text), {}}; }
+inline Value value(const char* text) { return {std::string(text), {}}; }
+inline Value value(int number) { return {std::int64_t{number}, {}}; }
+inline Value value(double number) { return {number, {}}; }
+inline Value value(bool truth) { return {truth, {}}; }
+template <class T> Value value(std::initializer_list<T> items) {
+  List list;
+  for (const auto& item : items) list.push_back(value(item));
+  return {std::move(list), {}};
+}
+
+// A source that was opened and set up.
+struct Opened {
+  Status status;
+  std::unique_ptr<Source> source;
+  std::vector<Port> outputs;
+
+  // One sample's outputs.
+  std::vector<std::vector<std::byte>> read(Phase phase, std::int64_t index) {
+    std::vector<std::vector<std::byte>> values;
+    std::vector<std::byte*> places;
+    for (const Port& port : outputs) values.emplace_back(port.desc.plain_bytes());
+    for (auto& bytes : values) places.push_back(bytes.data());
+    const Status read_status = source->read(phase, index, places);
+    EXPECT_TRUE(read_status.ok()) << read_status.message();
+    return values;
+  }
+  template <class T> std::vector<T> values(Phase phase, std::int64_t index, std::size_t output = 0) {
+    const auto bytes = read(phase, index)[output];
+    std::vector<T> list(bytes.size() / sizeof(T));
+    std::memcpy(list.data(), bytes.data(), bytes.size());
+    return list;
+  }
+  std::int32_t label(Phase phase, std::int64_t index) { return values<std::int32_t>(phase, index, 1).at(0); }
+};
+
+class SourceTest : public testing::Test {
+ public:
+  using Entries = std::vector<std::pair<std::string, Value>>;
+
+  Opened open(const std::string& type, Entries options) {
+    Opened opened;
+    auto made = host.make(Kind::layer, Part{type, Table{std::move(options), {}}});
+    if (!made.ok()) {
+      opened.status = made.status();
+      return opened;
+    }
+    opened.source.reset(dynamic_cast<Source*>(made->release()));
+    opened.status = opened.source->open(host, folder.path());
+    if (!opened.status.ok()) return opened;
+    dlhost::Setup setup;
+    opened.status = opened.source->setup(setup);
+    opened.outputs = setup.outputs;
+    return opened;
+  }
+  void write(const std::string& name, std::string_view text) {
+    const Status status = host.disk().write_text(folder / name, text);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+
+  PluginHost host;
+  Folder folder;
+};
+
+} // namespace dlhost::test
