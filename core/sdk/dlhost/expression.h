@@ -7,7 +7,9 @@
 //
 // An expression is a list of steps in the order of their dependence; inputs are elements of tensors, scalars are
 // numbers given at each run (a learning rate), `uniform` draws a counter-based random number in [0, 1).
-// Results of comparisons are 1 and 0; select(c, a, b) is a where c > 0, else b.
+// Results of comparisons are 1 and 0; select(c, a, b) is a where c > 0, else b. Minimum and maximum hand on a NaN.
+// Draw k of an expression, for an element of the index space, is draw(key, epoch, sample, (k << 40) + element) of
+// random.h, where `sample` is that of the element's row (its index on axis 0), and `element` its place in the row.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,7 @@ enum class Fn : std::uint8_t {
   input,    // a: which
   scalar,   // a: which
   constant, // value
-  uniform,  //
+  uniform,  // a: which draw
   add,
   subtract,
   multiply,
@@ -68,7 +70,7 @@ class DLHOST_API Expression {
   Term input(std::uint16_t which);
   Term scalar(std::uint16_t which);
   Term constant(double);
-  Term uniform();
+  Term uniform(); // a new draw
   Term apply(Fn, Term a);
   Term apply(Fn, Term a, Term b);
   Term apply(Fn, Term a, Term b, Term c);
@@ -82,11 +84,13 @@ class DLHOST_API Expression {
   bool reads(std::uint16_t input) const;
   bool operator==(const Expression&) const = default;
 
-  // The same steps appended to `into`, with `inputs` standing for this expression's inputs; returns the results.
+  // The same steps appended to `into`, with `inputs` standing for this expression's inputs; returns the results. Scalars
+  // keep their numbers; draws get new ones, so that they stay independent of those that `into` has.
   std::vector<Term> inlined(Expression& into, const std::vector<Term>& inputs) const;
 
  private:
-  Term push(Step);
+  friend class Differentiation;
+  Term push(Step); // an equal step that is there already serves again
   std::vector<Step> steps_;
   std::vector<std::uint16_t> results_;
   std::size_t inputs_ = 0;
@@ -124,7 +128,8 @@ inline Term tanh(Term a) { return a.owner()->apply(Fn::tanh, a); }
 inline Term logistic(Term a) { return a.owner()->apply(Fn::logistic, a); }
 inline Term erf(Term a) { return a.owner()->apply(Fn::error_function, a); }
 
-// d result(0) / d input(which), as an expression of the same inputs and scalars.
+// d result(0) / d input(which), as an expression of the same inputs, scalars and draws, simplified. Where two branches
+// meet (max, select), the derivative is that of the second.
 DLHOST_API Expression derivative(const Expression&, std::uint16_t which);
 
 // "max(x0, 0)": for people and for kernel names.
