@@ -37,11 +37,12 @@ struct Location {
 };
 
 class Value;
+struct TableEntry;
 using List = std::vector<Value>;
 
 // A table keeps its keys in the order of the file.
 struct Table {
-  std::vector<std::pair<std::string, Value>> entries;
+  std::vector<TableEntry> entries;
   Location where;
   DLHOST_API const Value* find(std::string_view key) const;
 };
@@ -51,6 +52,13 @@ class Value {
   using Data = std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Table>;
   Data data;
   Location where;
+};
+
+// No std::pair: clang cannot complete a pair of a type whose own completion asks about the pair.
+struct TableEntry {
+  TableEntry(std::string key, Value value) : first(std::move(key)), second(std::move(value)) {}
+  std::string first;
+  Value second;
 };
 
 // A plugin named inside an option: rate = { type = "cosine", base = 0.1 }. A bare string or number is accepted where

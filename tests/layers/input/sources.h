@@ -99,7 +99,7 @@ struct Opened {
 
 class SourceTest : public testing::Test {
  public:
-  using Entries = std::vector<std::pair<std::string, Value>>;
+  using Entries = std::vector<TableEntry>;
 
   Opened open(const std::string& type, Entries options) {
     Opened opened;

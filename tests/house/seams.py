@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""seams.py BUILD_FOLDER: nothing of core, and no plugin, goes round the seams that simulation replaces.
+
+Looks at the undefined symbols of each built object: time, sleep, tasks, waits, disk, random numbers and sockets come
+through env (or the SDK's Host) and the transports, and from nowhere else.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+WATCHED = ("core/", "layers/", "plugins/", "transports/")
+# Where the real clock, disk and network are: env itself, the search for plugins, and the plugins whose trade it is.
+FREE = ("core/env/", "core/plugin/", "plugins/devices/", "plugins/rendezvous/", "plugins/stores/", "transports/")
+FORBIDDEN = {
+    "starts a task": r"std::thread::|std::jthread|pthread_create|std::this_thread::|std::__future_base|std::async",
+    "reads the time": r"clock_gettime|gettimeofday|time|std::chrono::_V2::\w+::now\(\)|timespec_get",
+    "sleeps": r"nanosleep|clock_nanosleep|usleep|sleep",
+    "waits": r"std::condition_variable.*|pthread_cond_\w+|sem_\w*wait|std::__atomic_futex_unsigned_base.*|poll|select|epoll_\w+",
+    "touches disk": r"f?open(64)?|openat(64)?|creat|mkdir|rename|unlink|opendir|l?stat(64)?|"
+    r"std::basic_(filebuf|[io]?fstream)<.*|std::filesystem::(?!__cxx11::path|path).*",
+    "draws random numbers": r"std::random_device.*|rand|srand|random|getrandom|getentropy|arc4random",
+    "has a state of its own for each thread": r"__tls_get_addr|TLS init function for .*",
+    "talks to the network": r"socket|connect|bind|listen|accept4?|send(to|msg)?|recv(from|msg)?",
+}
+
+
+def undefined(objects: list[pathlib.Path]) -> dict[pathlib.Path, set[str]]:
+    out = subprocess.run(["nm", "-u", "-C", "-A", *objects], check=True, capture_output=True, text=True).stdout
+    found: dict[pathlib.Path, set[str]] = {path: set() for path in objects}
+    for line in out.splitlines():
+        path, symbol = line.split(":", 1)
+        found[pathlib.Path(path)].add(re.sub(r"^\s*[Uw] ", "", symbol))
+    return found
+
+
+def main() -> int:
+    build = pathlib.Path(sys.argv[1])
+    root = pathlib.Path(__file__).resolve().parents[2]
+    sources = {}
+    for command in json.loads((build / "compile_commands.json").read_text()):
+        source = (build / command["file"]).resolve()
+        if source.is_relative_to(root):
+            name = source.relative_to(root).as_posix()
+            if name.startswith(WATCHED) and not name.startswith(FREE) and (build / command["output"]).exists():
+                sources[build / command["output"]] = name
+    breaches = 0
+    for path, symbols in undefined(list(sources)).items() if sources else ():
+        for symbol in sorted(symbols):
+            for what, pattern in FORBIDDEN.items():
+                if re.fullmatch(pattern, symbol):
+                    print(f"{sources[path]}: {what} ({symbol}): use the SDK's Host, or core's env")
+                    breaches += 1
+    print(f"{len(sources)} objects looked at, {breaches} breaches")
+    return 1 if breaches or not sources else 0
+
+
+sys.exit(main())
