@@ -62,7 +62,7 @@ class DLHOST_API Device : public Plugin {
   // The bytes of a tensor as it lies, padding included.
   virtual std::size_t bytes(const TensorDesc&) const = 0;
   // A format's name, stable between runs: "aBcd16b". format_named gives it back for a tensor of that shape.
-  virtual std::string name(const TensorDesc&) const = 0;
+  virtual std::string format_name(const TensorDesc&) const = 0;
   virtual Result<Format> format_named(const TensorDesc& plain, const std::string& name) = 0;
 
   virtual Result<std::unique_ptr<Op>> prepare(const OpSpec&, const Choice& = {}) = 0;
