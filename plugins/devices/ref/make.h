@@ -1,0 +1,34 @@
+// One maker for each spec. A spec that does not hold together is an error that says what does not fit.
+#pragma once
+
+#include <memory>
+
+#include <dlhost/ops.h>
+
+#include "op.h"
+
+namespace dlhost::plugins::ref {
+
+using MadeOp = Result<std::unique_ptr<RefOp>>;
+
+MadeOp make_op(const GemmSpec&, const Manner&, const Choice&);
+MadeOp make_op(const SoftmaxSpec&, const Manner&, const Choice&);
+MadeOp make_op(const SoftmaxLossSpec&, const Manner&, const Choice&);
+MadeOp make_op(const MapSpec&, const Manner&, const Choice&);
+MadeOp make_op(const ReorderSpec&, const Manner&, const Choice&);
+MadeOp make_op(const TransposeSpec&, const Manner&, const Choice&);
+MadeOp make_op(const BoxSpec&, const Manner&, const Choice&);
+
+// What ref does not compute.
+template <class Spec> MadeOp make_op(const Spec&, const Manner&, const Choice&) {
+  return Status::unsupported("ref has no such op");
+}
+
+// An op in the type that the device computes in.
+template <template <class> class Kernel, class Spec>
+std::unique_ptr<RefOp> in_its_type(const Spec& spec, const Manner& manner, const Choice& choice) {
+  if (manner.wide) return std::make_unique<Kernel<double>>(spec, manner, choice);
+  return std::make_unique<Kernel<float>>(spec, manner, choice);
+}
+
+} // namespace dlhost::plugins::ref

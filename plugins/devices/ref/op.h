@@ -1,0 +1,141 @@
+// What all ops of ref share. An op copies its operands into room of its own in scratch, as plain arrays of the type
+// that it computes in (f32, or f64 where wide), runs its loops over these, and copies the results back: dtypes and
+// formats are met at the edges only, and an output may always lie where an input does.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <dlhost/host.h>
+#include <dlhost/ops.h>
+#include <dlhost/status.h>
+
+#include "element.h"
+#include "format.h"
+
+namespace dlhost::plugins::ref {
+
+// One run, with pointers that the host may follow.
+struct Call {
+  std::span<const void* const> in;
+  std::span<void* const> out;
+  std::byte* scratch = nullptr;
+  const Dynamic& dynamic;
+
+  std::int64_t rows(std::int64_t all) const { return dynamic.valid < 0 ? all : std::min(all, dynamic.valid); }
+};
+
+// An array of an op's own in scratch.
+template <class T> struct Room {
+  std::size_t offset = 0;
+  T* in(const Call& call) const { return reinterpret_cast<T*>(call.scratch + offset); }
+};
+
+template <class T> void load(const TensorDesc& desc, const void* from, T* into) {
+  with_stored(desc.dtype, [&]<class Stored>(Stored) {
+    const auto* bytes = static_cast<const Stored*>(from);
+    each_place(desc, [&](std::int64_t i, std::int64_t place) { into[i] = loaded<T>(bytes[place]); });
+  });
+}
+
+// Padding is made zero.
+template <class T> void store(const TensorDesc& desc, const T* from, void* into) {
+  with_stored(desc.dtype, [&]<class Stored>(Stored) {
+    auto* bytes = static_cast<Stored*>(into);
+    if (!desc.format.is_plain()) std::fill_n(bytes, stored_count(desc), Stored{});
+    each_place(desc, [&](std::int64_t i, std::int64_t place) { bytes[place] = stored<Stored>(from[i]); });
+  });
+}
+
+class RefOp : public Op {
+ public:
+  void execute(Stream&, std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch,
+               const Dynamic&) final;
+  virtual Status compute(const Call&) = 0;
+
+  Nanoseconds charge = 0; // simulated time of a run
+
+ protected:
+  template <class T> Room<T> room(std::int64_t count) {
+    const Room<T> made{scratch_bytes};
+    scratch_bytes += (static_cast<std::size_t>(count) * sizeof(T) + 63) / 64 * 64;
+    return made;
+  }
+};
+
+// A tensor of an op: its description as settled, and the room for its elements.
+template <class T> struct Operand {
+  TensorDesc desc;
+  Room<T> room;
+  std::size_t which = 0; // of the op's inputs or outputs
+
+  T* read(const Call& call) const {
+    load(desc, call.in[which], room.in(call));
+    return room.in(call);
+  }
+  T* fresh(const Call& call) const { return room.in(call); }
+  T* zeroed(const Call& call) const {
+    std::fill_n(room.in(call), desc.count(), T{});
+    return room.in(call);
+  }
+  void write(const Call& call) const { store(desc, room.in(call), call.out[which]); }
+};
+
+// What the device was asked to be.
+struct Manner {
+  bool wide = false;      // computes in f64
+  bool in_blocks = false; // answers `any` with blocks
+  double rate = 0;        // operations a nanosecond; 0: takes no simulated time
+};
+
+// An op that computes in T.
+template <class T> class Loops : public RefOp {
+ public:
+  explicit Loops(const Manner& manner) : manner_(manner) {}
+
+ protected:
+  TensorDesc settled(const TensorDesc& desc) const {
+    if (!desc.format.is_any()) return desc;
+    return desc.as(manner_.in_blocks && can_block(desc.shape) ? blocked : Format::plain());
+  }
+  template <class U = T> Operand<U> takes(const TensorDesc& desc) {
+    in.push_back(settled(desc));
+    return {in.back(), room<U>(desc.count()), in.size() - 1};
+  }
+  template <class U = T> Operand<U> gives(const TensorDesc& desc) {
+    out.push_back(settled(desc));
+    return {out.back(), room<U>(desc.count()), out.size() - 1};
+  }
+
+ private:
+  Manner manner_;
+};
+
+inline TensorDesc f32_of(const Shape& shape) { return {DType::f32, shape, {}}; }
+
+// body(first, last, sum) adds rows [first, last) to `sum`, an array of `size`. Without blocks, once over all; with
+// blocks, each block into an array of its own, and these pairwise in a tree that depends on their number alone.
+// `partials` has room for as many arrays as there are blocks.
+template <class T, class Body>
+void sum_in_blocks(std::int64_t rows, std::int64_t block_rows, std::int64_t size, T* sum, T* partials, Body&& body) {
+  std::fill_n(sum, size, T{});
+  if (block_rows <= 0 || block_rows >= rows) return body(std::int64_t{0}, rows, sum);
+  const std::int64_t blocks = (rows + block_rows - 1) / block_rows;
+  std::fill_n(partials, blocks * size, T{});
+  for (std::int64_t b = 0; b < blocks; ++b)
+    body(b * block_rows, std::min(rows, (b + 1) * block_rows), partials + b * size);
+  for (std::int64_t step = 1; step < blocks; step *= 2)
+    for (std::int64_t b = 0; b + step < blocks; b += 2 * step)
+      for (std::int64_t i = 0; i < size; ++i) partials[b * size + i] += partials[(b + step) * size + i];
+  std::copy_n(partials, size, sum);
+}
+
+// The room that sum_in_blocks asks for.
+inline std::int64_t partials_size(std::int64_t rows, std::int64_t block_rows, std::int64_t size) {
+  return block_rows <= 0 || block_rows >= rows ? 0 : (rows + block_rows - 1) / block_rows * size;
+}
+
+} // namespace dlhost::plugins::ref

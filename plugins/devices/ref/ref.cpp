@@ -1,0 +1,106 @@
+// The ref device: plain loops on one thread, in f32 or f64. It is the oracle of all tests, and what simulation computes
+// with; far, it behaves as a GPU does to those who forget where memory lies and when work is done.
+#include <dlhost/device.h>
+#include <dlhost/plugin.h>
+
+#include "make.h"
+#include "memory.h"
+#include "stream.h"
+
+namespace dlhost::plugins::ref {
+
+namespace {
+
+Host* host = nullptr; // set by init, before the first device is made
+
+enum class Formats { plain, blocked };
+
+class Ref : public Device {
+ public:
+  static constexpr std::string_view name = "ref";
+
+  struct Options {
+    bool wide = false;
+    bool far = false;
+    double rate = 0;
+    Formats formats = Formats::plain;
+  };
+  static Schema schema() {
+    return SchemaOf<Options>("Plain loops on one thread: the oracle of tests, and what simulation computes with.")
+        .option("wide", &Options::wide, "compute in f64 instead of f32")
+        .option("far", &Options::far, "memory that the host cannot touch, and streams that run late, as on a GPU")
+        .option("rate", &Options::rate, "GFLOP/s for which the clock is charged; 0: none", at_least(0))
+        .choice("formats", &Options::formats, {{"plain", Formats::plain}, {"blocked", Formats::blocked}},
+                "what ops ask for where they may choose");
+  }
+
+  explicit Ref(const Options& options)
+      : options_(options), manner_{options.wide, options.formats == Formats::blocked, options.rate},
+        pool_(Pool::make(options.far)) {}
+
+  Traits traits() const override {
+    return {.host_memory = !options_.far, .asynchronous = options_.far, .alignment = 64};
+  }
+  std::string description() const override {
+    return concat("plain loops in ", options_.wide ? "f64" : "f32", options_.far ? ", far" : "", ", 1 thread");
+  }
+
+  Result<void*> allocate(std::size_t bytes) override {
+    DLHOST_TRY(pool_.status());
+    return (*pool_)->allocate(bytes);
+  }
+  void release(void* address) noexcept override { (*pool_)->release(address); }
+  Result<std::unique_ptr<Stream>> stream() override {
+    DLHOST_TRY(pool_.status());
+    return std::unique_ptr<Stream>(std::make_unique<RefStream>(**pool_, options_.far ? &late_ : nullptr, host));
+  }
+  Result<std::unique_ptr<Event>> event() override { return std::unique_ptr<Event>(std::make_unique<RefEvent>()); }
+
+  Status copy(Stream& stream, void* dst, const void* src, std::size_t size, Direction direction) override {
+    static_cast<RefStream&>(stream).copy(dst, src, size, direction);
+    return {};
+  }
+  Status fill_zero(Stream& stream, void* dst, std::size_t size) override {
+    static_cast<RefStream&>(stream).zero(dst, size);
+    return {};
+  }
+
+  std::size_t bytes(const TensorDesc& desc) const override {
+    return static_cast<std::size_t>(stored_count(desc)) * size_of(desc.dtype);
+  }
+  std::string format_name(const TensorDesc& desc) const override { return name_of_format(desc); }
+  Result<Format> format_named(const TensorDesc& plain, const std::string& word) override {
+    return format_of_name(plain, word);
+  }
+  Result<std::unique_ptr<Op>> prepare(const OpSpec& spec, const Choice& choice) override;
+
+ private:
+  Options options_;
+  Manner manner_;
+  std::mutex late_;
+  Result<std::unique_ptr<Pool>> pool_;
+};
+
+Result<std::unique_ptr<Op>> Ref::prepare(const OpSpec& spec, const Choice& choice) {
+  const std::string kernel = concat("ref ", name_of(spec), manner_.wide ? " f64" : " f32");
+  if (!choice.kernel.empty() && choice.kernel != kernel)
+    return Status::unsupported("ref has kernel '", kernel, "', but '", choice.kernel, "' is asked for");
+  DLHOST_ASSIGN(auto op, std::visit([&](const auto& one) { return make_op(one, manner_, choice); }, spec));
+  for (const auto* list : {&op->in, &op->out})
+    for (const auto& desc : *list) DLHOST_TRY(check_format(desc).at(name_of(spec)));
+  op->kernel = kernel;
+  if (options_.rate > 0) op->charge = static_cast<Nanoseconds>(op->operations / options_.rate);
+  return std::unique_ptr<Op>(std::move(op));
+}
+
+Status remember(Host& given) {
+  host = &given;
+  return {};
+}
+
+void forget() noexcept { host = nullptr; }
+
+} // namespace
+} // namespace dlhost::plugins::ref
+
+DLHOST_PLUGIN_WITH("1.0", dlhost::plugins::ref::remember, dlhost::plugins::ref::forget, dlhost::plugins::ref::Ref);
