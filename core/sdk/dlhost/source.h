@@ -14,6 +14,7 @@ namespace dlhost {
 
 class Host;
 
+// Core makes and opens one object for all phases; setup may then be called once for each, and must say the same.
 class DLHOST_API Source : public Layer {
  public:
   // Opens what the options name; relative paths are relative to `folder`, the job file's. Called before setup.

@@ -1,11 +1,12 @@
 // What the tests of sources and augmentations share: a folder of their own, plugins from the build, and samples.
 #pragma once
 
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include <boost/dll/shared_library.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@
 #include <dlhost/source.h>
 
 #include "env/real_host.h"
+#include "plugin/registry.h"
 
 namespace dlhost::test {
 
@@ -39,26 +41,16 @@ class PluginHost : public env::RealHost {
     set_maker([this](Kind kind, const Part& part) { return product(kind, part); });
   }
 
-  // The library that provides a kind and name is found by asking each: what the registry does by stamps.
-  Result<std::unique_ptr<Plugin>> product(Kind kind, const Part& part) {
-    if (libraries_.empty()) load();
-    for (const auto& library : libraries_)
-      for (const Factory& factory : library.get_alias<const Descriptor>("dlhost_plugin").factories) {
-        if (factory.kind != kind || factory.name != part.type) continue;
-        if (const auto problems = factory.schema().parse(part.options, nullptr); !problems.empty())
-          return Status::invalid(problems.front().key, ": ", problems.front().message);
-        return factory.create(part.options);
-      }
-    return Status::not_found("no ", name_of(kind), " ", part.type);
-  }
-
  private:
-  void load() {
-    for (const auto& entry : std::filesystem::directory_iterator(std::getenv("DLHOST_TEST_PLUGINS")))
-      if (entry.path().extension() == ".so") libraries_.emplace_back(entry.path());
+  Result<std::unique_ptr<Plugin>> product(Kind kind, const Part& part) {
+    DLHOST_ASSIGN(const Schema* schema, registry_.schema(kind, part.type));
+    if (const auto problems = schema->parse(part.options, nullptr, &registry_); !problems.empty())
+      return Status::invalid(problems.front().key, ": ", problems.front().message);
+    return registry_.make(kind, part.type, part.options);
   }
 
-  std::vector<boost::dll::shared_library> libraries_;
+  std::vector<plugin::SearchEntry> folders_{{std::getenv("DLHOST_TEST_PLUGINS"), "the test"}};
+  plugin::Registry registry_{folders_, *this};
 };
 
 inline Value value(std::string text) { return {std::move(text), {}}; }

@@ -1,0 +1,211 @@
+#include "run/feeder.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <optional>
+
+namespace dlhost::run {
+
+namespace {
+
+// Nobody is waited for longer than this without looking again.
+constexpr Nanoseconds look_again = 1'000'000'000;
+// Draws of augmentations, beside those of the net's layers.
+constexpr std::uint32_t augment_stream = 0x41554700;
+constexpr std::align_val_t alignment{64};
+
+struct Free {
+  void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
+};
+using Memory = std::unique_ptr<std::byte, Free>;
+
+Memory allocate(std::size_t bytes) {
+  return Memory(static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), alignment)));
+}
+
+} // namespace
+
+// A batch's place, used again for every slots()-th step.
+struct Feeder::Slot {
+  Slot() = default;
+  Slot(Slot&& other) noexcept // only while the feeder is made
+      : memory(std::move(other.memory)), outputs(std::move(other.outputs)), samples(std::move(other.samples)),
+        statuses(std::move(other.statuses)) {}
+
+  std::vector<Memory> memory;
+  std::vector<const std::byte*> outputs;
+  std::vector<std::uint32_t> samples;
+  std::vector<Status> statuses;      // of each chunk
+  std::atomic<std::int64_t> left{0}; // chunks that are not read yet
+  Batch batch;
+};
+
+// What one reader needs for itself.
+struct Feeder::Reader {
+  Memory sample, scratch;
+  std::vector<std::byte*> places;
+  std::uint32_t epoch = 0;
+  std::optional<Sampling::Order> order; // of that epoch
+};
+
+Result<std::unique_ptr<Feeder>> Feeder::make(Host& host, const Source& source, std::span<const Port> outputs,
+                                             const net::Augment& augment, const FeederSpec& spec) {
+  if (outputs.empty() || spec.readers < 0 || spec.prefetch < 0)
+    return Status::internal("feeder: ", outputs.size(), " outputs, ", spec.readers, " readers, ", spec.prefetch,
+                            " batches ahead");
+  DLHOST_ASSIGN(const auto sampling, Sampling::make(spec.sampling, source.count(spec.phase)));
+  std::unique_ptr<Feeder> feeder(new Feeder(host, source, augment, spec, sampling));
+  feeder->lay_out(outputs);
+  return feeder;
+}
+
+Feeder::Feeder(Host& host, const Source& source, const net::Augment& augment, const FeederSpec& spec,
+               const Sampling& sampling)
+    : host_(host), source_(source), augment_(augment), spec_(spec), sampling_(sampling),
+      // Small enough that readers end a batch together, large enough that claiming costs nothing.
+      chunk_rows_(std::max<std::int64_t>(1, sampling.rows() / (4 * std::max(1, spec.readers)))),
+      chunks_((sampling.rows() + chunk_rows_ - 1) / chunk_rows_), freed_(host.tasks().waiter()),
+      filled_(host.tasks().waiter()) {}
+
+Feeder::~Feeder() { stop(); }
+
+std::uint64_t Feeder::slots() const { return slots_.size(); }
+
+void Feeder::lay_out(std::span<const Port> outputs) {
+  for (const Port& port : outputs) row_bytes_.push_back(port.desc.plain_bytes());
+  if (!augment_.empty()) row_bytes_[0] = augment_.result().plain_bytes();
+  const auto rows = static_cast<std::size_t>(sampling_.rows());
+  slots_.resize(spec_.readers == 0 ? 1 : static_cast<std::size_t>(spec_.prefetch) + 1);
+  for (Slot& slot : slots_) {
+    for (const std::size_t bytes : row_bytes_) {
+      slot.memory.push_back(allocate(bytes * rows));
+      slot.outputs.push_back(slot.memory.back().get());
+    }
+    slot.samples.resize(rows);
+    slot.statuses.resize(static_cast<std::size_t>(chunks_));
+    slot.batch.outputs = slot.outputs;
+    slot.batch.samples = slot.samples;
+  }
+  for (int i = 0; i < std::max(1, spec_.readers); ++i) {
+    auto reader = std::make_unique<Reader>();
+    reader->places.resize(outputs.size());
+    if (!augment_.empty()) {
+      reader->sample = allocate(augment_.source_bytes());
+      reader->scratch = allocate(augment_.scratch_bytes());
+    }
+    readers_.push_back(std::move(reader));
+  }
+}
+
+void Feeder::seek(std::uint64_t step) {
+  stop();
+  first_ = step;
+  given_ = 0;
+}
+
+void Feeder::start() {
+  for (Slot& slot : slots_) slot.left.store(chunks_, std::memory_order_relaxed);
+  claimed_.store(0, std::memory_order_relaxed);
+  released_.store(0, std::memory_order_relaxed);
+  stopping_.store(false, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(spec_.readers); ++i)
+    tasks_.push_back(host_.tasks().start(concat("reader ", i), [this, i] { read_ahead(*readers_[i]); }));
+}
+
+void Feeder::stop() {
+  stopping_.store(true, std::memory_order_release);
+  freed_->notify_all();
+  tasks_.clear(); // joins
+}
+
+Result<const Batch*> Feeder::next() {
+  if (spec_.readers > 0 && tasks_.empty()) start();
+  const std::uint64_t step = first_ + given_;
+  if (step >= spec_.end) return Status::cancelled("the input ends before step ", step);
+  Slot& slot = slots_[given_ % slots()];
+  if (spec_.readers == 0) {
+    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) read_chunk(*readers_[0], slot, step, chunk);
+  } else {
+    if (given_ > 0) {
+      slots_[(given_ - 1) % slots()].left.store(chunks_, std::memory_order_relaxed);
+      released_.store(given_, std::memory_order_release);
+      freed_->notify_all();
+    }
+    wait_until_read(slot);
+  }
+  ++given_;
+  for (const Status& status : slot.statuses) DLHOST_TRY(status);
+  slot.batch.step = step;
+  slot.batch.epoch = sampling_.place(step, 0).epoch;
+  slot.batch.valid = sampling_.valid(step);
+  return &slot.batch;
+}
+
+void Feeder::wait_until_read(Slot& slot) {
+  if (slot.left.load(std::memory_order_acquire) == 0) return;
+  const Nanoseconds since = host_.clock().now();
+  for (;;) {
+    const auto ticket = filled_->ticket();
+    if (slot.left.load(std::memory_order_acquire) == 0) break;
+    filled_->wait(ticket, look_again);
+  }
+  ++waits_.batches;
+  waits_.time += host_.clock().now() - since;
+}
+
+void Feeder::read_ahead(Reader& reader) {
+  for (;;) {
+    const std::uint64_t claim = claimed_.fetch_add(1, std::memory_order_relaxed);
+    const std::uint64_t ahead = claim / static_cast<std::uint64_t>(chunks_);
+    if (first_ + ahead >= spec_.end || !wait_until_free(ahead)) return;
+    Slot& slot = slots_[ahead % slots()];
+    read_chunk(reader, slot, first_ + ahead, static_cast<std::int64_t>(claim % static_cast<std::uint64_t>(chunks_)));
+    if (slot.left.fetch_sub(1, std::memory_order_acq_rel) == 1) filled_->notify_all();
+  }
+}
+
+// False: stopping. The batch in use keeps its slot, so that many may be under way beside it.
+bool Feeder::wait_until_free(std::uint64_t ahead) {
+  for (;;) {
+    const auto ticket = freed_->ticket();
+    if (stopping_.load(std::memory_order_acquire)) return false;
+    if (ahead < released_.load(std::memory_order_acquire) + slots()) return true;
+    freed_->wait(ticket, look_again);
+  }
+}
+
+void Feeder::read_chunk(Reader& reader, Slot& slot, std::uint64_t step, std::int64_t chunk) {
+  Status& status = slot.statuses[static_cast<std::size_t>(chunk)];
+  status = {};
+  const std::int64_t first = chunk * chunk_rows_, last = std::min(first + chunk_rows_, sampling_.rows());
+  for (std::int64_t row = first; row < last && status.ok(); ++row) {
+    const auto place = sampling_.place(step, row);
+    if (!reader.order || reader.epoch != place.epoch) {
+      reader.order.emplace(sampling_.order(place.epoch));
+      reader.epoch = place.epoch;
+    }
+    const std::uint32_t sample = (*reader.order)[place.index];
+    slot.samples[static_cast<std::size_t>(row)] = sample;
+    try {
+      status = read_row(reader, slot, place, sample, row);
+    } catch (const std::exception& error) {
+      status = Status::internal(error.what());
+    }
+    status = std::move(status).at("sample ", sample);
+  }
+}
+
+Status Feeder::read_row(Reader& reader, Slot& slot, Sampling::Place place, std::uint32_t sample,
+                        std::int64_t row) const {
+  for (std::size_t i = 0; i < row_bytes_.size(); ++i)
+    reader.places[i] = slot.memory[i].get() + row_bytes_[i] * static_cast<std::size_t>(row);
+  if (augment_.empty()) return source_.read(spec_.phase, sample, reader.places);
+  std::byte* const into = std::exchange(reader.places[0], reader.sample.get());
+  DLHOST_TRY(source_.read(spec_.phase, sample, reader.places));
+  Random random({spec_.sampling.seed, augment_stream + spec_.sampling.stream}, place.epoch, sample);
+  augment_.apply(reader.sample.get(), into, reader.scratch.get(), spec_.phase == Phase::train, random);
+  return {};
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,104 @@
+// Brings a source's samples into batches: reads and augments them on tasks of its own, some batches ahead, into host
+// memory. What is in a batch depends on the sampling alone, never on the number of readers.
+//
+// One task - the worker's - calls next() and seek(). The source and its augmentations outlive the feeder; several
+// feeders (one for each phase) may share them. After the first batches nothing is allocated, except by sources that
+// cannot do without.
+//
+//   reader  claims a chunk of rows  -> waits until the batch's slot is free -> reads, augments -> counts the chunk off
+//   next()  gives the last batch back -> waits until the next one's chunks are all counted off
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <dlhost/host.h>
+#include <dlhost/source.h>
+
+#include "net/augment.h"
+#include "run/sampling.h"
+
+namespace dlhost::run {
+
+struct FeederSpec {
+  Phase phase = Phase::train;
+  SamplingSpec sampling;
+  int readers = 1;                                               // tasks; 0: next() reads, on its caller's task
+  int prefetch = 2;                                              // batches that are read ahead of the one in use
+  std::uint64_t end = std::numeric_limits<std::uint64_t>::max(); // no step from here on is read ahead or given
+};
+
+// Valid until the feeder's next() or seek() is called again, or the feeder is gone.
+struct Batch {
+  std::uint64_t step = 0;
+  std::uint32_t epoch = 0;                   // of the first row
+  std::int64_t valid = 0;                    // rows that count; the others follow them and repeat a sample
+  std::span<const std::byte* const> outputs; // of the source, plain, [rows, ...]
+  std::span<const std::uint32_t> samples;    // each row's number in the source
+};
+
+class Feeder {
+ public:
+  // `outputs`: what the source's setup declared. `augment` was made for outputs[0] and may be empty.
+  static Result<std::unique_ptr<Feeder>> make(Host&, const Source&, std::span<const Port> outputs,
+                                              const net::Augment& augment, const FeederSpec&);
+  ~Feeder();
+  Feeder(const Feeder&) = delete;
+  Feeder& operator=(const Feeder&) = delete;
+
+  // The batch of the next step, from step 0 or where seek() went. Not ok: a sample could not be read (the message
+  // names it), or the end was reached (Code::cancelled).
+  Result<const Batch*> next();
+  // The next batch is that of `step`. What was read ahead is thrown away.
+  void seek(std::uint64_t step);
+
+  const Sampling& sampling() const { return sampling_; }
+
+  // How often, and for how long, next() had to wait for a reader.
+  struct Waits {
+    std::uint64_t batches = 0;
+    Nanoseconds time = 0;
+  };
+  const Waits& waits() const { return waits_; }
+
+ private:
+  struct Slot;
+  struct Reader;
+
+  Feeder(Host&, const Source&, const net::Augment&, const FeederSpec&, const Sampling&);
+  void lay_out(std::span<const Port> outputs);
+  void start();
+  void stop();
+  void read_ahead(Reader&);
+  bool wait_until_free(std::uint64_t ahead);
+  void read_chunk(Reader&, Slot&, std::uint64_t step, std::int64_t chunk);
+  Status read_row(Reader&, Slot&, Sampling::Place, std::uint32_t sample, std::int64_t row) const;
+  void wait_until_read(Slot&);
+  std::uint64_t slots() const;
+
+  Host& host_;
+  const Source& source_;
+  const net::Augment& augment_;
+  const FeederSpec spec_;
+  const Sampling sampling_;
+  std::int64_t chunk_rows_, chunks_; // of a batch
+
+  std::vector<std::size_t> row_bytes_; // of each output
+  std::vector<Slot> slots_;
+  std::vector<std::unique_ptr<Reader>> readers_;
+
+  std::uint64_t first_ = 0;                // the step that counting starts at: slots and claims are counted from here
+  std::uint64_t given_ = 0;                // batches that next() gave since
+  std::atomic<std::uint64_t> claimed_{0};  // chunks
+  std::atomic<std::uint64_t> released_{0}; // batches
+  std::atomic<bool> stopping_{false};
+  std::unique_ptr<Waiter> freed_, filled_;
+  std::vector<std::unique_ptr<Task>> tasks_; // empty: not started
+  Waits waits_;
+};
+
+} // namespace dlhost::run
