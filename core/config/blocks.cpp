@@ -1,0 +1,281 @@
+#include "config/blocks.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <dlhost/nearest.h>
+
+#include "config/job_schema.h"
+#include "config/substitute.h"
+
+namespace dlhost::config {
+
+namespace {
+
+// Keys of a layer that a use hands on to every layer of the block.
+constexpr std::string_view handed_on[] = {"phases", "device", "dtype", "frozen"};
+
+// So many layers are a mistake (or a hostile file), not a net.
+constexpr std::size_t most_layers = 100'000;
+
+struct Block {
+  BlockKeys keys;
+  Location where;
+  std::vector<const Table*> layers;
+};
+
+// Where a list of layers is being expanded.
+struct Site {
+  std::string prefix; // "conv2.1."; empty at the top
+  const Block* block = nullptr;
+  Scope scope;
+  std::vector<std::string> inputs; // what "@in" stands for
+  std::vector<const Block*> open;  // the uses around this one
+  Location used_at;                // the outermost one of them
+  Table handed;                    // keys that the uses hand on
+};
+
+std::string text_of(const Table& table, std::string_view key) {
+  const Value* value = table.find(key);
+  const auto* text = value ? std::get_if<std::string>(&value->data) : nullptr;
+  return text ? *text : std::string();
+}
+
+void put(Table& table, std::string_view key, Value value) {
+  for (auto& [name, old] : table.entries)
+    if (name == key) {
+      old = std::move(value);
+      return;
+    }
+  table.entries.emplace_back(std::string(key), std::move(value));
+}
+
+class Expander {
+ public:
+  explicit Expander(Problems& problems) : problems_(problems) {}
+
+  Layers run(Table& document) {
+    const List blocks = take(document, "block");
+    const List layers = take(document, "layer");
+    for (const auto& block : blocks)
+      if (const Table* table = table_in(block, "block")) declare(*table);
+    for (const auto& [name, block] : blocks_) result_.blocks.push_back(name);
+    Site top;
+    for (const auto& layer : layers)
+      if (const Table* table = table_in(layer, "layer")) {
+        if (table->find("block"))
+          use(*table, top);
+        else
+          result_.list.push_back({*table, {}});
+      }
+    return std::move(result_);
+  }
+
+ private:
+  List take(Table& document, std::string_view key) {
+    const auto entry = std::ranges::find(document.entries, key, [](const auto& item) { return item.first; });
+    if (entry == document.entries.end()) return {};
+    Value value = std::move(entry->second);
+    document.entries.erase(entry);
+    if (auto* list = std::get_if<List>(&value.data)) return std::move(*list);
+    problems_.add(value.where, key, ": must be written as [[", key, "]]");
+    return {};
+  }
+
+  const Table* table_in(const Value& value, std::string_view key) {
+    if (const auto* table = std::get_if<Table>(&value.data)) return table;
+    problems_.add(value.where, key, ": must be a table, but is ", detail::written(value));
+    return nullptr;
+  }
+
+  void declare(const Table& table) {
+    Block block;
+    block.where = table.where;
+    static constexpr std::string_view also[] = {"layer"};
+    auto found = block_schema().parse(table, &block.keys, nullptr, also);
+    const std::string place = block.keys.name.empty() ? "block" : concat("block '", block.keys.name, "'");
+    for (auto& problem : found) problems_.add(problem.where, place, ": ", problem.key, ": ", problem.message);
+    const Value* layers = table.find("layer");
+    const auto* list = layers ? std::get_if<List>(&layers->data) : nullptr;
+    if (!list || list->empty())
+      problems_.add(table.where, place, ": has no layers: write [[block.layer]], or layer = [ { ... }, ... ]");
+    else
+      for (const auto& item : *list)
+        if (const Table* layer = table_in(item, place + ": layer")) block.layers.push_back(layer);
+    if (!block.keys.out.empty() && !has(block, block.keys.out))
+      problems_.add(table.find("out")->where, place, ": out: unknown layer '", block.keys.out, "'; ",
+                    suggestion(block.keys.out, names_in(block)));
+    if (block.keys.name.empty()) return;
+    const auto [first, added] = blocks_.emplace(block.keys.name, std::move(block));
+    if (!added)
+      problems_.add(table.where, place, ": there is a block of that name already, at ", to_string(first->second.where));
+  }
+
+  static std::vector<std::string> names_in(const Block& block) {
+    std::vector<std::string> names;
+    for (const Table* layer : block.layers) names.push_back(text_of(*layer, "name"));
+    return names;
+  }
+
+  static bool has(const Block& block, std::string_view name) {
+    return std::ranges::any_of(block.layers, [&](const Table* layer) { return text_of(*layer, "name") == name; });
+  }
+
+  // A [[layer]] with `block`: its layers, as often as it says.
+  void use(const Table& table, const Site& around) {
+    BlockUse keys;
+    const std::string place = concat("layer '", text_of(table, "name"), "'");
+    auto found = block_use_schema().parse(table, &keys, nullptr, handed_on);
+    for (auto& problem : found)
+      problems_.add(problem.where, place, ": ", problem.key, ": ", problem.message, in(around));
+    const auto block = blocks_.find(keys.block);
+    if (keys.name.empty() || keys.block.empty() || !found.empty()) return;
+    if (block == blocks_.end())
+      return problems_.add(table.find("block")->where, place, ": unknown block '", keys.block, "'; ",
+                           suggestion(keys.block, result_.blocks), in(around));
+    if (std::ranges::find(around.open, &block->second) != around.open.end())
+      return problems_.add(table.find("block")->where, place, ": the block '", keys.block, "' uses itself", in(around));
+    Site site;
+    site.block = &block->second;
+    site.open = around.open;
+    site.open.push_back(&block->second);
+    site.used_at = around.open.empty() ? table.where : around.used_at;
+    site.inputs = keys.src;
+    site.handed = around.handed;
+    for (const auto key : handed_on)
+      if (const Value* value = table.find(key)) put(site.handed, key, *value);
+    if (!parameters(table, keys, place, site)) return;
+    const bool numbered = table.find("repeat") != nullptr;
+    for (std::int64_t i = 1; i <= keys.repeat; ++i) {
+      const std::string name = numbered ? concat(keys.name, ".", i) : keys.name;
+      if (!expand(name, i, site)) return;
+      site.inputs = {name};
+    }
+    if (numbered) result_.outputs[keys.name] = concat(keys.name, ".", keys.repeat);
+  }
+
+  // What the use gives for the block's parameters, and the defaults of the others.
+  bool parameters(const Table& table, const BlockUse& keys, const std::string& place, Site& site) {
+    const BlockKeys& block = site.block->keys;
+    for (const auto& [name, value] : block.defaults.entries) site.scope[name] = value;
+    std::vector<std::string> known = block.params;
+    for (const auto& [name, value] : block.defaults.entries) known.push_back(name);
+    bool right = true;
+    for (const auto& [name, value] : keys.with.entries) {
+      site.scope[name] = value;
+      if (std::ranges::find(known, name) != known.end()) continue;
+      problems_.add(value.where, place, ": with.", name, ": unknown parameter of the block '", block.name, "'; ",
+                    suggestion(name, known), in(site));
+      right = false;
+    }
+    for (const auto& name : block.params)
+      if (!site.scope.contains(name)) {
+        problems_.add(table.where, place, ": with.", name, ": is required: the block '", block.name, "' has no default",
+                      in(site));
+        right = false;
+      }
+    return right;
+  }
+
+  // The layers of one instance. False when there are too many.
+  bool expand(const std::string& name, std::int64_t index, Site site) {
+    if (++instances_ > most_layers) {
+      if (instances_ == most_layers + 1)
+        problems_.add(site.used_at, "the blocks come to more than ", most_layers, " layers");
+      return false;
+    }
+    site.prefix = name + ".";
+    site.scope["name"] = {name, site.used_at};
+    site.scope["index"] = {index, site.used_at};
+    const Complain complain = [&](const Location& where, const std::string& message) {
+      problems_.add(where, "block '", site.block->keys.name, "': ", message, in(site));
+    };
+    std::string before;
+    for (const Table* written : site.block->layers) {
+      Table layer = std::get<Table>(substitute({*written, written->where}, site.scope, complain).data);
+      const std::string local = text_of(layer, "name");
+      put(layer, "src", sources(layer, before, site));
+      if (const Value* given = layer.find("name")) put(layer, "name", {site.prefix + local, given->where});
+      before = site.prefix + local;
+      if (layer.find("block")) {
+        use(layer, site);
+      } else {
+        for (const auto& [key, value] : site.handed.entries)
+          if (!layer.find(key)) layer.entries.emplace_back(key, value);
+        result_.list.push_back({std::move(layer), site.used_at});
+        ++instances_;
+      }
+      if (instances_ > most_layers) return false;
+    }
+    const std::string& out = site.block->keys.out;
+    if (!before.empty()) result_.outputs[name] = out.empty() ? before : site.prefix + out;
+    return true;
+  }
+
+  // `src` as the rest of core reads it: full names. Left out, it is the layer before, or the block's inputs.
+  Value sources(const Table& layer, const std::string& before, const Site& site) {
+    const Value* given = layer.find("src");
+    List list;
+    const auto append = [&](const std::string& name, const Location& where) { list.push_back({name, where}); };
+    if (!given) {
+      if (before.empty())
+        for (const auto& input : site.inputs) append(input, layer.where);
+      else
+        append(before, layer.where);
+      return {list, layer.where};
+    }
+    const auto* texts = std::get_if<List>(&given->data);
+    for (const Value& item : texts ? *texts : List{*given}) {
+      const auto* text = std::get_if<std::string>(&item.data);
+      if (!text)
+        list.push_back(item); // the schema will complain
+      else if (text->starts_with("@"))
+        for (const auto& input : inputs(*text, item.where, site)) append(input, item.where);
+      else
+        append(is_local(*text, site) ? site.prefix + *text : *text, item.where);
+    }
+    return {list, given->where};
+  }
+
+  // "x", "x:1" and "x.inner" are local where the block has a layer x.
+  static bool is_local(std::string_view text, const Site& site) {
+    const std::string_view name = text.substr(0, text.find(':'));
+    return std::ranges::any_of(site.block->layers, [&](const Table* layer) {
+      const std::string local = text_of(*layer, "name");
+      return name == local || (name.starts_with(local) && !local.empty() && name[local.size()] == '.');
+    });
+  }
+
+  std::vector<std::string> inputs(const std::string& text, const Location& where, const Site& site) {
+    if (text == "@in") {
+      if (!site.inputs.empty()) return site.inputs;
+      problems_.add(where, "src: \"@in\": this use of the block '", site.block->keys.name, "' has no src", in(site));
+      return {};
+    }
+    for (std::size_t i = 0; i < site.inputs.size(); ++i)
+      if (text == concat("@in.", i + 1)) return {site.inputs[i]};
+    problems_.add(where, "src: \"", text,
+                  "\" is not allowed: a block reads \"@in\", all its inputs, or \"@in.1\" to \"@in.",
+                  std::max<std::size_t>(site.inputs.size(), 1), "\"", in(site));
+    return {};
+  }
+
+  static std::string in(const Site& site) {
+    return site.open.empty() ? std::string() : concat(" (in the block used at ", to_string(site.used_at), ")");
+  }
+
+  Problems& problems_;
+  std::map<std::string, Block, std::less<>> blocks_;
+  std::size_t instances_ = 0;
+  Layers result_;
+};
+
+} // namespace
+
+Layers expand_blocks(Table& document, Problems& problems) { return Expander(problems).run(document); }
+
+bool is_use_key(std::string_view key) {
+  return block_use_schema().find(key) || std::ranges::find(handed_on, key) != std::end(handed_on);
+}
+
+} // namespace dlhost::config

@@ -1,0 +1,171 @@
+#include "config/build.h"
+
+#include <algorithm>
+
+#include <dlhost/nearest.h>
+
+#include "config/build_layer.h"
+#include "config/job_schema.h"
+
+namespace dlhost::config {
+
+namespace {
+
+class Builder {
+ public:
+  Builder(SchemaSource& plugins, Problems& problems) : plugins_(plugins), problems_(problems) {}
+
+  Job build(const Table& document) {
+    Job job;
+    head(document, job);
+    train(table(document, "train"), job.train);
+    job.validate.every.epochs = 1;
+    evaluate(table(document, "validate"), "validate", job.validate);
+    evaluate(table(document, "test"), "test", job.test);
+    updater(table(document, "updater"), job.updater);
+    topology(table(document, "topology"), job.topology);
+    const Table& checkpoint = table(document, "checkpoint");
+    job.checkpoint.every.epochs = 1;
+    parse(checkpoint_schema(), checkpoint, &job.checkpoint, "checkpoint", {"every"});
+    cadence(checkpoint, "checkpoint", job.checkpoint.every);
+    const Table& record = table(document, "record");
+    job.record.every.steps = 20;
+    parse(record_schema(), record, &job.record, "record", {"every"});
+    cadence(record, "record", job.record.every);
+    return job;
+  }
+
+ private:
+  static constexpr std::string_view tables_[] = {"train",      "validate", "test",  "updater", "topology",
+                                                 "checkpoint", "record",   "layer", "block"};
+
+  void head(const Table& document, Job& job) {
+    Head head;
+    problems_.add(head_schema().parse(document, &head, &plugins_, tables_), "");
+    job.name = head.name;
+    job.seed = head.seed;
+    job.folder = head.folder;
+  }
+
+  void parse(const Schema& schema, const Table& table, void* into, std::string_view path,
+             std::initializer_list<std::string_view> also = {}) {
+    problems_.add(schema.parse(table, into, &plugins_, {also.begin(), also.size()}), path);
+  }
+
+  // The table of a name, an empty one when it is left out or is none.
+  const Table& table(const Table& parent, std::string_view name, std::string_view path = {}) {
+    static const Table empty;
+    const Value* value = parent.find(name);
+    if (!value) return empty;
+    if (const auto* found = std::get_if<Table>(&value->data)) return *found;
+    problems_.add(value->where, path, path.empty() ? "" : ".", name, ": must be a table, but is ",
+                  detail::written(*value));
+    return empty;
+  }
+
+  void train(const Table& source, Train& train) {
+    parse(train_schema(), source, &train, "train", {"stop"});
+    const Table& stop = table(source, "stop", "train");
+    parse(stop_schema(), stop, &train.stop, "train.stop");
+    if (stop.entries.empty()) train.stop.epochs = 10;
+  }
+
+  void cadence(const Table& source, const std::string& path, Cadence& cadence) {
+    const Value* value = source.find("every");
+    if (!value) return;
+    cadence = {};
+    if (const auto* given = std::get_if<Table>(&value->data))
+      return parse(cadence_schema(), *given, &cadence, path + ".every");
+    problems_.add(value->where, path, ".every: must be a table such as { epochs = 1 } or { steps = 500 }, but is ",
+                  detail::written(*value));
+  }
+
+  void evaluate(const Table& source, const std::string& path, Evaluate& evaluate) {
+    parse(evaluate_schema(), source, &evaluate, path, {"every"});
+    cadence(source, path, evaluate.every);
+  }
+
+  void updater(const Table& source, Updater& updater) {
+    UpdaterKeys keys;
+    keys.rate.options.entries.emplace_back("base", Value{0.01, {}});
+    parse_with_plugin(Kind::updater, updater_schema(), source, &keys, "updater", updater.plugin);
+    updater.rate = std::move(keys.rate);
+    updater.clip_value = keys.clip_value;
+    updater.clip_norm = keys.clip_norm;
+  }
+
+  // A table that holds core's keys, `type` and the options of the plugin of that type.
+  void parse_with_plugin(Kind kind, const Schema& core, const Table& source, void* keys, const std::string& path,
+                         Part& plugin) {
+    Table own, others;
+    own.where = others.where = source.where;
+    std::vector<std::string_view> also = {"type"};
+    for (const auto& option : core.options()) also.push_back(option.name);
+    for (const auto& entry : source.entries)
+      if (entry.first != "type") (core.find(entry.first) ? own : others).entries.push_back(entry);
+    problems_.add(core.parse(own, keys, &plugins_), path);
+    if (const Value* type = source.find("type")) {
+      const auto* name = std::get_if<std::string>(&type->data);
+      if (!name)
+        return problems_.add(type->where, path, ".type: must be a text in quotes, but is ", detail::written(*type));
+      plugin.type = *name;
+      if (!plugins_.find(kind, *name))
+        return problems_.add(type->where, path, ".type: unknown ", name_of(kind), " '", *name, "'; ",
+                             suggestion(*name, plugins_.names(kind)));
+    }
+    if (const Schema* schema = plugins_.find(kind, plugin.type))
+      problems_.add(schema->parse(others, nullptr, &plugins_, also), path);
+    plugin.options = std::move(others);
+  }
+
+  void topology(const Table& source, Topology& topology) {
+    parse(topology_schema(), source, &topology, "topology");
+    const Value* workers = source.find("workers");
+    if (topology.framework == Framework::none) {
+      if (workers) problems_.add(workers->where, "topology.workers: means something only beside framework");
+      return;
+    }
+    if (topology.workers == 0) topology.workers = 2;
+    const auto all = topology.workers;
+    const bool groups = topology.framework == Framework::downpour || topology.framework == Framework::hogwild;
+    const auto& word = std::get<std::string>(source.find("framework")->data);
+    const auto count = [&](std::string_view key, std::int64_t& value, std::int64_t meant) {
+      const Value* given = source.find(key);
+      if (given && value != meant)
+        problems_.add(given->where, "topology.", key, ": framework \"", word, "\" of ", all, " workers means ", meant,
+                      ", but it is ", value, "; leave one of the two out");
+      value = meant;
+    };
+    count("worker_groups", topology.worker_groups, groups ? all : 1);
+    count("workers_per_group", topology.workers_per_group, groups ? 1 : all);
+    count("server_groups", topology.server_groups, topology.framework == Framework::hogwild ? all : 1);
+    count("servers_per_group", topology.servers_per_group, topology.framework == Framework::allreduce ? all : 1);
+  }
+
+  SchemaSource& plugins_;
+  Problems& problems_;
+};
+
+} // namespace
+
+Job build(const Table& document, const Layers& layers, SchemaSource& plugins, Problems& problems) {
+  Job job = Builder(plugins, problems).build(document);
+  job.layers = build_layers(layers, plugins, problems);
+  if (layers.list.empty() && problems.empty())
+    problems.add(document.where, "the job has no layers; it needs at least one [[layer]]");
+  return job;
+}
+
+const Layer* Job::layer(std::string_view wanted) const {
+  const auto found = std::ranges::find(layers, wanted, &Layer::name);
+  return found == layers.end() ? nullptr : &*found;
+}
+
+const Param* Layer::param(std::string_view wanted) const {
+  const auto found = std::ranges::find(params, wanted, &Param::name);
+  return found == params.end() ? nullptr : &*found;
+}
+
+bool Layer::in(Phase phase) const { return phases.empty() || std::ranges::find(phases, phase) != phases.end(); }
+
+} // namespace dlhost::config

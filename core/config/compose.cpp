@@ -1,0 +1,158 @@
+#include "config/compose.h"
+
+#include <algorithm>
+
+#include "config/document.h"
+
+namespace dlhost::config {
+
+std::string folder_of(std::string_view path) {
+  const auto slash = path.find_last_of('/');
+  if (slash == std::string_view::npos) return ".";
+  return std::string(slash == 0 ? "/" : path.substr(0, slash));
+}
+
+std::string join_path(const std::string& folder, const std::string& path) {
+  const std::string whole = path.starts_with('/') || folder.empty() ? path : concat(folder, "/", path);
+  std::vector<std::string_view> parts;
+  for (std::size_t start = 0; start <= whole.size();) {
+    const auto end = std::min(whole.find('/', start), whole.size());
+    const std::string_view part(whole.data() + start, end - start);
+    if (part == ".." && !parts.empty() && parts.back() != "..")
+      parts.pop_back();
+    else if (!part.empty() && part != ".")
+      parts.push_back(part);
+    start = end + 1;
+  }
+  std::string joined;
+  for (const auto& part : parts) joined += concat(joined.empty() ? "" : "/", part);
+  if (whole.starts_with('/')) return "/" + joined;
+  return joined.empty() ? "." : joined;
+}
+
+namespace {
+
+Value* find(Table& table, std::string_view key) {
+  for (auto& [name, value] : table.entries)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+const std::string* text_at(const Table& table, std::string_view key) {
+  const Value* value = table.find(key);
+  return value ? std::get_if<std::string>(&value->data) : nullptr;
+}
+
+void merge(Table& base, Table over);
+
+// Tables with a name each: [[layer]], [[block]].
+void merge_named(List& base, List over, bool whole) {
+  for (auto& item : over) {
+    auto* table = std::get_if<Table>(&item.data);
+    const auto* name = table ? text_at(*table, "name") : nullptr;
+    const auto same = std::ranges::find_if(base, [&](const Value& value) {
+      const auto* other = std::get_if<Table>(&value.data);
+      const auto* other_name = other ? text_at(*other, "name") : nullptr;
+      return name && other_name && *name == *other_name;
+    });
+    if (same == base.end())
+      base.push_back(std::move(item));
+    else if (whole)
+      *same = std::move(item);
+    else
+      merge(std::get<Table>(same->data), std::move(*table));
+  }
+}
+
+void merge_value(const std::string& key, Value& base, Value over) {
+  auto* base_table = std::get_if<Table>(&base.data);
+  auto* over_table = std::get_if<Table>(&over.data);
+  auto* base_list = std::get_if<List>(&base.data);
+  auto* over_list = std::get_if<List>(&over.data);
+  if (base_list && over_list && (key == "layer" || key == "block"))
+    return merge_named(*base_list, std::move(*over_list), key == "block");
+  if (base_table && over_table) return merge(*base_table, std::move(*over_table));
+  base = std::move(over);
+}
+
+void merge(Table& base, Table over) {
+  // Another type has other options: nothing of the old ones stays.
+  const auto* type = text_at(over, "type");
+  const auto* old_type = text_at(base, "type");
+  if (type && old_type && *type != *old_type) {
+    const Value* name = over.find("name") ? nullptr : base.find("name");
+    if (name) over.entries.insert(over.entries.begin(), {"name", *name});
+    base = std::move(over);
+    return;
+  }
+  for (auto& [key, value] : over.entries) {
+    if (Value* old = find(base, key))
+      merge_value(key, *old, std::move(value));
+    else
+      base.entries.emplace_back(key, std::move(value));
+  }
+}
+
+class Composer {
+ public:
+  Composer(Disk& disk, Problems& problems) : disk_(disk), problems_(problems) {}
+
+  Table read(const std::string& path, const Location& included_at) {
+    auto text = disk_.read_text(path, std::uint64_t{16} << 20);
+    if (!text.ok()) {
+      problems_.add(included_at, text.status().message());
+      return {};
+    }
+    Table table = parse_document(*text, path, problems_);
+    open_.push_back(path);
+    Table whole = include(table, path);
+    open_.pop_back();
+    merge_top(whole, std::move(table));
+    return whole;
+  }
+
+ private:
+  // What the file includes, merged; takes the key out of the table.
+  Table include(Table& table, const std::string& path) {
+    Table whole;
+    const auto entry = std::ranges::find(table.entries, "include", [](const auto& item) { return item.first; });
+    if (entry == table.entries.end()) return whole;
+    Value value = std::move(entry->second);
+    table.entries.erase(entry);
+    if (!std::holds_alternative<List>(value.data)) value.data = List{value};
+    for (const auto& item : std::get<List>(value.data)) {
+      const auto* name = std::get_if<std::string>(&item.data);
+      if (!name) {
+        problems_.add(item.where, "include: must be a list of files, but has ", detail::written(item));
+        continue;
+      }
+      const std::string file = join_path(folder_of(path), *name);
+      if (std::ranges::find(open_, file) != open_.end()) {
+        std::string chain;
+        for (const auto& open : open_) chain += open + " -> ";
+        problems_.add(item.where, "include: files include each other: ", chain, file);
+        continue;
+      }
+      merge_top(whole, read(file, item.where));
+    }
+    return whole;
+  }
+
+  static void merge_top(Table& whole, Table over) {
+    const Location where = over.where;
+    merge(whole, std::move(over));
+    whole.where = where;
+  }
+
+  Disk& disk_;
+  Problems& problems_;
+  std::vector<std::string> open_; // the chain of files that are being read
+};
+
+} // namespace
+
+Table compose(Disk& disk, const std::string& path, Problems& problems) {
+  return Composer(disk, problems).read(join_path("", path), {});
+}
+
+} // namespace dlhost::config

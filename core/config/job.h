@@ -1,0 +1,156 @@
+// A job as every other part of core sees it: what one TOML file says, after includes, overrides and blocks, with the
+// defaults filled in. load() (config/load.h) makes it, checked against the schemas of the plugins that it names; from
+// then on it is read-only data, for any task.
+//
+// Members that stand for options carry the defaults: a fresh Job is what a job file gets that says nothing.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dlhost/dtype.h>
+#include <dlhost/frame.h>
+#include <dlhost/schema.h>
+
+namespace dlhost::config {
+
+// How often something is done; all zero: never by itself. Several may be given: whichever comes first.
+struct Cadence {
+  std::int64_t steps = 0;
+  double epochs = 0;
+  double seconds = 0;
+  bool never() const { return steps == 0 && epochs == 0 && seconds == 0; }
+};
+
+// When training ends; whichever comes first. Nothing given: after ten epochs.
+struct Stop {
+  std::int64_t steps = 0;                                    // 0: no limit
+  double epochs = 0;                                         // 0: no limit
+  double seconds = 0;                                        // 0: no limit
+  double loss = -std::numeric_limits<double>::infinity();    // the training loss, smoothed, is at most this
+  double accuracy = std::numeric_limits<double>::infinity(); // the validated accuracy is at least this
+  std::int64_t patience = 0;                                 // so many evaluations without a better one; 0: any number
+};
+
+enum class Last : std::uint8_t { drop, wrap, partial };
+
+struct Train {
+  Part algorithm{"bp", {}};
+  std::int64_t batch = 64;
+  Last last = Last::drop;
+  Stop stop;
+  DType dtype = DType::f32;
+  std::int64_t accumulate = 1;
+  std::int64_t threads = 0; // of each worker; 0: the machine's, shared among its workers
+  Part device{"cpu", {}};
+  bool reproducible = false;
+};
+
+// [validate] and [test].
+struct Evaluate {
+  Cadence every;
+  bool at_end = true;
+  std::int64_t batch = 0; // 0: as in training
+};
+
+struct Updater {
+  Part plugin{"sgd", {}}; // without the keys below
+  Part rate;              // a Kind::schedule
+  double clip_value = 0;  // 0: not
+  double clip_norm = 0;   // 0: not
+};
+
+enum class RunAs : std::uint8_t { threads, processes };
+enum class Framework : std::uint8_t { none, sandblaster, allreduce, downpour, hogwild };
+
+struct Topology {
+  Framework framework = Framework::none; // already turned into the counts
+  std::int64_t workers = 0;              // of the framework
+  std::int64_t worker_groups = 1;
+  std::int64_t workers_per_group = 1;
+  std::int64_t server_groups = 1;
+  std::int64_t servers_per_group = 1;
+  RunAs run_as = RunAs::threads;
+  Part consistency{"strict", {}};
+  Part sync;       // type empty: none
+  Part transport;  // type empty: chosen by core
+  Part rendezvous; // type empty: the embedded one
+};
+
+struct Checkpoint {
+  std::string folder; // empty: checkpoints in the run's folder
+  Cadence every;
+  std::int64_t keep = 3;
+  std::string best = "auto"; // the metric that chooses the best; "auto": accuracy, else the loss; "none"
+};
+
+struct Record {
+  std::string folder; // empty: runs beside where dlhost is called
+  Cadence every;
+  bool tensorboard = true;
+};
+
+// One source of a layer: the feature of another, or a named output of it.
+struct Source {
+  std::string layer;
+  std::string port; // a name or a number; empty: the first
+  Location where;
+};
+
+// What a job says about one param of a layer.
+struct Param {
+  std::string name; // "weight"
+  Location where;
+  std::optional<Part> init; // none: the layer's own
+  std::optional<double> rate_scale, decay_scale;
+  std::string share; // params with one such name are one param
+  bool frozen = false;
+};
+
+struct Layer {
+  std::string name;
+  std::string type;
+  Table options; // of its plugin: core's own keys are taken out
+  std::vector<Source> src;
+  std::vector<Phase> phases; // empty: all
+  std::vector<Param> params;
+  double weight = 1; // of a loss, when there are several
+  bool frozen = false;
+  std::optional<Part> device; // none: train.device
+  std::optional<DType> dtype; // none: train.dtype
+  std::string folder;         // where its relative paths start
+  bool folder_given = false;  // by the layer itself
+  Location where;
+  Location used_at; // the use of the block that it comes from; line 0: from none
+
+  const Param* param(std::string_view name) const;
+  bool in(Phase) const;
+};
+
+struct Job {
+  std::string name;
+  std::int64_t seed = 0;
+  std::string path;   // the job file
+  std::string folder; // where relative paths start
+  Train train;
+  Evaluate validate, test;
+  Updater updater;
+  Topology topology;
+  Checkpoint checkpoint;
+  Record record;
+  std::vector<Layer> layers; // in the order of the file
+
+  const Layer* layer(std::string_view name) const;
+};
+
+// The tables that core owns, as `dlhost inspect` prints them.
+struct CoreTable {
+  std::string path; // "train.stop"; "" is the top of the file, "layer" one [[layer]], "layer.param" one param of it
+  Schema schema;
+};
+const std::vector<CoreTable>& core_tables();
+
+} // namespace dlhost::config

@@ -1,0 +1,75 @@
+// The schemas of the tables that core owns. They are declared as a plugin's options are, so that `dlhost inspect` and
+// the errors about a job file come from the same place.
+#pragma once
+
+#include "config/job.h"
+
+namespace dlhost::config {
+
+// The top of the file, without its tables.
+struct Head {
+  std::string name;
+  std::int64_t seed = 0;
+  std::string folder;
+};
+Schema head_schema();
+
+// [train] without `stop`, which is a table of its own.
+Schema train_schema();
+Schema stop_schema();
+Schema cadence_schema();
+Schema evaluate_schema();
+Schema topology_schema();
+Schema checkpoint_schema();
+Schema record_schema();
+
+// What stands in [updater] beside `type` and the plugin's options.
+struct UpdaterKeys {
+  Part rate{"fixed", {}};
+  double clip_value = 0;
+  double clip_norm = 0;
+};
+Schema updater_schema();
+
+// What stands in a [[layer]] beside the plugin's options.
+struct LayerKeys {
+  std::string name;
+  std::string type;
+  std::vector<std::string> src;
+  std::vector<std::string> phases;
+  double weight = 1;
+  bool frozen = false;
+  Part device;
+  DType dtype = DType::f32;
+  std::string folder;
+  Table param;
+};
+Schema layer_schema();
+
+struct ParamKeys {
+  Part init;
+  double rate_scale = 1;
+  double decay_scale = 1;
+  std::string share;
+  bool frozen = false;
+};
+Schema param_schema();
+
+// What stands in a [[layer]] that uses a block, and in a [[block]] itself (config/blocks.h).
+struct BlockUse {
+  std::string name;
+  std::string block;
+  std::vector<std::string> src;
+  std::int64_t repeat = 1;
+  Table with;
+};
+Schema block_use_schema();
+struct BlockKeys {
+  std::string name;
+  std::vector<std::string> params;
+  Table defaults;
+  std::string out;
+};
+Schema block_schema();
+
+} // namespace dlhost::config

@@ -1,0 +1,44 @@
+#include "config/load.h"
+
+#include "config/blocks.h"
+#include "config/build.h"
+#include "config/compose.h"
+#include "config/overrides.h"
+
+namespace dlhost::config {
+
+namespace {
+
+// `folder` moves the start of relative paths for the layers of the file that says so; on the command line, for all.
+void place_folders(const Table& document, Job& job) {
+  const Value* given = document.find("folder");
+  if (!given || job.folder.empty()) {
+    job.folder = folder_of(job.path);
+    return;
+  }
+  const std::string* file = given->where.line > 0 ? given->where.file.get() : nullptr;
+  const std::string before = file ? folder_of(*file) : ".";
+  job.folder = join_path(before, job.folder);
+  for (auto& layer : job.layers)
+    if (!layer.folder_given && (!file || (layer.where.file && *layer.where.file == *file))) layer.folder = job.folder;
+}
+
+} // namespace
+
+Result<Job> load(Disk& disk, const std::string& path, std::span<const std::string> texts, SchemaSource& plugins) {
+  Problems problems;
+  Table document = compose(disk, path, problems);
+  // A file that could not be read whole would only bring up a crowd of errors about what it lacks.
+  DLHOST_TRY(problems.status());
+  Overrides overrides(texts, problems);
+  overrides.apply(document);
+  Layers layers = expand_blocks(document, problems);
+  overrides.apply(layers);
+  Job job = build(document, layers, plugins, problems);
+  DLHOST_TRY(problems.status());
+  job.path = path;
+  place_folders(document, job);
+  return job;
+}
+
+} // namespace dlhost::config
