@@ -8,6 +8,7 @@
 #include <dlhost/host.h>
 
 #include "plugin/elf.h"
+#include "plugin/faults.h"
 #include "plugin/float_state.h"
 #include "plugin/mapped.h"
 
@@ -51,7 +52,11 @@ Status Library::open() {
   constexpr auto mode = boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local;
   boost::dll::fs::error_code error;
   loader_words(); // forgets an older error
-  file_.load(path_, error, mode);
+  try {
+    file_.load(path_, error, mode);
+  } catch (...) {
+    std::terminate(); // thrown by a static object, through the loader, which cannot go on; the handler names the plugin
+  }
   if (error) {
     std::string words = loader_words();
     // Boost looks at other things after the failure, which may have eaten the words: ask the loader once more.
@@ -90,7 +95,7 @@ Status Library::init(Host& host) {
   return {};
 }
 
-Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host& host) {
+Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host& host, Nanoseconds limit) {
   const std::string who = described(candidate);
   {
     DLHOST_ASSIGN(const MappedFile file, MappedFile::open(candidate.path));
@@ -99,10 +104,22 @@ Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host&
   }
   for (const auto& warning : candidate.warnings) host.log().write(LogLevel::warning, concat(who, ": ", warning));
   std::unique_ptr<Library> library(new Library(candidate.path, candidate.stamp->name));
+  const Actor* actor = remember("", "", library->name_, library->path_);
+  Activity activity;
   const FloatState state;
-  Status status = library->open();
+  Status status;
+  {
+    const Deadline deadline(actor, "loading", limit);
+    activity.enter(actor, "loading");
+    status = library->open();
+  }
   if (status.ok()) status = library->check(*candidate.stamp);
-  if (status.ok()) status = library->init(host);
+  if (status.ok()) {
+    const Deadline deadline(actor, "init", limit);
+    activity.enter(actor, "init");
+    status = library->init(host);
+  }
+  activity.leave();
   if (state.restore())
     host.log().write(LogLevel::warning,
                      concat(who, ": loading it changed how this process computes with floating-point numbers, mostly "

@@ -11,16 +11,20 @@
 
 #include <boost/dll/shared_library.hpp>
 
+#include <dlhost/host.h>
 #include <dlhost/plugin.h>
 
 #include "plugin/search.h"
 
 namespace dlhost::plugin {
 
+inline constexpr Nanoseconds load_limit = 5'000'000'000;
+
 class Library {
  public:
-  // `candidate` is usable. Runs init; call it from one task at a time.
-  static Result<std::unique_ptr<Library>> load(const Candidate& candidate, Host& host);
+  // `candidate` is usable. Runs init; call it from one task at a time. Start-up code and init may each take `limit`;
+  // then the process is ended, naming the plugin: nothing else helps against code that does not come back.
+  static Result<std::unique_ptr<Library>> load(const Candidate& candidate, Host& host, Nanoseconds limit = load_limit);
   // Runs fini; every product must be gone. The code stays.
   ~Library();
   Library(const Library&) = delete;

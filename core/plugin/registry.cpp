@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include <dlhost/nearest.h>
+
+#include "plugin/faults.h"
 
 namespace dlhost::plugin {
 
@@ -22,9 +25,30 @@ bool named_after(const Candidate& candidate, std::string_view name) {
   return stem == name || stem == concat("lib", name);
 }
 
+std::string described(const Actor& actor) { return concat("plugin '", actor.plugin, "' (", actor.path, ")"); }
+
+// Runs a plugin's code so that a crash in it is named and an exception from it becomes a Status.
+template <class Call> Status guarded(const Actor& actor, const char* phase, Call call) {
+  Activity activity;
+  activity.enter(&actor, phase);
+  const auto failed = [&](std::string_view why) {
+    return Status::internal(described(actor), ": ", phase, " of the ", actor.kind, " '", actor.instance, "' threw ",
+                            why);
+  };
+  try {
+    call();
+    return {};
+  } catch (const std::exception& e) {
+    return failed(concat("an exception: ", e.what()));
+  } catch (...) {
+    return failed("something that is no std::exception");
+  }
+}
+
 } // namespace
 
-Registry::Registry(std::span<const SearchEntry> entries, Host& host) : host_(host), catalogue_(search(entries)) {
+Registry::Registry(std::span<const SearchEntry> entries, Host& host, Nanoseconds limit)
+    : host_(host), limit_(limit), catalogue_(search(entries)) {
   report_search();
 }
 
@@ -90,7 +114,7 @@ Status Registry::unknown(Kind kind, std::string_view name) const {
 Result<Library*> Registry::library(const Candidate& candidate) {
   if (const auto loaded = libraries_.find(candidate.path); loaded != libraries_.end()) return loaded->second.get();
   if (const auto failure = failed_.find(candidate.path); failure != failed_.end()) return failure->second;
-  auto library = Library::load(candidate, host_);
+  auto library = Library::load(candidate, host_, limit_);
   if (!library.ok()) {
     failed_.emplace(candidate.path, library.status());
     return std::move(library).status();
@@ -101,40 +125,44 @@ Result<Library*> Registry::library(const Candidate& candidate) {
   return loaded;
 }
 
-Result<const Factory*> Registry::factory(Kind kind, std::string_view name) {
+Result<Registry::Loaded> Registry::loaded(Kind kind, std::string_view name) {
   const std::scoped_lock lock(loading_);
   const Product product{kind, std::string(name)};
-  if (const auto known = factories_.find(product); known != factories_.end()) return known->second;
+  if (const auto known = asked_for_.find(product); known != asked_for_.end()) return known->second;
   DLHOST_ASSIGN(const auto* file, candidate(kind, name));
   DLHOST_ASSIGN(const auto* from, library(*file));
-  return factories_.emplace(product, from->find(product)).first->second;
+  return asked_for_.emplace(product, Loaded{from->find(product), from}).first->second;
+}
+
+Result<const Factory*> Registry::factory(Kind kind, std::string_view name) {
+  DLHOST_ASSIGN(const auto found, loaded(kind, name));
+  return found.factory;
+}
+
+Result<const Actor*> Registry::actor(Kind kind, std::string_view name, std::string_view instance) {
+  DLHOST_ASSIGN(const auto found, loaded(kind, name));
+  return remember(name_of(kind), instance, found.library->name(), found.library->path());
 }
 
 Result<const Schema*> Registry::schema(Kind kind, std::string_view name) {
   const std::scoped_lock lock(loading_);
-  DLHOST_ASSIGN(const Factory* maker, factory(kind, name));
-  if (const auto known = schemas_.find(maker); known != schemas_.end()) return &known->second;
-  try {
-    return &schemas_.emplace(maker, maker->schema()).first->second;
-  } catch (const std::exception& e) {
-    return Status::internal("the schema of the ", name_of(kind), " '", name, "' threw an exception: ", e.what());
-  } catch (...) {
-    return Status::internal("the schema of the ", name_of(kind), " '", name,
-                            "' threw something that is no std::exception");
-  }
+  DLHOST_ASSIGN(const auto found, loaded(kind, name));
+  if (const auto known = schemas_.find(found.factory); known != schemas_.end()) return &known->second;
+  DLHOST_ASSIGN(const auto* who, actor(kind, name, name));
+  std::optional<Schema> schema;
+  const Deadline deadline(who, "schema", limit_);
+  DLHOST_TRY(guarded(*who, "schema", [&] { schema = found.factory->schema(); }));
+  return &schemas_.emplace(found.factory, *std::move(schema)).first->second;
 }
 
 Result<std::unique_ptr<Plugin>> Registry::make(Kind kind, std::string_view name, const Table& options) {
-  DLHOST_ASSIGN(const Factory* maker, factory(kind, name));
-  try {
-    auto product = maker->create(options);
-    if (!product) return Status::internal("the factory of the ", name_of(kind), " '", name, "' made nothing");
-    return product;
-  } catch (const std::exception& e) {
-    return Status::internal("making the ", name_of(kind), " '", name, "' threw an exception: ", e.what());
-  } catch (...) {
-    return Status::internal("making the ", name_of(kind), " '", name, "' threw something that is no std::exception");
-  }
+  DLHOST_ASSIGN(const auto found, loaded(kind, name));
+  DLHOST_ASSIGN(const auto* who, actor(kind, name, name));
+  std::unique_ptr<Plugin> product;
+  DLHOST_TRY(guarded(*who, "construction", [&] { product = found.factory->create(options); }));
+  if (!product)
+    return Status::internal(described(*who), ": the factory of the ", name_of(kind), " '", name, "' made nothing");
+  return product;
 }
 
 const Schema* Registry::find(Kind kind, std::string_view name) {

@@ -17,6 +17,7 @@
 #include <dlhost/plugin.h>
 #include <dlhost/schema.h>
 
+#include "plugin/activity.h"
 #include "plugin/load.h"
 #include "plugin/search.h"
 
@@ -24,7 +25,8 @@ namespace dlhost::plugin {
 
 class Registry final : public SchemaSource {
  public:
-  Registry(std::span<const SearchEntry>, Host&);
+  // `limit` is for each of a plugin's start-up code, init and schema.
+  Registry(std::span<const SearchEntry>, Host&, Nanoseconds limit = load_limit);
   // Runs the fini of every loaded plugin, last loaded first.
   ~Registry() override;
 
@@ -43,6 +45,9 @@ class Registry final : public SchemaSource {
     return std::unique_ptr<T>(object);
   }
 
+  // How the fault handler is to name an instance of it; made once, when the instance is prepared.
+  Result<const Actor*> actor(Kind, std::string_view name, std::string_view instance);
+
   // SchemaSource: null also for what is there but broken; schema() has the reason.
   const Schema* find(Kind, std::string_view name) override;
   // What can be asked for, sorted.
@@ -53,18 +58,25 @@ class Registry final : public SchemaSource {
   Result<const Candidate*> candidate(Kind, std::string_view name) const;
 
  private:
+  struct Loaded {
+    const Factory* factory;
+    const Library* library;
+  };
+
   void report_search();
+  Result<Loaded> loaded(Kind, std::string_view name);
   Status unknown(Kind, std::string_view name) const;
   std::vector<std::string> known(Kind) const;
   Result<Library*> library(const Candidate&);
 
   Host& host_;
+  Nanoseconds limit_;
   Catalogue catalogue_;
   std::recursive_mutex loading_;                              // init may ask for another plugin
   std::map<std::string, std::unique_ptr<Library>> libraries_; // by path
   std::vector<Library*> order_;                               // as loaded
   std::map<std::string, Status> failed_;                      // by path; a file is tried once
-  std::map<Product, const Factory*> factories_;               // what has been asked for
+  std::map<Product, Loaded> asked_for_;
   std::map<const Factory*, Schema> schemas_;
 };
 

@@ -1,0 +1,49 @@
+// When the process is about to die of a plugin's fault: says in words which plugin, which instance, which phase and
+// step, what to do, and where the last whole checkpoint is; then lets the process end as the system would. Handlers use
+// nothing that a signal may not use.
+#pragma once
+
+#include <cstddef>
+#include <ctime>
+#include <optional>
+
+#include <dlhost/host.h>
+
+#include "plugin/activity.h"
+
+namespace dlhost::plugin {
+
+// For SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT and std::terminate. Once, by main, before plugins are loaded. Handlers
+// that were there (a sanitizer's) get their turn afterwards.
+void install_fault_handlers();
+
+// The newest checkpoint that is complete on disk, an immortal text; null while there is none.
+void tell_checkpoint(const char* path) noexcept;
+const char* checkpoint_to_tell() noexcept;
+
+// Memory that the host must not touch: a fault inside it is explained with `what`, an immortal text ("memory of the far
+// device 'ref': copy it through the device"). At most 256 ranges at once; more go unexplained.
+void explain_memory(const void* begin, std::size_t bytes, const char* what) noexcept;
+void forget_memory(const void* begin) noexcept;
+
+// Ends the process, naming the actor, unless it is destroyed within `limit`. For what cannot be interrupted otherwise:
+// a library's start-up code, init. `doing` is immortal: "loading".
+class Deadline {
+ public:
+  Deadline(const Actor*, const char* doing, Nanoseconds limit);
+  ~Deadline();
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+ private:
+  std::optional<timer_t> timer_;
+  std::size_t record_; // one past the last: more deadlines than records, this one is not watched
+};
+
+// From now on: a task that is inside one call of a plugin for longer than `limit` ends the process, named. 0: never.
+void watch_progress(Nanoseconds limit);
+
+// What a process that was ended for hanging returns.
+inline constexpr int hang_exit_code = 70;
+
+} // namespace dlhost::plugin
