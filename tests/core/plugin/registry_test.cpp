@@ -1,10 +1,9 @@
-#include <filesystem>
-
 #include <gtest/gtest.h>
 
 #include <dlhost/parts.h>
 
 #include "fake_host.h"
+#include "folder.h"
 #include "plugin/registry.h"
 
 namespace dlhost::plugin {
@@ -12,36 +11,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string good_folder = DLHOST_GOOD_PLUGINS;
+const std::string ones = DLHOST_GOOD_PLUGINS "/ones.so";
 
-class RegistryTest : public testing::Test {
+class RegistryTest : public FolderTest {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "registryXXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  // A folder of this test with copies of the good plugin.
-  SearchEntry folder_with(const std::string& name, std::initializer_list<std::string> copies) {
-    const fs::path path = folder_ / name;
-    fs::create_directory(path);
-    for (const auto& copy : copies) fs::copy_file(good_folder + "/ones.so", path / copy);
-    return {path.string(), "test"};
-  }
-
   FakeHost host_;
-  fs::path folder_;
 };
 
 TEST_F(RegistryTest, MakesAProduct) {
-  const SearchEntry entries[] = {folder_with("a", {"ones.so"})};
+  const SearchEntry entries[] = {entry_with("a", ones, "ones.so")};
   Registry registry(entries, host_);
   Table options;
   options.entries.emplace_back("scale", Value{2.5, {}});
-  auto ones = registry.create<Initializer>("ones", options);
-  ASSERT_TRUE(ones.ok()) << ones.status().message();
+  auto made = registry.create<Initializer>("ones", options);
+  ASSERT_TRUE(made.ok()) << made.status().message();
   EXPECT_EQ(registry.names(Kind::initializer), (std::vector<std::string>{"ones", "zeros"}));
   const Schema* schema = registry.find(Kind::initializer, "ones");
   ASSERT_NE(schema, nullptr);
@@ -50,7 +33,7 @@ TEST_F(RegistryTest, MakesAProduct) {
 }
 
 TEST_F(RegistryTest, UnknownNameListsKnownOnesAndTheNearest) {
-  const SearchEntry entries[] = {folder_with("a", {"ones.so"})};
+  const SearchEntry entries[] = {entry_with("a", ones, "ones.so")};
   Registry registry(entries, host_);
   const auto missing = registry.factory(Kind::initializer, "onse");
   ASSERT_FALSE(missing.ok());
@@ -63,7 +46,8 @@ TEST_F(RegistryTest, UnknownNameListsKnownOnesAndTheNearest) {
 }
 
 TEST_F(RegistryTest, TwoInOneFolderAreAnError) {
-  const SearchEntry entries[] = {folder_with("a", {"ones.so", "other.so"})};
+  entry_with("a", ones, "ones.so");
+  const SearchEntry entries[] = {entry_with("a", ones, "other.so")};
   Registry registry(entries, host_);
   const auto twice = registry.factory(Kind::initializer, "ones");
   ASSERT_FALSE(twice.ok());
@@ -73,7 +57,7 @@ TEST_F(RegistryTest, TwoInOneFolderAreAnError) {
 }
 
 TEST_F(RegistryTest, AnEarlierFolderOverridesAndSaysSo) {
-  const SearchEntry entries[] = {folder_with("a", {"ones.so"}), folder_with("b", {"ones.so"})};
+  const SearchEntry entries[] = {entry_with("a", ones, "ones.so"), entry_with("b", ones, "ones.so")};
   Registry registry(entries, host_);
   ASSERT_TRUE(registry.factory(Kind::initializer, "ones").ok());
   ASSERT_TRUE(registry.factory(Kind::initializer, "ones").ok());
@@ -82,7 +66,7 @@ TEST_F(RegistryTest, AnEarlierFolderOverridesAndSaysSo) {
 }
 
 TEST_F(RegistryTest, ABrokenFileThatIsAskedForIsAnErrorNotASkip) {
-  const SearchEntry entries[] = {folder_with("a", {"ones.so"}), folder_with("b", {"ones.so"})};
+  const SearchEntry entries[] = {entry_with("a", ones, "ones.so"), entry_with("b", ones, "ones.so")};
   fs::resize_file(entries[0].path + "/ones.so", 100);
   Registry registry(entries, host_);
   const auto broken = registry.factory(Kind::initializer, "ones");

@@ -1,0 +1,2 @@
+// A library, but no plugin.
+int answer() { return 42; }
