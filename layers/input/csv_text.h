@@ -29,6 +29,7 @@ struct CsvTable {
   std::vector<float> values;
   std::vector<std::int32_t> classes; // with CsvLabel::klass
   std::vector<float> targets;        // with CsvLabel::value
+  std::int64_t count() const { return rows; }
 };
 
 // Messages name row and column, both from 1, as an editor counts lines.

@@ -1,0 +1,113 @@
+// Which file, and which row of it, each phase's samples are: shared by the sources that read files. A phase has a file
+// (or a list of files) of its own, or every n-th row of the training file, or nothing. Pure arithmetic: no list of rows
+// is kept.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <dlhost/frame.h>
+#include <dlhost/schema.h>
+#include <dlhost/status.h>
+
+namespace dlhost::input {
+
+// Base of a source's Options. Files: std::string, or std::vector<std::string> where a phase has several.
+template <class Files> struct PhaseOptions {
+  Files train, validate, test;
+  std::int64_t test_every = 0, validate_every = 0;
+};
+
+// Adds those options to a source's schema; `what` says what the files are.
+template <class Options> void add_phase_options(SchemaOf<Options>& schema, const std::string& what) {
+  using Files = decltype(Options::train);
+  const auto files = [](Files Options::*member) { return member; };
+  const auto number = [](std::int64_t Options::*member) { return member; };
+  schema.required("train", files(&Options::train), what + " to train on, relative to the job file")
+      .option("validate", files(&Options::validate), what + " to validate on")
+      .option("test", files(&Options::test), what + " to test on")
+      .option("test_every", number(&Options::test_every),
+              "without test files: every so many-th training sample tests instead; 0: none", at_least(0))
+      .option("validate_every", number(&Options::validate_every),
+              "without validation files: every so many-th of the other training samples validates instead; 0: none",
+              at_least(0));
+}
+
+// Deals the rows of one set to the phases.
+class Deal {
+ public:
+  Deal() = default;
+  Deal(std::int64_t rows, std::int64_t test_every, std::int64_t validate_every)
+      : test_every_(test_every), validate_every_(validate_every) {
+    const auto part = [](std::int64_t of, std::int64_t every) { return every > 0 ? of / every : 0; };
+    const std::int64_t tests = part(rows, test_every), validates = part(rows - tests, validate_every);
+    counts_ = {rows - tests - validates, validates, tests};
+  }
+
+  std::int64_t count(Phase phase) const { return counts_[static_cast<std::size_t>(phase)]; }
+  std::int64_t row(Phase phase, std::int64_t index) const {
+    switch (phase) {
+    case Phase::test: return taken(index, test_every_);
+    case Phase::validate: return left(taken(index, validate_every_), test_every_);
+    case Phase::train: break;
+    }
+    return left(left(index, validate_every_), test_every_);
+  }
+
+ private:
+  // The index-th of every n-th, and of those that are left when they are gone.
+  static std::int64_t taken(std::int64_t index, std::int64_t n) { return index * n + n - 1; }
+  static std::int64_t left(std::int64_t index, std::int64_t n) { return n > 0 ? index + index / (n - 1) : index; }
+
+  std::int64_t test_every_ = 0, validate_every_ = 0;
+  std::array<std::int64_t, 3> counts_{};
+};
+
+// The sets of samples that a source has opened. Set has count().
+template <class Set> class Phases {
+ public:
+  // load(files, first): Result<Set>; `first` is the training set, null while that itself is loaded.
+  template <class Files, class Load> Status open(const PhaseOptions<Files>& options, Load&& load) {
+    DLHOST_TRY(check("test", options.test.empty(), options.test_every));
+    DLHOST_TRY(check("validate", options.validate.empty(), options.validate_every));
+    DLHOST_TRY(open_one(Phase::train, options.train, load));
+    if (!options.validate.empty()) DLHOST_TRY(open_one(Phase::validate, options.validate, load));
+    if (!options.test.empty()) DLHOST_TRY(open_one(Phase::test, options.test, load));
+    deal_ = Deal(train().count(), options.test_every, options.validate_every);
+    return {};
+  }
+
+  const Set& train() const { return *sets_[0]; }
+  std::int64_t count(Phase phase) const {
+    const auto& own = sets_[static_cast<std::size_t>(phase)];
+    return own && phase != Phase::train ? own->count() : deal_.count(phase);
+  }
+  // The set and the row in it.
+  std::pair<const Set&, std::int64_t> find(Phase phase, std::int64_t index) const {
+    const auto& own = sets_[static_cast<std::size_t>(phase)];
+    if (own && phase != Phase::train) return {*own, index};
+    return {train(), deal_.row(phase, index)};
+  }
+
+ private:
+  static Status check(std::string_view name, bool no_file, std::int64_t every) {
+    if (!no_file && every > 0) return Status::invalid(name, " and ", name, "_every exclude each other: leave one out");
+    if (every == 1) return Status::invalid(name, "_every = 1 would leave nothing to train on");
+    return {};
+  }
+  template <class Files, class Load> Status open_one(Phase phase, const Files& files, Load&& load) {
+    const Set* first = phase == Phase::train ? nullptr : &train();
+    DLHOST_ASSIGN(auto set, load(files, first));
+    sets_[static_cast<std::size_t>(phase)].emplace(std::move(set));
+    return {};
+  }
+
+  std::array<std::optional<Set>, 3> sets_; // by phase
+  Deal deal_;
+};
+
+} // namespace dlhost::input
