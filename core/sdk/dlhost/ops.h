@@ -28,7 +28,8 @@ enum class Role : std::uint8_t {
   param_gradient, // in {x, dy}                 out {dw, [db]}
 };
 
-// What an op does to its result while it still has it in registers.
+// What an op does to its result (the first of `out`) while it still has it in registers: of a feature op mostly, but
+// any role may have one; the addend is then of that result's form.
 struct Epilogue {
   bool add = false; // adds a tensor of the result's shape: the last of `in`; it may be the same memory as the result
   std::optional<Pointwise> pointwise; // after the addition
@@ -44,7 +45,8 @@ struct GemmSpec {
 };
 
 // x[n, c, ...], w[o, c / groups, ...], y[n, o, ...] with one to three spatial axes; transposed: x and y change places
-// in the geometry (w[c, o / groups, ...]).
+// in the geometry (w[c, o / groups, ...]). On each axis the smaller side, which is x of a transposed convolution,
+// has floor((big + pads - dilation (window - 1) - 1) / stride) + 1 places.
 struct ConvSpec {
   Role role = Role::feature;
   TensorDesc x, w, b, y;
@@ -55,7 +57,9 @@ struct ConvSpec {
 };
 
 // feature: in {x} out {y, [workspace]}; input_gradient: in {dy, [workspace]} out {dx}. The op says in `workspace_bytes`
-// whether max needs one. Average divides by the window's elements inside the input, or by all (`count_padding`).
+// whether max needs one. Average divides by the window's elements inside the input, or by all (`count_padding`). Of
+// equal maxima the first in the order of the axes gets the gradient. A window that lies in the padding alone is
+// refused.
 struct PoolSpec {
   Role role = Role::feature;
   enum class Kind : std::uint8_t { max, average } kind = Kind::max;
@@ -70,6 +74,9 @@ struct PoolSpec {
 // feature, given statistics: in {x, scale, shift, mean, variance, [addend]} out {y}
 // input_gradient (makes the params' gradients too):
 //   in {x, dy, scale, shift, mean, variance, [y], [workspace]} out {dx, dscale, dshift, [daddend]}
+// Batch statistics are made of the rows before Dynamic::valid only; so are their gradients. The variance is the mean
+// squared distance (not that of a sample). Layer norm has one mean and variance for each of the axes before `axis`.
+// Gradient ops with given statistics take these as constants.
 // scale, shift, mean, variance are f32 and plain. With an epilogue the gradient takes dy behind it (and y where the
 // pointwise's gradient is from the output), so that no pass over dy is made for it; `daddend` is what goes to the
 // addend.
@@ -84,7 +91,8 @@ struct NormSpec {
 };
 
 // Local response normalisation. feature: in {x} out {y, [workspace]}; input_gradient: in {x, dy, [workspace]} out {dx}.
-// y = x / (k + alpha / n sum x^2)^beta, over `size` channels, or a window of size x size (n its elements).
+// y = x / (k + alpha / n sum x^2)^beta, over `size` channels, or a window of size x size (n its elements) around the
+// element: from (size - 1) / 2 before it on. What lies outside counts as 0, and n stays.
 struct LrnSpec {
   Role role = Role::feature;
   bool within_channel = false;
@@ -106,6 +114,9 @@ struct SoftmaxSpec {
 // feature:        in {x, labels, [class_weights]}              out {probabilities (as x), total f32 [2]}
 // input_gradient: in {probabilities, labels, [class_weights]}  out {dx}, scalar 0: the factor
 // total = {sum of losses, sum of weights of the counted}; rows from `valid` on are not counted and get gradient 0.
+// A loss is the cross-entropy with the smoothed target, (1 - smoothing) at the label and smoothing / classes
+// everywhere, times its label's class weight. A counted label outside of [0, classes) that is not the ignored one is an
+// error.
 struct SoftmaxLossSpec {
   Role role = Role::feature;
   TensorDesc x;
@@ -115,19 +126,20 @@ struct SoftmaxLossSpec {
 };
 
 // Rows of a table. feature: in {table [rows, ...], indices i32 [n...]} out {y [n..., ...]};
-// param_gradient: in {indices, dy} out {dtable}, which is cleared first.
+// param_gradient: in {indices, dy} out {dtable}, which is cleared first. An index outside of the table is an error.
+// Errors in the data come back from Stream::wait.
 struct GatherSpec {
   Role role = Role::feature;
   TensorDesc table, indices, y;
 };
 
 // Any pointwise expression over tensors, with broadcasting and sums by shape: the index space is the broadcast of all
-// `in`; an input's axis of 1 is repeated; an output's axis of 1 where the space has more is summed over (in a fixed
-// order, in f32 or wider). All of one shape and format: any format will do; else all must be plain.
-// in, out as the expression's inputs and results. An output may be the same memory as an input of the same description.
-// With `segments`, the op works on several flat pieces in one go: the descriptions are those of the longest, and `run`
-// takes in and out piece by piece, with the pieces' counts from `segments`.
-// `rows`: axis 0 counts samples, and rows from Dynamic::valid on are left out of sums.
+// tensors, which have one rank (or 0, a single element); an input's axis of 1 is repeated; an output's axis of 1 where
+// the space has more is summed over (in a fixed order, in f32 or wider). All of one shape and format: any format will
+// do; else all must be plain. in, out as the expression's inputs and results. An output may be the same memory as an
+// input of the same description. With `segments`, the op works on several flat pieces in one go: the descriptions are
+// those of the longest, and `run` takes in and out piece by piece, with the pieces' counts from `segments`. `rows`:
+// axis 0 counts samples, and rows from Dynamic::valid on are left out of sums.
 struct MapSpec {
   Expression expression;
   std::vector<TensorDesc> in, out;

@@ -14,6 +14,11 @@ inline bool is_simple(const Pointwise& pointwise) {
   return f.input_count() <= 1 && f.results().size() == 1 && f.scalar_count() == 0 && !f.draws();
 }
 
+// The epilogue as it is done: whole or not at all.
+inline Epilogue taken(const Epilogue& epilogue) {
+  return !epilogue.pointwise || is_simple(*epilogue.pointwise) ? epilogue : Epilogue{};
+}
+
 // `in` ends with the addend, where there is one; the result is `out` 0.
 template <class T> class Finish {
  public:
@@ -35,7 +40,7 @@ template <class T> class Finish {
 template <class T, class Spec, class Products> class Linear : public Loops<T> {
  public:
   Linear(const Spec& spec, Products products, const Manner& manner, const Choice& choice)
-      : Loops<T>(manner), role_(spec.role), products_(std::move(products)), finish_(spec.epilogue),
+      : Loops<T>(manner), role_(spec.role), products_(std::move(products)), finish_(taken(spec.epilogue)),
         channels_(spec.y.shape[1]), rows_(spec.y.shape[0]), block_rows_(choice.block_samples) {
     const bool bias = spec.b.shape.rank() > 0;
     const TensorDesc& result = role_ == Role::feature ? spec.y : role_ == Role::input_gradient ? spec.x : spec.w;
@@ -44,7 +49,8 @@ template <class T, class Spec, class Products> class Linear : public Loops<T> {
     if (role_ != Role::param_gradient) w_ = this->takes(spec.w);
     if (role_ == Role::feature && bias) bias_ = this->takes(spec.b);
     result_ = this->gives(result);
-    if (spec.epilogue.add) addend_ = this->takes(result_.desc);
+    this->epilogue_taken = taken(spec.epilogue).empty() == spec.epilogue.empty();
+    if (this->epilogue_taken && spec.epilogue.add) addend_ = this->takes(result_.desc);
     if (role_ == Role::param_gradient) {
       if (bias) bias_ = this->gives(spec.b);
       const std::int64_t largest = std::max(result.count(), channels_);

@@ -12,17 +12,17 @@ namespace dlhost::plugins::ref {
 using MadeOp = Result<std::unique_ptr<RefOp>>;
 
 MadeOp make_op(const GemmSpec&, const Manner&, const Choice&);
+MadeOp make_op(const ConvSpec&, const Manner&, const Choice&);
+MadeOp make_op(const PoolSpec&, const Manner&, const Choice&);
+MadeOp make_op(const NormSpec&, const Manner&, const Choice&);
+MadeOp make_op(const LrnSpec&, const Manner&, const Choice&);
+MadeOp make_op(const GatherSpec&, const Manner&, const Choice&);
 MadeOp make_op(const SoftmaxSpec&, const Manner&, const Choice&);
 MadeOp make_op(const SoftmaxLossSpec&, const Manner&, const Choice&);
 MadeOp make_op(const MapSpec&, const Manner&, const Choice&);
 MadeOp make_op(const ReorderSpec&, const Manner&, const Choice&);
 MadeOp make_op(const TransposeSpec&, const Manner&, const Choice&);
 MadeOp make_op(const BoxSpec&, const Manner&, const Choice&);
-
-// What ref does not compute.
-template <class Spec> MadeOp make_op(const Spec&, const Manner&, const Choice&) {
-  return Status::unsupported("ref has no such op");
-}
 
 // An op in the type that the device computes in.
 template <template <class> class Kernel, class Spec>
