@@ -1,0 +1,52 @@
+#include <dlhost/plugin.h>
+
+#include "norm.h"
+
+namespace dlhost::plugins {
+
+class LayerNorm final : public Layer {
+ public:
+  static constexpr std::string_view name = "layer_norm";
+  struct Options {
+    std::int64_t axis = 1;
+    double epsilon = 1e-5;
+  };
+  static Schema schema() {
+    return SchemaOf<Options>("Layer normalisation: each sample by its own mean and variance.")
+        .option("axis", &Options::axis, "statistics are over this axis and all after it",
+                between(1, static_cast<double>(max_rank - 1)))
+        .option("epsilon", &Options::epsilon, "is added to the variance", above(0));
+  }
+  explicit LayerNorm(Options options) : options_(options) {}
+
+  Status setup(Setup& s) override {
+    DLHOST_TRY(expect_inputs(s, 1, 1));
+    const auto axis = static_cast<std::size_t>(options_.axis);
+    DLHOST_TRY(expect_rank(s, 0, axis + 1));
+    const Shape& x = s.input(0);
+    const std::span<const std::int64_t> dims(x.begin(), x.end());
+    ops_.setup(s, Shape(dims.subspan(axis)), Shape(dims.first(axis)), false);
+    return {};
+  }
+
+  Status prepare(Prepare& p) override {
+    NormSpec spec;
+    spec.kind = NormSpec::Kind::layer;
+    spec.axis = static_cast<std::size_t>(options_.axis);
+    spec.epsilon = options_.epsilon;
+    return ops_.prepare(p, spec);
+  }
+
+  void compute_feature(const Pass& pass, Frame& f) const override { ops_.compute_feature(pass, f); }
+  void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const override {
+    ops_.compute_gradient(pass, f, wanted);
+  }
+
+ private:
+  Options options_;
+  NormOps ops_;
+};
+
+} // namespace dlhost::plugins
+
+DLHOST_PLUGIN("1.0", dlhost::plugins::LayerNorm);

@@ -1,0 +1,116 @@
+// The ops of batch norm and layer norm: statistics, scale and shift in one pass, and what may be fused behind them.
+// Input 0, output 0; param 0 is the scale, param 1 the shift.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include <dlhost/layer.h>
+
+namespace dlhost::plugins {
+
+class NormOps {
+ public:
+  // Declares the params and where the statistics of a batch go; `given`: they come from elsewhere.
+  void setup(Setup& s, const Shape& params, const Shape& statistics, bool given) {
+    s.output("y", s.input(0));
+    s.param({.name = "scale", .shape = params, .init = {"constant", {.entries = {{"value", {1.0, {}}}}}}});
+    s.param({.name = "shift", .shape = params, .init = {"constant", {}}});
+    given_ = given;
+    if (given) return;
+    const TensorDesc desc{DType::f32, statistics, {}};
+    mean_ = s.buffer({.name = "mean", .desc = desc});
+    variance_ = s.buffer({.name = "variance", .desc = desc});
+  }
+
+  Status prepare(Prepare& p, NormSpec spec) {
+    spec.x = p.input(0).as(p.compute());
+    spec.y = spec.x.as(Format::any());
+    spec.given_statistics = given_;
+    spec.epilogue = p.epilogue();
+    DLHOST_ASSIGN(feature_, p.op(spec));
+    p.reads(0, feature_->in[0]);
+    p.gives(0, feature_->out[0]);
+    for (std::size_t i = 0; i < 2; ++i) params_[i] = p.uses(i, {DType::f32, p.param_shape(i), {}});
+    if (!feature_->epilogue_taken) spec.epilogue = {};
+    if (spec.epilogue.add) {
+      addend_ = p.addend();
+      p.reads(*addend_, feature_->in.back());
+    }
+    if (feature_->workspace_bytes != 0) workspace_ = p.buffer("workspace", feature_->workspace_bytes, Life::workspace);
+    return p.training() ? prepare_gradient(p, spec) : Status();
+  }
+
+  // `given` are the mean and the variance, where setup was told so.
+  void compute_feature(const Pass& pass, Frame& f, std::array<const void*, 2> given = {}) const {
+    std::array<const void*, 6> in{f.input(0), f.param(params_[0]), f.param(params_[1])};
+    std::size_t ins = 3;
+    if (given_)
+      for (const void* statistic : given) in[ins++] = statistic;
+    if (addend_) in[ins++] = f.input(*addend_);
+    std::array<void*, 4> out{f.output(0)};
+    std::size_t outs = 1;
+    if (!given_) {
+      out[outs++] = mean(f);
+      out[outs++] = variance(f);
+      if (workspace_) out[outs++] = f.buffer(*workspace_);
+    }
+    feature_->execute(*f.stream, {in.data(), ins}, {out.data(), outs}, f.scratch, f.dynamic(pass));
+  }
+
+  // One op makes all gradients. Where only the inputs' are wanted, the params' are kept for the call that wants them.
+  void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const {
+    if (!gradient_) return;
+    if (wanted == Wanted::params && !unused_dx_) return hand_over_param_gradients(pass, f);
+    std::array<const void*, 8> in{f.input(0), f.output_gradient(0), f.param(params_[0]), f.param(params_[1]),
+                                  mean(f),    variance(f)};
+    std::size_t ins = 6;
+    if (reads_y_) in[ins++] = f.output(0);
+    if (workspace_) in[ins++] = f.buffer(*workspace_);
+    std::array<void*, 4> out{unused_dx_ ? f.buffer(*unused_dx_) : f.input_gradient(0)};
+    for (std::size_t i = 0; i < 2; ++i) {
+      void* own = wants_params(wanted) ? f.param_gradient(i) : nullptr;
+      out[1 + i] = own ? own : f.buffer(kept_[i]);
+    }
+    if (addend_) out[3] = unused_daddend_ ? f.buffer(*unused_daddend_) : f.input_gradient(*addend_);
+    gradient_->execute(*f.stream, {in.data(), ins}, {out.data(), addend_ ? 4U : 3U}, f.scratch, f.dynamic(pass));
+  }
+
+  void* mean(const Frame& f) const { return f.buffer(mean_); }
+  void* variance(const Frame& f) const { return f.buffer(variance_); }
+
+ private:
+  Status prepare_gradient(Prepare& p, NormSpec spec) {
+    const bool params = p.wants_param_gradient(0) || p.wants_param_gradient(1);
+    if (!params && !p.wants_input_gradient(0) && !(addend_ && p.wants_input_gradient(*addend_))) return {};
+    spec.role = Role::input_gradient;
+    spec.x = feature_->in[0];
+    spec.y = feature_->out[0];
+    reads_y_ = spec.epilogue.pointwise && spec.epilogue.pointwise->from_output;
+    DLHOST_ASSIGN(gradient_, p.op(spec, Role::input_gradient));
+    Device& device = p.device();
+    if (!p.wants_input_gradient(0)) unused_dx_ = p.buffer("unused gradient", device.bytes(spec.x), Life::scratch);
+    if (addend_ && !p.wants_input_gradient(*addend_))
+      unused_daddend_ = p.buffer("unused addend gradient", device.bytes(spec.y), Life::scratch);
+    const TensorDesc param{DType::f32, p.param_shape(0), {}};
+    kept_[0] = p.buffer("kept scale gradient", device.bytes(param), Life::workspace);
+    kept_[1] = p.buffer("kept shift gradient", device.bytes(param), Life::workspace);
+    DLHOST_ASSIGN(copy_, p.op(ReorderSpec{param, param}, Role::param_gradient));
+    return {};
+  }
+
+  void hand_over_param_gradients(const Pass& pass, Frame& f) const {
+    for (std::size_t i = 0; i < 2; ++i)
+      if (void* own = f.param_gradient(i))
+        copy_->run(*f.stream, {f.buffer(kept_[i])}, {own}, f.scratch, f.dynamic(pass));
+  }
+
+  bool given_ = false, reads_y_ = false;
+  std::size_t mean_ = 0, variance_ = 0;
+  std::array<std::size_t, 2> params_{}, kept_{};
+  std::optional<std::size_t> addend_, workspace_, unused_dx_, unused_daddend_;
+  std::unique_ptr<Op> feature_, gradient_, copy_;
+};
+
+} // namespace dlhost::plugins
