@@ -24,15 +24,21 @@ struct Block {
   std::vector<const Table*> layers;
 };
 
+// One source that a use of a block names, and where it does.
+struct Input {
+  std::string name;
+  Location where;
+};
+
 // Where a list of layers is being expanded.
 struct Site {
   std::string prefix; // "conv2.1."; empty at the top
   const Block* block = nullptr;
   Scope scope;
-  std::vector<std::string> inputs; // what "@in" stands for
-  std::vector<const Block*> open;  // the uses around this one
-  Location used_at;                // the outermost one of them
-  Table handed;                    // keys that the uses hand on
+  std::vector<Input> inputs;      // what "@in" stands for
+  std::vector<const Block*> open; // the uses around this one
+  Location used_at;               // the outermost one of them
+  Table handed;                   // keys that the uses hand on
 };
 
 std::string text_of(const Table& table, std::string_view key) {
@@ -140,7 +146,7 @@ class Expander {
     site.open = around.open;
     site.open.push_back(&block->second);
     site.used_at = around.open.empty() ? table.where : around.used_at;
-    site.inputs = keys.src;
+    site.inputs = inputs_of(table, keys);
     site.handed = around.handed;
     for (const auto key : handed_on)
       if (const Value* value = table.find(key)) put(site.handed, key, *value);
@@ -149,9 +155,18 @@ class Expander {
     for (std::int64_t i = 1; i <= keys.repeat; ++i) {
       const std::string name = numbered ? concat(keys.name, ".", i) : keys.name;
       if (!expand(name, i, site)) return;
-      site.inputs = {name};
+      site.inputs = {{name, table.where}};
     }
     if (numbered) result_.outputs[keys.name] = concat(keys.name, ".", keys.repeat);
+  }
+
+  static std::vector<Input> inputs_of(const Table& table, const BlockUse& keys) {
+    std::vector<Input> inputs;
+    const Value* value = table.find("src");
+    const auto* list = value ? std::get_if<List>(&value->data) : nullptr;
+    for (std::size_t i = 0; i < keys.src.size(); ++i)
+      inputs.push_back({keys.src[i], list ? (*list)[i].where : value->where});
+    return inputs;
   }
 
   // What the use gives for the block's parameters, and the defaults of the others.
@@ -219,7 +234,7 @@ class Expander {
     const auto append = [&](const std::string& name, const Location& where) { list.push_back({name, where}); };
     if (!given) {
       if (before.empty())
-        for (const auto& input : site.inputs) append(input, layer.where);
+        for (const auto& input : site.inputs) append(input.name, input.where);
       else
         append(before, layer.where);
       return {list, layer.where};
@@ -230,7 +245,7 @@ class Expander {
       if (!text)
         list.push_back(item); // the schema will complain
       else if (text->starts_with("@"))
-        for (const auto& input : inputs(*text, item.where, site)) append(input, item.where);
+        for (const auto& input : inputs(*text, item.where, site)) append(input.name, input.where);
       else
         append(is_local(*text, site) ? site.prefix + *text : *text, item.where);
     }
@@ -246,7 +261,7 @@ class Expander {
     });
   }
 
-  std::vector<std::string> inputs(const std::string& text, const Location& where, const Site& site) {
+  std::vector<Input> inputs(const std::string& text, const Location& where, const Site& site) {
     if (text == "@in") {
       if (!site.inputs.empty()) return site.inputs;
       problems_.add(where, "src: \"@in\": this use of the block '", site.block->keys.name, "' has no src", in(site));

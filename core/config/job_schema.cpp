@@ -2,31 +2,23 @@
 
 namespace dlhost::config {
 
-namespace {
-
-constexpr double most = 1e15; // of counts: far below what an integer holds, far above sense
-
-Bounds count_from(double low) { return between(low, most); }
-
-} // namespace
-
 Schema head_schema() {
   return SchemaOf<Head>("The job.")
       .required("name", &Head::name, "what the run is called")
-      .option("seed", &Head::seed, "where all random numbers start", between(0, most))
+      .option("seed", &Head::seed, "where all random numbers start", at_least(0))
       .option("folder", &Head::folder, "where relative paths start; empty: the job file's folder");
 }
 
 Schema train_schema() {
   return SchemaOf<Train>("How the net is trained.")
       .part("algorithm", &Train::algorithm, Kind::algorithm, "TrainOneBatch: the order in which layers compute")
-      .option("batch", &Train::batch, "samples in a batch of one worker group", count_from(1))
+      .option("batch", &Train::batch, "samples in a batch of one worker group", at_least(1))
       .choice("last", &Train::last, {{"drop", Last::drop}, {"wrap", Last::wrap}, {"partial", Last::partial}},
               "what becomes of the samples at an epoch's end that fill no batch: left out, filled up from the next "
               "epoch, or a smaller batch")
       .choice("dtype", &Train::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}},
               "what features are computed in; params stay f32")
-      .option("accumulate", &Train::accumulate, "batches whose gradients make one update", count_from(1))
+      .option("accumulate", &Train::accumulate, "batches whose gradients make one update", at_least(1))
       .option("threads", &Train::threads, "of each worker; 0: the machine's, shared among its workers",
               between(0, 4096))
       .part("device", &Train::device, Kind::device, "where layers compute, unless they say otherwise")
@@ -35,26 +27,26 @@ Schema train_schema() {
 
 Schema stop_schema() {
   return SchemaOf<Stop>("When training ends; whichever comes first. Nothing given: after 10 epochs.")
-      .option("steps", &Stop::steps, "after so many steps; 0: no limit", count_from(0))
-      .option("epochs", &Stop::epochs, "after so many passes over the samples; 0: no limit", count_from(0))
-      .option("seconds", &Stop::seconds, "after so long; 0: no limit", count_from(0))
+      .option("steps", &Stop::steps, "after so many steps; 0: no limit", at_least(0))
+      .option("epochs", &Stop::epochs, "after so many passes over the samples; 0: no limit", at_least(0))
+      .option("seconds", &Stop::seconds, "after so long; 0: no limit", at_least(0))
       .option("loss", &Stop::loss, "when the training loss, smoothed, is at most this")
       .option("accuracy", &Stop::accuracy,
               "when the accuracy on validation samples (on test samples, when there are no others) is at least this")
-      .option("patience", &Stop::patience, "after so many evaluations without a better one; 0: never", count_from(0));
+      .option("patience", &Stop::patience, "after so many evaluations without a better one; 0: never", at_least(0));
 }
 
 Schema cadence_schema() {
   return SchemaOf<Cadence>("How often; whichever comes first. All 0: never.")
-      .option("steps", &Cadence::steps, "every so many steps", count_from(0))
-      .option("epochs", &Cadence::epochs, "every so many epochs", count_from(0))
-      .option("seconds", &Cadence::seconds, "every so many seconds", count_from(0));
+      .option("steps", &Cadence::steps, "every so many steps", at_least(0))
+      .option("epochs", &Cadence::epochs, "every so many epochs", at_least(0))
+      .option("seconds", &Cadence::seconds, "every so many seconds", at_least(0));
 }
 
 Schema evaluate_schema() {
   return SchemaOf<Evaluate>("When samples of this phase are evaluated, each once.")
       .option("at_end", &Evaluate::at_end, "after the last step")
-      .option("batch", &Evaluate::batch, "samples in a batch; 0: as in training", count_from(0));
+      .option("batch", &Evaluate::batch, "samples in a batch; 0: as in training", at_least(0));
 }
 
 Schema updater_schema() {
@@ -91,7 +83,7 @@ Schema topology_schema() {
 Schema checkpoint_schema() {
   return SchemaOf<Checkpoint>("What is saved of a run.")
       .option("folder", &Checkpoint::folder, "where; empty: in the run's folder")
-      .option("keep", &Checkpoint::keep, "how many of the last are kept", count_from(1))
+      .option("keep", &Checkpoint::keep, "how many of the last are kept", at_least(1))
       .option("best", &Checkpoint::best,
               "the metric whose best checkpoint is kept as well; \"auto\": accuracy, else the loss; \"none\"");
 }

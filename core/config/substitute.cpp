@@ -198,6 +198,7 @@ Value fill_in(const std::string& text, const Location& where, const Scope& scope
       std::vector<std::string> known;
       for (const auto& [parameter, value] : scope) known.push_back(parameter);
       complain(where, concat("unknown parameter '$", name, "' in \"", text, "\"; ", suggestion(name, known)));
+      filled += text.substr(i, used);
     } else {
       filled += as_text(found->second);
     }

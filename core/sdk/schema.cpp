@@ -154,12 +154,12 @@ class Check {
   }
 
   void number(const Option& option, const std::string& key, Value& value) {
-    if (const auto* whole = std::get_if<std::int64_t>(&value.data)) value.data = static_cast<double>(*whole);
-    const auto* number = std::get_if<double>(&value.data);
-    if (!number || std::isnan(*number))
-      wrong_type(OptionType::number, key, value);
-    else
-      range(option, key, value, *number);
+    const auto* whole = std::get_if<std::int64_t>(&value.data);
+    const auto* given = std::get_if<double>(&value.data);
+    if ((!whole && !given) || (given && std::isnan(*given))) return wrong_type(OptionType::number, key, value);
+    const double number = whole ? static_cast<double>(*whole) : *given;
+    range(option, key, value, number);
+    value.data = number; // 1 means 1.0
   }
 
   void text(const Option& option, const std::string& key, const Value& value) {

@@ -1,11 +1,10 @@
 // Job files that are right: what a Job then holds.
-#include <gtest/gtest.h>
-
-#include "config/load.h"
-#include "fakes.h"
+#include "fixture.h"
 
 namespace dlhost::config {
 namespace {
+
+class Load : public LoadTest {};
 
 constexpr const char* digits = R"(
 name = "digits"
@@ -33,13 +32,8 @@ type = "softmax_loss"
 src = ["hidden", "data:label"]
 )";
 
-TEST(Load, FillsTheJob) {
-  MemoryDisk disk;
-  disk.files["jobs/digits.toml"] = digits;
-  FakePlugins plugins;
-  const auto loaded = load(disk, "jobs/digits.toml", {}, plugins);
-  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
-  const Job& job = *loaded;
+TEST_F(Load, FillsTheJob) {
+  const Job job = this->job(digits, {}, "jobs/digits.toml");
   EXPECT_EQ(job.name, "digits");
   EXPECT_EQ(job.seed, 7);
   EXPECT_EQ(job.folder, "jobs");
@@ -68,35 +62,15 @@ TEST(Load, FillsTheJob) {
   EXPECT_EQ(job.layers[2].src[1].where.line, 24U);
 }
 
-TEST(Load, ASmallJobHasDefaults) {
-  MemoryDisk disk;
-  disk.files["job.toml"] = "name = \"x\"\n[[layer]]\nname = \"data\"\ntype = \"csv\"\ntrain = \"x.csv\"\n";
-  FakePlugins plugins;
-  const auto job = load(disk, "job.toml", {}, plugins);
-  ASSERT_TRUE(job.ok()) << job.status().message();
-  EXPECT_EQ(job->train.stop.epochs, 10);
-  EXPECT_EQ(job->updater.plugin.type, "sgd");
-  EXPECT_EQ(job->updater.rate.type, "fixed");
-  EXPECT_EQ(job->topology.workers_per_group, 1);
-  EXPECT_EQ(job->validate.every.epochs, 1);
-  EXPECT_TRUE(job->test.every.never());
-  EXPECT_EQ(job->folder, ".");
-}
-
-TEST(Load, OverridesReachLayersAndMakeTables) {
-  MemoryDisk disk;
-  disk.files["d.toml"] = digits;
-  FakePlugins plugins;
-  const std::string sets[] = {"layer.hidden.units=100", "train.device=cpu", "validate.every.steps=5",
-                              "updater.rate=0.5"};
-  const auto job = load(disk, "d.toml", sets, plugins);
-  ASSERT_TRUE(job.ok()) << job.status().message();
-  EXPECT_EQ(std::get<std::int64_t>(job->layer("hidden")->options.find("units")->data), 100);
-  EXPECT_EQ(job->train.device.type, "cpu");
-  EXPECT_EQ(job->validate.every.steps, 5);
-  EXPECT_EQ(job->validate.every.epochs, 0);
-  EXPECT_EQ(job->updater.rate.type, "fixed");
-  EXPECT_EQ(std::get<double>(job->updater.rate.options.find("base")->data), 0.5);
+TEST_F(Load, ASmallJobHasDefaults) {
+  const Job job = this->job("name = \"x\"\n[[layer]]\nname = \"data\"\ntype = \"csv\"\ntrain = \"x.csv\"\n");
+  EXPECT_EQ(job.train.stop.epochs, 10);
+  EXPECT_EQ(job.updater.plugin.type, "sgd");
+  EXPECT_EQ(job.updater.rate.type, "fixed");
+  EXPECT_EQ(job.topology.workers_per_group, 1);
+  EXPECT_EQ(job.validate.every.epochs, 1);
+  EXPECT_TRUE(job.test.every.never());
+  EXPECT_EQ(job.folder, ".");
 }
 
 } // namespace

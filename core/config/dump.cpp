@@ -1,0 +1,191 @@
+#include "config/dump.h"
+
+#include <algorithm>
+
+#include "config/compose.h"
+
+namespace dlhost::config {
+
+namespace {
+
+std::string_view word(Last last) {
+  switch (last) {
+  case Last::drop: return "drop";
+  case Last::wrap: return "wrap";
+  case Last::partial: return "partial";
+  }
+  return "";
+}
+
+std::string_view word(Phase phase) {
+  switch (phase) {
+  case Phase::train: return "train";
+  case Phase::validate: return "validate";
+  case Phase::test: return "test";
+  }
+  return "";
+}
+
+std::string_view word(RunAs run_as) { return run_as == RunAs::threads ? "threads" : "processes"; }
+
+class Writer {
+ public:
+  // The canonical form has sorted options and leaves out what training does not depend on.
+  Writer(bool canonical, std::string here) : canonical_(canonical), here_(std::move(here)) {}
+
+  std::string write(const Job& job) {
+    if (!canonical_) {
+      line("name", job.name);
+      line("folder", join_path(here_, job.folder));
+    }
+    line("seed", job.seed);
+    train(job.train);
+    evaluate("validate", job.validate);
+    evaluate("test", job.test);
+    updater(job.updater);
+    topology(job.topology);
+    if (!canonical_) outputs(job);
+    for (const auto& each : job.layers) layer(each, job);
+    return std::move(text_);
+  }
+
+ private:
+  template <class T> void line(std::string_view key, const T& value) {
+    text_ += concat(key, " = ", detail::written(value), "\n");
+  }
+  void line(std::string_view key, std::string_view value) { line(key, std::string(value)); }
+  void line(std::string_view key, const Part& part) {
+    if (!part.type.empty()) text_ += concat(key, " = ", detail::written(Part{part.type, sorted(part.options)}), "\n");
+  }
+  void line(std::string_view key, const Cadence& every) {
+    text_ += concat(key, " = { steps = ", every.steps, ", epochs = ", detail::written(every.epochs),
+                    ", seconds = ", detail::written(every.seconds), " }\n");
+  }
+  void open(std::string_view header) { text_ += concat(text_.empty() ? "" : "\n", header, "\n"); }
+
+  Table sorted(Table table) const {
+    if (!canonical_) return table;
+    std::ranges::sort(table.entries, {}, [](const auto& entry) { return entry.first; });
+    for (auto& [key, value] : table.entries) sort_inside(value);
+    return table;
+  }
+  void sort_inside(Value& value) const {
+    if (auto* table = std::get_if<Table>(&value.data)) *table = sorted(std::move(*table));
+    if (auto* list = std::get_if<List>(&value.data))
+      for (auto& item : *list) sort_inside(item);
+  }
+  void options(const Table& table) {
+    for (const auto& [key, value] : sorted(table).entries) line(detail::written_key(key), value);
+  }
+
+  void train(const Train& train) {
+    open("[train]");
+    line("algorithm", train.algorithm);
+    line("batch", train.batch);
+    line("last", word(train.last));
+    line("dtype", name_of(train.dtype));
+    line("accumulate", train.accumulate);
+    line("threads", train.threads);
+    line("device", train.device);
+    line("reproducible", train.reproducible);
+    open("[train.stop]");
+    line("steps", train.stop.steps);
+    line("epochs", train.stop.epochs);
+    line("seconds", train.stop.seconds);
+    line("loss", train.stop.loss);
+    line("accuracy", train.stop.accuracy);
+    line("patience", train.stop.patience);
+  }
+
+  void evaluate(std::string_view phase, const Evaluate& evaluate) {
+    open(concat("[", phase, "]"));
+    line("every", evaluate.every);
+    line("at_end", evaluate.at_end);
+    line("batch", evaluate.batch);
+  }
+
+  void updater(const Updater& updater) {
+    open("[updater]");
+    line("type", updater.plugin.type);
+    options(updater.plugin.options);
+    line("rate", updater.rate);
+    line("clip_value", updater.clip_value);
+    line("clip_norm", updater.clip_norm);
+  }
+
+  void topology(const Topology& topology) {
+    open("[topology]");
+    line("worker_groups", topology.worker_groups);
+    line("workers_per_group", topology.workers_per_group);
+    line("server_groups", topology.server_groups);
+    line("servers_per_group", topology.servers_per_group);
+    line("run_as", word(topology.run_as));
+    line("consistency", topology.consistency);
+    line("sync", topology.sync);
+    line("transport", topology.transport);
+    line("rendezvous", topology.rendezvous);
+  }
+
+  void outputs(const Job& job) {
+    open("[checkpoint]");
+    line("folder", job.checkpoint.folder);
+    line("every", job.checkpoint.every);
+    line("keep", job.checkpoint.keep);
+    line("best", job.checkpoint.best);
+    open("[record]");
+    line("folder", job.record.folder);
+    line("every", job.record.every);
+    line("tensorboard", job.record.tensorboard);
+  }
+
+  void layer(const Layer& layer, const Job& job) {
+    open("[[layer]]");
+    line("name", layer.name);
+    line("type", layer.type);
+    std::vector<std::string> words;
+    for (const auto& source : layer.src)
+      words.push_back(source.port.empty() ? source.layer : concat(source.layer, ":", source.port));
+    if (!words.empty()) line("src", words);
+    options(layer.options);
+    words.clear();
+    for (const Phase phase : layer.phases) words.emplace_back(word(phase));
+    if (!words.empty()) line("phases", words);
+    if (layer.weight != 1) line("weight", layer.weight);
+    if (layer.frozen) line("frozen", layer.frozen);
+    if (layer.device) line("device", *layer.device);
+    if (layer.dtype) line("dtype", name_of(*layer.dtype));
+    if (!canonical_ && layer.folder != job.folder) line("folder", join_path(here_, layer.folder));
+    for (const auto& each : layer.params) param(each);
+  }
+
+  void param(const Param& param) {
+    const std::string key = concat("param.", detail::written_key(param.name), ".");
+    if (param.init) line(key + "init", *param.init);
+    if (param.rate_scale) line(key + "rate_scale", *param.rate_scale);
+    if (param.decay_scale) line(key + "decay_scale", *param.decay_scale);
+    if (!param.share.empty()) line(key + "share", param.share);
+    if (param.frozen) line(key + "frozen", param.frozen);
+  }
+
+  bool canonical_;
+  std::string here_;
+  std::string text_;
+};
+
+} // namespace
+
+std::string to_toml(const Job& job, const std::string& here) { return Writer(false, here).write(job); }
+
+std::string job_hash(const Job& job) {
+  // FNV-1a of 64 bits (Fowler, Noll, Vo): stable, and nobody attacks it.
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char letter : Writer(true, "").write(job)) {
+    hash ^= static_cast<unsigned char>(letter);
+    hash *= 0x100000001b3;
+  }
+  std::string text(16, '0');
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, hash >>= 4) *digit = "0123456789abcdef"[hash & 15];
+  return text;
+}
+
+} // namespace dlhost::config
