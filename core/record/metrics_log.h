@@ -1,0 +1,63 @@
+// metrics.jsonl and the TensorBoard file of a run folder: what a run measured, one record after another. The run loop
+// owns it and calls it from one task. A record is written whole, at once, so that a run that dies leaves all that it
+// said.
+//
+// A line of metrics.jsonl is one JSON object:
+//   {"step":40,"epoch":1.25,"seconds":0.5,"phase":"train","rate":0.1,"metrics":{"loss":0.7},"items_per_second":5000}
+//   {"step":40,"epoch":1.25,"seconds":0.5,"phase":"validation","metrics":{"loss":0.8},"items_per_second":9000}
+//   {"step":40,"phase":"resumed","resumed_from":40}    what stands above of later steps does not count any more
+// A number that is not finite is null.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "record/report.h"
+#include "record/run_folder.h"
+#include "record/tensorboard.h"
+
+namespace dlhost::record {
+
+struct MetricsLogOptions {
+  std::uint64_t every = 1;        // training steps between records
+  bool resumed = false;           //
+  std::uint64_t resumed_from = 0; // the step of the checkpoint
+};
+
+class MetricsLog {
+ public:
+  static Result<std::unique_ptr<MetricsLog>> open(Host&, const RunFolder&, const MetricsLogOptions& = {});
+
+  // Whether train() is to be called after this step: what costs time to measure is measured only then.
+  bool due(std::uint64_t step) const { return step == 1 || step % every_ == 0; }
+  Status train(const StepReport&);
+  Status evaluation(const EvaluationReport&);
+  // Once, at the end: after it the records outlast a loss of power.
+  Status sync();
+
+ private:
+  // A metric's name as it stands in JSON, made when it is first met.
+  struct Key {
+    std::string name;
+    std::string quoted;
+  };
+
+  MetricsLog(std::unique_ptr<LogFile> lines, std::unique_ptr<Tensorboard> events, std::uint64_t every);
+  const std::string& quoted(const std::string& name);
+  void add_number(std::string_view key, double);
+  void add_metrics(Metrics);
+  Status finish_line();
+
+  std::unique_ptr<LogFile> lines_;
+  std::unique_ptr<Tensorboard> events_;
+  std::uint64_t every_;
+  std::vector<Key> keys_;
+  std::string line_; // keeps its memory from record to record
+};
+
+} // namespace dlhost::record

@@ -1,0 +1,159 @@
+#include "record/progress.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "record/quantity.h"
+
+namespace dlhost::record {
+
+namespace {
+
+constexpr Nanoseconds between_drawings = 100'000'000;
+constexpr Nanoseconds between_lines = 5'000'000'000;
+constexpr std::size_t smallest_bar = 8;
+constexpr std::size_t largest_bar = 30;
+
+// A part of the line; where room is short, parts with the lowest weight go first.
+struct Field {
+  std::string text;
+  int weight = 0;
+};
+
+std::string metric_words(const Metric& metric) {
+  return fmt::format("{} {}", metric.first, short_number(metric.second));
+}
+
+std::string steps_words(const StepReport& report) {
+  if (report.total_steps == 0) return fmt::format("step {}", report.step);
+  const std::string total = fmt::format("{}", report.total_steps);
+  return fmt::format("{:>{}}/{}", report.step, total.size(), total);
+}
+
+std::vector<Field> fields_of(const StepReport& report, const std::string& evaluated, double left) {
+  std::vector<Field> fields = {{steps_words(report), 100}, {fmt::format("epoch {:.2f}", report.epoch), 60}};
+  int weight = 90;
+  for (const Metric& metric : report.metrics) fields.push_back({metric_words(metric), weight}), weight -= 15;
+  if (!evaluated.empty()) fields.push_back({evaluated, 50});
+  if (report.items_per_second > 0) fields.push_back({short_rate(report.items_per_second) + " items/s", 55});
+  if (left >= 0) fields.push_back({clock_duration(left) + " left", 80});
+  return fields;
+}
+
+std::size_t width_of(const std::vector<Field>& fields) {
+  constexpr std::size_t gap = 2;
+  std::size_t width = 0;
+  for (const Field& field : fields) width += record::width_of(field.text) + gap;
+  return width - gap;
+}
+
+std::string joined(const std::vector<Field>& fields) {
+  std::string text;
+  for (const Field& field : fields) text += (text.empty() ? "" : "  ") + field.text;
+  return text;
+}
+
+std::string repeated(std::string_view piece, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += piece;
+  return text;
+}
+
+std::string bar_of(double part, std::size_t width, env::Terminal& terminal) {
+  part = std::clamp(part, 0.0, 1.0);
+  if (!terminal.unicode()) {
+    const auto done = static_cast<std::size_t>(part * static_cast<double>(width - 2));
+    return fmt::format("[{}{}]", std::string(done, '='), std::string(width - 2 - done, ' '));
+  }
+  const auto halves = static_cast<std::size_t>(part * 2 * static_cast<double>(width));
+  const std::string done = repeated("━", halves / 2) + (halves % 2 ? "╸" : "");
+  const std::string rest = repeated(terminal.color() ? "━" : "─", width - halves / 2 - halves % 2);
+  if (!terminal.color()) return done + rest;
+  return fmt::format("\x1b[36m{}\x1b[90m{}\x1b[0m", done, rest);
+}
+
+} // namespace
+
+Progress::Progress(Clock& clock, env::Terminal& terminal) : clock_(clock), terminal_(terminal) {
+  next_ = clock.now() + (terminal.interactive() ? 0 : between_lines);
+}
+
+bool Progress::due() { return clock_.now() >= next_; }
+
+void Progress::step(const StepReport& report) {
+  if (!begun_) {
+    begun_ = true;
+    first_step_ = report.step;
+    first_seconds_ = report.seconds;
+  }
+  if (due()) show(report);
+}
+
+void Progress::epoch_end(const StepReport& report) {
+  if (!terminal_.interactive()) show(report);
+}
+
+void Progress::evaluation(const EvaluationReport& report) {
+  std::string words;
+  for (const Metric& metric : report.metrics) words += (words.empty() ? "" : "  ") + metric_words(metric);
+  if (!terminal_.interactive()) {
+    terminal_.write(fmt::format("{}  step {}  epoch {:.2f}  {}\n", report.phase, report.step, report.epoch, words));
+    return;
+  }
+  // The last metric is the one that people judge by: losses come first in a net.
+  if (!report.metrics.empty()) evaluated_ = fmt::format("{} {}", report.phase, metric_words(report.metrics.back()));
+}
+
+void Progress::interrupt() {
+  if (!drawn_) return;
+  terminal_.write("\r\x1b[K");
+  drawn_ = false;
+}
+
+void Progress::finish(const StepReport& report) {
+  show(report);
+  if (drawn_) terminal_.write("\n");
+  drawn_ = false;
+}
+
+void Progress::show(const StepReport& report) {
+  const Nanoseconds now = clock_.now();
+  if (terminal_.interactive()) {
+    next_ = now + between_drawings;
+    draw(report);
+    return;
+  }
+  next_ = now + between_lines;
+  const auto fields = fields_of(report, {}, seconds_left(report));
+  terminal_.write(fmt::format("{}{}\n", report.total_steps == 0 ? "" : "step ", joined(fields)));
+}
+
+void Progress::draw(const StepReport& report) {
+  // The last column stays free: some terminals begin a new line when it is filled.
+  const auto columns = static_cast<std::size_t>(std::max(terminal_.columns() - 1, 1));
+  auto fields = fields_of(report, evaluated_, seconds_left(report));
+  const std::size_t bar_room = report.total_steps > 0 ? smallest_bar + 1 : 0;
+  while (fields.size() > 1 && width_of(fields) + bar_room > columns)
+    fields.erase(std::ranges::min_element(fields, {}, &Field::weight));
+  const std::size_t width = width_of(fields);
+  std::string line;
+  if (report.total_steps > 0 && width + bar_room <= columns) {
+    const double part = static_cast<double>(report.step) / static_cast<double>(report.total_steps);
+    line = bar_of(part, std::min(columns - width - 1, largest_bar), terminal_) + " ";
+  }
+  // The cursor waits in front of the line, so that a message of somebody else begins at the margin.
+  terminal_.write(fmt::format("\r{}{}\x1b[K\r", line, joined(fields)));
+  drawn_ = true;
+}
+
+double Progress::seconds_left(const StepReport& report) const {
+  if (report.total_steps < report.step || report.step <= first_step_) return -1;
+  const double a_step = (report.seconds - first_seconds_) / static_cast<double>(report.step - first_step_);
+  return a_step * static_cast<double>(report.total_steps - report.step);
+}
+
+} // namespace dlhost::record

@@ -1,0 +1,99 @@
+#include "record/summary.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "record/quantity.h"
+
+namespace dlhost::record {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json metrics_json(const std::vector<Metric>& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics) json[name] = value; // what is not finite becomes null
+  return json;
+}
+
+struct Phase {
+  const char* name;
+  const std::vector<Metric>* metrics;
+};
+
+// One row a phase that was run, one column a metric.
+std::string metrics_table(const Summary& summary) {
+  std::vector<Phase> phases;
+  for (const Phase& phase :
+       {Phase{"train", &summary.train}, Phase{"validation", &summary.validation}, Phase{"test", &summary.test}})
+    if (!phase.metrics->empty()) phases.push_back(phase);
+  std::vector<std::string> names;
+  for (const Phase& phase : phases)
+    for (const auto& [name, value] : *phase.metrics)
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  if (names.empty()) return "";
+  constexpr int first = 12, narrowest = 10;
+  std::string table = fmt::format("  {:<{}}", "", first);
+  for (const auto& name : names) table += fmt::format("  {:>{}}", name, narrowest);
+  for (const Phase& phase : phases) {
+    table += fmt::format("\n  {:<{}}", phase.name, first);
+    for (const auto& name : names) {
+      const auto metric = std::ranges::find(*phase.metrics, name, &Metric::first);
+      const std::string cell = metric == phase.metrics->end() ? "-" : short_number(metric->second);
+      table += fmt::format("  {:>{}}", cell, std::max<int>(narrowest, static_cast<int>(width_of(name))));
+    }
+  }
+  return table + "\n";
+}
+
+std::string row(std::string_view name, std::string_view value) { return fmt::format("  {:<14}{}\n", name, value); }
+
+} // namespace
+
+std::string summary_json(const Summary& summary) {
+  Json json;
+  json["status"] = summary.status;
+  json["steps"] = summary.steps;
+  json["epochs"] = summary.epochs;
+  json["seconds"] = summary.seconds;
+  json["train"] = metrics_json(summary.train);
+  json["validation"] = metrics_json(summary.validation);
+  json["test"] = metrics_json(summary.test);
+  json["items_per_second"] = summary.items_per_second;
+  json["peak_rss_bytes"] = summary.peak_rss_bytes;
+  json["plan_hash"] = summary.plan_hash;
+  json["job_hash"] = summary.job_hash;
+  Json versions = Json::object();
+  for (const auto& [name, version] : summary.versions) versions[name] = version;
+  json["versions"] = std::move(versions);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string summary_table(const Summary& summary, bool unicode) {
+  constexpr int width = 72;
+  std::string line;
+  for (int i = 0; i < width; ++i) line += unicode ? "─" : "-";
+  std::string text = fmt::format("{}\n{}: {}", line, summary.job_name, summary.status);
+  if (!summary.why.empty()) text += fmt::format(" ({})", summary.why);
+  text += "\n" + metrics_table(summary);
+  text += row("steps", fmt::format("{} in {:.4g} epochs", summary.steps, summary.epochs));
+  text +=
+      row("time", fmt::format("{}, {} items/s", short_duration(summary.seconds), short_rate(summary.items_per_second)));
+  text += row("peak memory", short_bytes(summary.peak_rss_bytes));
+  if (!summary.folder.empty()) text += row("run folder", summary.folder);
+  std::size_t widest = 0;
+  for (const auto& step : summary.next) widest = std::max(widest, width_of(step.first));
+  for (const auto& [command, what] : summary.next)
+    text +=
+        row(&command == &summary.next.front().first ? "next" : "", fmt::format("{:<{}}  {}", command, widest, what));
+  return text + line + "\n";
+}
+
+Status write_summary(Disk& disk, const RunFolder& folder, const Summary& summary) {
+  return disk.write_text(folder.file("summary.json"), summary_json(summary));
+}
+
+} // namespace dlhost::record

@@ -1,0 +1,44 @@
+// How a run ended: a table for people, and summary.json with the same figures for programs. The run loop fills a
+// Summary once, at the end, also when the run failed or was interrupted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "record/report.h"
+#include "record/run_folder.h"
+
+namespace dlhost::record {
+
+struct Summary {
+  std::string status; // "done", "interrupted" or "failed"
+  std::uint64_t steps = 0;
+  double epochs = 0;
+  double seconds = 0;
+  std::vector<Metric> train; // empty where a phase was not run
+  std::vector<Metric> validation;
+  std::vector<Metric> test;
+  double items_per_second = 0;
+  std::uint64_t peak_rss_bytes = 0;
+  std::string plan_hash;
+  std::string job_hash;
+  std::vector<std::pair<std::string, std::string>> versions; // {"dlhost", "0.1.0"}, {"cpu", ...}
+
+  // For people only.
+  std::string job_name;
+  std::string why; // "30 epochs", "no better for 5 epochs", the error: why it ended
+  std::string folder;
+  std::vector<std::pair<std::string, std::string>> next; // {"dlhost plot FOLDER", "draws the curves"}
+};
+
+std::string summary_json(const Summary&);
+std::string summary_table(const Summary&, bool unicode);
+
+// Leaves summary.json in the run's folder.
+Status write_summary(Disk&, const RunFolder&, const Summary&);
+
+} // namespace dlhost::record

@@ -1,0 +1,34 @@
+// A TensorBoard event file: a log of scalars by tag and step, each record framed by checksums. One task at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <dlhost/host.h>
+
+#include "record/report.h"
+
+namespace dlhost::record {
+
+class Tensorboard {
+ public:
+  // A new event file in the folder. With a step to go on from, TensorBoard forgets what older files say of later ones.
+  static Result<std::unique_ptr<Tensorboard>> open(Host&, const std::string& folder, std::uint64_t resumed_from);
+  ~Tensorboard();
+
+  // One event is put together by add() and written by write().
+  void add(std::string_view prefix, std::string_view name, double value); // the tag is prefix/name, or name
+  Status write(std::uint64_t step);
+
+  // False where dlhost was built without protobuf: then nothing is written.
+  static const bool built;
+
+ private:
+  struct Open; // keeps protobuf out of the headers
+  explicit Tensorboard(std::unique_ptr<Open>);
+  std::unique_ptr<Open> open_;
+};
+
+} // namespace dlhost::record

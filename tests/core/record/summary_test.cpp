@@ -1,0 +1,75 @@
+#include "record/summary.h"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "fake_host.h"
+
+namespace dlhost::record {
+namespace {
+
+using Json = nlohmann::json;
+
+Summary of_a_run() {
+  return {.status = "done",
+          .steps = 840,
+          .epochs = 30,
+          .seconds = 4.2,
+          .train = {{"loss", 0.01}, {"accuracy", 0.998}},
+          .validation = {},
+          .test = {{"loss", std::nan("")}, {"accuracy", 0.975}},
+          .items_per_second = 12345,
+          .peak_rss_bytes = 100 << 20,
+          .plan_hash = "abc",
+          .job_hash = "def",
+          .versions = {{"dlhost", "0.1.0"}},
+          .job_name = "digits",
+          .why = "30 epochs",
+          .folder = "runs/digits-1",
+          .next = {{"dlhost plot runs/digits-1", "draws the curves"}, {"dlhost eval", "tests it again"}}};
+}
+
+TEST(Summary, HasExactlyThePromisedFields) {
+  const auto json = nlohmann::ordered_json::parse(summary_json(of_a_run()));
+  std::vector<std::string> names;
+  for (const auto& [name, value] : json.items()) names.push_back(name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"status", "steps", "epochs", "seconds", "train", "validation", "test",
+                                      "items_per_second", "peak_rss_bytes", "plan_hash", "job_hash", "versions"}));
+  EXPECT_EQ(json["steps"], 840);
+  EXPECT_EQ(json["train"]["accuracy"], 0.998);
+  EXPECT_TRUE(json["validation"].empty() && json["validation"].is_object());
+  EXPECT_TRUE(json["test"]["loss"].is_null());
+  EXPECT_EQ(json["versions"]["dlhost"], "0.1.0");
+}
+
+TEST(Summary, TheTableLinesUp) {
+  const std::string line(72, '-');
+  EXPECT_EQ(summary_table(of_a_run(), false), line + R"(
+digits: done (30 epochs)
+                      loss    accuracy
+  train               0.01       0.998
+  test                 nan       0.975
+  steps         840 in 30 epochs
+  time          4.2 s, 12.3k items/s
+  peak memory   100 MiB
+  run folder    runs/digits-1
+  next          dlhost plot runs/digits-1  draws the curves
+                dlhost eval                tests it again
+)" + line + "\n");
+}
+
+class SummaryFile : public TemporaryFolder {};
+
+TEST_F(SummaryFile, LiesInTheRunsFolder) {
+  const auto run = RunFolder::make_at(host_, folder_ + "/run");
+  ASSERT_TRUE(run.ok()) << run.status().message();
+  ASSERT_TRUE(write_summary(host_.disk(), *run, of_a_run()).ok());
+  const auto text = host_.disk().read_text(folder_ + "/run/summary.json");
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(Json::parse(*text)["status"], "done");
+}
+
+} // namespace
+} // namespace dlhost::record
