@@ -5,6 +5,8 @@
 // Losses compute in f32 whatever the features are in.
 #pragma once
 
+#include <vector>
+
 #include <dlhost/layer.h>
 #include <dlhost/schema.h>
 
@@ -25,9 +27,25 @@ inline void declare_loss(Setup& s) {
   s.is_loss = true;
 }
 
-// The factor on a gradient whose loss is the mean over `positions` elements or places of each sample.
-inline float gradient_factor(const LossOptions& options, const Pass& pass, std::int64_t positions) {
-  return static_cast<float>(options.weight / (static_cast<double>(pass.global_batch) * static_cast<double>(positions)));
+// Labels and targets are given: nothing that could learn stands behind them.
+inline Status expect_given(const Prepare& p, std::size_t input) {
+  if (!p.wants_input_gradient(input)) return {};
+  return Status::unsupported("source ", input + 1, " learns, but this loss has a gradient for its first source only");
+}
+
+// The factor on a gradient whose loss is the mean over so many places of each sample.
+inline float gradient_factor(double weight, const Pass& pass, std::int64_t places) {
+  return static_cast<float>(weight / (static_cast<double>(pass.global_batch) * static_cast<double>(places)));
+}
+
+// A constant tensor of the layer, on its device.
+inline Result<Memory> constant(Device& device, const std::vector<float>& values) {
+  const std::size_t bytes = values.size() * sizeof(float);
+  DLHOST_ASSIGN(auto memory, Memory::make(device, bytes));
+  DLHOST_ASSIGN(auto stream, device.stream());
+  DLHOST_TRY(device.copy(*stream, memory.data(), values.data(), bytes, Direction::from_host));
+  DLHOST_TRY(stream->wait());
+  return memory;
 }
 
 } // namespace dlhost::plugins

@@ -41,6 +41,7 @@ class SoftmaxLoss final : public Layer {
   }
 
   Status prepare(Prepare& p) override {
+    DLHOST_TRY(expect_given(p, 1));
     SoftmaxLossSpec spec;
     spec.x = {DType::f32, p.input(0).shape, {}};
     spec.smoothing = options_.smoothing;
@@ -49,7 +50,9 @@ class SoftmaxLoss final : public Layer {
     p.reads(0, spec.x);
     p.reads(1, {DType::i32, p.input(1).shape, {}});
     places_ = places(spec.x.shape);
-    if (spec.class_weights) DLHOST_TRY(keep_class_weights(p.device()));
+    if (spec.class_weights) {
+      DLHOST_ASSIGN(weights_, constant(p.device(), {options_.class_weights.begin(), options_.class_weights.end()}));
+    }
     DLHOST_ASSIGN(feature_, p.op(spec));
     if (!p.training() || !p.wants_input_gradient(0)) return {};
     spec.role = Role::input_gradient;
@@ -67,21 +70,12 @@ class SoftmaxLoss final : public Layer {
     if (!gradient_ || !wants_inputs(wanted)) return;
     const std::array<const void*, 3> in{f.output(1), f.input(1), weights_.data()};
     void* out = f.input_gradient(0);
-    const float factor = gradient_factor(options_, pass, places_);
+    const float factor = gradient_factor(options_.weight, pass, places_);
     gradient_->execute(*f.stream, {in.data(), inputs()}, {&out, 1}, f.scratch, f.dynamic(pass, {&factor, 1}));
   }
 
  private:
   std::size_t inputs() const { return weights_.size() != 0 ? 3 : 2; }
-
-  Status keep_class_weights(Device& device) {
-    const std::vector<float> values(options_.class_weights.begin(), options_.class_weights.end());
-    const std::size_t bytes = values.size() * sizeof(float);
-    DLHOST_ASSIGN(weights_, Memory::make(device, bytes));
-    DLHOST_ASSIGN(auto stream, device.stream());
-    DLHOST_TRY(device.copy(*stream, weights_.data(), values.data(), bytes, Direction::from_host));
-    return stream->wait();
-  }
 
   Options options_;
   std::int64_t places_ = 1;

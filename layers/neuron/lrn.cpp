@@ -26,7 +26,6 @@ class Lrn final : public Layer {
   Status setup(Setup& s) override {
     DLHOST_TRY(expect_inputs(s, 1, 1));
     DLHOST_TRY(expect_rank(s, 0, options_.within ? 4 : 2, options_.within ? 4 : 5));
-    if (options_.size % 2 == 0) return Status::invalid("size is ", options_.size, ", but must be odd");
     s.output("y", s.input(0));
     if (options_.within) s.splits.push_back({.axis = 1, .inputs = {{.need = Split::Need::same, .axis = 1}}});
     return {};

@@ -85,11 +85,13 @@ struct Split {
 };
 
 // A number that the layer computes for people, summed over the batch on the device: output `output` is f32 [2]
-// {sum, weight}, and the metric is the quotient of the sums over all batches.
+// {sum, weight}, and the metric is the quotient of the sums over all batches. A table is f32 [rows, columns] of counts
+// and is summed over all batches as it is.
 struct MetricSpec {
   std::string name;
   std::size_t output = 0;
   bool better_high = false;
+  bool table = false;
 };
 
 class Setup {
