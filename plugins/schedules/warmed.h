@@ -4,11 +4,18 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <dlhost/parts.h>
 #include <dlhost/schema.h>
 
 namespace dlhost::plugins {
+
+enum class TimeUnit { steps, epochs };
+inline const std::vector<std::pair<std::string, TimeUnit>> time_units{{"steps", TimeUnit::steps},
+                                                                      {"epochs", TimeUnit::epochs}};
 
 struct WarmedOptions {
   double base = 0.01;
@@ -43,6 +50,11 @@ template <class Options> class Warmed : public Schedule {
 
   // when.step is at or past the end of the warm-up.
   virtual double rate_after(const When&) const = 0;
+
+  // Since the start of the run, warm-up included.
+  static double time(const When& when, TimeUnit unit) {
+    return unit == TimeUnit::steps ? static_cast<double>(when.step) : when.epoch;
+  }
 
   // How much of the way from the end of the warm-up to `steps` (0: the run's end) is gone, in [0, 1].
   double progress(const When& when, std::int64_t steps) const {

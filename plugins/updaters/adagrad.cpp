@@ -1,0 +1,38 @@
+#include <dlhost/plugin.h>
+
+#include "terms.h"
+
+namespace dlhost::plugins {
+
+// Duchi et al. 2011: s' = s + g^2;  w' = w - rate g / (sqrt(s') + epsilon).
+class Adagrad final : public Updater {
+ public:
+  static constexpr std::string_view name = "adagrad";
+  struct Options : DecayOptions {
+    double epsilon = 1e-10, initial = 0;
+  };
+  static Schema schema() {
+    return decayed(SchemaOf<Options>("Adagrad: each element's rate falls with the sum of its squared gradients.")
+                       .option("epsilon", &Options::epsilon, "is added to the root", above(0))
+                       .option("initial", &Options::initial, "what the sums of squares start from", at_least(0)));
+  }
+  explicit Adagrad(Options options) : options_(options) {}
+
+  Rule rule() const override {
+    Rule rule;
+    Terms terms(rule.apply);
+    rule.history = {{"square_sum", static_cast<float>(options_.initial)}};
+    const Term gradient = terms.gradient_with(options_);
+    const Term squares = terms.history(0) + gradient * gradient;
+    rule.apply.result(terms.value() - terms.rate() * gradient / (sqrt(squares) + options_.epsilon));
+    rule.apply.result(squares);
+    return rule;
+  }
+
+ private:
+  Options options_;
+};
+
+} // namespace dlhost::plugins
+
+DLHOST_PLUGIN("1.0", dlhost::plugins::Adagrad);
