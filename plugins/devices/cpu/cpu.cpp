@@ -1,0 +1,137 @@
+// The cpu device: prepared ops on oneDNN, and on kernels of its own where those are the better tool.
+//
+// Streams are synchronous; threads are OpenMP's, as many as the calling worker has. oneDNN runs in libgomp, whose
+// threads spin for a while after each parallel region: good for a worker that has its cores for itself, and what
+// OMP_WAIT_POLICY=passive is for where it has not.
+#include "cpu.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <dlhost/parallel.h>
+#include <dlhost/plugin.h>
+
+#include "formats.h"
+#include "prepare.h"
+#include "primitive.h"
+
+namespace dlhost::plugins::cpu {
+namespace {
+
+class DoneEvent final : public Event {};
+
+std::string processor() {
+#if defined(__x86_64__)
+  unsigned words[12] = {};
+  if (__get_cpuid_max(0x80000000U, nullptr) >= 0x80000004U) {
+    for (unsigned i = 0; i < 3; ++i)
+      __get_cpuid(0x80000002U + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3]);
+    std::string name(sizeof words, '\0');
+    std::memcpy(name.data(), words, sizeof words);
+    name.resize(std::strlen(name.c_str()));
+    name.erase(0, name.find_first_not_of(' '));
+    while (!name.empty() && name.back() == ' ') name.pop_back();
+    if (!name.empty()) return name;
+  }
+#endif
+  return "CPU";
+}
+
+std::string_view instruction_set() {
+  switch (dnnl::get_effective_cpu_isa()) {
+  case dnnl::cpu_isa::sse41: return "SSE4.1";
+  case dnnl::cpu_isa::avx: return "AVX";
+  case dnnl::cpu_isa::avx2: return "AVX2";
+  case dnnl::cpu_isa::avx2_vnni: return "AVX2 VNNI";
+  case dnnl::cpu_isa::avx2_vnni_2: return "AVX2 VNNI 2";
+  case dnnl::cpu_isa::avx512_core: return "AVX-512";
+  case dnnl::cpu_isa::avx512_core_vnni: return "AVX-512 VNNI";
+  case dnnl::cpu_isa::avx512_core_bf16: return "AVX-512 BF16";
+  case dnnl::cpu_isa::avx512_core_fp16: return "AVX-512 FP16";
+  case dnnl::cpu_isa::avx512_core_amx: return "AMX";
+  case dnnl::cpu_isa::avx512_core_amx_fp16: return "AMX FP16";
+  default: return "no vector instructions that are known";
+  }
+}
+
+} // namespace
+
+Cpu::Cpu(Options options) : options_(options) {}
+
+Schema Cpu::schema() {
+  return SchemaOf<Options>("The processor: ops on oneDNN and vector kernels.")
+      .option("threads", &Options::threads, "threads of each op; 0: as many as the worker has", between(0, 4096));
+}
+
+Device::Traits Cpu::traits() const { return {.host_memory = true, .asynchronous = false, .alignment = 64}; }
+
+std::string Cpu::description() const {
+  return concat(processor(), ", ", instruction_set(), ", ", threads(), " threads");
+}
+
+int Cpu::threads() const { return options_.threads > 0 ? static_cast<int>(options_.threads) : parallel_threads(); }
+
+Result<void*> Cpu::allocate(std::size_t bytes) {
+  // Large pieces lie on whole huge pages, which the system may then use.
+  constexpr std::size_t huge = std::size_t{2} << 20;
+  const std::size_t alignment = bytes >= huge ? huge : 64;
+  const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  void* data = std::aligned_alloc(alignment, rounded);
+  if (!data) return Status::no_space("cpu: no memory for ", bytes, " bytes");
+  return data;
+}
+
+void Cpu::release(void* data) noexcept { std::free(data); }
+
+Result<std::unique_ptr<Stream>> Cpu::stream() { return std::unique_ptr<Stream>(std::make_unique<CpuStream>()); }
+
+Result<std::unique_ptr<Event>> Cpu::event() { return std::unique_ptr<Event>(std::make_unique<DoneEvent>()); }
+
+Status Cpu::copy(Stream&, void* dst, const void* src, std::size_t bytes, Direction) {
+  copy_bytes(dst, src, bytes);
+  return {};
+}
+
+Status Cpu::fill_zero(Stream&, void* dst, std::size_t bytes) {
+  constexpr std::int64_t grain = 1 << 18;
+  parallel_ranges(static_cast<std::int64_t>(bytes), grain, [&](std::int64_t first, std::int64_t last) {
+    std::memset(static_cast<std::byte*>(dst) + first, 0, static_cast<std::size_t>(last - first));
+  });
+  return {};
+}
+
+std::size_t Cpu::bytes(const TensorDesc& desc) const { return bytes_of(desc); }
+
+std::string Cpu::format_name(const TensorDesc& desc) const { return name_of_format(desc); }
+
+Result<Format> Cpu::format_named(const TensorDesc& plain, const std::string& wanted) {
+  return find_format(plain, wanted);
+}
+
+Result<std::unique_ptr<Op>> Cpu::prepare(const OpSpec& spec, const Choice& choice) {
+  const Request request{choice, choice.threads > 0 ? choice.threads : threads()};
+  const ThreadScope scope(request.threads);
+  try {
+    auto op = std::visit(
+        [&](const auto& one) -> Prepared {
+          if constexpr (requires { cpu::prepare(one, request); })
+            return cpu::prepare(one, request);
+          else
+            return Status::unsupported("cpu: no ", name_of(spec));
+        },
+        spec);
+    if (op && !choice.kernel.empty() && (*op)->kernel != choice.kernel)
+      return Status::unsupported("the plan was made with kernel '", choice.kernel, "', but here it is '", (*op)->kernel,
+                                 "': plan again");
+    return op;
+  } catch (const dnnl::error& error) {
+    return Status::unsupported("cpu: oneDNN has no ", name_of(spec), " for this: ", error.what());
+  }
+}
+
+} // namespace dlhost::plugins::cpu

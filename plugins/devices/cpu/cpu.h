@@ -1,0 +1,39 @@
+// The device itself. Made once a worker or process by core; its ops keep no reference to it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <dlhost/device.h>
+#include <dlhost/schema.h>
+
+namespace dlhost::plugins::cpu {
+
+class Cpu final : public Device {
+ public:
+  static constexpr std::string_view name = "cpu";
+  struct Options {
+    std::int64_t threads = 0;
+  };
+  static Schema schema();
+  explicit Cpu(Options);
+
+  Traits traits() const override;
+  std::string description() const override;
+  Result<void*> allocate(std::size_t bytes) override;
+  void release(void*) noexcept override;
+  Result<std::unique_ptr<Stream>> stream() override;
+  Result<std::unique_ptr<Event>> event() override;
+  Status copy(Stream&, void* dst, const void* src, std::size_t bytes, Direction) override;
+  Status fill_zero(Stream&, void* dst, std::size_t bytes) override;
+  std::size_t bytes(const TensorDesc&) const override;
+  std::string format_name(const TensorDesc&) const override;
+  Result<Format> format_named(const TensorDesc& plain, const std::string& name) override;
+  Result<std::unique_ptr<Op>> prepare(const OpSpec&, const Choice&) override;
+
+ private:
+  int threads() const;
+  Options options_;
+};
+
+} // namespace dlhost::plugins::cpu

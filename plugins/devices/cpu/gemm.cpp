@@ -1,0 +1,162 @@
+// Dense layers' products, on oneDNN's inner products. All three roles want the same format of the weights; it is taken
+// from the feature op, so that roles that are prepared apart agree.
+#include <algorithm>
+
+#include "epilogue.h"
+#include "formats.h"
+#include "prepare.h"
+#include "primitive.h"
+
+namespace dlhost::plugins::cpu {
+namespace {
+
+using From = PrimitiveOp::From;
+using dnnl::inner_product_backward_data;
+using dnnl::inner_product_backward_weights;
+using dnnl::inner_product_forward;
+using memory = dnnl::memory;
+
+// oneDNN wants x and w of one rank, and at most three axes behind the channels; else both are matrices.
+struct Shapes {
+  TensorDesc x, w, y, b;
+};
+
+Result<Shapes> matching(const GemmSpec& spec) {
+  Shapes shapes{spec.x, spec.w, spec.y, spec.b};
+  for (const auto* desc : {&spec.x, &spec.w, &spec.y, &spec.b})
+    if (!has_dtype(desc->dtype))
+      return Status::unsupported("gemm: the cpu device computes in f32 and bf16, not in ", name_of(desc->dtype));
+  const auto &x = spec.x.shape, &w = spec.w.shape;
+  if (x.rank() == w.rank() && x.rank() >= 2 && x.rank() <= 5) return shapes;
+  for (auto* desc : {&shapes.x, &shapes.w}) {
+    if (!desc->format.is_plain() && !desc->format.is_any())
+      return Status::unsupported("gemm: x of ", to_string(x), " with w of ", to_string(w), " must be plain");
+    desc->shape = Shape{desc->shape[0], desc->shape.past(1)};
+    if (spec.x.shape.rank() != 2 && desc == &shapes.x) desc->format = Format::plain();
+    if (spec.w.shape.rank() != 2 && desc == &shapes.w) desc->format = Format::plain();
+  }
+  return shapes;
+}
+
+memory::desc bias_of(const Shapes& shapes) { return shapes.b.shape.rank() == 0 ? memory::desc() : describe(shapes.b); }
+
+inner_product_forward::primitive_desc forward_of(const Shapes& shapes, const dnnl::primitive_attr& attributes) {
+  // The gradient of w may be wider than what is computed with.
+  return {engine(),           dnnl::prop_kind::forward_training,
+          describe(shapes.x), describe(shapes.w.as(shapes.x.dtype)),
+          bias_of(shapes),    describe(shapes.y),
+          attributes};
+}
+
+// The layout that oneDNN chose, in the description's own shape and dtype.
+Status settle(TensorDesc& wanted, const memory::desc& chosen) {
+  if (!wanted.format.is_any()) return {};
+  const auto format = format_of(chosen);
+  if (!format) return Status::unsupported("gemm: oneDNN chose a layout without a name");
+  wanted.format = *format;
+  return {};
+}
+
+double operations_of(const Shapes& shapes) {
+  return 2.0 * static_cast<double>(shapes.x.count()) * static_cast<double>(shapes.w.shape[0]);
+}
+
+Prepared feature(const GemmSpec& spec, Shapes shapes, const Request& request) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const auto refused = add_epilogue(spec.epilogue, attributes);
+  const inner_product_forward::primitive_desc chosen = forward_of(shapes, attributes);
+  auto op = std::make_unique<PrimitiveOp>(inner_product_forward(chosen), request.threads);
+  op->in = {spec.x, spec.w};
+  op->out = {spec.y};
+  DLHOST_TRY(settle(op->in[0], chosen.src_desc()));
+  DLHOST_TRY(settle(op->in[1], chosen.weights_desc()));
+  DLHOST_TRY(settle(op->out[0], chosen.dst_desc()));
+  op->add(DNNL_ARG_SRC, chosen.src_desc(), From::input, 0);
+  op->add(DNNL_ARG_WEIGHTS, chosen.weights_desc(), From::input, 1);
+  if (spec.b.shape.rank() > 0) {
+    op->in.push_back(spec.b);
+    op->add(DNNL_ARG_BIAS, chosen.bias_desc(), From::input, 2);
+  }
+  op->add(DNNL_ARG_DST, chosen.dst_desc(), From::output, 0);
+  op->add(DNNL_ARG_SCRATCHPAD, chosen.scratchpad_desc(), From::scratch);
+  if (!refused.empty()) {
+    op->epilogue_taken = false;
+    op->remark = refused;
+  } else if (spec.epilogue.add) {
+    op->start_from(op->in.size(), chosen.dst_desc().get_size());
+    op->in.push_back(op->out[0]);
+  }
+  op->scratch_bytes = chosen.scratchpad_desc().get_size();
+  op->kernel = kernel_of(chosen);
+  op->operations = operations_of(shapes);
+  return std::unique_ptr<Op>(std::move(op));
+}
+
+Prepared input_gradient(const GemmSpec& spec, Shapes shapes, const Request& request) {
+  const auto hint = forward_of(shapes, {});
+  if (shapes.w.format.is_any()) DLHOST_TRY(settle(shapes.w, hint.weights_desc()));
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const inner_product_backward_data::primitive_desc chosen(engine(), describe(shapes.x), describe(shapes.w),
+                                                           describe(shapes.y), hint, attributes);
+  auto op = std::make_unique<PrimitiveOp>(inner_product_backward_data(chosen), request.threads);
+  op->in = {spec.y, spec.w};
+  op->out = {spec.x};
+  DLHOST_TRY(settle(op->in[0], chosen.diff_dst_desc()));
+  DLHOST_TRY(settle(op->in[1], chosen.weights_desc()));
+  DLHOST_TRY(settle(op->out[0], chosen.diff_src_desc()));
+  op->add(DNNL_ARG_DIFF_DST, chosen.diff_dst_desc(), From::input, 0);
+  op->add(DNNL_ARG_WEIGHTS, chosen.weights_desc(), From::input, 1);
+  op->add(DNNL_ARG_DIFF_SRC, chosen.diff_src_desc(), From::output, 0);
+  op->add(DNNL_ARG_SCRATCHPAD, chosen.scratchpad_desc(), From::scratch);
+  op->scratch_bytes = chosen.scratchpad_desc().get_size();
+  op->kernel = kernel_of(chosen);
+  op->operations = operations_of(shapes);
+  refuse_epilogue(spec.epilogue, *op);
+  return std::unique_ptr<Op>(std::move(op));
+}
+
+Prepared param_gradient(const GemmSpec& spec, Shapes shapes, const Request& request) {
+  // With `any` for w: bf16 weights are interleaved, their gradients are not.
+  Shapes open = shapes;
+  open.w.format = Format::any();
+  const auto hint = forward_of(open, {});
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const inner_product_backward_weights::primitive_desc chosen(engine(), describe(shapes.x), describe(shapes.w),
+                                                              bias_of(shapes), describe(shapes.y), hint, attributes);
+  auto op = std::make_unique<PrimitiveOp>(inner_product_backward_weights(chosen), request.threads);
+  op->in = {spec.x, spec.y};
+  op->out = {spec.w};
+  DLHOST_TRY(settle(op->in[0], chosen.src_desc()));
+  DLHOST_TRY(settle(op->in[1], chosen.diff_dst_desc()));
+  DLHOST_TRY(settle(op->out[0], chosen.diff_weights_desc()));
+  op->add(DNNL_ARG_SRC, chosen.src_desc(), From::input, 0);
+  op->add(DNNL_ARG_DIFF_DST, chosen.diff_dst_desc(), From::input, 1);
+  op->add(DNNL_ARG_DIFF_WEIGHTS, chosen.diff_weights_desc(), From::output, 0);
+  if (spec.b.shape.rank() > 0) {
+    op->out.push_back(spec.b);
+    op->add(DNNL_ARG_DIFF_BIAS, chosen.diff_bias_desc(), From::output, 1);
+  }
+  op->add(DNNL_ARG_SCRATCHPAD, chosen.scratchpad_desc(), From::scratch);
+  op->scratch_bytes = chosen.scratchpad_desc().get_size();
+  op->kernel = kernel_of(chosen);
+  op->operations = operations_of(shapes);
+  refuse_epilogue(spec.epilogue, *op);
+  return std::unique_ptr<Op>(std::move(op));
+}
+
+} // namespace
+
+Prepared prepare(const GemmSpec& spec, const Request& request) {
+  DLHOST_ASSIGN(const Shapes shapes, matching(spec));
+  switch (spec.role) {
+  case Role::feature: return feature(spec, shapes, request);
+  case Role::input_gradient: return input_gradient(spec, shapes, request);
+  case Role::param_gradient: return param_gradient(spec, shapes, request);
+  }
+  return Status::internal("gemm: no such role");
+}
+
+} // namespace dlhost::plugins::cpu

@@ -1,0 +1,42 @@
+#include "chunk.h"
+
+#include <algorithm>
+
+namespace dlhost::plugins::cpu {
+
+ChunkRunner::ChunkRunner(const Expression& expression, const MapKernels& kernels)
+    : program_(compile(expression)), kernels_(&kernels),
+      room_(static_cast<std::int64_t>(program_.reads.size() + program_.draws.size() + program_.slots) * chunk),
+      same_((program_.constants.size() + program_.scalars) * widest) {
+  for (std::size_t i = 0; i < program_.constants.size(); ++i)
+    std::fill_n(same_.begin() + static_cast<std::ptrdiff_t>(i) * widest, widest, program_.constants[i]);
+}
+
+void ChunkRunner::set_scalars(std::span<const float> scalars) {
+  auto* place = same_.data() + static_cast<std::ptrdiff_t>(program_.constants.size()) * widest;
+  for (std::size_t i = 0; i < program_.scalars; ++i, place += widest) std::fill_n(place, widest, scalars[i]);
+}
+
+Walk ChunkRunner::Room::walk(Operand operand, const float* const* inputs) const {
+  const auto& same = runner_.same_;
+  switch (operand.from) {
+  case Operand::From::slot: return {slot(operand.index), 1};
+  case Operand::From::input: return {inputs[operand.index], 1};
+  case Operand::From::draw: return {draw(operand.index), 1};
+  case Operand::From::constant: return {same.data() + std::int64_t{operand.index} * widest, 0};
+  case Operand::From::scalar: break;
+  }
+  const auto constants = static_cast<std::int64_t>(runner_.program_.constants.size());
+  return {same.data() + (constants + operand.index) * widest, 0};
+}
+
+void ChunkRunner::Room::run(const float* const* inputs, std::int64_t count, float* last) const {
+  const auto& instructions = runner_.program_.instructions;
+  const auto* end = instructions.data() + instructions.size();
+  for (const auto* step = instructions.data(); step != end; ++step) {
+    float* out = last && step + 1 == end ? last : slot(step->slot);
+    runner_.kernels_->step(step->code, walk(step->a, inputs), walk(step->b, inputs), walk(step->c, inputs), out, count);
+  }
+}
+
+} // namespace dlhost::plugins::cpu

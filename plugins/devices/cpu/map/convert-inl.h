@@ -1,0 +1,140 @@
+// Elements of every dtype to f32 and back. Included once for each instruction set.
+#if defined(DLHOST_MAP_CONVERT) == defined(HWY_TARGET_TOGGLE)
+#ifdef DLHOST_MAP_CONVERT
+#undef DLHOST_MAP_CONVERT
+#else
+#define DLHOST_MAP_CONVERT
+#endif
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include <dlhost/dtype.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace dlhost::plugins::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class D> HWY_INLINE hn::VFromD<D> LoadBf16(D d, const std::uint16_t* src) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::Rebind<std::uint16_t, D> dh;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(dh, src))));
+}
+
+// To nearest, ties to even; what is not a number stays so.
+template <class D> HWY_INLINE void StoreBf16(D, hn::VFromD<D> value, std::uint16_t* dst) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::RebindToSigned<D> di;
+  const hn::Rebind<std::uint16_t, D> dh;
+  const auto bits = hn::BitCast(du, value);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFF))));
+  const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40));
+  const auto chosen = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), quiet, rounded);
+  hn::StoreU(hn::DemoteTo(dh, hn::BitCast(di, chosen)), dh, dst);
+}
+
+// Whole vectors first, then one more of a padded copy.
+template <class T, class One> HWY_INLINE void load_all(const void* from, float* dst, std::int64_t count, One&& one) {
+  const auto* src = static_cast<const T*>(from);
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) one(src + i, dst + i);
+  if (i >= count) return;
+  T padded[HWY_MAX_BYTES / sizeof(float)] = {};
+  float loaded[HWY_MAX_BYTES / sizeof(float)];
+  std::memcpy(padded, src + i, static_cast<std::size_t>(count - i) * sizeof(T));
+  one(padded, loaded);
+  std::memcpy(dst + i, loaded, static_cast<std::size_t>(count - i) * sizeof(float));
+}
+
+template <class T, class One> HWY_INLINE void store_all(const float* src, void* to, std::int64_t count, One&& one) {
+  auto* dst = static_cast<T*>(to);
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) one(src + i, dst + i);
+  if (i >= count) return;
+  float padded[HWY_MAX_BYTES / sizeof(float)] = {};
+  T stored[HWY_MAX_BYTES / sizeof(float)];
+  std::memcpy(padded, src + i, static_cast<std::size_t>(count - i) * sizeof(float));
+  one(padded, stored);
+  std::memcpy(dst + i, stored, static_cast<std::size_t>(count - i) * sizeof(T));
+}
+
+template <class T> void load_numbers(const void* from, float* dst, std::int64_t count) {
+  const auto* src = static_cast<const T*>(from);
+  for (std::int64_t i = 0; i < count; ++i) dst[i] = static_cast<float>(src[i]);
+}
+
+// To nearest, kept inside the range; what is not a number becomes 0.
+template <class T> void store_whole(const float* src, void* to, std::int64_t count) {
+  auto* dst = static_cast<T*>(to);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double whole = std::nearbyint(static_cast<double>(src[i]));
+    if (src[i] != src[i])
+      dst[i] = 0;
+    else if (whole <= static_cast<double>(std::numeric_limits<T>::min()))
+      dst[i] = std::numeric_limits<T>::min();
+    else if (whole >= static_cast<double>(std::numeric_limits<T>::max()))
+      dst[i] = std::numeric_limits<T>::max();
+    else
+      dst[i] = static_cast<T>(whole);
+  }
+}
+
+void Load(DType type, const void* src, float* dst, std::int64_t count) {
+  [[maybe_unused]] const hn::ScalableTag<float> d;
+  switch (type) {
+  case DType::f32: std::memcpy(dst, src, static_cast<std::size_t>(count) * sizeof(float)); return;
+  case DType::bf16:
+    return load_all<std::uint16_t>(src, dst, count,
+                                   [&](const auto* from, float* to) HWY_ATTR { hn::StoreU(LoadBf16(d, from), d, to); });
+  case DType::f16:
+    return load_all<hwy::float16_t>(src, dst, count, [&](const auto* from, float* to) HWY_ATTR {
+      const hn::Rebind<hwy::float16_t, decltype(d)> dh;
+      hn::StoreU(hn::PromoteTo(d, hn::LoadU(dh, from)), d, to);
+    });
+  case DType::u8:
+    return load_all<std::uint8_t>(src, dst, count, [&](const auto* from, float* to) HWY_ATTR {
+      const hn::RebindToSigned<decltype(d)> di;
+      const hn::Rebind<std::uint8_t, decltype(d)> db;
+      hn::StoreU(hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(db, from))), d, to);
+    });
+  case DType::i32: return load_numbers<std::int32_t>(src, dst, count);
+  case DType::i8: return load_numbers<std::int8_t>(src, dst, count);
+  case DType::i64: return load_numbers<std::int64_t>(src, dst, count);
+  case DType::f64: return load_numbers<double>(src, dst, count);
+  }
+}
+
+void Store(DType type, const float* src, void* dst, std::int64_t count) {
+  const hn::ScalableTag<float> d;
+  switch (type) {
+  case DType::f32: std::memcpy(dst, src, static_cast<std::size_t>(count) * sizeof(float)); return;
+  case DType::bf16:
+    return store_all<std::uint16_t>(
+        src, dst, count, [&](const float* from, auto* to) HWY_ATTR { StoreBf16(d, hn::LoadU(d, from), to); });
+  case DType::f16:
+    return store_all<hwy::float16_t>(src, dst, count, [&](const float* from, auto* to) HWY_ATTR {
+      const hn::Rebind<hwy::float16_t, decltype(d)> dh;
+      hn::StoreU(hn::DemoteTo(dh, hn::LoadU(d, from)), dh, to);
+    });
+  case DType::u8: return store_whole<std::uint8_t>(src, dst, count);
+  case DType::i8: return store_whole<std::int8_t>(src, dst, count);
+  case DType::i32: return store_whole<std::int32_t>(src, dst, count);
+  case DType::i64: return store_whole<std::int64_t>(src, dst, count);
+  case DType::f64:
+    for (std::int64_t i = 0; i < count; ++i) static_cast<double*>(dst)[i] = static_cast<double>(src[i]);
+    return;
+  }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace dlhost::plugins::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,136 @@
+// Elementwise ops whose tensors all lie alike: one walk over memory, whatever the format is. With several segments, one
+// walk over all of them.
+#include <algorithm>
+
+#include <dlhost/parallel.h>
+
+#include "../formats.h"
+#include "../prepare.h"
+#include "chunk.h"
+#include "map.h"
+
+namespace dlhost::plugins::cpu {
+namespace {
+
+// Threads get at least this many elements: below, waking them costs more than they give.
+constexpr std::int64_t grain_chunks = 16;
+
+class FlatMap final : public Op {
+ public:
+  FlatMap(const MapSpec& spec, const MapKernels& kernels, int threads)
+      : runner_(spec.expression, kernels), threads_(threads), rows_(spec.rows) {
+    in = spec.in;
+    out = spec.out;
+    const auto& first = in.empty() ? out.front() : in.front();
+    row_ = first.shape.rank() > 0 ? first.shape.past(1) : 1;
+    for (const auto count : spec.segments.empty() ? std::vector{elements_of(first)} : spec.segments) {
+      starts_.push_back(chunks_);
+      counts_.push_back(count);
+      chunks_ += (count + chunk - 1) / chunk;
+    }
+    if (is_padded(first)) padding_ = Placement(first).padding();
+    std::int64_t total = 0;
+    for (auto count : counts_) total += count;
+    operations = static_cast<double>(total) * static_cast<double>(runner_.program().instructions.size());
+    scratch_bytes = static_cast<std::size_t>(runner_.room() * threads_) * sizeof(float);
+    kernel = "map";
+  }
+
+  void execute(Stream&, std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch,
+               const Dynamic& dynamic) override {
+    runner_.set_scalars(dynamic.scalars);
+    const auto pieces = std::clamp<std::int64_t>(chunks_ / grain_chunks, 1, std::min(threads_, parallel_threads()));
+    parallel(pieces, [&](std::int64_t piece) {
+      const ChunkRunner::Room room(runner_, static_cast<float*>(scratch) + piece * runner_.room());
+      const auto first = chunks_ * piece / pieces, last = chunks_ * (piece + 1) / pieces;
+      auto segment =
+          static_cast<std::size_t>(std::upper_bound(starts_.begin(), starts_.end(), first) - starts_.begin() - 1);
+      for (auto number = first; number < last; ++number) {
+        while (segment + 1 < starts_.size() && starts_[segment + 1] <= number) ++segment;
+        run_chunk(room, segment, (number - starts_[segment]) * chunk, inputs, outputs, dynamic);
+      }
+    });
+    for (std::size_t i = 0; i < out.size() && !padding_.empty(); ++i) clear_padding(i, outputs[i]);
+  }
+
+ private:
+  void run_chunk(const ChunkRunner::Room& room, std::size_t segment, std::int64_t first,
+                 std::span<const void* const> inputs, std::span<void* const> outputs, const Dynamic& dynamic) const {
+    const auto& program = runner_.program();
+    const auto& kernels = runner_.kernels();
+    const auto count = std::min(chunk, counts_[segment] - first);
+    const bool whole = count % kernels.lanes == 0;
+    const float* loaded[max_operands];
+    for (std::size_t i = 0; i < program.reads.size(); ++i) {
+      if (!program.reads[i]) continue;
+      const auto* data = at(in[i], inputs[segment * in.size() + i], first);
+      if (in[i].dtype == DType::f32 && whole) {
+        loaded[i] = reinterpret_cast<const float*>(data);
+      } else {
+        kernels.load(in[i].dtype, data, room.input(i), count);
+        loaded[i] = room.input(i);
+      }
+    }
+    for (std::size_t i = 0; i < program.draws.size(); ++i)
+      draw_rows(kernels, dynamic, row_, program.draws[i], first, count, room.draw(i));
+
+    // The last instruction may write to memory at once: all has been read by then.
+    const auto last_slot = program.instructions.back().slot;
+    float* direct = nullptr;
+    std::size_t direct_result = 0;
+    for (std::size_t i = 0; i < out.size() && whole && !direct; ++i)
+      if (program.results[i] == last_slot && out[i].dtype == DType::f32) {
+        direct = reinterpret_cast<float*>(at(out[i], outputs[segment * out.size() + i], first));
+        direct_result = i;
+      }
+    room.run(loaded, count, direct);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (direct && i == direct_result) continue;
+      const float* values = direct && program.results[i] == last_slot ? direct : room.result(i);
+      kernels.store(out[i].dtype, values, at(out[i], outputs[segment * out.size() + i], first), count);
+    }
+  }
+
+  static const std::byte* at(const TensorDesc& desc, const void* data, std::int64_t element) {
+    return static_cast<const std::byte*>(data) + element * static_cast<std::int64_t>(size_of(desc.dtype));
+  }
+  static std::byte* at(const TensorDesc& desc, void* data, std::int64_t element) {
+    return static_cast<std::byte*>(data) + element * static_cast<std::int64_t>(size_of(desc.dtype));
+  }
+
+  void clear_padding(std::size_t i, void* data) const {
+    const auto size = size_of(out[i].dtype);
+    for (auto offset : padding_) std::fill_n(at(out[i], data, offset), size, std::byte{0});
+  }
+
+  ChunkRunner runner_;
+  int threads_;
+  [[maybe_unused]] bool rows_;
+  std::int64_t row_ = 1;                      // elements of a sample
+  std::int64_t chunks_ = 0;                   // of all segments
+  std::vector<std::int64_t> starts_, counts_; // of each segment: its first chunk, its elements
+  std::vector<std::int64_t> padding_;
+};
+
+} // namespace
+
+std::unique_ptr<Op> make_flat_map(const MapSpec& spec, const MapKernels& kernels, int threads) {
+  return std::make_unique<FlatMap>(spec, kernels, threads);
+}
+
+void draw_rows(const MapKernels& kernels, const Dynamic& dynamic, std::int64_t row_size, std::uint16_t number,
+               std::int64_t first, std::int64_t count, float* dst) {
+  while (count > 0) {
+    const auto row = first / row_size, element = first % row_size;
+    const auto piece = std::min(count, row_size - element);
+    const auto sample =
+        dynamic.samples.empty() ? static_cast<std::uint32_t>(row) : dynamic.samples[static_cast<std::size_t>(row)];
+    kernels.draw({dynamic.key, dynamic.epoch, sample},
+                 (std::uint64_t{number} << 40) + static_cast<std::uint64_t>(element), dst, piece);
+    first += piece;
+    dst += piece;
+    count -= piece;
+  }
+}
+
+} // namespace dlhost::plugins::cpu

@@ -1,0 +1,50 @@
+// The vector loops behind the elementwise ops, compiled for several instruction sets; the best that the CPU has is
+// taken. Plain functions of pointers; they run on any thread and allocate nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dlhost/random.h>
+#include <dlhost/tensor.h>
+
+#include "program.h"
+
+namespace dlhost::plugins::cpu {
+
+// A value that is the same for all elements is repeated this often, so that any vector can be loaded from it.
+inline constexpr std::int64_t widest = 64;
+
+// One operand of a loop: `step` 1 walks, 0 stays (at `widest` equal values).
+struct Walk {
+  const float* data = nullptr;
+  std::int64_t step = 1;
+};
+
+// Which draws: what dlhost::draw takes besides the element.
+struct Draws {
+  DrawKey key;
+  std::uint32_t epoch = 0;
+  std::uint32_t sample = 0;
+};
+
+struct MapKernels {
+  // out[i] = code(a[i], b[i], c[i]) for i < count; count is rounded up to whole vectors, and all four have the room.
+  void (*step)(Code, Walk a, Walk b, Walk c, float* out, std::int64_t count);
+  // From a dtype to f32 and back, exactly `count` elements. Rounds to nearest, ties to even.
+  void (*load)(DType, const void* src, float* dst, std::int64_t count);
+  void (*store)(DType, const float* src, void* dst, std::int64_t count);
+  void (*draw)(const Draws&, std::uint64_t element, float* dst, std::int64_t count);
+  float (*sum)(const float* values, std::int64_t count);
+  void (*accumulate)(const float* values, float* sums, std::int64_t count);
+  std::int64_t lanes = 1;
+};
+
+// Of the best instruction set of this CPU.
+const MapKernels& map_kernels();
+// Of each that this CPU has, with its name: for tests.
+std::vector<std::pair<std::string, MapKernels>> all_map_kernels();
+
+} // namespace dlhost::plugins::cpu

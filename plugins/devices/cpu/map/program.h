@@ -1,0 +1,65 @@
+// An expression made ready for vectors: dead steps gone, products and sums joined, and each value given a slot, so that
+// a chunk of elements is computed step by step while it stays in the first cache. Made once, when an op is prepared.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <dlhost/expression.h>
+#include <dlhost/status.h>
+
+namespace dlhost::plugins::cpu {
+
+// The elements that all steps of a program work on before the next ones.
+inline constexpr std::int64_t chunk = 512;
+
+enum class Code : std::uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  minimum,
+  maximum,
+  greater,
+  select,
+  copy,
+  negate,
+  absolute,
+  square_root,
+  exponential,
+  logarithm,
+  logarithm1p,
+  tanh,
+  logistic,
+  error_function,
+  multiply_add,      // a * b + c
+  multiply_subtract, // a * b - c
+  negated_multiply,  // c - a * b
+};
+
+struct Operand {
+  enum class From : std::uint8_t { slot, input, draw, constant, scalar };
+  From from = From::slot;
+  std::uint16_t index = 0;
+  bool operator==(const Operand&) const = default;
+};
+
+struct Instruction {
+  Code code = Code::add;
+  Operand a, b, c;
+  std::uint16_t slot = 0; // where the value goes
+};
+
+struct Program {
+  std::vector<Instruction> instructions;
+  std::vector<std::uint16_t> results; // slots
+  std::vector<float> constants;
+  std::vector<std::uint16_t> draws; // the number of each draw
+  std::vector<bool> reads;          // of each input: whether it is looked at
+  std::size_t scalars = 0;
+  std::size_t slots = 0;
+};
+
+Program compile(const Expression&);
+
+} // namespace dlhost::plugins::cpu

@@ -1,0 +1,26 @@
+// The ops of this device, one function a spec. Called while a program is prepared, from any task; the ops they make
+// keep no reference to anything but themselves.
+#pragma once
+
+#include <memory>
+
+#include <dlhost/ops.h>
+
+namespace dlhost::plugins::cpu {
+
+using Prepared = Result<std::unique_ptr<Op>>;
+
+// What every prepare function may want besides the spec.
+struct Request {
+  Choice choice;
+  int threads = 1; // that the op will run with
+};
+
+Prepared prepare(const GemmSpec&, const Request&);
+Prepared prepare(const MapSpec&, const Request&);
+Prepared prepare(const SoftmaxSpec&, const Request&);
+Prepared prepare(const SoftmaxLossSpec&, const Request&);
+Prepared prepare(const ReorderSpec&, const Request&);
+Prepared prepare(const BoxSpec&, const Request&);
+
+} // namespace dlhost::plugins::cpu
