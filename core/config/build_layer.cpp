@@ -38,7 +38,7 @@ class LayerBuilder {
     for (auto& problem : found) add(problem.where, problem.key, ": ", problem.message);
     layer_.name = keys.name;
     layer_.type = keys.type;
-    layer_.weight = keys.weight;
+    layer_.augment = std::move(keys.augment);
     layer_.frozen = keys.frozen;
     if (own.find("device")) layer_.device = keys.device;
     if (own.find("dtype")) layer_.dtype = keys.dtype;

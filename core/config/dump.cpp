@@ -150,7 +150,6 @@ class Writer {
     words.clear();
     for (const Phase phase : layer.phases) words.emplace_back(word(phase));
     if (!words.empty()) line("phases", words);
-    if (layer.weight != 1) line("weight", layer.weight);
     if (layer.frozen) line("frozen", layer.frozen);
     if (layer.device) line("device", *layer.device);
     if (layer.dtype) line("dtype", name_of(*layer.dtype));

@@ -117,7 +117,7 @@ struct Layer {
   std::vector<Source> src;
   std::vector<Phase> phases; // empty: all
   std::vector<Param> params;
-  double weight = 1; // of a loss, when there are several
+  std::vector<Part> augment; // of a source
   bool frozen = false;
   std::optional<Part> device; // none: train.device
   std::optional<DType> dtype; // none: train.dtype

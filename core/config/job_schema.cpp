@@ -100,7 +100,8 @@ Schema layer_schema() {
       .required("type", &LayerKeys::type, "a layer plugin")
       .option("src", &LayerKeys::src, "the layers that it reads: \"name\", or \"name:output\"")
       .option("phases", &LayerKeys::phases, "where it takes part: train, validate, test; empty: everywhere")
-      .option("weight", &LayerKeys::weight, "of this loss, when there are several")
+      .part("augment", &LayerKeys::augment, Kind::augmentation,
+            "of a source: what is done to its first output, one after the other")
       .option("frozen", &LayerKeys::frozen, "its params stay as they are")
       .part("device", &LayerKeys::device, Kind::device, "where it computes; empty: train.device")
       .choice("dtype", &LayerKeys::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}},

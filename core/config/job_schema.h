@@ -37,7 +37,7 @@ struct LayerKeys {
   std::string type;
   std::vector<std::string> src;
   std::vector<std::string> phases;
-  double weight = 1;
+  std::vector<Part> augment;
   bool frozen = false;
   Part device;
   DType dtype = DType::f32;

@@ -161,8 +161,12 @@ class DLHOST_API Prepare {
   // What core would like output 0's op to do as well; empty when there is nothing. Who passes it to its feature op
   // takes it; Op::epilogue_taken then decides.
   virtual Epilogue epilogue() = 0;
-  // The addend of an epilogue with `add`: passed as the op's last input; input number of Frame::input.
+  // The addend of an epilogue with `add`: its number among the layer's inputs (Frame::input, reads()); it comes after
+  // those of setup. Its form has to be the output's.
   virtual std::size_t addend() const = 0;
+  // Says that compute_gradient takes output gradients from behind the epilogue, and makes the addend's gradient too
+  // (Frame::input_gradient of addend()). Else core undoes the epilogue before it.
+  virtual void takes_epilogue_gradient() = 0;
 
   // Prepares an op of this layer; core records its kernel, scratch and operations. `role` is for people.
   virtual Result<std::unique_ptr<Op>> op(const OpSpec&, Role role = Role::feature) = 0;

@@ -1,0 +1,23 @@
+#include "cli/command.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+namespace dlhost::cli {
+
+plugin::Registry& Context::registry() {
+  if (!registry_) {
+    const auto entries = plugin::entries_of(plugin::settings_of_process(plugin_dirs));
+    registry_ = std::make_unique<plugin::Registry>(entries, host);
+    host.set_maker([this](Kind kind, const Part& part) { return registry_->make(kind, part.type, part.options); });
+  }
+  return *registry_;
+}
+
+void Context::fail(const Status& status) {
+  exit_code = status.code() == Code::cancelled ? exit_interrupted : exit_failed;
+  fmt::print(stderr, "dlhost: {}\n", status.message());
+}
+
+} // namespace dlhost::cli

@@ -1,0 +1,43 @@
+// What every command of dlhost is given, and how it is added. A command is one file with one add_ function, which
+// declares its options and what to do when it is called; main.cpp lists them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <dlhost/status.h>
+
+#include "env/real_host.h"
+#include "plugin/registry.h"
+
+namespace dlhost::cli {
+
+// What commands share. The registry searches when it is first asked for, so that commands that need none start at once.
+class Context {
+ public:
+  env::RealHost host{LogLevel::warning};
+  std::vector<std::string> plugin_dirs;
+  plugin::Registry& registry();
+
+  // What the process returns; set by the command that ran.
+  int exit_code = 0;
+  // Prints a failure and sets the exit code.
+  void fail(const Status&);
+
+ private:
+  std::unique_ptr<plugin::Registry> registry_;
+};
+
+// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the training diverged, 130 interrupted.
+inline constexpr int exit_failed = 1;
+inline constexpr int exit_usage = 2;
+inline constexpr int exit_diverged = 3;
+inline constexpr int exit_interrupted = 130;
+
+void add_run(CLI::App&, Context&);
+void add_check(CLI::App&, Context&);
+
+} // namespace dlhost::cli

@@ -1,0 +1,29 @@
+#include "env/interrupt.h"
+
+#include <csignal>
+#include <unistd.h>
+
+namespace dlhost::env {
+namespace {
+
+std::atomic<bool> asked{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+
+void on_signal(int) {
+  if (asked.exchange(true)) _exit(130);
+}
+
+} // namespace
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+const std::atomic<bool>& interrupted() { return asked; }
+
+} // namespace dlhost::env

@@ -1,0 +1,11 @@
+// Ctrl-C and SIGTERM: the first asks the run to save and end, the second ends the process at once.
+#pragma once
+
+#include <atomic>
+
+namespace dlhost::env {
+
+void catch_interrupts();
+const std::atomic<bool>& interrupted();
+
+} // namespace dlhost::env

@@ -1,0 +1,230 @@
+#include "net/graph.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <dlhost/nearest.h>
+
+#include "net/order.h"
+
+namespace dlhost::net {
+namespace {
+
+std::string place(const Location& where) {
+  return where.line == 0 || !where.file ? std::string() : fmt::format("{}:{}:{}: ", *where.file, where.line, where.column);
+}
+
+class Builder {
+ public:
+  Builder(const Graph::Request& request, std::vector<Node>& nodes) : request_(request), nodes_(nodes) {}
+
+  Status build() {
+    choose();
+    connect();
+    if (!errors_.empty()) return failed();
+    sort();
+    if (!errors_.empty()) return failed();
+    for (std::size_t i = 0; i < nodes_.size(); ++i) set_up(i);
+    if (!errors_.empty()) return failed();
+    find_gradients();
+    return {};
+  }
+
+ private:
+  const config::Layer& config(std::size_t node) const { return *configs_[node]; }
+
+  void error(const Location& where, std::string_view layer, std::string_view message) {
+    errors_ += fmt::format("{}{}layer '{}': {}", errors_.empty() ? "" : "\n", place(where), layer, message);
+  }
+  Status failed() const { return {Code::invalid, errors_}; }
+
+  // The layers of this phase, made but not yet set up.
+  void choose() {
+    std::uint32_t stream = 0;
+    for (const auto& layer : request_.job->layers) {
+      ++stream;
+      if (!layer.in(request_.phase)) continue;
+      Node node;
+      node.name = layer.name;
+      node.type = layer.type;
+      node.where = layer.where;
+      if (auto file = request_.registry->candidate(Kind::layer, layer.type); file.ok()) node.plugin_path = (*file)->path;
+      node.draw_stream = stream;
+      if (auto found = request_.sources->find(layer.name); found != request_.sources->end()) {
+        node.source = found->second.source;
+        node.layer = node.source;
+      } else {
+        auto made = request_.registry->create<Layer>(layer.type, layer.options);
+        if (!made.ok()) {
+          error(layer.where, layer.name, made.status().message());
+          continue;
+        }
+        node.owned = *std::move(made);
+        node.layer = node.owned.get();
+      }
+      configs_.push_back(&layer);
+      nodes_.push_back(std::move(node));
+    }
+  }
+
+  void connect() {
+    std::map<std::string, std::size_t, std::less<>> index;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      index[nodes_[i].name] = i;
+      names.push_back(nodes_[i].name);
+    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      for (const auto& src : config(i).src) {
+        const auto found = index.find(src.layer);
+        if (found == index.end()) {
+          error(src.where, nodes_[i].name,
+                fmt::format("its source '{}' is not there in this phase; give both the same phases, or {}", src.layer,
+                            suggestion(src.layer, names)));
+          continue;
+        }
+        nodes_[i].inputs.push_back({found->second, 0}); // the port is looked up when the source is set up
+      }
+  }
+
+  void sort() {
+    std::vector<std::vector<std::size_t>> below(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      for (const auto& edge : nodes_[i].inputs) below[i].push_back(edge.node);
+    const auto order = feature_order(below);
+    if (!order.cycle.empty() && !request_.cyclic) {
+      std::string path;
+      for (auto i : order.cycle) path += nodes_[i].name + " -> ";
+      error(nodes_[order.cycle.front()].where, nodes_[order.cycle.front()].name,
+            fmt::format("the net has a cycle, {}{}, and the algorithm takes none", path, nodes_[order.cycle.front()].name));
+      return;
+    }
+    rearrange(order.nodes);
+  }
+
+  void rearrange(const std::vector<std::size_t>& order) {
+    std::vector<std::size_t> place_of(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) place_of[order[i]] = i;
+    std::vector<Node> nodes;
+    std::vector<const config::Layer*> configs;
+    for (auto i : order) {
+      nodes.push_back(std::move(nodes_[i]));
+      configs.push_back(configs_[i]);
+      for (auto& edge : nodes.back().inputs) edge.node = place_of[edge.node];
+    }
+    nodes_ = std::move(nodes);
+    configs_ = std::move(configs);
+  }
+
+  void set_up(std::size_t i) {
+    Node& node = nodes_[i];
+    if (!resolve_ports(i)) return;
+    node.setup.inputs = node.input_ports;
+    node.setup.phase = request_.phase;
+    node.setup.compute = request_.compute;
+    node.setup.batch = request_.batch;
+    node.setup.layer = node.name;
+    if (Status status = node.layer->setup(node.setup); !status.ok()) {
+      error(node.where, node.name, status.message());
+      node.setup.outputs.clear();
+      return;
+    }
+    if (node.source) node.setup.outputs = request_.sources->at(node.name).outputs;
+    node.readers.resize(node.setup.outputs.size());
+    settle_params(i);
+  }
+
+  // A node whose source failed is passed over: one mistake, one message. In a cyclic net a node may be set up before
+  // its source; its input then has the shape that the source says later, so core asks such sources first.
+  bool resolve_ports(std::size_t i) {
+    Node& node = nodes_[i];
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      Edge& edge = node.inputs[k];
+      const Node& from = nodes_[edge.node];
+      if (from.setup.outputs.empty()) {
+        if (request_.cyclic && edge.node >= i) {
+          node.input_ports.push_back({});
+          continue;
+        }
+        return false;
+      }
+      const auto& src = config(i).src[k];
+      if (!find_port(from, src, edge.output)) {
+        std::vector<std::string> names;
+        for (const auto& port : from.setup.outputs) names.push_back(port.name);
+        error(src.where, node.name,
+              fmt::format("'{}' has no output '{}'; it has: {}", from.name, src.port, fmt::join(names, ", ")));
+        return false;
+      }
+      node.input_ports.push_back(from.setup.outputs[edge.output]);
+      nodes_[edge.node].readers[edge.output].push_back({i, k});
+    }
+    return true;
+  }
+
+  static bool find_port(const Node& from, const config::Source& src, std::size_t& output) {
+    if (src.port.empty()) return output = 0, true;
+    for (output = 0; output < from.setup.outputs.size(); ++output)
+      if (from.setup.outputs[output].name == src.port || std::to_string(output) == src.port) return true;
+    return false;
+  }
+
+  void settle_params(std::size_t i) {
+    Node& node = nodes_[i];
+    for (const auto& spec : node.setup.params) {
+      ParamUse use{.name = node.name + "." + spec.name, .spec = spec, .init = spec.init, .rate_scale = spec.rate_scale,
+                   .decay_scale = spec.decay_scale, .frozen = false};
+      if (const config::Param* set = config(i).param(spec.name)) {
+        if (set->init) use.init = *set->init;
+        if (set->rate_scale) use.rate_scale *= *set->rate_scale;
+        if (set->decay_scale) use.decay_scale *= *set->decay_scale;
+        if (!set->share.empty()) use.name = set->share;
+        use.frozen = set->frozen;
+      }
+      use.frozen = use.frozen || config(i).frozen;
+      node.params.push_back(std::move(use));
+    }
+    for (const auto& set : config(i).params)
+      if (std::ranges::none_of(node.setup.params, [&](const ParamSpec& spec) { return spec.name == set.name; })) {
+        std::vector<std::string> names;
+        for (const auto& spec : node.setup.params) names.push_back(spec.name);
+        error(set.where, node.name, fmt::format("has no param '{}'; {}", set.name, suggestion(set.name, names)));
+      }
+  }
+
+  // What is above the lowest live param is computed backward, and nothing below it.
+  void find_gradients() {
+    for (Node& node : nodes_) {
+      node.live = std::ranges::any_of(node.params, [](const ParamUse& use) { return !use.frozen; });
+      node.needs_gradient = node.setup.has_gradient && (node.live || std::ranges::any_of(node.inputs, [&](const Edge& e) {
+                              return nodes_[e.node].needs_gradient;
+                            }));
+    }
+  }
+
+  const Graph::Request& request_;
+  std::vector<Node>& nodes_;
+  std::vector<const config::Layer*> configs_;
+  std::string errors_;
+};
+
+} // namespace
+
+Result<Graph> Graph::build(const Request& request) {
+  Graph graph;
+  graph.phase_ = request.phase;
+  graph.batch_ = request.batch;
+  graph.compute_ = request.compute;
+  Builder builder(request, graph.nodes_);
+  DLHOST_TRY(builder.build());
+  return graph;
+}
+
+const Node* Graph::find(std::string_view name) const {
+  const auto found = std::ranges::find(nodes_, name, &Node::name);
+  return found == nodes_.end() ? nullptr : &*found;
+}
+
+} // namespace dlhost::net

@@ -1,0 +1,93 @@
+// The net of one phase at one batch size: layer objects, connected and set up, in feature order.
+//
+// Built by run and by the commands that only look (check, plan); read by program. A Graph owns its layers, except
+// sources, which all graphs of a run share. Nothing here computes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dlhost/layer.h>
+#include <dlhost/source.h>
+
+#include "config/job.h"
+#include "plugin/registry.h"
+
+namespace dlhost::net {
+
+struct Edge {
+  std::size_t node = 0;
+  std::size_t output = 0;
+};
+
+struct Reader {
+  std::size_t node = 0;
+  std::size_t input = 0;
+};
+
+// A param as one layer declares it and the job settles it.
+struct ParamUse {
+  std::string name; // "fc1.weight", or the shared name
+  ParamSpec spec;
+  Part init;
+  double rate_scale = 1, decay_scale = 1;
+  bool frozen = false;
+};
+
+struct Node {
+  std::string name;
+  std::string type;
+  std::string plugin_path; // of the file that it came from
+  Location where;
+  std::unique_ptr<Layer> owned;
+  Layer* layer = nullptr;
+  Source* source = nullptr; // the same object, where it is one
+  std::vector<Port> input_ports;
+  Setup setup;
+  std::vector<Edge> inputs;
+  std::vector<std::vector<Reader>> readers; // of each output
+  std::vector<ParamUse> params;
+  std::uint32_t draw_stream = 0; // by the layer's place in the job, the same in every phase
+  bool live = false;             // has params that learn
+  bool needs_gradient = false;   // it learns, or something below it does
+};
+
+// What a source offers behind its augmentations, for a batch.
+struct SourceView {
+  Source* source = nullptr;
+  std::vector<Port> outputs;
+};
+
+class Graph {
+ public:
+  struct Request {
+    const config::Job* job = nullptr;
+    plugin::Registry* registry = nullptr;
+    const std::map<std::string, SourceView>* sources = nullptr;
+    Phase phase = Phase::train;
+    std::int64_t batch = 0;
+    DType compute = DType::f32;
+    bool cyclic = false; // the algorithm accepts cycles
+  };
+
+  // All errors of all layers at once, each with its place in the job.
+  static Result<Graph> build(const Request&);
+
+  std::vector<Node>& nodes() { return nodes_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  Phase phase() const { return phase_; }
+  std::int64_t batch() const { return batch_; }
+  DType compute() const { return compute_; }
+  const Node* find(std::string_view name) const;
+
+ private:
+  std::vector<Node> nodes_;
+  Phase phase_ = Phase::train;
+  std::int64_t batch_ = 0;
+  DType compute_ = DType::f32;
+};
+
+} // namespace dlhost::net

@@ -1,0 +1,142 @@
+#include "param/store.h"
+
+#include <algorithm>
+
+#include "param/transfer.h"
+
+namespace dlhost::param {
+
+Result<Param*> Store::declare(const Declaration& declaration) {
+  if (Param* known = find(declaration.name)) {
+    if (known->declared.shape != declaration.shape)
+      return Status::invalid("param '", declaration.name, "' is shared, but is ", to_string(known->declared.shape),
+                             " in one layer and ", to_string(declaration.shape), " in another; shared params need one shape");
+    known->declared.frozen = known->declared.frozen && declaration.frozen;
+    return known;
+  }
+  auto param = std::make_unique<Param>();
+  param->declared = declaration;
+  param->master = {DType::f32, declaration.shape, Format::any()};
+  params_.push_back(std::move(param));
+  return params_.back().get();
+}
+
+void Store::settle(Param& param, const TensorDesc& gradient) {
+  if (param.master.format.is_any()) param.master = gradient.as(DType::f32);
+}
+
+Copy& Store::use(Param& param, const TensorDesc& desc, bool eager) {
+  for (auto& copy : param.copies)
+    if (copy->desc == desc) {
+      copy->eager = copy->eager || eager;
+      return *copy;
+    }
+  param.copies.push_back(std::make_unique<Copy>());
+  param.copies.back()->desc = desc;
+  param.copies.back()->eager = eager;
+  return *param.copies.back();
+}
+
+Result<State*> Store::declare_state(std::string name, const BufferSpec& spec) {
+  const auto known = std::ranges::find(states_, name, [](const auto& state) { return state->name; });
+  if (known != states_.end()) {
+    if ((*known)->desc == spec.desc) return known->get();
+    return Status::internal("state '", name, "' is declared with two shapes; this is a bug in the layer");
+  }
+  auto state = std::make_unique<State>();
+  state->name = std::move(name);
+  state->desc = spec.desc;
+  state->merge = spec.merge;
+  state->initial = spec.initial;
+  states_.push_back(std::move(state));
+  return states_.back().get();
+}
+
+Status Store::allocate(const Updater::Rule* rule) {
+  for (auto& param : params_) DLHOST_TRY(allocate(*param, rule).at("param '", param->declared.name, "'"));
+  std::size_t scratch = 1;
+  for (auto& param : params_)
+    for (auto& copy : param->copies)
+      if (copy->from_master) scratch = std::max(scratch, copy->from_master->scratch_bytes);
+  if (scratch > scratch_.size()) {
+    DLHOST_ASSIGN(scratch_, Memory::make(device_, scratch));
+  }
+  for (auto& state : states_) {
+    if (state->memory.data()) continue;
+    DLHOST_ASSIGN(state->memory, Memory::make(device_, device_.bytes(state->desc)));
+    if (state->desc.dtype == DType::f32) {
+      const std::vector<float> first(static_cast<std::size_t>(state->desc.count()), state->initial);
+      DLHOST_TRY(upload(device_, stream_, first, state->desc, state->memory.data()));
+    } else {
+      DLHOST_TRY(device_.fill_zero(stream_, state->memory.data(), state->memory.size()));
+    }
+  }
+  return stream_.wait();
+}
+
+Status Store::allocate(Param& param, const Updater::Rule* rule) {
+  if (param.master.format.is_any()) param.master.format = Format::plain();
+  if (!param.value.data()) {
+    DLHOST_ASSIGN(param.value, Memory::make(device_, device_.bytes(param.master)));
+    DLHOST_TRY(device_.fill_zero(stream_, param.value.data(), param.value.size()));
+  }
+  while (rule && !param.declared.frozen && param.history.size() < rule->history.size()) {
+    DLHOST_ASSIGN(Memory slot, Memory::make(device_, device_.bytes(param.master)));
+    DLHOST_TRY(device_.fill_zero(stream_, slot.data(), slot.size()));
+    if (const float initial = rule->history[param.history.size()].initial; initial != 0) {
+      const std::vector<float> first(static_cast<std::size_t>(param.master.count()), initial);
+      DLHOST_TRY(upload(device_, stream_, first, param.master, slot.data()));
+    }
+    param.history.push_back(std::move(slot));
+  }
+  for (auto& copy : param.copies)
+    if (!copy->data) DLHOST_TRY(allocate(param, *copy));
+  return {};
+}
+
+Status Store::allocate(Param& param, Copy& copy) {
+  if (copy.desc == param.master) {
+    copy.data = param.value.data();
+    return {};
+  }
+  DLHOST_ASSIGN(copy.from_master, device_.prepare(ReorderSpec{param.master, copy.desc}));
+  DLHOST_ASSIGN(copy.memory, Memory::make(device_, device_.bytes(copy.desc)));
+  DLHOST_TRY(device_.fill_zero(stream_, copy.memory.data(), copy.memory.size()));
+  copy.data = copy.memory.data();
+  return {};
+}
+
+void Store::refresh(Param& param, Copy& copy) {
+  if (!copy.from_master || copy.version == param.version) return;
+  copy.from_master->run(stream_, {param.value.data()}, {copy.data}, scratch_.data());
+  copy.version = param.version;
+}
+
+void Store::refresh_eager(Param& param) {
+  for (auto& copy : param.copies)
+    if (copy->eager) refresh(param, *copy);
+}
+
+Param* Store::find(std::string_view name) {
+  const auto found = std::ranges::find(params_, name, [](const auto& param) -> const std::string& { return param->declared.name; });
+  return found == params_.end() ? nullptr : found->get();
+}
+
+std::int64_t Store::elements() const {
+  std::int64_t sum = 0;
+  for (const auto& param : params_) sum += param->declared.shape.count();
+  return sum;
+}
+
+std::size_t Store::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& param : params_) {
+    sum += param->value.size();
+    for (const auto& slot : param->history) sum += slot.size();
+    for (const auto& copy : param->copies) sum += copy->memory.size();
+  }
+  for (const auto& state : states_) sum += state->memory.size();
+  return sum;
+}
+
+} // namespace dlhost::param

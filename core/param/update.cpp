@@ -1,0 +1,120 @@
+#include "param/update.h"
+
+#include <algorithm>
+
+namespace dlhost::param {
+namespace {
+
+// Sums come out as single elements of the space's rank.
+TensorDesc one_of(const TensorDesc& desc) {
+  TensorDesc one{DType::f32, {}, {}};
+  for (std::size_t i = 0; i < desc.shape.rank(); ++i) one.shape.push_back(1);
+  return one;
+}
+
+// The rule with its gradient clipped, and the new value once more for each copy that is written along.
+Expression composed(const Expression& rule, std::size_t inputs, double clip_value, std::size_t copies) {
+  Expression composed;
+  std::vector<Term> terms;
+  for (std::size_t i = 0; i < inputs; ++i) terms.push_back(composed.input(static_cast<std::uint16_t>(i)));
+  if (clip_value > 0) terms[1] = min(max(terms[1], -clip_value), clip_value);
+  const auto results = rule.inlined(composed, terms);
+  for (const auto& result : results) composed.result(result);
+  for (std::size_t i = 0; i < copies; ++i) composed.result(results[0]);
+  return composed;
+}
+
+Expression square() {
+  Expression square;
+  const auto g = square.input(0);
+  square.result(g * g);
+  return square;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Update>> Update::prepare(Store& store, Param& param, const Updater& updater,
+                                                const Updater::Rule& rule, const UpdateSettings& settings) {
+  Device& device = store.device();
+  std::unique_ptr<Update> update(new Update(store, param, updater));
+  const std::size_t inputs = 2 + rule.history.size();
+  for (auto& copy : param.copies)
+    if (copy->eager && copy->from_master && copy->desc.dtype != DType::f32 &&
+        device.format_name(copy->desc) == device.format_name(param.master))
+      update->written_.push_back(copy.get());
+
+  MapSpec apply;
+  apply.expression = composed(rule.apply, inputs, settings.clip_value, update->written_.size());
+  apply.in.assign(inputs, param.master);
+  apply.out.assign(1 + rule.history.size(), param.master);
+  for (const Copy* copy : update->written_) apply.out.push_back(copy->desc);
+  DLHOST_ASSIGN(update->apply_, device.prepare(apply));
+  for (const auto& desc : apply.in) update->bytes_moved_ += device.bytes(desc);
+  for (const auto& desc : apply.out) update->bytes_moved_ += device.bytes(desc);
+
+  std::size_t scratch = update->apply_->scratch_bytes;
+  if (!rule.partials.results().empty()) {
+    MapSpec partials{.expression = composed(rule.partials, inputs, settings.clip_value, 0)};
+    partials.in.assign(inputs, param.master);
+    partials.out.assign(rule.partials.results().size(), one_of(param.master));
+    DLHOST_ASSIGN(update->partials_, device.prepare(partials));
+    scratch = std::max(scratch, update->partials_->scratch_bytes);
+    update->sums_.resize(partials.out.size());
+  }
+  MapSpec norm{.expression = square(), .in = {param.master}, .out = {one_of(param.master)}};
+  DLHOST_ASSIGN(update->norm_, device.prepare(norm));
+  scratch = std::max(scratch, update->norm_->scratch_bytes);
+  DLHOST_ASSIGN(update->scratch_, Memory::make(device, scratch + 1));
+  DLHOST_ASSIGN(update->sum_memory_, Memory::make(device, sizeof(float) * 16 * std::max<std::size_t>(update->sums_.size(), 1)));
+  for (std::size_t i = 0; i < update->sums_.size(); ++i)
+    update->sum_outputs_.push_back(update->sum_memory_.data() + i * sizeof(float) * 16);
+
+  update->inputs_ = {param.value.data(), nullptr};
+  update->outputs_ = {param.value.data()};
+  for (auto& slot : param.history) {
+    update->inputs_.push_back(slot.data());
+    update->outputs_.push_back(slot.data());
+  }
+  for (Copy* copy : update->written_) update->outputs_.push_back(copy->data);
+  update->scalars_.resize(Updater::first_own + rule.own_scalars);
+  return update;
+}
+
+Result<double> Update::read_sum(std::size_t index) {
+  float sum = 0;
+  DLHOST_TRY(store_.device().copy(store_.stream(), &sum, sum_memory_.data() + index * sizeof(float) * 16, sizeof sum,
+                                  Direction::to_host));
+  DLHOST_TRY(store_.stream().wait());
+  return static_cast<double>(sum);
+}
+
+Result<double> Update::squared_norm(const void* gradient) {
+  norm_->run(store_.stream(), {gradient}, {sum_memory_.data()}, scratch_.data());
+  return read_sum(0);
+}
+
+Status Update::run(const void* gradient, double rate, float gradient_scale) {
+  const Declaration& declared = param_.declared;
+  ++count_;
+  inputs_[1] = gradient;
+  scalars_[Updater::rate] = static_cast<float>(rate * declared.rate_scale);
+  scalars_[Updater::decay_scale] = static_cast<float>(declared.decay_scale);
+  scalars_[Updater::gradient_scale] = gradient_scale;
+  const Updater::When when{count_, rate * declared.rate_scale};
+  const auto own = std::span(scalars_).subspan(Updater::first_own);
+  if (partials_) {
+    updater_.scalars(when, {}, own);
+    partials_->execute(store_.stream(), inputs_, sum_outputs_, scratch_.data(), {.scalars = scalars_});
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      DLHOST_ASSIGN(sums_[i], read_sum(i));
+    }
+  }
+  updater_.scalars(when, sums_, own);
+  apply_->execute(store_.stream(), inputs_, outputs_, scratch_.data(), {.scalars = scalars_});
+  ++param_.version;
+  for (Copy* copy : written_) copy->version = param_.version;
+  store_.refresh_eager(param_);
+  return {};
+}
+
+} // namespace dlhost::param

@@ -1,0 +1,87 @@
+// The builder's own state; see builder.h for what it does. Its parts stand in preparing.cpp (units, links, fusion),
+// expanding.cpp (visits to steps) and laying_out.cpp (memory, frames).
+#pragma once
+
+#include <map>
+
+#include "net/fusion.h"
+#include "program/builder.h"
+
+namespace dlhost::program {
+
+class Builder {
+ public:
+  Builder(Program& program, BuildRequest& request);
+
+  Status prepare_units();
+  Status expand();
+  Status lay_out();
+  Status bind_params();
+
+ private:
+  // preparing.cpp
+  Status prepare_unit(std::size_t node);
+  Status declare(Unit&);
+  Status prepare_view(Unit&);
+  Result<SlotId> linked(SlotId from, const TensorDesc& wanted, bool on_host);
+  Result<SlotId> reordered(SlotId from, const TensorDesc& wanted);
+  SlotId copied(SlotId from, Direction);
+  SlotId find_link(SlotId from, const TensorDesc& wanted, bool on_host) const;
+  SlotId new_slot(const TensorDesc&, bool on_host);
+  SlotId new_block(std::size_t bytes);
+  SlotId source_slot(std::size_t node, std::size_t output) const;
+  void settle_fusion(Unit&, const net::Fusion*, const class Preparation&);
+  void keep(Unit&);
+
+  // expanding.cpp
+  void emit_feature(const Visit&);
+  void emit_links(SlotId from, int frame);
+  Status emit_gradient(const Visit&);
+  void pass_gradient_on(Unit&, const Visit&, SlotId gradient);
+  Status add_param_gradients(const Visit&);
+  Status emit_update(const Visit&);
+  Result<SlotId> fold(SlotId feature, int frame);
+  Status fold_outputs(std::size_t unit, int frame);
+  Status add_up(std::vector<SlotId>& contributions);
+  Result<Op*> adder(const TensorDesc&, bool first);
+  Result<SlotId> emit_call(Op*, std::vector<SlotId> in, const TensorDesc& out, float scalar, const char* what);
+  void push_call(Program::Call);
+  void touch(SlotId, int step);
+  int here() const { return static_cast<int>(program_.steps_.size()); }
+  void may_replace(SlotId written, SlotId read, int step);
+  SlotId in_frame(SlotId, int frame) const;
+  Program::UnitFrame& unit_frame(std::size_t unit, int frame);
+
+  // laying_out.cpp
+  SlotId root(SlotId) const;
+  Slot& root_slot(SlotId slot) { return program_.slots_[static_cast<std::size_t>(root(slot))]; }
+  void join_lives();
+  void reuse_in_place();
+  Status place_slots();
+  void point(Program::UnitFrame&);
+  void feed_sources();
+  void make_metrics();
+
+  Program& program_;
+  BuildRequest& request_;
+  const std::vector<net::Node>& nodes_;
+  std::vector<net::Fusion> fusions_;
+  std::vector<const net::Fusion*> fusion_of_;            // by producer
+  std::vector<std::vector<SlotId>> node_outputs_;        // slots of frame 0
+  std::vector<bool> done_feature_, passed_through_;      // by node: another unit does it
+  SlotId frame_slots_ = 0;                               // slots of one frame
+  std::map<SlotId, std::vector<SlotId>> contributions_;  // to the gradient of a feature slot, of any frame
+  std::map<std::size_t, bool> folded_;                   // unit frames whose output gradients are known
+  std::map<param::Param*, int> awaited_;                 // contributions that are still to come
+  std::map<param::Param*, SlotId> param_gradient_;       // so far
+  std::map<const param::Param*, std::size_t> update_of_;
+  std::vector<param::Param*> updated_; // in the order of their updates
+  struct Replacement {
+    SlotId written, read;
+    int step;
+  };
+  std::vector<Replacement> replacements_;
+  std::map<std::string, Op*> adders_;
+};
+
+} // namespace dlhost::program

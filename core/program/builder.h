@@ -1,0 +1,38 @@
+// Builds a program: prepares every layer, puts links where neighbours disagree, fuses what devices accept, follows the
+// recorded visits to find every tensor's life, and lays them out.
+//
+// Gradients are found by following the record backward as data flows: each visit of a reader contributes a tensor to
+// what it read; when the producer's turn comes its contributions are summed. Tensors of the step are written once, so
+// a sum or an in-place layer reuses memory exactly where the old content is no longer read.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+#include "program/record.h"
+
+namespace dlhost::program {
+
+struct BuildRequest {
+  std::unique_ptr<net::Graph> graph;
+  Record record;
+  Device* device = nullptr;
+  Stream* stream = nullptr;
+  param::Store* store = nullptr;
+  plugin::Activity* activity = nullptr; // of the task that builds and runs it
+  bool training = false;
+  bool needs_loss = true;
+  bool fuse = true;
+  // Training only.
+  const Updater* updater = nullptr;
+  param::UpdateSettings update_settings;
+  double clip_norm = 0;
+  // "layer" or "layer:output", to be read after a step.
+  std::vector<std::string> kept;
+};
+
+Result<std::unique_ptr<Program>> build(BuildRequest);
+
+} // namespace dlhost::program

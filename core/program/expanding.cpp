@@ -1,0 +1,311 @@
+// The builder's second part: from the recorded visits to the steps of the program, with every gradient's way.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "program/assembly.h"
+
+namespace dlhost::program {
+
+SlotId Builder::in_frame(SlotId slot, int frame) const { return slot == no_slot ? slot : slot + frame * frame_slots_; }
+
+Program::UnitFrame& Builder::unit_frame(std::size_t unit, int frame) {
+  return program_.unit_frames_[unit * static_cast<std::size_t>(program_.frames_) + static_cast<std::size_t>(frame)];
+}
+
+void Builder::touch(SlotId slot, int step) {
+  if (slot == no_slot) return;
+  Slot& touched = program_.slots_[static_cast<std::size_t>(slot)];
+  touched.first = std::min(touched.first, step);
+  touched.last = std::max(touched.last, step);
+}
+
+void Builder::may_replace(SlotId written, SlotId read, int step) {
+  if (written != no_slot && read != no_slot) replacements_.push_back({written, read, step});
+}
+
+Status Builder::expand() {
+  const auto frames = static_cast<std::size_t>(program_.frames_);
+  frame_slots_ = static_cast<SlotId>(program_.slots_.size());
+  for (int f = 1; f < program_.frames_; ++f)
+    for (SlotId s = 0; s < frame_slots_; ++s) {
+      Slot slot = program_.slots_[static_cast<std::size_t>(s)];
+      slot.alias = in_frame(slot.alias, f);
+      program_.slots_.push_back(slot);
+    }
+  program_.unit_frames_.resize(program_.units_.size() * frames);
+  for (std::size_t u = 0; u < program_.units_.size(); ++u)
+    for (int f = 0; f < program_.frames_; ++f) {
+      const Unit& unit = program_.units_[u];
+      auto& here = unit_frame(u, f);
+      here.unit = u;
+      for (auto slot : unit.inputs) here.input_slots.push_back(in_frame(slot, f));
+      for (auto slot : unit.outputs) here.output_slots.push_back(in_frame(slot, f));
+      for (auto slot : unit.buffer_slots) here.buffer_slots.push_back(in_frame(slot, f));
+      here.output_gradient_slots.assign(unit.outputs.size(), no_slot);
+      here.input_gradient_slots.assign(unit.inputs.size(), no_slot);
+      here.param_gradient_slots.assign(unit.params.size(), no_slot);
+    }
+  const auto& visits = request_.record.visits;
+  for (const auto& visit : visits)
+    if ((visit.kind == Visit::Kind::gradient && wants_params(visit.wanted)) || visit.kind == Visit::Kind::update_late)
+      for (auto* param : program_.units_[visit.node].params)
+        if (!param->declared.frozen) ++awaited_[param];
+
+  bool checked = !request_.training;
+  for (const auto& visit : visits) {
+    switch (visit.kind) {
+    case Visit::Kind::collect:
+      if (!program_.units_[visit.node].uses.empty())
+        program_.steps_.push_back({.act = Program::Act::collect, .index = static_cast<std::uint32_t>(visit.node)});
+      break;
+    case Visit::Kind::feature: emit_feature(visit); break;
+    case Visit::Kind::gradient:
+      if (!checked) program_.steps_.push_back({.act = Program::Act::check_losses});
+      checked = true;
+      DLHOST_TRY(emit_gradient(visit));
+      break;
+    case Visit::Kind::update:
+    case Visit::Kind::update_late: DLHOST_TRY(emit_update(visit)); break;
+    }
+  }
+  return {};
+}
+
+void Builder::emit_links(SlotId from, int frame) {
+  for (std::size_t i = 0; i < program_.links_.size(); ++i) {
+    const Link& link = program_.links_[i];
+    if (link.from != from) continue;
+    Program::Call call;
+    call.op = link.forward.get();
+    call.in = {in_frame(link.from, frame)};
+    call.out = in_frame(link.to, frame);
+    call.direction = link.direction;
+    call.bytes = program_.slots_[static_cast<std::size_t>(link.from)].bytes;
+    call.what = link.forward ? "format" : "copy";
+    push_call(std::move(call));
+    emit_links(link.to, frame);
+  }
+}
+
+void Builder::emit_feature(const Visit& visit) {
+  const Unit& unit = program_.units_[visit.node];
+  const auto& slots = unit_frame(visit.node, visit.frame);
+  folded_[static_cast<std::size_t>(&slots - program_.unit_frames_.data())] = false;
+  if (unit.feature_fused) return;
+  if (!unit.described->source && !unit.view) {
+    for (auto slot : slots.input_slots) {
+      // Read before it is ever written in a step: it carries its value over from the step before.
+      Slot& read = program_.slots_[static_cast<std::size_t>(slot)];
+      if (read.last < 0 && !read.external && read.alias == no_slot) read.kept = true;
+      touch(slot, here());
+    }
+    for (auto slot : slots.output_slots) touch(slot, here());
+    for (auto slot : slots.buffer_slots) touch(slot, here());
+    if (unit.described->setup.in_place) may_replace(slots.output_slots[0], slots.input_slots[0], here());
+    if (unit.epilogue_addend != SIZE_MAX) may_replace(slots.output_slots[0], slots.input_slots[unit.epilogue_addend], here());
+    program_.steps_.push_back({.act = Program::Act::feature,
+                               .sweep = visit.sweep,
+                               .index = static_cast<std::uint32_t>(&slots - program_.unit_frames_.data()),
+                               .frame = static_cast<std::uint32_t>(visit.frame)});
+  }
+  for (auto slot : unit.outputs) emit_links(slot, visit.frame);
+}
+
+Result<Op*> Builder::adder(const TensorDesc& desc, bool first) {
+  // first: y = s a (a gradient with a sign starts a sum); else y = a + s b.
+  const std::string key = fmt::format("{} {} {} {}", to_string(desc.shape), desc.format.id, name_of(desc.dtype), first);
+  if (auto known = adders_.find(key); known != adders_.end()) return known->second;
+  MapSpec spec;
+  const Term a = spec.expression.input(0);
+  if (first) {
+    spec.expression.result(a * spec.expression.scalar(0));
+  } else {
+    const Term b = spec.expression.input(1);
+    spec.expression.result(a + b * spec.expression.scalar(0));
+  }
+  spec.in.assign(first ? 1 : 2, desc);
+  spec.out = {desc};
+  DLHOST_ASSIGN(auto op, program_.device_->prepare(spec));
+  program_.ops_.push_back(std::move(op));
+  return adders_[key] = program_.ops_.back().get();
+}
+
+void Builder::push_call(Program::Call call) {
+  for (auto slot : call.in) touch(slot, here());
+  touch(call.out, here());
+  program_.steps_.push_back({.act = Program::Act::call, .index = static_cast<std::uint32_t>(program_.calls_.size())});
+  program_.calls_.push_back(std::move(call));
+}
+
+Result<SlotId> Builder::emit_call(Op* op, std::vector<SlotId> in, const TensorDesc& out, float scalar, const char* what) {
+  Program::Call call{.op = op, .in = std::move(in), .scalar = scalar, .what = what};
+  call.out = new_slot(out, false);
+  const SlotId result = call.out;
+  if (out == program_.slots_[static_cast<std::size_t>(call.in[0])].desc) // a sum may be made where a summand lies
+    for (auto slot = call.in.rbegin(); slot != call.in.rend(); ++slot) may_replace(result, *slot, here());
+  push_call(std::move(call));
+  return result;
+}
+
+// One slot that holds the sum.
+Status Builder::add_up(std::vector<SlotId>& contributions) {
+  while (contributions.size() > 1) {
+    const TensorDesc desc = program_.slots_[static_cast<std::size_t>(contributions[0])].desc;
+    DLHOST_ASSIGN(Op * op, adder(desc, false));
+    DLHOST_ASSIGN(contributions[1], emit_call(op, {contributions[0], contributions[1]}, desc, 1, "sum"));
+    contributions.erase(contributions.begin());
+  }
+  return {};
+}
+
+// The gradient of a feature: what its readers contributed, and what came back through its links.
+Result<SlotId> Builder::fold(SlotId feature, int frame) {
+  for (std::size_t i = program_.links_.size(); i-- > 0;) {
+    if (in_frame(program_.links_[i].from, frame) != feature) continue;
+    DLHOST_ASSIGN(const SlotId behind, fold(in_frame(program_.links_[i].to, frame), frame));
+    if (behind == no_slot) continue;
+    const Link& link = program_.links_[i];
+    const Slot from = program_.slots_[static_cast<std::size_t>(link.from)];
+    Program::Call call{.op = link.backward.get(), .in = {behind}, .what = link.forward ? "format" : "copy"};
+    call.direction = link.direction == Direction::to_host ? Direction::from_host : Direction::to_host;
+    call.bytes = from.bytes;
+    call.out = new_slot(from.desc, from.on_host);
+    contributions_[feature].push_back(call.out);
+    push_call(std::move(call));
+  }
+  auto contributions = std::move(contributions_[feature]);
+  contributions_.erase(feature);
+  if (contributions.empty()) return no_slot;
+  DLHOST_TRY(add_up(contributions));
+  return contributions[0];
+}
+
+Status Builder::fold_outputs(std::size_t unit, int frame) {
+  auto& slots = unit_frame(unit, frame);
+  bool& folded = folded_[static_cast<std::size_t>(&slots - program_.unit_frames_.data())];
+  if (folded) return {};
+  folded = true;
+  for (std::size_t o = 0; o < slots.output_slots.size(); ++o) {
+    DLHOST_ASSIGN(slots.output_gradient_slots[o], fold(slots.output_slots[o], frame));
+  }
+  return {};
+}
+
+// A sum or a view: the gradient goes on as it is.
+void Builder::pass_gradient_on(Unit& unit, const Visit& visit, SlotId gradient) {
+  const auto& slots = unit_frame(visit.node, visit.frame);
+  for (std::size_t i = 0; i < slots.input_slots.size(); ++i) {
+    if (!unit.wants_input_gradient[i]) continue;
+    SlotId passed = gradient;
+    if (unit.view) {
+      passed = new_slot(program_.slots_[static_cast<std::size_t>(slots.input_slots[i])].desc, unit.on_host);
+      program_.slots_[static_cast<std::size_t>(passed)].alias = gradient;
+    }
+    contributions_[slots.input_slots[i]].push_back(passed);
+  }
+}
+
+Status Builder::emit_gradient(const Visit& visit) {
+  Unit& unit = program_.units_[visit.node];
+  const net::Node& node = *unit.described;
+  if (passed_through_[visit.node] || !node.needs_gradient) return {};
+  DLHOST_TRY(fold_outputs(visit.node, visit.frame));
+  auto& slots = unit_frame(visit.node, visit.frame);
+  const bool reached = node.setup.is_loss || std::ranges::any_of(slots.output_gradient_slots, [](SlotId s) { return s != no_slot; });
+  if (!reached && request_.needs_loss) {
+    if (!node.live) return {};
+    return Status::invalid("layer '", node.name, "' has params that learn, but no loss depends on it; connect it, remove it, "
+                           "or freeze its params (param.NAME.frozen = true)");
+  }
+  if (node.setup.is_sum || unit.view) {
+    if (wants_inputs(visit.wanted)) pass_gradient_on(unit, visit, slots.output_gradient_slots[0]);
+    return {};
+  }
+  const int step = here();
+  bool inputs = false, params = false;
+  for (std::size_t i = 0; wants_inputs(visit.wanted) && i < slots.input_slots.size(); ++i) {
+    if (!unit.wants_input_gradient[i]) continue;
+    const TensorDesc desc = program_.slots_[static_cast<std::size_t>(slots.input_slots[i])].desc;
+    const SlotId gradient = new_slot(desc, unit.on_host);
+    slots.input_gradient_slots[i] = gradient;
+    contributions_[slots.input_slots[i]].push_back(gradient);
+    touch(gradient, step);
+    inputs = true;
+  }
+  for (std::size_t p = 0; wants_params(visit.wanted) && p < unit.params.size(); ++p) {
+    if (unit.params[p]->declared.frozen) continue;
+    const SlotId gradient = new_slot(unit.gradient_forms[p], unit.on_host);
+    slots.param_gradient_slots[p] = gradient;
+    touch(gradient, step);
+    params = true;
+  }
+  if (!inputs && !params) return {};
+  for (auto slot : slots.output_gradient_slots) touch(slot, step);
+  if (node.setup.reads.inputs)
+    for (auto slot : slots.input_slots) touch(slot, step);
+  if (node.setup.reads.outputs || unit.reads_output)
+    for (auto slot : slots.output_slots) touch(slot, step);
+  for (auto slot : slots.buffer_slots) touch(slot, step);
+  if (node.setup.in_place && inputs && !params && !node.setup.is_loss)
+    may_replace(slots.input_gradient_slots[0], slots.output_gradient_slots[0], step);
+  const auto wanted = static_cast<Wanted>((inputs ? 1 : 0) | (params ? 2 : 0));
+  program_.steps_.push_back({.act = Program::Act::gradient,
+                             .wanted = wanted,
+                             .sweep = visit.sweep,
+                             .index = static_cast<std::uint32_t>(&slots - program_.unit_frames_.data()),
+                             .frame = static_cast<std::uint32_t>(visit.frame)});
+  return params ? add_param_gradients(visit) : Status();
+}
+
+// A param's contributions of this step, from all frames, sweeps and layers that share it, add up.
+Status Builder::add_param_gradients(const Visit& visit) {
+  const Unit& unit = program_.units_[visit.node];
+  for (std::size_t p = 0; p < unit.params.size(); ++p) {
+    param::Param* param = unit.params[p];
+    SlotId gradient = unit_frame(visit.node, visit.frame).param_gradient_slots[p];
+    if (gradient == no_slot) continue;
+    --awaited_[param];
+    if (unit.gradient_forms[p] != param->master && !param->master.format.is_any()) {
+      DLHOST_ASSIGN(auto convert, program_.device_->prepare(ReorderSpec{unit.gradient_forms[p], param->master}));
+      DLHOST_ASSIGN(gradient, emit_call(convert.get(), {gradient}, param->master, 1, "format"));
+      program_.ops_.push_back(std::move(convert));
+    }
+    const auto sum = param_gradient_.find(param);
+    const TensorDesc desc = program_.slots_[static_cast<std::size_t>(gradient)].desc;
+    if (sum == param_gradient_.end()) {
+      if (visit.sign != 1) {
+        DLHOST_ASSIGN(Op * scale, adder(desc, true));
+        DLHOST_ASSIGN(gradient, emit_call(scale, {gradient}, desc, visit.sign, "sum"));
+      }
+      param_gradient_[param] = gradient;
+    } else {
+      DLHOST_ASSIGN(Op * add, adder(desc, false));
+      DLHOST_ASSIGN(sum->second, emit_call(add, {sum->second, gradient}, desc, visit.sign, "sum"));
+    }
+  }
+  return {};
+}
+
+Status Builder::emit_update(const Visit& visit) {
+  Unit& unit = program_.units_[visit.node];
+  if (visit.kind == Visit::Kind::update_late)
+    for (int f = 0; f < program_.frames_; ++f) // whoever gets the factors multiplies them: here, now
+      DLHOST_TRY(emit_gradient({Visit::Kind::gradient, visit.node, f, 0, Wanted::params, 1}));
+  for (auto* param : unit.params) {
+    const auto gradient = param_gradient_.find(param);
+    if (param->declared.frozen || gradient == param_gradient_.end() || awaited_[param] > 0) continue;
+    const auto [update, fresh] = update_of_.try_emplace(param, update_of_.size());
+    if (!fresh) continue;
+    updated_.push_back(param);
+    if (request_.clip_norm > 0) // all norms are needed first: the updates come at the end
+      program_.slots_[static_cast<std::size_t>(gradient->second)].kept = true;
+    touch(gradient->second, here());
+    program_.steps_.push_back({.act = Program::Act::update,
+                               .index = static_cast<std::uint32_t>(update->second),
+                               .gradient = gradient->second});
+  }
+  return {};
+}
+
+} // namespace dlhost::program

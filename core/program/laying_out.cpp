@@ -1,0 +1,159 @@
+// The builder's third part: which slots share memory, where each lies, and the pointers of every frame.
+#include <algorithm>
+
+#include "program/assembly.h"
+#include "program/memory.h"
+
+namespace dlhost::program {
+
+SlotId Builder::root(SlotId slot) const {
+  while (program_.slots_[static_cast<std::size_t>(slot)].alias != no_slot)
+    slot = program_.slots_[static_cast<std::size_t>(slot)].alias;
+  return slot;
+}
+
+// What lies in one place lives as long as the longest of it.
+void Builder::join_lives() {
+  for (std::size_t s = 0; s < program_.slots_.size(); ++s) {
+    const Slot& slot = program_.slots_[s];
+    if (slot.alias == no_slot) continue;
+    Slot& holder = root_slot(static_cast<SlotId>(s));
+    holder.first = std::min(holder.first, slot.first);
+    holder.last = std::max(holder.last, slot.last);
+    holder.kept = holder.kept || slot.kept;
+  }
+}
+
+// A result takes the place of an operand whose last reader makes it.
+void Builder::reuse_in_place() {
+  for (const auto& candidate : replacements_) {
+    const SlotId written = root(candidate.written), read = root(candidate.read);
+    Slot& to = program_.slots_[static_cast<std::size_t>(written)];
+    Slot& from = program_.slots_[static_cast<std::size_t>(read)];
+    if (written == read || to.external || from.external || to.kept || from.kept) continue;
+    if (from.last != candidate.step || to.first != candidate.step) continue;
+    if (to.bytes != from.bytes || to.on_host != from.on_host) continue;
+    to.alias = read;
+    from.last = std::max(from.last, to.last);
+  }
+}
+
+Status Builder::place_slots() {
+  const int end = here();
+  std::vector<Block> device_blocks, host_blocks;
+  std::vector<std::pair<Slot*, std::size_t>> device_slots, host_slots;
+  for (auto& slot : program_.slots_) {
+    if (slot.alias != no_slot || slot.external) continue;
+    if (slot.last < 0 && !slot.kept) continue; // nobody ever touches it
+    Block block{.bytes = std::max<std::size_t>(slot.bytes, 1), .first = slot.first, .last = slot.last};
+    if (slot.kept) block.first = 0, block.last = end;
+    auto& blocks = slot.on_host ? host_blocks : device_blocks;
+    (slot.on_host ? host_slots : device_slots).emplace_back(&slot, blocks.size());
+    blocks.push_back(block);
+  }
+  const std::size_t alignment = std::max<std::size_t>(program_.device_->traits().alignment, 64);
+  program_.arena_bytes_ = place(device_blocks, alignment);
+  for (const auto& block : device_blocks) program_.unshared_bytes_ += block.bytes;
+  DLHOST_ASSIGN(program_.arena_, Memory::make(*program_.device_, program_.arena_bytes_ + alignment));
+  DLHOST_TRY(program_.device_->fill_zero(*program_.stream_, program_.arena_.data(), program_.arena_.size()));
+  program_.host_arena_.resize(place(host_blocks, 64) + 64);
+  for (auto [slot, block] : device_slots) slot->data = program_.arena_.data() + device_blocks[block].offset;
+  auto* host = program_.host_arena_.data() + (64 - reinterpret_cast<std::uintptr_t>(program_.host_arena_.data()) % 64) % 64;
+  for (auto [slot, block] : host_slots) slot->data = host + host_blocks[block].offset;
+  for (std::size_t s = 0; s < program_.slots_.size(); ++s)
+    program_.slots_[s].data = root_slot(static_cast<SlotId>(s)).data;
+  return {};
+}
+
+void Builder::point(Program::UnitFrame& unit_frame) {
+  const Unit& unit = program_.units_[unit_frame.unit];
+  const auto data = [&](SlotId slot) { return slot == no_slot ? nullptr : program_.slots_[static_cast<std::size_t>(slot)].data; };
+  for (auto slot : unit_frame.input_slots) unit_frame.inputs.push_back(data(slot));
+  for (auto slot : unit_frame.output_slots) unit_frame.outputs.push_back(data(slot));
+  for (auto slot : unit_frame.output_gradient_slots) unit_frame.output_gradients.push_back(data(slot));
+  for (auto slot : unit_frame.input_gradient_slots) unit_frame.input_gradients.push_back(data(slot));
+  for (auto slot : unit_frame.param_gradient_slots) unit_frame.param_gradients.push_back(data(slot));
+  for (std::size_t b = 0; b < unit.buffers.size(); ++b)
+    unit_frame.buffers.push_back(unit.buffers[b].state ? unit.buffers[b].state->memory.data() : data(unit_frame.buffer_slots[b]));
+  for (const auto& use : unit.uses) unit_frame.params.push_back(use.copy->data);
+  Frame& frame = unit_frame.frame;
+  frame.inputs = unit_frame.inputs;
+  frame.outputs = unit_frame.outputs;
+  frame.output_gradients = unit_frame.output_gradients;
+  frame.input_gradients = unit_frame.input_gradients;
+  frame.params = unit_frame.params;
+  frame.param_gradients = unit_frame.param_gradients;
+  frame.buffers = unit_frame.buffers;
+  frame.scratch = program_.scratch_.data();
+  frame.stream = program_.stream_;
+  frame.draw_stream = unit.described->draw_stream;
+}
+
+void Builder::feed_sources() {
+  for (int f = 0; f < program_.frames_; ++f)
+    for (std::size_t u = 0; u < program_.units_.size(); ++u) {
+      const Unit& unit = program_.units_[u];
+      if (!unit.described->source) continue;
+      for (std::size_t o = 0; o < unit.outputs.size(); ++o) {
+        Program::Feed feed{.node = u, .output = o, .frame = f, .slot = in_frame(unit.outputs[o], f)};
+        const auto& desc = program_.slots_[static_cast<std::size_t>(feed.slot)].desc;
+        feed.row_bytes = desc.plain_bytes() / static_cast<std::size_t>(std::max<std::int64_t>(desc.shape[0], 1));
+        for (auto& reader : program_.unit_frames_)
+          for (std::size_t i = 0; i < reader.inputs.size(); ++i)
+            if (root(reader.input_slots[i]) == feed.slot) feed.readers.push_back(&reader.inputs[i]);
+        for (auto& call : program_.calls_)
+          for (std::size_t i = 0; i < call.in.size(); ++i)
+            if (root(call.in[i]) == feed.slot) feed.readers.push_back(&call.inputs[i]);
+        program_.feeds_.push_back(std::move(feed));
+      }
+    }
+}
+
+void Builder::make_metrics() {
+  for (int f = 0; f < program_.frames_; ++f)
+    for (const auto& unit : program_.units_)
+      for (const auto& spec : unit.described->setup.metrics)
+        program_.metrics_.push_back({.name = unit.described->setup.metrics.size() == 1
+                                                 ? unit.described->name
+                                                 : unit.described->name + "." + spec.name,
+                                     .node = unit.node,
+                                     .better_high = spec.better_high,
+                                     .is_loss = unit.described->setup.is_loss,
+                                     .slot = in_frame(unit.outputs.at(spec.output), f)});
+  program_.metric_values_.resize(program_.metrics_.size() * 2);
+}
+
+Status Builder::lay_out() {
+  join_lives();
+  reuse_in_place();
+  DLHOST_TRY(place_slots());
+  std::size_t scratch = 1;
+  for (const auto& unit : program_.units_) scratch = std::max(scratch, unit.scratch);
+  for (const auto& op : program_.ops_) scratch = std::max(scratch, op->scratch_bytes);
+  for (const auto& link : program_.links_)
+    for (const auto* op : {link.forward.get(), link.backward.get()})
+      if (op) scratch = std::max(scratch, op->scratch_bytes);
+  DLHOST_ASSIGN(program_.scratch_, Memory::make(*program_.device_, scratch));
+  return {};
+}
+
+Status Builder::bind_params() {
+  Updater::Rule rule;
+  if (request_.updater) rule = request_.updater->rule();
+  DLHOST_TRY(request_.store->allocate(request_.updater ? &rule : nullptr));
+  for (auto* param : updated_) {
+    DLHOST_ASSIGN(auto update, param::Update::prepare(*request_.store, *param, *request_.updater, rule, request_.update_settings));
+    program_.updates_.push_back(std::move(update));
+  }
+  for (auto& unit_frame : program_.unit_frames_) point(unit_frame);
+  for (auto& call : program_.calls_) {
+    for (auto slot : call.in) call.inputs.push_back(program_.slots_[static_cast<std::size_t>(slot)].data);
+    call.output = program_.slots_[static_cast<std::size_t>(call.out)].data;
+  }
+  feed_sources();
+  make_metrics();
+  program_.passes_.resize(static_cast<std::size_t>(program_.frames_));
+  return program_.stream_->wait();
+}
+
+} // namespace dlhost::program

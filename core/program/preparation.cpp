@@ -1,0 +1,61 @@
+#include "program/preparation.h"
+
+#include <algorithm>
+
+namespace dlhost::program {
+namespace {
+
+const Epilogue* epilogue_of(const OpSpec& spec) {
+  if (const auto* gemm = std::get_if<GemmSpec>(&spec)) return &gemm->epilogue;
+  if (const auto* conv = std::get_if<ConvSpec>(&spec)) return &conv->epilogue;
+  if (const auto* norm = std::get_if<NormSpec>(&spec)) return &norm->epilogue;
+  return nullptr;
+}
+
+} // namespace
+
+Preparation::Preparation(Context context, Unit& unit) : context_(std::move(context)), unit_(unit) {
+  read_forms = context_.inputs;
+  given_forms = context_.outputs;
+  if (context_.epilogue.add) read_forms.push_back(context_.addend);
+  for (const auto& spec : unit.described->params) unit.gradient_forms.push_back({DType::f32, spec.spec.shape, {}});
+}
+
+bool Preparation::wants_param_gradient(std::size_t i) const {
+  return context_.training && !unit_.described->params[i].frozen;
+}
+
+Epilogue Preparation::epilogue() { return context_.epilogue; }
+
+Result<std::unique_ptr<Op>> Preparation::op(const OpSpec& spec, Role role) {
+  DLHOST_ASSIGN(auto op, context_.device->prepare(spec));
+  unit_.scratch = std::max(unit_.scratch, op->scratch_bytes);
+  unit_.ops.push_back({role, std::string(name_of(spec)), op->kernel, op->remark, op->operations});
+  if (const Epilogue* epilogue = epilogue_of(spec); epilogue && !epilogue->empty() && role == Role::feature) {
+    epilogue_passed = true;
+    epilogue_taken = op->epilogue_taken;
+    if (!epilogue_taken) epilogue_remark = op->remark;
+  }
+  return op;
+}
+
+void Preparation::reads(std::size_t input, const TensorDesc& desc) { read_forms.at(input) = desc; }
+void Preparation::gives(std::size_t output, const TensorDesc& desc) { given_forms.at(output) = desc; }
+
+std::size_t Preparation::uses(std::size_t param, const TensorDesc& desc) {
+  param::Param& used = *unit_.params.at(param);
+  unit_.uses.push_back({&used, &context_.store->use(used, desc, context_.training && !used.declared.frozen)});
+  return unit_.uses.size() - 1;
+}
+
+void Preparation::gives_gradient(std::size_t param, const TensorDesc& desc) {
+  unit_.gradient_forms.at(param) = desc;
+  context_.store->settle(*unit_.params.at(param), desc);
+}
+
+std::size_t Preparation::buffer(std::string name, std::size_t bytes, Life life) {
+  unit_.buffers.push_back({std::move(name), bytes, life, nullptr});
+  return unit_.buffers.size() - 1;
+}
+
+} // namespace dlhost::program

@@ -1,0 +1,59 @@
+// Core's side of Layer::prepare: answers the layer's questions about its piece of the net and writes down what it says.
+#pragma once
+
+#include <optional>
+
+#include "program/unit.h"
+
+namespace dlhost::program {
+
+class Preparation final : public Prepare {
+ public:
+  struct Context {
+    Device* device = nullptr;
+    param::Store* store = nullptr;
+    bool training = false;
+    DType compute = DType::f32;
+    std::int64_t batch = 0;
+    std::vector<TensorDesc> inputs;  // as the producers leave them
+    std::vector<TensorDesc> outputs; // plain
+    Epilogue epilogue;
+    TensorDesc addend;
+  };
+  Preparation(Context context, Unit& unit);
+
+  Device& device() override { return *context_.device; }
+  bool training() const override { return context_.training; }
+  DType compute() const override { return context_.compute; }
+  std::int64_t batch() const override { return context_.batch; }
+  const TensorDesc& input(std::size_t i) const override { return context_.inputs[i]; }
+  const TensorDesc& output(std::size_t i) const override { return context_.outputs[i]; }
+  const Shape& param_shape(std::size_t i) const override { return unit_.described->params[i].spec.shape; }
+  bool wants_input_gradient(std::size_t i) const override { return unit_.wants_input_gradient[i]; }
+  bool wants_param_gradient(std::size_t i) const override;
+  bool adds_input_gradient(std::size_t) const override { return false; } // core adds: program/builder.h
+  Epilogue epilogue() override;
+  std::size_t addend() const override { return unit_.described->setup.inputs.size(); }
+  void takes_epilogue_gradient() override { gradient_taken = true; }
+  Result<std::unique_ptr<Op>> op(const OpSpec&, Role) override;
+  void reads(std::size_t input, const TensorDesc&) override;
+  void gives(std::size_t output, const TensorDesc&) override;
+  std::size_t uses(std::size_t param, const TensorDesc&) override;
+  void gives_gradient(std::size_t param, const TensorDesc&) override;
+  std::size_t buffer(std::string name, std::size_t bytes, Life) override;
+  const TensorDesc& target() const override { return context_.outputs[0]; }
+
+  // What the layer said.
+  std::vector<TensorDesc> read_forms;  // of inputs, the addend last when there is one
+  std::vector<TensorDesc> given_forms; // of outputs
+  bool epilogue_passed = false;        // to an op
+  bool epilogue_taken = false;         // by that op
+  bool gradient_taken = false;
+  std::string epilogue_remark;
+
+ private:
+  Context context_;
+  Unit& unit_;
+};
+
+} // namespace dlhost::program

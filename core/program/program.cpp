@@ -1,0 +1,213 @@
+#include "program/program.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "param/transfer.h"
+
+namespace dlhost::program {
+
+Program::~Program() = default;
+
+void Program::bind(const BatchView& batch) {
+  for (auto& feed : feeds_)
+    for (const auto& source : batch.sources) {
+      if (source.node != feed.node) continue;
+      const auto rows = cut_ ? static_cast<std::size_t>(feed.frame) * static_cast<std::size_t>(graph_->batch()) : 0;
+      const void* data = static_cast<std::byte*>(source.outputs[feed.output]) + rows * feed.row_bytes;
+      slots_[static_cast<std::size_t>(feed.slot)].data = const_cast<void*>(data);
+      for (const void** reader : feed.readers) *reader = data;
+    }
+}
+
+void Program::set_passes(const BatchView& batch, const StepInfo& info) {
+  for (std::size_t f = 0; f < passes_.size(); ++f) {
+    const std::int64_t rows = graph_->batch();
+    const std::int64_t first = cut_ ? static_cast<std::int64_t>(f) * rows : 0;
+    Pass& pass = passes_[f];
+    pass.phase = info.phase;
+    pass.step = info.step;
+    pass.epoch = info.epoch;
+    pass.valid = std::clamp<std::int64_t>(batch.valid - first, 0, rows);
+    pass.global_batch = info.global_batch;
+    pass.seed = info.seed;
+    pass.samples = batch.samples.empty() ? batch.samples
+                                         : batch.samples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
+  }
+}
+
+Status Program::run(const BatchView& batch, const StepInfo& info) {
+  info_ = info;
+  gradient_scale_ = 1;
+  bind(batch);
+  set_passes(batch, info);
+  std::size_t timing = 0;
+  for (const Step& step : steps_) {
+    const Nanoseconds begin = clock_ ? clock_->now() : 0;
+    DLHOST_TRY(execute(step));
+    if (!clock_) continue;
+    DLHOST_TRY(stream_->wait());
+    timings_[timing].seconds += static_cast<double>(clock_->now() - begin) * 1e-9;
+    ++timings_[timing++].calls;
+  }
+  if (training_ && clip_norm_ > 0) DLHOST_TRY(clipped_updates());
+  if (!training_) DLHOST_TRY(read_metrics());
+  return {};
+}
+
+Status Program::execute(const Step& step) {
+  switch (step.act) {
+  case Act::feature:
+  case Act::gradient: {
+    UnitFrame& at = unit_frames_[step.index];
+    const Unit& unit = units_[at.unit];
+    Pass& pass = passes_[step.frame];
+    pass.sweep = step.sweep;
+    const bool feature = step.act == Act::feature;
+    activity_->enter(unit.actor, feature ? "compute_feature" : "compute_gradient", info_.step);
+    if (feature)
+      unit.layer->compute_feature(pass, at.frame);
+    else
+      unit.layer->compute_gradient(pass, at.frame, step.wanted);
+    activity_->leave();
+    return {};
+  }
+  case Act::call: {
+    const Call& call = calls_[step.index];
+    if (call.op) {
+      void* outputs[] = {call.output};
+      call.op->execute(*stream_, call.inputs, outputs, scratch_.data(), {.scalars = {&call.scalar, 1}});
+      return {};
+    }
+    DLHOST_TRY(device_->copy(*stream_, call.output, call.inputs[0], call.bytes, call.direction));
+    return call.direction == Direction::to_host ? stream_->wait() : Status();
+  }
+  case Act::collect:
+    for (const auto& use : units_[step.index].uses) store_->refresh(*use.param, *use.copy);
+    return {};
+  case Act::update: return clip_norm_ > 0 ? Status() : update(step);
+  case Act::check_losses: return read_metrics();
+  }
+  return {};
+}
+
+Status Program::update(const Step& step) {
+  const void* gradient = slots_[static_cast<std::size_t>(step.gradient)].data;
+  return updates_[step.index]->run(gradient, info_.rate, gradient_scale_);
+}
+
+// Clipping by the norm of all gradients: the updates wait for the last of them.
+Status Program::clipped_updates() {
+  double squares = 0;
+  for (const Step& step : steps_) {
+    if (step.act != Act::update) continue;
+    DLHOST_ASSIGN(const double square, updates_[step.index]->squared_norm(slots_[static_cast<std::size_t>(step.gradient)].data));
+    squares += square;
+  }
+  const double norm = std::sqrt(squares);
+  if (norm > clip_norm_) gradient_scale_ = static_cast<float>(clip_norm_ / norm);
+  for (const Step& step : steps_)
+    if (step.act == Act::update) DLHOST_TRY(update(step));
+  return {};
+}
+
+Status Program::read_metrics() {
+  if (metrics_.empty()) return {};
+  for (std::size_t m = 0; m < metrics_.size(); ++m) {
+    const Slot& slot = slots_[static_cast<std::size_t>(metrics_[m].slot)];
+    if (slot.on_host || device_->traits().host_memory)
+      std::copy_n(static_cast<const float*>(slot.data), 2, &metric_values_[2 * m]);
+    else
+      DLHOST_TRY(device_->copy(*stream_, &metric_values_[2 * m], slot.data, 2 * sizeof(float), Direction::to_host));
+  }
+  DLHOST_TRY(stream_->wait());
+  for (std::size_t m = 0; m < metrics_.size(); ++m) {
+    Metric& metric = metrics_[m];
+    metric.last_sum = static_cast<double>(metric_values_[2 * m]);
+    metric.last_count = static_cast<double>(metric_values_[2 * m + 1]);
+    if (metric.is_loss && !std::isfinite(metric.last_sum))
+      return Status::cancelled("the loss '", metric.name, "' is ", std::isnan(metric.last_sum) ? "not a number" : "infinite",
+                               " in step ", info_.step);
+  }
+  for (auto& metric : metrics_) {
+    metric.sum += metric.last_sum;
+    metric.count += metric.last_count;
+  }
+  return {};
+}
+
+void Program::reset_metrics() {
+  for (auto& metric : metrics_) metric.sum = metric.count = 0;
+}
+
+Result<std::string> Program::find_not_finite() {
+  const auto finite = [](const std::vector<float>& values) {
+    return std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
+  };
+  for (const auto& param : store_->params()) {
+    DLHOST_ASSIGN(const auto values, param::download(*device_, *stream_, param->master, param->value.data()));
+    if (!finite(values)) return fmt::format("param '{}' is not finite since an earlier update", param->declared.name);
+  }
+  for (const Step& step : steps_) { // the same batch once more, looking after each layer
+    if (step.act == Act::check_losses) break;
+    if (step.act == Act::gradient || step.act == Act::update) break;
+    DLHOST_TRY(execute(step));
+    if (step.act != Act::feature) continue;
+    const UnitFrame& at = unit_frames_[step.index];
+    for (auto id : at.output_slots) {
+      const Slot& slot = slots_[static_cast<std::size_t>(id)];
+      if (slot.on_host || !is_float(slot.desc.dtype)) continue;
+      DLHOST_ASSIGN(const auto values, param::download(*device_, *stream_, slot.desc, slot.data));
+      if (!finite(values)) return fmt::format("it began in layer '{}' ({})", units_[at.unit].described->name, units_[at.unit].described->type);
+    }
+  }
+  return std::string();
+}
+
+Result<std::vector<float>> Program::read_output(std::size_t node, std::size_t output) {
+  const Slot& slot = slots_[static_cast<std::size_t>(units_.at(node).outputs.at(output))];
+  if (slot.on_host || slot.external)
+    return Status::unsupported("output ", output, " of layer '", graph_->nodes()[node].name, "' is input data");
+  return param::download(*device_, *stream_, slot.desc, slot.data);
+}
+
+const TensorDesc& Program::desc_of(std::size_t node, std::size_t output) const {
+  return slots_[static_cast<std::size_t>(units_.at(node).outputs.at(output))].desc;
+}
+
+double Program::operations() const {
+  double sum = 0;
+  for (const auto& unit : units_)
+    for (const auto& op : unit.ops) sum += op.operations;
+  return sum * frames_;
+}
+
+void Program::measure(Clock* clock) {
+  clock_ = clock;
+  timings_.clear();
+  if (!clock) return;
+  for (const Step& step : steps_) {
+    Timing timing;
+    switch (step.act) {
+    case Act::feature:
+    case Act::gradient: {
+      const Unit& unit = units_[unit_frames_[step.index].unit];
+      timing.what = unit.described->name;
+      timing.type = unit.described->type;
+      timing.direction = step.act == Act::feature ? "forward" : "backward";
+      for (const auto& op : unit.ops)
+        if ((op.role == Role::feature) == (step.act == Act::feature)) timing.operations += op.operations;
+      break;
+    }
+    case Act::call: timing = {.what = calls_[step.index].what, .type = "connector", .direction = "between"}; break;
+    case Act::collect: timing = {.what = units_[step.index].described->name, .type = "collect", .direction = "params"}; break;
+    case Act::update: timing = {.what = updates_[step.index]->param().declared.name, .type = "update", .direction = "update"}; break;
+    case Act::check_losses: timing = {.what = "losses", .type = "metrics", .direction = "between"}; break;
+    }
+    timings_.push_back(std::move(timing));
+  }
+}
+
+} // namespace dlhost::program

@@ -1,0 +1,163 @@
+// One worker's program: the layers of a net at work on one batch size, in the order that the algorithm recorded, with
+// every tensor laid in memory and every op prepared. run() makes one step; it allocates nothing, looks nothing up and
+// takes no lock. A program belongs to one task.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "param/update.h"
+#include "program/unit.h"
+
+namespace dlhost::program {
+
+// The batch of a step, as the feeder hands it over: for each source, by its node, the outputs in host memory.
+struct BatchView {
+  struct SourceBatch {
+    std::size_t node = 0;
+    std::vector<void*> outputs;
+  };
+  std::vector<SourceBatch> sources;
+  std::span<const std::uint32_t> samples;
+  std::int64_t valid = 0;
+};
+
+struct StepInfo {
+  Phase phase = Phase::train;
+  std::uint64_t step = 0;
+  std::uint32_t epoch = 0;
+  std::uint64_t seed = 0;
+  std::int64_t global_batch = 0;
+  double rate = 0;
+};
+
+struct Metric {
+  std::string name; // its layer's; with the metric's behind a point where the layer has several
+  std::size_t node = 0;
+  bool better_high = false;
+  bool is_loss = false;
+  double sum = 0, count = 0; // since reset_metrics()
+  double last_sum = 0, last_count = 0;
+  SlotId slot = no_slot;
+  const float* host = nullptr;
+};
+
+// What one step of the program costs, when it is measured.
+struct Timing {
+  std::string what; // unit or param
+  std::string type; // "dense", "sgd", "format"
+  const char* direction = "";
+  double seconds = 0;
+  std::uint64_t calls = 0;
+  double operations = 0, bytes = 0;
+};
+
+class Program {
+ public:
+  ~Program();
+  // Makes one step. A loss that is not finite is a Status of Code::cancelled and leaves the params as they were.
+  Status run(const BatchView&, const StepInfo&);
+
+  std::vector<Metric>& metrics() { return metrics_; }
+  void reset_metrics();
+  // The first layer whose output is not finite, with the batch of the last run(); empty: none is.
+  Result<std::string> find_not_finite();
+  // A kept output of the last step, on the host in plain f32.
+  Result<std::vector<float>> read_output(std::size_t node, std::size_t output);
+
+  const std::vector<Unit>& units() const { return units_; }
+  const net::Graph& graph() const { return *graph_; }
+  std::size_t arena_bytes() const { return arena_bytes_; }
+  std::size_t unshared_bytes() const { return unshared_bytes_; } // were nothing shared
+  double operations() const;
+  std::size_t link_count() const { return links_.size(); }
+  const TensorDesc& desc_of(std::size_t node, std::size_t output) const;
+
+  // Timings of the steps so far, in order; clock null ends the measuring.
+  void measure(Clock* clock);
+  const std::vector<Timing>& timings() const { return timings_; }
+
+ private:
+  friend class Builder;
+  enum class Act : std::uint8_t { feature, gradient, call, collect, update, check_losses };
+  struct Step {
+    Act act = Act::feature;
+    Wanted wanted = Wanted::both;
+    std::uint32_t sweep = 0;
+    std::uint32_t index = 0; // of a frame, a call, a unit or an update
+    std::uint32_t frame = 0;
+    SlotId gradient = no_slot; // of an update
+  };
+  // A conversion, an addition or a copy that core makes itself.
+  struct Call {
+    Op* op = nullptr; // null: a copy
+    std::vector<SlotId> in;
+    SlotId out = no_slot;
+    Direction direction = Direction::within;
+    std::size_t bytes = 0;
+    float scalar = 1;
+    const char* what = "";
+    std::vector<const void*> inputs;
+    void* output = nullptr;
+  };
+  // The pointers of one unit in one frame. The vectors back the spans of `frame`.
+  struct UnitFrame {
+    std::size_t unit = 0;
+    std::vector<SlotId> input_slots, output_slots, output_gradient_slots, input_gradient_slots, param_gradient_slots,
+        buffer_slots;
+    std::vector<const void*> inputs, output_gradients, params;
+    std::vector<void*> outputs, input_gradients, param_gradients, buffers;
+    Frame frame;
+  };
+  // An output of a source: where the feeder's memory is to be put in.
+  struct Feed {
+    std::size_t node = 0, output = 0;
+    int frame = 0;
+    SlotId slot = no_slot;
+    std::size_t row_bytes = 0;
+    std::vector<const void**> readers;
+  };
+
+  Status execute(const Step&);
+  void bind(const BatchView&);
+  void set_passes(const BatchView&, const StepInfo&);
+  Status read_metrics();
+  Status update(const Step&);
+  Status clipped_updates();
+
+  const net::Graph* graph_ = nullptr;
+  std::unique_ptr<net::Graph> owned_graph_;
+  Device* device_ = nullptr;
+  Stream* stream_ = nullptr;
+  param::Store* store_ = nullptr;
+  plugin::Activity* activity_ = nullptr;
+  int frames_ = 1;
+  bool cut_ = false;
+  bool training_ = false;
+  double clip_norm_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<Unit> units_;
+  std::vector<Link> links_;
+  std::vector<std::unique_ptr<Op>> ops_; // of core's own calls
+  std::vector<Call> calls_;
+  std::vector<Step> steps_;
+  std::vector<UnitFrame> unit_frames_; // unit * frames + frame
+  std::vector<std::unique_ptr<param::Update>> updates_;
+  std::vector<Feed> feeds_;
+  std::vector<Pass> passes_;
+  std::vector<Metric> metrics_;
+  std::vector<Timing> timings_;
+  Clock* clock_ = nullptr;
+  Memory arena_, scratch_;
+  std::vector<std::byte> host_arena_;
+  std::vector<float> metric_values_;
+  std::size_t arena_bytes_ = 0, unshared_bytes_ = 0;
+  StepInfo info_;
+  float gradient_scale_ = 1;
+};
+
+} // namespace dlhost::program

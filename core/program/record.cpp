@@ -1,0 +1,118 @@
+#include "program/record.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace dlhost::program {
+namespace {
+
+class NodeView final : public Node {
+ public:
+  NodeView(const net::Node& node, std::size_t index) : node_(node), index_(index) {}
+  std::string_view name() const override { return node_.name; }
+  std::string_view type() const override { return node_.type; }
+  std::size_t index() const override { return index_; }
+  std::span<Node* const> sources() const override { return sources_; }
+  std::span<Node* const> readers() const override { return readers_; }
+  bool has_params() const override { return node_.live; }
+  bool is_source() const override { return node_.source != nullptr; }
+  bool is_loss() const override { return node_.setup.is_loss; }
+  bool has_gradient() const override { return node_.needs_gradient; }
+
+  std::vector<Node*> sources_, readers_;
+
+ private:
+  const net::Node& node_;
+  std::size_t index_;
+};
+
+class Recorder final : public NetView {
+ public:
+  explicit Recorder(const net::Graph& graph) {
+    const auto& nodes = graph.nodes();
+    for (std::size_t i = 0; i < nodes.size(); ++i) views_.push_back(std::make_unique<NodeView>(nodes[i], i));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (const auto& edge : nodes[i].inputs) views_[i]->sources_.push_back(views_[edge.node].get());
+      for (const auto& readers : nodes[i].readers)
+        for (const auto& reader : readers) views_[i]->readers_.push_back(views_[reader.node].get());
+      pointers_.push_back(views_[i].get());
+    }
+  }
+
+  std::span<Node* const> nodes() const override { return pointers_; }
+  void frames(int count, bool cut) override {
+    if (count < 1 || !result.visits.empty()) {
+      error = count < 1 ? "asks for less than one frame" : "asks for frames after its first visit";
+      return;
+    }
+    result.frames = count;
+    result.cut = cut && count > 1;
+  }
+  void collect(Node& node) override { add({Visit::Kind::collect, node.index()}); }
+  void feature(Node& node, int frame, std::uint32_t sweep) override {
+    add({Visit::Kind::feature, node.index(), frame, sweep});
+  }
+  void gradient(Node& node, Wanted wanted, int frame, std::uint32_t sweep, float sign) override {
+    if (node.has_gradient()) add({Visit::Kind::gradient, node.index(), frame, sweep, wanted, sign});
+  }
+  void update(Node& node) override {
+    if (node.has_params()) add({Visit::Kind::update, node.index()});
+  }
+  void update_late(Node& node) override {
+    if (node.has_params()) add({Visit::Kind::update_late, node.index()});
+  }
+
+  Record result;
+  std::string error;
+
+ private:
+  void add(Visit visit) {
+    if (visit.frame < 0 || visit.frame >= result.frames) {
+      error = fmt::format("visits frame {} of {}", visit.frame, result.frames);
+      return;
+    }
+    result.visits.push_back(visit);
+  }
+
+  std::vector<std::unique_ptr<NodeView>> views_;
+  std::vector<Node*> pointers_;
+};
+
+// An update needs a gradient before it, and a live param needs an update.
+std::string check(const Record& record, const net::Graph& graph) {
+  std::vector<bool> gradient(graph.nodes().size()), updated(graph.nodes().size());
+  for (const auto& visit : record.visits) {
+    const auto& node = graph.nodes()[visit.node];
+    if (visit.kind == Visit::Kind::gradient && wants_params(visit.wanted)) gradient[visit.node] = true;
+    if (visit.kind != Visit::Kind::update && visit.kind != Visit::Kind::update_late) continue;
+    if (!gradient[visit.node]) return fmt::format("updates layer '{}' before its gradient was computed", node.name);
+    updated[visit.node] = true;
+  }
+  for (std::size_t i = 0; i < gradient.size(); ++i)
+    if (gradient[i] && graph.nodes()[i].live && !updated[i])
+      return fmt::format("computes the param gradient of layer '{}' and never updates it", graph.nodes()[i].name);
+  return {};
+}
+
+} // namespace
+
+Result<Record> record(Algorithm& algorithm, std::string_view algorithm_name, const net::Graph& graph) {
+  Recorder recorder(graph);
+  algorithm.train_one_batch(recorder);
+  if (recorder.error.empty()) recorder.error = check(recorder.result, graph);
+  if (!recorder.error.empty())
+    return Status::invalid("algorithm '", algorithm_name, "' ", recorder.error, "; this is a bug in the plugin");
+  return std::move(recorder.result);
+}
+
+Record record_features(const net::Graph& graph) {
+  Record record;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    record.visits.push_back({Visit::Kind::collect, i});
+    record.visits.push_back({Visit::Kind::feature, i});
+  }
+  return record;
+}
+
+} // namespace dlhost::program

@@ -1,0 +1,69 @@
+#include "run/feeds.h"
+
+namespace dlhost::run {
+namespace {
+
+Last last_of(config::Last last) {
+  switch (last) {
+  case config::Last::drop: return Last::drop;
+  case config::Last::wrap: return Last::wrap;
+  case config::Last::partial: return Last::partial;
+  }
+  return Last::drop;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Program& program, Phase phase,
+                                           std::int64_t batch, std::uint64_t end) {
+  auto feeds = std::make_unique<Feeds>();
+  const auto& nodes = program.graph().nodes();
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (!nodes[n].source) continue;
+    for (const auto& open : session.sources()) {
+      if (open.source != nodes[n].source) continue;
+      FeederSpec spec;
+      spec.phase = phase;
+      spec.end = end;
+      spec.sampling = {.batch = batch,
+                       .rows = batch,
+                       .seed = static_cast<std::uint64_t>(session.job().seed),
+                       // All sources of a job draw the same order, so that their samples stay together.
+                       .stream = session.sources()[0].stream,
+                       .last = last_of(session.job().train.last)};
+      if (phase != Phase::train) spec.sampling = spec.sampling.evaluation();
+      auto feeder = Feeder::make(session.host(), *open.source, open.outputs, open.augment, spec);
+      if (!feeder.ok()) return std::move(feeder).status().at("source '", open.name, "'");
+      feeds->feeders_.push_back(*std::move(feeder));
+      feeds->view_.sources.push_back({n, std::vector<void*>(open.outputs.size())});
+    }
+  }
+  if (feeds->feeders_.empty()) return Status::invalid("the net has no source in this phase");
+  return feeds;
+}
+
+Result<const program::BatchView*> Feeds::next() {
+  for (std::size_t f = 0; f < feeders_.size(); ++f) {
+    DLHOST_ASSIGN(const Batch* batch, feeders_[f]->next());
+    auto& outputs = view_.sources[f].outputs;
+    for (std::size_t o = 0; o < outputs.size(); ++o)
+      outputs[o] = const_cast<std::byte*>(batch->outputs[o]); // programs only read it
+    if (f != 0) continue;
+    view_.samples = batch->samples;
+    view_.valid = batch->valid;
+    epoch_ = batch->epoch;
+  }
+  return &view_;
+}
+
+void Feeds::seek(std::uint64_t step) {
+  for (auto& feeder : feeders_) feeder->seek(step);
+}
+
+double Feeds::waited_seconds() const {
+  double seconds = 0;
+  for (const auto& feeder : feeders_) seconds += static_cast<double>(feeder->waits().time) * 1e-9;
+  return seconds;
+}
+
+} // namespace dlhost::run

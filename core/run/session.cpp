@@ -1,0 +1,142 @@
+#include "run/session.h"
+
+#include <algorithm>
+
+#include <dlhost/parallel.h>
+
+#include "env/real_host.h"
+#include "program/builder.h"
+
+namespace dlhost::run {
+
+Result<std::unique_ptr<Session>> Session::open(Host& host, plugin::Registry& registry, const config::Job& job) {
+  std::unique_ptr<Session> session(new Session(host, registry, job));
+  DLHOST_TRY(session->open_device());
+  DLHOST_TRY(session->open_sources());
+  DLHOST_ASSIGN(session->algorithm_, registry.create<Algorithm>(job.train.algorithm.type, job.train.algorithm.options));
+  DLHOST_ASSIGN(session->updater_, registry.create<Updater>(job.updater.plugin.type, job.updater.plugin.options));
+  return session;
+}
+
+Status Session::open_device() {
+  const int threads = job_.train.threads > 0 ? static_cast<int>(job_.train.threads) : env::usable_processors();
+  set_parallel_threads(threads);
+  const Part& part = job_.train.device;
+  auto device = registry_.create<Device>(part.type, part.options);
+  if (!device.ok()) return std::move(device).status().at("device '", part.type, "'");
+  device_ = *std::move(device);
+  DLHOST_ASSIGN(stream_, device_->stream());
+  store_ = std::make_unique<param::Store>(*device_, *stream_);
+  return {};
+}
+
+Status Session::open_sources() {
+  std::uint32_t stream = 0;
+  for (const auto& layer : job_.layers) {
+    ++stream;
+    if (!layer.src.empty()) continue;
+    OpenSource open;
+    open.name = layer.name;
+    open.stream = stream;
+    auto made = registry_.create<Layer>(layer.type, layer.options);
+    if (!made.ok()) return std::move(made).status().at("layer '", layer.name, "'");
+    open.layer = *std::move(made);
+    open.source = dynamic_cast<Source*>(open.layer.get());
+    if (!open.source)
+      return Status::invalid("layer '", layer.name, "' (", layer.type, ") needs an input: add src = \"...\"");
+    DLHOST_TRY(open.source->open(host_, layer.folder).at("layer '", layer.name, "'"));
+    Setup setup;
+    setup.batch = 1;
+    setup.layer = layer.name;
+    DLHOST_TRY(open.source->setup(setup).at("layer '", layer.name, "'"));
+    open.outputs = setup.outputs;
+    if (open.outputs.empty()) return Status::internal("source '", layer.name, "' declares no output; this is a bug in the plugin");
+    DLHOST_ASSIGN(open.augment, net::Augment::make(host_, layer.augment, open.outputs[0].desc));
+    sources_.push_back(std::move(open));
+  }
+  if (sources_.empty()) return Status::invalid("the net has no source: add a [[layer]] that reads data, such as csv or idx");
+  for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
+    for (const auto& open : sources_)
+      if (open.source->count(phase) != sources_[0].source->count(phase))
+        return Status::invalid("sources '", sources_[0].name, "' and '", open.name, "' have different numbers of samples: ",
+                               sources_[0].source->count(phase), " and ", open.source->count(phase));
+  return {};
+}
+
+std::int64_t Session::samples(Phase phase) const { return sources_[0].source->count(phase); }
+
+std::int64_t Session::batch(Phase phase) const {
+  const auto& evaluate = phase == Phase::validate ? job_.validate : job_.test;
+  if (phase == Phase::train || evaluate.batch == 0) return job_.train.batch;
+  return evaluate.batch;
+}
+
+Result<std::unique_ptr<net::Graph>> Session::graph(Phase phase, std::int64_t batch, bool cyclic) {
+  std::map<std::string, net::SourceView> views;
+  for (auto& open : sources_) {
+    net::SourceView view{open.source, open.outputs};
+    if (!open.augment.empty()) view.outputs[0].desc = open.augment.result();
+    for (auto& port : view.outputs) {
+      Shape rows{batch};
+      for (auto dim : port.desc.shape) rows.push_back(dim);
+      port.desc.shape = rows;
+    }
+    views[open.name] = view;
+  }
+  DLHOST_ASSIGN(auto graph, net::Graph::build({.job = &job_,
+                                               .registry = &registry_,
+                                               .sources = &views,
+                                               .phase = phase,
+                                               .batch = batch,
+                                               .compute = job_.train.dtype,
+                                               .cyclic = cyclic}));
+  return std::make_unique<net::Graph>(std::move(graph));
+}
+
+// An algorithm that cuts the batch into frames gets a net of that size.
+Result<program::Record> Session::record(std::unique_ptr<net::Graph>& graph, Algorithm& algorithm) {
+  DLHOST_ASSIGN(auto record, program::record(algorithm, job_.train.algorithm.type, *graph));
+  if (!record.cut) return record;
+  if (graph->batch() % record.frames != 0)
+    return Status::invalid("a batch of ", graph->batch(), " cannot be cut into ", record.frames, " equal micro-batches");
+  DLHOST_ASSIGN(graph, this->graph(Phase::train, graph->batch() / record.frames, algorithm.traits().cyclic));
+  return program::record(algorithm, job_.train.algorithm.type, *graph);
+}
+
+Result<program::Program*> Session::trainer() {
+  if (trainer_) return trainer_.get();
+  const auto traits = algorithm_->traits();
+  DLHOST_ASSIGN(auto graph, this->graph(Phase::train, job_.train.batch, traits.cyclic));
+  if (traits.needs_loss && std::ranges::none_of(graph->nodes(), [](const net::Node& node) { return node.setup.is_loss; }))
+    return Status::invalid("the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
+  DLHOST_ASSIGN(auto record, this->record(graph, *algorithm_));
+  program::BuildRequest request{.graph = std::move(graph),
+                                .record = std::move(record),
+                                .device = device_.get(),
+                                .stream = stream_.get(),
+                                .store = store_.get(),
+                                .activity = &activity_,
+                                .training = true,
+                                .needs_loss = traits.needs_loss,
+                                .updater = updater_.get(),
+                                .update_settings = {.clip_value = job_.updater.clip_value},
+                                .clip_norm = job_.updater.clip_norm};
+  DLHOST_ASSIGN(trainer_, program::build(std::move(request)));
+  return trainer_.get();
+}
+
+Result<program::Program*> Session::evaluator(Phase phase, const std::vector<std::string>& kept) {
+  if (auto known = evaluators_.find(phase); known != evaluators_.end() && kept.empty()) return known->second.get();
+  DLHOST_ASSIGN(auto graph, this->graph(phase, batch(phase), algorithm_->traits().cyclic));
+  program::Record record = program::record_features(*graph);
+  DLHOST_ASSIGN(evaluators_[phase], program::build({.graph = std::move(graph),
+                                                    .record = std::move(record),
+                                                    .device = device_.get(),
+                                                    .stream = stream_.get(),
+                                                    .store = store_.get(),
+                                                    .activity = &activity_,
+                                                    .kept = kept}));
+  return evaluators_[phase].get();
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,76 @@
+// What every command that computes stands on: the device, the params and the programs of one job, on one worker.
+//
+// Made once for a run, from a checked job. Sources are opened once and shared by the programs of all phases; a program
+// is built when its phase is first asked for. Used by one task.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <dlhost/algorithm.h>
+#include <dlhost/host.h>
+#include <dlhost/updater.h>
+
+#include "config/job.h"
+#include "net/augment.h"
+#include "param/store.h"
+#include "plugin/registry.h"
+#include "program/program.h"
+#include "program/record.h"
+
+namespace dlhost::run {
+
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> open(Host&, plugin::Registry&, const config::Job&);
+
+  struct OpenSource {
+    std::string name;
+    std::unique_ptr<Layer> layer;
+    Source* source = nullptr;
+    net::Augment augment;
+    std::vector<Port> outputs; // as the source declares them: without the batch axis
+    std::uint32_t stream = 0;  // by its place in the job
+  };
+
+  // Samples that a phase has; 0: it has none. Sources that disagree are an error found by open().
+  std::int64_t samples(Phase) const;
+  std::int64_t batch(Phase) const;
+
+  // The program that trains, or that evaluates a phase. `kept`: outputs to be read after a step.
+  Result<program::Program*> trainer();
+  Result<program::Program*> evaluator(Phase, const std::vector<std::string>& kept = {});
+
+  const config::Job& job() const { return job_; }
+  Host& host() { return host_; }
+  plugin::Registry& registry() { return registry_; }
+  Device& device() { return *device_; }
+  Stream& stream() { return *stream_; }
+  param::Store& store() { return *store_; }
+  const Updater& updater() const { return *updater_; }
+  std::vector<OpenSource>& sources() { return sources_; }
+
+ private:
+  Session(Host& host, plugin::Registry& registry, const config::Job& job) : host_(host), registry_(registry), job_(job) {}
+  Status open_device();
+  Status open_sources();
+  Result<std::unique_ptr<net::Graph>> graph(Phase, std::int64_t batch, bool cyclic);
+  Result<program::Record> record(std::unique_ptr<net::Graph>&, Algorithm&);
+
+  Host& host_;
+  plugin::Registry& registry_;
+  const config::Job& job_;
+  plugin::Activity activity_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  std::vector<OpenSource> sources_;
+  std::unique_ptr<Updater> updater_;
+  std::unique_ptr<Algorithm> algorithm_;
+  std::unique_ptr<param::Store> store_;
+  std::unique_ptr<program::Program> trainer_;
+  std::map<Phase, std::unique_ptr<program::Program>> evaluators_;
+};
+
+} // namespace dlhost::run

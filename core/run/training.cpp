@@ -1,0 +1,159 @@
+#include "run/training.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "param/initialize.h"
+
+namespace dlhost::run {
+
+Status Training::prepare() {
+  const config::Job& job = session_.job();
+  if (session_.samples(Phase::train) == 0)
+    return Status::invalid("source '", session_.sources()[0].name, "' has no training samples; give it a `train` file");
+  DLHOST_ASSIGN(program_, session_.trainer());
+  DLHOST_TRY(param::initialize(session_.store(), session_.registry(), static_cast<std::uint64_t>(job.seed)));
+  DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
+  DLHOST_ASSIGN(schedule_, session_.registry().create<Schedule>(job.updater.rate.type, job.updater.rate.options));
+  DLHOST_TRY(schedule_->setup(session_.host()));
+  const config::Stop& stop = job.train.stop;
+  if (stop.epochs > 0) progress_.total_steps = feeds_->steps(stop.epochs);
+  if (stop.steps > 0 && (progress_.total_steps == 0 || static_cast<std::uint64_t>(stop.steps) < progress_.total_steps))
+    progress_.total_steps = static_cast<std::uint64_t>(stop.steps);
+  if (progress_.total_steps == 0 && stop.seconds <= 0 && !std::isfinite(stop.loss) && !std::isfinite(stop.accuracy) &&
+      stop.patience == 0)
+    progress_.total_steps = feeds_->steps(10);
+  return {};
+}
+
+Status Training::resume(const Progress& progress) {
+  const auto total = progress_.total_steps;
+  progress_ = progress;
+  progress_.total_steps = total;
+  feeds_->seek(progress.step);
+  return {};
+}
+
+Result<bool> Training::step() {
+  const config::Job& job = session_.job();
+  DLHOST_ASSIGN(const auto* batch, feeds_->next());
+  progress_.rate = schedule_->rate({progress_.step, progress_.epoch, progress_.total_steps});
+  const Status status = program_->run(*batch, {.phase = Phase::train,
+                                               .step = progress_.step,
+                                               .epoch = feeds_->epoch(),
+                                               .seed = static_cast<std::uint64_t>(job.seed),
+                                               .global_batch = job.train.batch,
+                                               .rate = progress_.rate});
+  if (status.code() == Code::cancelled) {
+    DLHOST_ASSIGN(const auto where, program_->find_not_finite());
+    diverged_ = status.message() + (where.empty() ? "" : "; " + where) +
+                "; a smaller rate, warm-up or clip_norm often help";
+    return false;
+  }
+  DLHOST_TRY(status);
+  ++progress_.step;
+  progress_.items += batch->valid;
+  progress_.epoch = feeds_->epochs(progress_.step);
+  return true;
+}
+
+bool Training::due(const config::Cadence& every, std::uint64_t& last_step, double& last_epoch) const {
+  const bool by_step = every.steps > 0 && progress_.step >= last_step + static_cast<std::uint64_t>(every.steps);
+  const bool by_epoch = every.epochs > 0 && progress_.epoch + 1e-9 >= last_epoch + every.epochs;
+  if (!by_step && !by_epoch) return false;
+  last_step = progress_.step;
+  last_epoch = progress_.epoch;
+  return true;
+}
+
+Result<MetricValues> Training::evaluate(Phase phase) {
+  DLHOST_ASSIGN(const auto evaluation, run::evaluate(session_, phase));
+  if (evaluation.samples > 0) DLHOST_TRY(observer_.on_evaluation(progress_, phase, evaluation));
+  return evaluation.metrics;
+}
+
+Status Training::evaluate_due(Outcome& outcome) {
+  const config::Job& job = session_.job();
+  if (due(job.validate.every, validated_step_, validated_epoch_)) {
+    DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate));
+    if (!outcome.validation.empty()) {
+      // The last metric that is better high, else the first loss.
+      const auto& metrics = session_.evaluator(Phase::validate);
+      double value = outcome.validation.front().second;
+      bool high = false;
+      for (const auto& metric : (*metrics)->metrics())
+        if (metric.better_high && metric.count > 0) value = metric.sum / metric.count, high = true;
+      if (worse_ < 0 || (high ? value > best_ : value < best_)) {
+        best_ = value;
+        worse_ = 0;
+      } else {
+        ++worse_;
+      }
+      if (high && value >= job.train.stop.accuracy) outcome.reason = fmt::format("validation accuracy reached {:.4f}", value);
+    }
+  }
+  if (due(job.test.every, tested_step_, tested_epoch_)) {
+    DLHOST_ASSIGN(outcome.test, evaluate(Phase::test));
+  }
+  return {};
+}
+
+std::string Training::reason_to_stop(const Outcome& outcome) {
+  const config::Stop& stop = session_.job().train.stop;
+  if (!outcome.reason.empty()) return outcome.reason;
+  if (progress_.total_steps > 0 && progress_.step >= progress_.total_steps)
+    return fmt::format("{} steps done", progress_.step);
+  if (stop.seconds > 0 && progress_.seconds >= stop.seconds) return fmt::format("{:.1f} s of training done", progress_.seconds);
+  if (has_loss_ && smoothed_loss_ <= stop.loss) return fmt::format("the loss reached {:.5g}", smoothed_loss_);
+  if (stop.patience > 0 && worse_ >= stop.patience) return fmt::format("no better validation in {} evaluations", worse_);
+  return {};
+}
+
+Result<Outcome> Training::run() {
+  Outcome outcome;
+  Clock& clock = session_.host().clock();
+  program_->reset_metrics();
+  const double before = progress_.seconds;
+  Nanoseconds begin = clock.now(), evaluating = 0;
+  for (;;) {
+    DLHOST_ASSIGN(const bool converging, step());
+    progress_.seconds = before + static_cast<double>(clock.now() - begin - evaluating) * 1e-9;
+    if (!converging) {
+      outcome.ending = Ending::diverged;
+      outcome.reason = diverged_;
+      break;
+    }
+    for (const auto& metric : program_->metrics())
+      if (metric.is_loss && metric.last_count > 0) {
+        const double loss = metric.last_sum / metric.last_count;
+        smoothed_loss_ = has_loss_ ? 0.98 * smoothed_loss_ + 0.02 * loss : loss;
+        has_loss_ = true;
+        break;
+      }
+    DLHOST_TRY(observer_.on_step(progress_, *program_));
+    const Nanoseconds pause = clock.now();
+    DLHOST_TRY(evaluate_due(outcome));
+    evaluating += clock.now() - pause;
+    if (interrupted_.load(std::memory_order_relaxed)) {
+      outcome.ending = Ending::interrupted;
+      outcome.reason = "interrupted";
+      break;
+    }
+    outcome.reason = reason_to_stop(outcome);
+    if (!outcome.reason.empty()) break;
+  }
+  outcome.train = means(program_->metrics());
+  outcome.progress = progress_;
+  outcome.load_seconds = feeds_->waited_seconds();
+  if (outcome.ending != Ending::finished) return outcome;
+  if (session_.job().validate.at_end) {
+    DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate));
+  }
+  if (session_.job().test.at_end) {
+    DLHOST_ASSIGN(outcome.test, evaluate(Phase::test));
+  }
+  return outcome;
+}
+
+} // namespace dlhost::run

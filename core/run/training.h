@@ -1,0 +1,80 @@
+// The training loop of one worker: steps, evaluations, stops. What it tells goes to an Observer, so that commands,
+// benchmarks and tests watch the same loop.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+#include "run/evaluation.h"
+#include "run/feeds.h"
+#include "run/session.h"
+
+namespace dlhost::run {
+
+struct Progress {
+  std::uint64_t step = 0;        // done
+  std::uint64_t total_steps = 0; // 0: not known
+  double epoch = 0;
+  double seconds = 0; // of training, evaluations left out
+  std::int64_t items = 0;
+  double rate = 0;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // After each step; cheap unless it prints. `metrics` are the program's running ones.
+  virtual Status on_step(const Progress&, program::Program&) = 0;
+  virtual Status on_evaluation(const Progress&, Phase, const Evaluation&) = 0;
+};
+
+enum class Ending : std::uint8_t { finished, interrupted, diverged };
+
+struct Outcome {
+  Ending ending = Ending::finished;
+  std::string reason; // why it stopped
+  Progress progress;
+  double load_seconds = 0; // spent waiting for input
+  MetricValues train, validation, test;
+};
+
+class Training {
+ public:
+  Training(Session& session, Observer& observer, const std::atomic<bool>& interrupted)
+      : session_(session), observer_(observer), interrupted_(interrupted) {}
+
+  // Builds the program and the first values; then resume() may replace them.
+  Status prepare();
+  Status resume(const Progress&);
+  Result<Outcome> run();
+
+  const Progress& progress() const { return progress_; }
+  program::Program& program() { return *program_; }
+
+ private:
+  Result<bool> step(); // false: diverged
+  Status evaluate_due(Outcome&);
+  Result<MetricValues> evaluate(Phase);
+  std::string reason_to_stop(const Outcome&);
+  bool due(const config::Cadence&, std::uint64_t& last_step, double& last_epoch) const;
+
+  Session& session_;
+  Observer& observer_;
+  const std::atomic<bool>& interrupted_;
+  program::Program* program_ = nullptr;
+  std::unique_ptr<Feeds> feeds_;
+  std::unique_ptr<Schedule> schedule_;
+  Progress progress_;
+  std::string diverged_;
+  std::uint64_t validated_step_ = 0;
+  double validated_epoch_ = 0;
+  std::uint64_t tested_step_ = 0;
+  double tested_epoch_ = 0;
+  double best_ = 0;
+  std::int64_t worse_ = -1; // evaluations since the best; -1: none yet
+  double smoothed_loss_ = 0;
+  bool has_loss_ = false;
+};
+
+} // namespace dlhost::run
