@@ -45,7 +45,8 @@ const char* name_of_role(Role role) {
 
 void print_kernels(const program::Unit& unit) {
   for (const auto& op : unit.ops)
-    fmt::print("      {:<20} {:<10} {}{}{}\n", name_of_role(op.role), op.spec, op.kernel, op.remark.empty() ? "" : "; ", op.remark);
+    fmt::print("      {:<20} {:<10} {}{}{}\n", name_of_role(op.role), op.spec, op.kernel, op.remark.empty() ? "" : "; ",
+               op.remark);
   if (!unit.fusion_remark.empty()) fmt::print("      {}\n", unit.fusion_remark);
 }
 
@@ -63,10 +64,14 @@ void print_net(program::Program& program, run::Session& session, bool verbose) {
                operations_of(unit) > 0 ? scaled(operations_of(unit), "") : "", kernel);
     if (verbose) print_kernels(unit);
   }
-  fmt::print("\n{} params, {} operations a step; {} of activations and gradients ({} were nothing shared), {} of params and state\n",
-             session.store().elements(), scaled(program.operations(), ""), scaled(static_cast<double>(program.arena_bytes()), "B"),
-             scaled(static_cast<double>(program.unshared_bytes()), "B"), scaled(static_cast<double>(session.store().bytes()), "B"));
-  if (program.link_count() > 0) fmt::print("{} connectors between layers that disagree on form\n", program.link_count());
+  fmt::print("\n{} params, {} operations a step; {} of activations and gradients ({} were nothing shared), {} of "
+             "params and state\n",
+             session.store().elements(), scaled(program.operations(), ""),
+             scaled(static_cast<double>(program.arena_bytes()), "B"),
+             scaled(static_cast<double>(program.unshared_bytes()), "B"),
+             scaled(static_cast<double>(session.store().bytes()), "B"));
+  if (program.link_count() > 0)
+    fmt::print("{} connectors between layers that disagree on form\n", program.link_count());
 }
 
 void print_json(program::Program& program, run::Session& session) {
@@ -74,12 +79,22 @@ void print_json(program::Program& program, run::Session& session) {
   for (const auto& unit : program.units()) {
     nlohmann::json ops = nlohmann::json::array();
     for (const auto& op : unit.ops)
-      ops.push_back({{"role", name_of_role(op.role)}, {"op", op.spec}, {"kernel", op.kernel}, {"remark", op.remark}, {"operations", op.operations}});
+      ops.push_back({{"role", name_of_role(op.role)},
+                     {"op", op.spec},
+                     {"kernel", op.kernel},
+                     {"remark", op.remark},
+                     {"operations", op.operations}});
     nlohmann::json outputs = nlohmann::json::array();
     for (const auto& port : unit.described->setup.outputs)
-      outputs.push_back({{"name", port.name}, {"shape", std::vector<std::int64_t>(port.desc.shape.begin(), port.desc.shape.end())}});
-    layers.push_back({{"name", unit.described->name}, {"type", unit.described->type}, {"outputs", outputs},
-                      {"params", elements_of(*unit.described)}, {"ops", ops}, {"fused", unit.feature_fused}, {"remark", unit.fusion_remark}});
+      outputs.push_back(
+          {{"name", port.name}, {"shape", std::vector<std::int64_t>(port.desc.shape.begin(), port.desc.shape.end())}});
+    layers.push_back({{"name", unit.described->name},
+                      {"type", unit.described->type},
+                      {"outputs", outputs},
+                      {"params", elements_of(*unit.described)},
+                      {"ops", ops},
+                      {"fused", unit.feature_fused},
+                      {"remark", unit.fusion_remark}});
   }
   const nlohmann::json net = {{"layers", layers},
                               {"params", session.store().elements()},
@@ -106,10 +121,13 @@ Status check_job(Context& context, const CheckOptions& options) {
 } // namespace
 
 void add_check(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("check", "check the job and print the net as it will run: shapes, params, memory, kernels");
+  auto* command =
+      app.add_subcommand("check", "check the job and print the net as it will run: shapes, params, memory, kernels");
   auto options = std::make_shared<CheckOptions>();
   command->add_option("job", options->job, "the job file")->required()->type_name("JOB.toml");
-  command->add_option("--set", options->set, "change one key of the job")->type_name("KEY=VALUE")->allow_extra_args(false);
+  command->add_option("--set", options->set, "change one key of the job")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   command->add_flag("-v,--verbose", options->verbose, "every op with its kernel, and why not a faster one");
   command->add_flag("--json", options->json, "for programs");
   command->callback([&context, options] {

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "version.h"
 #include "plugin/faults.h"
+#include "version.h"
 
 int main(int argc, char** argv) {
   using namespace dlhost;
   plugin::install_fault_handlers();
-  CLI::App app("dlhost trains deep-learning models. A job is one TOML file; everything in it - layers, updaters, devices - "
-               "is a plugin.\n\nStart with:  dlhost run job.toml");
+  CLI::App app(
+      "dlhost trains deep-learning models. A job is one TOML file; everything in it - layers, updaters, devices - "
+      "is a plugin.\n\nStart with:  dlhost run job.toml");
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.fallthrough();

@@ -26,13 +26,15 @@ class Console final : public run::Observer {
   Status on_step(const run::Progress& progress, program::Program& program) override {
     if (clock_.now() < next_) return {};
     next_ = clock_.now() + 1'000'000'000;
-    fmt::print("step {}  epoch {:.2f}{}  {:.0f} items/s\n", progress.step, progress.epoch, text_of(run::means(program.metrics())),
+    fmt::print("step {}  epoch {:.2f}{}  {:.0f} items/s\n", progress.step, progress.epoch,
+               text_of(run::means(program.metrics())),
                static_cast<double>(progress.items) / std::max(progress.seconds, 1e-9));
     program.reset_metrics();
     return {};
   }
   Status on_evaluation(const run::Progress& progress, Phase phase, const run::Evaluation& evaluation) override {
-    fmt::print("step {}  {}{}\n", progress.step, phase == Phase::test ? "test" : "validation", text_of(evaluation.metrics));
+    fmt::print("step {}  {}{}\n", progress.step, phase == Phase::test ? "test" : "validation",
+               text_of(evaluation.metrics));
     return {};
   }
 

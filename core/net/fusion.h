@@ -1,5 +1,6 @@
 // Which layers could be done in the epilogue of the op before them: a pointwise layer, a sum, or a sum with a pointwise
-// behind it. Whether it happens is the layer's and the device's word, at prepare; why it does not is kept for `check -v`.
+// behind it. Whether it happens is the layer's and the device's word, at prepare; why it does not is kept for `check
+// -v`.
 #pragma once
 
 #include <optional>
@@ -11,10 +12,10 @@
 namespace dlhost::net {
 
 struct Fusion {
-  std::size_t producer = 0;             // whose op would do it
-  std::optional<std::size_t> add;       // the sum that goes in
-  std::size_t addend_input = 0;         // which input of the sum is not the producer's
-  std::optional<std::size_t> pointwise; // the pointwise layer that goes in
+  std::size_t producer = 0;                                          // whose op would do it
+  std::optional<std::size_t> add;                                    // the sum that goes in
+  std::size_t addend_input = 0;                                      // which input of the sum is not the producer's
+  std::optional<std::size_t> pointwise;                              // the pointwise layer that goes in
   std::size_t last() const { return pointwise ? *pointwise : *add; } // whose output the producer then makes
 };
 

@@ -13,7 +13,8 @@ namespace dlhost::net {
 namespace {
 
 std::string place(const Location& where) {
-  return where.line == 0 || !where.file ? std::string() : fmt::format("{}:{}:{}: ", *where.file, where.line, where.column);
+  return where.line == 0 || !where.file ? std::string()
+                                        : fmt::format("{}:{}:{}: ", *where.file, where.line, where.column);
 }
 
 class Builder {
@@ -50,7 +51,8 @@ class Builder {
       node.name = layer.name;
       node.type = layer.type;
       node.where = layer.where;
-      if (auto file = request_.registry->candidate(Kind::layer, layer.type); file.ok()) node.plugin_path = (*file)->path;
+      if (auto file = request_.registry->candidate(Kind::layer, layer.type); file.ok())
+        node.plugin_path = (*file)->path;
       node.draw_stream = stream;
       if (auto found = request_.sources->find(layer.name); found != request_.sources->end()) {
         node.source = found->second.source;
@@ -98,7 +100,8 @@ class Builder {
       std::string path;
       for (auto i : order.cycle) path += nodes_[i].name + " -> ";
       error(nodes_[order.cycle.front()].where, nodes_[order.cycle.front()].name,
-            fmt::format("the net has a cycle, {}{}, and the algorithm takes none", path, nodes_[order.cycle.front()].name));
+            fmt::format("the net has a cycle, {}{}, and the algorithm takes none", path,
+                        nodes_[order.cycle.front()].name));
       return;
     }
     rearrange(order.nodes);
@@ -174,8 +177,12 @@ class Builder {
   void settle_params(std::size_t i) {
     Node& node = nodes_[i];
     for (const auto& spec : node.setup.params) {
-      ParamUse use{.name = node.name + "." + spec.name, .spec = spec, .init = spec.init, .rate_scale = spec.rate_scale,
-                   .decay_scale = spec.decay_scale, .frozen = false};
+      ParamUse use{.name = node.name + "." + spec.name,
+                   .spec = spec,
+                   .init = spec.init,
+                   .rate_scale = spec.rate_scale,
+                   .decay_scale = spec.decay_scale,
+                   .frozen = false};
       if (const config::Param* set = config(i).param(spec.name)) {
         if (set->init) use.init = *set->init;
         if (set->rate_scale) use.rate_scale *= *set->rate_scale;
@@ -198,9 +205,9 @@ class Builder {
   void find_gradients() {
     for (Node& node : nodes_) {
       node.live = std::ranges::any_of(node.params, [](const ParamUse& use) { return !use.frozen; });
-      node.needs_gradient = node.setup.has_gradient && (node.live || std::ranges::any_of(node.inputs, [&](const Edge& e) {
-                              return nodes_[e.node].needs_gradient;
-                            }));
+      node.needs_gradient =
+          node.setup.has_gradient &&
+          (node.live || std::ranges::any_of(node.inputs, [&](const Edge& e) { return nodes_[e.node].needs_gradient; }));
     }
   }
 

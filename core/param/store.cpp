@@ -10,7 +10,8 @@ Result<Param*> Store::declare(const Declaration& declaration) {
   if (Param* known = find(declaration.name)) {
     if (known->declared.shape != declaration.shape)
       return Status::invalid("param '", declaration.name, "' is shared, but is ", to_string(known->declared.shape),
-                             " in one layer and ", to_string(declaration.shape), " in another; shared params need one shape");
+                             " in one layer and ", to_string(declaration.shape),
+                             " in another; shared params need one shape");
     known->declared.frozen = known->declared.frozen && declaration.frozen;
     return known;
   }
@@ -118,7 +119,8 @@ void Store::refresh_eager(Param& param) {
 }
 
 Param* Store::find(std::string_view name) {
-  const auto found = std::ranges::find(params_, name, [](const auto& param) -> const std::string& { return param->declared.name; });
+  const auto found =
+      std::ranges::find(params_, name, [](const auto& param) -> const std::string& { return param->declared.name; });
   return found == params_.end() ? nullptr : found->get();
 }
 

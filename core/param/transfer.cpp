@@ -6,7 +6,8 @@ namespace {
 bool lies_plain(const TensorDesc& desc) { return desc.dtype == DType::f32 && desc.format.is_plain(); }
 TensorDesc plain_of(const TensorDesc& desc) { return {DType::f32, desc.shape, Format::plain()}; }
 
-Status reorder(Device& device, Stream& stream, const TensorDesc& from, const void* src, const TensorDesc& to, void* dst) {
+Status reorder(Device& device, Stream& stream, const TensorDesc& from, const void* src, const TensorDesc& to,
+               void* dst) {
   DLHOST_ASSIGN(auto op, device.prepare(ReorderSpec{from, to}));
   DLHOST_ASSIGN(auto scratch, Memory::make(device, op->scratch_bytes + 1));
   op->run(stream, {src}, {dst}, scratch.data());

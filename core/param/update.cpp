@@ -65,7 +65,8 @@ Result<std::unique_ptr<Update>> Update::prepare(Store& store, Param& param, cons
   DLHOST_ASSIGN(update->norm_, device.prepare(norm));
   scratch = std::max(scratch, update->norm_->scratch_bytes);
   DLHOST_ASSIGN(update->scratch_, Memory::make(device, scratch + 1));
-  DLHOST_ASSIGN(update->sum_memory_, Memory::make(device, sizeof(float) * 16 * std::max<std::size_t>(update->sums_.size(), 1)));
+  DLHOST_ASSIGN(update->sum_memory_,
+                Memory::make(device, sizeof(float) * 16 * std::max<std::size_t>(update->sums_.size(), 1)));
   for (std::size_t i = 0; i < update->sums_.size(); ++i)
     update->sum_outputs_.push_back(update->sum_memory_.data() + i * sizeof(float) * 16);
 

@@ -103,7 +103,8 @@ void Builder::emit_feature(const Visit& visit) {
     for (auto slot : slots.output_slots) touch(slot, here());
     for (auto slot : slots.buffer_slots) touch(slot, here());
     if (unit.described->setup.in_place) may_replace(slots.output_slots[0], slots.input_slots[0], here());
-    if (unit.epilogue_addend != SIZE_MAX) may_replace(slots.output_slots[0], slots.input_slots[unit.epilogue_addend], here());
+    if (unit.epilogue_addend != SIZE_MAX)
+      may_replace(slots.output_slots[0], slots.input_slots[unit.epilogue_addend], here());
     program_.steps_.push_back({.act = Program::Act::feature,
                                .sweep = visit.sweep,
                                .index = static_cast<std::uint32_t>(&slots - program_.unit_frames_.data()),
@@ -138,7 +139,8 @@ void Builder::push_call(Program::Call call) {
   program_.calls_.push_back(std::move(call));
 }
 
-Result<SlotId> Builder::emit_call(Op* op, std::vector<SlotId> in, const TensorDesc& out, float scalar, const char* what) {
+Result<SlotId> Builder::emit_call(Op* op, std::vector<SlotId> in, const TensorDesc& out, float scalar,
+                                  const char* what) {
   Program::Call call{.op = op, .in = std::move(in), .scalar = scalar, .what = what};
   call.out = new_slot(out, false);
   const SlotId result = call.out;
@@ -212,10 +214,12 @@ Status Builder::emit_gradient(const Visit& visit) {
   if (passed_through_[visit.node] || !node.needs_gradient) return {};
   DLHOST_TRY(fold_outputs(visit.node, visit.frame));
   auto& slots = unit_frame(visit.node, visit.frame);
-  const bool reached = node.setup.is_loss || std::ranges::any_of(slots.output_gradient_slots, [](SlotId s) { return s != no_slot; });
+  const bool reached =
+      node.setup.is_loss || std::ranges::any_of(slots.output_gradient_slots, [](SlotId s) { return s != no_slot; });
   if (!reached && request_.needs_loss) {
     if (!node.live) return {};
-    return Status::invalid("layer '", node.name, "' has params that learn, but no loss depends on it; connect it, remove it, "
+    return Status::invalid("layer '", node.name,
+                           "' has params that learn, but no loss depends on it; connect it, remove it, "
                            "or freeze its params (param.NAME.frozen = true)");
   }
   if (node.setup.is_sum || unit.view) {

@@ -58,7 +58,8 @@ Status Builder::place_slots() {
   DLHOST_TRY(program_.device_->fill_zero(*program_.stream_, program_.arena_.data(), program_.arena_.size()));
   program_.host_arena_.resize(place(host_blocks, 64) + 64);
   for (auto [slot, block] : device_slots) slot->data = program_.arena_.data() + device_blocks[block].offset;
-  auto* host = program_.host_arena_.data() + (64 - reinterpret_cast<std::uintptr_t>(program_.host_arena_.data()) % 64) % 64;
+  auto* host =
+      program_.host_arena_.data() + (64 - reinterpret_cast<std::uintptr_t>(program_.host_arena_.data()) % 64) % 64;
   for (auto [slot, block] : host_slots) slot->data = host + host_blocks[block].offset;
   for (std::size_t s = 0; s < program_.slots_.size(); ++s)
     program_.slots_[s].data = root_slot(static_cast<SlotId>(s)).data;
@@ -67,14 +68,17 @@ Status Builder::place_slots() {
 
 void Builder::point(Program::UnitFrame& unit_frame) {
   const Unit& unit = program_.units_[unit_frame.unit];
-  const auto data = [&](SlotId slot) { return slot == no_slot ? nullptr : program_.slots_[static_cast<std::size_t>(slot)].data; };
+  const auto data = [&](SlotId slot) {
+    return slot == no_slot ? nullptr : program_.slots_[static_cast<std::size_t>(slot)].data;
+  };
   for (auto slot : unit_frame.input_slots) unit_frame.inputs.push_back(data(slot));
   for (auto slot : unit_frame.output_slots) unit_frame.outputs.push_back(data(slot));
   for (auto slot : unit_frame.output_gradient_slots) unit_frame.output_gradients.push_back(data(slot));
   for (auto slot : unit_frame.input_gradient_slots) unit_frame.input_gradients.push_back(data(slot));
   for (auto slot : unit_frame.param_gradient_slots) unit_frame.param_gradients.push_back(data(slot));
   for (std::size_t b = 0; b < unit.buffers.size(); ++b)
-    unit_frame.buffers.push_back(unit.buffers[b].state ? unit.buffers[b].state->memory.data() : data(unit_frame.buffer_slots[b]));
+    unit_frame.buffers.push_back(unit.buffers[b].state ? unit.buffers[b].state->memory.data()
+                                                       : data(unit_frame.buffer_slots[b]));
   for (const auto& use : unit.uses) unit_frame.params.push_back(use.copy->data);
   Frame& frame = unit_frame.frame;
   frame.inputs = unit_frame.inputs;
@@ -142,7 +146,8 @@ Status Builder::bind_params() {
   if (request_.updater) rule = request_.updater->rule();
   DLHOST_TRY(request_.store->allocate(request_.updater ? &rule : nullptr));
   for (auto* param : updated_) {
-    DLHOST_ASSIGN(auto update, param::Update::prepare(*request_.store, *param, *request_.updater, rule, request_.update_settings));
+    DLHOST_ASSIGN(auto update,
+                  param::Update::prepare(*request_.store, *param, *request_.updater, rule, request_.update_settings));
     program_.updates_.push_back(std::move(update));
   }
   for (auto& unit_frame : program_.unit_frames_) point(unit_frame);

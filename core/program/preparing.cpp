@@ -145,7 +145,8 @@ Status Builder::prepare_unit(std::size_t index) {
     for (std::size_t o = 0; o < node.setup.outputs.size(); ++o) {
       if (node_outputs_[index].size() > o) { // was read before, in a cycle
         if (preparation.given_forms[o] != node.setup.outputs[o].desc)
-          return Status::unsupported("lies in a format of its own, but is read across a cycle, which needs plain tensors");
+          return Status::unsupported(
+              "lies in a format of its own, but is read across a cycle, which needs plain tensors");
         unit.outputs.push_back(node_outputs_[index][o]);
       } else {
         unit.outputs.push_back(new_slot(preparation.given_forms[o], unit.on_host));
@@ -157,7 +158,8 @@ Status Builder::prepare_unit(std::size_t index) {
       DLHOST_ASSIGN(const SlotId slot, linked(addend, preparation.read_forms.back(), unit.on_host));
       unit.inputs.push_back(slot);
       const auto& edge = nodes_[*fusion->add].inputs[fusion->addend_input];
-      unit.wants_input_gradient.push_back(request_.training && preparation.gradient_taken && nodes_[edge.node].needs_gradient);
+      unit.wants_input_gradient.push_back(request_.training && preparation.gradient_taken &&
+                                          nodes_[edge.node].needs_gradient);
     }
   }
   for (const auto& buffer : unit.buffers)
@@ -192,7 +194,7 @@ void Builder::settle_fusion(Unit& unit, const net::Fusion* fusion, const Prepara
   if (fusion->pointwise) names += (names.empty() ? "" : " + ") + nodes_[*fusion->pointwise].name;
   if (!preparation.epilogue_passed || !preparation.epilogue_taken) {
     unit.fusion_remark = fmt::format("not fused with {}: {}", names,
-                                     !preparation.epilogue_passed         ? "the layer takes no epilogue"
+                                     !preparation.epilogue_passed          ? "the layer takes no epilogue"
                                      : preparation.epilogue_remark.empty() ? "the device refused"
                                                                            : preparation.epilogue_remark);
     return;

@@ -33,8 +33,9 @@ void Program::set_passes(const BatchView& batch, const StepInfo& info) {
     pass.valid = std::clamp<std::int64_t>(batch.valid - first, 0, rows);
     pass.global_batch = info.global_batch;
     pass.seed = info.seed;
-    pass.samples = batch.samples.empty() ? batch.samples
-                                         : batch.samples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
+    pass.samples = batch.samples.empty()
+                       ? batch.samples
+                       : batch.samples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
   }
 }
 
@@ -103,7 +104,8 @@ Status Program::clipped_updates() {
   double squares = 0;
   for (const Step& step : steps_) {
     if (step.act != Act::update) continue;
-    DLHOST_ASSIGN(const double square, updates_[step.index]->squared_norm(slots_[static_cast<std::size_t>(step.gradient)].data));
+    DLHOST_ASSIGN(const double square,
+                  updates_[step.index]->squared_norm(slots_[static_cast<std::size_t>(step.gradient)].data));
     squares += square;
   }
   const double norm = std::sqrt(squares);
@@ -128,8 +130,8 @@ Status Program::read_metrics() {
     metric.last_sum = static_cast<double>(metric_values_[2 * m]);
     metric.last_count = static_cast<double>(metric_values_[2 * m + 1]);
     if (metric.is_loss && !std::isfinite(metric.last_sum))
-      return Status::cancelled("the loss '", metric.name, "' is ", std::isnan(metric.last_sum) ? "not a number" : "infinite",
-                               " in step ", info_.step);
+      return Status::cancelled("the loss '", metric.name, "' is ",
+                               std::isnan(metric.last_sum) ? "not a number" : "infinite", " in step ", info_.step);
   }
   for (auto& metric : metrics_) {
     metric.sum += metric.last_sum;
@@ -160,7 +162,9 @@ Result<std::string> Program::find_not_finite() {
       const Slot& slot = slots_[static_cast<std::size_t>(id)];
       if (slot.on_host || !is_float(slot.desc.dtype)) continue;
       DLHOST_ASSIGN(const auto values, param::download(*device_, *stream_, slot.desc, slot.data));
-      if (!finite(values)) return fmt::format("it began in layer '{}' ({})", units_[at.unit].described->name, units_[at.unit].described->type);
+      if (!finite(values))
+        return fmt::format("it began in layer '{}' ({})", units_[at.unit].described->name,
+                           units_[at.unit].described->type);
     }
   }
   return std::string();
@@ -202,8 +206,12 @@ void Program::measure(Clock* clock) {
       break;
     }
     case Act::call: timing = {.what = calls_[step.index].what, .type = "connector", .direction = "between"}; break;
-    case Act::collect: timing = {.what = units_[step.index].described->name, .type = "collect", .direction = "params"}; break;
-    case Act::update: timing = {.what = updates_[step.index]->param().declared.name, .type = "update", .direction = "update"}; break;
+    case Act::collect:
+      timing = {.what = units_[step.index].described->name, .type = "collect", .direction = "params"};
+      break;
+    case Act::update:
+      timing = {.what = updates_[step.index]->param().declared.name, .type = "update", .direction = "update"};
+      break;
     case Act::check_losses: timing = {.what = "losses", .type = "metrics", .direction = "between"}; break;
     }
     timings_.push_back(std::move(timing));

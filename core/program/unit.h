@@ -21,17 +21,17 @@ inline constexpr SlotId no_slot = -1;
 struct Slot {
   TensorDesc desc;
   std::size_t bytes = 0;
-  bool on_host = false;    // in host memory, of a device whose memory the host cannot reach
-  bool external = false;   // the feeder's memory, another address each step
-  bool kept = false;       // read from outside after the step
+  bool on_host = false;           // in host memory, of a device whose memory the host cannot reach
+  bool external = false;          // the feeder's memory, another address each step
+  bool kept = false;              // read from outside after the step
   int first = INT_MAX, last = -1; // steps that touch it
-  SlotId alias = no_slot;  // lies where that one lies
+  SlotId alias = no_slot;         // lies where that one lies
   void* data = nullptr;
 };
 
 // Turns a slot into another form: a reorder on the device, or a copy between host and device.
 struct Link {
-  SlotId from = no_slot, to = no_slot; // of frame 0
+  SlotId from = no_slot, to = no_slot;   // of frame 0
   std::unique_ptr<Op> forward, backward; // null: a copy
   Direction direction = Direction::within;
 };
@@ -66,17 +66,17 @@ struct Unit {
   std::vector<Buffer> buffers;
   std::vector<SlotId> buffer_slots; // no_slot: state
   std::vector<ParamBinding> uses;
-  std::vector<param::Param*> params; // as declared
+  std::vector<param::Param*> params;      // as declared
   std::vector<TensorDesc> gradient_forms; // of each param
   std::vector<OpReport> ops;
   std::size_t scratch = 0;
   bool on_host = false;
   bool view = false;
-  bool feature_fused = false;  // another unit's op makes its output
-  bool gradient_fused = false; // and takes its gradient
-  bool reads_output = false;   // its gradient needs its outputs
+  bool feature_fused = false;             // another unit's op makes its output
+  bool gradient_fused = false;            // and takes its gradient
+  bool reads_output = false;              // its gradient needs its outputs
   std::size_t epilogue_addend = SIZE_MAX; // which input is the addend
-  std::string fusion_remark;   // with what it was fused, or why not
+  std::string fusion_remark;              // with what it was fused, or why not
 };
 
 } // namespace dlhost::program

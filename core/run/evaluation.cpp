@@ -19,7 +19,8 @@ MetricValues means(const std::vector<program::Metric>& metrics) {
   return values;
 }
 
-Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std::string>& kept, const OnBatch& on_batch) {
+Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std::string>& kept,
+                            const OnBatch& on_batch) {
   Evaluation evaluation;
   const std::int64_t samples = session.samples(phase);
   if (samples == 0) return evaluation;
@@ -32,10 +33,9 @@ Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std
   const Nanoseconds begin = clock.now();
   for (std::uint64_t step = 0; step < steps; ++step) {
     DLHOST_ASSIGN(const auto* view, feeds->next());
-    DLHOST_TRY(program->run(*view, {.phase = phase,
-                                    .step = step,
-                                    .seed = static_cast<std::uint64_t>(session.job().seed),
-                                    .global_batch = batch}));
+    DLHOST_TRY(program->run(
+        *view,
+        {.phase = phase, .step = step, .seed = static_cast<std::uint64_t>(session.job().seed), .global_batch = batch}));
     evaluation.samples += view->valid;
     if (on_batch) DLHOST_TRY(on_batch(*program, *view));
   }

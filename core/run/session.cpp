@@ -50,16 +50,19 @@ Status Session::open_sources() {
     setup.layer = layer.name;
     DLHOST_TRY(open.source->setup(setup).at("layer '", layer.name, "'"));
     open.outputs = setup.outputs;
-    if (open.outputs.empty()) return Status::internal("source '", layer.name, "' declares no output; this is a bug in the plugin");
+    if (open.outputs.empty())
+      return Status::internal("source '", layer.name, "' declares no output; this is a bug in the plugin");
     DLHOST_ASSIGN(open.augment, net::Augment::make(host_, layer.augment, open.outputs[0].desc));
     sources_.push_back(std::move(open));
   }
-  if (sources_.empty()) return Status::invalid("the net has no source: add a [[layer]] that reads data, such as csv or idx");
+  if (sources_.empty())
+    return Status::invalid("the net has no source: add a [[layer]] that reads data, such as csv or idx");
   for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
     for (const auto& open : sources_)
       if (open.source->count(phase) != sources_[0].source->count(phase))
-        return Status::invalid("sources '", sources_[0].name, "' and '", open.name, "' have different numbers of samples: ",
-                               sources_[0].source->count(phase), " and ", open.source->count(phase));
+        return Status::invalid("sources '", sources_[0].name, "' and '", open.name,
+                               "' have different numbers of samples: ", sources_[0].source->count(phase), " and ",
+                               open.source->count(phase));
   return {};
 }
 
@@ -98,7 +101,8 @@ Result<program::Record> Session::record(std::unique_ptr<net::Graph>& graph, Algo
   DLHOST_ASSIGN(auto record, program::record(algorithm, job_.train.algorithm.type, *graph));
   if (!record.cut) return record;
   if (graph->batch() % record.frames != 0)
-    return Status::invalid("a batch of ", graph->batch(), " cannot be cut into ", record.frames, " equal micro-batches");
+    return Status::invalid("a batch of ", graph->batch(), " cannot be cut into ", record.frames,
+                           " equal micro-batches");
   DLHOST_ASSIGN(graph, this->graph(Phase::train, graph->batch() / record.frames, algorithm.traits().cyclic));
   return program::record(algorithm, job_.train.algorithm.type, *graph);
 }
@@ -107,8 +111,10 @@ Result<program::Program*> Session::trainer() {
   if (trainer_) return trainer_.get();
   const auto traits = algorithm_->traits();
   DLHOST_ASSIGN(auto graph, this->graph(Phase::train, job_.train.batch, traits.cyclic));
-  if (traits.needs_loss && std::ranges::none_of(graph->nodes(), [](const net::Node& node) { return node.setup.is_loss; }))
-    return Status::invalid("the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
+  if (traits.needs_loss &&
+      std::ranges::none_of(graph->nodes(), [](const net::Node& node) { return node.setup.is_loss; }))
+    return Status::invalid(
+        "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
   DLHOST_ASSIGN(auto record, this->record(graph, *algorithm_));
   program::BuildRequest request{.graph = std::move(graph),
                                 .record = std::move(record),

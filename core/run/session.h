@@ -53,7 +53,8 @@ class Session {
   std::vector<OpenSource>& sources() { return sources_; }
 
  private:
-  Session(Host& host, plugin::Registry& registry, const config::Job& job) : host_(host), registry_(registry), job_(job) {}
+  Session(Host& host, plugin::Registry& registry, const config::Job& job)
+      : host_(host), registry_(registry), job_(job) {}
   Status open_device();
   Status open_sources();
   Result<std::unique_ptr<net::Graph>> graph(Phase, std::int64_t batch, bool cyclic);

@@ -47,8 +47,8 @@ Result<bool> Training::step() {
                                                .rate = progress_.rate});
   if (status.code() == Code::cancelled) {
     DLHOST_ASSIGN(const auto where, program_->find_not_finite());
-    diverged_ = status.message() + (where.empty() ? "" : "; " + where) +
-                "; a smaller rate, warm-up or clip_norm often help";
+    diverged_ =
+        status.message() + (where.empty() ? "" : "; " + where) + "; a smaller rate, warm-up or clip_norm often help";
     return false;
   }
   DLHOST_TRY(status);
@@ -90,7 +90,8 @@ Status Training::evaluate_due(Outcome& outcome) {
       } else {
         ++worse_;
       }
-      if (high && value >= job.train.stop.accuracy) outcome.reason = fmt::format("validation accuracy reached {:.4f}", value);
+      if (high && value >= job.train.stop.accuracy)
+        outcome.reason = fmt::format("validation accuracy reached {:.4f}", value);
     }
   }
   if (due(job.test.every, tested_step_, tested_epoch_)) {
@@ -104,9 +105,11 @@ std::string Training::reason_to_stop(const Outcome& outcome) {
   if (!outcome.reason.empty()) return outcome.reason;
   if (progress_.total_steps > 0 && progress_.step >= progress_.total_steps)
     return fmt::format("{} steps done", progress_.step);
-  if (stop.seconds > 0 && progress_.seconds >= stop.seconds) return fmt::format("{:.1f} s of training done", progress_.seconds);
+  if (stop.seconds > 0 && progress_.seconds >= stop.seconds)
+    return fmt::format("{:.1f} s of training done", progress_.seconds);
   if (has_loss_ && smoothed_loss_ <= stop.loss) return fmt::format("the loss reached {:.5g}", smoothed_loss_);
-  if (stop.patience > 0 && worse_ >= stop.patience) return fmt::format("no better validation in {} evaluations", worse_);
+  if (stop.patience > 0 && worse_ >= stop.patience)
+    return fmt::format("no better validation in {} evaluations", worse_);
   return {};
 }
 
