@@ -150,7 +150,7 @@ class Expander {
     site.handed = around.handed;
     for (const auto key : handed_on)
       if (const Value* value = table.find(key)) put(site.handed, key, *value);
-    if (!parameters(table, keys, place, site)) return;
+    if (!parameters(table, keys, place, in(around), site)) return;
     const bool numbered = table.find("repeat") != nullptr;
     for (std::int64_t i = 1; i <= keys.repeat; ++i) {
       const std::string name = numbered ? concat(keys.name, ".", i) : keys.name;
@@ -170,7 +170,8 @@ class Expander {
   }
 
   // What the use gives for the block's parameters, and the defaults of the others.
-  bool parameters(const Table& table, const BlockUse& keys, const std::string& place, Site& site) {
+  bool parameters(const Table& table, const BlockUse& keys, const std::string& place, const std::string& suffix,
+                  Site& site) {
     const BlockKeys& block = site.block->keys;
     for (const auto& [name, value] : block.defaults.entries) site.scope[name] = value;
     std::vector<std::string> known = block.params;
@@ -180,13 +181,13 @@ class Expander {
       site.scope[name] = value;
       if (std::ranges::find(known, name) != known.end()) continue;
       problems_.add(value.where, place, ": with.", name, ": unknown parameter of the block '", block.name, "'; ",
-                    suggestion(name, known), in(site));
+                    suggestion(name, known), suffix);
       right = false;
     }
     for (const auto& name : block.params)
       if (!site.scope.contains(name)) {
         problems_.add(table.where, place, ": with.", name, ": is required: the block '", block.name, "' has no default",
-                      in(site));
+                      suffix);
         right = false;
       }
     return right;

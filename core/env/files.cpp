@@ -107,7 +107,7 @@ Status PosixLogFile::append(std::string_view bytes) {
   const off_t before = ::lseek(descriptor_.get(), 0, SEEK_END);
   Status status = write_whole(descriptor_.get(), std::as_bytes(std::span(bytes)), path_);
   // Half a record is worse than none.
-  if (!status.ok() && before >= 0 && ::ftruncate(descriptor_.get(), before) != 0)
+  if (!status.ok() && ::lseek(descriptor_.get(), 0, SEEK_END) > before && ::ftruncate(descriptor_.get(), before) != 0)
     return std::move(status).at("the end of a log is torn");
   return status;
 }

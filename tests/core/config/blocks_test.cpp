@@ -20,10 +20,10 @@ const std::string data = "[[layer]]\nname = \"data\"\ntype = \"csv\"\ntrain = \"
 const std::string pair = R"(name = "x"
 [[block]]
 name = "pair"
-params = ["maps"]
+params = ["filters"]
 defaults = { kernel = 3, stride = 1 }
 layer = [
-  { name = "conv", type = "convolution", maps = "$maps", kernel = "$kernel", stride = "$stride", pad = "$kernel / 2" },
+  { name = "conv", type = "convolution", filters = "$filters", kernel = "$kernel", stride = "$stride", pad = "$kernel / 2" },
   { name = "act", type = "relu" },
 ]
 )"; // 9 lines
@@ -34,10 +34,10 @@ std::int64_t integer(const Job& job, std::string_view layer, std::string_view op
 
 TEST_F(Blocks, BecomeLayersInAChain) {
   const Job net = job(pair + data +
-                      "[[layer]]\nname = \"a\"\nblock = \"pair\"\nsrc = \"data\"\nwith = { maps = 8, kernel = 5 }\n"
+                      "[[layer]]\nname = \"a\"\nblock = \"pair\"\nsrc = \"data\"\nwith = { filters = 8, kernel = 5 }\n"
                       "[[layer]]\nname = \"out\"\ntype = \"dense\"\nsrc = \"a\"\nunits = 10\n");
   EXPECT_EQ(described(net), "data <-\na.conv <- data\na.act <- a.conv\nout <- a.act\n");
-  EXPECT_EQ(integer(net, "a.conv", "maps"), 8);
+  EXPECT_EQ(integer(net, "a.conv", "filters"), 8);
   EXPECT_EQ(integer(net, "a.conv", "kernel"), 5);
   EXPECT_EQ(integer(net, "a.conv", "stride"), 1);
   EXPECT_EQ(integer(net, "a.conv", "pad"), 2);
@@ -49,7 +49,7 @@ TEST_F(Blocks, BecomeLayersInAChain) {
 TEST_F(Blocks, RepeatAndReadEachOther) {
   const Job net =
       job(pair + data +
-          "[[layer]]\nname = \"a\"\nblock = \"pair\"\nsrc = \"data:image\"\nrepeat = 2\nwith = { maps = 8 }\n"
+          "[[layer]]\nname = \"a\"\nblock = \"pair\"\nsrc = \"data:image\"\nrepeat = 2\nwith = { filters = 8 }\n"
           "[[layer]]\nname = \"out\"\ntype = \"add\"\nsrc = [\"a\", \"a.1\", \"a.1.conv\", \"a:0\"]\n");
   EXPECT_EQ(described(net), "data <-\na.1.conv <- data:image\na.1.act <- a.1.conv\na.2.conv <- a.1.act\n"
                             "a.2.act <- a.2.conv\nout <- a.2.act a.1.act a.1.conv a.2.act:0\n");
@@ -60,8 +60,8 @@ TEST_F(Blocks, UseBlocks) {
 name = "residual"
 params = ["width"]
 layer = [
-  { name = "left", block = "pair", src = "@in", with = { maps = "$width * 4 - 2" } },
-  { name = "right", block = "pair", src = "@in", with = { maps = "$width" } },
+  { name = "left", block = "pair", src = "@in", with = { filters = "$width * 4 - 2" } },
+  { name = "right", block = "pair", src = "@in", with = { filters = "$width" } },
   { name = "sum", type = "add", src = ["left", "right.conv", "@in", "data"] },
 ]
 )" + data + "[[layer]]\nname = \"r\"\nblock = \"residual\"\nsrc = \"data\"\nrepeat = 2\nwith.width = 16\n");
@@ -69,7 +69,7 @@ layer = [
                             "r.1.right.act <- r.1.right.conv\nr.1.sum <- r.1.left.act r.1.right.conv data data\n"
                             "r.2.left.conv <- r.1.sum\nr.2.left.act <- r.2.left.conv\nr.2.right.conv <- r.1.sum\n"
                             "r.2.right.act <- r.2.right.conv\nr.2.sum <- r.2.left.act r.2.right.conv r.1.sum data\n");
-  EXPECT_EQ(integer(net, "r.2.left.conv", "maps"), 62);
+  EXPECT_EQ(integer(net, "r.2.left.conv", "filters"), 62);
 }
 
 TEST_F(Blocks, HaveSeveralInputsAndAnOutput) {
@@ -105,20 +105,20 @@ with = { file = "train", n = 7 }
 }
 
 TEST_F(Blocks, ErrorsNameTheTemplateAndTheUse) {
-  EXPECT_EQ(problems(pair + data + "[[layer]]\nname = \"a\"\nblock = \"pair\"\nsrc = \"dta\"\nwith = { maps = 0 }\n"),
-            "job.toml:7:42: layer 'a.conv': maps: must be at least 1, but is 0 (in the block used at job.toml:14:1)\n"
-            "job.toml:17:1: layer 'a.conv': src: unknown layer 'dta'; did you mean 'data'? (known: a, a.act, a.conv, "
-            "data) (in the block used at job.toml:14:1)");
+  EXPECT_EQ(
+      problems(pair + data + "[[layer]]\nname = \"a\"\nblock = \"pair\"\nsrc = \"dta\"\nwith = { filters = 0 }\n"),
+      "job.toml:7:42: layer 'a.conv': filters: must be at least 1, but is 0 (in the block used at job.toml:14:1)\n"
+      "job.toml:17:1: layer 'a.conv': src: unknown layer 'dta'; did you mean 'data'? (known: a, a.act, a.conv, "
+      "data) (in the block used at job.toml:14:1)");
 }
 
 TEST_F(Blocks, UnknownNames) {
   EXPECT_EQ(problems(pair + data + "[[layer]]\nname = \"a\"\nblock = \"pairs\"\n"),
             "job.toml:16:1: layer 'a': unknown block 'pairs'; did you mean 'pair'? (known: pair)");
-  EXPECT_EQ(problems(pair + data + "[[layer]]\nname = \"a\"\nblock = \"pair\"\nwith = { map = 3 }\n"),
-            "job.toml:14:1: layer 'a': with.maps: is required: the block 'pair' has no default (in the block used at "
-            "job.toml:14:1)\n"
-            "job.toml:17:10: layer 'a': with.map: unknown parameter of the block 'pair'; did you mean 'maps'? (known: "
-            "kernel, maps, stride) (in the block used at job.toml:14:1)");
+  EXPECT_EQ(problems(pair + data + "[[layer]]\nname = \"a\"\nblock = \"pair\"\nwith = { filter = 3 }\n"),
+            "job.toml:14:1: layer 'a': with.filters: is required: the block 'pair' has no default\n"
+            "job.toml:17:10: layer 'a': with.filter: unknown parameter of the block 'pair'; did you mean 'filters'? "
+            "(known: filters, kernel, stride)");
   EXPECT_EQ(problems(pair + data + "[[layer]]\nname = \"a\"\nblock = \"pair\"\nunits = 3\n"),
             "job.toml:17:1: layer 'a': units: unknown option; known: block, device, dtype, frozen, name, phases, "
             "repeat, src, with");

@@ -41,7 +41,7 @@ type = "relu"
 src = "fc"
 [[layer]]
 name = "data"
-type = "pool"
+type = "relu"
 )",
                          {}, "jobs/job.toml");
   EXPECT_EQ(result.train.batch, 16);
@@ -49,7 +49,7 @@ type = "pool"
   EXPECT_EQ(result.updater.rate.type, "fixed");
   EXPECT_EQ(result.updater.rate.options.entries.size(), 1U); // another type: warmup is gone
   ASSERT_EQ(result.layers.size(), 3U);
-  EXPECT_EQ(result.layers[0].type, "pool");
+  EXPECT_EQ(result.layers[0].type, "relu");
   EXPECT_TRUE(result.layers[0].options.entries.empty());
   const Layer& fc = result.layers[1];
   EXPECT_EQ(std::get<std::int64_t>(fc.options.find("units")->data), 6);

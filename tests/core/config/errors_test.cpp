@@ -40,7 +40,7 @@ TEST_F(JobErrors, UnknownLayerOption) {
 TEST_F(JobErrors, UnknownPlugin) {
   EXPECT_EQ(problems(head + "[[layer]]\nname = \"fc1\"\ntype = \"dens\"\nsrc = \"data\"\n"),
             "job.toml:8:1: layer 'fc1': type: unknown layer 'dens'; did you mean 'dense'? (known: accuracy, add, "
-            "batch_norm, convolution, csv, dense, pool, relu, softmax_loss)");
+            "batch_norm, convolution, csv, dense, pooling, relu, softmax_loss, synthetic)");
   EXPECT_EQ(problems(head + "[updater]\ntype = \"adam\"\n"),
             "job.toml:7:1: updater.type: unknown updater 'adam'; known: sgd");
   EXPECT_EQ(problems(head + "[train]\ndevice = \"gpu\"\n"),

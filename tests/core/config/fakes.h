@@ -59,9 +59,18 @@ class FakePlugins : public SchemaSource {
       bool bias = true;
     };
     struct Convolution {
-      std::int64_t maps = 0;
+      std::int64_t filters = 0;
       std::vector<std::int64_t> kernel, stride{1}, pad{0};
       bool bias = true;
+    };
+    struct Pooling {
+      std::string method = "max";
+      std::vector<std::int64_t> kernel, stride{1}, pad{0};
+      bool global = false;
+    };
+    struct Synthetic {
+      std::vector<std::int64_t> shape;
+      std::int64_t classes = 10;
     };
     struct Sgd {
       double momentum = 0;
@@ -84,12 +93,21 @@ class FakePlugins : public SchemaSource {
                                            .option("bias", &Dense::bias, "add a bias");
     schemas_[{Kind::layer, "convolution"}] =
         SchemaOf<Convolution>("Convolution.")
-            .required("maps", &Convolution::maps, at_least(1), "number of output maps")
+            .required("filters", &Convolution::filters, at_least(1), "number of output channels")
             .required("kernel", &Convolution::kernel, at_least(1), "its size")
             .option("stride", &Convolution::stride, "its steps", at_least(1))
             .option("pad", &Convolution::pad, "around", at_least(0))
             .option("bias", &Convolution::bias, "add a bias");
-    for (const char* name : {"relu", "add", "batch_norm", "softmax_loss", "accuracy", "pool"})
+    schemas_[{Kind::layer, "pooling"}] = SchemaOf<Pooling>("Pooling.")
+                                             .option("method", &Pooling::method, "which")
+                                             .option("kernel", &Pooling::kernel, "its size", at_least(1))
+                                             .option("stride", &Pooling::stride, "its steps", at_least(1))
+                                             .option("pad", &Pooling::pad, "around", at_least(0))
+                                             .option("global", &Pooling::global, "all of it");
+    schemas_[{Kind::layer, "synthetic"}] = SchemaOf<Synthetic>("Made up.")
+                                               .option("shape", &Synthetic::shape, "of a sample", at_least(1))
+                                               .option("classes", &Synthetic::classes, "how many", at_least(1));
+    for (const char* name : {"relu", "add", "batch_norm", "softmax_loss", "accuracy"})
       schemas_[{Kind::layer, name}] = SchemaOf<None>("No options.");
     schemas_[{Kind::updater, "sgd"}] = SchemaOf<Sgd>("SGD.")
                                            .option("momentum", &Sgd::momentum, "kept", from_below(0, 1))

@@ -1,0 +1,49 @@
+// Whole jobs, as people write them: deep nets stay short.
+#include "config/dump.h"
+#include "env/disk.h"
+#include "fixture.h"
+
+namespace dlhost::config {
+namespace {
+
+class Jobs : public LoadTest {
+ protected:
+  Job resnet(const std::string& name, std::size_t lines_at_most) {
+    env::PosixDisk files;
+    const auto text = files.read_text(concat(DLHOST_JOBS "/", name));
+    EXPECT_TRUE(text.ok()) << text.status().message();
+    EXPECT_LE(static_cast<std::size_t>(std::ranges::count(*text, '\n')), lines_at_most);
+    return job(*text);
+  }
+  static std::ptrdiff_t count(const Job& job, std::string_view type) {
+    return std::ranges::count(job.layers, type, &Layer::type);
+  }
+};
+
+TEST_F(Jobs, ResNet50) {
+  const Job net = resnet("resnet50.toml", 75);
+  EXPECT_EQ(count(net, "convolution"), 53);
+  EXPECT_EQ(count(net, "batch_norm"), 53);
+  EXPECT_EQ(count(net, "add"), 16);
+  EXPECT_EQ(count(net, "relu"), 49);
+  EXPECT_EQ(net.layer("pool5")->src[0].layer, "conv5.more.2.relu");
+  const Layer& last = *net.layer("conv4.more.5.branch.c.conv");
+  EXPECT_EQ(std::get<std::int64_t>(last.options.find("filters")->data), 1024);
+  EXPECT_EQ(last.src[0].layer, "conv4.more.5.branch.b_relu");
+  EXPECT_EQ(net.layer("conv3.first.short.conv")->src[0].layer, "conv2.more.2.relu");
+  EXPECT_EQ(std::get<std::int64_t>(net.layer("conv3.first.branch.b.conv")->options.find("stride")->data), 2);
+  const Layer& sum = *net.layer("conv3.more.1.add");
+  EXPECT_EQ(sum.src[0].layer, "conv3.more.1.branch.c.bn");
+  EXPECT_EQ(sum.src[1].layer, "conv3.first.relu");
+}
+
+TEST_F(Jobs, ResNet20) {
+  const Job net = resnet("resnet20.toml", 50);
+  EXPECT_EQ(count(net, "convolution"), 21); // 19, and 2 shortcuts
+  EXPECT_EQ(count(net, "add"), 9);
+  EXPECT_EQ(net.layer("fc")->src[0].layer, "pool");
+  EXPECT_EQ(net.layer("pool")->src[0].layer, "s3.more.2.relu");
+}
+
+} // namespace
+} // namespace dlhost::config
