@@ -7,6 +7,7 @@ namespace dlhost::plugins::ref {
 namespace {
 
 constexpr std::size_t longest = 64; // works that may gather before some are done
+constexpr std::size_t usual = 32;   // operands of an op; more need memory once
 
 } // namespace
 
@@ -16,7 +17,13 @@ void RefOp::execute(Stream& stream, std::span<const void* const> inputs, std::sp
 }
 
 RefStream::RefStream(const Pool& pool, std::mutex* late, Host* host)
-    : pool_(pool), late_(late), host_(host), self_(std::make_shared<RefStream*>(this)), ring_(late ? longest : 0) {}
+    : pool_(pool), late_(late), host_(host), self_(std::make_shared<RefStream*>(this)), ring_(late ? longest : 0) {
+  for (auto& work : ring_) {
+    work.in.reserve(usual);
+    work.out.reserve(usual);
+    work.scalars.reserve(usual);
+  }
+}
 
 RefStream::~RefStream() {
   wait().ignore("who wanted to know has waited");

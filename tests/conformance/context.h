@@ -1,0 +1,45 @@
+// What every suite of dlhost-conform gets: a host, the plugins that can be found, and what the command line asked for.
+// Suites register their tests before any runs; the context outlives them all.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <dlhost/device.h>
+#include <dlhost/host.h>
+#include <dlhost/schema.h>
+
+#include "plugin/registry.h"
+
+namespace dlhost::conform {
+
+struct Context {
+  Host& host;
+  plugin::Registry& registry;
+  Table options;          // for the products under test
+  std::string device;     // on which other kinds are tested: "ref" or what --device says
+  Table device_options;   // for that device
+  std::string case_file;  // --case: how to use a product that only its author knows
+  std::uint64_t seed = 1; // of all values; printed, so that a failure can be had again
+
+  // A product with the given options, checked against its schema; throws what is wrong.
+  template <class T> std::unique_ptr<T> make(std::string_view name, Table table) const {
+    check(T::kind, name, table);
+    auto made = registry.create<T>(name, table);
+    if (!made.ok()) refuse(T::kind, name, made.status());
+    return *std::move(made);
+  }
+  // f64 loops: what all results are compared with.
+  std::unique_ptr<Device> oracle() const;
+  std::unique_ptr<Device> chosen_device() const { return make<Device>(device, device_options); }
+
+ private:
+  void check(Kind, std::string_view name, Table&) const;
+  [[noreturn]] static void refuse(Kind, std::string_view name, const Status&);
+};
+
+// The suites, by kind. Each registers its tests for one product.
+void register_device_suite(const Context&, const std::string& name);
+
+} // namespace dlhost::conform

@@ -1,0 +1,76 @@
+// Pooling and local response normalisation.
+#include "device/case.h"
+
+namespace dlhost::conform {
+
+namespace {
+
+using List = std::vector<std::int64_t>;
+
+struct Pooling {
+  Shape x;
+  List window, stride, pad_low, pad_high;
+};
+
+Case pool(const std::string& name, PoolSpec::Kind kind, bool count_padding, const Pooling& p) {
+  PoolSpec spec{.kind = kind, .count_padding = count_padding, .x = {DType::f32, p.x, {}}};
+  spec.window = p.window;
+  spec.stride = p.stride;
+  const List none(p.window.size(), 0);
+  spec.pad_low = p.pad_low.empty() ? none : p.pad_low;
+  spec.pad_high = p.pad_high.empty() ? spec.pad_low : p.pad_high;
+  Shape y{p.x[0], p.x[1]};
+  double terms = 1;
+  for (std::size_t i = 0; i < p.window.size(); ++i) {
+    y.push_back((p.x[i + 2] + spec.pad_low[i] + spec.pad_high[i] - p.window[i]) / p.stride[i] + 1);
+    terms *= static_cast<double>(p.window[i]);
+  }
+  spec.y = {DType::f32, y, {}};
+  Case made{.name = "pool_" + name, .spec = spec, .roles = {Role::feature, Role::input_gradient}, .terms = terms};
+  if (kind == PoolSpec::Kind::max) made.fills["x"] = distinct();
+  return made;
+}
+
+Case lrn(const std::string& name, Shape x, bool within, std::int64_t size) {
+  LrnSpec spec{.within_channel = within, .x = {DType::f32, x, {}}, .y = {DType::f32, x, {}}, .size = size};
+  spec.alpha = 0.3;
+  spec.beta = 0.75;
+  spec.k = 1;
+  return {.name = "lrn_" + name,
+          .spec = spec,
+          .roles = {Role::feature, Role::input_gradient},
+          .terms = static_cast<double>(size * size) * 4}; // powers lose a little more than sums
+}
+
+} // namespace
+
+std::vector<Case> window_cases() {
+  const Pooling shapes[] = {
+      {{2, 3, 8, 8}, {2, 2}, {2, 2}, {}, {}},                 // even
+      {{2, 9, 7, 9}, {3, 2}, {2, 1}, {1, 0}, {}},             // odd
+      {{2, 16, 7, 7}, {3, 3}, {2, 2}, {0, 0}, {1, 1}},        // ceil mode: more padding above
+      {{3, 5, 6, 4}, {6, 4}, {1, 1}, {}, {}},                 // global
+      {{2, 4, 13}, {3}, {2}, {1}, {}},                        // a line
+      {{1, 3, 4, 5, 6}, {2, 2, 3}, {2, 1, 2}, {0, 1, 0}, {}}, // a volume
+      {{1, 8, 5, 5}, {1, 1}, {2, 2}, {}, {}},                 // single elements
+  };
+  const char* names[] = {"even", "odd", "ceil", "global", "line", "volume", "single"};
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < std::size(shapes); ++i) {
+    cases.push_back(pool(concat("max_", names[i]), PoolSpec::Kind::max, false, shapes[i]));
+    cases.push_back(pool(concat("average_", names[i]), PoolSpec::Kind::average, false, shapes[i]));
+    cases.push_back(pool(concat("average_all_", names[i]), PoolSpec::Kind::average, true, shapes[i]));
+  }
+  Case inference = pool("max_inference", PoolSpec::Kind::max, false, shapes[0]);
+  std::get<PoolSpec>(inference.spec).training = false;
+  inference.roles = {Role::feature};
+  cases.push_back(inference);
+  cases.push_back(lrn("across", {2, 16, 4, 4}, false, 5));
+  cases.push_back(lrn("across_few", {2, 3, 3, 5}, false, 5));
+  cases.push_back(lrn("across_three", {3, 9, 2, 2}, false, 3));
+  cases.push_back(lrn("within", {2, 3, 7, 6}, true, 3));
+  cases.push_back(lrn("within_large", {1, 4, 5, 5}, true, 5));
+  return cases;
+}
+
+} // namespace dlhost::conform

@@ -1,0 +1,62 @@
+// A device on the bench: tensors with guards around them, values brought in and out. What fails here (memory, copies,
+// streams) throws, and fails the test.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include <dlhost/device.h>
+
+#include "values.h"
+
+namespace dlhost::conform {
+
+// Device memory between two guards that nobody may write to.
+struct Guarded {
+  Memory memory;
+  std::size_t offset = 0, size = 0;
+  std::byte* data() const { return memory.data() + offset; }
+};
+
+struct Held {
+  TensorDesc desc;
+  Guarded memory;
+};
+
+// The value, or the reason as an exception.
+template <class T> T need(Result<T> result) {
+  if (!result.ok()) throw std::runtime_error(result.status().message());
+  return *std::move(result);
+}
+void need(const Status&);
+
+class Lab {
+ public:
+  explicit Lab(Device&);
+
+  Device& device() { return device_; }
+  Stream& stream() { return *stream_; }
+
+  // Room for so many bytes, each 0xff: a NaN of any type.
+  Guarded room(std::size_t bytes);
+  Held blank(const TensorDesc& desc) { return {desc, room(device_.bytes(desc))}; }
+  // A tensor that holds the values, brought into its dtype and format by the device's reorder.
+  Held put(const TensorDesc&, const Values&);
+  Values get(const Held&);
+  std::vector<std::byte> raw(const Guarded&);
+  bool intact(const Guarded&);
+
+  // Runs an op once, with scratch between guards that are checked, and waits.
+  Status run(Op&, std::span<const void* const> in, std::span<void* const> out, const Dynamic& = {});
+
+ private:
+  void write(void* to, const std::vector<std::byte>& bytes);
+  std::vector<std::byte> read(const void* from, std::size_t bytes);
+
+  Device& device_;
+  std::unique_ptr<Stream> stream_;
+};
+
+} // namespace dlhost::conform

@@ -1,0 +1,98 @@
+// dlhost-conform FILE...: does what a plugin makes keep the contract of its kind? Runs the conformance suite of each
+// product in each file, as GoogleTest tests; GoogleTest's own options (--gtest_filter) work too.
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <gtest/gtest.h>
+
+#include "config/document.h"
+#include "context.h"
+#include "env/real_host.h"
+#include "plugin/search.h"
+
+namespace dlhost::conform {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> files;
+  std::vector<std::string> settings;        // KEY=VALUE, of the products
+  std::vector<std::string> device_settings; // KEY=VALUE, of the device
+  std::vector<std::string> plugin_dirs;
+  std::string device = "ref";
+  std::string case_file;
+  std::uint64_t seed = 1;
+};
+
+void declare(CLI::App& app, Arguments& arguments) {
+  app.add_option("FILE", arguments.files, "plugin files to test")->required()->check(CLI::ExistingFile);
+  app.add_option("--set", arguments.settings, "an option of the products under test: KEY=VALUE");
+  app.add_option("--device", arguments.device, "the device that other kinds are tested on")->capture_default_str();
+  app.add_option("--device-set", arguments.device_settings, "an option of that device: KEY=VALUE");
+  app.add_option("--case", arguments.case_file, "a TOML file that says how a layer is to be tested")
+      ->check(CLI::ExistingFile);
+  app.add_option("--plugin-dir", arguments.plugin_dirs, "where to find other plugins");
+  app.add_option("--seed", arguments.seed, "of all values")->capture_default_str();
+}
+
+// False, and a message, for what cannot be read.
+bool read_settings(const std::vector<std::string>& settings, Table& into) {
+  for (const auto& setting : settings) {
+    const auto equals = setting.find('=');
+    config::Problems problems;
+    if (equals != std::string::npos)
+      into.entries.emplace_back(setting.substr(0, equals),
+                                config::parse_value(setting.substr(equals + 1), {}, problems));
+    if (equals == std::string::npos || !problems.empty()) {
+      std::fprintf(stderr, "dlhost-conform: '%s' is not KEY=VALUE\n", setting.c_str());
+      return false;
+    }
+  }
+  return true;
+}
+
+bool register_suites(const Context& context, const std::string& file) {
+  const plugin::Candidate candidate = plugin::examine(file);
+  for (const auto& problem : candidate.problems)
+    std::fprintf(stderr, "dlhost-conform: %s: %s\n", file.c_str(), problem.c_str());
+  if (!candidate.usable()) return false;
+  for (const auto& [kind, name] : candidate.stamp->provides)
+    if (kind == Kind::device) register_device_suite(context, name);
+  return true;
+}
+
+} // namespace
+} // namespace dlhost::conform
+
+int main(int argc, char** argv) {
+  using namespace dlhost;
+  testing::InitGoogleTest(&argc, argv);
+  CLI::App app("Runs the conformance suite of every product of a plugin.", "dlhost-conform");
+  conform::Arguments arguments;
+  conform::declare(app, arguments);
+  CLI11_PARSE(app, argc, argv);
+
+  // The folders of the files come first: what is tested is what was named.
+  std::vector<std::string> folders;
+  for (auto& file : arguments.files) {
+    file = std::filesystem::canonical(file);
+    folders.push_back(std::filesystem::path(file).parent_path());
+  }
+  folders.insert(folders.end(), arguments.plugin_dirs.begin(), arguments.plugin_dirs.end());
+  env::RealHost host(LogLevel::warning);
+  plugin::Registry registry(plugin::entries_of(plugin::settings_of_process(folders)), host);
+  host.set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
+
+  conform::Context context{.host = host,
+                           .registry = registry,
+                           .device = arguments.device,
+                           .case_file = arguments.case_file,
+                           .seed = arguments.seed};
+  if (!conform::read_settings(arguments.settings, context.options)) return 2;
+  if (!conform::read_settings(arguments.device_settings, context.device_options)) return 2;
+  for (const auto& file : arguments.files)
+    if (!conform::register_suites(context, file)) return 2;
+  return RUN_ALL_TESTS();
+}
