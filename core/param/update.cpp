@@ -5,11 +5,10 @@
 namespace dlhost::param {
 namespace {
 
-// Sums come out as single elements of the space's rank.
-TensorDesc one_of(const TensorDesc& desc) {
-  TensorDesc one{DType::f32, {}, {}};
-  for (std::size_t i = 0; i < desc.shape.rank(); ++i) one.shape.push_back(1);
-  return one;
+// A tensor as it lies, padding and all, as one row: an updater works element by element and makes zero of zero, so
+// that padding stays what it is and no format matters.
+TensorDesc flat(const Device& device, const TensorDesc& desc) {
+  return {desc.dtype, {static_cast<std::int64_t>(device.bytes(desc) / size_of(desc.dtype))}, Format::plain()};
 }
 
 // The rule with its gradient clipped, and the new value once more for each copy that is written along.
@@ -43,11 +42,13 @@ Result<std::unique_ptr<Update>> Update::prepare(Store& store, Param& param, cons
         device.format_name(copy->desc) == device.format_name(param.master))
       update->written_.push_back(copy.get());
 
+  const TensorDesc row = flat(device, param.master);
+  const TensorDesc sum{DType::f32, {1}, Format::plain()};
   MapSpec apply;
   apply.expression = composed(rule.apply, inputs, settings.clip_value, update->written_.size());
-  apply.in.assign(inputs, param.master);
-  apply.out.assign(1 + rule.history.size(), param.master);
-  for (const Copy* copy : update->written_) apply.out.push_back(copy->desc);
+  apply.in.assign(inputs, row);
+  apply.out.assign(1 + rule.history.size(), row);
+  for (const Copy* copy : update->written_) apply.out.push_back(flat(device, copy->desc));
   DLHOST_ASSIGN(update->apply_, device.prepare(apply));
   for (const auto& desc : apply.in) update->bytes_moved_ += device.bytes(desc);
   for (const auto& desc : apply.out) update->bytes_moved_ += device.bytes(desc);
@@ -55,13 +56,13 @@ Result<std::unique_ptr<Update>> Update::prepare(Store& store, Param& param, cons
   std::size_t scratch = update->apply_->scratch_bytes;
   if (!rule.partials.results().empty()) {
     MapSpec partials{.expression = composed(rule.partials, inputs, settings.clip_value, 0)};
-    partials.in.assign(inputs, param.master);
-    partials.out.assign(rule.partials.results().size(), one_of(param.master));
+    partials.in.assign(inputs, row);
+    partials.out.assign(rule.partials.results().size(), sum);
     DLHOST_ASSIGN(update->partials_, device.prepare(partials));
     scratch = std::max(scratch, update->partials_->scratch_bytes);
     update->sums_.resize(partials.out.size());
   }
-  MapSpec norm{.expression = square(), .in = {param.master}, .out = {one_of(param.master)}};
+  MapSpec norm{.expression = square(), .in = {row}, .out = {sum}};
   DLHOST_ASSIGN(update->norm_, device.prepare(norm));
   scratch = std::max(scratch, update->norm_->scratch_bytes);
   DLHOST_ASSIGN(update->scratch_, Memory::make(device, scratch + 1));

@@ -59,7 +59,8 @@ class DLHOST_API Device : public Plugin {
   virtual Status copy(Stream&, void* dst, const void* src, std::size_t bytes, Direction) = 0;
   virtual Status fill_zero(Stream&, void* dst, std::size_t bytes) = 0;
 
-  // The bytes of a tensor as it lies, padding included.
+  // The bytes of a tensor as it lies, padding included. Padding is zero and stays zero: a map that makes zero of zero
+  // may take a tensor of any format for one plain row of so many bytes.
   virtual std::size_t bytes(const TensorDesc&) const = 0;
   // A format's name, stable between runs: "aBcd16b". format_named gives it back for a tensor of that shape.
   virtual std::string format_name(const TensorDesc&) const = 0;
