@@ -13,7 +13,7 @@ namespace dlhost::config {
 namespace {
 
 // Keys of a layer that a use hands on to every layer of the block.
-constexpr std::string_view handed_on[] = {"phases", "device", "dtype", "frozen"};
+constexpr std::string_view handed_on[] = {"phases", "dtype", "frozen"};
 
 // So many layers are a mistake (or a hostile file), not a net.
 constexpr std::size_t most_layers = 100'000;

@@ -40,7 +40,6 @@ class LayerBuilder {
     layer_.type = keys.type;
     layer_.augment = std::move(keys.augment);
     layer_.frozen = keys.frozen;
-    if (own.find("device")) layer_.device = keys.device;
     if (own.find("dtype")) layer_.dtype = keys.dtype;
     layer_.where = raw_.table.where;
     layer_.used_at = raw_.used_at;

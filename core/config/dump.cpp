@@ -151,7 +151,6 @@ class Writer {
     for (const Phase phase : layer.phases) words.emplace_back(word(phase));
     if (!words.empty()) line("phases", words);
     if (layer.frozen) line("frozen", layer.frozen);
-    if (layer.device) line("device", *layer.device);
     if (layer.dtype) line("dtype", name_of(*layer.dtype));
     if (!canonical_ && layer.folder != job.folder) line("folder", join_path(here_, layer.folder));
     for (const auto& each : layer.params) param(each);

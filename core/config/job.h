@@ -119,7 +119,6 @@ struct Layer {
   std::vector<Param> params;
   std::vector<Part> augment; // of a source
   bool frozen = false;
-  std::optional<Part> device; // none: train.device
   std::optional<DType> dtype; // none: train.dtype
   std::string folder;         // where its relative paths start
   bool folder_given = false;  // by the layer itself

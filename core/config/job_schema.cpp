@@ -103,7 +103,6 @@ Schema layer_schema() {
       .part("augment", &LayerKeys::augment, Kind::augmentation,
             "of a source: what is done to its first output, one after the other")
       .option("frozen", &LayerKeys::frozen, "its params stay as they are")
-      .part("device", &LayerKeys::device, Kind::device, "where it computes; empty: train.device")
       .choice("dtype", &LayerKeys::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}},
               "what it computes in; left out: train.dtype")
       .option("folder", &LayerKeys::folder, "where its relative paths start; empty: the folder of its file")

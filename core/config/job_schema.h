@@ -39,7 +39,6 @@ struct LayerKeys {
   std::vector<std::string> phases;
   std::vector<Part> augment;
   bool frozen = false;
-  Part device;
   DType dtype = DType::f32;
   std::string folder;
   Table param;

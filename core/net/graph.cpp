@@ -126,7 +126,7 @@ class Builder {
     if (!resolve_ports(i)) return;
     node.setup.inputs = node.input_ports;
     node.setup.phase = request_.phase;
-    node.setup.compute = request_.compute;
+    node.setup.compute = config(i).dtype.value_or(request_.compute);
     node.setup.batch = request_.batch;
     node.setup.layer = node.name;
     if (Status status = node.layer->setup(node.setup); !status.ok()) {

@@ -107,7 +107,7 @@ Status Builder::prepare_unit(std::size_t index) {
   Preparation::Context context{.device = program_.device_,
                                .store = program_.store_,
                                .training = request_.training,
-                               .compute = program_.graph_->compute(),
+                               .compute = node.setup.compute,
                                .batch = program_.graph_->batch()};
   for (const auto& edge : node.inputs) {
     const Slot& slot = program_.slots_[static_cast<std::size_t>(source_slot(edge.node, edge.output))];

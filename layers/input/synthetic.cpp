@@ -39,7 +39,7 @@ class Synthetic : public Source {
                 "values of mean 0 and deviation 1; values in [0, 1); or, for each class, a pattern of its own under "
                 "gaussian noise")
         .option("noise", &Options::noise, "the deviation of the noise of mode = \"learnable\"", at_least(0))
-        .choice("dtype", &Options::bytes, {{"f32", false}, {"u8", true}},
+        .choice("values", &Options::bytes, {{"f32", false}, {"u8", true}},
                 "u8: values as the bytes of pictures, 0 to 255, centred on 128");
   }
 

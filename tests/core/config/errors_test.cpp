@@ -33,8 +33,8 @@ TEST_F(JobErrors, UnknownTopKey) {
 TEST_F(JobErrors, UnknownLayerOption) {
   EXPECT_EQ(problems(head + "[[layer]]\nname = \"fc1\"\ntype = \"dense\"\nsrc = \"data\"\nunit = 10\n"),
             "job.toml:6:1: layer 'fc1': units: is required: number of outputs\n"
-            "job.toml:10:1: layer 'fc1': unit: unknown option; did you mean 'units'? (known: bias, device, dtype, "
-            "folder, frozen, name, param, phases, src, type, units, weight)");
+            "job.toml:10:1: layer 'fc1': unit: unknown option; did you mean 'units'? (known: augment, bias, dtype, "
+            "folder, frozen, name, param, phases, src, type, units)");
 }
 
 TEST_F(JobErrors, UnknownPlugin) {

@@ -93,7 +93,7 @@ TEST_F(Sources, SyntheticCanBeLearnt) {
   };
   for (std::int64_t i = 1; i < 20; ++i)
     EXPECT_EQ(distance(0, i) < 0.1, source.label(Phase::train, 0) == source.label(Phase::train, i)) << i;
-  auto bytes = open("synthetic", {{"shape", value({5000})}, {"dtype", value("u8")}, {"mode", value("uniform")}});
+  auto bytes = open("synthetic", {{"shape", value({5000})}, {"values", value("u8")}, {"mode", value("uniform")}});
   EXPECT_EQ(bytes.outputs[0].desc.dtype, DType::u8);
   const auto sample = bytes.values<std::uint8_t>(Phase::train, 0);
   EXPECT_NEAR(std::accumulate(sample.begin(), sample.end(), 0.0) / 5000, 127.5, 5);
