@@ -140,6 +140,10 @@ Status Program::read_metrics() {
   return {};
 }
 
+void Program::resume_at(std::uint64_t updates) {
+  for (auto& update : updates_) update->resume_at(updates);
+}
+
 void Program::reset_metrics() {
   for (auto& metric : metrics_) metric.sum = metric.count = 0;
 }

@@ -64,6 +64,8 @@ class Program {
 
   std::vector<Metric>& metrics() { return metrics_; }
   void reset_metrics();
+  // So many updates of each param are done already.
+  void resume_at(std::uint64_t updates);
   // The first layer whose output is not finite, with the batch of the last run(); empty: none is.
   Result<std::string> find_not_finite();
   // A kept output of the last step, on the host in plain f32.

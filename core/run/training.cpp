@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "param/initialize.h"
 
@@ -27,11 +28,37 @@ Status Training::prepare() {
   return {};
 }
 
-Status Training::resume(const Progress& progress) {
-  const auto total = progress_.total_steps;
-  progress_ = progress;
-  progress_.total_steps = total;
-  feeds_->seek(progress.step);
+nlohmann::json Training::state() const {
+  const auto last = [](const Last& at) { return nlohmann::json{at.step, at.epoch, at.seconds}; };
+  return {{"step", progress_.step},     {"epoch", progress_.epoch},
+          {"seconds", progress_.seconds}, {"items", progress_.items},
+          {"validated", last(validated_)}, {"tested", last(tested_)},
+          {"best", best_},              {"worse", worse_},
+          {"smoothed_loss", smoothed_loss_}, {"has_loss", has_loss_}};
+}
+
+Status Training::resume(const param::CheckpointFiles& files) {
+  const auto rule = session_.updater().rule();
+  DLHOST_TRY(param::read_checkpoint(files, session_.store(), &rule));
+  try {
+    const auto& state = files.manifest->at("run").at("training");
+    const auto last = [&](const char* key) { return Last{state.at(key).at(0), state.at(key).at(1), state.at(key).at(2)}; };
+    progress_.step = state.at("step");
+    progress_.epoch = state.at("epoch");
+    progress_.seconds = state.at("seconds");
+    progress_.items = state.at("items");
+    validated_ = last("validated");
+    tested_ = last("tested");
+    saved_ = {progress_.step, progress_.epoch, progress_.seconds};
+    best_ = state.at("best");
+    worse_ = state.at("worse");
+    smoothed_loss_ = state.at("smoothed_loss");
+    has_loss_ = state.at("has_loss");
+  } catch (const nlohmann::json::exception& error) {
+    return Status::corrupt(files.folder, "/manifest.json: its training state is damaged: ", error.what());
+  }
+  program_->resume_at(progress_.step);
+  feeds_->seek(progress_.step);
   return {};
 }
 
@@ -58,13 +85,20 @@ Result<bool> Training::step() {
   return true;
 }
 
-bool Training::due(const config::Cadence& every, std::uint64_t& last_step, double& last_epoch) const {
-  const bool by_step = every.steps > 0 && progress_.step >= last_step + static_cast<std::uint64_t>(every.steps);
-  const bool by_epoch = every.epochs > 0 && progress_.epoch + 1e-9 >= last_epoch + every.epochs;
-  if (!by_step && !by_epoch) return false;
-  last_step = progress_.step;
-  last_epoch = progress_.epoch;
+bool Training::due(const config::Cadence& every, Last& last) const {
+  const bool by_step = every.steps > 0 && progress_.step >= last.step + static_cast<std::uint64_t>(every.steps);
+  const bool by_epoch = every.epochs > 0 && progress_.epoch + 1e-9 >= last.epoch + every.epochs;
+  const bool by_time = every.seconds > 0 && progress_.seconds >= last.seconds + every.seconds;
+  if (!by_step && !by_epoch && !by_time) return false;
+  last = {progress_.step, progress_.epoch, progress_.seconds};
   return true;
+}
+
+Status Training::save_due() {
+  if (!checkpoints_) return {};
+  if (is_best_ && session_.job().checkpoint.best != "none") DLHOST_TRY(checkpoints_->save_best(progress_.step, state()));
+  is_best_ = false;
+  return due(session_.job().checkpoint.every, saved_) ? checkpoints_->save(progress_.step, state()) : Status();
 }
 
 Result<MetricValues> Training::evaluate(Phase phase) {
@@ -75,7 +109,7 @@ Result<MetricValues> Training::evaluate(Phase phase) {
 
 Status Training::evaluate_due(Outcome& outcome) {
   const config::Job& job = session_.job();
-  if (due(job.validate.every, validated_step_, validated_epoch_)) {
+  if (due(job.validate.every, validated_)) {
     DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate));
     if (!outcome.validation.empty()) {
       // The last metric that is better high, else the first loss.
@@ -87,6 +121,7 @@ Status Training::evaluate_due(Outcome& outcome) {
       if (worse_ < 0 || (high ? value > best_ : value < best_)) {
         best_ = value;
         worse_ = 0;
+        is_best_ = true;
       } else {
         ++worse_;
       }
@@ -94,7 +129,7 @@ Status Training::evaluate_due(Outcome& outcome) {
         outcome.reason = fmt::format("validation accuracy reached {:.4f}", value);
     }
   }
-  if (due(job.test.every, tested_step_, tested_epoch_)) {
+  if (due(job.test.every, tested_)) {
     DLHOST_ASSIGN(outcome.test, evaluate(Phase::test));
   }
   return {};
@@ -137,6 +172,7 @@ Result<Outcome> Training::run() {
     DLHOST_TRY(observer_.on_step(progress_, *program_));
     const Nanoseconds pause = clock.now();
     DLHOST_TRY(evaluate_due(outcome));
+    DLHOST_TRY(save_due());
     evaluating += clock.now() - pause;
     if (interrupted_.load(std::memory_order_relaxed)) {
       outcome.ending = Ending::interrupted;
@@ -149,7 +185,9 @@ Result<Outcome> Training::run() {
   outcome.train = means(program_->metrics());
   outcome.progress = progress_;
   outcome.load_seconds = feeds_->waited_seconds();
-  if (outcome.ending != Ending::finished) return outcome;
+  if (outcome.ending == Ending::diverged) return outcome; // the last checkpoint stays the newest
+  if (checkpoints_ && saved_.step != progress_.step) DLHOST_TRY(checkpoints_->save(progress_.step, state()));
+  if (outcome.ending == Ending::interrupted) return outcome;
   if (session_.job().validate.at_end) {
     DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate));
   }

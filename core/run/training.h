@@ -6,6 +6,9 @@
 #include <optional>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
+#include "run/checkpoints.h"
 #include "run/evaluation.h"
 #include "run/feeds.h"
 #include "run/session.h"
@@ -46,7 +49,10 @@ class Training {
 
   // Builds the program and the first values; then resume() may replace them.
   Status prepare();
-  Status resume(const Progress&);
+  // Continues as if it had never stopped: params, histories, data position, what was best.
+  Status resume(const param::CheckpointFiles&);
+  // Checkpoints go there; without it none are written.
+  void save_to(Checkpoints* checkpoints) { checkpoints_ = checkpoints; }
   Result<Outcome> run();
 
   const Progress& progress() const { return progress_; }
@@ -57,7 +63,15 @@ class Training {
   Status evaluate_due(Outcome&);
   Result<MetricValues> evaluate(Phase);
   std::string reason_to_stop(const Outcome&);
-  bool due(const config::Cadence&, std::uint64_t& last_step, double& last_epoch) const;
+  Status save_due();
+  nlohmann::json state() const;
+
+  // When something is due again.
+  struct Last {
+    std::uint64_t step = 0;
+    double epoch = 0, seconds = 0;
+  };
+  bool due(const config::Cadence&, Last&) const;
 
   Session& session_;
   Observer& observer_;
@@ -67,11 +81,10 @@ class Training {
   std::unique_ptr<Schedule> schedule_;
   Progress progress_;
   std::string diverged_;
-  std::uint64_t validated_step_ = 0;
-  double validated_epoch_ = 0;
-  std::uint64_t tested_step_ = 0;
-  double tested_epoch_ = 0;
+  Checkpoints* checkpoints_ = nullptr;
+  Last validated_, tested_, saved_;
   double best_ = 0;
+  bool is_best_ = false; // the newest evaluation was
   std::int64_t worse_ = -1; // evaluations since the best; -1: none yet
   double smoothed_loss_ = 0;
   bool has_loss_ = false;

@@ -1,0 +1,171 @@
+#include "param/checkpoint.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sodium.h>
+
+#include <dlhost/nearest.h>
+
+#include "param/safetensors.h"
+#include "param/transfer.h"
+
+namespace dlhost::param {
+namespace {
+
+constexpr int manifest_format = 1;
+constexpr const char* file_names[] = {"params.safetensors", "history.safetensors", "state.safetensors"};
+
+// BLAKE2b-256 in hexadecimal.
+std::string hash_of(std::span<const std::byte> bytes) {
+  unsigned char digest[32];
+  crypto_generichash(digest, sizeof digest, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr, 0);
+  char text[2 * sizeof digest + 1];
+  sodium_bin2hex(text, sizeof text, digest, sizeof digest);
+  return text;
+}
+
+// Host copies of device tensors, kept until their file is written.
+class Collection {
+ public:
+  Status add(Store& store, std::string name, const TensorDesc& desc, const void* data) {
+    DLHOST_ASSIGN(auto values, download(store.device(), store.stream(), desc, data));
+    values_.push_back(std::move(values));
+    tensors_.push_back({.name = std::move(name),
+                        .dtype = DType::f32,
+                        .shape = std::vector<std::int64_t>(desc.shape.begin(), desc.shape.end()),
+                        .bytes = std::as_bytes(std::span(values_.back()))});
+    return {};
+  }
+  std::span<const NamedTensor> tensors() const { return tensors_; }
+
+ private:
+  std::vector<std::vector<float>> values_;
+  std::vector<NamedTensor> tensors_;
+};
+
+// What a file of a checkpoint is to be put into: the store's tensors by their names in it.
+struct Target {
+  std::string name;
+  TensorDesc desc;
+  void* data;
+};
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  std::string text;
+  for (const auto dim : shape) text += (text.empty() ? "" : "x") + std::to_string(dim);
+  return text;
+}
+
+Status match(const Safetensors& file, std::span<const Target> targets, const std::string& what) {
+  std::string problems;
+  const auto problem = [&](const std::string& text) { problems += (problems.empty() ? "" : "; ") + text; };
+  std::vector<std::string> names;
+  for (const auto& tensor : file.tensors) names.push_back(tensor.name);
+  for (const auto& target : targets) {
+    const NamedTensor* tensor = file.find(target.name);
+    if (!tensor)
+      problem(fmt::format("'{}' is not in it", target.name));
+    else if (tensor->dtype != DType::f32 || !std::ranges::equal(tensor->shape, target.desc.shape))
+      problem(fmt::format("'{}' is {} there and {} here", target.name, shape_text(tensor->shape), to_string(target.desc.shape)));
+  }
+  for (const auto& name : names)
+    if (std::ranges::find(targets, name, &Target::name) == targets.end()) problem(fmt::format("'{}' is not in this net", name));
+  if (problems.empty()) return {};
+  return Status::invalid(what, ": is of another net: ", problems);
+}
+
+Status fill(const Safetensors& file, std::span<const Target> targets, Store& store) {
+  for (const auto& target : targets) {
+    const auto bytes = file.find(target.name)->bytes;
+    const std::span values(reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float));
+    DLHOST_TRY(upload(store.device(), store.stream(), values, target.desc, target.data));
+  }
+  return {};
+}
+
+} // namespace
+
+CheckpointFiles::CheckpointFiles() = default;
+CheckpointFiles::~CheckpointFiles() = default;
+CheckpointFiles::CheckpointFiles(CheckpointFiles&&) noexcept = default;
+
+Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule, const nlohmann::json& about) {
+  Collection params, history, state;
+  for (const auto& param : store.params()) {
+    const std::string& name = param->declared.name;
+    DLHOST_TRY(params.add(store, name, param->master, param->value.data()));
+    for (std::size_t h = 0; h < param->history.size(); ++h)
+      DLHOST_TRY(history.add(store, name + "/" + rule.history[h].name, param->master, param->history[h].data()));
+  }
+  for (const auto& each : store.states()) DLHOST_TRY(state.add(store, each->name, each->desc, each->memory.data()));
+
+  const std::string unfinished = folder + ".unfinished";
+  if (disk.exists(unfinished)) DLHOST_TRY(disk.remove(unfinished));
+  DLHOST_TRY(disk.make_directory(unfinished));
+  nlohmann::json manifest{{"format", manifest_format}, {"run", about}, {"files", nlohmann::json::object()}};
+  const Collection* collections[] = {&params, &history, &state};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::string path = unfinished + "/" + file_names[i];
+    DLHOST_TRY(write_safetensors(disk, path, collections[i]->tensors()));
+    DLHOST_ASSIGN(const auto bytes, disk.read_all(path));
+    manifest["files"][file_names[i]] = {{"bytes", bytes.size()}, {"blake2b", hash_of(bytes)}};
+  }
+  DLHOST_TRY(disk.write_text(unfinished + "/manifest.json", manifest.dump(2) + "\n"));
+  return disk.rename(unfinished, folder);
+}
+
+Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
+  CheckpointFiles files;
+  files.folder = folder;
+  const std::string path = folder + "/manifest.json";
+  if (!disk.exists(path)) return Status::corrupt("checkpoint '", folder, "' has no manifest.json: it is no checkpoint, or an unfinished one");
+  DLHOST_ASSIGN(const auto text, disk.read_text(path));
+  files.manifest = std::make_unique<nlohmann::json>(nlohmann::json::parse(text, nullptr, false));
+  const auto& manifest = *files.manifest;
+  if (!manifest.is_object() || !manifest.contains("files") || !manifest.contains("run"))
+    return Status::corrupt(path, ": is torn or no manifest of dlhost");
+  if (!manifest.contains("format") || manifest["format"] != manifest_format)
+    return Status::unsupported(path, ": is of another version of dlhost; this one reads format ", manifest_format);
+  std::unique_ptr<File>* opened[] = {&files.params, &files.history, &files.state};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::string name = folder + "/" + file_names[i];
+    const auto entry = manifest["files"].value(file_names[i], nlohmann::json());
+    if (!entry.is_object()) return Status::corrupt(path, ": does not list ", file_names[i]);
+    DLHOST_ASSIGN(*opened[i], disk.open(name));
+    const auto bytes = (*opened[i])->map();
+    if (bytes.size() != entry.value("bytes", std::uint64_t{0}))
+      return Status::corrupt(name, ": has ", bytes.size(), " bytes, but the manifest says ", entry.value("bytes", std::uint64_t{0}), ": truncated or replaced");
+    if (hash_of(bytes) != entry.value("blake2b", std::string()))
+      return Status::corrupt(name, ": its hash is not the manifest's: damaged or tampered with");
+  }
+  return files;
+}
+
+Status read_checkpoint(const CheckpointFiles& files, Store& store, const Updater::Rule* training) {
+  std::vector<Target> params, history, state;
+  for (auto& param : store.params()) {
+    const std::string& name = param->declared.name;
+    params.push_back({name, param->master, param->value.data()});
+    for (std::size_t h = 0; training && h < param->history.size(); ++h)
+      history.push_back({name + "/" + training->history[h].name, param->master, param->history[h].data()});
+  }
+  for (auto& each : store.states()) state.push_back({each->name, each->desc, each->memory.data()});
+  DLHOST_ASSIGN(const auto param_file, parse_safetensors(files.params->map(), files.folder + "/params.safetensors"));
+  DLHOST_ASSIGN(const auto history_file, parse_safetensors(files.history->map(), files.folder + "/history.safetensors"));
+  DLHOST_ASSIGN(const auto state_file, parse_safetensors(files.state->map(), files.folder + "/state.safetensors"));
+  DLHOST_TRY(match(param_file, params, files.folder));
+  DLHOST_TRY(match(state_file, state, files.folder));
+  if (training) DLHOST_TRY(match(history_file, history, files.folder));
+  DLHOST_TRY(fill(param_file, params, store));
+  DLHOST_TRY(fill(state_file, state, store));
+  if (training) DLHOST_TRY(fill(history_file, history, store));
+  for (auto& param : store.params()) {
+    ++param->version;
+    for (auto& copy : param->copies) store.refresh(*param, *copy);
+  }
+  return store.stream().wait();
+}
+
+} // namespace dlhost::param

@@ -1,0 +1,38 @@
+// A checkpoint: a folder with params.safetensors, history.safetensors and state.safetensors, and a manifest that says
+// what they hold, with a hash of each. The folder appears whole, by a rename, or not at all; what does not match its
+// manifest is refused with the reason.
+//
+// Params are plain f32 under their names ("fc1.weight"), histories under the param's and the slot's ("fc1.weight/momentum").
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <dlhost/host.h>
+#include <nlohmann/json_fwd.hpp>
+
+#include "param/store.h"
+
+namespace dlhost::param {
+
+// `about` goes into the manifest under "run": where the data stood, versions, whatever run needs again.
+Status write_checkpoint(Disk&, const std::string& folder, Store&, const Updater::Rule&, const nlohmann::json& about);
+
+struct CheckpointFiles {
+  std::string folder;
+  std::unique_ptr<File> params, history, state;
+  std::unique_ptr<nlohmann::json> manifest;
+  ~CheckpointFiles();
+  CheckpointFiles();
+  CheckpointFiles(CheckpointFiles&&) noexcept;
+};
+
+// Opens and checks: every file there, of the right size and hash.
+Result<CheckpointFiles> open_checkpoint(Disk&, const std::string& folder);
+
+// Puts the values into the store, whose net must have the same params in the same shapes; with `training`, also
+// histories. Everything is checked before anything is changed.
+Status read_checkpoint(const CheckpointFiles&, Store&, const Updater::Rule* training);
+
+} // namespace dlhost::param

@@ -1,0 +1,74 @@
+#include "run/checkpoints.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "plugin/faults.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr std::string_view prefix = "step-";
+
+// Names of the whole checkpoints by step, newest first.
+Result<std::vector<std::string>> steps_in(Disk& disk, const std::string& folder) {
+  std::vector<std::string> names;
+  DLHOST_ASSIGN(const auto entries, disk.list(folder));
+  for (const auto& entry : entries)
+    if (entry.directory && entry.name.starts_with(prefix) && !entry.name.ends_with(".unfinished")) names.push_back(entry.name);
+  std::ranges::sort(names, std::greater<>{});
+  return names;
+}
+
+std::string parent_of(const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+} // namespace
+
+Status Checkpoints::write(const std::string& name, std::uint64_t step, const nlohmann::json& training) {
+  const std::string path = folder_ + "/" + name;
+  const nlohmann::json about{{"step", step}, {"job", session_.job().name}, {"seed", session_.job().seed}, {"training", training}};
+  DLHOST_TRY(session_.host().disk().make_directory(folder_));
+  DLHOST_TRY(param::write_checkpoint(session_.host().disk(), path, session_.store(), session_.updater().rule(), about)
+                 .at("checkpoint '", path, "'"));
+  plugin::tell_checkpoint(plugin::immortal(path));
+  return {};
+}
+
+Status Checkpoints::save(std::uint64_t step, const nlohmann::json& training) {
+  DLHOST_TRY(write(fmt::format("{}{:09}", prefix, step), step, training));
+  DLHOST_ASSIGN(const auto names, steps_in(session_.host().disk(), folder_));
+  for (auto i = static_cast<std::size_t>(session_.job().checkpoint.keep); i < names.size(); ++i)
+    DLHOST_TRY(session_.host().disk().remove(folder_ + "/" + names[i]));
+  return {};
+}
+
+Status Checkpoints::save_best(std::uint64_t step, const nlohmann::json& training) { return write("best", step, training); }
+
+Result<param::CheckpointFiles> Checkpoints::newest(Disk& disk, const std::string& folder, std::string& refused) {
+  DLHOST_ASSIGN(const auto names, steps_in(disk, folder));
+  for (const auto& name : names) {
+    auto files = param::open_checkpoint(disk, folder + "/" + name);
+    if (files.ok()) return files;
+    refused += (refused.empty() ? "" : "\n") + files.status().message();
+  }
+  return Status::not_found("no good checkpoint in '", folder, "'", refused.empty() ? "" : ":\n", refused);
+}
+
+Result<param::CheckpointFiles> Checkpoints::find(Disk& disk, const std::string& what) {
+  if (!disk.exists(what)) return Status::not_found("there is no '", what, "'; name a run's folder or a checkpoint in it");
+  std::string refused;
+  if (disk.exists(what + "/checkpoints")) return newest(disk, what + "/checkpoints", refused);
+  auto files = param::open_checkpoint(disk, what);
+  if (files.ok()) return files;
+  if (auto all = newest(disk, what, refused); all.ok()) return all;
+  auto other = newest(disk, parent_of(what), refused);
+  if (!other.ok()) return files;
+  return Status::corrupt(files.status().message(), "; the newest good one is ", other->folder);
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,40 @@
+// Which checkpoints a run has: writes them, keeps the last few and the best, finds the newest good one to go on from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "param/checkpoint.h"
+#include "run/session.h"
+
+namespace dlhost::run {
+
+class Checkpoints {
+ public:
+  // `folder` holds one folder for each checkpoint: step-000000660, best.
+  Checkpoints(Session& session, std::string folder) : session_(session), folder_(std::move(folder)) {}
+
+  // Writes the checkpoint of a step, tells the fault handler where it is, and removes the oldest beyond `keep`.
+  Status save(std::uint64_t step, const nlohmann::json& training);
+  // The same, as the best so far.
+  Status save_best(std::uint64_t step, const nlohmann::json& training);
+
+  // The newest checkpoint of a folder that opens; what is broken on the way is named in `refused`.
+  static Result<param::CheckpointFiles> newest(Disk&, const std::string& folder, std::string& refused);
+  // `what` is a checkpoint, a run's folder or a folder of checkpoints. A broken checkpoint that was named itself is
+  // refused, with the newest good one beside it in the message.
+  static Result<param::CheckpointFiles> find(Disk&, const std::string& what);
+
+  const std::string& folder() const { return folder_; }
+
+ private:
+  Status write(const std::string& name, std::uint64_t step, const nlohmann::json& training);
+
+  Session& session_;
+  std::string folder_;
+};
+
+} // namespace dlhost::run
