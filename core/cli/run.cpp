@@ -1,10 +1,18 @@
 // dlhost run: trains the job.
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "config/dump.h"
 #include "config/load.h"
 #include "env/interrupt.h"
-#include "run/training.h"
+#include "env/terminal.h"
+#include "env/usage.h"
+#include "record/run_folder.h"
+#include "record/summary.h"
+#include "run/recorder.h"
+#include "version.h"
 
 namespace dlhost::cli {
 namespace {
@@ -12,48 +20,76 @@ namespace {
 struct RunOptions {
   std::string job;
   std::vector<std::string> set;
+  std::string resume;
 };
 
-std::string text_of(const run::MetricValues& metrics) {
-  std::string text;
-  for (const auto& [name, value] : metrics) text += fmt::format("  {} {:.4f}", name, value);
-  return text;
+const char* status_of(run::Ending ending) {
+  switch (ending) {
+  case run::Ending::finished: return "done";
+  case run::Ending::interrupted: return "interrupted";
+  case run::Ending::diverged: return "failed";
+  }
+  return "";
 }
 
-class Console final : public run::Observer {
- public:
-  explicit Console(Clock& clock) : clock_(clock), next_(clock.now()) {}
-  Status on_step(const run::Progress& progress, program::Program& program) override {
-    if (clock_.now() < next_) return {};
-    next_ = clock_.now() + 1'000'000'000;
-    fmt::print("step {}  epoch {:.2f}{}  {:.0f} items/s\n", progress.step, progress.epoch,
-               text_of(run::means(program.metrics())),
-               static_cast<double>(progress.items) / std::max(progress.seconds, 1e-9));
-    program.reset_metrics();
-    return {};
-  }
-  Status on_evaluation(const run::Progress& progress, Phase phase, const run::Evaluation& evaluation) override {
-    fmt::print("step {}  {}{}\n", progress.step, phase == Phase::test ? "test" : "validation",
-               text_of(evaluation.metrics));
-    return {};
-  }
+record::Summary summary_of(const config::Job& job, const run::Outcome& outcome, run::Session& session, const record::RunFolder& folder) {
+  record::Summary summary;
+  summary.status = status_of(outcome.ending);
+  summary.steps = outcome.progress.step;
+  summary.epochs = outcome.progress.epoch;
+  summary.seconds = outcome.progress.seconds;
+  summary.validation = outcome.validation;
+  summary.test = outcome.test;
+  if (outcome.progress.seconds > 0) summary.items_per_second = static_cast<double>(outcome.progress.items) / outcome.progress.seconds;
+  summary.peak_rss_bytes = env::peak_resident_bytes();
+  summary.job_hash = config::job_hash(job);
+  summary.versions = {{"dlhost", version_text()}, {job.train.device.type, session.device().description()}};
+  summary.job_name = job.name;
+  summary.why = outcome.reason;
+  summary.folder = folder.path();
+  summary.next = {{"dlhost plot " + folder.path(), "draws the curves"}};
+  if (outcome.ending == run::Ending::interrupted)
+    summary.next.insert(summary.next.begin(), {"dlhost run " + job.path + " --resume " + folder.path(), "goes on"});
+  return summary;
+}
 
- private:
-  Clock& clock_;
-  Nanoseconds next_;
-};
+// A resumed run goes on in its own folder.
+Result<record::RunFolder> folder_of(Context& context, const config::Job& job, const std::string& resume) {
+  if (!resume.empty() && context.host.disk().exists(resume + "/checkpoints")) return record::RunFolder::open(context.host, resume);
+  return record::RunFolder::make(context.host, job.record.folder.empty() ? "runs" : job.record.folder, job.name);
+}
 
 Status run_job(Context& context, const RunOptions& options) {
   auto& registry = context.registry();
-  DLHOST_ASSIGN(const auto job, config::load(context.host.disk(), options.job, options.set, registry));
+  Disk& disk = context.host.disk();
+  DLHOST_ASSIGN(const auto job, config::load(disk, options.job, options.set, registry));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, registry, job));
-  Console console(context.host.clock());
-  run::Training training(*session, console, env::interrupted());
+  env::StandardTerminal terminal(1);
+  record::Progress progress(context.host.clock(), terminal);
+  DLHOST_ASSIGN(auto folder, folder_of(context, job, options.resume));
+  DLHOST_TRY(folder.write_job(config::to_toml(job, std::filesystem::current_path().string())));
+  run::Checkpoints checkpoints(*session, job.checkpoint.folder.empty() ? folder.file("checkpoints") : job.checkpoint.folder);
+
+  record::MetricsLogOptions log_options{.every = static_cast<std::uint64_t>(std::max<std::int64_t>(job.record.every.steps, 1))};
+  std::optional<param::CheckpointFiles> from;
+  if (!options.resume.empty()) {
+    DLHOST_ASSIGN(from, run::Checkpoints::find(disk, options.resume));
+    log_options.resumed = true;
+    log_options.resumed_from = run::Checkpoints::step_of(*from);
+  }
+  DLHOST_ASSIGN(auto log, record::MetricsLog::open(context.host, folder, log_options));
+  run::Recorder recorder(context.host.clock(), progress, *log);
+  run::Training training(*session, recorder, env::interrupted());
   DLHOST_TRY(training.prepare());
+  if (from) DLHOST_TRY(training.resume(*from));
+  training.save_to(&checkpoints);
   DLHOST_ASSIGN(const auto outcome, training.run());
-  fmt::print("{}: {}\n", outcome.ending == run::Ending::finished ? "done" : "stopped", outcome.reason);
-  fmt::print("  {} steps, {:.2f} epochs, {:.2f} s, {:.0f} items/s\n", outcome.progress.step, outcome.progress.epoch,
-             outcome.progress.seconds, static_cast<double>(outcome.progress.items) / outcome.progress.seconds);
+  const auto& last = recorder.finish(training.progress(), training.program());
+  DLHOST_TRY(log->sync());
+  auto summary = summary_of(job, outcome, *session, folder);
+  summary.train.assign(last.metrics.begin(), last.metrics.end());
+  DLHOST_TRY(record::write_summary(disk, folder, summary));
+  terminal.write(record::summary_table(summary, terminal.unicode()));
   if (outcome.ending == run::Ending::diverged) context.exit_code = exit_diverged;
   if (outcome.ending == run::Ending::interrupted) context.exit_code = exit_interrupted;
   return {};
@@ -68,6 +104,8 @@ void add_run(CLI::App& app, Context& context) {
   command->add_option("--set", options->set, "change one key of the job: train.batch=32, layer.fc1.units=100")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+  command->add_option("--resume", options->resume, "go on from a run's folder, or from one checkpoint, as if it had never stopped")
+      ->type_name("FOLDER");
   command->callback([&context, options] {
     env::catch_interrupts();
     if (Status status = run_job(context, *options); !status.ok()) context.fail(status);

@@ -25,7 +25,7 @@ class Builder {
     updater(table(document, "updater"), job.updater);
     topology(table(document, "topology"), job.topology);
     const Table& checkpoint = table(document, "checkpoint");
-    job.checkpoint.every.epochs = 1;
+    job.checkpoint.every.seconds = 300;
     parse(checkpoint_schema(), checkpoint, &job.checkpoint, "checkpoint", {"every"});
     cadence(checkpoint, "checkpoint", job.checkpoint.every);
     const Table& record = table(document, "record");

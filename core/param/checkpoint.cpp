@@ -90,6 +90,7 @@ Status fill(const Safetensors& file, std::span<const Target> targets, Store& sto
 CheckpointFiles::CheckpointFiles() = default;
 CheckpointFiles::~CheckpointFiles() = default;
 CheckpointFiles::CheckpointFiles(CheckpointFiles&&) noexcept = default;
+CheckpointFiles& CheckpointFiles::operator=(CheckpointFiles&&) noexcept = default;
 
 Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule, const nlohmann::json& about) {
   Collection params, history, state;

@@ -26,6 +26,7 @@ struct CheckpointFiles {
   ~CheckpointFiles();
   CheckpointFiles();
   CheckpointFiles(CheckpointFiles&&) noexcept;
+  CheckpointFiles& operator=(CheckpointFiles&&) noexcept;
 };
 
 // Opens and checks: every file there, of the right size and hash.

@@ -39,6 +39,11 @@ Status Checkpoints::write(const std::string& name, std::uint64_t step, const nlo
   return {};
 }
 
+std::uint64_t Checkpoints::step_of(const param::CheckpointFiles& files) {
+  const auto& run = files.manifest->at("run");
+  return run.is_object() ? run.value("step", std::uint64_t{0}) : 0;
+}
+
 Status Checkpoints::save(std::uint64_t step, const nlohmann::json& training) {
   DLHOST_TRY(write(fmt::format("{}{:09}", prefix, step), step, training));
   DLHOST_ASSIGN(const auto names, steps_in(session_.host().disk(), folder_));

@@ -28,7 +28,8 @@ class Checkpoints {
   // refused, with the newest good one beside it in the message.
   static Result<param::CheckpointFiles> find(Disk&, const std::string& what);
 
-  const std::string& folder() const { return folder_; }
+  // How many steps were done when it was written.
+  static std::uint64_t step_of(const param::CheckpointFiles&);
 
  private:
   Status write(const std::string& name, std::uint64_t step, const nlohmann::json& training);

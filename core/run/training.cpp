@@ -182,7 +182,6 @@ Result<Outcome> Training::run() {
     outcome.reason = reason_to_stop(outcome);
     if (!outcome.reason.empty()) break;
   }
-  outcome.train = means(program_->metrics());
   outcome.progress = progress_;
   outcome.load_seconds = feeds_->waited_seconds();
   if (outcome.ending == Ending::diverged) return outcome; // the last checkpoint stays the newest

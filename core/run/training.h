@@ -39,7 +39,7 @@ struct Outcome {
   std::string reason; // why it stopped
   Progress progress;
   double load_seconds = 0; // spent waiting for input
-  MetricValues train, validation, test;
+  MetricValues validation, test;
 };
 
 class Training {

@@ -1,0 +1,24 @@
+#include "env/usage.h"
+
+#include <cstdio>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace dlhost::env {
+
+std::uint64_t peak_resident_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::uint64_t resident_bytes() {
+  unsigned long long total = 0, resident = 0;
+  if (FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%llu %llu", &total, &resident) != 2) resident = 0;
+    std::fclose(file);
+  }
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+} // namespace dlhost::env
