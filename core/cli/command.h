@@ -39,5 +39,6 @@ inline constexpr int exit_interrupted = 130;
 
 void add_run(CLI::App&, Context&);
 void add_check(CLI::App&, Context&);
+void add_plot(CLI::App&, Context&);
 
 } // namespace dlhost::cli

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
       ->type_name("FOLDER");
   cli::add_run(app, context);
   cli::add_check(app, context);
+  cli::add_plot(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
