@@ -32,7 +32,8 @@ const char* status_of(run::Ending ending) {
   return "";
 }
 
-record::Summary summary_of(const config::Job& job, const run::Outcome& outcome, run::Session& session, const record::RunFolder& folder) {
+record::Summary summary_of(const config::Job& job, const run::Outcome& outcome, run::Session& session,
+                           const record::RunFolder& folder) {
   record::Summary summary;
   summary.status = status_of(outcome.ending);
   summary.steps = outcome.progress.step;
@@ -40,7 +41,8 @@ record::Summary summary_of(const config::Job& job, const run::Outcome& outcome, 
   summary.seconds = outcome.progress.seconds;
   summary.validation = outcome.validation;
   summary.test = outcome.test;
-  if (outcome.progress.seconds > 0) summary.items_per_second = static_cast<double>(outcome.progress.items) / outcome.progress.seconds;
+  if (outcome.progress.seconds > 0)
+    summary.items_per_second = static_cast<double>(outcome.progress.items) / outcome.progress.seconds;
   summary.peak_rss_bytes = env::peak_resident_bytes();
   summary.job_hash = config::job_hash(job);
   summary.versions = {{"dlhost", version_text()}, {job.train.device.type, session.device().description()}};
@@ -55,7 +57,8 @@ record::Summary summary_of(const config::Job& job, const run::Outcome& outcome, 
 
 // A resumed run goes on in its own folder.
 Result<record::RunFolder> folder_of(Context& context, const config::Job& job, const std::string& resume) {
-  if (!resume.empty() && context.host.disk().exists(resume + "/checkpoints")) return record::RunFolder::open(context.host, resume);
+  if (!resume.empty() && context.host.disk().exists(resume + "/checkpoints"))
+    return record::RunFolder::open(context.host, resume);
   return record::RunFolder::make(context.host, job.record.folder.empty() ? "runs" : job.record.folder, job.name);
 }
 
@@ -68,9 +71,11 @@ Status run_job(Context& context, const RunOptions& options) {
   record::Progress progress(context.host.clock(), terminal);
   DLHOST_ASSIGN(auto folder, folder_of(context, job, options.resume));
   DLHOST_TRY(folder.write_job(config::to_toml(job, std::filesystem::current_path().string())));
-  run::Checkpoints checkpoints(*session, job.checkpoint.folder.empty() ? folder.file("checkpoints") : job.checkpoint.folder);
+  run::Checkpoints checkpoints(*session,
+                               job.checkpoint.folder.empty() ? folder.file("checkpoints") : job.checkpoint.folder);
 
-  record::MetricsLogOptions log_options{.every = static_cast<std::uint64_t>(std::max<std::int64_t>(job.record.every.steps, 1))};
+  record::MetricsLogOptions log_options{
+      .every = static_cast<std::uint64_t>(std::max<std::int64_t>(job.record.every.steps, 1))};
   std::optional<param::CheckpointFiles> from;
   if (!options.resume.empty()) {
     DLHOST_ASSIGN(from, run::Checkpoints::find(disk, options.resume));
@@ -104,7 +109,9 @@ void add_run(CLI::App& app, Context& context) {
   command->add_option("--set", options->set, "change one key of the job: train.batch=32, layer.fc1.units=100")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--resume", options->resume, "go on from a run's folder, or from one checkpoint, as if it had never stopped")
+  command
+      ->add_option("--resume", options->resume,
+                   "go on from a run's folder, or from one checkpoint, as if it had never stopped")
       ->type_name("FOLDER");
   command->callback([&context, options] {
     env::catch_interrupts();

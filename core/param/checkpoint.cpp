@@ -20,7 +20,8 @@ constexpr const char* file_names[] = {"params.safetensors", "history.safetensors
 // BLAKE2b-256 in hexadecimal.
 std::string hash_of(std::span<const std::byte> bytes) {
   unsigned char digest[32];
-  crypto_generichash(digest, sizeof digest, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr, 0);
+  crypto_generichash(digest, sizeof digest, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr,
+                     0);
   char text[2 * sizeof digest + 1];
   sodium_bin2hex(text, sizeof text, digest, sizeof digest);
   return text;
@@ -68,10 +69,12 @@ Status match(const Safetensors& file, std::span<const Target> targets, const std
     if (!tensor)
       problem(fmt::format("'{}' is not in it", target.name));
     else if (tensor->dtype != DType::f32 || !std::ranges::equal(tensor->shape, target.desc.shape))
-      problem(fmt::format("'{}' is {} there and {} here", target.name, shape_text(tensor->shape), to_string(target.desc.shape)));
+      problem(fmt::format("'{}' is {} there and {} here", target.name, shape_text(tensor->shape),
+                          to_string(target.desc.shape)));
   }
   for (const auto& name : names)
-    if (std::ranges::find(targets, name, &Target::name) == targets.end()) problem(fmt::format("'{}' is not in this net", name));
+    if (std::ranges::find(targets, name, &Target::name) == targets.end())
+      problem(fmt::format("'{}' is not in this net", name));
   if (problems.empty()) return {};
   return Status::invalid(what, ": is of another net: ", problems);
 }
@@ -92,7 +95,8 @@ CheckpointFiles::~CheckpointFiles() = default;
 CheckpointFiles::CheckpointFiles(CheckpointFiles&&) noexcept = default;
 CheckpointFiles& CheckpointFiles::operator=(CheckpointFiles&&) noexcept = default;
 
-Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule, const nlohmann::json& about) {
+Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule,
+                        const nlohmann::json& about) {
   Collection params, history, state;
   for (const auto& param : store.params()) {
     const std::string& name = param->declared.name;
@@ -121,7 +125,8 @@ Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
   CheckpointFiles files;
   files.folder = folder;
   const std::string path = folder + "/manifest.json";
-  if (!disk.exists(path)) return Status::corrupt("checkpoint '", folder, "' has no manifest.json: it is no checkpoint, or an unfinished one");
+  if (!disk.exists(path))
+    return Status::corrupt("checkpoint '", folder, "' has no manifest.json: it is no checkpoint, or an unfinished one");
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   files.manifest = std::make_unique<nlohmann::json>(nlohmann::json::parse(text, nullptr, false));
   const auto& manifest = *files.manifest;
@@ -137,7 +142,8 @@ Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
     DLHOST_ASSIGN(*opened[i], disk.open(name));
     const auto bytes = (*opened[i])->map();
     if (bytes.size() != entry.value("bytes", std::uint64_t{0}))
-      return Status::corrupt(name, ": has ", bytes.size(), " bytes, but the manifest says ", entry.value("bytes", std::uint64_t{0}), ": truncated or replaced");
+      return Status::corrupt(name, ": has ", bytes.size(), " bytes, but the manifest says ",
+                             entry.value("bytes", std::uint64_t{0}), ": truncated or replaced");
     if (hash_of(bytes) != entry.value("blake2b", std::string()))
       return Status::corrupt(name, ": its hash is not the manifest's: damaged or tampered with");
   }
@@ -154,7 +160,8 @@ Status read_checkpoint(const CheckpointFiles& files, Store& store, const Updater
   }
   for (auto& each : store.states()) state.push_back({each->name, each->desc, each->memory.data()});
   DLHOST_ASSIGN(const auto param_file, parse_safetensors(files.params->map(), files.folder + "/params.safetensors"));
-  DLHOST_ASSIGN(const auto history_file, parse_safetensors(files.history->map(), files.folder + "/history.safetensors"));
+  DLHOST_ASSIGN(const auto history_file,
+                parse_safetensors(files.history->map(), files.folder + "/history.safetensors"));
   DLHOST_ASSIGN(const auto state_file, parse_safetensors(files.state->map(), files.folder + "/state.safetensors"));
   DLHOST_TRY(match(param_file, params, files.folder));
   DLHOST_TRY(match(state_file, state, files.folder));

@@ -2,7 +2,8 @@
 // what they hold, with a hash of each. The folder appears whole, by a rename, or not at all; what does not match its
 // manifest is refused with the reason.
 //
-// Params are plain f32 under their names ("fc1.weight"), histories under the param's and the slot's ("fc1.weight/momentum").
+// Params are plain f32 under their names ("fc1.weight"), histories under the param's and the slot's
+// ("fc1.weight/momentum").
 #pragma once
 
 #include <memory>

@@ -29,7 +29,8 @@ std::string header_of(std::span<const NamedTensor> tensors, const Metadata& meta
   std::uint64_t offset = 0;
   for (const auto& tensor : tensors) {
     const auto word = std::ranges::find(words, tensor.dtype, &DTypeWord::type);
-    header[tensor.name] = {{"dtype", word->word}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + tensor.bytes.size()}}};
+    header[tensor.name] = {
+        {"dtype", word->word}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + tensor.bytes.size()}}};
     offset += tensor.bytes.size();
   }
   std::string text = header.dump();
@@ -37,7 +38,9 @@ std::string header_of(std::span<const NamedTensor> tensors, const Metadata& meta
   return text;
 }
 
-std::span<const std::byte> bytes_of(const void* data, std::size_t size) { return {static_cast<const std::byte*>(data), size}; }
+std::span<const std::byte> bytes_of(const void* data, std::size_t size) {
+  return {static_cast<const std::byte*>(data), size};
+}
 
 // What one entry of the header says, checked against the data.
 Result<NamedTensor> tensor_of(const std::string& name, const nlohmann::json& entry, std::span<const std::byte> data) {
@@ -45,17 +48,21 @@ Result<NamedTensor> tensor_of(const std::string& name, const nlohmann::json& ent
   if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets"))
     return bad("dtype, shape or data_offsets is missing");
   const auto &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
-  const auto word = std::ranges::find_if(words, [&](const DTypeWord& w) { return dtype.is_string() && dtype == w.word; });
+  const auto word =
+      std::ranges::find_if(words, [&](const DTypeWord& w) { return dtype.is_string() && dtype == w.word; });
   if (word == std::end(words)) return bad("its dtype is not known here");
   if (!shape.is_array() || shape.size() > 64) return bad("its shape is not a list of dimensions");
   NamedTensor tensor{.name = name, .dtype = word->type, .shape = {}, .bytes = {}};
   std::uint64_t size = size_of(word->type);
   for (const auto& dim : shape) {
-    if (!dim.is_number_unsigned() || dim.get<std::uint64_t>() > std::uint64_t{1} << 48) return bad("its shape has a bad dimension");
+    if (!dim.is_number_unsigned() || dim.get<std::uint64_t>() > std::uint64_t{1} << 48)
+      return bad("its shape has a bad dimension");
     tensor.shape.push_back(dim.get<std::int64_t>());
-    if (__builtin_mul_overflow(size, dim.get<std::uint64_t>(), &size)) return bad("its shape is larger than any memory");
+    if (__builtin_mul_overflow(size, dim.get<std::uint64_t>(), &size))
+      return bad("its shape is larger than any memory");
   }
-  if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned())
+  if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
+      !offsets[1].is_number_unsigned())
     return bad("its data_offsets are not two numbers");
   const auto begin = offsets[0].get<std::uint64_t>(), end = offsets[1].get<std::uint64_t>();
   if (begin > end || end > data.size()) return bad("its data lies beyond the end of the file: the file is truncated");
@@ -66,7 +73,8 @@ Result<NamedTensor> tensor_of(const std::string& name, const nlohmann::json& ent
 
 } // namespace
 
-Status write_safetensors(Disk& disk, const std::string& path, std::span<const NamedTensor> tensors, const Metadata& metadata) {
+Status write_safetensors(Disk& disk, const std::string& path, std::span<const NamedTensor> tensors,
+                         const Metadata& metadata) {
   const std::string header = header_of(tensors, metadata);
   const std::uint64_t length = header.size();
   DLHOST_ASSIGN(auto file, disk.create(path));
@@ -78,10 +86,12 @@ Status write_safetensors(Disk& disk, const std::string& path, std::span<const Na
 
 Result<Safetensors> parse_safetensors(std::span<const std::byte> bytes, const std::string& what) {
   std::uint64_t length = 0;
-  if (bytes.size() < sizeof length) return Status::corrupt(what, ": is no safetensors file: it has only ", bytes.size(), " bytes");
+  if (bytes.size() < sizeof length)
+    return Status::corrupt(what, ": is no safetensors file: it has only ", bytes.size(), " bytes");
   std::memcpy(&length, bytes.data(), sizeof length);
   if (length > largest_header || length > bytes.size() - sizeof length)
-    return Status::corrupt(what, ": its header claims ", length, " bytes, but the file has ", bytes.size(), ": truncated, or no safetensors file");
+    return Status::corrupt(what, ": its header claims ", length, " bytes, but the file has ", bytes.size(),
+                           ": truncated, or no safetensors file");
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + sizeof length;
   const auto header = nlohmann::json::parse(text, text + length, nullptr, false);
   if (!header.is_object()) return Status::corrupt(what, ": its header is not a JSON object");

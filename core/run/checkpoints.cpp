@@ -17,7 +17,8 @@ Result<std::vector<std::string>> steps_in(Disk& disk, const std::string& folder)
   std::vector<std::string> names;
   DLHOST_ASSIGN(const auto entries, disk.list(folder));
   for (const auto& entry : entries)
-    if (entry.directory && entry.name.starts_with(prefix) && !entry.name.ends_with(".unfinished")) names.push_back(entry.name);
+    if (entry.directory && entry.name.starts_with(prefix) && !entry.name.ends_with(".unfinished"))
+      names.push_back(entry.name);
   std::ranges::sort(names, std::greater<>{});
   return names;
 }
@@ -31,7 +32,8 @@ std::string parent_of(const std::string& path) {
 
 Status Checkpoints::write(const std::string& name, std::uint64_t step, const nlohmann::json& training) {
   const std::string path = folder_ + "/" + name;
-  const nlohmann::json about{{"step", step}, {"job", session_.job().name}, {"seed", session_.job().seed}, {"training", training}};
+  const nlohmann::json about{
+      {"step", step}, {"job", session_.job().name}, {"seed", session_.job().seed}, {"training", training}};
   DLHOST_TRY(session_.host().disk().make_directory(folder_));
   DLHOST_TRY(param::write_checkpoint(session_.host().disk(), path, session_.store(), session_.updater().rule(), about)
                  .at("checkpoint '", path, "'"));
@@ -52,7 +54,9 @@ Status Checkpoints::save(std::uint64_t step, const nlohmann::json& training) {
   return {};
 }
 
-Status Checkpoints::save_best(std::uint64_t step, const nlohmann::json& training) { return write("best", step, training); }
+Status Checkpoints::save_best(std::uint64_t step, const nlohmann::json& training) {
+  return write("best", step, training);
+}
 
 Result<param::CheckpointFiles> Checkpoints::newest(Disk& disk, const std::string& folder, std::string& refused) {
   DLHOST_ASSIGN(const auto names, steps_in(disk, folder));
@@ -65,7 +69,8 @@ Result<param::CheckpointFiles> Checkpoints::newest(Disk& disk, const std::string
 }
 
 Result<param::CheckpointFiles> Checkpoints::find(Disk& disk, const std::string& what) {
-  if (!disk.exists(what)) return Status::not_found("there is no '", what, "'; name a run's folder or a checkpoint in it");
+  if (!disk.exists(what))
+    return Status::not_found("there is no '", what, "'; name a run's folder or a checkpoint in it");
   std::string refused;
   if (disk.exists(what + "/checkpoints")) return newest(disk, what + "/checkpoints", refused);
   auto files = param::open_checkpoint(disk, what);

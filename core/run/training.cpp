@@ -30,11 +30,16 @@ Status Training::prepare() {
 
 nlohmann::json Training::state() const {
   const auto last = [](const Last& at) { return nlohmann::json{at.step, at.epoch, at.seconds}; };
-  return {{"step", progress_.step},     {"epoch", progress_.epoch},
-          {"seconds", progress_.seconds}, {"items", progress_.items},
-          {"validated", last(validated_)}, {"tested", last(tested_)},
-          {"best", best_},              {"worse", worse_},
-          {"smoothed_loss", smoothed_loss_}, {"has_loss", has_loss_}};
+  return {{"step", progress_.step},
+          {"epoch", progress_.epoch},
+          {"seconds", progress_.seconds},
+          {"items", progress_.items},
+          {"validated", last(validated_)},
+          {"tested", last(tested_)},
+          {"best", best_},
+          {"worse", worse_},
+          {"smoothed_loss", smoothed_loss_},
+          {"has_loss", has_loss_}};
 }
 
 Status Training::resume(const param::CheckpointFiles& files) {
@@ -42,7 +47,9 @@ Status Training::resume(const param::CheckpointFiles& files) {
   DLHOST_TRY(param::read_checkpoint(files, session_.store(), &rule));
   try {
     const auto& state = files.manifest->at("run").at("training");
-    const auto last = [&](const char* key) { return Last{state.at(key).at(0), state.at(key).at(1), state.at(key).at(2)}; };
+    const auto last = [&](const char* key) {
+      return Last{state.at(key).at(0), state.at(key).at(1), state.at(key).at(2)};
+    };
     progress_.step = state.at("step");
     progress_.epoch = state.at("epoch");
     progress_.seconds = state.at("seconds");
@@ -96,7 +103,8 @@ bool Training::due(const config::Cadence& every, Last& last) const {
 
 Status Training::save_due() {
   if (!checkpoints_) return {};
-  if (is_best_ && session_.job().checkpoint.best != "none") DLHOST_TRY(checkpoints_->save_best(progress_.step, state()));
+  if (is_best_ && session_.job().checkpoint.best != "none")
+    DLHOST_TRY(checkpoints_->save_best(progress_.step, state()));
   is_best_ = false;
   return due(session_.job().checkpoint.every, saved_) ? checkpoints_->save(progress_.step, state()) : Status();
 }

@@ -84,7 +84,7 @@ class Training {
   Checkpoints* checkpoints_ = nullptr;
   Last validated_, tested_, saved_;
   double best_ = 0;
-  bool is_best_ = false; // the newest evaluation was
+  bool is_best_ = false;    // the newest evaluation was
   std::int64_t worse_ = -1; // evaluations since the best; -1: none yet
   double smoothed_loss_ = 0;
   bool has_loss_ = false;

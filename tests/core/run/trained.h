@@ -1,0 +1,136 @@
+// Trains small jobs inside a test and hands over what came of it: losses step by step, and every param's bits.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "config/load.h"
+#include "env/real_host.h"
+#include "param/transfer.h"
+#include "plugin/registry.h"
+#include "run/training.h"
+
+namespace dlhost::test {
+
+struct Trained {
+  std::vector<double> losses;                       // of each step
+  std::map<std::string, std::vector<float>> params; // plain
+  run::MetricValues test;
+  run::Outcome outcome;
+};
+
+class Bench : public ::testing::Test {
+ protected:
+  Bench() {
+    // The build's plugins are named by the environment; see tests/core/run/meson.build.
+    registry_ = std::make_unique<plugin::Registry>(plugin::entries_of(plugin::settings_of_process({})), host_);
+    host_.set_maker([this](Kind kind, const Part& part) { return registry_->make(kind, part.type, part.options); });
+    folder_ = ::testing::TempDir() + "dlhost-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    EXPECT_TRUE(host_.disk().make_directory(folder_).ok());
+  }
+  ~Bench() override { host_.disk().remove(folder_).ignore("a temporary folder"); }
+
+  // Runs a job to its end, or until `stop_at` steps are done, as Ctrl-C would stop it.
+  Trained train(const std::string& text, const std::vector<std::string>& set = {}, std::uint64_t stop_at = 0,
+                const std::string& resume = {}, const std::string& checkpoints = {}) {
+    Trained trained;
+    const std::string path = folder_ + "/job.toml";
+    EXPECT_TRUE(host_.disk().write_text(path, text).ok());
+    auto job = config::load(host_.disk(), path, set, *registry_);
+    EXPECT_TRUE(job.ok()) << job.status().message();
+    if (job.ok()) {
+      const Status status = run(*job, trained, stop_at, resume, checkpoints);
+      EXPECT_TRUE(status.ok()) << status.message();
+    }
+    return trained;
+  }
+
+  Status run(const config::Job& job, Trained& trained, std::uint64_t stop_at, const std::string& resume,
+             const std::string& checkpoints) {
+    struct Watch final : run::Observer {
+      Trained* trained = nullptr;
+      std::uint64_t stop_at = 0;
+      std::atomic<bool> interrupted{false};
+      Status on_step(const run::Progress& progress, program::Program& program) override {
+        for (const auto& metric : program.metrics())
+          if (metric.is_loss) trained->losses.push_back(metric.last_sum / metric.last_count);
+        if (stop_at != 0 && progress.step >= stop_at) interrupted = true;
+        return {};
+      }
+      Status on_evaluation(const run::Progress&, Phase, const run::Evaluation&) override { return {}; }
+    } watch;
+    watch.trained = &trained;
+    watch.stop_at = stop_at;
+    DLHOST_ASSIGN(auto session, run::Session::open(host_, *registry_, job));
+    run::Checkpoints saved(*session, checkpoints);
+    run::Training training(*session, watch, watch.interrupted);
+    DLHOST_TRY(training.prepare());
+    if (!resume.empty()) {
+      DLHOST_ASSIGN(const auto files, run::Checkpoints::find(host_.disk(), resume));
+      DLHOST_TRY(training.resume(files));
+    }
+    if (!checkpoints.empty()) training.save_to(&saved);
+    DLHOST_ASSIGN(trained.outcome, training.run());
+    trained.test = trained.outcome.test;
+    for (const auto& param : session->store().params()) {
+      DLHOST_ASSIGN(trained.params[param->declared.name],
+                    param::download(session->device(), session->stream(), param->master, param->value.data()));
+    }
+    return {};
+  }
+
+  env::RealHost host_{LogLevel::error};
+  std::unique_ptr<plugin::Registry> registry_;
+  std::string folder_;
+};
+
+// A net of dense layers on learnable synthetic data; what follows is appended.
+inline std::string small_job(const std::string& device = "ref", const std::string& more = "") {
+  return R"(name = "small"
+seed = 3
+[train]
+batch = 12
+threads = 1
+device = ")" +
+         device + R"("
+stop = { steps = 40 }
+[updater]
+type = "sgd"
+momentum = 0.9
+rate = { type = "cosine", base = 0.05, warmup = 5 }
+)" + more +
+         R"(
+[[layer]]
+name = "data"
+type = "synthetic"
+mode = "learnable"
+shape = [7]
+classes = 3
+train = 50
+test = 20
+[[layer]]
+name = "fc1"
+type = "dense"
+src = "data"
+units = 9
+[[layer]]
+name = "act"
+type = "tanh"
+src = "fc1"
+[[layer]]
+name = "fc2"
+type = "dense"
+src = "act"
+units = 3
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["fc2", "data:label"]
+)";
+}
+
+} // namespace dlhost::test

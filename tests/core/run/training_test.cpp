@@ -1,0 +1,131 @@
+#include <cmath>
+
+#include "trained.h"
+
+namespace dlhost::test {
+namespace {
+
+using TrainingTest = Bench;
+
+void expect_near(const Trained& a, const Trained& b, double relative, std::size_t steps) {
+  ASSERT_GE(a.losses.size(), steps);
+  ASSERT_GE(b.losses.size(), steps);
+  for (std::size_t i = 0; i < steps; ++i)
+    EXPECT_NEAR(a.losses[i], b.losses[i], relative * std::abs(a.losses[i])) << "step " << i;
+}
+
+TEST_F(TrainingTest, LearnsAndIsTheSameTwice) {
+  const auto one = train(small_job());
+  const auto two = train(small_job());
+  EXPECT_LT(one.losses.back(), 0.5 * one.losses.front());
+  EXPECT_EQ(one.losses, two.losses);
+  EXPECT_EQ(one.params, two.params);
+}
+
+TEST_F(TrainingTest, FarMemoryChangesNothing) {
+  EXPECT_EQ(train(small_job()).params, train(small_job(), {"train.device={ type = \"ref\", far = true }"}).params);
+}
+
+TEST_F(TrainingTest, MicroBatchesAddUpToTheBatch) {
+  const auto whole = train(small_job());
+  const auto cut = train(small_job(), {"train.algorithm={ type = \"bp\", micro_batches = 3 }"});
+  for (const auto& [name, values] : whole.params)
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], cut.params.at(name)[i], 1e-5) << name;
+}
+
+TEST_F(TrainingTest, FrozenParamsStayAndNothingBelowLearns) {
+  const auto start = train(small_job(), {"train.stop.steps=1", "updater.rate=0.0"});
+  const auto frozen = train(small_job(), {"layer.fc1.frozen=true"});
+  EXPECT_EQ(frozen.params.at("fc1.weight"), start.params.at("fc1.weight"));
+  EXPECT_NE(frozen.params.at("fc2.weight"), start.params.at("fc2.weight"));
+}
+
+TEST_F(TrainingTest, ResumedEqualsNeverStopped) {
+  const std::string checkpoints = folder_ + "/checkpoints";
+  const auto whole = train(small_job());
+  const auto first = train(small_job(), {}, 17, {}, checkpoints);
+  EXPECT_EQ(first.outcome.ending, run::Ending::interrupted);
+  EXPECT_EQ(first.losses.size(), 17U);
+  const auto rest = train(small_job(), {}, 0, checkpoints);
+  EXPECT_EQ(rest.losses.size(), whole.losses.size() - 17);
+  EXPECT_TRUE(std::equal(rest.losses.begin(), rest.losses.end(), whole.losses.begin() + 17));
+  EXPECT_EQ(rest.params, whole.params);
+}
+
+TEST_F(TrainingTest, AdamResumesItsHistory) {
+  const std::string checkpoints = folder_ + "/checkpoints";
+  std::string job = small_job();
+  job.replace(job.find("type = \"sgd\"\nmomentum = 0.9"), 27, "type = \"adam\"");
+  const auto whole = train(job);
+  train(job, {}, 11, {}, checkpoints);
+  EXPECT_EQ(train(job, {}, 0, checkpoints).params, whole.params);
+}
+
+TEST_F(TrainingTest, BrokenCheckpointsAreRefusedAndTheNewestGoodOneIsNamed) {
+  const std::string checkpoints = folder_ + "/checkpoints";
+  train(small_job(), {"checkpoint.every={ steps = 10 }"}, 25, {}, checkpoints);
+  const std::string newest = checkpoints + "/step-000000025";
+  auto bytes = host_.disk().read_all(newest + "/params.safetensors");
+  ASSERT_TRUE(bytes.ok());
+  bytes->back() ^= std::byte{1};
+  ASSERT_TRUE(host_.disk().write_all(newest + "/params.safetensors", *bytes).ok());
+  const auto named = run::Checkpoints::find(host_.disk(), newest);
+  ASSERT_FALSE(named.ok());
+  EXPECT_NE(named.status().message().find("its hash is not the manifest's"), std::string::npos)
+      << named.status().message();
+  EXPECT_NE(named.status().message().find("step-000000020"), std::string::npos) << named.status().message();
+  bytes->resize(bytes->size() / 2);
+  ASSERT_TRUE(host_.disk().write_all(newest + "/params.safetensors", *bytes).ok());
+  EXPECT_NE(run::Checkpoints::find(host_.disk(), newest).status().message().find("truncated"), std::string::npos);
+  std::string refused;
+  const auto fallback = run::Checkpoints::newest(host_.disk(), checkpoints, refused);
+  ASSERT_TRUE(fallback.ok());
+  EXPECT_EQ(run::Checkpoints::step_of(*fallback), 20U);
+}
+
+TEST_F(TrainingTest, ACheckpointOfAnotherNetIsRefused) {
+  const std::string checkpoints = folder_ + "/checkpoints";
+  train(small_job(), {}, 5, {}, checkpoints);
+  Trained trained;
+  auto job =
+      config::load(host_.disk(), folder_ + "/job.toml", std::vector<std::string>{"layer.fc1.units=8"}, *registry_);
+  ASSERT_TRUE(job.ok());
+  const Status status = run(*job, trained, 0, checkpoints, {});
+  EXPECT_NE(status.message().find("'fc1.weight' is 9x7 there and 8x7 here"), std::string::npos) << status.message();
+}
+
+TEST_F(TrainingTest, ALossThatIsNotFiniteStopsTheRunAndNamesTheLayer) {
+  const auto wild = train(small_job(), {"updater.rate=3e38"});
+  EXPECT_EQ(wild.outcome.ending, run::Ending::diverged);
+  EXPECT_NE(wild.outcome.reason.find("the loss 'loss' is"), std::string::npos) << wild.outcome.reason;
+  EXPECT_NE(wild.outcome.reason.find("'fc"), std::string::npos) << wild.outcome.reason;
+}
+
+TEST_F(TrainingTest, ClippingByNormBoundsTheStep) {
+  const auto free = train(small_job(), {"train.stop.steps=1", "updater.rate=1.0"});
+  const auto start = train(small_job(), {"train.stop.steps=1", "updater.rate=0.0"});
+  const auto clipped = train(small_job(), {"train.stop.steps=1", "updater.rate=1.0", "updater.clip_norm=0.01"});
+  const auto distance = [&](const Trained& to) {
+    double squares = 0;
+    for (const auto& [name, values] : start.params)
+      for (std::size_t i = 0; i < values.size(); ++i) squares += std::pow(values[i] - to.params.at(name)[i], 2);
+    return std::sqrt(squares);
+  };
+  EXPECT_GT(distance(free), 0.05);
+  EXPECT_NEAR(distance(clipped), 0.01, 1e-4);
+}
+
+TEST_F(TrainingTest, EveryTestSampleIsCountedOnce) {
+  const auto trained = train(small_job());
+  ASSERT_EQ(trained.test.size(), 1U);
+  const auto in_one = train(small_job(), {"test.batch=20"});
+  EXPECT_NEAR(trained.test[0].second, in_one.test[0].second, 1e-5);
+}
+
+TEST_F(TrainingTest, TheCpuDeviceTrainsLikeTheOracle) {
+  if (!registry_->find(Kind::device, "cpu")) GTEST_SKIP() << "this build has no cpu device: oneDNN is missing";
+  expect_near(train(small_job()), train(small_job("cpu")), 1e-4, 20);
+}
+
+} // namespace
+} // namespace dlhost::test
