@@ -117,14 +117,7 @@ Result<std::unique_ptr<Op>> Cpu::prepare(const OpSpec& spec, const Choice& choic
   const Request request{choice, choice.threads > 0 ? choice.threads : threads()};
   const ThreadScope scope(request.threads);
   try {
-    auto op = std::visit(
-        [&](const auto& one) -> Prepared {
-          if constexpr (requires { cpu::prepare(one, request); })
-            return cpu::prepare(one, request);
-          else
-            return Status::unsupported("cpu: no ", name_of(spec));
-        },
-        spec);
+    auto op = std::visit([&](const auto& one) { return cpu::prepare(one, request); }, spec);
     if (op && !choice.kernel.empty() && (*op)->kernel != choice.kernel)
       return Status::unsupported("the plan was made with kernel '", choice.kernel, "', but here it is '", (*op)->kernel,
                                  "': plan again");

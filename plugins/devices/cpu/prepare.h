@@ -17,6 +17,12 @@ struct Request {
 };
 
 Prepared prepare(const GemmSpec&, const Request&);
+Prepared prepare(const ConvSpec&, const Request&);
+Prepared prepare(const PoolSpec&, const Request&);
+Prepared prepare(const NormSpec&, const Request&);
+Prepared prepare(const LrnSpec&, const Request&);
+Prepared prepare(const GatherSpec&, const Request&);
+Prepared prepare(const TransposeSpec&, const Request&);
 Prepared prepare(const MapSpec&, const Request&);
 Prepared prepare(const SoftmaxSpec&, const Request&);
 Prepared prepare(const SoftmaxLossSpec&, const Request&);

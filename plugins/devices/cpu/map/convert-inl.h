@@ -86,7 +86,7 @@ template <class T> void store_whole(const float* src, void* to, std::int64_t cou
   }
 }
 
-void Load(DType type, const void* src, float* dst, std::int64_t count) {
+inline void Load(DType type, const void* src, float* dst, std::int64_t count) {
   [[maybe_unused]] const hn::ScalableTag<float> d;
   switch (type) {
   case DType::f32: std::memcpy(dst, src, static_cast<std::size_t>(count) * sizeof(float)); return;
@@ -111,7 +111,7 @@ void Load(DType type, const void* src, float* dst, std::int64_t count) {
   }
 }
 
-void Store(DType type, const float* src, void* dst, std::int64_t count) {
+inline void Store(DType type, const float* src, void* dst, std::int64_t count) {
   const hn::ScalableTag<float> d;
   switch (type) {
   case DType::f32: std::memcpy(dst, src, static_cast<std::size_t>(count) * sizeof(float)); return;

@@ -18,7 +18,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
-void Draw(const Draws& draws, std::uint64_t element, float* dst, std::int64_t count) {
+inline void Draw(const Draws& draws, std::uint64_t element, float* dst, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i)
     dst[i] = draw(draws.key, draws.epoch, draws.sample, element + static_cast<std::uint64_t>(i));
 }
@@ -62,7 +62,7 @@ HWY_INLINE void draw_blocks(const Draws& draws, std::uint64_t group, float* dst)
   hn::StoreU(unit(hn::InterleaveUpper(d, first, second)), df, dst + 2 * lanes);
 }
 
-void Draw(const Draws& draws, std::uint64_t element, float* dst, std::int64_t count) {
+inline void Draw(const Draws& draws, std::uint64_t element, float* dst, std::int64_t count) {
   const auto step = static_cast<std::int64_t>(4 * hn::Lanes(hn::ScalableTag<std::uint64_t>()));
   float block[HWY_MAX_BYTES / 2];
   auto skip = static_cast<std::int64_t>(element % 4); // of the first block

@@ -1,0 +1,286 @@
+#include "channel_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "channel_kernels.cpp"
+#include <hwy/foreach_target.h>
+
+#include <hwy/highway.h>
+
+#include "map/convert-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dlhost::plugins::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::int64_t columns = 16;
+// Sums are taken over from f32 into f64 so often.
+constexpr std::int64_t short_sum = 512;
+
+using D = hn::CappedTag<float, 16>;
+using V = hn::VFromD<D>;
+
+template <class T> HWY_INLINE V load(const T* from) {
+  if constexpr (std::is_same_v<T, float>)
+    return hn::LoadU(D(), from);
+  else
+    return LoadBf16(D(), from);
+}
+template <class T> HWY_INLINE void store(V value, T* to) {
+  if constexpr (std::is_same_v<T, float>)
+    hn::StoreU(value, D(), to);
+  else
+    StoreBf16(D(), value, to);
+}
+
+// A row that is narrower than the vectors is worked on in a copy.
+template <class T> struct Narrow {
+  T data[columns] = {};
+  const T* in(const T* from, std::int64_t width) {
+    std::memcpy(data, from, static_cast<std::size_t>(width) * sizeof(T));
+    return data;
+  }
+};
+
+template <class T, class Body> HWY_INLINE void each_column(Body&& body) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
+  for (std::int64_t column = 0; column < columns; column += lanes) body(column);
+}
+
+HWY_INLINE void take_over(V values, double* into) {
+  HWY_ALIGN float parts[columns];
+  hn::StoreU(values, D(), parts);
+  for (std::size_t i = 0; i < hn::Lanes(D()); ++i) into[i] += static_cast<double>(parts[i]);
+}
+
+template <class T> void moments_of(const Rows& rows, const float* pivot, double* totals, double* squares) {
+  const auto* x = static_cast<const T*>(rows.x) + rows.offset;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
+  if (rows.width < columns) {
+    for (std::int64_t row = 0; row < rows.rows; ++row)
+      for (std::int64_t i = 0; i < rows.width; ++i) {
+        float value = 0;
+        Load(std::is_same_v<T, float> ? DType::f32 : DType::bf16, x + row * rows.step + i, &value, 1);
+        const auto distance = static_cast<double>(value - pivot[i]);
+        totals[i] += distance;
+        squares[i] += distance * distance;
+      }
+    return;
+  }
+  for (std::int64_t first = 0; first < rows.rows; first += short_sum) {
+    const auto last = std::min(rows.rows, first + short_sum);
+    for (std::int64_t column = 0; column < columns; column += lanes) {
+      const auto middle = hn::LoadU(D(), pivot + column);
+      auto total0 = hn::Zero(D()), total1 = total0, square0 = total0, square1 = total0;
+      const T* at = x + column + first * rows.step;
+      std::int64_t row = first;
+      for (; row + 2 <= last; row += 2, at += 2 * rows.step) {
+        const auto one = hn::Sub(load(at), middle), two = hn::Sub(load(at + rows.step), middle);
+        total0 = hn::Add(total0, one);
+        total1 = hn::Add(total1, two);
+        square0 = hn::MulAdd(one, one, square0);
+        square1 = hn::MulAdd(two, two, square1);
+      }
+      if (row < last) {
+        const auto one = hn::Sub(load(at), middle);
+        total0 = hn::Add(total0, one);
+        square0 = hn::MulAdd(one, one, square0);
+      }
+      take_over(hn::Add(total0, total1), totals + column);
+      take_over(hn::Add(square0, square1), squares + column);
+    }
+  }
+}
+
+template <class T, bool relu, bool add> void apply_of(const Rows& rows, const float* factor, const float* shift) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
+  const auto* x = static_cast<const T*>(rows.x) + rows.offset;
+  const auto* other = add ? static_cast<const T*>(rows.other) + rows.offset : nullptr;
+  auto* y = static_cast<T*>(rows.y) + rows.offset;
+  const auto one = [&](const T* from, const T* addend, T* to, std::int64_t column) HWY_ATTR {
+    auto value = hn::MulAdd(load(from + column), hn::LoadU(D(), factor + column), hn::LoadU(D(), shift + column));
+    if constexpr (add) value = hn::Add(value, load(addend + column));
+    if constexpr (relu) value = hn::Max(value, hn::Zero(D()));
+    store(value, to + column);
+  };
+  if (rows.width == columns) {
+    for (std::int64_t row = 0; row < rows.rows; ++row)
+      for (std::int64_t column = 0; column < columns; column += lanes)
+        one(x + row * rows.step, other + (add ? row * rows.step : 0), y + row * rows.step, column);
+    return;
+  }
+  Narrow<T> from, addend, to;
+  for (std::int64_t row = 0; row < rows.rows; ++row) {
+    from.in(x + row * rows.step, rows.width);
+    if constexpr (add) addend.in(other + row * rows.step, rows.width);
+    for (std::int64_t column = 0; column < columns; column += lanes) one(from.data, addend.data, to.data, column);
+    std::memcpy(y + row * rows.step, to.data, static_cast<std::size_t>(rows.width) * sizeof(T));
+  }
+}
+
+// dy behind the mask.
+template <class T, Mask mask> HWY_INLINE V masked(V dy, V x, const T* y, V factor, V shift) {
+  if constexpr (mask == Mask::from_input)
+    return hn::IfThenElseZero(hn::Gt(hn::MulAdd(x, factor, shift), hn::Zero(D())), dy);
+  if constexpr (mask == Mask::from_output) return hn::IfThenElseZero(hn::Gt(load(y), hn::Zero(D())), dy);
+  return dy;
+}
+
+// Copies of one narrow row of each tensor; the columns that are not there get dy = 0.
+template <class T, Mask mask> struct NarrowGradient {
+  Narrow<T> x, dy, y, dx, daddend;
+  GradientRows take(const GradientRows& rows, std::int64_t row) {
+    const auto at = rows.offset + row * rows.step;
+    x.in(static_cast<const T*>(rows.x) + at, rows.width);
+    dy.in(static_cast<const T*>(rows.dy) + at, rows.width);
+    if constexpr (mask == Mask::from_output) y.in(static_cast<const T*>(rows.y) + at, rows.width);
+    return {x.data, dy.data, y.data, dx.data, rows.daddend ? daddend.data : nullptr, 0, 1, columns, columns};
+  }
+  void put(const GradientRows& rows, std::int64_t row) const {
+    const auto at = rows.offset + row * rows.step;
+    const auto bytes = static_cast<std::size_t>(rows.width) * sizeof(T);
+    std::memcpy(static_cast<T*>(rows.dx) + at, dx.data, bytes);
+    if (rows.daddend) std::memcpy(static_cast<T*>(rows.daddend) + at, daddend.data, bytes);
+  }
+};
+
+template <class T, Mask mask>
+void slopes_of(const GradientRows& rows, const float* factor, const float* shift, const float* mean, double* totals,
+               double* products) {
+  if (rows.width < columns) {
+    NarrowGradient<T, mask> narrow;
+    for (std::int64_t row = 0; row < rows.rows; ++row)
+      slopes_of<T, mask>(narrow.take(rows, row), factor, shift, mean, totals, products);
+    return;
+  }
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
+  for (std::int64_t first = 0; first < rows.rows; first += short_sum) {
+    const auto last = std::min(rows.rows, first + short_sum);
+    for (std::int64_t column = 0; column < columns; column += lanes) {
+      const auto f = hn::LoadU(D(), factor + column), s = hn::LoadU(D(), shift + column);
+      const auto middle = hn::LoadU(D(), mean + column);
+      const auto start = rows.offset + column + first * rows.step;
+      const auto* x = static_cast<const T*>(rows.x) + start;
+      const auto* dy = static_cast<const T*>(rows.dy) + start;
+      const auto* y = mask == Mask::from_output ? static_cast<const T*>(rows.y) + start : nullptr;
+      auto total0 = hn::Zero(D()), total1 = total0, product0 = total0, product1 = total0;
+      const auto one = [&](std::int64_t at, V& total, V& product) HWY_ATTR {
+        const auto here = load(x + at);
+        const auto g = masked<T, mask>(load(dy + at), here, mask == Mask::from_output ? y + at : nullptr, f, s);
+        total = hn::Add(total, g);
+        product = hn::MulAdd(g, hn::Sub(here, middle), product);
+      };
+      std::int64_t row = first, at = 0;
+      for (; row + 2 <= last; row += 2, at += 2 * rows.step) {
+        one(at, total0, product0);
+        one(at + rows.step, total1, product1);
+      }
+      if (row < last) one(at, total0, product0);
+      take_over(hn::Add(total0, total1), totals + column);
+      take_over(hn::Add(product0, product1), products + column);
+    }
+  }
+}
+
+template <class T, Mask mask>
+void gradient_of(const GradientRows& rows, const float* factor, const float* shift, const float* by_x,
+                 const float* constant) {
+  if (rows.width < columns) {
+    NarrowGradient<T, mask> narrow;
+    for (std::int64_t row = 0; row < rows.rows; ++row) {
+      gradient_of<T, mask>(narrow.take(rows, row), factor, shift, by_x, constant);
+      narrow.put(rows, row);
+    }
+    return;
+  }
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
+  for (std::int64_t row = 0; row < rows.rows; ++row)
+    for (std::int64_t column = 0; column < columns; column += lanes) {
+      const auto at = rows.offset + row * rows.step + column;
+      const auto f = hn::LoadU(D(), factor + column), s = hn::LoadU(D(), shift + column);
+      const auto x = load(static_cast<const T*>(rows.x) + at);
+      const auto g = masked<T, mask>(load(static_cast<const T*>(rows.dy) + at), x,
+                                     mask == Mask::from_output ? static_cast<const T*>(rows.y) + at : nullptr, f, s);
+      const auto centred = hn::MulAdd(x, hn::LoadU(D(), by_x + column), hn::LoadU(D(), constant + column));
+      if (rows.daddend) store(g, static_cast<T*>(rows.daddend) + at);
+      store(hn::MulAdd(g, f, centred), static_cast<T*>(rows.dx) + at);
+    }
+}
+
+void Moments(DType type, const Rows& rows, const float* pivot, double* totals, double* squares) {
+  if (type == DType::f32)
+    moments_of<float>(rows, pivot, totals, squares);
+  else
+    moments_of<std::uint16_t>(rows, pivot, totals, squares);
+}
+
+template <class T> void apply_as(const Rows& rows, const float* factor, const float* shift, bool relu) {
+  if (relu && rows.other) return apply_of<T, true, true>(rows, factor, shift);
+  if (relu) return apply_of<T, true, false>(rows, factor, shift);
+  if (rows.other) return apply_of<T, false, true>(rows, factor, shift);
+  return apply_of<T, false, false>(rows, factor, shift);
+}
+
+void Apply(DType type, const Rows& rows, const float* factor, const float* shift, bool relu) {
+  if (type == DType::f32)
+    apply_as<float>(rows, factor, shift, relu);
+  else
+    apply_as<std::uint16_t>(rows, factor, shift, relu);
+}
+
+template <class Call> void with_types(DType type, Mask mask, Call&& call) {
+  const auto with_mask = [&](auto sample) {
+    if (mask == Mask::none)
+      call(sample, std::integral_constant<Mask, Mask::none>());
+    else if (mask == Mask::from_input)
+      call(sample, std::integral_constant<Mask, Mask::from_input>());
+    else
+      call(sample, std::integral_constant<Mask, Mask::from_output>());
+  };
+  if (type == DType::f32)
+    with_mask(float{});
+  else
+    with_mask(std::uint16_t{});
+}
+
+void Slopes(DType type, Mask mask, const GradientRows& rows, const float* factor, const float* shift, const float* mean,
+            double* totals, double* products) {
+  with_types(type, mask, [&](auto sample, auto which) {
+    slopes_of<decltype(sample), decltype(which)::value>(rows, factor, shift, mean, totals, products);
+  });
+}
+
+void Gradient(DType type, Mask mask, const GradientRows& rows, const float* factor, const float* shift,
+              const float* by_x, const float* constant) {
+  with_types(type, mask, [&](auto sample, auto which) {
+    gradient_of<decltype(sample), decltype(which)::value>(rows, factor, shift, by_x, constant);
+  });
+}
+
+void Kernels(ChannelKernels& kernels) { kernels = {&Moments, &Apply, &Slopes, &Gradient}; }
+
+} // namespace HWY_NAMESPACE
+} // namespace dlhost::plugins::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dlhost::plugins::cpu {
+
+HWY_EXPORT(Kernels);
+
+const ChannelKernels& channel_kernels() {
+  static const ChannelKernels best = [] {
+    ChannelKernels kernels;
+    HWY_DYNAMIC_DISPATCH(Kernels)(kernels);
+    return kernels;
+  }();
+  return best;
+}
+
+} // namespace dlhost::plugins::cpu
+#endif // HWY_ONCE

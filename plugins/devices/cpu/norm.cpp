@@ -1,0 +1,86 @@
+#include "norm.h"
+
+#include "epilogue.h"
+#include "formats.h"
+#include "primitive.h"
+
+namespace dlhost::plugins::cpu {
+namespace {
+
+using From = PrimitiveOp::From;
+using dnnl::layer_normalization_backward;
+using dnnl::layer_normalization_forward;
+using memory = dnnl::memory;
+
+} // namespace
+
+// On oneDNN, which normalises the last axis: the axes before it and those that are normalised become one each.
+Prepared prepare_layer_norm(const NormSpec& spec, const Request& request) {
+  for (const auto* desc : {&spec.x, &spec.y}) {
+    if (!desc->format.is_plain() && !desc->format.is_any()) return Status::unsupported("layer norm: plain only");
+    if (!has_dtype(desc->dtype)) return Status::unsupported("layer norm: not in ", name_of(desc->dtype));
+  }
+  const auto x = spec.x.as(Format::plain()), y = spec.y.as(Format::plain());
+  const auto size = x.shape.past(spec.axis), rows = x.count() / size;
+  Shape trailing(std::span(x.shape.begin() + spec.axis, x.shape.end()));
+  const TensorDesc param{DType::f32, trailing, {}}, statistic{DType::f32, {rows}, {}};
+  const memory::desc data({rows, size}, dtype_of(x.dtype), memory::format_tag::ab);
+  const memory::desc result({rows, size}, dtype_of(y.dtype), memory::format_tag::ab);
+  const memory::desc numbers({rows}, memory::data_type::f32, memory::format_tag::a);
+  const memory::desc params({size}, memory::data_type::f32, memory::format_tag::a);
+  const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
+  const auto epsilon = static_cast<float>(spec.epsilon);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const layer_normalization_forward::primitive_desc forward(engine(), dnnl::prop_kind::forward_training, data, result,
+                                                            numbers, epsilon, flags, attributes);
+  std::unique_ptr<PrimitiveOp> op;
+  const auto finish = [&](const auto& chosen) {
+    op->add(DNNL_ARG_SCRATCHPAD, chosen.scratchpad_desc(), From::scratch);
+    op->scratch_bytes = chosen.scratchpad_desc().get_size();
+    op->kernel = kernel_of(chosen);
+    refuse_epilogue(spec.epilogue, *op);
+  };
+  if (spec.role == Role::feature) {
+    op = std::make_unique<PrimitiveOp>(layer_normalization_forward(forward), request.threads);
+    op->in = {x, param, param};
+    op->out = {y, statistic, statistic};
+    op->add(DNNL_ARG_SRC, data, From::input, 0);
+    op->add(DNNL_ARG_SCALE, params, From::input, 1);
+    op->add(DNNL_ARG_SHIFT, params, From::input, 2);
+    op->add(DNNL_ARG_DST, result, From::output, 0);
+    op->add(DNNL_ARG_MEAN, numbers, From::output, 1);
+    op->add(DNNL_ARG_VARIANCE, numbers, From::output, 2);
+    op->operations = 6.0 * static_cast<double>(x.count());
+    finish(forward);
+  } else {
+    const layer_normalization_backward::primitive_desc backward(engine(), dnnl::prop_kind::backward, data, result, data,
+                                                                numbers, epsilon, flags, forward, attributes);
+    op = std::make_unique<PrimitiveOp>(layer_normalization_backward(backward), request.threads);
+    op->in = {x, y, param, param, statistic, statistic};
+    op->out = {x, param, param};
+    op->add(DNNL_ARG_SRC, data, From::input, 0);
+    op->add(DNNL_ARG_DIFF_DST, result, From::input, 1);
+    op->add(DNNL_ARG_SCALE, params, From::input, 2);
+    op->add(DNNL_ARG_MEAN, numbers, From::input, 4);
+    op->add(DNNL_ARG_VARIANCE, numbers, From::input, 5);
+    op->add(DNNL_ARG_DIFF_SRC, data, From::output, 0);
+    op->add(DNNL_ARG_DIFF_SCALE, params, From::output, 1);
+    op->add(DNNL_ARG_DIFF_SHIFT, params, From::output, 2);
+    op->operations = 12.0 * static_cast<double>(x.count());
+    finish(backward);
+  }
+  return std::unique_ptr<Op>(std::move(op));
+}
+
+Prepared prepare(const NormSpec& spec, const Request& request) {
+  const bool batch = spec.kind == NormSpec::Kind::batch;
+  const auto rank = spec.x.shape.rank();
+  if (spec.x.shape != spec.y.shape || rank < 2 || (!batch && (spec.axis < 1 || spec.axis >= rank)))
+    return Status::invalid("norm: x ", to_string(spec.x.shape), " and y ", to_string(spec.y.shape),
+                           " must have one shape, [n, c, ...]; layer norm is over axes from 1 or more on");
+  if (!batch && spec.given_statistics) return Status::invalid("norm: layer norm makes its statistics itself");
+  return batch ? prepare_batch_norm(spec) : prepare_layer_norm(spec, request);
+}
+
+} // namespace dlhost::plugins::cpu
