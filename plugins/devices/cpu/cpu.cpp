@@ -42,6 +42,15 @@ std::string processor() {
   return "CPU";
 }
 
+// Whether the results are sums over samples, whose order `reproducible` fixes.
+bool sums_samples(const OpSpec& spec) {
+  if (const auto* gemm = std::get_if<GemmSpec>(&spec)) return gemm->role == Role::param_gradient;
+  if (const auto* conv = std::get_if<ConvSpec>(&spec)) return conv->role == Role::param_gradient;
+  if (const auto* loss = std::get_if<SoftmaxLossSpec>(&spec)) return loss->role == Role::feature;
+  if (const auto* map = std::get_if<MapSpec>(&spec)) return map->rows;
+  return std::holds_alternative<NormSpec>(spec);
+}
+
 std::string_view instruction_set() {
   switch (dnnl::get_effective_cpu_isa()) {
   case dnnl::cpu_isa::sse41: return "SSE4.1";
@@ -114,6 +123,11 @@ Result<Format> Cpu::format_named(const TensorDesc& plain, const std::string& wan
 }
 
 Result<std::unique_ptr<Op>> Cpu::prepare(const OpSpec& spec, const Choice& choice) {
+  if (choice.block_samples > 0 && sums_samples(spec))
+    return Status::unsupported(
+        "cpu: ", name_of(spec),
+        " does not sum in blocks of samples; run on one worker with a fixed number of threads, or"
+        " on the ref device");
   const Request request{choice, choice.threads > 0 ? choice.threads : threads()};
   const ThreadScope scope(request.threads);
   try {

@@ -62,6 +62,7 @@ Prepared prepare_layer_norm(const NormSpec& spec, const Request& request) {
     op->add(DNNL_ARG_SRC, data, From::input, 0);
     op->add(DNNL_ARG_DIFF_DST, result, From::input, 1);
     op->add(DNNL_ARG_SCALE, params, From::input, 2);
+    op->add(DNNL_ARG_SHIFT, params, From::input, 3);
     op->add(DNNL_ARG_MEAN, numbers, From::input, 4);
     op->add(DNNL_ARG_VARIANCE, numbers, From::input, 5);
     op->add(DNNL_ARG_DIFF_SRC, data, From::output, 0);

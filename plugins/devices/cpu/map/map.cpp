@@ -36,6 +36,39 @@ bool all_alike(const MapSpec& spec) {
   return std::ranges::all_of(spec.in, alike) && std::ranges::all_of(spec.out, alike);
 }
 
+// Segments of which some tensors have only one element or the like: an op for each of them.
+class SegmentedMap final : public Op {
+ public:
+  static Result<std::unique_ptr<Op>> make(const MapSpec& spec, const MapKernels& kernels, int threads) {
+    auto made = std::make_unique<SegmentedMap>();
+    made->in = spec.in;
+    made->out = spec.out;
+    const Shape longest{*std::ranges::max_element(spec.segments)};
+    for (const auto count : spec.segments) {
+      MapSpec piece = spec;
+      piece.segments.clear();
+      for (auto* list : {&piece.in, &piece.out})
+        for (auto& desc : *list)
+          if (desc.shape == longest) desc.shape = {count};
+      DLHOST_ASSIGN(auto op, make_map(piece, kernels, threads));
+      made->scratch_bytes = std::max(made->scratch_bytes, op->scratch_bytes);
+      made->operations += op->operations;
+      made->kernel = op->kernel;
+      made->pieces_.push_back(std::move(op));
+    }
+    return std::unique_ptr<Op>(std::move(made));
+  }
+  void execute(Stream& stream, std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch,
+               const Dynamic& dynamic) override {
+    for (std::size_t i = 0; i < pieces_.size(); ++i)
+      pieces_[i]->execute(stream, inputs.subspan(i * in.size(), in.size()), outputs.subspan(i * out.size(), out.size()),
+                          scratch, dynamic);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Op>> pieces_;
+};
+
 } // namespace
 
 Result<std::unique_ptr<Op>> make_map(const MapSpec& wanted, const MapKernels& kernels, int threads) {
@@ -47,7 +80,7 @@ Result<std::unique_ptr<Op>> make_map(const MapSpec& wanted, const MapKernels& ke
       return Status::unsupported("map: draws are made in plain tensors only");
     return make_flat_map(spec, kernels, threads);
   }
-  if (!spec.segments.empty()) return Status::unsupported("map: segments with broadcasting");
+  if (!spec.segments.empty()) return SegmentedMap::make(spec, kernels, threads);
   for (const auto* list : {&spec.in, &spec.out})
     for (const auto& desc : *list)
       if (!desc.format.is_plain()) return Status::unsupported("map: broadcasting needs plain tensors");
