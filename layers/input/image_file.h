@@ -1,0 +1,57 @@
+// Pictures out of JPEG and PNG files. Pure: bytes in, pixels out, so that the sources and the fuzz target share it.
+// A decoder keeps its memory from picture to picture and belongs to one task at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <dlhost/status.h>
+
+namespace dlhost::input {
+
+// Interleaved, rows from the top.
+struct Pixels {
+  std::vector<std::uint8_t> data;
+  std::int64_t height = 0, width = 0, channels = 0;
+};
+
+struct PictureTarget {
+  std::int64_t channels = 3; // 1: grey
+  std::int64_t height = 0, width = 0;
+  // True: made as large as it must be to cover height and width, and the middle of it is taken. False: stretched.
+  bool keep_ratio = true;
+};
+
+// What a decoder for one format does: fills `into` with the picture, which may be made smaller by a whole factor while
+// it still covers the target.
+class PictureFormat {
+ public:
+  virtual ~PictureFormat() = default;
+  virtual bool matches(std::span<const std::byte> file) const = 0;
+  virtual Status decode(std::span<const std::byte> file, const PictureTarget&, Pixels& into) = 0;
+};
+
+// Those that this build knows; an unknown picture's message lists them.
+std::unique_ptr<PictureFormat> jpeg_format();
+std::unique_ptr<PictureFormat> png_format();
+
+// Guards against files that claim to be enormous.
+Status check_size(std::int64_t height, std::int64_t width);
+
+class PictureDecoder {
+ public:
+  PictureDecoder();
+  // Writes [channels, height, width].
+  Status decode(std::span<const std::byte> file, const PictureTarget&, std::uint8_t* dst);
+
+ private:
+  std::vector<std::unique_ptr<PictureFormat>> formats_;
+  Pixels pixels_;
+  std::vector<std::byte> scratch_;
+};
+
+} // namespace dlhost::input

@@ -1,0 +1,50 @@
+#include <cstring>
+
+#include <png.h>
+
+#include "image_file.h"
+
+namespace dlhost::input {
+
+namespace {
+
+class Reading {
+ public:
+  Reading() { image_.version = PNG_IMAGE_VERSION; }
+  ~Reading() { png_image_free(&image_); }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+  png_image* operator->() { return &image_; }
+  png_image* get() { return &image_; }
+  Status damaged() const { return Status::corrupt("damaged PNG data (", std::string_view(image_.message), ")"); }
+
+ private:
+  png_image image_{};
+};
+
+class Png : public PictureFormat {
+ public:
+  bool matches(std::span<const std::byte> file) const override {
+    return file.size() >= 8 && std::memcmp(file.data(), "\x89PNG\r\n\x1a\n", 8) == 0;
+  }
+
+  Status decode(std::span<const std::byte> file, const PictureTarget& target, Pixels& into) override {
+    Reading png;
+    if (!png_image_begin_read_from_memory(png.get(), file.data(), file.size())) return png.damaged();
+    DLHOST_TRY(check_size(png->height, png->width));
+    png->format = target.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+    into.width = png->width;
+    into.height = png->height;
+    into.channels = target.channels;
+    into.data.resize(PNG_IMAGE_SIZE(*png.get()));
+    const png_color black{0, 0, 0}; // what shows through transparent pixels
+    if (!png_image_finish_read(png.get(), &black, into.data.data(), 0, nullptr)) return png.damaged();
+    return {};
+  }
+};
+
+} // namespace
+
+std::unique_ptr<PictureFormat> png_format() { return std::make_unique<Png>(); }
+
+} // namespace dlhost::input

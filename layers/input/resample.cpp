@@ -1,0 +1,118 @@
+#include "resample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace dlhost::input {
+
+namespace {
+
+// How one axis is read: place `i` of the target is the weighted sum of `taps` places of the source from first(i) on.
+class Axis {
+ public:
+  // `whole` places cover the source; the target has the middle `size` of them.
+  Axis(std::int64_t source, double whole, std::int64_t size)
+      : source_(source), step_(static_cast<double>(source) / whole), start_((whole - static_cast<double>(size)) / 2),
+        reach_(step_ < 2 ? 1 : step_), taps_(step_ < 2 ? 2 : static_cast<std::int64_t>(std::ceil(2 * step_)) + 1) {}
+
+  std::int64_t taps() const { return taps_; }
+
+  // The source's places and their weights; places beyond its edge repeat the edge.
+  void read(std::int64_t i, std::int64_t* places, float* weights) const {
+    const double centre = (start_ + static_cast<double>(i) + 0.5) * step_ - 0.5;
+    const auto first = static_cast<std::int64_t>(std::ceil(centre - reach_));
+    double sum = 0;
+    for (std::int64_t tap = 0; tap < taps_; ++tap) {
+      const double weight = std::max(0.0, 1 - std::abs(static_cast<double>(first + tap) - centre) / reach_);
+      places[tap] = std::clamp<std::int64_t>(first + tap, 0, source_ - 1);
+      weights[tap] = static_cast<float>(weight);
+      sum += weight;
+    }
+    for (std::int64_t tap = 0; tap < taps_; ++tap) weights[tap] = static_cast<float>(weights[tap] / sum);
+  }
+
+ private:
+  std::int64_t source_;
+  double step_, start_, reach_;
+  std::int64_t taps_;
+};
+
+template <int channels> void split_channels(const std::uint8_t* src, std::uint8_t* dst, std::size_t pixels) {
+  for (std::size_t i = 0; i < pixels; ++i)
+    for (std::size_t c = 0; c < channels; ++c) dst[c * pixels + i] = src[i * channels + c];
+}
+
+// One line of the target out of a line of the source's width.
+template <int channels>
+void read_line(const float* line, std::int64_t width, std::int64_t taps, const std::int64_t* places,
+               const float* weights, std::uint8_t* dst, std::size_t plane) {
+  for (std::int64_t x = 0; x < width; ++x, places += taps, weights += taps) {
+    float sums[channels] = {};
+    for (std::int64_t tap = 0; tap < taps; ++tap)
+      for (int c = 0; c < channels; ++c) sums[c] += weights[tap] * line[places[tap] * channels + c];
+    for (int c = 0; c < channels; ++c)
+      dst[static_cast<std::size_t>(c) * plane + static_cast<std::size_t>(x)] =
+          static_cast<std::uint8_t>(std::clamp(sums[c] + 0.5F, 0.F, 255.F));
+  }
+}
+
+// dst = the weighted sum of the source's lines.
+void add_lines(const Pixels& src, std::int64_t taps, const std::int64_t* places, const float* weights, float* dst) {
+  const auto count = static_cast<std::size_t>(src.width * src.channels);
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
+    const std::uint8_t* line = src.data.data() + static_cast<std::size_t>(places[tap]) * count;
+    const float weight = weights[tap];
+    if (tap == 0)
+      for (std::size_t i = 0; i < count; ++i) dst[i] = weight * static_cast<float>(line[i]);
+    else if (weight != 0)
+      for (std::size_t i = 0; i < count; ++i) dst[i] += weight * static_cast<float>(line[i]);
+  }
+}
+
+// The scratch memory of a resampling, cut into its parts.
+struct Tables {
+  Tables(std::vector<std::byte>& scratch, const Pixels& src, const Axis& down, const Axis& across, std::int64_t width) {
+    const auto line_size = static_cast<std::size_t>(src.width * src.channels);
+    const auto x_size = static_cast<std::size_t>(width * across.taps()), y_size = static_cast<std::size_t>(down.taps());
+    scratch.resize(line_size * sizeof(float) + (x_size + y_size) * (sizeof(std::int64_t) + sizeof(float)));
+    x_places = reinterpret_cast<std::int64_t*>(scratch.data());
+    y_places = x_places + x_size;
+    x_weights = reinterpret_cast<float*>(y_places + y_size);
+    y_weights = x_weights + x_size;
+    line = y_weights + y_size;
+  }
+  std::int64_t *x_places, *y_places;
+  float *x_weights, *y_weights, *line;
+};
+
+} // namespace
+
+void resample(const Pixels& src, const PictureTarget& target, std::uint8_t* dst, std::vector<std::byte>& scratch) {
+  const auto plane = static_cast<std::size_t>(target.height * target.width);
+  if (src.height == target.height && src.width == target.width) {
+    if (src.channels == 1)
+      std::memcpy(dst, src.data.data(), plane);
+    else
+      split_channels<3>(src.data.data(), dst, plane);
+    return;
+  }
+  double high = static_cast<double>(target.height), wide = static_cast<double>(target.width);
+  if (target.keep_ratio) {
+    const double factor = std::max(high / static_cast<double>(src.height), wide / static_cast<double>(src.width));
+    high = std::max(high, static_cast<double>(src.height) * factor);
+    wide = std::max(wide, static_cast<double>(src.width) * factor);
+  }
+  const Axis down(src.height, high, target.height), across(src.width, wide, target.width);
+  const Tables tables(scratch, src, down, across, target.width);
+  for (std::int64_t x = 0; x < target.width; ++x)
+    across.read(x, tables.x_places + x * across.taps(), tables.x_weights + x * across.taps());
+  const auto read = src.channels == 1 ? read_line<1> : read_line<3>;
+  for (std::int64_t y = 0; y < target.height; ++y) {
+    down.read(y, tables.y_places, tables.y_weights);
+    add_lines(src, down.taps(), tables.y_places, tables.y_weights, tables.line);
+    read(tables.line, target.width, across.taps(), tables.x_places, tables.x_weights, dst + y * target.width, plane);
+  }
+}
+
+} // namespace dlhost::input
