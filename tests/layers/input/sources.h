@@ -14,8 +14,7 @@
 #include <dlhost/plugin.h>
 #include <dlhost/source.h>
 
-#include "env/real_host.h"
-#include "plugin/registry.h"
+#include "../../plugin_host.h"
 
 namespace dlhost::test {
 
@@ -33,36 +32,6 @@ class Folder {
  private:
   std::string path_;
 };
-
-// The real host, with products of the plugins in the build's folder, which the test's environment names.
-class PluginHost : public env::RealHost {
- public:
-  PluginHost() {
-    set_maker([this](Kind kind, const Part& part) { return product(kind, part); });
-  }
-
- private:
-  Result<std::unique_ptr<Plugin>> product(Kind kind, const Part& part) {
-    DLHOST_ASSIGN(const Schema* schema, registry_.schema(kind, part.type));
-    if (const auto problems = schema->parse(part.options, nullptr, &registry_); !problems.empty())
-      return Status::invalid(problems.front().key, ": ", problems.front().message);
-    return registry_.make(kind, part.type, part.options);
-  }
-
-  std::vector<plugin::SearchEntry> folders_{{std::getenv("DLHOST_TEST_PLUGINS"), "the test"}};
-  plugin::Registry registry_{folders_, *this};
-};
-
-inline Value value(std::string text) { return {std::move(text), {}}; }
-inline Value value(const char* text) { return {std::string(text), {}}; }
-inline Value value(int number) { return {std::int64_t{number}, {}}; }
-inline Value value(double number) { return {number, {}}; }
-inline Value value(bool truth) { return {truth, {}}; }
-template <class T> Value value(std::initializer_list<T> items) {
-  List list;
-  for (const auto& item : items) list.push_back(value(item));
-  return {std::move(list), {}};
-}
 
 // A source that was opened and set up.
 struct Opened {
