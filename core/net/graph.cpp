@@ -28,6 +28,7 @@ class Builder {
     sort();
     if (!errors_.empty()) return failed();
     for (std::size_t i = 0; i < nodes_.size(); ++i) set_up(i);
+    if (errors_.empty()) close_cycles();
     if (!errors_.empty()) return failed();
     find_gradients();
     return {};
@@ -139,8 +140,8 @@ class Builder {
     settle_params(i);
   }
 
-  // A node whose source failed is passed over: one mistake, one message. In a cyclic net a node may be set up before
-  // its source; its input then has the shape that the source says later, so core asks such sources first.
+  // A node whose source failed is passed over: one mistake, one message. In a net with cycles a node may be set up
+  // before its source: it sees an input without a shape, and close_cycles() connects the two.
   bool resolve_ports(std::size_t i) {
     Node& node = nodes_[i];
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
@@ -153,18 +154,34 @@ class Builder {
         }
         return false;
       }
-      const auto& src = config(i).src[k];
-      if (!find_port(from, src, edge.output)) {
-        std::vector<std::string> names;
-        for (const auto& port : from.setup.outputs) names.push_back(port.name);
-        error(src.where, node.name,
-              fmt::format("'{}' has no output '{}'; it has: {}", from.name, src.port, fmt::join(names, ", ")));
-        return false;
-      }
+      if (!connect_port(i, k)) return false;
       node.input_ports.push_back(from.setup.outputs[edge.output]);
-      nodes_[edge.node].readers[edge.output].push_back({i, k});
     }
     return true;
+  }
+
+  bool connect_port(std::size_t i, std::size_t k) {
+    Edge& edge = nodes_[i].inputs[k];
+    Node& from = nodes_[edge.node];
+    const auto& src = config(i).src[k];
+    if (find_port(from, src, edge.output)) {
+      from.readers[edge.output].push_back({i, k});
+      return true;
+    }
+    std::vector<std::string> names;
+    for (const auto& port : from.setup.outputs) names.push_back(port.name);
+    error(src.where, nodes_[i].name,
+          fmt::format("'{}' has no output '{}'; it has: {}", from.name, src.port, fmt::join(names, ", ")));
+    return false;
+  }
+
+  void close_cycles() {
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      for (std::size_t k = 0; k < nodes_[i].inputs.size(); ++k) {
+        const Edge& edge = nodes_[i].inputs[k];
+        if (edge.node < i || !connect_port(i, k)) continue;
+        nodes_[i].input_ports[k] = nodes_[edge.node].setup.outputs[edge.output];
+      }
   }
 
   static bool find_port(const Node& from, const config::Source& src, std::size_t& output) {

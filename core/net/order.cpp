@@ -4,16 +4,18 @@
 #include <functional>
 
 namespace dlhost::net {
+namespace {
 
-FeatureOrder feature_order(const std::vector<std::vector<std::size_t>>& below) {
-  enum class Mark : unsigned char { fresh, open, done };
-  FeatureOrder order;
+enum class Mark : unsigned char { fresh, open, done };
+
+// One cycle among nodes that none is before, or nothing.
+std::vector<std::size_t> find_cycle(const std::vector<std::vector<std::size_t>>& below) {
   std::vector<Mark> marks(below.size(), Mark::fresh);
-  std::vector<std::size_t> path;
+  std::vector<std::size_t> path, cycle;
   const std::function<void(std::size_t)> visit = [&](std::size_t node) {
-    if (marks[node] == Mark::done) return;
+    if (marks[node] == Mark::done || !cycle.empty()) return;
     if (marks[node] == Mark::open) {
-      if (order.cycle.empty()) order.cycle.assign(std::ranges::find(path, node), path.end());
+      cycle.assign(std::ranges::find(path, node), path.end());
       return;
     }
     marks[node] = Mark::open;
@@ -21,10 +23,32 @@ FeatureOrder feature_order(const std::vector<std::vector<std::size_t>>& below) {
     for (auto source : below[node]) visit(source);
     path.pop_back();
     marks[node] = Mark::done;
-    order.nodes.push_back(node);
   };
   for (std::size_t node = 0; node < below.size(); ++node) visit(node);
-  std::ranges::reverse(order.cycle); // from a node to its reader
+  std::ranges::reverse(cycle); // from a node to its reader
+  return cycle;
+}
+
+} // namespace
+
+FeatureOrder feature_order(const std::vector<std::vector<std::size_t>>& below) {
+  FeatureOrder order;
+  std::vector<bool> placed(below.size());
+  const auto ready = [&](std::size_t node) {
+    return !placed[node] && std::ranges::all_of(below[node], [&](std::size_t source) { return placed[source]; });
+  };
+  std::size_t first = 0; // all before it are placed
+  while (order.nodes.size() < below.size()) {
+    while (placed[first]) ++first;
+    std::size_t next = first;
+    while (next < below.size() && !ready(next)) ++next;
+    if (next == below.size()) { // only cycles are left: the job's first goes on
+      next = first;
+      if (order.cycle.empty()) order.cycle = find_cycle(below);
+    }
+    placed[next] = true;
+    order.nodes.push_back(next);
+  }
   return order;
 }
 

@@ -34,6 +34,7 @@ class Builder {
   void keep(Unit&);
 
   // expanding.cpp
+  Status emit(const Visit&);
   void emit_feature(const Visit&);
   void emit_links(SlotId from, int frame);
   Status emit_gradient(const Visit&);
@@ -66,14 +67,15 @@ class Builder {
   BuildRequest& request_;
   const std::vector<net::Node>& nodes_;
   std::vector<net::Fusion> fusions_;
-  std::vector<const net::Fusion*> fusion_of_;           // by producer
-  std::vector<std::vector<SlotId>> node_outputs_;       // slots of frame 0
-  std::vector<bool> done_feature_, passed_through_;     // by node: another unit does it
-  SlotId frame_slots_ = 0;                              // slots of one frame
-  std::map<SlotId, std::vector<SlotId>> contributions_; // to the gradient of a feature slot, of any frame
-  std::map<std::size_t, bool> folded_;                  // unit frames whose output gradients are known
-  std::map<param::Param*, int> awaited_;                // contributions that are still to come
-  std::map<param::Param*, SlotId> param_gradient_;      // so far
+  std::vector<const net::Fusion*> fusion_of_;               // by producer
+  std::vector<std::vector<SlotId>> node_outputs_;           // slots of frame 0
+  std::vector<bool> done_feature_, passed_through_;         // by node: another unit does it
+  SlotId frame_slots_ = 0;                                  // slots of one frame
+  std::map<SlotId, std::vector<SlotId>> contributions_;     // to the gradient of a feature slot, of any frame
+  std::map<std::size_t, bool> folded_;                      // unit frames whose output gradients are known
+  std::map<std::pair<std::size_t, int>, int> param_visits_; // gradient calls of a node in a frame, for its params
+  std::map<param::Param*, int> awaited_;                    // contributions that are still to come
+  std::map<param::Param*, SlotId> param_gradient_;          // so far
   std::map<const param::Param*, std::size_t> update_of_;
   std::vector<param::Param*> updated_; // in the order of their updates
   struct Replacement {

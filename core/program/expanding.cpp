@@ -48,26 +48,33 @@ Status Builder::expand() {
     }
   const auto& visits = request_.record.visits;
   for (const auto& visit : visits)
-    if ((visit.kind == Visit::Kind::gradient && wants_params(visit.wanted)) || visit.kind == Visit::Kind::update_late)
+    if ((visit.kind == Visit::Kind::gradient && wants_params(visit.wanted)) || visit.kind == Visit::Kind::update_late) {
+      ++param_visits_[{visit.node, visit.frame}];
       for (auto* param : program_.units_[visit.node].params)
         if (!param->declared.frozen) ++awaited_[param];
-
-  bool checked = !request_.training;
-  for (const auto& visit : visits) {
-    switch (visit.kind) {
-    case Visit::Kind::collect:
-      if (!program_.units_[visit.node].uses.empty())
-        program_.steps_.push_back({.act = Program::Act::collect, .index = static_cast<std::uint32_t>(visit.node)});
-      break;
-    case Visit::Kind::feature: emit_feature(visit); break;
-    case Visit::Kind::gradient:
-      if (!checked) program_.steps_.push_back({.act = Program::Act::check_losses});
-      checked = true;
-      DLHOST_TRY(emit_gradient(visit));
-      break;
-    case Visit::Kind::update:
-    case Visit::Kind::update_late: DLHOST_TRY(emit_update(visit)); break;
     }
+
+  // Losses are looked at when all are there and, with the usual algorithms, nothing is updated yet. Whatever the host
+  // gave to this step has then arrived, so that the feeder may reuse its memory.
+  const auto is_feature = [](const Visit& visit) { return visit.kind == Visit::Kind::feature; };
+  const auto last_feature = std::ranges::find_if(visits.rbegin(), visits.rend(), is_feature);
+  for (const auto& visit : visits) {
+    DLHOST_TRY(emit(visit));
+    if (&visit == &*last_feature) program_.steps_.push_back({.act = Program::Act::check_losses});
+  }
+  return {};
+}
+
+Status Builder::emit(const Visit& visit) {
+  switch (visit.kind) {
+  case Visit::Kind::collect:
+    if (!program_.units_[visit.node].uses.empty())
+      program_.steps_.push_back({.act = Program::Act::collect, .index = static_cast<std::uint32_t>(visit.node)});
+    return {};
+  case Visit::Kind::feature: emit_feature(visit); return {};
+  case Visit::Kind::gradient: return emit_gradient(visit);
+  case Visit::Kind::update:
+  case Visit::Kind::update_late: return emit_update(visit);
   }
   return {};
 }
@@ -231,6 +238,9 @@ Status Builder::emit_gradient(const Visit& visit) {
   for (std::size_t i = 0; wants_inputs(visit.wanted) && i < slots.input_slots.size(); ++i) {
     if (!unit.wants_input_gradient[i]) continue;
     const TensorDesc desc = program_.slots_[static_cast<std::size_t>(slots.input_slots[i])].desc;
+    if (slots.input_gradient_slots[i] != no_slot)
+      return Status::unsupported("the algorithm asks twice in one frame for the input gradients of layer '", node.name,
+                                 "'; a second sweep needs a frame of its own");
     const SlotId gradient = new_slot(desc, unit.on_host);
     slots.input_gradient_slots[i] = gradient;
     contributions_[slots.input_slots[i]].push_back(gradient);
@@ -239,8 +249,8 @@ Status Builder::emit_gradient(const Visit& visit) {
   }
   for (std::size_t p = 0; wants_params(visit.wanted) && p < unit.params.size(); ++p) {
     if (unit.params[p]->declared.frozen) continue;
-    const SlotId gradient = new_slot(unit.gradient_forms[p], unit.on_host);
-    slots.param_gradient_slots[p] = gradient;
+    SlotId& gradient = slots.param_gradient_slots[p]; // a later sweep's is made in the same place
+    if (gradient == no_slot) gradient = new_slot(unit.gradient_forms[p], unit.on_host);
     touch(gradient, step);
     params = true;
   }
@@ -278,7 +288,7 @@ Status Builder::add_param_gradients(const Visit& visit) {
     const auto sum = param_gradient_.find(param);
     const TensorDesc desc = program_.slots_[static_cast<std::size_t>(gradient)].desc;
     if (sum == param_gradient_.end()) {
-      if (visit.sign != 1) {
+      if (visit.sign != 1 || param_visits_[{visit.node, visit.frame}] > 1) { // it will be overwritten
         DLHOST_ASSIGN(Op * scale, adder(desc, true));
         DLHOST_ASSIGN(gradient, emit_call(scale, {gradient}, desc, visit.sign, "sum"));
       }

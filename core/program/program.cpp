@@ -54,7 +54,6 @@ Status Program::run(const BatchView& batch, const StepInfo& info) {
     ++timings_[timing++].calls;
   }
   if (training_ && clip_norm_ > 0) DLHOST_TRY(clipped_updates());
-  if (!training_) DLHOST_TRY(read_metrics());
   return {};
 }
 
@@ -116,7 +115,6 @@ Status Program::clipped_updates() {
 }
 
 Status Program::read_metrics() {
-  if (metrics_.empty()) return {};
   for (std::size_t m = 0; m < metrics_.size(); ++m) {
     const Slot& slot = slots_[static_cast<std::size_t>(metrics_[m].slot)];
     if (slot.on_host || device_->traits().host_memory)

@@ -84,8 +84,9 @@ std::string check(const Record& record, const net::Graph& graph) {
   std::vector<bool> gradient(graph.nodes().size()), updated(graph.nodes().size());
   for (const auto& visit : record.visits) {
     const auto& node = graph.nodes()[visit.node];
-    if (visit.kind == Visit::Kind::gradient && wants_params(visit.wanted)) gradient[visit.node] = true;
-    if (visit.kind != Visit::Kind::update && visit.kind != Visit::Kind::update_late) continue;
+    const bool late = visit.kind == Visit::Kind::update_late; // makes the params' gradients itself
+    if (late || (visit.kind == Visit::Kind::gradient && wants_params(visit.wanted))) gradient[visit.node] = true;
+    if (visit.kind != Visit::Kind::update && !late) continue;
     if (!gradient[visit.node]) return fmt::format("updates layer '{}' before its gradient was computed", node.name);
     updated[visit.node] = true;
   }

@@ -12,6 +12,7 @@
 #include "env/real_host.h"
 #include "param/transfer.h"
 #include "plugin/registry.h"
+#include "run/feeds.h"
 #include "run/training.h"
 
 namespace dlhost::test {

@@ -1,0 +1,226 @@
+// What comes later works through the SDK as it stands, on ref, near and far.
+#include <cmath>
+
+#include <dlhost/consistency.h>
+#include <dlhost/random.h>
+
+#include "trained.h"
+
+namespace dlhost::test {
+namespace {
+
+class Proofs : public Bench, public ::testing::WithParamInterface<const char*> {
+ protected:
+  std::vector<std::string> with(std::vector<std::string> set) const {
+    set.push_back(concat("train.device={ type = \"ref\", far = ", GetParam(), " }"));
+    return set;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Ref, Proofs, ::testing::Values("false", "true"),
+                         [](const auto& info) { return std::string(info.param) == "true" ? "Far" : "Near"; });
+
+TEST_P(Proofs, LateMultiplyEqualsBackPropagation) {
+  const auto late = train(small_job(), with({"train.algorithm=late_multiply"}));
+  const auto early = train(small_job(), with({}));
+  EXPECT_EQ(late.losses, early.losses);
+  EXPECT_EQ(late.params, early.params);
+}
+
+TEST_P(Proofs, ATwoStagePipelineEqualsMicroBatches) {
+  const auto piped =
+      train(small_job(), with({"train.algorithm={ type = \"pipeline_1f1b\", cut = \"fc2\", micro_batches = 4 }"}));
+  const auto plain = train(small_job(), with({"train.algorithm={ type = \"bp\", micro_batches = 4 }"}));
+  EXPECT_EQ(piped.params, plain.params);
+}
+
+constexpr const char* rbm_job = R"(name = "rbm"
+seed = 5
+[train]
+batch = 6
+threads = 1
+algorithm = "cd1"
+stop = { steps = 5 }
+[test]
+at_end = false
+[updater]
+type = "sgd"
+rate = 0.5
+[[layer]]
+name = "data"
+type = "synthetic"
+mode = "uniform"
+shape = [4]
+train = 30
+[[layer]]
+name = "visible"
+type = "rbm_visible"
+src = ["data", "hidden:down"]
+[[layer]]
+name = "hidden"
+type = "rbm_hidden"
+src = "visible"
+units = 3
+)";
+
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+
+// The same five steps, written plainly.
+struct Rbm {
+  std::vector<std::vector<double>> w;
+  std::vector<double> a = std::vector<double>(4), b = std::vector<double>(3);
+
+  void step(const std::vector<std::vector<float>>& data, const std::vector<std::vector<double>>& draws, double rate) {
+    auto dw = w;
+    for (auto& row : dw) std::fill(row.begin(), row.end(), 0.0);
+    std::vector<double> da(4), db(3);
+    const double n = static_cast<double>(data.size());
+    for (std::size_t s = 0; s < data.size(); ++s) {
+      std::vector<double> v(data[s].begin(), data[s].end());
+      const auto up = [&](const std::vector<double>& visible) {
+        std::vector<double> h(3);
+        for (std::size_t j = 0; j < 3; ++j) {
+          double sum = b[j];
+          for (std::size_t i = 0; i < 4; ++i) sum += w[j][i] * visible[i];
+          h[j] = logistic(sum);
+        }
+        return h;
+      };
+      const auto add = [&](const std::vector<double>& visible, const std::vector<double>& h, double sign) {
+        for (std::size_t j = 0; j < 3; ++j) {
+          for (std::size_t i = 0; i < 4; ++i) dw[j][i] += sign * h[j] * visible[i] / n;
+          db[j] += sign * h[j] / n;
+        }
+        for (std::size_t i = 0; i < 4; ++i) da[i] += sign * visible[i] / n;
+      };
+      const auto h0 = up(v);
+      add(v, h0, 1);
+      std::vector<double> v1(4);
+      for (std::size_t i = 0; i < 4; ++i) {
+        double sum = a[i];
+        for (std::size_t j = 0; j < 3; ++j) sum += (h0[j] > draws[s][j] ? 1.0 : 0.0) * w[j][i];
+        v1[i] = logistic(sum);
+      }
+      add(v1, up(v1), -1);
+    }
+    for (std::size_t j = 0; j < 3; ++j) {
+      for (std::size_t i = 0; i < 4; ++i) w[j][i] += rate * dw[j][i];
+      b[j] += rate * db[j];
+    }
+    for (std::size_t i = 0; i < 4; ++i) a[i] += rate * da[i];
+  }
+};
+
+TEST_P(Proofs, ContrastiveDivergenceOnAnUndirectedPair) {
+  const auto start = train(rbm_job, with({"train.stop.steps=1", "updater.rate=0.0"}));
+  Rbm rbm;
+  const auto& first = start.params.at("hidden.weight");
+  for (std::size_t j = 0; j < 3; ++j)
+    rbm.w.emplace_back(first.begin() + static_cast<std::ptrdiff_t>(4 * j),
+                       first.begin() + static_cast<std::ptrdiff_t>(4 * j + 4));
+
+  // The batches as the feeder gives them, and the draws as any device makes them.
+  auto job = config::load(host_.disk(), folder_ + "/job.toml", with({}), *registry_);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  auto session = run::Session::open(host_, *registry_, *job);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  auto program = (*session)->trainer();
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  auto feeds = run::Feeds::make(**session, **program, Phase::train, 6);
+  ASSERT_TRUE(feeds.ok());
+  const std::uint32_t hidden_stream = 3; // the third layer of the job
+  for (int step = 0; step < 5; ++step) {
+    auto batch = (*feeds)->next();
+    ASSERT_TRUE(batch.ok());
+    std::vector<std::vector<float>> data(6);
+    std::vector<std::vector<double>> draws(6, std::vector<double>(3));
+    for (std::size_t s = 0; s < 6; ++s) {
+      const auto* row = static_cast<const float*>((*batch)->sources[0].outputs[0]) + 4 * s;
+      data[s].assign(row, row + 4);
+      for (std::size_t j = 0; j < 3; ++j)
+        draws[s][j] = static_cast<double>(draw({5, hidden_stream}, (*feeds)->epoch(), (*batch)->samples[s], j));
+    }
+    rbm.step(data, draws, 0.5);
+  }
+  const auto trained = train(rbm_job, with({}));
+  for (std::size_t j = 0; j < 3; ++j) {
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(trained.params.at("hidden.weight")[4 * j + i], rbm.w[j][i], 1e-5);
+    EXPECT_NEAR(trained.params.at("hidden.bias")[j], rbm.b[j], 1e-5);
+  }
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(trained.params.at("visible.bias")[i], rbm.a[i], 1e-5);
+}
+
+// Two workers descend to minima of their own, 1 and 3, tied to a centre: as the handler says, with every difference
+// made on the device. The centre must come to rest between them.
+TEST_P(Proofs, ElasticAveraging) {
+  Table options;
+  auto handler = registry_->create<Consistency>("elastic_proof", options);
+  ASSERT_TRUE(handler.ok()) << handler.status().message();
+  Table far;
+  far.entries.emplace_back("far", Value{std::string(GetParam()) == "true", {}});
+  auto made = registry_->create<Device>("ref", far);
+  ASSERT_TRUE(made.ok());
+  Device& device = **made;
+  auto stream = device.stream();
+  ASSERT_TRUE(stream.ok());
+  const TensorDesc one{DType::f32, {1}, {}};
+  MapSpec descend{.expression = {}, .in = {one}, .out = {one}}; // x - rate (x - minimum)
+  {
+    Expression& e = descend.expression;
+    const Term x = e.input(0);
+    e.result(x - e.scalar(0) * (x - e.scalar(1)));
+  }
+  MapSpec move{.expression = {}, .in = {one, one}, .out = {one}}; // x + factor (y - x)
+  {
+    Expression& e = move.expression;
+    const Term x = e.input(0), y = e.input(1);
+    e.result(x + e.scalar(0) * (y - x));
+  }
+  auto descent = device.prepare(descend), moving = device.prepare(move);
+  ASSERT_TRUE(descent.ok() && moving.ok());
+  std::vector<Memory> memory;
+  for (int i = 0; i < 4; ++i) {
+    auto block = Memory::make(device, 64);
+    ASSERT_TRUE(block.ok());
+    memory.push_back(*std::move(block));
+    const float zero = 0;
+    ASSERT_TRUE(device.copy(**stream, memory.back().data(), &zero, sizeof zero, Direction::from_host).ok());
+    const Status arrived = (*stream)->wait();
+    ASSERT_TRUE(arrived.ok()) << arrived.message();
+  }
+  auto scratch = Memory::make(device, std::max((*descent)->scratch_bytes, (*moving)->scratch_bytes) + 1);
+  ASSERT_TRUE(scratch.ok());
+  void *centre = memory[2].data(), *before = memory[3].data();
+  SliceState state;
+  for (std::uint64_t step = 0; step < 400; ++step)
+    for (std::size_t worker = 0; worker < 2; ++worker) {
+      void* own = memory[worker].data();
+      const WorkerPlan plan = (*handler)->plan(step, state.version);
+      ASSERT_TRUE(plan.update_locally);
+      if (plan.push) {
+        ASSERT_TRUE(plan.send_delta && plan.pull);
+        Contribution contribution{.kind = ContributionKind::delta, .elements = 1};
+        contribution.who.rank = static_cast<std::uint16_t>(worker);
+        contribution.who.step = step;
+        ASSERT_EQ((*handler)->on_update(state, contribution).act, UpdateVerdict::Act::apply);
+        const float factor = plan.delta_factor;
+        ASSERT_TRUE(device.copy(**stream, before, centre, sizeof(float), Direction::within).ok());
+        (*moving)->run(**stream, {centre, own}, {centre}, scratch->data(), {.scalars = {&factor, 1}});
+        (*moving)->run(**stream, {own, before}, {own}, scratch->data(), {.scalars = {&factor, 1}});
+        ++state.version;
+      }
+      const float scalars[] = {0.1F, worker == 0 ? 1.0F : 3.0F};
+      (*descent)->run(**stream, {own}, {own}, scratch->data(), {.scalars = scalars});
+    }
+  float values[3] = {};
+  for (std::size_t i = 0; i < 3; ++i)
+    ASSERT_TRUE(device.copy(**stream, &values[i], memory[i].data(), sizeof(float), Direction::to_host).ok());
+  const Status done = (*stream)->wait();
+  ASSERT_TRUE(done.ok()) << done.message();
+  EXPECT_NEAR(values[2], 2, 0.1);
+  EXPECT_GT(values[0], 1.05F); // pulled up by the centre
+  EXPECT_LT(values[1], 2.95F); // and down
+  EXPECT_EQ(state.version, 200U);
+}
+
+} // namespace
+} // namespace dlhost::test
