@@ -1,0 +1,11 @@
+// Any bytes as an npy file, and every row of what passes for one.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "array_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  dlhost::fuzz::read_rows(dlhost::input::parse_npy(std::as_bytes(std::span(data, size))));
+  return 0;
+}
