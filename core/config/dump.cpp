@@ -88,6 +88,7 @@ class Writer {
     line("threads", train.threads);
     line("device", train.device);
     line("reproducible", train.reproducible);
+    line("fuse", train.fuse);
     open("[train.stop]");
     line("steps", train.stop.steps);
     line("epochs", train.stop.epochs);

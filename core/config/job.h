@@ -47,6 +47,7 @@ struct Train {
   std::int64_t threads = 0; // of each worker; 0: the machine's, shared among its workers
   Part device{"cpu", {}};
   bool reproducible = false;
+  bool fuse = true;
 };
 
 // [validate] and [test].

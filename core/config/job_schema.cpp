@@ -21,8 +21,9 @@ Schema train_schema() {
       .option("accumulate", &Train::accumulate, "batches whose gradients make one update", at_least(1))
       .option("threads", &Train::threads, "of each worker; 0: the machine's, shared among its workers",
               between(0, 4096))
-      .part("device", &Train::device, Kind::device, "where layers compute, unless they say otherwise")
-      .option("reproducible", &Train::reproducible, "the same bits for any number of workers, for some speed");
+      .part("device", &Train::device, Kind::device, "where layers compute")
+      .option("reproducible", &Train::reproducible, "the same bits for any number of workers, for some speed")
+      .option("fuse", &Train::fuse, "layers may be computed in the op before them; false shows each layer's own time");
 }
 
 Schema stop_schema() {

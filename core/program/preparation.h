@@ -29,7 +29,7 @@ class Preparation final : public Prepare {
   const TensorDesc& input(std::size_t i) const override { return context_.inputs[i]; }
   const TensorDesc& output(std::size_t i) const override { return context_.outputs[i]; }
   const Shape& param_shape(std::size_t i) const override { return unit_.described->params[i].spec.shape; }
-  bool wants_input_gradient(std::size_t i) const override { return unit_.wants_input_gradient[i]; }
+  bool wants_input_gradient(std::size_t i) const override { return unit_.wants_input_gradient.at(i); }
   bool wants_param_gradient(std::size_t i) const override;
   bool adds_input_gradient(std::size_t) const override { return false; } // core adds: program/builder.h
   Epilogue epilogue() override;

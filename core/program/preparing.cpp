@@ -125,6 +125,7 @@ Status Builder::prepare_unit(std::size_t index) {
       const auto& edge = nodes_[*fusion->add].inputs[fusion->addend_input];
       addend = source_slot(edge.node, edge.output);
       context.epilogue.add = true;
+      unit.wants_input_gradient.push_back(request_.training && nodes_[edge.node].needs_gradient);
       context.addend = program_.slots_[static_cast<std::size_t>(addend)].desc;
     }
   }
@@ -154,12 +155,11 @@ Status Builder::prepare_unit(std::size_t index) {
     }
     node_outputs_[index] = unit.outputs;
     settle_fusion(unit, fusion, preparation);
+    if (addend != no_slot && unit.epilogue_addend == SIZE_MAX) unit.wants_input_gradient.pop_back(); // refused
     if (unit.epilogue_addend != SIZE_MAX) {
       DLHOST_ASSIGN(const SlotId slot, linked(addend, preparation.read_forms.back(), unit.on_host));
       unit.inputs.push_back(slot);
-      const auto& edge = nodes_[*fusion->add].inputs[fusion->addend_input];
-      unit.wants_input_gradient.push_back(request_.training && preparation.gradient_taken &&
-                                          nodes_[edge.node].needs_gradient);
+      if (!preparation.gradient_taken) unit.wants_input_gradient.back() = false; // core passes it on itself
     }
   }
   for (const auto& buffer : unit.buffers)

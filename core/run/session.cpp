@@ -124,6 +124,7 @@ Result<program::Program*> Session::trainer() {
                                 .activity = &activity_,
                                 .training = true,
                                 .needs_loss = traits.needs_loss,
+                                .fuse = job_.train.fuse,
                                 .updater = updater_.get(),
                                 .update_settings = {.clip_value = job_.updater.clip_value},
                                 .clip_norm = job_.updater.clip_norm};

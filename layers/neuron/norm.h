@@ -34,6 +34,7 @@ class NormOps {
     p.gives(0, feature_->out[0]);
     for (std::size_t i = 0; i < 2; ++i) params_[i] = p.uses(i, {DType::f32, p.param_shape(i), {}});
     if (!feature_->epilogue_taken) spec.epilogue = {};
+    if (!spec.epilogue.empty()) p.takes_epilogue_gradient();
     if (spec.epilogue.add) {
       addend_ = p.addend();
       p.reads(*addend_, feature_->in.back());

@@ -147,10 +147,18 @@ Prepared param_gradient(const GemmSpec& spec, Shapes shapes, const Request& requ
   return std::unique_ptr<Op>(std::move(op));
 }
 
+// Some of oneDNN's layouts for weights with axes of 1 have no tag, and so no name: w is plain then, in every role
+// alike.
+bool is_nameless(const Shapes& shapes) {
+  return shapes.w.format.is_any() && shapes.w.shape.rank() > 2 && !format_of(forward_of(shapes, {}).weights_desc());
+}
+
 } // namespace
 
-Prepared prepare(const GemmSpec& spec, const Request& request) {
-  DLHOST_ASSIGN(const Shapes shapes, matching(spec));
+Prepared prepare(const GemmSpec& wanted, const Request& request) {
+  GemmSpec spec = wanted;
+  DLHOST_ASSIGN(Shapes shapes, matching(spec));
+  if (is_nameless(shapes)) shapes.w.format = spec.w.format = Format::plain();
   switch (spec.role) {
   case Role::feature: return feature(spec, shapes, request);
   case Role::input_gradient: return input_gradient(spec, shapes, request);

@@ -115,6 +115,79 @@ TEST_F(TrainingTest, ClippingByNormBoundsTheStep) {
   EXPECT_NEAR(distance(clipped), 0.01, 1e-4);
 }
 
+// Convolutions, batch norms with a relu and with a sum and a relu behind them.
+constexpr const char* residual_job = R"(name = "residual"
+seed = 1
+[train]
+batch = 4
+threads = 1
+stop = { steps = 4 }
+[test]
+at_end = false
+[updater]
+type = "sgd"
+rate = 0.01
+[[layer]]
+name = "data"
+type = "synthetic"
+shape = [3, 8, 8]
+classes = 4
+train = 16
+test = 0
+mode = "learnable"
+[[layer]]
+name = "c1"
+type = "convolution"
+src = "data"
+filters = 16
+kernel = 3
+pad = 1
+[[layer]]
+name = "b1"
+type = "batch_norm"
+src = "c1"
+[[layer]]
+name = "r1"
+type = "relu"
+src = "b1"
+[[layer]]
+name = "c2"
+type = "convolution"
+src = "r1"
+filters = 16
+kernel = 3
+pad = 1
+[[layer]]
+name = "b2"
+type = "batch_norm"
+src = "c2"
+[[layer]]
+name = "s2"
+type = "add"
+src = ["b2", "r1"]
+[[layer]]
+name = "r2"
+type = "relu"
+src = "s2"
+[[layer]]
+name = "fc"
+type = "dense"
+units = 4
+src = "r2"
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["fc", "data:label"]
+)";
+
+TEST_F(TrainingTest, FusedEqualsUnfused) {
+  for (const std::string device : {"ref", "cpu"}) {
+    if (!registry_->find(Kind::device, device)) continue; // TheCpuDeviceTrainsLikeTheOracle says that it is not there
+    const std::vector<std::string> fused{"train.device=" + device}, apart{"train.device=" + device, "train.fuse=false"};
+    expect_near(train(residual_job, fused), train(residual_job, apart), 1e-5, 4);
+  }
+}
+
 TEST_F(TrainingTest, EveryTestSampleIsCountedOnce) {
   const auto trained = train(small_job());
   ASSERT_EQ(trained.test.size(), 1U);
