@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include <fmt/format.h>
 
@@ -129,9 +128,10 @@ void draw_ends(Svg& svg, const Plot& plot, const Panel& panel, const Palette& pa
   };
   std::vector<End> ends;
   for (const Line& line : panel.lines) {
-    const auto backwards = line.main() | std::views::reverse;
-    const auto last = std::ranges::find_if(backwards, [&](const Sample& sample) { return plot.y.shows(sample.y); });
-    if (last == backwards.end() || !tells_its_end(line, panel)) continue;
+    const auto& samples = line.main();
+    const auto last =
+        std::find_if(samples.rbegin(), samples.rend(), [&](const Sample& sample) { return plot.y.shows(sample.y); });
+    if (last == samples.rend() || !tells_its_end(line, panel)) continue;
     ends.push_back({plot.at(*last), short_number(last->y), palette.color(line).hex});
   }
   if (ends.size() > most) return;
@@ -139,11 +139,11 @@ void draw_ends(Svg& svg, const Plot& plot, const Panel& panel, const Palette& pa
   for (std::size_t i = 1; i < ends.size(); ++i)
     ends[i].place.y = std::max(ends[i].place.y, ends[i - 1].place.y + apart);
   double floor = plot.corner.y + plot.height;
-  for (End& end : ends | std::views::reverse) {
-    end.place.y = std::min(end.place.y, floor);
-    floor = end.place.y - apart;
-    svg.text({plot.corner.x + plot.width + 7, end.place.y + 4}, end.text,
-             fmt::format("class=\"end\" style=\"fill:{}\"", end.color));
+  for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
+    end->place.y = std::min(end->place.y, floor);
+    floor = end->place.y - apart;
+    svg.text({plot.corner.x + plot.width + 7, end->place.y + 4}, end->text,
+             fmt::format("class=\"end\" style=\"fill:{}\"", end->color));
   }
 }
 

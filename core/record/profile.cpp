@@ -1,6 +1,7 @@
 #include "record/profile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include <fmt/format.h>
@@ -138,6 +139,18 @@ std::string profile_json(const Profile& profile) {
   json["directions"] = json_of(by_direction(profile), profile);
   json["rest_milliseconds"] = figures_of(rest_of(profile), profile).milliseconds;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::vector<TraceEvent> mean_step(const Profile& profile) {
+  std::vector<TraceEvent> events;
+  double begin = 0;
+  for (const ProfileRow& row : profile.rows) {
+    const double nanoseconds = figures_of(row, profile).milliseconds * 1e6;
+    events.push_back({concat(row.name, " ", row.direction), row.direction, std::llround(begin),
+                      std::llround(begin + nanoseconds) - std::llround(begin), 0});
+    begin += nanoseconds;
+  }
+  return events;
 }
 
 } // namespace dlhost::record

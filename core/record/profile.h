@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "record/trace.h"
+
 namespace dlhost::record {
 
 // What one layer (or updater, or connector) did in one direction, over all measured steps.
@@ -20,7 +22,7 @@ struct ProfileRow {
 };
 
 struct Profile {
-  std::vector<ProfileRow> rows;
+  std::vector<ProfileRow> rows; // in the order in which they ran
   std::uint64_t steps = 0;
   double seconds = 0;         // of the steps, from beginning to end: what no row took is shown as the rest
   double peak_operations = 0; // a second, as measured on this machine with the threads of the run; 0: not measured
@@ -32,5 +34,8 @@ std::string profile_table(const Profile&);
 // "direction", "milliseconds", "share_of_step", "calls_per_step", "gigaflops", "share_of_peak",
 // "gigabytes_per_second"}], "directions": [...], "rest_milliseconds"}. What is not known is null.
 std::string profile_json(const Profile&);
+
+// The mean step for a trace: each row as long as it took on average, one after the other.
+std::vector<TraceEvent> mean_step(const Profile&);
 
 } // namespace dlhost::record

@@ -84,13 +84,13 @@ TEST(Axis, TicksAreRound) {
 
 TEST(Axis, EveryRangeHasAnAxis) {
   for (const auto& [low, high] : {std::pair(0.0, 0.0),
-                                 {5.0, 5.0},
-                                 {-1.0, -1.0},
-                                 {1.0, 0.0},
-                                 {NAN, 1.0},
-                                 {1e-300, 1e300},
-                                 {0.0, 1e-12},
-                                 {-INFINITY, INFINITY}}) {
+                                  {5.0, 5.0},
+                                  {-1.0, -1.0},
+                                  {1.0, 0.0},
+                                  {NAN, 1.0},
+                                  {1e-300, 1e300},
+                                  {0.0, 1e-12},
+                                  {-INFINITY, INFINITY}}) {
     const Axis axis = Axis::linear(low, high, 5);
     EXPECT_LT(axis.low(), axis.high());
     EXPECT_LT(axis.ticks().size(), 20u);

@@ -45,6 +45,16 @@ TEST(Profile, WhatIsNotKnownIsNull) {
   EXPECT_NEAR(json["rest_milliseconds"].get<double>(), 2, 1e-9);
 }
 
+TEST(Profile, TheMeanStepIsATrace) {
+  const auto events = mean_step(of_two_steps());
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[1].name, "conv forward");
+  EXPECT_EQ(events[1].category, "forward");
+  EXPECT_EQ(events[1].start, 1'000'000);
+  EXPECT_EQ(events[1].duration, 4'000'000);
+  EXPECT_EQ(events[2].start, 5'000'000);
+}
+
 TEST(Profile, NothingMeasuredIsNoError) {
   EXPECT_NE(profile_table({}).find("0 steps"), std::string::npos);
   EXPECT_TRUE(Json::parse(profile_json({}))["peak_operations_per_second"].is_null());
