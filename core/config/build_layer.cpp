@@ -148,7 +148,11 @@ void resolve(std::vector<Layer>& layers, const Layers& raw, Problems& problems) 
                    to_string(first->second->where));
     names.push_back(layer.name);
   }
-  for (const auto& [use, output] : raw.outputs) names.push_back(use);
+  for (const auto& [use, output] : raw.outputs) {
+    names.push_back(use);
+    if (const auto same = known.find(use); same != known.end())
+      problems.add(same->second->where, "layer '", use, "': there is a use of a block of that name as well");
+  }
   for (auto& layer : layers)
     for (auto& source : layer.src) {
       for (auto use = raw.outputs.find(source.layer); use != raw.outputs.end(); use = raw.outputs.find(source.layer))

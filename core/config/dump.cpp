@@ -151,10 +151,16 @@ class Writer {
     words.clear();
     for (const Phase phase : layer.phases) words.emplace_back(word(phase));
     if (!words.empty()) line("phases", words);
+    augment(layer.augment);
     if (layer.frozen) line("frozen", layer.frozen);
     if (layer.dtype) line("dtype", name_of(*layer.dtype));
     if (!canonical_ && layer.folder != job.folder) line("folder", join_path(here_, layer.folder));
     for (const auto& each : layer.params) param(each);
+  }
+
+  void augment(std::vector<Part> parts) {
+    for (auto& part : parts) part.options = sorted(std::move(part.options));
+    if (!parts.empty()) line("augment", parts);
   }
 
   void param(const Param& param) {

@@ -124,6 +124,11 @@ TEST_F(Blocks, UnknownNames) {
             "repeat, src, with");
 }
 
+TEST_F(Blocks, ShareTheNamesOfLayers) {
+  const std::string use = "[[layer]]\nname = \"data\"\nblock = \"pair\"\nwith = { filters = 1 }\nsrc = \"data\"\n";
+  EXPECT_EQ(problems(pair + data + use), "job.toml:10:1: layer 'data': there is a use of a block of that name as well");
+}
+
 TEST_F(Blocks, WrongTemplates) {
   const std::string use = data + "[[layer]]\nname = \"a\"\nblock = \"b\"\n";
   const auto block = [&](const std::string& layer) {

@@ -118,6 +118,11 @@ class FakePlugins : public SchemaSource {
                                                .option("warmup", &Cosine::warmup, "steps");
     schemas_[{Kind::initializer, "gaussian"}] =
         SchemaOf<Gaussian>("Normal.").option("std", &Gaussian::std, "width", above(0));
+    struct Crop {
+      std::int64_t size = 0;
+    };
+    schemas_[{Kind::augmentation, "crop"}] = SchemaOf<Crop>("Cuts.").option("size", &Crop::size, "what stays");
+    schemas_[{Kind::augmentation, "mirror"}] = SchemaOf<None>("Turns round.");
     schemas_[{Kind::algorithm, "bp"}] = SchemaOf<None>("Back-propagation.");
     schemas_[{Kind::device, "cpu"}] = SchemaOf<None>("This CPU.");
     schemas_[{Kind::consistency, "strict"}] = SchemaOf<None>("In step.");

@@ -8,7 +8,7 @@ namespace {
 
 class Jobs : public LoadTest {
  protected:
-  Job resnet(const std::string& name, std::size_t lines_at_most) {
+  Job load_file(const std::string& name, std::size_t lines_at_most) {
     env::PosixDisk files;
     const auto text = files.read_text(concat(DLHOST_JOBS "/", name));
     EXPECT_TRUE(text.ok()) << text.status().message();
@@ -21,7 +21,8 @@ class Jobs : public LoadTest {
 };
 
 TEST_F(Jobs, ResNet50) {
-  const Job net = resnet("resnet50.toml", 75);
+  const Job net = load_file("resnet50.toml", 75);
+  ASSERT_FALSE(net.layers.empty());
   EXPECT_EQ(count(net, "convolution"), 53);
   EXPECT_EQ(count(net, "batch_norm"), 53);
   EXPECT_EQ(count(net, "add"), 16);
@@ -38,11 +39,38 @@ TEST_F(Jobs, ResNet50) {
 }
 
 TEST_F(Jobs, ResNet20) {
-  const Job net = resnet("resnet20.toml", 50);
+  const Job net = load_file("resnet20.toml", 50);
+  ASSERT_FALSE(net.layers.empty());
   EXPECT_EQ(count(net, "convolution"), 21); // 19, and 2 shortcuts
   EXPECT_EQ(count(net, "add"), 9);
   EXPECT_EQ(net.layer("fc")->src[0].layer, "pool");
   EXPECT_EQ(net.layer("pool")->src[0].layer, "s3.more.2.relu");
+}
+
+TEST_F(Jobs, EveryKey) {
+  const Job net = load_file("every_key.toml", 100);
+  ASSERT_FALSE(net.layers.empty());
+  EXPECT_EQ(net.train.stop.patience, 3);
+  EXPECT_EQ(net.topology.worker_groups, 3);
+  EXPECT_EQ(net.topology.run_as, RunAs::processes);
+  EXPECT_EQ(net.checkpoint.best, "accuracy");
+  EXPECT_EQ(net.record.every.steps, 1);
+  EXPECT_EQ(net.folder, "sub");
+  EXPECT_EQ(net.layer("data")->folder, "/data");
+  ASSERT_EQ(net.layer("data")->augment.size(), 2U);
+  EXPECT_EQ(net.layer("data")->augment[1].type, "crop");
+  EXPECT_NE(job_hash(net), job_hash(job(to_toml(net, "/"), {"layer.data.augment=mirror"})));
+  EXPECT_EQ(net.layer("loss")->folder, "sub");
+  EXPECT_EQ(net.layer("loss")->src[0].layer, "body.2.act");
+  const Layer& w = *net.layer("body.2.w");
+  EXPECT_EQ(std::get<std::int64_t>(w.options.find("units")->data), 5);
+  EXPECT_EQ(w.dtype, DType::f32);
+  ASSERT_NE(w.param("weight"), nullptr);
+  EXPECT_EQ(w.param("weight")->share, "w2");
+  EXPECT_EQ(w.param("weight")->decay_scale, 0.5);
+  EXPECT_EQ(std::get<double>(w.param("weight")->init->options.find("std")->data), 0.5);
+  EXPECT_TRUE(w.param("bias")->frozen);
+  EXPECT_EQ(job_hash(job(to_toml(net, "/"))), job_hash(net));
 }
 
 } // namespace
