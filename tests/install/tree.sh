@@ -1,0 +1,48 @@
+#!/bin/bash
+# tree.sh PREFIX SOURCES BUILD: does an installed tree stand alone, wherever it lies? PREFIX holds bin/, lib/, ...;
+# SOURCES is the repository (for the quick-start only); BUILD is the build folder, which the tree must not need.
+set -euo pipefail
+prefix=$(realpath "$1") sources=$2 build=$(realpath "$3")
+
+# Where the kernel lets us, the build folder is really gone: covered, in a mount namespace of our own.
+if [ -z "${DLHOST_HIDDEN-}" ] && unshare --user --map-root-user --mount true 2>/dev/null; then
+  # shellcheck disable=SC2016 # for the inner shell
+  DLHOST_HIDDEN=1 exec unshare --user --map-root-user --mount \
+    sh -c 'mount -t tmpfs none "$3" && exec bash "$0" "$@"' "$0" "$prefix" "$sources" "$build"
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "FAILED: $*" >&2; exit 1; }
+clean=(env -i PATH="$prefix/bin:/usr/bin:/bin" HOME="$work" LC_ALL=C)
+
+# No file knows where it was built.
+if grep -rlF -- "$build" "$prefix"; then fail "these files name the build folder"; fi
+
+# Each library finds what it links.
+while read -r file; do
+  if ldd "$file" 2>/dev/null | grep 'not found'; then fail "$file does not find its libraries"; fi
+done < <(find "$prefix" -type f \( -name '*.so*' -o -path '*/bin/*' \))
+
+# What is bundled brings its licence.
+if compgen -G "$prefix/lib*/*/dlhost/libdnnl.so*" "$prefix/lib*/dlhost/libdnnl.so*" >/dev/null; then
+  [ -s "$prefix/share/doc/dlhost/onednn/LICENSE" ] || fail "oneDNN is bundled without its licence"
+fi
+
+# A plugin builds against it: by pkg-config, and by CMake where there is one.
+pc=$(find "$prefix" -name dlhost.pc -printf '%h')
+pkg() { "${clean[@]}" PKG_CONFIG_PATH="$pc" pkg-config "$@" dlhost; }
+plugins=$(realpath "$(pkg --variable=plugindir)")
+[[ $plugins == "$prefix"/* && -d $plugins ]] || fail "plugindir is $plugins"
+[[ " $(pkg --cflags) " == *" -fno-gnu-unique "* ]] || fail "dlhost.pc lacks -fno-gnu-unique"
+for header in "$prefix"/include/dlhost/*.h; do echo "#include <dlhost/${header##*/}>"; done >"$work/all.cpp"
+read -ra flags <<<"$(pkg --cflags --libs)"
+"${clean[@]}" g++ -std=c++20 -fPIC -shared -O0 "$work/all.cpp" -o "$work/all.so" "${flags[@]}"
+if command -v cmake >/dev/null; then
+  # shellcheck disable=SC2016 # for CMake
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.20)' 'project(p CXX)' 'find_package(dlhost 0.1 CONFIG REQUIRED)' \
+    'add_library(p MODULE all.cpp)' 'target_link_libraries(p PRIVATE dlhost::sdk)' \
+    'message(STATUS "plugins go to ${dlhost_PLUGINDIR}")' >"$work/CMakeLists.txt"
+  "${clean[@]}" cmake -S "$work" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" || { cat "$work/log"; fail "CMake"; }
+  grep -qF "plugins go to $plugins" "$work/log" || fail "CMake says another plugin folder than $plugins"
+fi
