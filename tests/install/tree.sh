@@ -29,6 +29,14 @@ if compgen -G "$prefix/lib*/*/dlhost/libdnnl.so*" "$prefix/lib*/dlhost/libdnnl.s
   [ -s "$prefix/share/doc/dlhost/onednn/LICENSE" ] || fail "oneDNN is bundled without its licence"
 fi
 
+# The program runs, learns the quick-start with the tree's own plugins, and is documented.
+cp -r "$sources/examples/digits" "$work/digits"
+(cd "$work" && "${clean[@]}" dlhost --version && "${clean[@]}" dlhost run digits/job.toml --set train.stop.epochs=1) |
+  tail -n 3 || fail "dlhost does not train the quick-start"
+for page in man/man1/dlhost.1 bash-completion/completions/dlhost zsh/site-functions/_dlhost doc/dlhost/LICENSE; do
+  [ -s "$prefix/share/$page" ] || [ -s "$prefix/share/$page.gz" ] || fail "there is no share/$page"
+done
+
 # A plugin builds against it: by pkg-config, and by CMake where there is one.
 pc=$(find "$prefix" -name dlhost.pc -printf '%h')
 pkg() { "${clean[@]}" PKG_CONFIG_PATH="$pc" pkg-config "$@" dlhost; }
