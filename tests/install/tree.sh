@@ -22,7 +22,7 @@ if grep -rlF -- "$build" "$prefix"; then fail "these files name the build folder
 # Each library finds what it links.
 while read -r file; do
   if ldd "$file" 2>/dev/null | grep 'not found'; then fail "$file does not find its libraries"; fi
-done < <(find "$prefix" -type f \( -name '*.so*' -o -path '*/bin/*' \))
+done < <(find "$prefix" -type f -perm /111)
 
 # What is bundled brings its licence.
 if compgen -G "$prefix/lib*/*/dlhost/libdnnl.so*" "$prefix/lib*/dlhost/libdnnl.so*" >/dev/null; then
@@ -40,8 +40,8 @@ done
 # A plugin builds against it: by pkg-config, and by CMake where there is one.
 pc=$(find "$prefix" -name dlhost.pc -printf '%h')
 pkg() { "${clean[@]}" PKG_CONFIG_PATH="$pc" pkg-config "$@" dlhost; }
-plugins=$(realpath "$(pkg --variable=plugindir)")
-[[ $plugins == "$prefix"/* && -d $plugins ]] || fail "plugindir is $plugins"
+plugins=$(realpath -m "$(pkg --variable=plugindir)")
+[[ $plugins == "$prefix"/* && -d $plugins ]] || fail "plugindir is $plugins (an older build folder? meson configure -Dpkgconfig.relocatable=true)"
 [[ " $(pkg --cflags) " == *" -fno-gnu-unique "* ]] || fail "dlhost.pc lacks -fno-gnu-unique"
 for header in "$prefix"/include/dlhost/*.h; do echo "#include <dlhost/${header##*/}>"; done >"$work/all.cpp"
 read -ra flags <<<"$(pkg --cflags --libs)"
