@@ -84,8 +84,8 @@ class DLHOST_API Expression {
   bool reads(std::uint16_t input) const;
   bool operator==(const Expression&) const = default;
 
-  // The same steps appended to `into`, with `inputs` standing for this expression's inputs; returns the results. Scalars
-  // keep their numbers; draws get new ones, so that they stay independent of those that `into` has.
+  // The same steps appended to `into`, with `inputs` standing for this expression's inputs; returns the results.
+  // Scalars keep their numbers; draws get new ones, so that they stay independent of those that `into` has.
   std::vector<Term> inlined(Expression& into, const std::vector<Term>& inputs) const;
 
  private:
