@@ -26,6 +26,7 @@ class NormOps {
 
   Status prepare(Prepare& p, NormSpec spec) {
     spec.x = p.input(0).as(p.compute());
+    if (spec.kind == NormSpec::Kind::layer) spec.x.format = Format::plain(); // a sample lies in one piece
     spec.y = spec.x.as(Format::any());
     spec.given_statistics = given_;
     spec.epilogue = p.epilogue();
@@ -90,6 +91,9 @@ class NormOps {
     spec.y = feature_->out[0];
     reads_y_ = spec.epilogue.pointwise && spec.epilogue.pointwise->from_output;
     DLHOST_ASSIGN(gradient_, p.op(spec, Role::input_gradient));
+    if (!spec.epilogue.empty() && !gradient_->epilogue_taken)
+      return Status::unsupported("the device fuses the layers behind this norm into its feature, but not into its "
+                                 "gradient: set train.fuse = false");
     Device& device = p.device();
     if (!p.wants_input_gradient(0)) unused_dx_ = p.buffer("unused gradient", device.bytes(spec.x), Life::scratch);
     if (addend_ && !p.wants_input_gradient(*addend_))
