@@ -1,6 +1,7 @@
 #include "record/palette.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace dlhost::record {
 
@@ -29,8 +30,12 @@ const Color& Palette::color(const Line& line) const {
 
 std::size_t Palette::stroke(const Line& line) const { return by_run() ? std::min<std::size_t>(rank(line), 2) : 0; }
 
+// A phase has its place whether or not the others were drawn, so that pictures can be compared.
 std::size_t Palette::rank(const Line& line) const {
-  return static_cast<std::size_t>(std::ranges::find(phases_, line.phase) - phases_.begin());
+  const auto usual = std::ranges::find(usual_phases, line.phase);
+  if (usual != std::end(usual_phases)) return static_cast<std::size_t>(usual - std::begin(usual_phases));
+  const auto other = std::ranges::find(phases_, line.phase);
+  return std::size(usual_phases) + static_cast<std::size_t>(other - phases_.begin());
 }
 
 } // namespace dlhost::record

@@ -25,7 +25,7 @@ struct Field {
 };
 
 std::string metric_words(const Metric& metric) {
-  return fmt::format("{} {}", metric.first, short_number(metric.second));
+  return fmt::format("{} {}", metric.first, steady_number(metric.second));
 }
 
 std::string steps_words(const StepReport& report) {
@@ -39,7 +39,8 @@ std::vector<Field> fields_of(const StepReport& report, const std::string& evalua
   int weight = 90;
   for (const Metric& metric : report.metrics) fields.push_back({metric_words(metric), weight}), weight -= 15;
   if (!evaluated.empty()) fields.push_back({evaluated, 50});
-  if (report.items_per_second > 0) fields.push_back({short_rate(report.items_per_second) + " items/s", 55});
+  if (report.items_per_second > 0)
+    fields.push_back({fmt::format("{:>5} items/s", short_rate(report.items_per_second)), 55});
   if (left >= 0) fields.push_back({clock_duration(left) + " left", 80});
   return fields;
 }

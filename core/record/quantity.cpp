@@ -7,14 +7,23 @@
 
 namespace dlhost::record {
 
-std::string short_number(double number) {
+namespace {
+
+// `usual` is the format of numbers that need no exponent and have decimals.
+std::string number_text(double number, fmt::format_string<double&> usual) {
   const double size = std::abs(number);
   if (!std::isfinite(number)) return fmt::format("{}", number);
   if (number == 0) return "0";
   if (size < 1e-3 || size >= 1e7) return fmt::format("{:.2e}", number);
   if (size >= 1000) return fmt::format("{:.0f}", number);
-  return fmt::format("{:.4g}", number);
+  return fmt::format(usual, number);
 }
+
+} // namespace
+
+std::string short_number(double number) { return number_text(number, "{:.4g}"); }
+
+std::string steady_number(double number) { return number_text(number, "{:#.4g}"); }
 
 std::string short_rate(double number) {
   if (!std::isfinite(number)) return fmt::format("{}", number);

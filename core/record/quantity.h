@@ -6,7 +6,9 @@
 
 namespace dlhost::record {
 
-std::string short_number(double);           // 0.1234  12.35  1.2e-05  1234567
+std::string short_number(double); // 0.1234  12.35  1.2e-05  1234567
+// The same with zeros kept at the end, for lines that are drawn over each other: 0.2500.
+std::string steady_number(double);
 std::string short_rate(double);             // 12.3k  4.56M, for "items/s"
 std::string short_bytes(std::uint64_t);     // 512 B  1.5 GiB
 std::string short_duration(double seconds); // 0.31 s  4.2 s  1:02  1:02:03  2 d 03:04

@@ -45,7 +45,7 @@ TEST_F(ProgressTest, TheLineSaysHowFarAndHowLong) {
   host_.time += second;
   terminal_.written.clear();
   progress.step(report(50));
-  EXPECT_EQ(terminal_.written, "\r[==============              ]  50/100  epoch 5.00  loss 0.25  accuracy 0.9  "
+  EXPECT_EQ(terminal_.written, "\r[==============              ]  50/100  epoch 5.00  loss 0.2500  accuracy 0.9000  "
                                "12.3k items/s  0:25 left\x1b[K\r");
 }
 
@@ -59,7 +59,7 @@ TEST_F(ProgressTest, ANarrowTerminalKeepsWhatMattersMost) {
     const auto line = terminal_.written.substr(1, terminal_.written.size() - 5);
     EXPECT_NE(line.find(" 50/100"), std::string::npos) << line;
     if (width > 30) {
-      EXPECT_NE(line.find("loss 0.25"), std::string::npos) << line;
+      EXPECT_NE(line.find("loss 0.2500"), std::string::npos) << line;
     }
     if (width > 8) {
       EXPECT_LT(width_of(line), static_cast<std::size_t>(width)) << line;
@@ -74,13 +74,13 @@ TEST_F(ProgressTest, ElsewhereItWritesPlainLines) {
     host_.time += second / 2;
     progress.step(report(step));
   }
-  EXPECT_EQ(terminal_.written, "step  10/100  epoch 1.00  loss 0.25  accuracy 0.9  12.3k items/s  0:45 left\n"
-                               "step  20/100  epoch 2.00  loss 0.25  accuracy 0.9  12.3k items/s  0:40 left\n");
+  EXPECT_EQ(terminal_.written, "step  10/100  epoch 1.00  loss 0.2500  accuracy 0.9000  12.3k items/s  0:45 left\n"
+                               "step  20/100  epoch 2.00  loss 0.2500  accuracy 0.9000  12.3k items/s  0:40 left\n");
   terminal_.written.clear();
   progress.epoch_end(report(30));
   progress.evaluation({.phase = "validation", .step = 30, .epoch = 3, .metrics = metrics_});
-  EXPECT_EQ(terminal_.written, "step  30/100  epoch 3.00  loss 0.25  accuracy 0.9  12.3k items/s  0:35 left\n"
-                               "validation  step 30  epoch 3.00  loss 0.25  accuracy 0.9\n");
+  EXPECT_EQ(terminal_.written, "step  30/100  epoch 3.00  loss 0.2500  accuracy 0.9000  12.3k items/s  0:35 left\n"
+                               "validation  step 30  epoch 3.00  loss 0.2500  accuracy 0.9000\n");
 }
 
 TEST_F(ProgressTest, MakesRoomForOthers) {
@@ -97,6 +97,8 @@ TEST(Quantity, IsShort) {
   EXPECT_EQ(short_number(0.123456), "0.1235");
   EXPECT_EQ(short_number(0.0000123), "1.23e-05");
   EXPECT_EQ(short_number(12345.6), "12346");
+  EXPECT_EQ(steady_number(0.25), "0.2500");
+  EXPECT_EQ(steady_number(1), "1.000");
   EXPECT_EQ(short_rate(999.6), "1k");
   EXPECT_EQ(short_rate(12345), "12.3k");
   EXPECT_EQ(short_bytes(1023), "1023 B");
