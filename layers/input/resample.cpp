@@ -38,9 +38,13 @@ class Axis {
   std::int64_t taps_;
 };
 
-template <int channels> void split_channels(const std::uint8_t* src, std::uint8_t* dst, std::size_t pixels) {
-  for (std::size_t i = 0; i < pixels; ++i)
-    for (std::size_t c = 0; c < channels; ++c) dst[c * pixels + i] = src[i * channels + c];
+[[DLHOST_WIDE]] void split_colours(const std::uint8_t* src, std::uint8_t* __restrict red,
+                                   std::uint8_t* __restrict green, std::uint8_t* __restrict blue, std::size_t pixels) {
+  for (std::size_t i = 0; i < pixels; ++i) {
+    red[i] = src[3 * i];
+    green[i] = src[3 * i + 1];
+    blue[i] = src[3 * i + 2];
+  }
 }
 
 // One line of the target out of a line of the source's width.
@@ -57,17 +61,17 @@ void read_line(const float* line, std::int64_t width, std::int64_t taps, const s
   }
 }
 
+[[DLHOST_WIDE]] void add_line(const std::uint8_t* src, float weight, float* __restrict dst, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) dst[i] += weight * static_cast<float>(src[i]);
+}
+
 // dst = the weighted sum of the source's lines.
 void add_lines(const Pixels& src, std::int64_t taps, const std::int64_t* places, const float* weights, float* dst) {
   const auto count = static_cast<std::size_t>(src.width * src.channels);
-  for (std::int64_t tap = 0; tap < taps; ++tap) {
-    const std::uint8_t* line = src.data.data() + static_cast<std::size_t>(places[tap]) * count;
-    const float weight = weights[tap];
-    if (tap == 0)
-      for (std::size_t i = 0; i < count; ++i) dst[i] = weight * static_cast<float>(line[i]);
-    else if (weight != 0)
-      for (std::size_t i = 0; i < count; ++i) dst[i] += weight * static_cast<float>(line[i]);
-  }
+  std::fill_n(dst, count, 0.F);
+  for (std::int64_t tap = 0; tap < taps; ++tap)
+    if (weights[tap] != 0)
+      add_line(src.data.data() + static_cast<std::size_t>(places[tap]) * count, weights[tap], dst, count);
 }
 
 // The scratch memory of a resampling, cut into its parts.
@@ -94,7 +98,7 @@ void resample(const Pixels& src, const PictureTarget& target, std::uint8_t* dst,
     if (src.channels == 1)
       std::memcpy(dst, src.data.data(), plane);
     else
-      split_channels<3>(src.data.data(), dst, plane);
+      split_colours(src.data.data(), dst, dst + plane, dst + 2 * plane, plane);
     return;
   }
   double high = static_cast<double>(target.height), wide = static_cast<double>(target.width);

@@ -9,6 +9,16 @@
 namespace dlhost::augment {
 namespace {
 
+[[DLHOST_WIDE]] void flip(const std::uint8_t* src, std::uint8_t* __restrict dst, std::size_t count, std::size_t width) {
+  for (std::size_t at = 0; at < count; at += width)
+    for (std::size_t x = 0; x < width; ++x) dst[at + x] = src[at + width - 1 - x];
+}
+
+[[DLHOST_WIDE]] void flip_floats(const float* src, float* __restrict dst, std::size_t count, std::size_t width) {
+  for (std::size_t at = 0; at < count; at += width)
+    for (std::size_t x = 0; x < width; ++x) dst[at + x] = src[at + width - 1 - x];
+}
+
 class Mirror : public Augmentation {
  public:
   static constexpr std::string_view name = "mirror";
@@ -27,22 +37,16 @@ class Mirror : public Augmentation {
   }
 
   void apply(const std::byte* src, std::byte* dst, bool training, Random& random) const override {
-    const std::size_t bytes = picture_.plane_bytes() * static_cast<std::size_t>(picture_.channels);
+    const std::size_t count = picture_.count(), width = static_cast<std::size_t>(picture_.width);
     if (!training || random.uniform() >= options_.probability)
-      std::memcpy(dst, src, bytes);
+      std::memcpy(dst, src, count * picture_.element);
     else if (picture_.element == 1)
-      flip(src, dst);
+      flip(reinterpret_cast<const std::uint8_t*>(src), reinterpret_cast<std::uint8_t*>(dst), count, width);
     else
-      flip(reinterpret_cast<const float*>(src), reinterpret_cast<float*>(dst));
+      flip_floats(reinterpret_cast<const float*>(src), reinterpret_cast<float*>(dst), count, width);
   }
 
  private:
-  template <class T> void flip(const T* src, T* dst) const {
-    const auto width = static_cast<std::size_t>(picture_.width);
-    for (std::size_t at = 0; at < picture_.count(); at += width)
-      for (std::size_t x = 0; x < width; ++x) dst[at + x] = src[at + width - 1 - x];
-  }
-
   Options options_;
   Picture picture_;
 };

@@ -6,6 +6,16 @@
 namespace dlhost::augment {
 namespace {
 
+[[DLHOST_WIDE]] void convert(const std::uint8_t* src, float* __restrict dst, std::size_t count, float mean,
+                             float scale) {
+  for (std::size_t i = 0; i < count; ++i) dst[i] = (static_cast<float>(src[i]) - mean) * scale;
+}
+
+[[DLHOST_WIDE]] void convert_floats(const float* src, float* __restrict dst, std::size_t count, float mean,
+                                    float scale) {
+  for (std::size_t i = 0; i < count; ++i) dst[i] = (src[i] - mean) * scale;
+}
+
 class Normalize : public Augmentation {
  public:
   static constexpr std::string_view name = "normalize";
@@ -44,24 +54,21 @@ class Normalize : public Augmentation {
   }
 
   void apply(const std::byte* src, std::byte* dst, bool, Random&) const override {
-    if (bytes_)
-      convert(reinterpret_cast<const std::uint8_t*>(src), reinterpret_cast<float*>(dst));
-    else
-      convert(reinterpret_cast<const float*>(src), reinterpret_cast<float*>(dst));
+    auto* into = reinterpret_cast<float*>(dst);
+    for (const auto [mean, scale] : lines_) {
+      if (bytes_)
+        convert(reinterpret_cast<const std::uint8_t*>(src), into, stretch_, mean, scale);
+      else
+        convert_floats(reinterpret_cast<const float*>(src), into, stretch_, mean, scale);
+      src += stretch_ * (bytes_ ? sizeof(std::uint8_t) : sizeof(float));
+      into += stretch_;
+    }
   }
 
  private:
   struct Line {
     float mean, scale;
   };
-
-  template <class T> void convert(const T* src, float* dst) const {
-    for (const auto [mean, scale] : lines_) {
-      for (std::size_t i = 0; i < stretch_; ++i) dst[i] = (static_cast<float>(src[i]) - mean) * scale;
-      src += stretch_;
-      dst += stretch_;
-    }
-  }
 
   Options options_;
   std::vector<Line> lines_; // of each channel
