@@ -37,7 +37,7 @@ class Dense final : public Layer {
 
   Status prepare(Prepare& p) override {
     GemmSpec spec;
-    spec.x = p.input(0).as(p.compute());
+    spec.x = {p.compute(), p.input(0).shape, Format::any()};
     return ops_.prepare(p, spec, options_.bias);
   }
 

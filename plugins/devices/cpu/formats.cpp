@@ -36,6 +36,9 @@ memory::dims dims_of(const Shape& shape, std::int64_t groups) {
 
 const char* tag_name(tag which) { return dnnl_fmt_tag2str(static_cast<dnnl_format_tag_t>(which)); }
 
+// In the place of the groups: the tag is a matrix's, [first axis, all others].
+constexpr std::uint32_t flat_mark = (1U << (32 - tag_bits)) - 1;
+
 Format with_groups(tag which, std::int64_t groups) {
   auto id = static_cast<std::uint32_t>(which);
   if (groups > 1) id |= static_cast<std::uint32_t>(groups) << tag_bits;
@@ -60,14 +63,29 @@ memory::data_type dtype_of(DType type) {
   }
 }
 
+bool is_flat(Format format) { return !format.is_any() && format.id >> tag_bits == flat_mark; }
+
+Format flattened(Format format) {
+  if (format.is_any() || format.is_plain()) return format;
+  return {format.id | flat_mark << tag_bits};
+}
+
+TensorDesc as_matrix(const TensorDesc& desc) {
+  TensorDesc matrix = desc;
+  matrix.shape = Shape{desc.shape[0], desc.shape.past(1)};
+  if (is_flat(desc.format)) matrix.format.id &= (1U << tag_bits) - 1;
+  return matrix;
+}
+
 std::int64_t groups_of(Format format) {
-  if (format.is_any() || format.id >> tag_bits == 0) return 1;
+  if (format.is_any() || format.id >> tag_bits == 0 || is_flat(format)) return 1;
   return format.id >> tag_bits;
 }
 
 memory::desc describe(const TensorDesc& desc) { return describe_grouped(desc, groups_of(desc.format)); }
 
 memory::desc describe_grouped(const TensorDesc& desc, std::int64_t groups) {
+  if (is_flat(desc.format)) return describe(as_matrix(desc));
   const auto dims = dims_of(desc.shape, groups);
   return {dims, dtype_of(desc.dtype), tag_of(desc.format, dims.size())};
 }
@@ -101,14 +119,19 @@ std::string name_of_format(const TensorDesc& desc) {
   if (desc.format.is_any()) return "any";
   const std::string name = tag_name(tag_of(desc.format, desc.shape.rank()));
   const auto groups = groups_of(desc.format);
+  if (is_flat(desc.format)) return "flat:" + name;
   return groups > 1 ? concat("g", groups, ":", name) : name;
 }
 
 Result<Format> find_format(const TensorDesc& plain, const std::string& name) {
   if (name == "plain") return Format::plain();
+  if (name.starts_with("flat:") && plain.shape.rank() > 1) {
+    DLHOST_ASSIGN(const auto format, find_format(as_matrix(plain), name.substr(5)));
+    return flattened(format);
+  }
   std::int64_t groups = 1;
   std::string word = name;
-  if (const auto colon = name.find(':'); name.front() == 'g' && colon != std::string::npos) {
+  if (const auto colon = name.find(':'); name.starts_with('g') && colon != std::string::npos) {
     std::from_chars(name.data() + 1, name.data() + colon, groups);
     word = name.substr(colon + 1);
     if (groups < 1 || plain.shape.rank() == 0 || plain.shape[0] % groups != 0)

@@ -1,7 +1,8 @@
 // How the cpu device's formats stand for oneDNN's memory layouts, which are the only ones that it knows.
 //
 // A format's id is oneDNN's tag (an order of axes and their blocks, without sizes), so that it holds for any shape and
-// dtype, and for weights of grouped convolutions the number of groups above it. Ids are words of this process; names
+// dtype, and above it, for weights of grouped convolutions, the number of groups, or the mark of a matrix. Ids are
+// words of this process; names
 // ("aBcd16b", "g32:Abcde16a") hold for ever. Called while ops are prepared, from any task; keeps no state.
 #pragma once
 
@@ -23,6 +24,10 @@ dnnl::memory::data_type dtype_of(DType);
 
 // The groups of a grouped convolution's weights; 1 for all other formats.
 std::int64_t groups_of(Format);
+// A tensor may also lie as the matrix [first axis, all others] does, in one of a matrix's formats ("flat:AB16b64a").
+bool is_flat(Format);
+Format flattened(Format of_a_matrix);
+TensorDesc as_matrix(const TensorDesc&);
 // The tensor for oneDNN; `any` stays `any`. Grouped weights get their group axis in front.
 dnnl::memory::desc describe(const TensorDesc&);
 dnnl::memory::desc describe_grouped(const TensorDesc&, std::int64_t groups);

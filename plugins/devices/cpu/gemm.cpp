@@ -16,9 +16,10 @@ using dnnl::inner_product_backward_weights;
 using dnnl::inner_product_forward;
 using memory = dnnl::memory;
 
-// oneDNN wants x and w of one rank, and at most three axes behind the channels; else both are matrices.
+// What oneDNN is to see. Images go as matrices, as they lie plainly: its inner products are good at those only.
 struct Shapes {
   TensorDesc x, w, y, b;
+  bool flat = false; // w was an image's
 };
 
 Result<Shapes> matching(const GemmSpec& spec) {
@@ -26,15 +27,18 @@ Result<Shapes> matching(const GemmSpec& spec) {
   for (const auto* desc : {&spec.x, &spec.w, &spec.y, &spec.b})
     if (!has_dtype(desc->dtype))
       return Status::unsupported("gemm: the cpu device computes in f32 and bf16, not in ", name_of(desc->dtype));
-  const auto &x = spec.x.shape, &w = spec.w.shape;
-  if (x.rank() == w.rank() && x.rank() >= 2 && x.rank() <= 5) return shapes;
-  for (auto* desc : {&shapes.x, &shapes.w}) {
-    if (!desc->format.is_plain() && !desc->format.is_any())
-      return Status::unsupported("gemm: x of ", to_string(x), " with w of ", to_string(w), " must be plain");
-    desc->shape = Shape{desc->shape[0], desc->shape.past(1)};
-    if (spec.x.shape.rank() != 2 && desc == &shapes.x) desc->format = Format::plain();
-    if (spec.w.shape.rank() != 2 && desc == &shapes.w) desc->format = Format::plain();
+  const auto &x = spec.x, &w = spec.w;
+  if (x.shape.rank() == 2 && w.shape.rank() == 2) return shapes;
+  const bool plain_x = x.format.is_any() || x.format.is_plain();
+  const bool matrix_w = w.format.is_any() || w.format.is_plain() || is_flat(w.format) || w.shape.rank() == 2;
+  if (!plain_x || !matrix_w) {
+    if (x.shape.rank() == w.shape.rank() && x.shape.rank() <= 5) return shapes;
+    return Status::unsupported("gemm: x of ", to_string(x.shape), " with w of ", to_string(w.shape), " must be plain");
   }
+  shapes.flat = w.shape.rank() != 2;
+  shapes.x = as_matrix(x);
+  if (x.shape.rank() != 2) shapes.x.format = Format::plain();
+  shapes.w = as_matrix(w);
   return shapes;
 }
 
@@ -49,11 +53,11 @@ inner_product_forward::primitive_desc forward_of(const Shapes& shapes, const dnn
 }
 
 // The layout that oneDNN chose, in the description's own shape and dtype.
-Status settle(TensorDesc& wanted, const memory::desc& chosen) {
+Status settle(TensorDesc& wanted, const memory::desc& chosen, bool flat = false) {
   if (!wanted.format.is_any()) return {};
   const auto format = format_of(chosen);
   if (!format) return Status::unsupported("gemm: oneDNN chose a layout without a name");
-  wanted.format = *format;
+  wanted.format = flat ? flattened(*format) : *format;
   return {};
 }
 
@@ -70,7 +74,7 @@ Prepared feature(const GemmSpec& spec, Shapes shapes, const Request& request) {
   op->in = {spec.x, spec.w};
   op->out = {spec.y};
   DLHOST_TRY(settle(op->in[0], chosen.src_desc()));
-  DLHOST_TRY(settle(op->in[1], chosen.weights_desc()));
+  DLHOST_TRY(settle(op->in[1], chosen.weights_desc(), shapes.flat));
   DLHOST_TRY(settle(op->out[0], chosen.dst_desc()));
   op->add(DNNL_ARG_SRC, chosen.src_desc(), From::input, 0);
   op->add(DNNL_ARG_WEIGHTS, chosen.weights_desc(), From::input, 1);
@@ -104,7 +108,7 @@ Prepared input_gradient(const GemmSpec& spec, Shapes shapes, const Request& requ
   op->in = {spec.y, spec.w};
   op->out = {spec.x};
   DLHOST_TRY(settle(op->in[0], chosen.diff_dst_desc()));
-  DLHOST_TRY(settle(op->in[1], chosen.weights_desc()));
+  DLHOST_TRY(settle(op->in[1], chosen.weights_desc(), shapes.flat));
   DLHOST_TRY(settle(op->out[0], chosen.diff_src_desc()));
   op->add(DNNL_ARG_DIFF_DST, chosen.diff_dst_desc(), From::input, 0);
   op->add(DNNL_ARG_WEIGHTS, chosen.weights_desc(), From::input, 1);
@@ -131,7 +135,7 @@ Prepared param_gradient(const GemmSpec& spec, Shapes shapes, const Request& requ
   op->out = {spec.w};
   DLHOST_TRY(settle(op->in[0], chosen.src_desc()));
   DLHOST_TRY(settle(op->in[1], chosen.diff_dst_desc()));
-  DLHOST_TRY(settle(op->out[0], chosen.diff_weights_desc()));
+  DLHOST_TRY(settle(op->out[0], chosen.diff_weights_desc(), shapes.flat));
   op->add(DNNL_ARG_SRC, chosen.src_desc(), From::input, 0);
   op->add(DNNL_ARG_DIFF_DST, chosen.diff_dst_desc(), From::input, 1);
   op->add(DNNL_ARG_DIFF_WEIGHTS, chosen.diff_weights_desc(), From::output, 0);

@@ -1,14 +1,223 @@
-// Local response normalisation, on oneDNN.
-#include "formats.h"
+// Local response normalisation. A sample is laid out in f32 with gaps of zeros, so wide that every window is the sum of
+// flat shifts of the whole; what follows are vector loops over all of it, in the second cache.
+#include <algorithm>
+#include <cmath>
+
+#include <dlhost/parallel.h>
+
+#include "channels.h"
+#include "map/kernels.h"
 #include "prepare.h"
-#include "primitive.h"
 
 namespace dlhost::plugins::cpu {
 namespace {
 
-using From = PrimitiveOp::From;
-using dnnl::lrn_backward;
-using dnnl::lrn_forward;
+// Where a run of neighbouring elements of a sample lies in the tensor, and where in the buffer.
+struct Run {
+  std::int64_t tensor, buffer, count;
+};
+
+struct Geometry {
+  std::vector<Run> runs;
+  std::int64_t elements = 0;                      // of the buffer, without its margins
+  std::vector<std::vector<std::int64_t>> windows; // shifts, one list for each axis of the window
+  std::int64_t margin = widest;
+};
+
+std::vector<std::int64_t> shifts(std::int64_t size, std::int64_t step) {
+  std::vector<std::int64_t> list;
+  for (std::int64_t i = 0; i < size; ++i) list.push_back((i - (size - 1) / 2) * step);
+  return list;
+}
+
+// Rows of `pitch` elements: channels beside each other with a gap behind, or, where a channel's image lies in one
+// piece, the image.
+Geometry across(const Channels& channels, std::int64_t size) {
+  Geometry made;
+  const auto spatial = channels.per_sample();
+  const bool planes = channels.shared();
+  const auto pitch = planes ? spatial : channels.groups() * group + size;
+  for (std::int64_t which = 0; which < channels.groups(); ++which)
+    channels.each_piece(0, which, [&](const Channels::Piece& piece) {
+      for (std::int64_t row = 0; row < piece.rows; ++row) {
+        const auto from = piece.offset + row * piece.step;
+        made.runs.push_back({from, planes ? from : row * pitch + which * group, piece.width});
+      }
+    });
+  made.elements = planes ? channels.channels() * spatial : spatial * pitch;
+  made.windows = {shifts(size, planes ? spatial : 1)};
+  return made;
+}
+
+// Images with a gap behind each row and rows of zeros behind each image; 1 or 16 channels beside each other.
+Geometry within(const Channels& channels, const Shape& shape, std::int64_t size) {
+  Geometry made;
+  const auto height = shape[2], width = shape[3];
+  const std::int64_t lanes = channels.shared() ? 1 : group;
+  const auto pitch = (width + size) * lanes, image = (height + size) * pitch;
+  for (std::int64_t which = 0; which < channels.groups(); ++which) {
+    std::int64_t pixel = 0;
+    channels.each_piece(0, which, [&](const Channels::Piece& piece) {
+      for (std::int64_t row = 0; row < piece.rows; ++row) {
+        // A shared piece's row is several pixels of one channel; else a row is one pixel of several channels.
+        const auto pixels = channels.shared() ? piece.width : 1;
+        for (std::int64_t i = 0; i < pixels; ++i, ++pixel)
+          made.runs.push_back({piece.offset + row * piece.step + i,
+                               which * image + pixel / width * pitch + pixel % width * lanes,
+                               channels.shared() ? 1 : piece.width});
+      }
+    });
+  }
+  made.elements = channels.groups() * image;
+  made.windows = {shifts(size, lanes), shifts(size, pitch)};
+  return made;
+}
+
+// Neighbours in both places become one run.
+void join(std::vector<Run>& runs) {
+  std::vector<Run> joined;
+  for (const auto& run : runs) {
+    if (!joined.empty() && joined.back().tensor + joined.back().count == run.tensor &&
+        joined.back().buffer + joined.back().count == run.buffer)
+      joined.back().count += run.count;
+    else
+      joined.push_back(run);
+  }
+  runs = std::move(joined);
+}
+
+class Lrn final : public Op {
+ public:
+  Lrn(const LrnSpec& spec, const Channels& channels, int threads)
+      : gradient_(spec.role != Role::feature), type_(spec.x.dtype), threads_(threads), samples_(spec.x.shape[0]),
+        sample_elements_(elements_of(spec.x) / std::max<std::int64_t>(samples_, 1)), beta_(spec.beta),
+        geometry_(spec.within_channel ? within(channels, spec.x.shape, spec.size) : across(channels, spec.size)) {
+    join(geometry_.runs);
+    geometry_.elements = (geometry_.elements + widest - 1) / widest * widest; // loops write whole vectors
+    for (const auto& window : geometry_.windows)
+      for (auto shift : window) geometry_.margin = std::max(geometry_.margin, std::abs(shift) + widest);
+    const auto summed = spec.within_channel ? spec.size * spec.size : spec.size;
+    by_sum_ = {static_cast<float>(spec.alpha / static_cast<double>(summed))};
+    k_ = {static_cast<float>(spec.k)};
+    exponent_ = {static_cast<float>(-spec.beta)};
+    slope_ = {static_cast<float>(2 * spec.alpha * spec.beta / static_cast<double>(summed))};
+    in = {spec.x};
+    if (gradient_) in.push_back(spec.y);
+    out = {gradient_ ? spec.x : spec.y};
+    room_ = geometry_.elements + 2 * geometry_.margin;
+    scratch_bytes = static_cast<std::size_t>(threads * buffers() * room_) * sizeof(float);
+    operations = (2.0 * static_cast<double>(summed) + 20) * static_cast<double>(spec.x.count());
+    kernel = "shifts";
+  }
+
+  void execute(Stream&, std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch,
+               const Dynamic&) override {
+    const auto workers = std::min<std::int64_t>({threads_, parallel_threads(), samples_});
+    parallel(workers, [&](std::int64_t worker) {
+      float* memory = static_cast<float*>(scratch) + worker * buffers() * room_;
+      std::fill_n(memory, buffers() * room_, 0.0F);
+      float* place[7] = {};
+      for (std::int64_t i = 0; i < buffers(); ++i) place[i] = memory + i * room_ + geometry_.margin;
+      for (auto n = samples_ * worker / workers; n < samples_ * (worker + 1) / workers; ++n) {
+        if (gradient_)
+          gradient(place, inputs, outputs[0], n);
+        else
+          feature(place, inputs[0], outputs[0], n);
+      }
+    });
+  }
+
+ private:
+  // A number that is the same for all elements, for a loop.
+  struct Same {
+    float values[widest];
+    Same(float value = 0) { std::fill_n(values, widest, value); }
+    operator Walk() const { return {values, 0}; }
+  };
+
+  std::int64_t buffers() const { return gradient_ ? 7 : 5; }
+
+  void step(Code code, Walk a, Walk b, Walk c, float* to) const {
+    map_kernels().step(code, a, b, c, to, geometry_.elements);
+  }
+  void step(Code code, Walk a, Walk b, float* to) const { step(code, a, b, a, to); }
+
+  void take(const void* tensor, std::int64_t sample, float* buffer) const {
+    const auto size = static_cast<std::int64_t>(size_of(type_));
+    const auto* from = static_cast<const std::byte*>(tensor) + sample * sample_elements_ * size;
+    for (const auto& run : geometry_.runs)
+      map_kernels().load(type_, from + run.tensor * size, buffer + run.buffer, run.count);
+  }
+  void put(const float* buffer, void* tensor, std::int64_t sample) const {
+    const auto size = static_cast<std::int64_t>(size_of(type_));
+    auto* to = static_cast<std::byte*>(tensor) + sample * sample_elements_ * size;
+    for (const auto& run : geometry_.runs)
+      map_kernels().store(type_, buffer + run.buffer, to + run.tensor * size, run.count);
+  }
+
+  // The sums over the window of `from`, by way of `other`; returns which of the two has them. `sign` -1 turns the
+  // window round.
+  float* sum(float* from, float* other, std::int64_t sign) const {
+    for (const auto& window : geometry_.windows) {
+      step(Code::copy, Walk{from + sign * window[0]}, Walk{from}, other);
+      for (std::size_t i = 1; i < window.size(); ++i)
+        map_kernels().accumulate(from + sign * window[i], other, geometry_.elements);
+      std::swap(from, other);
+    }
+    return from;
+  }
+
+  // From x: its squares' sums, scaled, and the power that x is multiplied by.
+  void powers(float* x, float* squares, float* other, float* scale, float* power) const {
+    step(Code::multiply, Walk{x}, Walk{x}, squares);
+    const float* sums = sum(squares, other, 1);
+    step(Code::multiply_add, Walk{sums}, by_sum_, k_, scale);
+    if (beta_ == 0.75) { // two roots are cheaper than a logarithm
+      step(Code::square_root, Walk{scale}, Walk{scale}, power);
+      step(Code::square_root, Walk{power}, Walk{power}, squares);
+      step(Code::multiply, Walk{power}, Walk{squares}, power);
+      step(Code::divide, one_, Walk{power}, power);
+      return;
+    }
+    step(Code::logarithm, Walk{scale}, Walk{scale}, power);
+    step(Code::multiply, Walk{power}, exponent_, power);
+    step(Code::exponential, Walk{power}, Walk{power}, power);
+  }
+
+  void feature(float* const* place, const void* x, void* y, std::int64_t sample) const {
+    take(x, sample, place[0]);
+    powers(place[0], place[1], place[2], place[3], place[4]);
+    step(Code::multiply, Walk{place[0]}, Walk{place[4]}, place[4]);
+    put(place[4], y, sample);
+  }
+
+  // dx = dy power - slope x (sum over the windows that x is in of dy x power / scale)
+  void gradient(float* const* place, std::span<const void* const> inputs, void* dx, std::int64_t sample) const {
+    float *x = place[0], *scale = place[3], *power = place[4], *dy = place[5], *product = place[6];
+    take(inputs[0], sample, x);
+    take(inputs[1], sample, dy);
+    powers(x, place[1], place[2], scale, power);
+    step(Code::multiply, Walk{dy}, Walk{power}, dy);
+    step(Code::multiply, Walk{dy}, Walk{x}, product);
+    step(Code::divide, Walk{product}, Walk{scale}, product);
+    const float* sums = sum(product, place[1], -1);
+    step(Code::multiply, Walk{x}, slope_, scale);
+    step(Code::negated_multiply, Walk{scale}, Walk{sums}, Walk{dy}, dy);
+    put(dy, dx, sample);
+    clear_gaps(dy);
+  }
+
+  // Sums leave their traces in the gaps of dy and of nothing else that is read again.
+  void clear_gaps(float* buffer) const { std::fill_n(buffer, geometry_.elements, 0.0F); }
+
+  bool gradient_;
+  DType type_;
+  std::int64_t threads_, samples_, sample_elements_;
+  double beta_;
+  Geometry geometry_;
+  std::int64_t room_ = 0; // of one buffer, in floats
+  Same by_sum_, k_, exponent_, slope_, one_ = {1.0F};
+};
 
 } // namespace
 
@@ -16,50 +225,12 @@ Prepared prepare(const LrnSpec& wanted, const Request& request) {
   LrnSpec spec = wanted;
   if (spec.x.format.is_any()) spec.x.format = spec.y.format.is_any() ? Format::plain() : spec.y.format;
   if (spec.y.format.is_any()) spec.y.format = spec.x.format;
-  if (spec.x.shape != spec.y.shape || spec.x.format != spec.y.format)
-    return Status::invalid("lrn: x and y must have one shape and format");
-  if (!has_dtype(spec.x.dtype) || spec.x.dtype != spec.y.dtype)
-    return Status::unsupported("lrn: the cpu device has none in ", name_of(spec.x.dtype));
-  const auto data = describe(spec.x);
-  const auto algorithm =
-      spec.within_channel ? dnnl::algorithm::lrn_within_channel : dnnl::algorithm::lrn_across_channels;
-  const auto alpha = static_cast<float>(spec.alpha), beta = static_cast<float>(spec.beta),
-             k = static_cast<float>(spec.k);
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const auto how = spec.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-  const lrn_forward::primitive_desc forward(engine(), how, algorithm, data, data, spec.size, alpha, beta, k,
-                                            attributes);
-  const auto workspace = forward.workspace_desc();
-  std::unique_ptr<PrimitiveOp> op;
-  const auto finish = [&](const auto& chosen, From from, std::size_t which) {
-    if (workspace.get_size() > 0) op->add(DNNL_ARG_WORKSPACE, workspace, from, which);
-    op->add(DNNL_ARG_SCRATCHPAD, chosen.scratchpad_desc(), From::scratch);
-    op->scratch_bytes = chosen.scratchpad_desc().get_size();
-    op->workspace_bytes = workspace.get_size();
-    op->kernel = kernel_of(chosen);
-    const auto summed = static_cast<double>(spec.within_channel ? spec.size * spec.size : spec.size);
-    op->operations = (2 * summed + 20) * static_cast<double>(spec.x.count());
-  };
-  if (spec.role == Role::feature) {
-    op = std::make_unique<PrimitiveOp>(lrn_forward(forward), request.threads);
-    op->in = {spec.x};
-    op->out = {spec.y};
-    op->add(DNNL_ARG_SRC, data, From::input, 0);
-    op->add(DNNL_ARG_DST, data, From::output, 0);
-    finish(forward, From::output, 1);
-  } else {
-    const lrn_backward::primitive_desc backward(engine(), algorithm, data, data, data, spec.size, alpha, beta, k,
-                                                forward, attributes);
-    op = std::make_unique<PrimitiveOp>(lrn_backward(backward), request.threads);
-    op->in = {spec.x, spec.y};
-    op->out = {spec.x};
-    op->add(DNNL_ARG_SRC, data, From::input, 0);
-    op->add(DNNL_ARG_DIFF_DST, data, From::input, 1);
-    op->add(DNNL_ARG_DIFF_SRC, data, From::output, 0);
-    finish(backward, From::input, 2);
-  }
-  return std::unique_ptr<Op>(std::move(op));
+  if (spec.x != spec.y) return Status::invalid("lrn: x and y must have one shape, format and dtype");
+  if (spec.size < 1) return Status::invalid("lrn: size is ", spec.size, ", but must be at least 1");
+  if (spec.within_channel && spec.x.shape.rank() != 4)
+    return Status::invalid("lrn: within a channel it needs x[n, c, height, width], not ", to_string(spec.x.shape));
+  DLHOST_ASSIGN(const auto channels, Channels::of(spec.x));
+  return std::unique_ptr<Op>(std::make_unique<Lrn>(spec, channels, request.threads));
 }
 
 } // namespace dlhost::plugins::cpu

@@ -119,14 +119,22 @@ Prepared prepare(const ReorderSpec& spec, const Request& request) {
   if (!has_dtype(src.dtype) || !has_dtype(dst.dtype))
     return Status::unsupported("reorder: the cpu device knows no formats for ", name_of(src.dtype), " to ",
                                name_of(dst.dtype));
+  const bool flat = is_flat(src.format) || is_flat(dst.format);
+  if (flat && !(is_flat(src.format) || src.format.is_plain()) && !(is_flat(dst.format) || dst.format.is_plain()))
+    return Status::unsupported("reorder: from ", name_of_format(src), " to ", name_of_format(dst),
+                               " goes by way of plain");
+  if (flat) {
+    src = as_matrix(src);
+    dst = as_matrix(dst);
+  }
   const auto groups = std::max(groups_of(src.format), groups_of(dst.format));
   const auto from = describe_grouped(src, groups), to = describe_grouped(dst, groups);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::reorder::primitive_desc chosen(engine(), from, engine(), to, attributes);
   auto op = std::make_unique<PrimitiveOp>(dnnl::reorder(chosen), request.threads);
-  op->in = {src};
-  op->out = {dst};
+  op->in = {spec.src};
+  op->out = {spec.dst};
   op->add(DNNL_ARG_FROM, from, From::input, 0);
   op->add(DNNL_ARG_TO, to, From::output, 0);
   op->add(DNNL_ARG_SCRATCHPAD, chosen.scratchpad_desc(), From::scratch);
