@@ -39,6 +39,8 @@ inline constexpr int exit_interrupted = 130;
 
 void add_run(CLI::App&, Context&);
 void add_check(CLI::App&, Context&);
+void add_evaluate(CLI::App&, Context&);
+void add_predict(CLI::App&, Context&);
 void add_plot(CLI::App&, Context&);
 
 } // namespace dlhost::cli

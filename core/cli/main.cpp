@@ -20,6 +20,8 @@ int main(int argc, char** argv) {
       ->type_name("FOLDER");
   cli::add_run(app, context);
   cli::add_check(app, context);
+  cli::add_evaluate(app, context);
+  cli::add_predict(app, context);
   cli::add_plot(app, context);
   try {
     app.parse(argc, argv);

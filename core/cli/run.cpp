@@ -9,8 +9,11 @@
 #include "env/interrupt.h"
 #include "env/terminal.h"
 #include "env/usage.h"
+#include "record/profile.h"
 #include "record/run_folder.h"
 #include "record/summary.h"
+#include "record/trace.h"
+#include "run/peak.h"
 #include "run/recorder.h"
 #include "version.h"
 
@@ -21,6 +24,7 @@ struct RunOptions {
   std::string job;
   std::vector<std::string> set;
   std::string resume;
+  bool profile = false;
 };
 
 const char* status_of(run::Ending ending) {
@@ -62,6 +66,28 @@ Result<record::RunFolder> folder_of(Context& context, const config::Job& job, co
   return record::RunFolder::make(context.host, job.record.folder.empty() ? "runs" : job.record.folder, job.name);
 }
 
+// Where the time of a step went: on the terminal, as profile.json and as a trace in the run's folder.
+Status write_profile(Context& context, run::Session& session, const run::Training& training,
+                     const record::RunFolder& folder, std::uint64_t steps) {
+  record::Profile profile;
+  profile.steps = steps;
+  for (const auto& timing : training.program().timings()) {
+    profile.rows.push_back({timing.what, timing.type, timing.direction, timing.seconds, timing.calls,
+                            timing.operations * static_cast<double>(timing.calls),
+                            timing.bytes * static_cast<double>(timing.calls)});
+    profile.seconds += timing.seconds;
+  }
+  DLHOST_ASSIGN(profile.peak_operations, run::measure_peak(session.device(), session.stream(), session.host().clock(),
+                                                           session.job().train.dtype));
+  Disk& disk = context.host.disk();
+  DLHOST_TRY(disk.write_text(folder.file("profile.json"), record::profile_json(profile)));
+  const std::vector<std::string> tracks{"worker 0, the mean step"};
+  DLHOST_TRY(record::write_trace(disk, folder.file("trace.json"), record::mean_step(profile), tracks));
+  fmt::print("{}\nprofile.json and trace.json (for ui.perfetto.dev) are in {}\n", record::profile_table(profile),
+             folder.path());
+  return {};
+}
+
 Status run_job(Context& context, const RunOptions& options) {
   auto& registry = context.registry();
   Disk& disk = context.host.disk();
@@ -88,6 +114,8 @@ Status run_job(Context& context, const RunOptions& options) {
   DLHOST_TRY(training.prepare());
   if (from) DLHOST_TRY(training.resume(*from));
   training.save_to(&checkpoints);
+  const std::uint64_t first_step = training.progress().step;
+  if (options.profile) training.program().measure(&context.host.clock());
   DLHOST_ASSIGN(const auto outcome, training.run());
   const auto& last = recorder.finish(training.progress(), training.program());
   DLHOST_TRY(log->sync());
@@ -95,6 +123,8 @@ Status run_job(Context& context, const RunOptions& options) {
   summary.train.assign(last.metrics.begin(), last.metrics.end());
   DLHOST_TRY(record::write_summary(disk, folder, summary));
   terminal.write(record::summary_table(summary, terminal.unicode()));
+  if (options.profile)
+    DLHOST_TRY(write_profile(context, *session, training, folder, outcome.progress.step - first_step));
   if (outcome.ending == run::Ending::diverged) context.exit_code = exit_diverged;
   if (outcome.ending == run::Ending::interrupted) context.exit_code = exit_interrupted;
   return {};
@@ -113,6 +143,7 @@ void add_run(CLI::App& app, Context& context) {
       ->add_option("--resume", options->resume,
                    "go on from a run's folder, or from one checkpoint, as if it had never stopped")
       ->type_name("FOLDER");
+  command->add_flag("--profile", options->profile, "print where the time of a step goes, and write a trace");
   command->callback([&context, options] {
     env::catch_interrupts();
     if (Status status = run_job(context, *options); !status.ok()) context.fail(status);

@@ -89,6 +89,9 @@ class Writer {
     line("device", train.device);
     line("reproducible", train.reproducible);
     line("fuse", train.fuse);
+    line("shuffle", train.shuffle);
+    line("readers", train.readers);
+    line("prefetch", train.prefetch);
     open("[train.stop]");
     line("steps", train.stop.steps);
     line("epochs", train.stop.epochs);
@@ -121,7 +124,9 @@ class Writer {
     line("server_groups", topology.server_groups);
     line("servers_per_group", topology.servers_per_group);
     line("run_as", word(topology.run_as));
-    line("consistency", topology.consistency);
+    // The default goes without saying: one worker needs no handler.
+    if (topology.consistency.type != Topology().consistency.type || !topology.consistency.options.entries.empty())
+      line("consistency", topology.consistency);
     line("sync", topology.sync);
     line("transport", topology.transport);
     line("rendezvous", topology.rendezvous);

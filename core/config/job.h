@@ -48,6 +48,9 @@ struct Train {
   Part device{"cpu", {}};
   bool reproducible = false;
   bool fuse = true;
+  bool shuffle = true;
+  std::int64_t readers = 1;  // tasks that read and augment samples
+  std::int64_t prefetch = 2; // batches that are read ahead
 };
 
 // [validate] and [test].

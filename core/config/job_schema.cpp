@@ -23,7 +23,10 @@ Schema train_schema() {
               between(0, 4096))
       .part("device", &Train::device, Kind::device, "where layers compute")
       .option("reproducible", &Train::reproducible, "the same bits for any number of workers, for some speed")
-      .option("fuse", &Train::fuse, "layers may be computed in the op before them; false shows each layer's own time");
+      .option("fuse", &Train::fuse, "layers may be computed in the op before them; false shows each layer's own time")
+      .option("shuffle", &Train::shuffle, "each epoch reads the samples in another order")
+      .option("readers", &Train::readers, "tasks that read and augment samples; 0: the worker itself", between(0, 256))
+      .option("prefetch", &Train::prefetch, "batches that are read ahead", between(1, 1024));
 }
 
 Schema stop_schema() {

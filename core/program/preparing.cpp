@@ -28,6 +28,14 @@ Status Builder::prepare_units() {
   done_feature_.resize(nodes_.size());
   passed_through_.resize(nodes_.size());
   if (request_.fuse) fusions_ = net::find_fusions(*program_.graph_, request_.training);
+  // A feature that somebody asks to see has to be made.
+  const auto asked = [&](std::size_t node) {
+    return std::ranges::any_of(
+        request_.kept, [&](const std::string& name) { return name.substr(0, name.find(':')) == nodes_[node].name; });
+  };
+  std::erase_if(fusions_, [&](const net::Fusion& fusion) {
+    return asked(fusion.producer) || (fusion.add && fusion.pointwise && asked(*fusion.add));
+  });
   for (const auto& fusion : fusions_) fusion_of_[fusion.producer] = &fusion;
   program_.units_.resize(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {

@@ -25,12 +25,15 @@ Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Prog
       FeederSpec spec;
       spec.phase = phase;
       spec.end = end;
+      spec.readers = static_cast<int>(session.job().train.readers);
+      spec.prefetch = static_cast<int>(session.job().train.prefetch);
       spec.sampling = {.batch = batch,
                        .rows = batch,
                        .seed = static_cast<std::uint64_t>(session.job().seed),
                        // All sources of a job draw the same order, so that their samples stay together.
                        .stream = session.sources()[0].stream,
-                       .last = last_of(session.job().train.last)};
+                       .last = last_of(session.job().train.last),
+                       .shuffle = session.job().train.shuffle};
       if (phase != Phase::train) spec.sampling = spec.sampling.evaluation();
       auto feeder = Feeder::make(session.host(), *open.source, open.outputs, open.augment, spec);
       if (!feeder.ok()) return std::move(feeder).status().at("source '", open.name, "'");

@@ -57,6 +57,7 @@ class Training {
 
   const Progress& progress() const { return progress_; }
   program::Program& program() { return *program_; }
+  const program::Program& program() const { return *program_; }
 
  private:
   Result<bool> step(); // false: diverged

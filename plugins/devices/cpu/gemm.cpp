@@ -151,8 +151,8 @@ Prepared param_gradient(const GemmSpec& spec, Shapes shapes, const Request& requ
   return std::unique_ptr<Op>(std::move(op));
 }
 
-// Some of oneDNN's layouts for weights with axes of 1 have no tag, and so no name: w is plain then, in every role
-// alike.
+// Some of oneDNN's layouts for weights with more than two axes have no tag, and so no name (channels that fill no
+// block). x and w are plain matrices then, in every role alike.
 bool is_nameless(const Shapes& shapes) {
   return shapes.w.format.is_any() && shapes.w.shape.rank() > 2 && !format_of(forward_of(shapes, {}).weights_desc());
 }
@@ -162,7 +162,10 @@ bool is_nameless(const Shapes& shapes) {
 Prepared prepare(const GemmSpec& wanted, const Request& request) {
   GemmSpec spec = wanted;
   DLHOST_ASSIGN(Shapes shapes, matching(spec));
-  if (is_nameless(shapes)) shapes.w.format = spec.w.format = Format::plain();
+  if (is_nameless(shapes)) {
+    for (auto* desc : {&spec.x, &spec.w, &shapes.x, &shapes.w}) desc->format = Format::plain();
+    for (auto* desc : {&shapes.x, &shapes.w}) desc->shape = Shape{desc->shape[0], desc->shape.past(1)};
+  }
   switch (spec.role) {
   case Role::feature: return feature(spec, shapes, request);
   case Role::input_gradient: return input_gradient(spec, shapes, request);

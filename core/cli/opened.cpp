@@ -1,0 +1,39 @@
+#include "cli/opened.h"
+
+#include "config/load.h"
+
+namespace dlhost::cli {
+namespace {
+
+// The job lies in the run's folder, two above a checkpoint: RUN/checkpoints/step-000000100.
+Result<std::string> job_beside(Disk& disk, const std::string& run) {
+  for (const char* up : {"", "/..", "/../.."}) {
+    const std::string path = concat(run, up, "/job.toml");
+    if (disk.exists(path)) return path;
+  }
+  return Status::not_found("there is no job.toml beside '", run, "'; name the job with --job JOB.toml");
+}
+
+} // namespace
+
+void add_run_choice(CLI::App& command, RunChoice& choice) {
+  command.add_option("run", choice.run, "a run's folder, or one checkpoint in it")->required()->type_name("RUN");
+  command.add_option("--job", choice.job, "the job, when it is not the one that the run kept")->type_name("JOB.toml");
+  command.add_option("--set", choice.set, "change one key of the job")->type_name("KEY=VALUE")->allow_extra_args(false);
+}
+
+Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& choice) {
+  auto& registry = context.registry();
+  Disk& disk = context.host.disk();
+  auto opened = std::make_unique<OpenedRun>();
+  DLHOST_ASSIGN(opened->checkpoint, run::Checkpoints::find(disk, choice.run));
+  std::string path = choice.job;
+  if (path.empty()) {
+    DLHOST_ASSIGN(path, job_beside(disk, choice.run));
+  }
+  DLHOST_ASSIGN(opened->job, config::load(disk, path, choice.set, registry));
+  DLHOST_ASSIGN(opened->session, run::Session::open(context.host, registry, opened->job));
+  return opened;
+}
+
+} // namespace dlhost::cli

@@ -1,0 +1,29 @@
+// A finished or interrupted run, opened again: its job and the checkpoint to look at.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "config/job.h"
+#include "run/checkpoints.h"
+#include "run/session.h"
+
+namespace dlhost::cli {
+
+struct RunChoice {
+  std::string run;              // a run's folder, or a checkpoint
+  std::string job;              // the job file; empty: the one that the run kept
+  std::vector<std::string> set; // overrides
+};
+void add_run_choice(CLI::App& command, RunChoice&);
+
+struct OpenedRun {
+  config::Job job;
+  param::CheckpointFiles checkpoint;
+  std::unique_ptr<run::Session> session; // refers to job
+};
+// The params are read by load_params, after the programs that are to use them have been built.
+Result<std::unique_ptr<OpenedRun>> open_run(Context&, const RunChoice&);
+
+} // namespace dlhost::cli

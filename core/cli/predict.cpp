@@ -1,0 +1,119 @@
+// dlhost predict: the features of any layer, sample by sample.
+#include <fmt/format.h>
+
+#include "cli/opened.h"
+#include "cli/phase.h"
+#include "param/npy.h"
+#include "run/evaluation.h"
+
+namespace dlhost::cli {
+namespace {
+
+struct PredictOptions {
+  RunChoice choice;
+  std::string output, file = "predictions.csv", phase = "test";
+};
+
+struct Output {
+  std::size_t node = 0, port = 0;
+};
+
+Result<Output> find_output(const net::Graph& graph, const std::string& name) {
+  const auto colon = name.find(':');
+  const std::string layer = name.substr(0, colon);
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const net::Node& node = graph.nodes()[n];
+    if (node.name != layer) continue;
+    if (colon == std::string::npos) return Output{n, 0};
+    for (std::size_t o = 0; o < node.setup.outputs.size(); ++o)
+      if (node.setup.outputs[o].name == name.substr(colon + 1)) return Output{n, o};
+  }
+  std::string known;
+  for (const auto& node : graph.nodes())
+    for (const auto& port : node.setup.outputs)
+      if (!node.source) known += concat(known.empty() ? "" : ", ", node.name, ":", port.name);
+  return Status::not_found("the net has no output '", name, "'; it has: ", known);
+}
+
+// Without --output: the probabilities of a softmax loss, else the loss' first input.
+std::string default_output(const net::Graph& graph) {
+  for (const auto& node : graph.nodes())
+    for (const auto& port : node.setup.outputs)
+      if (port.name == "probabilities") return node.name + ":probabilities";
+  return graph.nodes().back().name;
+}
+
+class Sink {
+ public:
+  Sink(Disk& disk, std::string path) : disk_(disk), path_(std::move(path)), npy_(path_.ends_with(".npy")) {}
+  void add(std::span<const float> values, std::size_t width) {
+    width_ = width;
+    rows_ += values.size() / width;
+    if (npy_) {
+      values_.insert(values_.end(), values.begin(), values.end());
+      return;
+    }
+    for (std::size_t i = 0; i < values.size(); ++i)
+      text_ += fmt::format("{}{}", values[i], (i + 1) % width == 0 ? '\n' : ',');
+  }
+  Status finish(const Shape& sample) {
+    if (!npy_) return disk_.write_text(path_, text_);
+    std::vector<std::int64_t> shape{static_cast<std::int64_t>(rows_)};
+    shape.insert(shape.end(), sample.begin() + 1, sample.end());
+    std::string bytes = param::npy_header(shape);
+    bytes.append(reinterpret_cast<const char*>(values_.data()), values_.size() * sizeof(float));
+    return disk_.write_text(path_, bytes);
+  }
+  std::size_t rows() const { return rows_; }
+
+ private:
+  Disk& disk_;
+  std::string path_;
+  bool npy_;
+  std::string text_;
+  std::vector<float> values_;
+  std::size_t rows_ = 0, width_ = 0;
+};
+
+Status predict(Context& context, const PredictOptions& options) {
+  DLHOST_ASSIGN(auto opened, open_run(context, options.choice));
+  run::Session& session = *opened->session;
+  const Phase phase = phase_named(options.phase);
+  if (session.samples(phase) == 0) return Status::invalid("the job has no ", options.phase, " samples");
+  DLHOST_ASSIGN(auto* program, session.evaluator(phase));
+  const std::string name = options.output.empty() ? default_output(program->graph()) : options.output;
+  DLHOST_ASSIGN(const Output output, find_output(program->graph(), name));
+  const std::vector<std::string> kept{name};
+  DLHOST_ASSIGN(program, session.evaluator(phase, kept));
+  DLHOST_TRY(param::read_checkpoint(opened->checkpoint, session.store(), nullptr));
+  Sink sink(context.host.disk(), options.file);
+  DLHOST_ASSIGN(const auto evaluation,
+                run::evaluate(session, phase, {}, [&](program::Program& at, const program::BatchView& batch) -> Status {
+                  DLHOST_ASSIGN(const auto values, at.read_output(output.node, output.port));
+                  const auto width = values.size() / static_cast<std::size_t>(session.batch(phase));
+                  sink.add(std::span(values).first(width * static_cast<std::size_t>(batch.valid)), width);
+                  return {};
+                }));
+  const Shape shape = program->desc_of(output.node, output.port).shape;
+  DLHOST_TRY(sink.finish(shape));
+  fmt::print("{}: {} rows of {}, in the order of the {} samples\n", options.file, evaluation.samples, name,
+             options.phase);
+  return {};
+}
+
+} // namespace
+
+void add_predict(CLI::App& app, Context& context) {
+  auto* command =
+      app.add_subcommand("predict", "write what a layer makes of each sample: class probabilities, or any features");
+  auto options = std::make_shared<PredictOptions>();
+  add_run_choice(*command, options->choice);
+  command->add_option("--output", options->output, "LAYER or LAYER:OUTPUT; left out: the class probabilities");
+  command->add_option("-o,--file", options->file, "a .csv or .npy file")->capture_default_str();
+  add_phase(*command, options->phase);
+  command->callback([&context, options] {
+    if (Status status = predict(context, *options); !status.ok()) context.fail(status);
+  });
+}
+
+} // namespace dlhost::cli
