@@ -116,7 +116,8 @@ void Builder::feed_sources() {
 void Builder::make_metrics() {
   for (int f = 0; f < program_.frames_; ++f)
     for (const auto& unit : program_.units_)
-      for (const auto& spec : unit.described->setup.metrics)
+      for (const auto& spec : unit.described->setup.metrics) {
+        if (spec.table) continue; // no number
         program_.metrics_.push_back({.name = unit.described->setup.metrics.size() == 1
                                                  ? unit.described->name
                                                  : unit.described->name + "." + spec.name,
@@ -124,6 +125,7 @@ void Builder::make_metrics() {
                                      .better_high = spec.better_high,
                                      .is_loss = unit.described->setup.is_loss,
                                      .slot = in_frame(unit.outputs.at(spec.output), f)});
+      }
   program_.metric_values_.resize(program_.metrics_.size() * 2);
 }
 

@@ -1,8 +1,28 @@
 #include "run/evaluation.h"
 
+#include <algorithm>
+
+#include <dlhost/sink.h>
+
 #include "run/feeds.h"
 
 namespace dlhost::run {
+namespace {
+
+// Calls `what` of each sink of the program.
+template <class What> Status each_sink(const program::Program& program, What what) {
+  for (const auto& unit : program.units())
+    if (auto* sink = dynamic_cast<Sink*>(unit.layer))
+      DLHOST_TRY(what(*sink, unit.described->name).at("layer '", unit.described->name, "'"));
+  return {};
+}
+
+std::string folder_of(const config::Job& job, const std::string& layer) {
+  const auto found = std::ranges::find(job.layers, layer, &config::Layer::name);
+  return found == job.layers.end() ? std::string() : found->folder;
+}
+
+} // namespace
 
 MetricValues means(const std::vector<program::Metric>& metrics) {
   MetricValues values;
@@ -29,6 +49,9 @@ Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std
   DLHOST_ASSIGN(auto* program, session.evaluator(phase, kept));
   DLHOST_ASSIGN(auto feeds, Feeds::make(session, *program, phase, batch, steps));
   program->reset_metrics();
+  DLHOST_TRY(each_sink(*program, [&](Sink& sink, const std::string& name) {
+    return sink.open(session.host(), folder_of(session.job(), name), samples);
+  }));
   Clock& clock = session.host().clock();
   const Nanoseconds begin = clock.now();
   for (std::uint64_t step = 0; step < steps; ++step) {
@@ -39,6 +62,7 @@ Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std
     evaluation.samples += view->valid;
     if (on_batch) DLHOST_TRY(on_batch(*program, *view));
   }
+  DLHOST_TRY(each_sink(*program, [](Sink& sink, const std::string&) { return sink.close(); }));
   evaluation.seconds = static_cast<double>(clock.now() - begin) * 1e-9;
   evaluation.metrics = means(program->metrics());
   return evaluation;

@@ -1,0 +1,7 @@
+#include <dlhost/sink.h>
+
+namespace dlhost {
+
+Sink::~Sink() = default;
+
+} // namespace dlhost
