@@ -15,10 +15,14 @@ namespace {
 // With fewer groups of channels than this, samples are dealt to the threads too.
 constexpr std::int64_t enough_groups = 8;
 
+// Results of this size would push out what is still wanted, and be gone themselves before they are read.
+constexpr std::size_t large = std::size_t{12} << 20;
+
 class BatchNorm : public Op {
  protected:
   BatchNorm(const NormSpec& spec, const Channels& channels)
       : spec_(spec), channels_(channels), type_(spec.x.dtype), relu_(spec.epilogue.pointwise.has_value()),
+        stream_(bytes_of(spec.x) >= large),
         blocks_(channels.groups() >= enough_groups ? 1
                                                    : std::clamp<std::int64_t>(channels.samples(), 1, enough_groups)) {
     scratch_bytes = static_cast<std::size_t>(channels.groups()) *
@@ -97,6 +101,7 @@ class BatchNorm : public Op {
   Channels channels_;
   DType type_;
   bool relu_;
+  bool stream_;         // results are larger than the caches
   std::int64_t blocks_; // of samples
   TensorDesc param_;
 
@@ -162,7 +167,7 @@ class BatchNormFeature final : public BatchNorm {
     const auto spread = [&](std::int64_t which, std::int64_t first, std::int64_t last, const Numbers& numbers) {
       for (auto sample = first; sample < last; ++sample)
         channels_.each_piece(sample, which, [&](const Channels::Piece& p) {
-          channel_kernels().apply(type_, {inputs[0], addend, outputs[0], p.offset, p.rows, p.step, p.width},
+          channel_kernels().apply(type_, {inputs[0], addend, outputs[0], p.offset, p.rows, p.step, p.width, stream_},
                                   numbers.factor, numbers.shift, relu_);
         });
     };
@@ -206,7 +211,7 @@ class BatchNormGradient final : public BatchNorm {
     const auto rows = counted(dynamic);
     const auto per_channel = static_cast<double>(std::max<std::int64_t>(1, rows * channels_.per_sample()));
     const auto rows_of = [&](const Channels::Piece& p) {
-      return GradientRows{inputs[0], inputs[1], y, outputs[0], daddend, p.offset, p.rows, p.step, p.width};
+      return GradientRows{inputs[0], inputs[1], y, outputs[0], daddend, p.offset, p.rows, p.step, p.width, stream_};
     };
     const auto sum = [&](std::int64_t which, std::int64_t first, std::int64_t last, Sums& sums) {
       Numbers n{};

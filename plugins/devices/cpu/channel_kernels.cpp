@@ -38,6 +38,19 @@ template <class T> HWY_INLINE void store(V value, T* to) {
     StoreBf16(D(), value, to);
 }
 
+// Past the caches, where a row is one piece of the memory and its vectors are as wide as the row.
+template <bool stream, class T> HWY_INLINE void write(V value, T* to) {
+  if constexpr (stream && std::is_same_v<T, float>)
+    hn::Stream(value, D(), to);
+  else if constexpr (stream)
+    hn::Stream(RoundBf16(D(), value), hn::Rebind<std::uint16_t, D>(), to);
+  else
+    store(value, to);
+}
+inline bool may_stream(bool wanted, const void* to, std::int64_t step) {
+  return wanted && step == columns && hn::Lanes(D()) == columns && reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
+}
+
 // A row that is narrower than the vectors is worked on in a copy.
 template <class T> struct Narrow {
   T data[columns] = {};
@@ -97,7 +110,8 @@ template <class T> void moments_of(const Rows& rows, const float* pivot, double*
   }
 }
 
-template <class T, bool relu, bool add> void apply_of(const Rows& rows, const float* factor, const float* shift) {
+template <class T, bool relu, bool add, bool stream = false>
+void apply_of(const Rows& rows, const float* factor, const float* shift) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
   const auto* x = static_cast<const T*>(rows.x) + rows.offset;
   const auto* other = add ? static_cast<const T*>(rows.other) + rows.offset : nullptr;
@@ -106,15 +120,20 @@ template <class T, bool relu, bool add> void apply_of(const Rows& rows, const fl
     auto value = hn::MulAdd(load(from + column), hn::LoadU(D(), factor + column), hn::LoadU(D(), shift + column));
     if constexpr (add) value = hn::Add(value, load(addend + column));
     if constexpr (relu) value = hn::Max(value, hn::Zero(D()));
-    store(value, to + column);
+    write<stream>(value, to + column);
   };
+  if constexpr (!stream) {
+    if (rows.width == columns && may_stream(rows.stream, y, rows.step))
+      return apply_of<T, relu, add, true>(rows, factor, shift);
+  }
   if (rows.width == columns) {
     for (std::int64_t row = 0; row < rows.rows; ++row)
       for (std::int64_t column = 0; column < columns; column += lanes)
         one(x + row * rows.step, other + (add ? row * rows.step : 0), y + row * rows.step, column);
     return;
   }
-  Narrow<T> from, addend, to;
+  Narrow<T> from, addend;
+  alignas(64) Narrow<T> to;
   for (std::int64_t row = 0; row < rows.rows; ++row) {
     from.in(x + row * rows.step, rows.width);
     if constexpr (add) addend.in(other + row * rows.step, rows.width);
@@ -187,7 +206,7 @@ void slopes_of(const GradientRows& rows, const float* factor, const float* shift
   }
 }
 
-template <class T, Mask mask>
+template <class T, Mask mask, bool stream = false>
 void gradient_of(const GradientRows& rows, const float* factor, const float* shift, const float* by_x,
                  const float* constant) {
   if (rows.width < columns) {
@@ -198,6 +217,11 @@ void gradient_of(const GradientRows& rows, const float* factor, const float* shi
     }
     return;
   }
+  if constexpr (!stream) {
+    if (may_stream(rows.stream, static_cast<T*>(rows.dx) + rows.offset, rows.step) &&
+        may_stream(true, static_cast<T*>(rows.daddend ? rows.daddend : rows.dx) + rows.offset, rows.step))
+      return gradient_of<T, mask, true>(rows, factor, shift, by_x, constant);
+  }
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
   for (std::int64_t row = 0; row < rows.rows; ++row)
     for (std::int64_t column = 0; column < columns; column += lanes) {
@@ -207,8 +231,8 @@ void gradient_of(const GradientRows& rows, const float* factor, const float* shi
       const auto g = masked<T, mask>(load(static_cast<const T*>(rows.dy) + at), x,
                                      mask == Mask::from_output ? static_cast<const T*>(rows.y) + at : nullptr, f, s);
       const auto centred = hn::MulAdd(x, hn::LoadU(D(), by_x + column), hn::LoadU(D(), constant + column));
-      if (rows.daddend) store(g, static_cast<T*>(rows.daddend) + at);
-      store(hn::MulAdd(g, f, centred), static_cast<T*>(rows.dx) + at);
+      if (rows.daddend) write<stream>(g, static_cast<T*>(rows.daddend) + at);
+      write<stream>(hn::MulAdd(g, f, centred), static_cast<T*>(rows.dx) + at);
     }
 }
 

@@ -14,6 +14,7 @@ struct Rows {
   const void* other = nullptr; // the addend; may be null
   void* y = nullptr;
   std::int64_t offset = 0, rows = 0, step = 0, width = 0;
+  bool stream = false; // y goes past the caches: it is larger than they are
 };
 
 // How the gradient behind a relu is found.
@@ -30,6 +31,7 @@ struct GradientRows {
   void* dx = nullptr;
   void* daddend = nullptr; // may be null
   std::int64_t offset = 0, rows = 0, step = 0, width = 0;
+  bool stream = false; // dx and daddend go past the caches
 };
 
 struct ChannelKernels {

@@ -44,12 +44,29 @@ Result<Shapes> matching(const GemmSpec& spec) {
 
 memory::desc bias_of(const Shapes& shapes) { return shapes.b.shape.rank() == 0 ? memory::desc() : describe(shapes.b); }
 
-inner_product_forward::primitive_desc forward_of(const Shapes& shapes, const dnnl::primitive_attr& attributes) {
-  // The gradient of w may be wider than what is computed with.
-  return {engine(),           dnnl::prop_kind::forward_training,
-          describe(shapes.x), describe(shapes.w.as(shapes.x.dtype)),
-          bias_of(shapes),    describe(shapes.y),
+inner_product_forward::primitive_desc forward_of(const Shapes& shapes, const memory::desc& w,
+                                                 const dnnl::primitive_attr& attributes) {
+  return {engine(),  dnnl::prop_kind::forward_training, describe(shapes.x), w, bias_of(shapes), describe(shapes.y),
           attributes};
+}
+
+// The layout of the weights that all three roles take. oneDNN's own choice looks at the feature only; over all three,
+// blocks of 64 units were the best wherever they fit, but for wide layers with a rest, whose input gradient suffers.
+memory::desc weights_of(const Shapes& shapes, DType type) {
+  using tag = memory::format_tag;
+  if (!shapes.w.format.is_any()) return describe(shapes.w.as(type));
+  const auto own = forward_of(shapes, describe(shapes.w.as(shapes.x.dtype)), {}).weights_desc();
+  const auto format = format_of(own);
+  const auto units = shapes.w.shape[0];
+  const auto is = [&](tag which) { return format && format->id == static_cast<std::uint32_t>(which); };
+  const bool half = is(tag::AB8b32a2b) || is(tag::AB8b64a2b);
+  // Interleaved weights have gradients that are not: for these it is asked again.
+  if (units < 64 || (!half && !is(tag::AB16b32a) && !is(tag::AB16b64a)))
+    return type == shapes.x.dtype ? own : describe(shapes.w.as(type));
+  const bool whole = units % 64 == 0 || units < 4096;
+  const auto blocks =
+      type == DType::bf16 ? (whole ? tag::AB8b64a2b : tag::AB8b32a2b) : (whole ? tag::AB16b64a : tag::AB16b32a);
+  return {{units, shapes.w.shape[1]}, dtype_of(type), blocks};
 }
 
 // The layout that oneDNN chose, in the description's own shape and dtype.
@@ -69,7 +86,7 @@ Prepared feature(const GemmSpec& spec, Shapes shapes, const Request& request) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const auto refused = add_epilogue(spec.epilogue, attributes);
-  const inner_product_forward::primitive_desc chosen = forward_of(shapes, attributes);
+  const auto chosen = forward_of(shapes, weights_of(shapes, shapes.w.dtype), attributes);
   auto op = std::make_unique<PrimitiveOp>(inner_product_forward(chosen), request.threads);
   op->in = {spec.x, spec.w};
   op->out = {spec.y};
@@ -98,12 +115,12 @@ Prepared feature(const GemmSpec& spec, Shapes shapes, const Request& request) {
 }
 
 Prepared input_gradient(const GemmSpec& spec, Shapes shapes, const Request& request) {
-  const auto hint = forward_of(shapes, {});
-  if (shapes.w.format.is_any()) DLHOST_TRY(settle(shapes.w, hint.weights_desc()));
+  const auto w = weights_of(shapes, shapes.w.dtype);
+  const auto hint = forward_of(shapes, w, {});
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const inner_product_backward_data::primitive_desc chosen(engine(), describe(shapes.x), describe(shapes.w),
-                                                           describe(shapes.y), hint, attributes);
+  const inner_product_backward_data::primitive_desc chosen(engine(), describe(shapes.x), w, describe(shapes.y), hint,
+                                                           attributes);
   auto op = std::make_unique<PrimitiveOp>(inner_product_backward_data(chosen), request.threads);
   op->in = {spec.y, spec.w};
   op->out = {spec.x};
@@ -122,14 +139,14 @@ Prepared input_gradient(const GemmSpec& spec, Shapes shapes, const Request& requ
 }
 
 Prepared param_gradient(const GemmSpec& spec, Shapes shapes, const Request& request) {
-  // With `any` for w: bf16 weights are interleaved, their gradients are not.
   Shapes open = shapes;
   open.w.format = Format::any();
-  const auto hint = forward_of(open, {});
+  const auto hint = forward_of(open, weights_of(open, shapes.x.dtype), {});
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const inner_product_backward_weights::primitive_desc chosen(engine(), describe(shapes.x), describe(shapes.w),
-                                                              bias_of(shapes), describe(shapes.y), hint, attributes);
+  const inner_product_backward_weights::primitive_desc chosen(engine(), describe(shapes.x),
+                                                              weights_of(shapes, shapes.w.dtype), bias_of(shapes),
+                                                              describe(shapes.y), hint, attributes);
   auto op = std::make_unique<PrimitiveOp>(inner_product_backward_weights(chosen), request.threads);
   op->in = {spec.x, spec.y};
   op->out = {spec.w};
@@ -154,7 +171,8 @@ Prepared param_gradient(const GemmSpec& spec, Shapes shapes, const Request& requ
 // Some of oneDNN's layouts for weights with more than two axes have no tag, and so no name (channels that fill no
 // block). x and w are plain matrices then, in every role alike.
 bool is_nameless(const Shapes& shapes) {
-  return shapes.w.format.is_any() && shapes.w.shape.rank() > 2 && !format_of(forward_of(shapes, {}).weights_desc());
+  if (!shapes.w.format.is_any() || shapes.w.shape.rank() == 2) return false;
+  return !format_of(forward_of(shapes, describe(shapes.w.as(shapes.x.dtype)), {}).weights_desc());
 }
 
 } // namespace

@@ -7,7 +7,7 @@ namespace dlhost::plugins::cpu {
 ChunkRunner::ChunkRunner(const Expression& expression, const MapKernels& kernels)
     : program_(compile(expression)), kernels_(&kernels),
       room_(static_cast<std::int64_t>(program_.reads.size() + program_.draws.size() + program_.slots) * chunk),
-      same_((program_.constants.size() + program_.scalars) * widest) {
+      same_((program_.constants.size() + program_.scalars + program_.settled.size()) * widest) {
   for (std::size_t i = 0; i < program_.constants.size(); ++i)
     std::fill_n(same_.begin() + static_cast<std::ptrdiff_t>(i) * widest, widest, program_.constants[i]);
 }
@@ -15,19 +15,25 @@ ChunkRunner::ChunkRunner(const Expression& expression, const MapKernels& kernels
 void ChunkRunner::set_scalars(std::span<const float> scalars) {
   auto* place = same_.data() + static_cast<std::ptrdiff_t>(program_.constants.size()) * widest;
   for (std::size_t i = 0; i < program_.scalars; ++i, place += widest) std::fill_n(place, widest, scalars[i]);
+  for (const auto& step : program_.settled)
+    kernels_->step(step.code, same(step.a), same(step.b), same(step.c),
+                   same_.data() + (same({Operand::From::settled, step.slot}).data - same_.data()), widest);
+}
+
+Walk ChunkRunner::same(Operand operand) const {
+  auto number = static_cast<std::int64_t>(operand.index);
+  if (operand.from != Operand::From::constant) number += static_cast<std::int64_t>(program_.constants.size());
+  if (operand.from == Operand::From::settled) number += static_cast<std::int64_t>(program_.scalars);
+  return {same_.data() + number * widest, 0};
 }
 
 Walk ChunkRunner::Room::walk(Operand operand, const float* const* inputs) const {
-  const auto& same = runner_.same_;
   switch (operand.from) {
   case Operand::From::slot: return {slot(operand.index), 1};
   case Operand::From::input: return {inputs[operand.index], 1};
   case Operand::From::draw: return {draw(operand.index), 1};
-  case Operand::From::constant: return {same.data() + std::int64_t{operand.index} * widest, 0};
-  case Operand::From::scalar: break;
+  default: return runner_.same(operand);
   }
-  const auto constants = static_cast<std::int64_t>(runner_.program_.constants.size());
-  return {same.data() + (constants + operand.index) * widest, 0};
 }
 
 void ChunkRunner::Room::run(const float* const* inputs, std::int64_t count, float* last) const {

@@ -47,7 +47,8 @@ class ChunkRunner {
   Program program_;
   const MapKernels* kernels_;
   std::int64_t room_;
-  std::vector<float> same_; // constants, then scalars, each `widest` times
+  Walk same(Operand) const;
+  std::vector<float> same_; // constants, scalars, then what is made of them, each `widest` times
 };
 
 } // namespace dlhost::plugins::cpu

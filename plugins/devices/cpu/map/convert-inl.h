@@ -26,7 +26,7 @@ template <class D> HWY_INLINE hn::VFromD<D> LoadBf16(D d, const std::uint16_t* s
 }
 
 // To nearest, ties to even; what is not a number stays so.
-template <class D> HWY_INLINE void StoreBf16(D, hn::VFromD<D> value, std::uint16_t* dst) {
+template <class D> HWY_INLINE auto RoundBf16(D, hn::VFromD<D> value) {
   const hn::RebindToUnsigned<D> du;
   const hn::RebindToSigned<D> di;
   const hn::Rebind<std::uint16_t, D> dh;
@@ -35,7 +35,12 @@ template <class D> HWY_INLINE void StoreBf16(D, hn::VFromD<D> value, std::uint16
   const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFF))));
   const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40));
   const auto chosen = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), quiet, rounded);
-  hn::StoreU(hn::DemoteTo(dh, hn::BitCast(di, chosen)), dh, dst);
+  return hn::DemoteTo(dh, hn::BitCast(di, chosen));
+}
+
+template <class D> HWY_INLINE void StoreBf16(D d, hn::VFromD<D> value, std::uint16_t* dst) {
+  const hn::Rebind<std::uint16_t, D> dh;
+  hn::StoreU(RoundBf16(d, value), dh, dst);
 }
 
 // Whole vectors first, then one more of a padded copy.

@@ -91,12 +91,20 @@ class Compiler {
       made.b = list.size() > 1 ? places_[list[1]] : made.a;
       made.c = list.size() > 2 ? places_[list[2]] : made.a;
     }
+    if (is_same(made.a) && is_same(made.b) && is_same(made.c)) {
+      made.slot = static_cast<std::uint16_t>(program_.settled.size());
+      places_[i] = {Operand::From::settled, made.slot};
+      program_.settled.push_back(made);
+      return;
+    }
     // Steps read and write element by element, so a slot that dies here may be the result's.
     for (auto operand : operands(i)) release(operand);
     made.slot = new_slot();
     places_[i] = {Operand::From::slot, made.slot};
     program_.instructions.push_back(made);
   }
+
+  static bool is_same(Operand operand) { return operand.from >= Operand::From::constant; }
 
   Instruction sum(const Expression::Step& step) const {
     const bool plus = step.fn == Fn::add;

@@ -38,7 +38,7 @@ enum class Code : std::uint8_t {
 };
 
 struct Operand {
-  enum class From : std::uint8_t { slot, input, draw, constant, scalar };
+  enum class From : std::uint8_t { slot, input, draw, constant, scalar, settled };
   From from = From::slot;
   std::uint16_t index = 0;
   bool operator==(const Operand&) const = default;
@@ -52,6 +52,7 @@ struct Instruction {
 
 struct Program {
   std::vector<Instruction> instructions;
+  std::vector<Instruction> settled;   // what is the same for all elements: made once a run; slots count these
   std::vector<std::uint16_t> results; // slots
   std::vector<float> constants;
   std::vector<std::uint16_t> draws; // the number of each draw
