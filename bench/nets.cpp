@@ -55,7 +55,7 @@ double peak(Device& device, DType type, double seconds) {
 
 class Table {
  public:
-  Table(Device& device, const Options& options, DType type) : device_(device), options_(options), type_(type) {
+  Table(Device& device, const Options& options, DType type) : device_(device), options_(options) {
     peak_ = peak(device, type, options.seconds);
   }
 
@@ -155,7 +155,6 @@ class Table {
 
   Device& device_;
   const Options& options_;
-  [[maybe_unused]] DType type_;
   double peak_ = 0, total_ = 0, least_ = 0, operations_ = 0;
   std::optional<TensorDesc> at_;
 };

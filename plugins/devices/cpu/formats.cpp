@@ -173,6 +173,21 @@ std::int64_t Placement::offset(const std::int64_t* index) const {
   return at;
 }
 
+std::vector<std::int32_t> Placement::elements_of_a_sample() const {
+  const auto row = shape_.past(1), room = padded_.past(1);
+  if (padded_[0] != shape_[0] || (shape_[0] > 1 && strides_[0] != room)) return {};
+  std::vector<std::int32_t> elements(static_cast<std::size_t>(room), -1);
+  std::int64_t index[max_rank + 1] = {};
+  for (std::int64_t element = 0; element < row; ++element) {
+    elements[static_cast<std::size_t>(offset(index))] = static_cast<std::int32_t>(element);
+    for (std::size_t axis = rank_; axis-- > 1;) {
+      if (++index[axis] < shape_[axis]) break;
+      index[axis] = 0;
+    }
+  }
+  return elements;
+}
+
 std::vector<std::int64_t> Placement::padding() const {
   std::vector<std::int64_t> offsets;
   std::int64_t index[max_rank + 1] = {};

@@ -48,6 +48,9 @@ class Placement {
   explicit Placement(const TensorDesc&);
   // The offset, in elements, of an index (one number for each axis).
   std::int64_t offset(const std::int64_t* index) const;
+  // For each offset inside a sample, which of its elements lies there (in the order of the axes); -1: none. Empty where
+  // samples do not lie one after another.
+  std::vector<std::int32_t> elements_of_a_sample() const;
   // The offsets of the elements that no index reaches.
   std::vector<std::int64_t> padding() const;
 

@@ -18,7 +18,7 @@ constexpr std::int64_t grain_chunks = 16;
 class FlatMap final : public Op {
  public:
   FlatMap(const MapSpec& spec, const MapKernels& kernels, int threads)
-      : runner_(spec.expression, kernels), threads_(threads), rows_(spec.rows) {
+      : runner_(spec.expression, kernels), threads_(threads) {
     in = spec.in;
     out = spec.out;
     const auto& first = in.empty() ? out.front() : in.front();
@@ -29,6 +29,7 @@ class FlatMap final : public Op {
       chunks_ += (count + chunk - 1) / chunk;
     }
     if (is_padded(first)) padding_ = Placement(first).padding();
+    if (!first.format.is_plain() && spec.expression.draws()) places_ = Placement(first).elements_of_a_sample();
     std::int64_t total = 0;
     for (auto count : counts_) total += count;
     operations = static_cast<double>(total) * static_cast<double>(runner_.program().instructions.size());
@@ -72,7 +73,7 @@ class FlatMap final : public Op {
       }
     }
     for (std::size_t i = 0; i < program.draws.size(); ++i)
-      draw_rows(kernels, dynamic, row_, program.draws[i], first, count, room.draw(i));
+      draw(kernels, dynamic, program.draws[i], first, count, room.draw(i));
 
     // The last instruction may write to memory at once: all has been read by then.
     const auto last_slot = program.instructions.back().slot;
@@ -91,6 +92,21 @@ class FlatMap final : public Op {
     }
   }
 
+  // An element's draw is that of its place in the sample, wherever it lies.
+  void draw(const MapKernels& kernels, const Dynamic& dynamic, std::uint16_t number, std::int64_t first,
+            std::int64_t count, float* dst) const {
+    if (places_.empty()) return draw_rows(kernels, dynamic, row_, number, first, count, dst);
+    const auto room = static_cast<std::int64_t>(places_.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto row = static_cast<std::size_t>((first + i) / room);
+      const auto element = places_[static_cast<std::size_t>((first + i) % room)];
+      const auto sample = dynamic.samples.empty() ? static_cast<std::uint32_t>(row) : dynamic.samples[row];
+      dst[i] = element < 0 ? 0.0F
+                           : dlhost::draw(dynamic.key, dynamic.epoch, sample,
+                                          (std::uint64_t{number} << 40) + static_cast<std::uint64_t>(element));
+    }
+  }
+
   static const std::byte* at(const TensorDesc& desc, const void* data, std::int64_t element) {
     return static_cast<const std::byte*>(data) + element * static_cast<std::int64_t>(size_of(desc.dtype));
   }
@@ -105,11 +121,11 @@ class FlatMap final : public Op {
 
   ChunkRunner runner_;
   int threads_;
-  [[maybe_unused]] bool rows_;
   std::int64_t row_ = 1;                      // elements of a sample
   std::int64_t chunks_ = 0;                   // of all segments
   std::vector<std::int64_t> starts_, counts_; // of each segment: its first chunk, its elements
   std::vector<std::int64_t> padding_;
+  std::vector<std::int32_t> places_; // of the elements of a sample, for draws in formats that are not plain
 };
 
 } // namespace

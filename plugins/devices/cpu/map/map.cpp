@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../formats.h"
 #include "../prepare.h"
 
 namespace dlhost::plugins::cpu {
@@ -76,8 +77,10 @@ Result<std::unique_ptr<Op>> make_map(const MapSpec& wanted, const MapKernels& ke
   MapSpec spec = wanted;
   settle(spec);
   if (all_alike(spec)) {
-    if (spec.expression.draws() && !spec.out.front().format.is_plain())
-      return Status::unsupported("map: draws are made in plain tensors only");
+    const auto& first = spec.out.front();
+    if (spec.expression.draws() && !first.format.is_plain() && Placement(first).elements_of_a_sample().empty())
+      return Status::unsupported("map: draws need samples that lie one after another, not as in ",
+                                 name_of_format(first));
     return make_flat_map(spec, kernels, threads);
   }
   if (!spec.segments.empty()) return SegmentedMap::make(spec, kernels, threads);

@@ -11,6 +11,7 @@
 
 #include <dlhost/parallel.h>
 
+#include "formats.h"
 #include "map/kernels.h"
 #include "map/map.h"
 #include "primitive.h"
@@ -255,6 +256,31 @@ TEST_P(MapOpTest, SumsDoNotDependOnTheThreads) {
     run(spec, {x.data()}, {sums.data(), sums.data() + 97}, {}, threads);
     if (first.empty()) first = sums;
     EXPECT_EQ(sums, first) << threads << " threads";
+  }
+}
+
+TEST_P(MapOpTest, DrawsAreTheSameInEveryFormat) {
+  MapSpec spec;
+  spec.expression.result(spec.expression.uniform());
+  const TensorDesc plain{DType::f32, {2, 19, 3, 5}, {}};
+  for (const std::string name : {"acdb", "aBcd16b"}) {
+    const auto format = find_format(plain, name);
+    ASSERT_TRUE(format) << format.status().message();
+    const auto desc = plain.as(*format);
+    spec.out = {desc};
+    std::vector<float> drawn(static_cast<std::size_t>(elements_of(desc)), -1);
+    run(spec, {}, {drawn.data()}, {.key = {7, 8}, .epoch = 2});
+    const Placement placement(desc);
+    double sum = 0;
+    for (std::int64_t i = 0; i < plain.count(); ++i) {
+      const std::int64_t index[] = {i / 285, i / 15 % 19, i / 5 % 3, i % 5};
+      const auto right = draw({7, 8}, 2, static_cast<std::uint32_t>(i / 285), static_cast<std::uint64_t>(i % 285));
+      ASSERT_EQ(drawn[static_cast<std::size_t>(placement.offset(index))], right) << name << " " << i;
+      sum += static_cast<double>(right);
+    }
+    double all = 0;
+    for (float value : drawn) all += static_cast<double>(value);
+    EXPECT_NEAR(all, sum, 1e-9) << "the padding of " << name << " is not zero";
   }
 }
 
