@@ -17,7 +17,7 @@ class Proofs : public Bench, public ::testing::WithParamInterface<const char*> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Ref, Proofs, ::testing::Values("false", "true"),
-                         [](const auto& info) { return std::string(info.param) == "true" ? "Far" : "Near"; });
+                         [](const auto& each) { return std::string(each.param) == "true" ? "Far" : "Near"; });
 
 TEST_P(Proofs, LateMultiplyEqualsBackPropagation) {
   const auto late = train(small_job(), with({"train.algorithm=late_multiply"}));
