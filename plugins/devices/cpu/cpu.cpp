@@ -12,6 +12,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+#include <sys/mman.h>
 
 #include <dlhost/parallel.h>
 #include <dlhost/plugin.h>
@@ -86,12 +87,15 @@ std::string Cpu::description() const {
 int Cpu::threads() const { return options_.threads > 0 ? static_cast<int>(options_.threads) : parallel_threads(); }
 
 Result<void*> Cpu::allocate(std::size_t bytes) {
-  // Large pieces lie on whole huge pages, which the system may then use.
+  // Large pieces lie on whole huge pages, and the system is asked for them.
   constexpr std::size_t huge = std::size_t{2} << 20;
   const std::size_t alignment = bytes >= huge ? huge : 64;
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   void* data = std::aligned_alloc(alignment, rounded);
   if (!data) return Status::no_space("cpu: no memory for ", bytes, " bytes");
+#ifdef MADV_HUGEPAGE
+  if (alignment == huge) madvise(data, rounded, MADV_HUGEPAGE); // refused, it works all the same
+#endif
   return data;
 }
 

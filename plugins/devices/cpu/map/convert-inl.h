@@ -138,6 +138,21 @@ inline void Store(DType type, const float* src, void* dst, std::int64_t count) {
   }
 }
 
+// As Store, past the caches where the memory lies for it.
+inline void StoreStreaming(DType type, const float* src, void* dst, std::int64_t count) {
+#if HWY_TARGET <= HWY_AVX2 // here a row of bf16 fills a vector of its own
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<std::uint16_t, decltype(d)> dh;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if (type == DType::bf16 && count % lanes == 0 && reinterpret_cast<std::uintptr_t>(dst) % 64 == 0) {
+    auto* to = static_cast<std::uint16_t*>(dst);
+    for (std::int64_t i = 0; i < count; i += lanes) hn::Stream(RoundBf16(d, hn::LoadU(d, src + i)), dh, to + i);
+    return;
+  }
+#endif
+  Store(type, src, dst, count);
+}
+
 } // namespace HWY_NAMESPACE
 } // namespace dlhost::plugins::cpu
 HWY_AFTER_NAMESPACE();

@@ -15,6 +15,9 @@ namespace {
 // Threads get at least this many elements: below, waking them costs more than they give.
 constexpr std::int64_t grain_chunks = 16;
 
+// What is larger does not stay in the caches.
+constexpr std::int64_t large_elements = std::int64_t{8} << 20;
+
 class FlatMap final : public Op {
  public:
   FlatMap(const MapSpec& spec, const MapKernels& kernels, int threads)
@@ -32,6 +35,10 @@ class FlatMap final : public Op {
     if (!first.format.is_plain() && spec.expression.draws()) places_ = Placement(first).elements_of_a_sample();
     std::int64_t total = 0;
     for (auto count : counts_) total += count;
+    large_ = total >= large_elements;
+    // A result of another dtype than every input cannot be written over one.
+    for (const auto& result : out)
+      fresh_.push_back(std::ranges::none_of(in, [&](const auto& input) { return input.dtype == result.dtype; }));
     operations = static_cast<double>(total) * static_cast<double>(runner_.program().instructions.size());
     scratch_bytes = static_cast<std::size_t>(runner_.room() * threads_) * sizeof(float);
     kernel = "map";
@@ -88,7 +95,8 @@ class FlatMap final : public Op {
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (direct && i == direct_result) continue;
       const float* values = direct && program.results[i] == last_slot ? direct : room.result(i);
-      kernels.store(out[i].dtype, values, at(out[i], outputs[segment * out.size() + i], first), count);
+      const auto store = large_ && fresh_[i] ? kernels.store_streaming : kernels.store;
+      store(out[i].dtype, values, at(out[i], outputs[segment * out.size() + i], first), count);
     }
   }
 
@@ -124,6 +132,8 @@ class FlatMap final : public Op {
   std::int64_t row_ = 1;                      // elements of a sample
   std::int64_t chunks_ = 0;                   // of all segments
   std::vector<std::int64_t> starts_, counts_; // of each segment: its first chunk, its elements
+  bool large_ = false;
+  std::vector<bool> fresh_; // of each result
   std::vector<std::int64_t> padding_;
   std::vector<std::int32_t> places_; // of the elements of a sample, for draws in formats that are not plain
 };

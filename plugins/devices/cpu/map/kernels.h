@@ -36,6 +36,8 @@ struct MapKernels {
   // From a dtype to f32 and back, exactly `count` elements. Rounds to nearest, ties to even.
   void (*load)(DType, const void* src, float* dst, std::int64_t count);
   void (*store)(DType, const float* src, void* dst, std::int64_t count);
+  // As store, for results that are larger than the caches and no input's memory.
+  void (*store_streaming)(DType, const float* src, void* dst, std::int64_t count);
   void (*draw)(const Draws&, std::uint64_t element, float* dst, std::int64_t count);
   float (*sum)(const float* values, std::int64_t count);
   void (*accumulate)(const float* values, float* sums, std::int64_t count);
