@@ -11,6 +11,7 @@
 #include "config/document.h"
 #include "context.h"
 #include "env/real_host.h"
+#include "layer/tests.h"
 #include "plugin/search.h"
 
 namespace dlhost::conform {
@@ -53,13 +54,25 @@ bool read_settings(const std::vector<std::string>& settings, Table& into) {
   return true;
 }
 
+// --case, or what lies beside the plugin.
+std::vector<LayerCase> cases_for(const Context& context, const std::string& file) {
+  if (!context.case_file.empty()) return read_cases(context.host, context.case_file);
+  const std::string beside = std::filesystem::path(file).replace_filename("conform.toml");
+  return context.host.disk().exists(beside) ? read_cases(context.host, beside) : std::vector<LayerCase>();
+}
+
 bool register_suites(const Context& context, const std::string& file) {
   const plugin::Candidate candidate = plugin::examine(file);
   for (const auto& problem : candidate.problems)
     std::fprintf(stderr, "dlhost-conform: %s: %s\n", file.c_str(), problem.c_str());
   if (!candidate.usable()) return false;
-  for (const auto& [kind, name] : candidate.stamp->provides)
-    if (kind == Kind::device) register_device_suite(context, name);
+  const std::vector<LayerCase> cases = cases_for(context, file);
+  for (const auto& [kind, name] : candidate.stamp->provides) switch (kind) {
+    case Kind::device: register_device_suite(context, name); break;
+    case Kind::layer:
+    case Kind::connector: register_layer_suite(context, kind, name, cases); break;
+    default: break;
+    }
   return true;
 }
 
@@ -92,7 +105,12 @@ int main(int argc, char** argv) {
                            .seed = arguments.seed};
   if (!conform::read_settings(arguments.settings, context.options)) return 2;
   if (!conform::read_settings(arguments.device_settings, context.device_options)) return 2;
-  for (const auto& file : arguments.files)
-    if (!conform::register_suites(context, file)) return 2;
+  try {
+    for (const auto& file : arguments.files)
+      if (!conform::register_suites(context, file)) return 2;
+  } catch (const std::exception& wrong) {
+    std::fprintf(stderr, "dlhost-conform: %s\n", wrong.what());
+    return 2;
+  }
   return RUN_ALL_TESTS();
 }

@@ -139,7 +139,7 @@ void drop_epilogue(OpSpec& spec) {
 }
 
 Fill distinct() {
-  return [](std::int64_t index, double) { return static_cast<double>(index * 37 % 256 - 128) / 64; };
+  return [](std::int64_t index, double) { return static_cast<double>(index * 37 % 256 * 2 - 255) / 128; };
 }
 
 Fill integers_below(std::int64_t count) {

@@ -14,24 +14,6 @@ namespace {
 constexpr DType dtypes[] = {DType::f32, DType::f64, DType::bf16, DType::f16,
                             DType::i64, DType::i32, DType::i8,   DType::u8};
 
-// The formats that the device's own ops choose for images of this shape; plain among them.
-std::vector<Format> formats_of(Device& device, const Shape& shape) {
-  std::vector<Format> formats{Format::plain()};
-  const auto keep = [&](const TensorDesc& desc) {
-    if (desc.shape == shape && std::ranges::find(formats, desc.format) == formats.end()) formats.push_back(desc.format);
-  };
-  for (const DType type : {DType::f32, DType::bf16}) {
-    ConvSpec conv{.stride = {1, 1}, .pad_low = {0, 0}, .pad_high = {0, 0}, .dilation = {1, 1}};
-    conv.x = conv.y = {type, shape, Format::any()};
-    conv.w = {type, {shape[1], shape[1], 1, 1}, Format::any()};
-    if (auto op = device.prepare(conv); op.ok()) {
-      keep((*op)->in.at(0));
-      keep((*op)->out.at(0));
-    }
-  }
-  return formats;
-}
-
 Values sample_values(const Shape& shape, DType type, std::uint64_t seed) {
   Values values = uniform(seed, "reorder", shape.count());
   for (auto& value : values) value = (value - (type == DType::u8 ? 0 : 0.5)) * 200;
@@ -187,6 +169,29 @@ void block_sums_make_a_tree(const Context& context, Device& device) {
 }
 
 } // namespace
+
+std::vector<Format> formats_of(Device& device, const Shape& shape) {
+  std::vector<Format> formats{Format::plain()};
+  if (shape.rank() < 3 || shape.rank() > 5) return formats;
+  const auto keep = [&](const TensorDesc& desc) {
+    if (desc.shape == shape && std::ranges::find(formats, desc.format) == formats.end()) formats.push_back(desc.format);
+  };
+  for (const DType type : {DType::f32, DType::bf16}) {
+    ConvSpec conv;
+    const std::vector<std::int64_t> ones(shape.rank() - 2, 1), zeros(shape.rank() - 2, 0);
+    conv.stride = conv.dilation = ones;
+    conv.pad_low = conv.pad_high = zeros;
+    conv.x = conv.y = {type, shape, Format::any()};
+    Shape w{shape[1], shape[1]};
+    for (std::size_t axis = 2; axis < shape.rank(); ++axis) w.push_back(1);
+    conv.w = {type, w, Format::any()};
+    if (auto op = device.prepare(conv); op.ok()) {
+      keep((*op)->in.at(0));
+      keep((*op)->out.at(0));
+    }
+  }
+  return formats;
+}
 
 void add_element_tests(const Context& context, const std::string& device) {
   add_check(context, device, "reorder.dtypes_convert", dtypes_convert);

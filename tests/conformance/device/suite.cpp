@@ -23,13 +23,6 @@ double tolerance(const Case& of, DType dtype, const Values& wanted) {
   return (sums + stores) * std::max(largest(wanted), 1e-3);
 }
 
-void expect_near(const Values& got, const Values& wanted, double bound, const std::string& what) {
-  ASSERT_EQ(got.size(), wanted.size()) << what;
-  for (std::size_t i = 0; i < got.size(); ++i)
-    ASSERT_TRUE(std::abs(got[i] - wanted[i]) <= bound)
-        << what << "[" << i << "] is " << got[i] << ", but should be " << wanted[i] << " within " << bound;
-}
-
 // The feature, as one number whose gradient the gradient ops make.
 double objective(const Case& of, Experiment& feature, Board& filled) {
   feature.run(false);
@@ -159,6 +152,13 @@ void add_case(const Context& context, const std::string& device, const Case& of,
 }
 
 } // namespace
+
+void expect_near(const Values& got, const Values& wanted, double bound, const std::string& what) {
+  ASSERT_EQ(got.size(), wanted.size()) << what;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_TRUE(std::abs(got[i] - wanted[i]) <= bound)
+        << what << "[" << i << "] is " << got[i] << ", but should be " << wanted[i] << " within " << bound;
+}
 
 void add_test(const std::string& suite, const std::string& name, const std::function<testing::Test*()>& make) {
   testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__, make);

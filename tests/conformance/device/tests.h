@@ -7,10 +7,17 @@
 #include <gtest/gtest.h>
 
 #include "context.h"
+#include "values.h"
 
 namespace dlhost::conform {
 
 void add_test(const std::string& suite, const std::string& name, const std::function<testing::Test*()>& make);
+
+// Fails with the first element that is further off than `bound`.
+void expect_near(const Values& got, const Values& wanted, double bound, const std::string& what);
+
+// The formats that the device's own ops choose for tensors of this shape; plain among them.
+std::vector<Format> formats_of(Device&, const Shape&);
 
 void add_memory_tests(const Context&, const std::string& device);  // copies, streams, events
 void add_element_tests(const Context&, const std::string& device); // reorders, draws, sharing of memory, block sums

@@ -1,0 +1,142 @@
+// A layer at work on its own: setup, prepare, and frames as core would give them, with guards around everything. What
+// core/program does for a net, for one layer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/lab.h"
+#include "layer/case.h"
+
+namespace dlhost::conform {
+
+// Values by the names of a layer's tensors: "in0", "out0", "dout0", "din0", "weight", "dweight".
+using Tensors = std::map<std::string, Values>;
+
+// How it is set up. The default: whole, in training, f32, plain.
+struct Ask {
+  DType compute = DType::f32;
+  Phase phase = Phase::train;
+  Format input_format;            // as the producers leave the inputs of the case's first shape
+  std::vector<bool> wants_inputs; // empty: of all that can learn
+  bool wants_params = true;
+  bool adds = false;                // gradients are added to
+  const Split* split = nullptr;     // a piece: of this split,
+  std::int64_t first = 0, last = 0; // these elements of its axis
+};
+
+class LayerBench final : public Prepare {
+ public:
+  // Makes, sets up and prepares the layer; throws what is wrong.
+  LayerBench(const Context&, Device&, const LayerCase&, const Ask&);
+
+  const Setup& setup() const { return setup_; }
+  const Layer& layer() const { return *layer_; }
+  Lab& lab() { return *lab_; } // of the layer's tensors: the host's, of a host layer
+  const std::vector<TensorDesc>& read_forms() const { return reads_; }
+  const std::vector<TensorDesc>& given_forms() const { return gives_; }
+  std::int64_t rows() const { return case_.batch(); }
+  bool learns(std::size_t input) const;
+
+  Device& device() override { return device_; }
+  bool training() const override { return ask_.phase == Phase::train; }
+  DType compute() const override { return ask_.compute; }
+  std::int64_t batch() const override { return case_.batch(); }
+  const TensorDesc& input(std::size_t i) const override { return inputs_.at(i); }
+  const TensorDesc& output(std::size_t i) const override { return outputs_.at(i); }
+  const Shape& param_shape(std::size_t i) const override { return params_.at(i); }
+  bool wants_input_gradient(std::size_t i) const override { return training() && setup_.has_gradient && learns(i); }
+  bool wants_param_gradient(std::size_t) const override { return training() && ask_.wants_params; }
+  bool adds_input_gradient(std::size_t) const override { return ask_.adds; }
+  Epilogue epilogue() override { return {}; }
+  std::size_t addend() const override { return setup_.inputs.size(); }
+  void takes_epilogue_gradient() override {}
+  Result<std::unique_ptr<Op>> op(const OpSpec&, Role) override;
+  void reads(std::size_t i, const TensorDesc& desc) override { reads_.at(i) = desc; }
+  void gives(std::size_t i, const TensorDesc& desc) override { gives_.at(i) = desc; }
+  std::size_t uses(std::size_t param, const TensorDesc&) override;
+  void gives_gradient(std::size_t param, const TensorDesc& desc) override { param_gradients_.at(param) = desc; }
+  std::size_t buffer(std::string name, std::size_t bytes, Life) override;
+  const TensorDesc& target() const override { return target_; }
+
+ private:
+  friend class LayerRun;
+  struct Use {
+    std::size_t param;
+    TensorDesc desc;
+  };
+  struct Buffer {
+    std::size_t bytes;
+    float initial = 0;
+    bool filled = false; // with `initial`
+  };
+  void declare();
+  TensorDesc piece(TensorDesc, const Split::Operand&) const;
+
+  const LayerCase& case_;
+  Ask ask_;
+  Device& device_;
+  std::unique_ptr<Device> host_device_; // of host layers
+  std::unique_ptr<Lab> lab_;
+  std::unique_ptr<Layer> layer_;
+  std::vector<Port> ports_;
+  Setup setup_;
+  std::vector<TensorDesc> inputs_, outputs_, reads_, gives_, param_gradients_;
+  std::vector<Shape> params_;
+  std::vector<Use> uses_;
+  std::vector<Buffer> buffers_;
+  std::size_t scratch_ = 0;
+  TensorDesc target_;
+};
+
+// One frame of it. The tensors of `given` that the layer has are put in; missing output gradients are null.
+class LayerRun {
+ public:
+  struct Manner {
+    bool in_place = false;
+    bool drops_input_gradient = false; // in 0's is null
+    std::int64_t valid = -1;
+    std::vector<std::uint32_t> samples; // empty: the rows' numbers
+    std::int64_t global_batch = 0;      // 0: the batch
+  };
+  LayerRun(LayerBench&, const Tensors& given, const Manner&);
+
+  void feature();
+  void gradient(Wanted);
+  // What the layer said that its gradient does not read becomes NaN.
+  void poison();
+  // Writes these into the input gradients first, for layers that add.
+  void preset_input_gradient(std::size_t input, const Values&);
+
+  Tensors outputs();
+  Tensors gradients();
+  // Guards and inputs are as they were.
+  void check_memory();
+  std::uint64_t allocations() const { return allocations_; }
+
+ private:
+  Pass pass() const;
+  void bind();
+  void wait();
+
+  LayerBench& bench_;
+  Manner manner_;
+  std::vector<Held> inputs_, outputs_, output_gradients_, input_gradients_, uses_, param_gradients_;
+  std::vector<bool> has_output_gradient_, has_input_gradient_;
+  std::vector<Guarded> buffers_;
+  std::vector<std::vector<std::byte>> input_bytes_;
+  Guarded scratch_;
+  std::vector<const void*> in_, dout_, param_;
+  std::vector<void*> out_, din_, dparam_, buffer_;
+  std::vector<std::uint32_t> samples_;
+  Frame frame_;
+  bool poisoned_ = false;
+  std::uint64_t allocations_ = 0;
+};
+
+// What the case and the seed say of all tensors that somebody has to fill: inputs, params and output gradients.
+Tensors filled(const LayerCase&, LayerBench&, std::uint64_t seed);
+
+} // namespace dlhost::conform

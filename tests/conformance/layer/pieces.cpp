@@ -1,0 +1,198 @@
+// Partitions: by rows, and by each split that a layer declares.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "device/tests.h"
+#include "layer/bench.h"
+#include "layer/tests.h"
+
+namespace dlhost::conform {
+
+namespace {
+
+// Elements [first, last) of an axis.
+Values cut(const Values& values, const Shape& shape, std::size_t axis, std::int64_t first, std::int64_t last) {
+  Values piece;
+  const std::int64_t inner = shape.past(axis + 1);
+  for (std::int64_t i = 0; i < shape.count(); ++i)
+    if (const std::int64_t at = i / inner % shape[axis]; at >= first && at < last)
+      piece.push_back(values[static_cast<std::size_t>(i)]);
+  return piece;
+}
+
+void add_to(Values& sum, const Values& more) {
+  if (sum.empty()) sum.assign(more.size(), 0.0);
+  ASSERT_EQ(sum.size(), more.size());
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+}
+
+double loose(const LayerCase& of, const Values& wanted) {
+  return 64 * epsilon_of(DType::f32) * std::sqrt(of.terms) * std::max(largest(wanted), 1e-2);
+}
+
+struct Whole {
+  Tensors outputs, gradients;
+};
+
+Whole run_all(LayerBench& bench, const Tensors& given, const LayerRun::Manner& manner) {
+  LayerRun run(bench, given, manner);
+  run.feature();
+  Whole made{run.outputs(), {}};
+  run.gradient(Wanted::both);
+  if (bench.setup().has_gradient) made.gradients = run.gradients();
+  run.check_memory();
+  return made;
+}
+
+LayerCase with_rows(LayerCase of, std::int64_t rows) {
+  for (auto& input : of.inputs) input.shape[0] = rows;
+  return of;
+}
+
+// A piece's operand: what it needs of the whole.
+Values operand_piece(const Values& whole, const Shape& shape, const Split::Operand& operand, std::int64_t first,
+                     std::int64_t last) {
+  if (operand.need != Split::Need::same) return whole;
+  return cut(whole, shape, operand.axis, first, last);
+}
+
+// One split, tried with a cut that is not even.
+class SplitTrial {
+ public:
+  SplitTrial(const Context& context, const LayerCase& of, Device& device, LayerBench& whole, const Split& split)
+      : context_(context), case_(of), device_(device), bench_(whole), split_(split),
+        given_(filled(of, whole, context.seed)), whole_(run_all(whole, given_, {})) {}
+
+  void run() {
+    const Shape& y = bench_.setup().outputs.at(split_.output).desc.shape;
+    const std::int64_t length = split_.sums_outputs ? operand_length() : y[split_.axis];
+    const std::int64_t middle = (length + 2) / 3;
+    for (const auto& [first, last] : {std::pair{std::int64_t{0}, middle}, std::pair{middle, length}})
+      if (first < last) one_piece(first, last);
+    for (const auto& [name, sum] : sums_) {
+      const Values& wanted = whole_.outputs.contains(name) ? whole_.outputs.at(name) : whole_.gradients.at(name);
+      expect_near(sum, wanted, loose(case_, wanted), "the sum of the pieces' " + name);
+    }
+  }
+
+ private:
+  // Of the axis that a split which sums its outputs cuts: some operand has it.
+  std::int64_t operand_length() const {
+    for (std::size_t i = 0; i < split_.inputs.size(); ++i)
+      if (split_.inputs[i].need == Split::Need::same) return case_.inputs[i].shape[split_.inputs[i].axis];
+    return 0;
+  }
+
+  void one_piece(std::int64_t first, std::int64_t last) {
+    SCOPED_TRACE(concat("elements ", first, " to ", last));
+    const auto& setup = bench_.setup();
+    Tensors piece = given_;
+    for (std::size_t i = 0; i < split_.inputs.size(); ++i) {
+      auto& values = piece.at(concat("in", i));
+      values = operand_piece(values, case_.inputs[i].shape, split_.inputs[i], first, last);
+    }
+    for (std::size_t i = 0; i < setup.params.size(); ++i) {
+      auto& values = piece.at(setup.params[i].name);
+      values = operand_piece(values, setup.params[i].shape, split_.params.at(i), first, last);
+    }
+    const std::string out = concat("out", split_.output), dout = "d" + out;
+    const Shape& y = setup.outputs[split_.output].desc.shape;
+    if (!split_.sums_outputs && piece.contains(dout))
+      piece.at(dout) = cut(given_.at(dout), y, split_.axis, first, last);
+    LayerBench bench(context_, device_, case_, {.split = &split_, .first = first, .last = last});
+    const Whole made = run_all(bench, piece, {});
+    if (split_.sums_outputs) {
+      add_to(sums_[out], made.outputs.at(out));
+    } else {
+      const Values wanted = cut(whole_.outputs.at(out), y, split_.axis, first, last);
+      expect_near(made.outputs.at(out), wanted, loose(case_, wanted), out);
+    }
+    for (std::size_t i = 0; i < split_.inputs.size(); ++i)
+      compare(made, concat("din", i), case_.inputs[i].shape, split_.inputs[i], first, last);
+    for (std::size_t i = 0; i < setup.params.size(); ++i)
+      compare(made, "d" + setup.params[i].name, setup.params[i].shape, split_.params[i], first, last);
+  }
+
+  // A gradient of what a piece had alone is a piece of the gradient; of what all had, a summand.
+  void compare(const Whole& made, const std::string& name, const Shape& shape, const Split::Operand& operand,
+               std::int64_t first, std::int64_t last) {
+    const auto got = made.gradients.find(name);
+    if (got == made.gradients.end()) return;
+    if (operand.need != Split::Need::same) return add_to(sums_[name], got->second);
+    const Values wanted = cut(whole_.gradients.at(name), shape, operand.axis, first, last);
+    expect_near(got->second, wanted, loose(case_, wanted), name);
+  }
+
+  const Context& context_;
+  const LayerCase& case_;
+  Device& device_;
+  LayerBench& bench_;
+  const Split& split_;
+  Tensors given_;
+  Whole whole_;
+  Tensors sums_;
+};
+
+bool can_try(const Split& split) {
+  for (const auto* list : {&split.inputs, &split.params})
+    for (const auto& operand : *list)
+      if (operand.need == Split::Need::halo || operand.need == Split::Need::partial) return false;
+  return true;
+}
+
+} // namespace
+
+void rows_are_apart(const Context& context, const LayerCase& of) {
+  const auto device = context.chosen_device();
+  LayerBench bench(context, *device, of, {});
+  const std::int64_t rows = of.batch(), middle = (rows + 2) / 3;
+  if (bench.setup().whole_batch || !of.rows || rows < 2) GTEST_SKIP() << "needs the whole batch";
+  const Tensors given = filled(of, bench, context.seed);
+  const Whole whole = run_all(bench, given, {});
+  Tensors sums;
+  for (const auto& [first, last] : {std::pair{std::int64_t{0}, middle}, std::pair{middle, rows}}) {
+    SCOPED_TRACE(concat("rows ", first, " to ", last));
+    const LayerCase part = with_rows(of, last - first);
+    LayerBench piece_bench(context, *device, part, {});
+    Tensors piece;
+    for (const auto& [name, values] : given) {
+      const bool by_row = name.starts_with("in") || name.starts_with("dout");
+      const auto size = static_cast<std::int64_t>(values.size());
+      piece[name] = by_row ? cut(values, {rows, size / rows}, 0, first, last) : values;
+    }
+    LayerRun::Manner manner{.global_batch = rows};
+    for (std::int64_t row = first; row < last; ++row) manner.samples.push_back(static_cast<std::uint32_t>(row));
+    const Whole made = run_all(piece_bench, piece, manner);
+    for (const auto* list : {&whole.outputs, &whole.gradients})
+      for (const auto& [name, values] : *list) {
+        const Values& got = list == &whole.outputs ? made.outputs.at(name) : made.gradients.at(name);
+        const auto size = static_cast<std::int64_t>(values.size());
+        const bool is_sum = got.size() == values.size();
+        if (is_sum) {
+          add_to(sums[name], got);
+          continue;
+        }
+        const Values wanted = cut(values, {rows, size / rows}, 0, first, last);
+        expect_near(got, wanted, loose(of, wanted), name);
+      }
+  }
+  for (const auto& [name, sum] : sums) {
+    const Values& wanted = whole.outputs.contains(name) ? whole.outputs.at(name) : whole.gradients.at(name);
+    expect_near(sum, wanted, loose(of, wanted), "the sum of both parts' " + name);
+  }
+}
+
+void splits_make_the_whole(const Context& context, const LayerCase& of) {
+  const auto device = context.chosen_device();
+  LayerBench bench(context, *device, of, {});
+  if (bench.setup().splits.empty()) GTEST_SKIP() << "declares none";
+  for (const auto& split : bench.setup().splits) {
+    SCOPED_TRACE(concat("output ", split.output, ", axis ", split.axis, split.sums_outputs ? ", summed" : ""));
+    ASSERT_EQ(split.inputs.size(), of.inputs.size());
+    ASSERT_EQ(split.params.size(), bench.setup().params.size());
+    if (can_try(split)) SplitTrial(context, of, *device, bench, split).run();
+  }
+}
+
+} // namespace dlhost::conform
