@@ -21,6 +21,7 @@ struct Context {
   std::string device;     // on which other kinds are tested: "ref" or what --device says
   Table device_options;   // for that device
   std::string case_file;  // --case: how to use a product that only its author knows
+  std::string url;        // --url: where stores may write
   std::uint64_t seed = 1; // of all values; printed, so that a failure can be had again
 
   // A product with the given options, checked against its schema; throws what is wrong.

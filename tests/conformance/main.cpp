@@ -11,6 +11,7 @@
 #include "config/document.h"
 #include "context.h"
 #include "env/real_host.h"
+#include "kinds/kinds.h"
 #include "layer/tests.h"
 #include "plugin/search.h"
 
@@ -24,6 +25,7 @@ struct Arguments {
   std::vector<std::string> plugin_dirs;
   std::string device = "ref";
   std::string case_file;
+  std::string url;
   std::uint64_t seed = 1;
 };
 
@@ -34,6 +36,7 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--device-set", arguments.device_settings, "an option of that device: KEY=VALUE");
   app.add_option("--case", arguments.case_file, "a TOML file that says how a layer is to be tested")
       ->check(CLI::ExistingFile);
+  app.add_option("--url", arguments.url, "where a store may make a folder");
   app.add_option("--plugin-dir", arguments.plugin_dirs, "where to find other plugins");
   app.add_option("--seed", arguments.seed, "of all values")->capture_default_str();
 }
@@ -71,7 +74,18 @@ bool register_suites(const Context& context, const std::string& file) {
     case Kind::device: register_device_suite(context, name); break;
     case Kind::layer:
     case Kind::connector: register_layer_suite(context, kind, name, cases); break;
-    default: break;
+    case Kind::updater: register_updater_suite(context, name); break;
+    case Kind::schedule: register_schedule_suite(context, name); break;
+    case Kind::initializer: register_initializer_suite(context, name); break;
+    case Kind::augmentation: register_augmentation_suite(context, name); break;
+    case Kind::algorithm: register_algorithm_suite(context, name); break;
+    case Kind::codec: register_codec_suite(context, name); break;
+    case Kind::consistency: register_consistency_suite(context, name); break;
+    case Kind::sync: register_sync_suite(context, name); break;
+    case Kind::store: register_store_suite(context, name); break;
+    case Kind::transport: register_transport_suite(context, name); break;
+    case Kind::rendezvous: register_rendezvous_suite(context, name); break;
+    case Kind::kernel: break; // its layer's suite runs on it
     }
   return true;
 }
@@ -102,6 +116,7 @@ int main(int argc, char** argv) {
                            .registry = registry,
                            .device = arguments.device,
                            .case_file = arguments.case_file,
+                           .url = arguments.url,
                            .seed = arguments.seed};
   if (!conform::read_settings(arguments.settings, context.options)) return 2;
   if (!conform::read_settings(arguments.device_settings, context.device_options)) return 2;

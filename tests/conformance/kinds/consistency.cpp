@@ -1,0 +1,148 @@
+// Consistency handlers: random histories of workers that pull, compute and push. Nobody waits for ever, nobody reads
+// what is staler than the traits say, and nothing is lost that may not be.
+#include <algorithm>
+
+#include <dlhost/consistency.h>
+#include <dlhost/random.h>
+
+#include "kinds/kinds.h"
+
+namespace dlhost::conform {
+
+namespace {
+
+// Core's part, for one slice.
+class Server {
+ public:
+  Server(Consistency& handler, std::uint32_t groups) : handler_(handler), own_(handler.traits().own_words) {
+    state_.groups = state_.contributors = groups;
+    state_.own = own_;
+  }
+
+  GetVerdict get(std::uint16_t group, Version at_least) { return handler_.on_get(view(), group, 0, at_least); }
+  void update(const Contribution& contribution) {
+    SliceState now = view();
+    act(handler_.on_update(now, contribution), &contribution);
+  }
+  void let_time_pass() {
+    SliceState now = view();
+    if (handler_.next_timer(now) > 0) act(handler_.on_timer(now), nullptr);
+  }
+  void leave(std::uint32_t groups) {
+    state_.groups = state_.contributors = groups;
+    SliceState now = view();
+    act(handler_.on_member(now), nullptr);
+  }
+
+  Version version() const { return state_.version; }
+  std::size_t held() const { return held_.size(); }
+  std::uint64_t applied = 0, dropped = 0;
+
+ private:
+  SliceState view() {
+    state_.held = held_;
+    return state_;
+  }
+  void act(const UpdateVerdict& verdict, const Contribution* contribution) {
+    using Act = UpdateVerdict::Act;
+    ASSERT_TRUE(verdict.weight == verdict.weight && verdict.rate_factor >= 0);
+    if (verdict.act == Act::hold && contribution) held_.push_back(*contribution);
+    if (verdict.act == Act::drop && contribution) ++dropped;
+    if (verdict.act == Act::apply) {
+      ASSERT_NE(contribution, nullptr) << "there is nothing to apply alone";
+      ++applied;
+      ++state_.version;
+    }
+    if (verdict.act == Act::combine) {
+      const std::size_t combined = held_.size() + (contribution ? 1 : 0);
+      ASSERT_GT(combined, 0U) << "there is nothing to combine";
+      applied += combined;
+      held_.clear();
+      ++state_.version;
+    }
+  }
+
+  Consistency& handler_;
+  std::vector<std::uint64_t> own_;
+  std::vector<Contribution> held_;
+  SliceState state_;
+};
+
+struct Worker {
+  std::uint64_t step = 0;
+  Version have = 0;
+  enum class At { pull, push } at = At::pull;
+};
+
+struct Outcome {
+  Version version = 0;
+  std::uint64_t applied = 0, dropped = 0, pushed = 0;
+  bool operator==(const Outcome&) const = default;
+};
+
+// One history: workers take turns as the seed says, each for so many steps.
+Outcome history(const Context& context, const std::string& name, std::uint32_t seed, std::uint32_t groups,
+                std::uint64_t steps) {
+  const auto handler = usable<Consistency>(context, name);
+  Server server(*handler, groups);
+  std::vector<Worker> workers(groups);
+  Random random({seed, 4}, 0, 0);
+  Outcome outcome;
+  std::uint64_t turns = 0;
+  const auto busy = [&] { return std::ranges::any_of(workers, [&](const Worker& w) { return w.step < steps; }); };
+  while (busy()) {
+    if (++turns > 1000 * steps * groups) throw std::runtime_error("somebody waits for ever");
+    const auto who = static_cast<std::uint16_t>(random.below(groups));
+    Worker& worker = workers[who];
+    if (worker.step == steps) continue;
+    const WorkerPlan plan = handler->plan(worker.step, worker.have);
+    if (worker.at == Worker::At::pull && plan.pull) {
+      if (server.get(who, plan.at_least) == GetVerdict::wait) {
+        server.let_time_pass();
+        continue;
+      }
+      const Version behind = plan.at_least - std::min(plan.at_least, server.version());
+      EXPECT_LE(behind, handler->traits().staleness) << "answers with what is too old";
+      EXPECT_GE(server.version(), worker.have) << "goes back in versions";
+      worker.have = server.version();
+    }
+    if (worker.at == Worker::At::pull) {
+      worker.at = Worker::At::push;
+      continue;
+    }
+    worker.at = Worker::At::pull;
+    ++worker.step;
+    if (!plan.push) continue;
+    ++outcome.pushed;
+    Contribution contribution{.based_on = worker.have, .elements = 4};
+    contribution.kind = plan.send_delta ? ContributionKind::delta : ContributionKind::dense;
+    contribution.who = {.group = who, .step = worker.step - 1, .samples = {worker.step * 8, 8}};
+    server.update(contribution);
+  }
+  for (std::uint32_t left = groups; left-- > 1;) server.leave(left);
+  EXPECT_EQ(server.applied + server.dropped + server.held(), outcome.pushed) << "an update is gone, or applied twice";
+  outcome.version = server.version();
+  outcome.applied = server.applied;
+  outcome.dropped = server.dropped;
+  EXPECT_TRUE(handler->traits().may_drop || outcome.dropped == 0) << "drops, though its traits say that it does not";
+  return outcome;
+}
+
+void obeys_its_traits(const Context& context, const std::string& name) {
+  for (const std::uint32_t groups : {1U, 2U, 5U})
+    for (std::uint32_t seed = 0; seed < 40; ++seed) {
+      SCOPED_TRACE(concat(groups, " groups, seed ", seed));
+      const Outcome outcome = history(context, name, seed, groups, 12);
+      EXPECT_GT(outcome.version + (outcome.pushed == 0 ? 1 : 0), 0U) << "nothing is ever applied";
+      EXPECT_EQ(outcome, history(context, name, seed, groups, 12)) << "the same history, decided otherwise";
+      if (testing::Test::HasFailure()) return;
+    }
+}
+
+} // namespace
+
+void register_consistency_suite(const Context& context, const std::string& name) {
+  add_product_check(context, Kind::consistency, name, "obeys_its_traits", obeys_its_traits);
+}
+
+} // namespace dlhost::conform
