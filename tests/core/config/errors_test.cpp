@@ -10,6 +10,8 @@ class JobErrors : public LoadTest {};
 
 TEST_F(JobErrors, NotToml) {
   EXPECT_THAT(problems("name = \"x\"\nbatch = = 3\n"), testing::StartsWith("job.toml:2:9: not valid TOML: "));
+  // Asserted, not checked, by toml++ 3.3.
+  EXPECT_THAT(problems("[|x]\n"), testing::StartsWith("job.toml:1:2: not valid TOML: "));
 }
 
 TEST_F(JobErrors, NoFile) {
