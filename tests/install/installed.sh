@@ -4,5 +4,5 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 meson install -C "$2" --no-rebuild --quiet --strip --destdir "$work/staged"
-mv "$(dirname "$(find "$work/staged" -path '*/share/doc' -type d)")/.." "$work/moved"
+mv "$(realpath "$(find "$work/staged" -path '*/share/doc' -type d)/../..")" "$work/moved"
 bash "$1/tests/install/tree.sh" "$work/moved" "$1" "$2"
