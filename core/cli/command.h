@@ -42,5 +42,8 @@ void add_check(CLI::App&, Context&);
 void add_evaluate(CLI::App&, Context&);
 void add_predict(CLI::App&, Context&);
 void add_plot(CLI::App&, Context&);
+void add_inspect(CLI::App&, Context&);
+void add_new(CLI::App&, Context&);
+void add_conform(CLI::App&, Context&);
 
 } // namespace dlhost::cli

@@ -23,6 +23,9 @@ int main(int argc, char** argv) {
   cli::add_evaluate(app, context);
   cli::add_predict(app, context);
   cli::add_plot(app, context);
+  cli::add_inspect(app, context);
+  cli::add_new(app, context);
+  cli::add_conform(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

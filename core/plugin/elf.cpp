@@ -123,9 +123,11 @@ Bytes stamp_in(Bytes notes) {
   return {};
 }
 
+constexpr std::uint64_t no_text = ~std::uint64_t{0};
+
 // The dynamic segment's entries that lead to the symbols.
 struct Dynamic {
-  std::uint64_t symbols = 0, strings = 0, strings_size = 0, gnu_hash = 0, hash = 0;
+  std::uint64_t symbols = 0, strings = 0, strings_size = 0, gnu_hash = 0, hash = 0, run_path = no_text;
   std::vector<std::uint64_t> needed; // offsets into the strings
 };
 
@@ -142,6 +144,8 @@ Dynamic read_dynamic(const Object& object) {
       case DT_STRSZ: dynamic.strings_size = entry->d_un.d_val; break;
       case DT_GNU_HASH: dynamic.gnu_hash = entry->d_un.d_ptr; break;
       case DT_HASH: dynamic.hash = entry->d_un.d_ptr; break;
+      case DT_RPATH:
+      case DT_RUNPATH: dynamic.run_path = entry->d_un.d_val; break;
       case DT_NEEDED: dynamic.needed.push_back(entry->d_un.d_val); break;
       default: break;
       }
@@ -223,6 +227,7 @@ Result<ElfSymbols> read_symbols(Bytes file) {
     const auto symbol = value_at<Elf64_Sym>(*symbols, i * sizeof(Elf64_Sym));
     take_symbol(found, *symbol, text_at(*strings, symbol->st_name));
   }
+  found.run_path = text_at(*strings, dynamic.run_path);
   for (const auto offset : dynamic.needed) found.needed.push_back(text_at(*strings, offset));
   return found;
 }

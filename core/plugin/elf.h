@@ -32,6 +32,7 @@ struct ElfSymbols {
   std::vector<std::string_view> unique;     // STB_GNU_UNIQUE, defined here, outside std
   std::vector<std::string_view> sanitizers; // "AddressSanitizer", ...: run-times that it calls
   std::vector<std::string_view> needed;     // the libraries that it links
+  std::string_view run_path;                // where it looks for them first
 };
 
 // Costs a walk over the dynamic symbol table.

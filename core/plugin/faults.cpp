@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <utility>
 
 #include <csignal>
 #include <execinfo.h>
@@ -141,6 +142,8 @@ void on_fault(int number, siginfo_t* info, void*) {
 } // namespace
 
 void install_fault_handlers() {
+  static bool installed = false;
+  if (std::exchange(installed, true)) return;
   void* frame = nullptr;
   backtrace(&frame, 1); // loads the unwinder now: inside a handler it would be too late
   for (std::size_t i = 0; i < std::size(fault_signals); ++i) {

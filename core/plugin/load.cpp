@@ -1,6 +1,8 @@
 #include "plugin/load.h"
 
+#include <algorithm>
 #include <exception>
+#include <optional>
 
 #include <boost/core/demangle.hpp>
 #include <dlfcn.h>
@@ -15,12 +17,6 @@
 namespace dlhost::plugin {
 
 namespace {
-
-std::string joined(const std::vector<std::string>& reasons) {
-  std::string text;
-  for (const auto& reason : reasons) text += concat(text.empty() ? "" : "; ", reason);
-  return text;
-}
 
 // The loader's words, with the symbol that it misses as a person would write it.
 std::string remedied(std::string words) {
@@ -43,6 +39,12 @@ std::string loader_words() {
 }
 
 } // namespace
+
+std::string joined(const std::vector<std::string>& reasons) {
+  std::string text;
+  for (const auto& reason : reasons) text += concat(text.empty() ? "" : "; ", reason);
+  return text;
+}
 
 std::string described(const Candidate& candidate) {
   return concat("plugin '", candidate.stamp ? candidate.stamp->name : "?", "' (", candidate.path, ")");
@@ -95,7 +97,7 @@ Status Library::init(Host& host) {
   return {};
 }
 
-Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host& host, Nanoseconds limit) {
+Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host& host, Nanoseconds limit, Init how) {
   const std::string who = described(candidate);
   {
     DLHOST_ASSIGN(const MappedFile file, MappedFile::open(candidate.path));
@@ -114,7 +116,7 @@ Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host&
     status = library->open();
   }
   if (status.ok()) status = library->check(*candidate.stamp);
-  if (status.ok()) {
+  if (status.ok() && how == Init::run) {
     const Deadline deadline(actor, "init", limit);
     activity.enter(actor, "init");
     status = library->init(host);
@@ -136,6 +138,40 @@ const Factory* Library::find(const Product& product) const {
   for (const auto& factory : descriptor_->factories)
     if (factory.kind == product.kind && factory.name == product.name) return &factory;
   return nullptr;
+}
+
+// Runs the plugin's code so that a crash in it is named and an exception from it becomes a Status.
+template <class Call> Status Library::guarded(const Factory& factory, const char* phase, Call call) const {
+  Activity activity;
+  activity.enter(actor(factory, factory.name), phase);
+  const auto failed = [&](std::string_view why) {
+    return Status::internal("plugin '", name_, "' (", path_, "): ", phase, " of the ", name_of(factory.kind), " '",
+                            factory.name, "' ", why);
+  };
+  try {
+    return call() ? Status() : failed("made nothing");
+  } catch (const std::exception& e) {
+    return failed(concat("threw an exception: ", e.what()));
+  } catch (...) {
+    return failed("threw something that is no std::exception");
+  }
+}
+
+Result<Schema> Library::schema(const Factory& factory, Nanoseconds limit) const {
+  std::optional<Schema> schema;
+  const Deadline deadline(actor(factory, factory.name), "schema", limit);
+  DLHOST_TRY(guarded(factory, "schema", [&] { return schema.emplace(factory.schema()), true; }));
+  return *std::move(schema);
+}
+
+Result<std::unique_ptr<Plugin>> Library::make(const Factory& factory, const Table& options) const {
+  std::unique_ptr<Plugin> product;
+  DLHOST_TRY(guarded(factory, "construction", [&] { return (product = factory.create(options)) != nullptr; }));
+  return product;
+}
+
+const Actor* Library::actor(const Factory& factory, std::string_view instance) const {
+  return remember(name_of(factory.kind), instance, name_, path_);
 }
 
 } // namespace dlhost::plugin

@@ -7,13 +7,17 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <boost/dll/shared_library.hpp>
 
 #include <dlhost/host.h>
 #include <dlhost/plugin.h>
 
+#include "plugin/activity.h"
 #include "plugin/search.h"
 
 namespace dlhost::plugin {
@@ -22,9 +26,12 @@ inline constexpr Nanoseconds load_limit = 5'000'000'000;
 
 class Library {
  public:
-  // `candidate` is usable. Runs init; call it from one task at a time. Start-up code and init may each take `limit`;
-  // then the process is ended, naming the plugin: nothing else helps against code that does not come back.
-  static Result<std::unique_ptr<Library>> load(const Candidate& candidate, Host& host, Nanoseconds limit = load_limit);
+  enum class Init { run, skip }; // skip: only to look at it
+
+  // `candidate` is usable. Call it from one task at a time. Start-up code and init may each take `limit`; then the
+  // process is ended, naming the plugin: nothing else helps against code that does not come back.
+  static Result<std::unique_ptr<Library>> load(const Candidate& candidate, Host& host, Nanoseconds limit = load_limit,
+                                               Init = Init::run);
   // Runs fini; every product must be gone. The code stays.
   ~Library();
   Library(const Library&) = delete;
@@ -32,14 +39,22 @@ class Library {
 
   const std::string& path() const { return path_; }
   const std::string& name() const { return name_; }
+  std::span<const Factory> factories() const { return descriptor_->factories; }
   // Null when it does not make it.
   const Factory* find(const Product&) const;
+
+  // Of one of its factories: the schema, within `limit` as above, and a product. Exceptions become a Status.
+  Result<Schema> schema(const Factory&, Nanoseconds limit = load_limit) const;
+  Result<std::unique_ptr<Plugin>> make(const Factory&, const Table& options) const;
+  // How the fault handler names an instance.
+  const Actor* actor(const Factory&, std::string_view instance) const;
 
  private:
   Library(std::string path, std::string name) : path_(std::move(path)), name_(std::move(name)) {}
   Status open();
   Status check(const FileStamp&) const;
   Status init(Host&);
+  template <class Call> Status guarded(const Factory&, const char* phase, Call) const;
 
   std::string path_;
   std::string name_;
@@ -50,5 +65,7 @@ class Library {
 
 // "plugin 'cube' (/path/cube.so)": how messages name a plugin.
 std::string described(const Candidate&);
+// "a; b"
+std::string joined(const std::vector<std::string>& reasons);
 
 } // namespace dlhost::plugin

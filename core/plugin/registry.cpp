@@ -2,47 +2,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <set>
 
 #include <dlhost/nearest.h>
-
-#include "plugin/faults.h"
 
 namespace dlhost::plugin {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& reasons) {
-  std::string text;
-  for (const auto& reason : reasons) text += concat(text.empty() ? "" : "; ", reason);
-  return text;
-}
-
 // A file whose stamp cannot be read may still be the one that is meant: cube.so or libcube.so for 'cube'.
 bool named_after(const Candidate& candidate, std::string_view name) {
   const auto stem = std::filesystem::path(candidate.path).stem().string();
   return stem == name || stem == concat("lib", name);
-}
-
-std::string described(const Actor& actor) { return concat("plugin '", actor.plugin, "' (", actor.path, ")"); }
-
-// Runs a plugin's code so that a crash in it is named and an exception from it becomes a Status.
-template <class Call> Status guarded(const Actor& actor, const char* phase, Call call) {
-  Activity activity;
-  activity.enter(&actor, phase);
-  const auto failed = [&](std::string_view why) {
-    return Status::internal(described(actor), ": ", phase, " of the ", actor.kind, " '", actor.instance, "' threw ",
-                            why);
-  };
-  try {
-    call();
-    return {};
-  } catch (const std::exception& e) {
-    return failed(concat("an exception: ", e.what()));
-  } catch (...) {
-    return failed("something that is no std::exception");
-  }
 }
 
 } // namespace
@@ -141,28 +112,20 @@ Result<const Factory*> Registry::factory(Kind kind, std::string_view name) {
 
 Result<const Actor*> Registry::actor(Kind kind, std::string_view name, std::string_view instance) {
   DLHOST_ASSIGN(const auto found, loaded(kind, name));
-  return remember(name_of(kind), instance, found.library->name(), found.library->path());
+  return found.library->actor(*found.factory, instance);
 }
 
 Result<const Schema*> Registry::schema(Kind kind, std::string_view name) {
   const std::scoped_lock lock(loading_);
   DLHOST_ASSIGN(const auto found, loaded(kind, name));
   if (const auto known = schemas_.find(found.factory); known != schemas_.end()) return &known->second;
-  DLHOST_ASSIGN(const auto* who, actor(kind, name, name));
-  std::optional<Schema> schema;
-  const Deadline deadline(who, "schema", limit_);
-  DLHOST_TRY(guarded(*who, "schema", [&] { schema = found.factory->schema(); }));
-  return &schemas_.emplace(found.factory, *std::move(schema)).first->second;
+  DLHOST_ASSIGN(auto schema, found.library->schema(*found.factory, limit_));
+  return &schemas_.emplace(found.factory, std::move(schema)).first->second;
 }
 
 Result<std::unique_ptr<Plugin>> Registry::make(Kind kind, std::string_view name, const Table& options) {
   DLHOST_ASSIGN(const auto found, loaded(kind, name));
-  DLHOST_ASSIGN(const auto* who, actor(kind, name, name));
-  std::unique_ptr<Plugin> product;
-  DLHOST_TRY(guarded(*who, "construction", [&] { product = found.factory->create(options); }));
-  if (!product)
-    return Status::internal(described(*who), ": the factory of the ", name_of(kind), " '", name, "' made nothing");
-  return product;
+  return found.library->make(*found.factory, options);
 }
 
 const Schema* Registry::find(Kind kind, std::string_view name) {

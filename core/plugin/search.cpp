@@ -53,7 +53,10 @@ SearchSettings settings_of_process(std::vector<std::string> plugin_dirs) {
   if (settings.data_home.empty() && !home.empty()) settings.data_home = home + "/.local/share";
   std::error_code error;
   const auto program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) settings.install_folder = (program.parent_path() / DLHOST_PLUGINS_FROM_BIN).lexically_normal().string();
+  if (!error) {
+    settings.program_folder = program.parent_path().string();
+    settings.install_folder = (program.parent_path() / DLHOST_PLUGINS_FROM_BIN).lexically_normal().string();
+  }
   return settings;
 }
 

@@ -33,6 +33,7 @@ struct SearchSettings {
   std::string plugin_path;              // DLHOST_PLUGIN_PATH
   std::string data_home;                // the folder above dlhost/plugins, or empty
   std::string install_folder;           // or empty
+  std::string program_folder;           // where this program lies
 };
 // Reads the environment and the place of this program.
 SearchSettings settings_of_process(std::vector<std::string> plugin_dirs = {});

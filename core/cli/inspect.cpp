@@ -1,0 +1,118 @@
+// dlhost inspect: what plugins there are, what they take, and what this machine offers.
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <dlhost/nearest.h>
+
+#include "cli/command.h"
+#include "cli/inspect_text.h"
+#include "plugin/describe.h"
+#include "plugin/inspect.h"
+#include "plugin/machine.h"
+#include "version.h"
+
+namespace dlhost::cli {
+
+using nlohmann::json;
+
+namespace {
+
+struct Request {
+  std::string what; // a name, a file, "host", or everything
+  std::string kind;
+  bool json = false;
+};
+
+plugin::Catalogue catalogue_of(const Context& context) {
+  return plugin::search(plugin::entries_of(plugin::settings_of_process(context.plugin_dirs)));
+}
+
+bool is_file(const std::string& what) { return what.find('/') != std::string::npos || what.ends_with(".so"); }
+
+void print(const Request& request, const json& shown, std::string (*text)(const json&)) {
+  fmt::print("{}", request.json ? shown.dump(2) + "\n" : text(shown));
+}
+
+// Leaves the products that were asked for, and the plugins that have any.
+void keep(json& plugins, const Request& request) {
+  const auto unwanted = [&](const json& product) {
+    return (!request.kind.empty() && product["kind"] != request.kind) ||
+           (!request.what.empty() && product["name"] != request.what);
+  };
+  for (auto& plugin : plugins) std::erase_if(*plugin["products"].get_ptr<json::array_t*>(), unwanted);
+  std::erase_if(*plugins.get_ptr<json::array_t*>(), [](const json& plugin) { return plugin["products"].empty(); });
+}
+
+// Everything that can be said about one file is said; that it is refused shows in the exit code too.
+Status inspect_file(Context& context, const Request& request) {
+  const auto path = request.what.find('/') == std::string::npos ? "./" + request.what : request.what;
+  json plugins = json::array({plugin::describe(plugin::examine(path), "")});
+  plugin::add_schemas(plugins);
+  print(request, plugins, details_text);
+  if (!plugins[0]["problems"].empty()) context.exit_code = exit_failed;
+  return {};
+}
+
+Status inspect_name(Context& context, const Request& request) {
+  json shown = plugin::describe(catalogue_of(context));
+  std::vector<std::string> known;
+  for (const auto& plugin : shown["plugins"])
+    for (const auto& product : plugin["products"]) known.push_back(product["name"]);
+  keep(shown["plugins"], request);
+  if (shown["plugins"].empty())
+    return Status::not_found("there is no ", request.kind.empty() ? "plugin" : request.kind, " '", request.what,
+                             "': ", suggestion(request.what, known));
+  plugin::add_schemas(shown["plugins"]);
+  print(request, shown["plugins"], details_text);
+  return {};
+}
+
+Status inspect_all(Context& context, const Request& request) {
+  json shown = plugin::describe(catalogue_of(context));
+  if (!request.kind.empty()) keep(shown["plugins"], request);
+  plugin::add_schemas(shown["plugins"]);
+  print(request, shown, list_text);
+  return {};
+}
+
+Status inspect_host(Context& context, const Request& request) {
+  json machine = plugin::describe_machine(catalogue_of(context));
+  machine["dlhost"]["version"] = version_text();
+  print(request, machine, machine_text);
+  return {};
+}
+
+Status inspect(Context& context, const Request& request) {
+  if (!request.kind.empty() && !kind_named(request.kind)) {
+    std::vector<std::string> known;
+    for (Kind kind : all_kinds()) known.emplace_back(name_of(kind));
+    return Status::invalid("there is no kind '", request.kind, "': ", suggestion(request.kind, known));
+  }
+  if (request.what == "host") return inspect_host(context, request);
+  if (is_file(request.what)) return inspect_file(context, request);
+  return request.what.empty() ? inspect_all(context, request) : inspect_name(context, request);
+}
+
+} // namespace
+
+void add_inspect(CLI::App& app, Context& context) {
+  auto* command =
+      app.add_subcommand("inspect", "show what plugins there are, what they take, and what this machine offers");
+  auto request = std::make_shared<Request>();
+  command->add_option("what", request->what, "a plugin's name, a plugin file, or `host`; all plugins when left out")
+      ->type_name("NAME|FILE|host");
+  command->add_option("--kind", request->kind, "only this kind: layer, updater, ...");
+  command->add_flag("--json", request->json, "for programs");
+  command->callback([&context, request] {
+    if (Status status = inspect(context, *request); !status.ok()) context.fail(status);
+  });
+
+  auto files = std::make_shared<std::vector<std::string>>();
+  auto* child = app.add_subcommand(plugin::child_command, "")->group("");
+  child->add_option("files", *files);
+  child->callback([&context, files] { context.exit_code = plugin::inspect_child(*files, context.host); });
+}
+
+} // namespace dlhost::cli

@@ -1,0 +1,115 @@
+// dlhost new: a small project outside the tree that builds, tests and installs one plugin.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <dlhost/nearest.h>
+
+#include "cli/command.h"
+#include "cli/new_templates.h"
+
+namespace dlhost::cli {
+namespace {
+
+struct NewOptions {
+  std::string kind, name, folder;
+};
+
+// The kinds that have a template; parts are small enough to be copied from their source.
+std::vector<std::string> kinds_with_template() {
+  std::vector<std::string> kinds;
+  for (Kind kind : all_kinds())
+    for (std::size_t i = 0; i < template_count; ++i)
+      if (templates[i].name == concat(name_of(kind), ".cpp")) kinds.emplace_back(name_of(kind));
+  return kinds;
+}
+
+std::string_view template_named(std::string_view name) {
+  const auto* found = std::find_if(templates, templates + template_count,
+                                   [&](const Template& candidate) { return candidate.name == name; });
+  return found == templates + template_count ? "" : found->text;
+}
+
+Status check_name(const std::string& name) {
+  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  if (!name.empty() && name[0] >= 'a' && name[0] <= 'z' && name.size() <= 40 && std::ranges::all_of(name, allowed))
+    return {};
+  return Status::invalid("'", name,
+                         "' cannot be a plugin's name: use up to 40 lower-case letters, digits and '_', with "
+                         "a letter in front, such as my_layer");
+}
+
+// "my_layer" -> "MyLayer"
+std::string class_named(std::string_view name) {
+  std::string text;
+  bool upper = true;
+  for (char c : name) {
+    if (c != '_') text += upper && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    upper = c == '_';
+  }
+  return text;
+}
+
+// How a job names a plugin of this kind, for the README.
+std::string use_of(const std::string& kind, const std::string& name) {
+  if (kind == "layer") return fmt::format(": a `[[layer]]` with `type = \"{}\"`", name);
+  if (kind == "updater") return fmt::format(": `[updater]` with `type = \"{}\"`", name);
+  if (kind == "algorithm") return fmt::format(": `[train]` with `algorithm = \"{}\"`", name);
+  if (kind == "store") return fmt::format(": in URLs, `{}://...`", name);
+  return "";
+}
+
+std::string filled(std::string_view text, const NewOptions& options) {
+  const std::pair<std::string_view, std::string> words[] = {{"@NAME@", options.name},
+                                                            {"@CLASS@", class_named(options.name)},
+                                                            {"@KIND@", options.kind},
+                                                            {"@USE@", use_of(options.kind, options.name)}};
+  std::string result(text);
+  for (const auto& [word, meaning] : words)
+    for (auto at = result.find(word); at != std::string::npos; at = result.find(word, at + meaning.size()))
+      result.replace(at, word.size(), meaning);
+  return result;
+}
+
+Status make_project(Context& context, const NewOptions& options) {
+  const auto kinds = kinds_with_template();
+  if (std::ranges::find(kinds, options.kind) == kinds.end())
+    return Status::invalid("there is nothing to start a '", options.kind, "' from: ", suggestion(options.kind, kinds));
+  DLHOST_TRY(check_name(options.name));
+  Disk& disk = context.host.disk();
+  const std::string folder = options.folder.empty() ? options.name : options.folder;
+  if (disk.exists(folder))
+    return Status::exists(folder, " is there already: remove it, or say where else with --folder");
+  const std::string source = fmt::format("{}.cpp", options.name);
+  const std::pair<std::string, std::string> files[] = {{options.kind + ".cpp", source},
+                                                       {"meson.build", "meson.build"},
+                                                       {"CMakeLists.txt", "CMakeLists.txt"},
+                                                       {"README.md", "README.md"}};
+  DLHOST_TRY(disk.make_directory(folder));
+  for (const auto& [from, to] : files)
+    DLHOST_TRY(disk.write_text(folder + "/" + to, filled(template_named(from), options)));
+  fmt::print("{0}/{1} is a {2} that works; change it, then\n"
+             "  cd {0} && meson setup build && meson compile -C build && meson test -C build\n"
+             "README.md says the rest.\n",
+             folder, source, options.kind);
+  return {};
+}
+
+} // namespace
+
+void add_new(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("new", "start a plugin of your own: a small project that builds and tests it");
+  auto options = std::make_shared<NewOptions>();
+  command
+      ->add_option("kind", options->kind,
+                   "layer, updater, algorithm, consistency, sync, transport, rendezvous, device, "
+                   "codec or store")
+      ->required();
+  command->add_option("name", options->name, "as jobs will call it: my_layer")->required();
+  command->add_option("--folder", options->folder, "where to put it, instead of ./NAME");
+  command->callback([&context, options] {
+    if (Status status = make_project(context, *options); !status.ok()) context.fail(status);
+  });
+}
+
+} // namespace dlhost::cli

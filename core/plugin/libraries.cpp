@@ -1,0 +1,129 @@
+#include "plugin/libraries.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <dlfcn.h>
+#include <nlohmann/json.hpp>
+
+#include "plugin/elf.h"
+#include "plugin/mapped.h"
+
+namespace dlhost::plugin {
+
+using nlohmann::json;
+
+namespace {
+
+// How each library tells its version.
+// Of a whole sentence, as some tell it, the first number with points.
+std::string text_version(void* function) {
+  const std::string text = reinterpret_cast<const char* (*)()>(function)();
+  constexpr const char* parts = "0123456789.";
+  for (auto at = text.find_first_of("0123456789"); at != std::string::npos; at = text.find_first_of("0123456789", at)) {
+    const auto number = text.substr(at, text.find_first_not_of(parts, at) - at);
+    if (number.find('.') != std::string::npos) return number;
+    at += number.size();
+  }
+  return text;
+}
+
+std::string onednn_version(void* function) {
+  struct Version {
+    int major, minor, patch;
+  };
+  const auto* version = reinterpret_cast<const Version* (*)()>(function)();
+  return concat(version->major, ".", version->minor, ".", version->patch);
+}
+
+std::string hwloc_version(void* function) {
+  const unsigned version = reinterpret_cast<unsigned (*)()>(function)();
+  return concat(version >> 16, ".", (version >> 8) & 0xff, ".", version & 0xff);
+}
+
+std::string fabric_version(void* function) {
+  const unsigned version = reinterpret_cast<unsigned (*)()>(function)();
+  return concat(version >> 16, ".", version & 0xffff);
+}
+
+std::string lmdb_version(void* function) {
+  int major = 0, minor = 0, patch = 0;
+  reinterpret_cast<char* (*)(int*, int*, int*)>(function)(&major, &minor, &patch);
+  return concat(major, ".", minor, ".", patch);
+}
+
+std::string cuda_version(void* function) {
+  int version = 0;
+  if (reinterpret_cast<int (*)(int*)>(function)(&version) != 0) return "";
+  return concat(version / 1000, ".", version % 1000 / 10);
+}
+
+struct Known {
+  const char* name;
+  const char* file;
+  const char* function;
+  std::string (*version)(void*);
+  const char* adds;
+};
+constexpr Known known_libraries[] = {
+    {"oneDNN", "libdnnl.so.3", "dnnl_version", onednn_version, "the cpu device: fast convolutions and products"},
+    {"OpenBLAS", "libopenblas.so.0", "openblas_get_config", text_version, "matrix products where it is the faster one"},
+    {"hwloc", "libhwloc.so.15", "hwloc_get_api_version", hwloc_version, "threads placed by core and NUMA node"},
+    {"CUDA driver", "libcuda.so.1", "cuDriverGetVersion", cuda_version, "the cuda device"},
+    {"libfabric", "libfabric.so.1", "fi_version", fabric_version, "the fabric transport between machines"},
+    {"PMIx", "libpmix.so.2", "PMIx_Get_version", text_version, "starting under Slurm, Open MPI and PRRTE"},
+    {"libsodium", "libsodium.so.23", "sodium_version_string", text_version, "a safe handshake between machines"},
+    {"LMDB", "liblmdb.so.0", "mdb_version", lmdb_version, "LMDB data sets"},
+    {"libjpeg-turbo", "libturbojpeg.so.0", nullptr, nullptr, "JPEG images"},
+    {"libpng", "libpng16.so.16", nullptr, nullptr, "PNG images"},
+    {"zlib", "libz.so.1", "zlibVersion", text_version, "gzipped data sets"},
+    {"zstd", "libzstd.so.1", "ZSTD_versionString", text_version, "zstd compression"},
+    {"libsndfile", "libsndfile.so.1", "sf_version_string", text_version, "sound files"},
+    {"libcurl", "libcurl.so.4", "curl_version", text_version, "S3 and WebHDFS stores"},
+};
+
+// Where the plugins say that their libraries lie (RUNPATH), in which a bundled copy is found.
+std::vector<std::string> folders_of_plugins(const Catalogue& catalogue, const std::string& library) {
+  std::vector<std::string> folders;
+  for (const auto& candidate : catalogue.candidates) {
+    if (!candidate.usable()) continue;
+    const auto file = MappedFile::open(candidate.path);
+    if (!file.ok()) continue;
+    const auto symbols = read_symbols(file->bytes());
+    if (!symbols.ok() || std::ranges::find(symbols->needed, library) == symbols->needed.end()) continue;
+    std::string_view rest = symbols->run_path;
+    while (!rest.empty()) {
+      const auto end = std::min(rest.find(':'), rest.size());
+      std::string folder(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      if (const auto origin = folder.find("$ORIGIN"); origin != std::string::npos)
+        folder.replace(origin, 7, std::filesystem::path(candidate.path).parent_path().string());
+      folders.push_back(std::move(folder));
+    }
+  }
+  return folders;
+}
+
+void* open_library(const Catalogue& catalogue, const std::string& library) {
+  constexpr int mode = RTLD_LAZY | RTLD_LOCAL;
+  for (const auto& folder : folders_of_plugins(catalogue, library))
+    if (void* found = dlopen((folder + "/" + library).c_str(), mode)) return found;
+  return dlopen(library.c_str(), mode);
+}
+
+} // namespace
+
+json describe_libraries(const Catalogue& catalogue) {
+  json libraries = json::array();
+  for (const auto& known : known_libraries) {
+    json library = {{"name", known.name}, {"file", known.file}, {"for", known.adds}};
+    void* opened = open_library(catalogue, known.file); // stays open: this process ends soon
+    library["found"] = opened != nullptr;
+    if (void* function = opened && known.function ? dlsym(opened, known.function) : nullptr)
+      library["version"] = known.version(function);
+    libraries.push_back(std::move(library));
+  }
+  return libraries;
+}
+
+} // namespace dlhost::plugin
