@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view handed_on[] = {"phases", "dtype", "frozen"};
 
 // So many layers are a mistake (or a hostile file), not a net.
-constexpr std::size_t most_layers = 100'000;
+constexpr std::size_t most_layers = 20'000;
 
 struct Block {
   BlockKeys keys;
@@ -74,6 +74,7 @@ class Expander {
         else
           result_.list.push_back({*table, {}});
       }
+    if (instances_ > most_layers) result_.list.clear(); // it has been said; nothing is gained by checking them all
     return std::move(result_);
   }
 

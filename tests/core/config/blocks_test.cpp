@@ -157,7 +157,7 @@ TEST_F(Blocks, AreBounded) {
     text += concat("[[block]]\nname = \"b", i, "\"\nlayer = [ { name = \"x\", block = \"b", i - 1,
                    "\", src = [], repeat = 10000 } ]\n");
   EXPECT_EQ(problems(text + "[[layer]]\nname = \"all\"\nblock = \"b4\"\n"),
-            "job.toml:17:1: the blocks come to more than 100000 layers");
+            "job.toml:17:1: the blocks come to more than 20000 layers");
 }
 
 } // namespace
