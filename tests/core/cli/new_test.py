@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 dlhost, build, *compiler = sys.argv[1:]
+dlhost = str(pathlib.Path(dlhost).resolve())  # the commands below run elsewhere
 kinds = ["layer", "updater", "algorithm", "consistency", "sync", "transport", "rendezvous", "device", "codec", "store"]
 
 os.environ["PKG_CONFIG_PATH"] = f"{build}/meson-uninstalled"
