@@ -98,7 +98,7 @@ void draw(Canvas& canvas, const Axis& x, const Axis& y, std::span<const Sample> 
 
 std::string key_of(const Line& line, Ink ink, std::span<const std::string> runs, env::Terminal& terminal) {
   const std::string name = runs.size() > 1 ? concat(runs[line.run], " ", line.phase) : line.phase;
-  const std::string end = line.main().empty() ? "" : " " + short_number(line.main().back().y);
+  const std::string end = line.main().empty() ? "" : fmt::format(" {}", short_number(line.main().back().y));
   const std::string mark = terminal.unicode() ? "━━" : std::string(2, ink.letter);
   if (!terminal.color()) return fmt::format("{} {}{}", mark, name, end);
   return fmt::format("\x1b[38;5;{}m{}\x1b[0m {}{}", ink.color, mark, name, end);
