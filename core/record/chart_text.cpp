@@ -165,7 +165,10 @@ std::string chart_text(std::span<const Panel> panels, std::span<const std::strin
                        env::Terminal& terminal) {
   const Palette palette(panels, runs.size());
   std::string text;
-  for (const Panel& panel : panels) text += (text.empty() ? "" : "\n") + panel_text(panel, runs, palette, x, terminal);
+  for (const Panel& panel : panels) {
+    if (!text.empty()) text += '\n';
+    text += panel_text(panel, runs, palette, x, terminal);
+  }
   return text;
 }
 
