@@ -47,6 +47,10 @@ record::Summary summary_of(const config::Job& job, const run::Outcome& outcome, 
   summary.test = outcome.test;
   if (outcome.progress.seconds > 0)
     summary.items_per_second = static_cast<double>(outcome.progress.items) / outcome.progress.seconds;
+  summary.step_median = outcome.step_median;
+  summary.step_least = outcome.step_least;
+  summary.input_wait_seconds = outcome.load_seconds;
+  summary.prepared_rss_bytes = outcome.prepared_bytes;
   summary.peak_rss_bytes = env::peak_resident_bytes();
   summary.job_hash = config::job_hash(job);
   summary.versions = {{"dlhost", version_text()}, {job.train.device.type, session.device().description()}};
@@ -113,7 +117,7 @@ Status run_job(Context& context, const RunOptions& options) {
   run::Training training(*session, recorder, env::interrupted());
   DLHOST_TRY(training.prepare());
   if (from) DLHOST_TRY(training.resume(*from));
-  training.save_to(&checkpoints);
+  if (job.checkpoint.keep > 0) training.save_to(&checkpoints);
   const std::uint64_t first_step = training.progress().step;
   if (options.profile) training.program().measure(&context.host.clock());
   DLHOST_ASSIGN(const auto outcome, training.run());

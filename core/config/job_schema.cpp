@@ -87,7 +87,7 @@ Schema topology_schema() {
 Schema checkpoint_schema() {
   return SchemaOf<Checkpoint>("What is saved of a run.")
       .option("folder", &Checkpoint::folder, "where; empty: in the run's folder")
-      .option("keep", &Checkpoint::keep, "how many of the last are kept", at_least(1))
+      .option("keep", &Checkpoint::keep, "how many of the last are kept; 0: no checkpoint is written", at_least(0))
       .option("best", &Checkpoint::best,
               "the metric whose best checkpoint is kept as well; \"auto\": accuracy, else the loss; \"none\"");
 }

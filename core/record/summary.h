@@ -23,7 +23,10 @@ struct Summary {
   std::vector<Metric> validation;
   std::vector<Metric> test;
   double items_per_second = 0;
+  double step_median = 0, step_least = 0; // seconds
+  double input_wait_seconds = 0;
   std::uint64_t peak_rss_bytes = 0;
+  std::uint64_t prepared_rss_bytes = 0; // when the first step began
   std::string plan_hash;
   std::string job_hash;
   std::vector<std::pair<std::string, std::string>> versions; // {"dlhost", "0.1.0"}, {"cpu", ...}

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "env/usage.h"
 #include "param/initialize.h"
 
 namespace dlhost::run {
@@ -161,8 +162,10 @@ Result<Outcome> Training::run() {
   Clock& clock = session_.host().clock();
   program_->reset_metrics();
   const double before = progress_.seconds;
+  outcome.prepared_bytes = env::resident_bytes();
   Nanoseconds begin = clock.now(), evaluating = 0;
   for (;;) {
+    const Nanoseconds step_begin = clock.now();
     DLHOST_ASSIGN(const bool converging, step());
     progress_.seconds = before + static_cast<double>(clock.now() - begin - evaluating) * 1e-9;
     if (!converging) {
@@ -179,6 +182,7 @@ Result<Outcome> Training::run() {
       }
     DLHOST_TRY(observer_.on_step(progress_, *program_));
     const Nanoseconds pause = clock.now();
+    pace_.add(static_cast<double>(pause - step_begin) * 1e-9);
     DLHOST_TRY(evaluate_due(outcome));
     DLHOST_TRY(save_due());
     evaluating += clock.now() - pause;
@@ -192,6 +196,8 @@ Result<Outcome> Training::run() {
   }
   outcome.progress = progress_;
   outcome.load_seconds = feeds_->waited_seconds();
+  outcome.step_median = pace_.median();
+  outcome.step_least = pace_.least();
   if (outcome.ending == Ending::diverged) return outcome; // the last checkpoint stays the newest
   if (checkpoints_ && saved_.step != progress_.step) DLHOST_TRY(checkpoints_->save(progress_.step, state()));
   if (outcome.ending == Ending::interrupted) return outcome;

@@ -11,6 +11,7 @@
 #include "run/checkpoints.h"
 #include "run/evaluation.h"
 #include "run/feeds.h"
+#include "run/pace.h"
 #include "run/session.h"
 
 namespace dlhost::run {
@@ -39,6 +40,8 @@ struct Outcome {
   std::string reason; // why it stopped
   Progress progress;
   double load_seconds = 0; // spent waiting for input
+  double step_median = 0, step_least = 0; // seconds
+  std::uint64_t prepared_bytes = 0; // resident when the first step began: what is above is what training adds
   MetricValues validation, test;
 };
 
@@ -81,6 +84,7 @@ class Training {
   std::unique_ptr<Feeds> feeds_;
   std::unique_ptr<Schedule> schedule_;
   Progress progress_;
+  Pace pace_;
   std::string diverged_;
   Checkpoints* checkpoints_ = nullptr;
   Last validated_, tested_, saved_;

@@ -1,0 +1,40 @@
+"""dlhost as one more system: the same questions as the other processes answer, each answered by a whole `dlhost run`."""
+
+import json
+
+from workload import LOSS_STEPS, Prepared, dlhost, run_dlhost
+
+
+class DlhostPeer:
+    def __init__(self, prepared: Prepared, dtype: str, threads: int):
+        self.prepared = prepared
+        self.settings = {"train.dtype": dtype, "train.threads": threads}
+        self.step_seconds = 0.0
+
+    def _run(self, steps: int, *flags: str, every: int = 1000000):
+        settings = self.settings | {"train.stop.steps": steps, "record.every.steps": every}
+        return run_dlhost(self.prepared.workload, self.prepared.folder, settings, *flags)
+
+    def start(self) -> dict:
+        run = self._run(LOSS_STEPS, every=1)
+        records = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        losses = [record["metrics"]["loss"] for record in records if record["phase"] == "train"]
+        summary = json.loads((run / "summary.json").read_text())
+        self.step_seconds = summary["step_seconds"]["median"]
+        return {"losses": losses, "added_bytes": summary["peak_rss_bytes"] - summary["prepared_rss_bytes"]}
+
+    def time(self, seconds: float) -> list[float]:
+        """The median and the least of the steps that fit into the time."""
+        run = self._run(max(4, round(seconds / self.step_seconds)))
+        taken = json.loads((run / "summary.json").read_text())["step_seconds"]
+        return [taken["median"], taken["min"]]
+
+    def operations(self) -> float:
+        """Of one step: what the speed is measured by, for every system."""
+        described = dlhost("check", self.prepared.workload, self.prepared.folder, self.settings, "--json")
+        return json.loads(described)["operations"]
+
+    def peak(self) -> float:
+        """Operations a second of the machine, in a large matrix product."""
+        run = self._run(2, "--profile")
+        return json.loads((run / "profile.json").read_text())["peak_operations_per_second"]

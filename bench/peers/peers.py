@@ -1,0 +1,200 @@
+"""./dev bench peers: one training step of the same nets in dlhost, PyTorch and JAX, each at its best setting.
+
+For each net and dtype: every setting of every system starts from the same params and must reach the same losses; a first
+heat finds each system's fastest setting; then the systems take turns, and the medians are compared."""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import pickle
+import statistics
+import sys
+import tempfile
+from dataclasses import dataclass, field
+
+from dlhost_peer import DlhostPeer
+from served import Peer
+from workload import WORKLOADS, Prepared, Workload, prepare
+
+TOLERANCE = {"f32": 1e-4, "bf16": 2e-2}  # of ten losses, relative
+
+
+@dataclass
+class System:
+    name: str
+    setting: str
+    process: Peer | DlhostPeer
+    losses: list[float] = field(default_factory=list)
+    added_bytes: int = 0
+    times: list[float] = field(default_factory=list)
+    least: float = math.inf
+    missing: str = ""  # why it cannot be measured
+
+    def start(self) -> None:
+        own = isinstance(self.process, DlhostPeer)
+        answer = self.process.start() if own else self.process.ask("start")
+        if answer is None:
+            self.missing = self.process.why()
+            return
+        self.losses, self.added_bytes = answer["losses"], answer["added_bytes"]
+
+    def turn(self, seconds: float) -> None:
+        """One turn: its median counts as one time."""
+        if isinstance(self.process, DlhostPeer):
+            median, least = self.process.time(seconds)
+        else:
+            times = self.process.ask(f"time {seconds}")
+            if times is None:
+                self.missing = self.process.why()
+                return
+            median, least = statistics.median(times), min(times)
+        self.times.append(median)
+        self.least = min(self.least, least)
+
+    def close(self) -> None:
+        if isinstance(self.process, Peer):
+            self.process.close()
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.times)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def settings_of(workload: Workload) -> list[tuple[str, str, list[str]]]:
+    """System, program and arguments of every peer that is tried."""
+    picture = len(workload.shape) == 3
+    torch = [[], ["compiled"]] + ([["channels_last"], ["channels_last", "compiled"]] if picture else [])
+    return [("pytorch", "torch_peer.py", each) for each in torch] + [("jax", "jax_peer.py", [])]
+
+
+def heat(prepared: Prepared, pickled: pathlib.Path, dtype: str, options: argparse.Namespace) -> list[System]:
+    """Every setting once; of each system the fastest is kept, still running."""
+    environment = {"OMP_NUM_THREADS": str(options.threads), "MKL_NUM_THREADS": str(options.threads)}
+    best: dict[str, System] = {}
+    eager: System | None = None
+    for name, program, settings in settings_of(prepared.workload):
+        if options.systems and name not in options.systems:
+            continue
+        peer = Peer(program, str(pickled), dtype, str(options.threads), *settings, environment=environment)
+        system = System(name, "+".join(settings) or ("eager" if name == "pytorch" else "jit"), peer)
+        system.start()
+        if not system.missing:
+            system.turn(options.seconds / 2)
+        if system.missing:
+            say(f"  {name} {system.setting}: not measured: {system.missing}")
+            system.close()
+            continue
+        say(f"  {name} {system.setting}: {system.median * 1e3:.2f} ms")
+        eager = eager or system
+        slower = system
+        if name not in best or system.median < best[name].median:
+            slower, best[name] = best.get(name), system
+        if slower:
+            slower.close()
+    systems = list(best.values())
+    for system in systems:
+        system.times, system.least = [], math.inf
+        if system.name == "pytorch":  # its own arithmetic and memory, whatever a compiler makes of them
+            system.losses, system.added_bytes = eager.losses, min(eager.added_bytes, system.added_bytes)
+    return systems
+
+
+def worst_difference(ours: list[float], theirs: list[float]) -> float:
+    return max(abs(a - b) / max(abs(b), 1e-12) for a, b in zip(ours, theirs, strict=True))
+
+
+def compare(workload: Workload, dtype: str, options: argparse.Namespace, folder: pathlib.Path) -> list[dict]:
+    say(f"{workload.name}, batch {workload.batch}, {dtype}, {options.threads} threads")
+    prepared = prepare(workload, folder / workload.name)
+    pickled = folder / "prepared"
+    pickled.write_bytes(pickle.dumps(prepared))
+    own = DlhostPeer(prepared, dtype, options.threads)
+    us = System("dlhost", "", own)
+    us.start()
+    others = heat(prepared, pickled, dtype, options)
+    systems = [us, *others]
+    for _ in range(options.rounds):
+        for system in systems:
+            system.turn(options.seconds)
+    for system in systems:
+        system.close()
+    operations, peak = own.operations(), own.peak()
+    best = min((system.median for system in others), default=math.nan)
+    rows = []
+    for system in systems:
+        row = {
+            "workload": workload.name, "system": system.name, "setting": system.setting, "threads": options.threads,
+            "dtype": dtype, "seconds_median": system.median, "seconds_min": system.least,
+            "items_per_second": workload.batch / system.median,
+            "share_of_peak": operations / system.median / peak, "ratio_to_best_peer": system.median / best,
+            "added_bytes": system.added_bytes,
+        }
+        if system.name == "pytorch":
+            row["losses_differ"] = worst_difference(us.losses, system.losses)
+            row["losses_agree"] = row["losses_differ"] <= TOLERANCE[dtype]
+        rows.append(row)
+    return rows
+
+
+HEAD = f"{'workload':<14}{'dtype':<6}{'system':<9}{'setting':<24}{'ms':>9}{'least':>9}{'items/s':>10}{'of peak':>9}" \
+       f"{'ratio':>7}{'memory':>10}  losses"
+
+
+def line(row: dict) -> str:
+    text = f"{row['workload']:<14}{row['dtype']:<6}{row['system']:<9}{row['setting']:<24}" \
+           f"{row['seconds_median'] * 1e3:>9.2f}{row['seconds_min'] * 1e3:>9.2f}{row['items_per_second']:>10.0f}" \
+           f"{row['share_of_peak']:>9.2f}{row['ratio_to_best_peer']:>7.2f}{row['added_bytes'] / 2**20:>6.0f} MiB"
+    if "losses_differ" in row:
+        text += f"  {'agree' if row['losses_agree'] else 'DISAGREE'} within {row['losses_differ']:.1e}"
+    return text
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="./dev bench peers", description=__doc__.split("\n\n", 1)[0],
+        epilog="Ratios are our time over the best peer's: below 1, dlhost is faster. Memory is what a run adds once "
+               "its net is made. Exit status 1: losses disagree.")
+    parser.add_argument("workload", nargs="*", help=f"any of: {', '.join(w.name for w in WORKLOADS)}; none: all")
+    parser.add_argument("--dtype", choices=["f32", "bf16"], action="append", help="default: both")
+    parser.add_argument("--threads", type=int, default=min(2, len(os.sched_getaffinity(0))))
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each system (5)")
+    parser.add_argument("--seconds", type=float, default=2, help="of each turn (2)")
+    parser.add_argument("--systems", action="append", choices=["pytorch", "jax"], help="default: both")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each row")
+    options = parser.parse_args()
+    known = {workload.name for workload in WORKLOADS}
+    if unknown := [name for name in options.workload if name not in known]:
+        parser.error(f"no workload {', '.join(unknown)}; known: {', '.join(sorted(known))}")
+    return options
+
+
+def main() -> int:
+    options = parse()
+    rows = []
+    if not options.json:
+        say("each system in turn; a machine that does other work as well spoils the figures\n")
+    with tempfile.TemporaryDirectory(prefix="dlhost-peers-") as folder:
+        for workload in WORKLOADS:
+            if options.workload and workload.name not in options.workload:
+                continue
+            for dtype in options.dtype or ["f32", "bf16"]:
+                rows += compare(workload, dtype, options, pathlib.Path(folder))
+                if options.json:
+                    for row in rows[-3:]:
+                        if row["workload"] == workload.name and row["dtype"] == dtype:
+                            print(json.dumps(row), flush=True)
+    if not options.json:
+        print(HEAD)
+        for row in rows:
+            print(line(row))
+    return 0 if all(row.get("losses_agree", True) for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""How a peer talks with the command: each system and setting is a process of its own that answers a line with a line of
+JSON, so that systems take turns without starting anew, and one's threads and memory are not another's."""
+
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from workload import LOSS_STEPS
+
+
+class Training(Protocol):
+    """What a peer must be able to do; a step is forward, backward and update on the next batch, finished on return."""
+
+    def step(self) -> None: ...
+    def loss(self) -> float: ...  # of the last step
+
+
+def serve(make: Callable[[], Training]) -> None:
+    """Answers `start`, `time SECONDS` and `stop` on standard input. `make` builds the net; all imports lie before it."""
+    training = make()
+    answer = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # a library that prints does not disturb
+    before = _resident()
+    for line in sys.stdin:
+        verb, *arguments = line.split()
+        if verb == "start":
+            losses = []
+            for _ in range(LOSS_STEPS):
+                training.step()
+                losses.append(training.loss())
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+            print(json.dumps({"losses": losses, "added_bytes": max(peak - before, 0)}), file=answer)
+        elif verb == "time":
+            print(json.dumps(_time(training, float(arguments[0]))), file=answer)
+        else:
+            return
+
+
+def _time(training: Training, seconds: float) -> list[float]:
+    training.step()
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(times) < 3 or time.perf_counter() < end:
+        begin = time.perf_counter()
+        training.step()
+        times.append(time.perf_counter() - begin)
+    return times
+
+
+def _resident() -> int:
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Peer:
+    """The command's end of such a process."""
+
+    def __init__(self, program: str, *arguments: str, environment: dict[str, str]):
+        path = pathlib.Path(__file__).resolve().parent / program
+        self._process = subprocess.Popen(
+            [sys.executable, str(path), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=os.environ | environment)
+
+    def ask(self, line: str):
+        """None: the peer cannot do this here; `why` tells."""
+        try:
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        answer = self._process.stdout.readline()
+        return json.loads(answer) if answer else None
+
+    def why(self) -> str:
+        lines = [line for line in self._process.stderr.read().splitlines() if line.strip()]
+        return lines[-1] if lines else f"it ended with {self._process.wait()}"
+
+    def close(self) -> None:
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.stderr.close()
+        self._process.wait()
