@@ -118,6 +118,8 @@ def compare(workload: Workload, dtype: str, options: argparse.Namespace, folder:
     us = System("dlhost", "", own)
     us.start()
     others = heat(prepared, pickled, dtype, options)
+    if not others:
+        raise SystemExit(f"peers: no peer could do {workload.name}; the reasons stand above")
     systems = [us, *others]
     for _ in range(options.rounds):
         for system in systems:
@@ -125,7 +127,7 @@ def compare(workload: Workload, dtype: str, options: argparse.Namespace, folder:
     for system in systems:
         system.close()
     operations, peak = own.operations(), own.peak()
-    best = min((system.median for system in others), default=math.nan)
+    best = min(system.median for system in others)
     rows = []
     for system in systems:
         row = {

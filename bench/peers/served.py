@@ -4,6 +4,7 @@ JSON, so that systems take turns without starting anew, and one's threads and me
 import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import sys
@@ -77,8 +78,9 @@ class Peer:
         return json.loads(answer) if answer else None
 
     def why(self) -> str:
-        lines = [line for line in self._process.stderr.read().splitlines() if line.strip()]
-        return lines[-1] if lines else f"it ended with {self._process.wait()}"
+        lines = self._process.stderr.read().splitlines()
+        errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Exit)\b", line)] or lines
+        return errors[-1] if errors else f"it ended with {self._process.wait()}"
 
     def close(self) -> None:
         self._process.stdin.close()

@@ -66,7 +66,13 @@ class Prepared:
 
     @property
     def params(self) -> dict[str, np.ndarray]:
-        return load_file(self.folder / "params.safetensors")
+        """A dense layer's weight is a matrix here, though dlhost keeps the shape of the sample that it reads."""
+        params = load_file(self.folder / "params.safetensors")
+        for layer in self.layers:
+            if layer.type == "dense":
+                weight = params[f"{layer.name}.weight"]
+                params[f"{layer.name}.weight"] = weight.reshape(len(weight), -1)
+        return params
 
     def batches(self) -> list[tuple[np.ndarray, np.ndarray]]:
         x, label = np.load(self.folder / "x.npy"), np.load(self.folder / "label.npy")

@@ -37,22 +37,12 @@ Result<std::unique_ptr<Update>> Update::prepare(Store& store, Param& param, cons
   Device& device = store.device();
   std::unique_ptr<Update> update(new Update(store, param, updater));
   const std::size_t inputs = 2 + rule.history.size();
-  for (auto& copy : param.copies)
-    if (copy->eager && copy->from_master && copy->desc.dtype != DType::f32 &&
-        device.format_name(copy->desc) == device.format_name(param.master))
-      update->written_.push_back(copy.get());
+  DLHOST_TRY(update->prepare_apply(rule, settings));
+  for (const auto& desc : update->apply_->in) update->bytes_moved_ += device.bytes(desc);
+  for (const auto& desc : update->apply_->out) update->bytes_moved_ += device.bytes(desc);
 
   const TensorDesc row = flat(device, param.master);
   const TensorDesc sum{DType::f32, {1}, Format::plain()};
-  MapSpec apply;
-  apply.expression = composed(rule.apply, inputs, settings.clip_value, update->written_.size());
-  apply.in.assign(inputs, row);
-  apply.out.assign(1 + rule.history.size(), row);
-  for (const Copy* copy : update->written_) apply.out.push_back(flat(device, copy->desc));
-  DLHOST_ASSIGN(update->apply_, device.prepare(apply));
-  for (const auto& desc : apply.in) update->bytes_moved_ += device.bytes(desc);
-  for (const auto& desc : apply.out) update->bytes_moved_ += device.bytes(desc);
-
   std::size_t scratch = update->apply_->scratch_bytes;
   if (!rule.partials.results().empty()) {
     MapSpec partials{.expression = composed(rule.partials, inputs, settings.clip_value, 0)};
@@ -80,6 +70,30 @@ Result<std::unique_ptr<Update>> Update::prepare(Store& store, Param& param, cons
   for (Copy* copy : update->written_) update->outputs_.push_back(copy->data);
   update->scalars_.resize(Updater::first_own + rule.own_scalars);
   return update;
+}
+
+// Every copy that the device can write along is written while the value is at hand.
+Status Update::prepare_apply(const Updater::Rule& rule, const UpdateSettings& settings) {
+  Device& device = store_.device();
+  const auto prepare = [&] {
+    const std::size_t inputs = 2 + rule.history.size();
+    MapSpec apply{.expression = composed(rule.apply, inputs, settings.clip_value, written_.size()),
+                  .in = std::vector<TensorDesc>(inputs, param_.master),
+                  .out = std::vector<TensorDesc>(1 + rule.history.size(), param_.master),
+                  .keeps_zeros = true};
+    for (const Copy* copy : written_) apply.out.push_back(copy->desc);
+    return device.prepare(apply);
+  };
+  DLHOST_ASSIGN(apply_, prepare());
+  for (auto& copy : param_.copies) {
+    if (!copy->eager || !copy->from_master) continue;
+    written_.push_back(copy.get());
+    if (auto with_copy = prepare(); with_copy.ok())
+      apply_ = *std::move(with_copy);
+    else
+      written_.pop_back();
+  }
+  return {};
 }
 
 Result<double> Update::read_sum(std::size_t index) {

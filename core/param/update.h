@@ -1,6 +1,6 @@
 // One param's prepared update: the updater's rule as one op over value, gradient and history, in place, which also
-// writes those working copies that lie like the master. Prepared once, run once a step by the worker that owns the
-// param.
+// writes those working copies that the device can make along. Prepared once, run once a step by the worker that owns
+// the param.
 #pragma once
 
 #include <memory>
@@ -33,6 +33,7 @@ class Update {
 
  private:
   Update(Store& store, Param& param, const Updater& updater) : store_(store), param_(param), updater_(updater) {}
+  Status prepare_apply(const Updater::Rule&, const UpdateSettings&);
   Result<double> read_sum(std::size_t index);
 
   Store& store_;

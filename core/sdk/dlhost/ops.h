@@ -136,15 +136,17 @@ struct GatherSpec {
 // Any pointwise expression over tensors, with broadcasting and sums by shape: the index space is the broadcast of all
 // tensors, which have one rank (or 0, a single element); an input's axis of 1 is repeated; an output's axis of 1 where
 // the space has more is summed over (in a fixed order, in f32 or wider). All of one shape and format: any format will
-// do; else all must be plain. in, out as the expression's inputs and results. An output may be the same memory as an
-// input of the same description. With `segments`, the op works on several flat pieces in one go: the descriptions are
-// those of the longest, and `run` takes in and out piece by piece, with the pieces' counts from `segments`. `rows`:
-// axis 0 counts samples, and rows from Dynamic::valid on are left out of sums.
+// do; else all must be plain, unless the device says otherwise (results for the next ops, as those want them). in, out
+// as the expression's inputs and results. An output may be the same memory as an input of the same description. With
+// `segments`, the op works on several flat pieces in one go: the descriptions are those of the longest, and `run` takes
+// in and out piece by piece, with the pieces' counts from `segments`. `rows`: axis 0 counts samples, and rows from
+// Dynamic::valid on are left out of sums.
 struct MapSpec {
   Expression expression;
   std::vector<TensorDesc> in, out;
   std::vector<std::int64_t> segments;
   bool rows = false;
+  bool keeps_zeros = false; // where all inputs are zero, the results are: padding needs no care
 };
 
 // in {src} out {dst}: the same logical elements in another format or dtype.

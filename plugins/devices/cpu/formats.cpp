@@ -148,6 +148,32 @@ Result<Format> find_format(const TensorDesc& plain, const std::string& name) {
   return Status::not_found("format '", name, "': this oneDNN has none of that name; formats are named as its tags are");
 }
 
+std::optional<Pairing> pairing(const TensorDesc& rows, const TensorDesc& pairs) {
+  if (rows.shape != pairs.shape) return std::nullopt;
+  const auto one = describe(rows.as(DType::f32)), other = describe(pairs.as(DType::f32));
+  auto blocks = one.get_inner_blks();
+  auto axes = one.get_inner_idxs();
+  if (blocks.size() < 2 || blocks[blocks.size() - 2] % 2 != 0) return std::nullopt;
+  const auto row_axis = axes[axes.size() - 2], width = blocks.back();
+  blocks.push_back(2);
+  axes.push_back(row_axis);
+  if (axes != other.get_inner_idxs()) return std::nullopt;
+  if (blocks == other.get_inner_blks()) { // two blocks of rows are one of pairs: they must be neighbours
+    const auto outermost = axes[1];
+    const auto strides = one.get_strides(), wide = other.get_strides();
+    const auto block = blocks[0] * width;
+    if (strides.size() != 2 || axes.size() != 3 || strides[row_axis] != block || wide[row_axis] != 2 * block ||
+        one.get_padded_dims()[outermost] != other.get_padded_dims()[outermost])
+      return std::nullopt;
+    return Pairing{width, strides[outermost], wide[outermost]};
+  }
+  blocks[blocks.size() - 3] /= 2;
+  if (blocks != other.get_inner_blks() || one.get_padded_dims() != other.get_padded_dims() ||
+      one.get_strides() != other.get_strides())
+    return std::nullopt;
+  return Pairing{width, elements_of(rows), elements_of(pairs)};
+}
+
 Placement::Placement(const TensorDesc& desc) {
   const auto layout = describe(desc.as(DType::f32));
   const auto dims = layout.get_dims(), padded = layout.get_padded_dims(), strides = layout.get_strides();

@@ -25,17 +25,19 @@ template <class D> HWY_INLINE hn::VFromD<D> LoadBf16(D d, const std::uint16_t* s
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(dh, src))));
 }
 
-// To nearest, ties to even; what is not a number stays so.
-template <class D> HWY_INLINE auto RoundBf16(D, hn::VFromD<D> value) {
+// To nearest, ties to even; what is not a number stays so. The bf16 is in the lower half of each lane.
+template <class D> HWY_INLINE auto RoundedBits(D, hn::VFromD<D> value) {
   const hn::RebindToUnsigned<D> du;
-  const hn::RebindToSigned<D> di;
-  const hn::Rebind<std::uint16_t, D> dh;
   const auto bits = hn::BitCast(du, value);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
   const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFF))));
   const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40));
-  const auto chosen = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), quiet, rounded);
-  return hn::DemoteTo(dh, hn::BitCast(di, chosen));
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), quiet, rounded);
+}
+
+template <class D> HWY_INLINE auto RoundBf16(D d, hn::VFromD<D> value) {
+  const hn::Rebind<std::uint16_t, D> dh;
+  return hn::DemoteTo(dh, hn::BitCast(hn::RebindToSigned<D>(), RoundedBits(d, value)));
 }
 
 template <class D> HWY_INLINE void StoreBf16(D d, hn::VFromD<D> value, std::uint16_t* dst) {
@@ -136,6 +138,20 @@ inline void Store(DType type, const float* src, void* dst, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) static_cast<double*>(dst)[i] = static_cast<double>(src[i]);
     return;
   }
+}
+
+// Rows of `width` elements to bf16, the elements of each two rows in turn: a0 b0 a1 b1 ... `count` is a multiple of
+// 2 * width, and width one of whole vectors.
+inline void StorePairs(const float* src, void* dst, std::int64_t count, std::int64_t width) {
+  const hn::CappedTag<float, 16> d; // no row is narrower
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto* to = static_cast<std::uint32_t*>(dst);
+  for (const float* end = src + count; src < end; src += 2 * width)
+    for (std::int64_t i = 0; i < width; i += lanes, to += lanes) {
+      const auto even = RoundedBits(d, hn::LoadU(d, src + i)), odd = RoundedBits(d, hn::LoadU(d, src + width + i));
+      hn::StoreU(hn::Or(even, hn::ShiftLeft<16>(odd)), du, to);
+    }
 }
 
 // As Store, past the caches where the memory lies for it.

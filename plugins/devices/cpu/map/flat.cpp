@@ -31,14 +31,16 @@ class FlatMap final : public Op {
       counts_.push_back(count);
       chunks_ += (count + chunk - 1) / chunk;
     }
-    if (is_padded(first)) padding_ = Placement(first).padding();
+    if (is_padded(first) && !spec.keeps_zeros) padding_ = Placement(first).padding();
     if (!first.format.is_plain() && spec.expression.draws()) places_ = Placement(first).elements_of_a_sample();
     std::int64_t total = 0;
     for (auto count : counts_) total += count;
     large_ = total >= large_elements;
     // A result of another dtype than every input cannot be written over one.
-    for (const auto& result : out)
+    for (const auto& result : out) {
+      pairs_.push_back(result.format == first.format ? std::nullopt : pairing(first, result));
       fresh_.push_back(std::ranges::none_of(in, [&](const auto& input) { return input.dtype == result.dtype; }));
+    }
     operations = static_cast<double>(total) * static_cast<double>(runner_.program().instructions.size());
     scratch_bytes = static_cast<std::size_t>(runner_.room() * threads_) * sizeof(float);
     kernel = "map";
@@ -95,8 +97,14 @@ class FlatMap final : public Op {
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (direct && i == direct_result) continue;
       const float* values = direct && program.results[i] == last_slot ? direct : room.result(i);
+      void* data = outputs[segment * out.size() + i];
+      if (const auto& pairs = pairs_[i]) {
+        const auto place = first / pairs->rows_piece * pairs->pairs_piece + first % pairs->rows_piece;
+        kernels.store_pairs(values, at(out[i], data, place), count, pairs->width);
+        continue;
+      }
       const auto store = large_ && fresh_[i] ? kernels.store_streaming : kernels.store;
-      store(out[i].dtype, values, at(out[i], outputs[segment * out.size() + i], first), count);
+      store(out[i].dtype, values, at(out[i], data, first), count);
     }
   }
 
@@ -133,7 +141,8 @@ class FlatMap final : public Op {
   std::int64_t chunks_ = 0;                   // of all segments
   std::vector<std::int64_t> starts_, counts_; // of each segment: its first chunk, its elements
   bool large_ = false;
-  std::vector<bool> fresh_; // of each result
+  std::vector<bool> fresh_;                   // of each result
+  std::vector<std::optional<Pairing>> pairs_; // of each result; none: it lies as the others do
   std::vector<std::int64_t> padding_;
   std::vector<std::int32_t> places_; // of the elements of a sample, for draws in formats that are not plain
 };

@@ -113,8 +113,15 @@ void Accumulate(const float* HWY_RESTRICT values, float* HWY_RESTRICT sums, std:
 }
 
 void Kernels(MapKernels& kernels) {
-  kernels = {&Step, &Load, &Store,      &StoreStreaming,
-             &Draw, &Sum,  &Accumulate, static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()))};
+  kernels = {&Step,
+             &Load,
+             &Store,
+             &StoreStreaming,
+             &StorePairs,
+             &Draw,
+             &Sum,
+             &Accumulate,
+             static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()))};
 }
 
 } // namespace HWY_NAMESPACE

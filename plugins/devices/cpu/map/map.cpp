@@ -31,10 +31,16 @@ void settle(MapSpec& spec) {
       if (desc.format.is_any()) desc.format = settled;
 }
 
+// A result in bf16 may also be interleaved by pairs of rows: what an update leaves for the next step's products.
 bool all_alike(const MapSpec& spec) {
   const auto& first = spec.out.front();
   const auto alike = [&](const TensorDesc& desc) { return desc.shape == first.shape && desc.format == first.format; };
-  return std::ranges::all_of(spec.in, alike) && std::ranges::all_of(spec.out, alike);
+  const auto paired = [&](const TensorDesc& desc) {
+    const auto found = desc.dtype == DType::bf16 && spec.keeps_zeros ? pairing(first, desc) : std::nullopt;
+    return found && found->width % 16 == 0 && chunk % (2 * found->width) == 0 && found->rows_piece % chunk == 0;
+  };
+  return std::ranges::all_of(spec.in, alike) &&
+         std::ranges::all_of(spec.out, [&](const TensorDesc& desc) { return alike(desc) || paired(desc); });
 }
 
 // Segments of which some tensors have only one element or the like: an op for each of them.
