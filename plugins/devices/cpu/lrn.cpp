@@ -1,7 +1,9 @@
 // Local response normalisation. A sample is laid out in f32 with gaps of zeros, so wide that every window is the sum of
-// flat shifts of the whole; what follows are vector loops over all of it, in the second cache.
+// flat shifts of the whole. Sums are vector loops over all of it, in the second cache; what lies between them goes
+// strip by strip, in the first.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <dlhost/parallel.h>
 
@@ -17,17 +19,26 @@ struct Run {
   std::int64_t tensor, buffer, count;
 };
 
+// Where the elements of a window lie along one axis, from its middle; backward: the middles of the windows that an
+// element lies in.
+struct Window {
+  std::vector<std::int64_t> forward, backward;
+};
+
 struct Geometry {
   std::vector<Run> runs;
-  std::int64_t elements = 0;                      // of the buffer, without its margins
-  std::vector<std::vector<std::int64_t>> windows; // shifts, one list for each axis of the window
+  std::int64_t elements = 0;   // of the buffer, without its margins
+  std::vector<Window> windows; // one for each axis
   std::int64_t margin = widest;
 };
 
-std::vector<std::int64_t> shifts(std::int64_t size, std::int64_t step) {
-  std::vector<std::int64_t> list;
-  for (std::int64_t i = 0; i < size; ++i) list.push_back((i - (size - 1) / 2) * step);
-  return list;
+Window window_of(std::int64_t size, std::int64_t step) {
+  Window window;
+  for (std::int64_t i = 0; i < size; ++i) {
+    window.forward.push_back((i - (size - 1) / 2) * step);
+    window.backward.push_back(-window.forward.back());
+  }
+  return window;
 }
 
 // Rows of `pitch` elements: channels beside each other with a gap behind, or, where a channel's image lies in one
@@ -45,7 +56,7 @@ Geometry across(const Channels& channels, std::int64_t size) {
       }
     });
   made.elements = planes ? channels.channels() * spatial : spatial * pitch;
-  made.windows = {shifts(size, planes ? spatial : 1)};
+  made.windows = {window_of(size, planes ? spatial : 1)};
   return made;
 }
 
@@ -69,7 +80,7 @@ Geometry within(const Channels& channels, const Shape& shape, std::int64_t size)
     });
   }
   made.elements = channels.groups() * image;
-  made.windows = {shifts(size, lanes), shifts(size, pitch)};
+  made.windows = {window_of(size, lanes), window_of(size, pitch)};
   return made;
 }
 
@@ -95,7 +106,7 @@ class Lrn final : public Op {
     join(geometry_.runs);
     geometry_.elements = (geometry_.elements + widest - 1) / widest * widest; // loops write whole vectors
     for (const auto& window : geometry_.windows)
-      for (auto shift : window) geometry_.margin = std::max(geometry_.margin, std::abs(shift) + widest);
+      for (auto shift : window.forward) geometry_.margin = std::max(geometry_.margin, std::abs(shift) + widest);
     const auto summed = spec.within_channel ? spec.size * spec.size : spec.size;
     by_sum_ = {static_cast<float>(spec.alpha / static_cast<double>(summed))};
     k_ = {static_cast<float>(spec.k)};
@@ -105,7 +116,7 @@ class Lrn final : public Op {
     if (gradient_) in.push_back(spec.y);
     out = {gradient_ ? spec.x : spec.y};
     room_ = geometry_.elements + 2 * geometry_.margin;
-    scratch_bytes = static_cast<std::size_t>(threads * buffers() * room_) * sizeof(float);
+    scratch_bytes = static_cast<std::size_t>(threads * worker_room()) * sizeof(float);
     operations = (2.0 * static_cast<double>(summed) + 20) * static_cast<double>(spec.x.count());
     kernel = "shifts";
   }
@@ -114,10 +125,12 @@ class Lrn final : public Op {
                const Dynamic&) override {
     const auto workers = std::min<std::int64_t>({threads_, parallel_threads(), samples_});
     parallel(workers, [&](std::int64_t worker) {
-      float* memory = static_cast<float*>(scratch) + worker * buffers() * room_;
-      std::fill_n(memory, buffers() * room_, 0.0F);
-      float* place[7] = {};
-      for (std::int64_t i = 0; i < buffers(); ++i) place[i] = memory + i * room_ + geometry_.margin;
+      float* memory = static_cast<float*>(scratch) + worker * worker_room();
+      std::fill_n(memory, worker_room(), 0.0F);
+      Place place;
+      for (auto* strip : {&place.scale, &place.power}) *strip = std::exchange(memory, memory + longest);
+      for (auto* whole : {&place.x, &place.squares, &place.sums, &place.y, &place.product})
+        *whole = std::exchange(memory, memory + room_) + geometry_.margin;
       for (auto n = samples_ * worker / workers; n < samples_ * (worker + 1) / workers; ++n) {
         if (gradient_)
           gradient(place, inputs, outputs[0], n);
@@ -135,12 +148,25 @@ class Lrn final : public Op {
     operator Walk() const { return {values, 0}; }
   };
 
-  std::int64_t buffers() const { return gradient_ ? 7 : 5; }
+  static constexpr std::int64_t longest = 1024; // strip: so that half a dozen of them lie in the first cache
 
-  void step(Code code, Walk a, Walk b, Walk c, float* to) const {
-    map_kernels().step(code, a, b, c, to, geometry_.elements);
+  // What one worker computes in: strips, and buffers for a whole sample.
+  struct Place {
+    float *scale, *power;
+    float *x, *squares, *sums, *y, *product; // y: the result, or its gradient
+  };
+  std::int64_t worker_room() const { return 2 * longest + 5 * room_; }
+
+  // Loops over one strip.
+  struct Strip {
+    std::int64_t count;
+    void step(Code code, Walk a, Walk b, Walk c, float* to) const { map_kernels().step(code, a, b, c, to, count); }
+    void step(Code code, Walk a, Walk b, float* to) const { step(code, a, b, a, to); }
+  };
+  template <class Call> void each_strip(Call&& call) const {
+    for (std::int64_t at = 0; at < geometry_.elements; at += longest)
+      call(Strip{std::min(longest, geometry_.elements - at)}, at);
   }
-  void step(Code code, Walk a, Walk b, float* to) const { step(code, a, b, a, to); }
 
   void take(const void* tensor, std::int64_t sample, float* buffer) const {
     const auto size = static_cast<std::int64_t>(size_of(type_));
@@ -157,52 +183,59 @@ class Lrn final : public Op {
 
   // The sums over the window of `from`, by way of `other`; returns which of the two has them. `sign` -1 turns the
   // window round.
-  float* sum(float* from, float* other, std::int64_t sign) const {
+  float* sum(float* from, float* other, int sign) const {
     for (const auto& window : geometry_.windows) {
-      step(Code::copy, Walk{from + sign * window[0]}, Walk{from}, other);
-      for (std::size_t i = 1; i < window.size(); ++i)
-        map_kernels().accumulate(from + sign * window[i], other, geometry_.elements);
+      const auto& shifts = sign > 0 ? window.forward : window.backward;
+      map_kernels().sum_shifted(from, shifts.data(), shifts.size(), other, geometry_.elements);
       std::swap(from, other);
     }
     return from;
   }
 
-  // From x: its squares' sums, scaled, and the power that x is multiplied by.
-  void powers(float* x, float* squares, float* other, float* scale, float* power) const {
-    step(Code::multiply, Walk{x}, Walk{x}, squares);
-    const float* sums = sum(squares, other, 1);
-    step(Code::multiply_add, Walk{sums}, by_sum_, k_, scale);
-    if (beta_ == 0.75) { // two roots are cheaper than a logarithm
-      step(Code::square_root, Walk{scale}, Walk{scale}, power);
-      step(Code::square_root, Walk{power}, Walk{power}, squares);
-      step(Code::multiply, Walk{power}, Walk{squares}, power);
-      step(Code::divide, one_, Walk{power}, power);
-      return;
-    }
-    step(Code::logarithm, Walk{scale}, Walk{scale}, power);
-    step(Code::multiply, Walk{power}, exponent_, power);
-    step(Code::exponential, Walk{power}, Walk{power}, power);
+  const float* sum_squares(const Place& place) const {
+    each_strip([&](Strip strip, std::int64_t at) {
+      strip.step(Code::multiply, Walk{place.x + at}, Walk{place.x + at}, place.squares + at);
+    });
+    return sum(place.squares, place.sums, 1);
   }
 
-  void feature(float* const* place, const void* x, void* y, std::int64_t sample) const {
-    take(x, sample, place[0]);
-    powers(place[0], place[1], place[2], place[3], place[4]);
-    step(Code::multiply, Walk{place[0]}, Walk{place[4]}, place[4]);
-    put(place[4], y, sample);
+  // The scaled sums, and the power that x is multiplied by.
+  void raise(Strip strip, const float* sums, const Place& place) const {
+    float *scale = place.scale, *power = place.power;
+    strip.step(Code::multiply_add, Walk{sums}, by_sum_, k_, scale);
+    if (beta_ == 0.75) return strip.step(Code::minus_three_quarters, Walk{scale}, Walk{scale}, power);
+    strip.step(Code::logarithm, Walk{scale}, Walk{scale}, power);
+    strip.step(Code::multiply, Walk{power}, exponent_, power);
+    strip.step(Code::exponential, Walk{power}, Walk{power}, power);
+  }
+
+  void feature(const Place& place, const void* x, void* y, std::int64_t sample) const {
+    take(x, sample, place.x);
+    const float* sums = sum_squares(place);
+    each_strip([&](Strip strip, std::int64_t at) {
+      raise(strip, sums + at, place);
+      strip.step(Code::multiply, Walk{place.x + at}, Walk{place.power}, place.y + at);
+    });
+    put(place.y, y, sample);
   }
 
   // dx = dy power - slope x (sum over the windows that x is in of dy x power / scale)
-  void gradient(float* const* place, std::span<const void* const> inputs, void* dx, std::int64_t sample) const {
-    float *x = place[0], *scale = place[3], *power = place[4], *dy = place[5], *product = place[6];
+  void gradient(const Place& place, std::span<const void* const> inputs, void* dx, std::int64_t sample) const {
+    float *x = place.x, *dy = place.y, *product = place.product;
     take(inputs[0], sample, x);
     take(inputs[1], sample, dy);
-    powers(x, place[1], place[2], scale, power);
-    step(Code::multiply, Walk{dy}, Walk{power}, dy);
-    step(Code::multiply, Walk{dy}, Walk{x}, product);
-    step(Code::divide, Walk{product}, Walk{scale}, product);
-    const float* sums = sum(product, place[1], -1);
-    step(Code::multiply, Walk{x}, slope_, scale);
-    step(Code::negated_multiply, Walk{scale}, Walk{sums}, Walk{dy}, dy);
+    const float* squares = sum_squares(place);
+    each_strip([&](Strip strip, std::int64_t at) {
+      raise(strip, squares + at, place);
+      strip.step(Code::multiply, Walk{dy + at}, Walk{place.power}, dy + at);
+      strip.step(Code::multiply, Walk{dy + at}, Walk{x + at}, product + at);
+      strip.step(Code::divide, Walk{product + at}, Walk{place.scale}, product + at);
+    });
+    const float* sums = sum(product, place.sums, -1);
+    each_strip([&](Strip strip, std::int64_t at) {
+      strip.step(Code::multiply, Walk{x + at}, slope_, place.scale);
+      strip.step(Code::negated_multiply, Walk{place.scale}, Walk{sums + at}, Walk{dy + at}, dy + at);
+    });
     put(dy, dx, sample);
     clear_gaps(dy);
   }
@@ -216,7 +249,7 @@ class Lrn final : public Op {
   double beta_;
   Geometry geometry_;
   std::int64_t room_ = 0; // of one buffer, in floats
-  Same by_sum_, k_, exponent_, slope_, one_ = {1.0F};
+  Same by_sum_, k_, exponent_, slope_;
 };
 
 } // namespace

@@ -83,6 +83,7 @@ void Step(Code code, Walk a, Walk b, Walk c, float* out, std::int64_t count) {
   case Code::tanh: return DLHOST_WALK1(HyperbolicTangent(d, x));
   case Code::logistic: return DLHOST_WALK1(Logistic(d, x));
   case Code::error_function: return DLHOST_WALK1(ErrorFunction(d, x));
+  case Code::minus_three_quarters: return DLHOST_WALK1(MinusThreeQuarters(d, x));
   case Code::multiply_add: return DLHOST_WALK3(hn::MulAdd(x, y, z));
   case Code::multiply_subtract: return DLHOST_WALK3(hn::MulSub(x, y, z));
   case Code::negated_multiply: return DLHOST_WALK3(hn::NegMulAdd(x, y, z));
@@ -112,16 +113,21 @@ void Accumulate(const float* HWY_RESTRICT values, float* HWY_RESTRICT sums, std:
   for (; i < count; ++i) sums[i] += values[i];
 }
 
+void SumShifted(const float* HWY_RESTRICT values, const std::int64_t* shifts, std::size_t shift_count,
+                float* HWY_RESTRICT sums, std::int64_t count) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t i = 0; i < count; i += lanes) {
+    auto sum = hn::LoadU(d, values + i + shifts[0]);
+    for (std::size_t s = 1; s < shift_count; ++s) sum = hn::Add(sum, hn::LoadU(d, values + i + shifts[s]));
+    hn::StoreU(sum, d, sums + i);
+  }
+}
+
 void Kernels(MapKernels& kernels) {
-  kernels = {&Step,
-             &Load,
-             &Store,
-             &StoreStreaming,
-             &StorePairs,
-             &Draw,
-             &Sum,
-             &Accumulate,
-             static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()))};
+  kernels = {
+      &Step, &Load, &Store,      &StoreStreaming, &StorePairs,
+      &Draw, &Sum,  &Accumulate, &SumShifted,     static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()))};
 }
 
 } // namespace HWY_NAMESPACE

@@ -43,6 +43,9 @@ struct MapKernels {
   void (*draw)(const Draws&, std::uint64_t element, float* dst, std::int64_t count);
   float (*sum)(const float* values, std::int64_t count);
   void (*accumulate)(const float* values, float* sums, std::int64_t count);
+  // sums[i] = values[i + shifts[0]] + values[i + shifts[1]] + ...; count is rounded up to whole vectors.
+  void (*sum_shifted)(const float* values, const std::int64_t* shifts, std::size_t shift_count, float* sums,
+                      std::int64_t count);
   std::int64_t lanes = 1;
 };
 

@@ -35,6 +35,8 @@ enum class Code : std::uint8_t {
   multiply_add,      // a * b + c
   multiply_subtract, // a * b - c
   negated_multiply,  // c - a * b
+  // x^(-3/4) of positive normal numbers, the power of local response normalisation; no expression is made of it.
+  minus_three_quarters,
 };
 
 struct Operand {

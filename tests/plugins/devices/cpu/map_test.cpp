@@ -82,6 +82,9 @@ TEST_P(MapKernelsTest, FunctionsAreExactToAFewUnits) {
       Code::error_function, [](double x) { return std::erf(x); }, -0.01F, 0.01F, 6);
   expect_close(
       Code::square_root, [](double x) { return std::sqrt(x); }, 0, 100, 1);
+  for (const auto& [low, high] : {std::pair{1e-30F, 1e-3F}, std::pair{0.5F, 4.0F}, std::pair{5.0F, 1e20F}})
+    expect_close(
+        Code::minus_three_quarters, [](double x) { return std::pow(x, -0.75); }, low, high, 6);
 }
 
 TEST_P(MapKernelsTest, EndsOfTheRange) {
