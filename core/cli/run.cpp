@@ -72,15 +72,15 @@ Result<record::RunFolder> folder_of(Context& context, const config::Job& job, co
 
 // Where the time of a step went: on the terminal, as profile.json and as a trace in the run's folder.
 Status write_profile(Context& context, run::Session& session, const run::Training& training,
-                     const record::RunFolder& folder, std::uint64_t steps) {
+                     const record::RunFolder& folder, const run::Outcome& outcome, std::uint64_t steps) {
   record::Profile profile;
   profile.steps = steps;
-  for (const auto& timing : training.program().timings()) {
+  profile.seconds = outcome.seconds;
+  profile.rows.push_back({"input", "", "waiting", outcome.load_seconds, steps, 0, 0});
+  for (const auto& timing : training.program().timings())
     profile.rows.push_back({timing.what, timing.type, timing.direction, timing.seconds, timing.calls,
                             timing.operations * static_cast<double>(timing.calls),
                             timing.bytes * static_cast<double>(timing.calls)});
-    profile.seconds += timing.seconds;
-  }
   DLHOST_ASSIGN(profile.peak_operations, run::measure_peak(session.device(), session.stream(), session.host().clock(),
                                                            session.job().train.dtype));
   Disk& disk = context.host.disk();
@@ -128,7 +128,7 @@ Status run_job(Context& context, const RunOptions& options) {
   DLHOST_TRY(record::write_summary(disk, folder, summary));
   terminal.write(record::summary_table(summary, terminal.unicode()));
   if (options.profile)
-    DLHOST_TRY(write_profile(context, *session, training, folder, outcome.progress.step - first_step));
+    DLHOST_TRY(write_profile(context, *session, training, folder, outcome, outcome.progress.step - first_step));
   if (outcome.ending == run::Ending::diverged) context.exit_code = exit_diverged;
   if (outcome.ending == run::Ending::interrupted) context.exit_code = exit_interrupted;
   return {};

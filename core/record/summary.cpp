@@ -1,6 +1,7 @@
 #include "record/summary.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -83,8 +84,9 @@ std::string summary_table(const Summary& summary, bool unicode) {
   if (!summary.why.empty()) text += fmt::format(" ({})", summary.why);
   text += "\n" + metrics_table(summary);
   text += row("steps", fmt::format("{} in {:.4g} epochs", summary.steps, summary.epochs));
-  text +=
-      row("time", fmt::format("{}, {} items/s", short_duration(summary.seconds), short_rate(summary.items_per_second)));
+  text += row("time", fmt::format("{}, {} items/s, {} waiting for input", short_duration(summary.seconds),
+                                  short_rate(summary.items_per_second),
+                                  short_duration(std::round(summary.input_wait_seconds * 1e3) / 1e3)));
   text += row("peak memory", short_bytes(summary.peak_rss_bytes));
   if (!summary.folder.empty()) text += row("run folder", summary.folder);
   std::size_t widest = 0;

@@ -125,7 +125,9 @@ Result<const Batch*> Feeder::next() {
   if (step >= spec_.end) return Status::cancelled("the input ends before step ", step);
   Slot& slot = slots_[given_ % slots()];
   if (spec_.readers == 0) {
+    const Nanoseconds since = host_.clock().now();
     for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) read_chunk(*readers_[0], slot, step, chunk);
+    count_wait(since);
   } else {
     if (given_ > 0) {
       slots_[(given_ - 1) % slots()].left.store(chunks_, std::memory_order_relaxed);
@@ -150,6 +152,10 @@ void Feeder::wait_until_read(Slot& slot) {
     if (slot.left.load(std::memory_order_acquire) == 0) break;
     filled_->wait(ticket, look_again);
   }
+  count_wait(since);
+}
+
+void Feeder::count_wait(Nanoseconds since) {
   ++waits_.batches;
   waits_.time += host_.clock().now() - since;
 }

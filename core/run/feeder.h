@@ -58,7 +58,7 @@ class Feeder {
 
   const Sampling& sampling() const { return sampling_; }
 
-  // How often, and for how long, next() had to wait for a reader.
+  // How often, and for how long, next() had to wait for a reader, or to read itself.
   struct Waits {
     std::uint64_t batches = 0;
     Nanoseconds time = 0;
@@ -78,6 +78,7 @@ class Feeder {
   void read_chunk(Reader&, Slot&, std::uint64_t step, std::int64_t chunk);
   Status read_row(Reader&, Slot&, Sampling::Place, std::uint32_t sample, std::int64_t row) const;
   void wait_until_read(Slot&);
+  void count_wait(Nanoseconds since);
   std::uint64_t slots() const;
 
   Host& host_;

@@ -195,6 +195,7 @@ Result<Outcome> Training::run() {
     if (!outcome.reason.empty()) break;
   }
   outcome.progress = progress_;
+  outcome.seconds = progress_.seconds - before;
   outcome.load_seconds = feeds_->waited_seconds();
   outcome.step_median = pace_.median();
   outcome.step_least = pace_.least();

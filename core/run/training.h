@@ -39,9 +39,10 @@ struct Outcome {
   Ending ending = Ending::finished;
   std::string reason; // why it stopped
   Progress progress;
-  double load_seconds = 0; // spent waiting for input
+  double seconds = 0;                     // of training since it was resumed, or began
+  double load_seconds = 0;                // of them, spent waiting for input
   double step_median = 0, step_least = 0; // seconds
-  std::uint64_t prepared_bytes = 0; // resident when the first step began: what is above is what training adds
+  std::uint64_t prepared_bytes = 0;       // resident when the first step began: what is above is what training adds
   MetricValues validation, test;
 };
 

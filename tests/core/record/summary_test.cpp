@@ -59,7 +59,7 @@ digits: done (30 epochs)
   train               0.01       0.998
   test                 nan       0.975
   steps         840 in 30 epochs
-  time          4.2 s, 12.3k items/s
+  time          4.2 s, 12.3k items/s, 0.1 s waiting for input
   peak memory   100 MiB
   run folder    runs/digits-1
   next          dlhost plot runs/digits-1  draws the curves

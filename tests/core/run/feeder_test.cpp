@@ -132,6 +132,13 @@ TEST_F(FeederTest, SameBatchesForAnyNumberOfReaders) {
     }
 }
 
+TEST_F(FeederTest, ReadingOnTheCallersTaskCountsAsWaiting) {
+  auto made = feeder({.sampling = {.batch = 7}, .readers = 0});
+  for (int step = 0; step < 4; ++step) next(*made);
+  EXPECT_EQ(made->waits().batches, 4U);
+  EXPECT_GT(made->waits().time, 0);
+}
+
 TEST_F(FeederTest, SeekEqualsRunning) {
   add_augmentations();
   auto made = feeder({.sampling = {.batch = 7, .seed = 4}, .readers = 2});
