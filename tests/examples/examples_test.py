@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""examples_test.py DLHOST SOURCES: every job in examples/ makes the net that was published, and trains.
+
+The data sets are made up, in their formats and shapes; the pictures are those of the fuzz targets' seeds.
+"""
+import gzip
+import json
+import pathlib
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DLHOST, SOURCES = pathlib.Path(sys.argv.pop(1)).resolve(), pathlib.Path(sys.argv.pop(1))
+
+# Params as published: LeNet and the CIFAR-10 nets as Caffe has them, ResNet-20 with projections for shortcuts, the nets
+# for ImageNet as torchvision and Caffe (the AlexNet with groups) have them.
+PARAMS = {
+    "digits": 38_410,
+    "mnist-lenet": 431_080,
+    "mnist-mlp": 11_972_510,
+    "cifar10-quick": 145_578,
+    "cifar10-full": 89_578,
+    "cifar10-resnet20": 272_474,
+    "alexnet": 60_965_224,
+    "alexnet-one-tower": 61_100_840,
+    "vgg11": 132_863_336,
+    "resnet50": 25_557_032,
+}
+# Made narrower to be trained here: what their nets cost in full is for benchmarks.
+NARROW = {name: [f"--set=layer.fc{i}.units=16" for i in (6, 7)] for name in ("alexnet", "alexnet-one-tower", "vgg11")}
+NEEDS_A_PLUGIN = {"custom-layer"}  # has a test of its own
+
+
+def write_mnist(folder: pathlib.Path) -> None:
+    draw = random.Random(1)
+    folder.mkdir(parents=True)
+    for name, count in ("train", 40), ("t10k", 20):
+        images, labels = folder / f"{name}-images-idx3-ubyte.gz", folder / f"{name}-labels-idx1-ubyte.gz"
+        images.write_bytes(gzip.compress(struct.pack(">4I", 0x803, count, 28, 28) + draw.randbytes(count * 784)))
+        labels.write_bytes(gzip.compress(struct.pack(">2I", 0x801, count) + bytes(i % 10 for i in range(count))))
+
+
+def write_cifar10(folder: pathlib.Path) -> None:
+    draw = random.Random(2)
+    folder.mkdir(parents=True)
+    for name in *(f"data_batch_{i}" for i in range(1, 6)), "test_batch":
+        (folder / f"{name}.bin").write_bytes(b"".join(bytes([i % 10]) + draw.randbytes(3072) for i in range(8)))
+
+
+def write_imagenet(folder: pathlib.Path) -> None:
+    for part in "train", "val":
+        for label, seed in ("n01", "picture.jpg"), ("n02", "grey.jpg"):
+            into = folder / part / label
+            into.mkdir(parents=True)
+            for i in range(4):
+                shutil.copy(SOURCES / "tests/fuzz/seeds" / seed, into / f"{i}.jpg")
+
+
+class Examples(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.root = pathlib.Path(cls.folder.name) / "examples"
+        shutil.copytree(SOURCES / "examples", cls.root, ignore=shutil.ignore_patterns("data", "runs", "build"))
+        write_mnist(cls.root / "data/mnist")
+        write_cifar10(cls.root / "data/cifar10")
+        write_imagenet(cls.root / "data/imagenet")
+
+    def dlhost(self, *words: str) -> str:
+        done = subprocess.run([DLHOST, *words], cwd=self.root, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, f"{words}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def test_every_example_is_known_here(self) -> None:
+        self.assertEqual({job.parent.name for job in self.root.glob("*/job.toml")}, PARAMS.keys() | NEEDS_A_PLUGIN)
+
+    def test_nets_are_the_published_ones(self) -> None:
+        for job in sorted(self.root.glob("*/*.toml")):
+            if job.parent.name not in PARAMS:
+                continue
+            with self.subTest(job=str(job.relative_to(self.root))):
+                net = json.loads(self.dlhost("check", "--json", "--set=train.batch=2", str(job)))
+                self.assertEqual(net["params"], PARAMS[job.parent.name])
+
+    def test_jobs_train(self) -> None:
+        for name in PARAMS:
+            with self.subTest(job=name):
+                runs = self.root.parent / "runs" / name
+                self.dlhost("run", f"{name}/job.toml", "--set=train.batch=2", "--set=train.stop.steps=2", "--set=train.threads=1",
+                            "--set=updater.rate=1e-4", f"--set=record.folder={runs}", *NARROW.get(name, []))
+                summary = json.loads(next(runs.glob("*/summary.json")).read_text())
+                self.assertEqual((summary["status"], summary["steps"]), ("done", 2))
+                self.assertTrue({"loss", "accuracy"} <= summary["test"].keys(), summary)
+                self.assertTrue(0 < summary["train"]["loss"] < 20, summary)
+
+
+if __name__ == "__main__":
+    unittest.main()
