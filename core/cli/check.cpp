@@ -122,14 +122,18 @@ Status check_job(Context& context, const CheckOptions& options) {
 
 void add_check(CLI::App& app, Context& context) {
   auto* command =
-      app.add_subcommand("check", "check the job and print the net as it will run: shapes, params, memory, kernels");
+      app.add_subcommand("check", "find what is wrong with a job, or show its net: shapes, params, memory, kernels");
   auto options = std::make_shared<CheckOptions>();
   command->add_option("job", options->job, "the job file")->required()->type_name("JOB.toml");
-  command->add_option("--set", options->set, "change one key of the job")
+  command->add_option("--set", options->set, "change one key of the job; may be given several times")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_flag("-v,--verbose", options->verbose, "every op with its kernel, and why not a faster one");
-  command->add_flag("--json", options->json, "for programs");
+  command->add_flag("--json", options->json, "print JSON, for programs");
+  command->footer("Nothing is trained. What is wrong is told all at once, each with file, line and column.\n\n"
+                  "Examples:\n"
+                  "  dlhost check job.toml\n"
+                  "  dlhost check -v job.toml");
   command->callback([&context, options] {
     if (Status status = check_job(context, *options); !status.ok()) context.fail(status);
   });

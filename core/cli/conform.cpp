@@ -11,13 +11,14 @@ namespace dlhost::cli {
 namespace {
 
 // Becomes that program; returns only when there is none.
-Status become_conform(const Context& context, const std::vector<std::string>& words) {
+Status become_conform(Context& context, const std::vector<std::string>& words) {
   const auto settings = plugin::settings_of_process(context.plugin_dirs);
   std::vector<std::string> arguments = {"dlhost-conform"};
   arguments.insert(arguments.end(), words.begin(), words.end());
   for (const auto& folder : context.plugin_dirs) arguments.insert(arguments.end(), {"--plugin-dir", folder});
   // It lies in another folder, from which it would not find the install's plugins.
-  if (!settings.install_folder.empty()) arguments.insert(arguments.end(), {"--plugin-dir", settings.install_folder});
+  if (context.host.disk().exists(settings.install_folder))
+    arguments.insert(arguments.end(), {"--plugin-dir", settings.install_folder});
   std::vector<char*> pointers;
   for (auto& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -35,8 +36,7 @@ Status become_conform(const Context& context, const std::vector<std::string>& wo
 
 void add_conform(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("conform", "test a plugin file against the conformance suite of its kind");
-  command->prefix_command()->fallthrough(false); // nothing behind it is ours
-  command->footer("Everything behind `conform` goes to the suite: dlhost conform --help-all, dlhost conform FILE...");
+  command->prefix_command()->fallthrough(false)->set_help_flag(); // everything behind it is the suite's, --help too
   command->callback([&context, command] {
     if (Status status = become_conform(context, command->remaining()); !status.ok()) context.fail(status);
   });

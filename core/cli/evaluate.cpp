@@ -46,7 +46,10 @@ void add_evaluate(CLI::App& app, Context& context) {
   auto options = std::make_shared<EvaluateOptions>();
   add_run_choice(*command, options->choice);
   add_phase(*command, options->phase);
-  command->add_flag("--json", options->json, "for programs");
+  command->add_flag("--json", options->json, "print JSON, for programs");
+  command->footer("Of a run's folder, the newest whole checkpoint is taken.\n\n"
+                  "Example:\n"
+                  "  dlhost eval runs/digits-...");
   command->callback([&context, options] {
     if (Status status = evaluate(context, *options); !status.ok()) context.fail(status);
   });

@@ -103,8 +103,15 @@ void add_inspect(CLI::App& app, Context& context) {
   auto request = std::make_shared<Request>();
   command->add_option("what", request->what, "a plugin's name, a plugin file, or `host`; all plugins when left out")
       ->type_name("NAME|FILE|host");
-  command->add_option("--kind", request->kind, "only this kind: layer, updater, ...");
-  command->add_flag("--json", request->json, "for programs");
+  command->add_option("--kind", request->kind, "only this kind: layer, updater, device, ...")->type_name("KIND");
+  command->add_flag("--json", request->json, "print JSON, for programs");
+  command->footer("Also says where plugins are looked for, and which were refused, and why.\n\n"
+                  "Examples:\n"
+                  "  dlhost inspect                    every plugin, in a line each\n"
+                  "  dlhost inspect convolution        the options of one\n"
+                  "  dlhost inspect --kind updater     those of one kind\n"
+                  "  dlhost inspect ./my_layer.so      a file, wherever it lies\n"
+                  "  dlhost inspect host               this machine");
   command->callback([&context, request] {
     if (Status status = inspect(context, *request); !status.ok()) context.fail(status);
   });

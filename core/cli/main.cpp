@@ -2,22 +2,56 @@
 
 #include <fmt/format.h>
 
+#include <dlhost/nearest.h>
+
 #include "cli/command.h"
 #include "plugin/faults.h"
 #include "version.h"
+
+namespace {
+
+// Wrong usage, in words: CLI11's own, but for a command that is missing or that there is not.
+void explain_usage(CLI::App& app, const CLI::ParseError& error) {
+  using namespace dlhost;
+  if (!app.get_subcommands().empty()) {
+    app.exit(error);
+    return;
+  }
+  const auto words = app.remaining();
+  if (words.empty()) {
+    fmt::print(stderr, "{}", app.help());
+    return;
+  }
+  std::vector<std::string> known;
+  for (const auto* command : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
+    known.push_back(command->get_name());
+  const bool option = words[0].starts_with("-");
+  fmt::print(stderr, "dlhost: there is no {} '{}'{}\n`dlhost --help` says what there is.\n",
+             option ? "option" : "command", words[0], option ? "" : ": " + suggestion(words[0], known));
+}
+
+} // namespace
 
 int main(int argc, char** argv) {
   using namespace dlhost;
   plugin::install_fault_handlers();
   CLI::App app(
       "dlhost trains deep-learning models. A job is one TOML file; everything in it - layers, updaters, devices - "
-      "is a plugin.\n\nStart with:  dlhost run job.toml");
+      "is a plugin.\n",
+      "dlhost");
+  app.footer("\nStart with:\n"
+             "  dlhost run job.toml             train a job\n"
+             "  dlhost inspect                  what a job can be made of\n"
+             "  dlhost COMMAND --help           more about one of these\n\n"
+             "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the training diverged, 130 interrupted.");
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.fallthrough();
   cli::Context context;
-  app.add_option("--plugin-dir", context.plugin_dirs, "a folder to look for plugins in, before all others")
-      ->type_name("FOLDER");
+  app.add_option("--plugin-dir", context.plugin_dirs,
+                 "a folder to look for plugins in, before all others; may be given several times")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false); // what follows is a command, or a command's
   cli::add_run(app, context);
   cli::add_check(app, context);
   cli::add_evaluate(app, context);
@@ -29,7 +63,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return error.get_exit_code() == 0 ? app.exit(error) : (app.exit(error), cli::exit_usage);
+    if (error.get_exit_code() == 0) return app.exit(error);
+    explain_usage(app, error);
+    return cli::exit_usage;
   } catch (const std::exception& error) {
     fmt::print(stderr, "dlhost: {}\n", error.what());
     return cli::exit_failed;

@@ -59,11 +59,30 @@ std::string use_of(const std::string& kind, const std::string& name) {
   return "";
 }
 
+// What the suite must be told of the template.
+struct TestArguments {
+  std::string meson, cmake;
+};
+TestArguments test_arguments_of(const std::string& kind, const std::string& name) {
+  if (kind == "device") {
+    const std::string declined =
+        "--declines=gemm,conv,pool,norm,lrn,softmax,softmax_loss,gather,map,reorder,transpose,box";
+    return {fmt::format(", '{}'", declined), fmt::format(" {}", declined)};
+  }
+  if (kind == "store")
+    return {fmt::format(", '--url={}://' + meson.current_build_dir()", name),
+            fmt::format(" \"--url={}://${{CMAKE_CURRENT_BINARY_DIR}}\"", name)};
+  return {};
+}
+
 std::string filled(std::string_view text, const NewOptions& options) {
+  const auto arguments = test_arguments_of(options.kind, options.name);
   const std::pair<std::string_view, std::string> words[] = {{"@NAME@", options.name},
                                                             {"@CLASS@", class_named(options.name)},
                                                             {"@KIND@", options.kind},
-                                                            {"@USE@", use_of(options.kind, options.name)}};
+                                                            {"@USE@", use_of(options.kind, options.name)},
+                                                            {"@MESON_ARGUMENTS@", arguments.meson},
+                                                            {"@CMAKE_ARGUMENTS@", arguments.cmake}};
   std::string result(text);
   for (const auto& [word, meaning] : words)
     for (auto at = result.find(word); at != std::string::npos; at = result.find(word, at + meaning.size()))
@@ -104,9 +123,15 @@ void add_new(CLI::App& app, Context& context) {
       ->add_option("kind", options->kind,
                    "layer, updater, algorithm, consistency, sync, transport, rendezvous, device, "
                    "codec or store")
+      ->type_name("KIND")
       ->required();
-  command->add_option("name", options->name, "as jobs will call it: my_layer")->required();
-  command->add_option("--folder", options->folder, "where to put it, instead of ./NAME");
+  command->add_option("name", options->name, "as jobs will call it: my_layer")->type_name("NAME")->required();
+  command->add_option("--folder", options->folder, "where to put it, instead of ./NAME")->type_name("FOLDER");
+  command->footer(
+      "Writes a few files: one source, meson.build, CMakeLists.txt and a README that says what to do next.\n"
+      "Nothing of dlhost is built again for it.\n\n"
+      "Example:\n"
+      "  dlhost new layer my_layer");
   command->callback([&context, options] {
     if (Status status = make_project(context, *options); !status.ok()) context.fail(status);
   });

@@ -8,7 +8,7 @@ namespace dlhost::cli {
 
 struct Template {
   std::string_view name; // "layer.cpp", "meson.build"
-  std::string_view text; // @NAME@, @CLASS@, @KIND@ and @USE@ stand for what is asked for
+  std::string_view text; // @NAME@ and the like stand for what is asked for
 };
 extern const Template templates[];
 extern const std::size_t template_count;

@@ -19,7 +19,9 @@ Result<std::string> job_beside(Disk& disk, const std::string& run) {
 void add_run_choice(CLI::App& command, RunChoice& choice) {
   command.add_option("run", choice.run, "a run's folder, or one checkpoint in it")->required()->type_name("RUN");
   command.add_option("--job", choice.job, "the job, when it is not the one that the run kept")->type_name("JOB.toml");
-  command.add_option("--set", choice.set, "change one key of the job")->type_name("KEY=VALUE")->allow_extra_args(false);
+  command.add_option("--set", choice.set, "change one key of the job; may be given several times")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
 }
 
 Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& choice) {

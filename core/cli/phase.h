@@ -12,6 +12,7 @@ namespace dlhost::cli {
 inline void add_phase(CLI::App& command, std::string& phase) {
   command.add_option("--phase", phase, "whose samples: train, validation or test")
       ->check(CLI::IsMember({"train", "validation", "test"}))
+      ->type_name("PHASE")
       ->capture_default_str();
 }
 

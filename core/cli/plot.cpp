@@ -65,10 +65,13 @@ void add_plot(CLI::App& app, Context& context) {
       ->type_name("CURVES.svg");
   const std::map<std::string, record::XAxis> axes = {
       {"step", record::XAxis::step}, {"epoch", record::XAxis::epoch}, {"seconds", record::XAxis::seconds}};
-  command->add_option("--x", request->panels.x, "what lies below the curves: step, epoch or seconds")
-      ->transform(CLI::CheckedTransformer(axes))
+  command->add_option("--x", request->panels.x, "what lies below the curves")
+      ->transform(CLI::CheckedTransformer(axes).description("{step,epoch,seconds}"))
       ->type_name("AXIS")
       ->default_str("step");
+  command->footer("Examples:\n"
+                  "  dlhost plot\n"
+                  "  dlhost plot runs/first-... runs/second-... -o curves.svg");
   command
       ->add_option("--metric", request->panels.metrics,
                    "only this one (may be repeated); also rate and items_per_second")

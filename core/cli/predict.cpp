@@ -108,9 +108,15 @@ void add_predict(CLI::App& app, Context& context) {
       app.add_subcommand("predict", "write what a layer makes of each sample: class probabilities, or any features");
   auto options = std::make_shared<PredictOptions>();
   add_run_choice(*command, options->choice);
-  command->add_option("--output", options->output, "LAYER or LAYER:OUTPUT; left out: the class probabilities");
-  command->add_option("-o,--file", options->file, "a .csv or .npy file")->capture_default_str();
+  command->add_option("--output", options->output, "whose features; left out: the class probabilities")
+      ->type_name("LAYER[:OUTPUT]");
+  command->add_option("-o,--file", options->file, "a .csv or .npy file")->type_name("FILE")->capture_default_str();
   add_phase(*command, options->phase);
+  command->footer(
+      "One row a sample, in the order of the data. Of a run's folder, the newest whole checkpoint is taken.\n\n"
+      "Examples:\n"
+      "  dlhost predict runs/digits-...\n"
+      "  dlhost predict runs/digits-... --output hidden -o features.npy");
   command->callback([&context, options] {
     if (Status status = predict(context, *options); !status.ok()) context.fail(status);
   });

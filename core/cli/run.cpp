@@ -137,10 +137,10 @@ Status run_job(Context& context, const RunOptions& options) {
 } // namespace
 
 void add_run(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("run", "train the job");
+  auto* command = app.add_subcommand("run", "train a job");
   auto options = std::make_shared<RunOptions>();
   command->add_option("job", options->job, "the job file")->required()->type_name("JOB.toml");
-  command->add_option("--set", options->set, "change one key of the job: train.batch=32, layer.fc1.units=100")
+  command->add_option("--set", options->set, "change one key of the job; may be given several times")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command
@@ -148,6 +148,13 @@ void add_run(CLI::App& app, Context& context) {
                    "go on from a run's folder, or from one checkpoint, as if it had never stopped")
       ->type_name("FOLDER");
   command->add_flag("--profile", options->profile, "print where the time of a step goes, and write a trace");
+  command->footer(
+      "Each run leaves its results in a folder of its own: runs/NAME-..., with the job, summary.json, metrics.jsonl,\n"
+      "TensorBoard events and checkpoints. Ctrl-C saves a checkpoint and ends; twice ends at once.\n\n"
+      "Examples:\n"
+      "  dlhost run job.toml\n"
+      "  dlhost run job.toml --set train.batch=32 --set layer.hidden.units=256\n"
+      "  dlhost run job.toml --resume runs/digits-...");
   command->callback([&context, options] {
     env::catch_interrupts();
     if (Status status = run_job(context, *options); !status.ok()) context.fail(status);

@@ -38,7 +38,7 @@ std::string onednn_version(void* function) {
 
 std::string hwloc_version(void* function) {
   const unsigned version = reinterpret_cast<unsigned (*)()>(function)();
-  return concat(version >> 16, ".", (version >> 8) & 0xff, ".", version & 0xff);
+  return concat("API ", version >> 16, ".", (version >> 8) & 0xff); // it tells no more
 }
 
 std::string fabric_version(void* function) {

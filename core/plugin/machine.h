@@ -4,7 +4,7 @@
 //    "cpu": {"model", "instruction_sets", "cores_usable", "cores", "numa_nodes"},
 //    "memory": {"total_bytes", "available_bytes", "limit_bytes"?},
 //    "shared_memory": {"path", "total_bytes", "free_bytes"},
-//    "gpus": [{"name", "memory_bytes"}], "gpu_driver"?: TEXT,
+//    "gpus": [{"name", "memory_bytes"}],
 //    "fabrics": [{"name", "kind", "megabits_per_second"?}],
 //    "libraries": [{"name", "file", "version"?, "found", "for"}],
 //    "missing": [TEXT]}

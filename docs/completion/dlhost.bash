@@ -8,7 +8,7 @@ _dlhost() {
   if [[ $word == -* ]]; then
     words=$(grep -oE -- '--[a-z][a-z-]*' <<<"$help")
   elif [[ -z $command ]]; then
-    words=$(sed -n '/^Subcommands:/,$s/^  \([a-z][a-z-]*\).*/\1/p' <<<"$help")
+    words=$(sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z-]*\).*/\1/p' <<<"$help")
   fi
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }

@@ -2,9 +2,11 @@
 // Suites register their tests before any runs; the context outlives them all.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <dlhost/device.h>
 #include <dlhost/host.h>
@@ -17,12 +19,15 @@ namespace dlhost::conform {
 struct Context {
   Host& host;
   plugin::Registry& registry;
-  Table options;          // for the products under test
-  std::string device;     // on which other kinds are tested: "ref" or what --device says
-  Table device_options;   // for that device
-  std::string case_file;  // --case: how to use a product that only its author knows
-  std::string url;        // --url: where stores may write
-  std::uint64_t seed = 1; // of all values; printed, so that a failure can be had again
+  Table options;                     // for the products under test
+  std::string device;                // on which other kinds are tested: "ref" or what --device says
+  Table device_options;              // for that device
+  std::string case_file;             // --case: how to use a product that only its author knows
+  std::string url;                   // --url: where stores may write
+  std::uint64_t seed = 1;            // of all values; printed, so that a failure can be had again
+  std::vector<std::string> declined; // --declines: ops that the device under test may refuse as unsupported
+
+  bool may_decline(const OpSpec& spec) const { return std::ranges::find(declined, name_of(spec)) != declined.end(); }
 
   // A product with the given options, checked against its schema; throws what is wrong.
   template <class T> std::unique_ptr<T> make(std::string_view name, Table table) const {

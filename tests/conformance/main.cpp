@@ -23,22 +23,61 @@ struct Arguments {
   std::vector<std::string> settings;        // KEY=VALUE, of the products
   std::vector<std::string> device_settings; // KEY=VALUE, of the device
   std::vector<std::string> plugin_dirs;
+  std::vector<std::string> declined;
   std::string device = "ref";
   std::string case_file;
   std::string url;
   std::uint64_t seed = 1;
 };
 
+std::vector<std::string> names_of_ops() {
+  return []<std::size_t... which>(std::index_sequence<which...>) {
+    return std::vector{std::string(name_of(OpSpec(std::in_place_index<which>)))...};
+  }
+  (std::make_index_sequence<std::variant_size_v<OpSpec>>());
+}
+
 void declare(CLI::App& app, Arguments& arguments) {
-  app.add_option("FILE", arguments.files, "plugin files to test")->required()->check(CLI::ExistingFile);
-  app.add_option("--set", arguments.settings, "an option of the products under test: KEY=VALUE");
-  app.add_option("--device", arguments.device, "the device that other kinds are tested on")->capture_default_str();
-  app.add_option("--device-set", arguments.device_settings, "an option of that device: KEY=VALUE");
-  app.add_option("--case", arguments.case_file, "a TOML file that says how a layer is to be tested")
+  app.allow_extras(); // GoogleTest's
+  app.footer("Options of GoogleTest work too: --gtest_list_tests, --gtest_filter=PATTERN, --gtest_brief=1.\n\n"
+             "Examples:\n"
+             "  dlhost conform my_layer.so\n"
+             "  dlhost conform my_layer.so --case cases.toml --device cpu\n"
+             "  dlhost conform my_store.so --url my_store:///tmp");
+  app.add_option("file", arguments.files, "plugin files to test")
+      ->required()
+      ->type_name("FILE")
       ->check(CLI::ExistingFile);
-  app.add_option("--url", arguments.url, "where a store may make a folder");
-  app.add_option("--plugin-dir", arguments.plugin_dirs, "where to find other plugins");
-  app.add_option("--seed", arguments.seed, "of all values")->capture_default_str();
+  app.add_option("--set", arguments.settings, "an option of the products under test")->type_name("KEY=VALUE");
+  app.add_option("--device", arguments.device, "the device that other kinds are tested on")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--device-set", arguments.device_settings, "an option of that device")->type_name("KEY=VALUE");
+  app.add_option("--case", arguments.case_file,
+                 "a TOML file that says how a layer is to be tested; else conform.toml beside the plugin")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+  app.add_option("--url", arguments.url, "where a store may make a folder")->type_name("URL");
+  app.add_option("--declines", arguments.declined, "ops that a device under test may lack: gemm,conv,...")
+      ->delimiter(',')
+      ->check(CLI::IsMember(names_of_ops()))
+      ->type_name("OPS");
+  app.add_option("--plugin-dir", arguments.plugin_dirs, "where to find other plugins")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false);
+  app.add_option("--seed", arguments.seed, "of all values")->type_name("NUMBER")->capture_default_str();
+}
+
+// What is no option of ours is GoogleTest's, or wrong.
+bool take_test_options(char* program, std::vector<std::string> options) {
+  std::vector<char*> arguments{program};
+  for (auto& option : options) arguments.push_back(option.data());
+  auto count = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  testing::InitGoogleTest(&count, arguments.data());
+  if (count > 1)
+    std::fprintf(stderr, "dlhost-conform: there is no option '%s'; --help says what there is\n", arguments[1]);
+  return count == 1;
 }
 
 // False, and a message, for what cannot be read.
@@ -95,11 +134,11 @@ bool register_suites(const Context& context, const std::string& file) {
 
 int main(int argc, char** argv) {
   using namespace dlhost;
-  testing::InitGoogleTest(&argc, argv);
-  CLI::App app("Runs the conformance suite of every product of a plugin.", "dlhost-conform");
+  CLI::App app("Tests plugin files against the conformance suites of what they make.\n", "dlhost conform");
   conform::Arguments arguments;
   conform::declare(app, arguments);
   CLI11_PARSE(app, argc, argv);
+  if (!conform::take_test_options(argv[0], app.remaining())) return 2;
 
   // The folders of the files come first: what is tested is what was named.
   std::vector<std::string> folders;
@@ -117,7 +156,8 @@ int main(int argc, char** argv) {
                            .device = arguments.device,
                            .case_file = arguments.case_file,
                            .url = arguments.url,
-                           .seed = arguments.seed};
+                           .seed = arguments.seed,
+                           .declined = arguments.declined};
   if (!conform::read_settings(arguments.settings, context.options)) return 2;
   if (!conform::read_settings(arguments.device_settings, context.device_options)) return 2;
   try {

@@ -54,3 +54,9 @@ if command -v cmake >/dev/null; then
   "${clean[@]}" cmake -S "$work" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" || { cat "$work/log"; fail "CMake"; }
   grep -qF "plugins go to $plugins" "$work/log" || fail "CMake says another plugin folder than $plugins"
 fi
+
+# What `dlhost new` writes builds against it and passes the suites that were installed. (All ten kinds are tried against
+# the build folder; these differ in what their tests are told.)
+maker=$(dirname "$(command -v meson)") # wherever that is
+"${clean[@]}" PATH="$prefix/bin:$maker:/usr/bin:/bin" CXX="${CXX:-g++}" PKG_CONFIG_PATH="$pc" CMAKE_PREFIX_PATH="$prefix" \
+  python3 "$sources/tests/core/cli/new_test.py" "$prefix/bin/dlhost" layer device store || fail "a new project does not build or pass"

@@ -20,9 +20,9 @@ Values sample_values(const Shape& shape, DType type, std::uint64_t seed) {
   return rounded(values, type);
 }
 
-Values reordered(Lab& lab, const TensorDesc& src, const TensorDesc& dst, const Values& values) {
+Values reordered(const Context& context, Lab& lab, const TensorDesc& src, const TensorDesc& dst, const Values& values) {
   const Held from = lab.put(src, values), to = lab.blank(dst);
-  const auto op = need(lab.device().prepare(ReorderSpec{src, dst}));
+  const auto op = prepared(context, lab.device(), ReorderSpec{src, dst});
   const void* in = from.memory.data();
   void* out = to.memory.data();
   need(lab.run(*op, {&in, 1}, {&out, 1}));
@@ -40,7 +40,8 @@ void dtypes_convert(const Context& context, Device& device) {
       if (op.status().code() == Code::unsupported) continue; // a device has the types that its ops have
       ASSERT_TRUE(op.ok()) << op.status().message();
       const Values values = sample_values(shape, from, context.seed);
-      EXPECT_EQ(reordered(lab, src, dst, values), rounded(values, to)) << name_of(from) << " to " << name_of(to);
+      EXPECT_EQ(reordered(context, lab, src, dst, values), rounded(values, to))
+          << name_of(from) << " to " << name_of(to);
     }
 }
 
@@ -54,30 +55,31 @@ void formats_convert(const Context& context, Device& device) {
           const TensorDesc src{DType::f32, shape, from}, dst{type, shape, to};
           EXPECT_GE(device.bytes(dst), static_cast<std::size_t>(shape.count()) * size_of(type));
           const Values values = sample_values(shape, DType::f32, context.seed);
-          EXPECT_EQ(reordered(lab, src, dst, values), rounded(values, type))
+          EXPECT_EQ(reordered(context, lab, src, dst, values), rounded(values, type))
               << device.format_name(src) << " to " << device.format_name(dst);
         }
   }
 }
 
-void special_values_pass(const Context&, Device& device) {
+void special_values_pass(const Context& context, Device& device) {
   Lab lab(device);
   const Values values{0.0, -0.0, INFINITY, -INFINITY, 1e-40, 3e38, 1.00390625, 1.01171875};
   const TensorDesc f32{DType::f32, {8}, {}}, bf16{DType::bf16, {8}, {}};
-  EXPECT_EQ(reordered(lab, f32, bf16, rounded(values, DType::f32)), rounded(rounded(values, DType::f32), DType::bf16));
-  const Values back = reordered(lab, f32, bf16, {NAN, 1, 2, 3, 4, 5, 6, 7});
+  EXPECT_EQ(reordered(context, lab, f32, bf16, rounded(values, DType::f32)),
+            rounded(rounded(values, DType::f32), DType::bf16));
+  const Values back = reordered(context, lab, f32, bf16, {NAN, 1, 2, 3, 4, 5, 6, 7});
   EXPECT_TRUE(std::isnan(back[0]));
 }
 
 // The draws of dlhost/random.h, bit for bit: two draws of an expression, rows that stand for other samples.
-void draws_are_the_same_everywhere(const Context&, Device& device) {
+void draws_are_the_same_everywhere(const Context& context, Device& device) {
   Lab lab(device);
   const TensorDesc desc{DType::f32, {5, 3, 7}, {}};
   MapSpec spec{.in = {desc}, .out = {desc, desc}};
   const Term x = spec.expression.input(0), first = spec.expression.uniform(), second = spec.expression.uniform();
   spec.expression.result(x + first);
   spec.expression.result(second);
-  const auto op = need(device.prepare(spec));
+  const auto op = prepared(context, device, spec);
   const Held in = lab.put(desc, Values(105, 0.0)), a = lab.blank(desc), b = lab.blank(desc);
   const std::vector<std::uint32_t> samples{9, 4, 1000000, 0, 9};
   const DrawKey key{0x123456789abcdef, 11};
@@ -97,13 +99,13 @@ void draws_are_the_same_everywhere(const Context&, Device& device) {
   }
 }
 
-void results_may_replace_inputs(const Context&, Device& device) {
+void results_may_replace_inputs(const Context& context, Device& device) {
   Lab lab(device);
   for (const Format format : formats_of(device, {2, 5, 3, 3})) {
     const TensorDesc desc{DType::f32, {2, 5, 3, 3}, format};
     MapSpec spec{.in = {desc, desc}, .out = {desc}};
     spec.expression.result(spec.expression.input(0) * spec.expression.input(1) + spec.expression.input(0));
-    const auto op = need(device.prepare(spec));
+    const auto op = prepared(context, device, spec);
     const Values x = uniform(1, "x", desc.count()), y = uniform(1, "y", desc.count());
     for (const std::size_t replaced : {std::size_t{0}, std::size_t{1}}) {
       const Held a = lab.put(desc, x), b = lab.put(desc, y);
@@ -116,11 +118,11 @@ void results_may_replace_inputs(const Context&, Device& device) {
   }
 }
 
-void an_addend_may_be_the_result(const Context&, Device& device) {
+void an_addend_may_be_the_result(const Context& context, Device& device) {
   Lab lab(device);
   const TensorDesc x{DType::f32, {4, 8}, {}}, w{DType::f32, {8, 8}, {}}, y{DType::f32, {4, 8}, {}};
   GemmSpec spec{.x = x, .w = w, .y = y, .epilogue = {.add = true}};
-  const auto op = need(device.prepare(spec));
+  const auto op = prepared(context, device, spec);
   if (!op->epilogue_taken) GTEST_SKIP() << op->remark;
   Values identity(64, 0.0);
   for (std::size_t i = 0; i < 8; ++i) identity[i * 9] = 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -21,6 +22,9 @@ std::vector<Format> formats_of(Device&, const Shape&);
 
 void add_memory_tests(const Context&, const std::string& device);  // copies, streams, events
 void add_element_tests(const Context&, const std::string& device); // reorders, draws, sharing of memory, block sums
+
+// An op that a test cannot do without. Where the device may decline it (--declines) and does, the test is skipped.
+std::unique_ptr<Op> prepared(const Context&, Device&, const OpSpec&, const Choice& = {});
 
 // A test that is one function of the device.
 using DeviceCheck = void (*)(const Context&, Device&);

@@ -17,7 +17,7 @@ namespace {
 // A folder that goes away again.
 class Place {
  public:
-  Place(const Context& context, const Store& store) {
+  Place(const Context& context, Store& store) : context_(context), store_(store) {
     static int number = 0;
     const std::string own = concat("dlhost-conform-", ::getpid(), "-", number++);
     if (!context.url.empty()) {
@@ -30,13 +30,18 @@ class Place {
   }
   ~Place() {
     std::error_code ignored;
-    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+    if (!folder_.empty())
+      std::filesystem::remove_all(folder_, ignored);
+    else if (known())
+      store_.remove(context_.host, url_).ignore("where objects have no folders there is nothing left to remove");
   }
   bool known() const { return !url_.empty(); }
   std::string at(const std::string& name) const { return url_ + "/" + name; }
   const std::string& url() const { return url_; }
 
  private:
+  const Context& context_;
+  Store& store_;
   std::filesystem::path folder_;
   std::string url_;
 };

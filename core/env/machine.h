@@ -1,0 +1,39 @@
+// What the kernel says of this machine: for `dlhost inspect host`, and for nobody who computes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlhost::env {
+
+struct Cpu {
+  std::string model;
+  int cores = 0, cores_usable = 0; // of the machine; by this process
+  int numa_nodes = 1;
+};
+Cpu cpu_of_machine();
+
+struct MemorySizes {
+  std::uint64_t total_bytes = 0, available_bytes = 0;
+  std::optional<std::uint64_t> limit_bytes; // of the container
+};
+MemorySizes memory_of_machine();
+
+struct SharedMemory {
+  std::string path = "/dev/shm";
+  std::uint64_t total_bytes = 0, free_bytes = 0; // 0: it is not mounted
+};
+SharedMemory shared_memory_of_machine();
+
+struct Fabric {
+  std::string name, kind;
+  std::optional<std::uint64_t> megabits_per_second;
+};
+std::vector<Fabric> fabrics_of_machine();
+
+// The files of NVIDIA's kernel driver: there is a GPU, whether or not its libraries are there.
+bool has_nvidia_files();
+
+} // namespace dlhost::env
