@@ -32,7 +32,10 @@ class FlatMap final : public Op {
       chunks_ += (count + chunk - 1) / chunk;
     }
     if (is_padded(first) && !spec.keeps_zeros) padding_ = Placement(first).padding();
-    if (!first.format.is_plain() && spec.expression.draws()) places_ = Placement(first).elements_of_a_sample();
+    if (!first.format.is_plain() && spec.expression.draws()) {
+      places_ = Placement(first).elements_of_a_sample();
+      lanes_ = std::max<std::int64_t>(std::ranges::find(places_, 1) - std::ranges::find(places_, 0), 1);
+    }
     std::int64_t total = 0;
     for (auto count : counts_) total += count;
     large_ = total >= large_elements;
@@ -113,14 +116,34 @@ class FlatMap final : public Op {
             std::int64_t count, float* dst) const {
     if (places_.empty()) return draw_rows(kernels, dynamic, row_, number, first, count, dst);
     const auto room = static_cast<std::int64_t>(places_.size());
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto row = static_cast<std::size_t>((first + i) / room);
-      const auto element = places_[static_cast<std::size_t>((first + i) % room)];
-      const auto sample = dynamic.samples.empty() ? static_cast<std::uint32_t>(row) : dynamic.samples[row];
-      dst[i] = element < 0 ? 0.0F
-                           : dlhost::draw(dynamic.key, dynamic.epoch, sample,
-                                          (std::uint64_t{number} << 40) + static_cast<std::uint64_t>(element));
+    while (count > 0) {
+      const auto row = first / room, from = first % room, piece = std::min(count, room - from);
+      const auto sample =
+          dynamic.samples.empty() ? static_cast<std::uint32_t>(row) : dynamic.samples[static_cast<std::size_t>(row)];
+      draw_placed(kernels, {dynamic.key, dynamic.epoch, sample}, number, from, piece, dst);
+      first += piece;
+      dst += piece;
+      count -= piece;
     }
+  }
+
+  // Neighbours in a sample lie `lanes_` apart: what is drawn in one go is spread over the lanes.
+  void draw_placed(const MapKernels& kernels, const Draws& draws, std::uint16_t number, std::int64_t from,
+                   std::int64_t count, float* dst) const {
+    const auto place = [&](std::int64_t i) { return places_[static_cast<std::size_t>(from + i)]; };
+    float run[chunk];
+    for (std::int64_t lane = 0; lane < std::min(lanes_, count); ++lane)
+      for (std::int64_t begin = lane; begin < count;) {
+        std::int64_t length = 1;
+        auto end = begin + lanes_;
+        for (; end < count && place(begin) >= 0 && place(end) == place(begin) + length; end += lanes_) ++length;
+        if (place(begin) < 0)
+          run[0] = 0;
+        else
+          kernels.draw(draws, (std::uint64_t{number} << 40) + static_cast<std::uint64_t>(place(begin)), run, length);
+        for (std::int64_t i = 0; i < length; ++i) dst[begin + i * lanes_] = run[i];
+        begin = end;
+      }
   }
 
   static const std::byte* at(const TensorDesc& desc, const void* data, std::int64_t element) {
@@ -144,6 +167,7 @@ class FlatMap final : public Op {
   std::vector<bool> fresh_;                   // of each result
   std::vector<std::optional<Pairing>> pairs_; // of each result; none: it lies as the others do
   std::vector<std::int64_t> padding_;
+  std::int64_t lanes_ = 1;           // how far apart a sample's first two elements lie
   std::vector<std::int32_t> places_; // of the elements of a sample, for draws in formats that are not plain
 };
 
