@@ -21,7 +21,9 @@ class DlhostPeer:
         losses = [record["metrics"]["loss"] for record in records if record["phase"] == "train"]
         summary = json.loads((run / "summary.json").read_text())
         self.step_seconds = summary["step_seconds"]["median"]
-        return {"losses": losses, "added_bytes": summary["peak_rss_bytes"] - summary["prepared_rss_bytes"]}
+        params = sum(value.nbytes for value in self.prepared.params.values())
+        added = summary["peak_rss_bytes"] - summary["started_rss_bytes"] - params
+        return {"losses": losses, "added_bytes": added}
 
     def time(self, seconds: float) -> list[float]:
         """The median and the least of the steps that fit into the time."""

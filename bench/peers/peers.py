@@ -161,7 +161,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./dev bench peers", description=__doc__.split("\n\n", 1)[0],
         epilog="Ratios are our time over the best peer's: below 1, dlhost is faster. Memory is what a run adds once "
-               "its net is made. Exit status 1: losses disagree.")
+               "its params are there. Exit status 1: losses disagree.")
     parser.add_argument("workload", nargs="*", help=f"any of: {', '.join(w.name for w in WORKLOADS)}; none: all")
     parser.add_argument("--dtype", choices=["f32", "bf16"], action="append", help="default: both")
     parser.add_argument("--threads", type=int, default=min(2, len(os.sched_getaffinity(0))))

@@ -50,7 +50,7 @@ record::Summary summary_of(const config::Job& job, const run::Outcome& outcome, 
   summary.step_median = outcome.step_median;
   summary.step_least = outcome.step_least;
   summary.input_wait_seconds = outcome.load_seconds;
-  summary.prepared_rss_bytes = outcome.prepared_bytes;
+  summary.started_rss_bytes = outcome.started_bytes;
   summary.peak_rss_bytes = env::peak_resident_bytes();
   summary.job_hash = config::job_hash(job);
   summary.versions = {{"dlhost", version_text()}, {job.train.device.type, session.device().description()}};

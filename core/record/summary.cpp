@@ -67,7 +67,7 @@ std::string summary_json(const Summary& summary) {
   json["step_seconds"] = {{"median", summary.step_median}, {"min", summary.step_least}};
   json["input_wait_seconds"] = summary.input_wait_seconds;
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
-  json["prepared_rss_bytes"] = summary.prepared_rss_bytes;
+  json["started_rss_bytes"] = summary.started_rss_bytes;
   json["plan_hash"] = summary.plan_hash;
   json["job_hash"] = summary.job_hash;
   Json versions = Json::object();

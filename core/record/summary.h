@@ -26,7 +26,7 @@ struct Summary {
   double step_median = 0, step_least = 0; // seconds
   double input_wait_seconds = 0;
   std::uint64_t peak_rss_bytes = 0;
-  std::uint64_t prepared_rss_bytes = 0; // when the first step began
+  std::uint64_t started_rss_bytes = 0; // before the net was made
   std::string plan_hash;
   std::string job_hash;
   std::vector<std::pair<std::string, std::string>> versions; // {"dlhost", "0.1.0"}, {"cpu", ...}

@@ -14,6 +14,7 @@ Status Training::prepare() {
   const config::Job& job = session_.job();
   if (session_.samples(Phase::train) == 0)
     return Status::invalid("source '", session_.sources()[0].name, "' has no training samples; give it a `train` file");
+  started_bytes_ = env::resident_bytes();
   DLHOST_ASSIGN(program_, session_.trainer());
   DLHOST_TRY(param::initialize(session_.store(), session_.registry(), static_cast<std::uint64_t>(job.seed)));
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
@@ -162,7 +163,7 @@ Result<Outcome> Training::run() {
   Clock& clock = session_.host().clock();
   program_->reset_metrics();
   const double before = progress_.seconds;
-  outcome.prepared_bytes = env::resident_bytes();
+  outcome.started_bytes = started_bytes_;
   Nanoseconds begin = clock.now(), evaluating = 0;
   for (;;) {
     const Nanoseconds step_begin = clock.now();

@@ -42,7 +42,7 @@ struct Outcome {
   double seconds = 0;                     // of training since it was resumed, or began
   double load_seconds = 0;                // of them, spent waiting for input
   double step_median = 0, step_least = 0; // seconds
-  std::uint64_t prepared_bytes = 0;       // resident when the first step began: what is above is what training adds
+  std::uint64_t started_bytes = 0;        // resident before the net was made
   MetricValues validation, test;
 };
 
@@ -84,6 +84,7 @@ class Training {
   program::Program* program_ = nullptr;
   std::unique_ptr<Feeds> feeds_;
   std::unique_ptr<Schedule> schedule_;
+  std::uint64_t started_bytes_ = 0;
   Progress progress_;
   Pace pace_;
   std::string diverged_;

@@ -24,7 +24,7 @@ Summary of_a_run() {
           .step_least = 0.004,
           .input_wait_seconds = 0.1,
           .peak_rss_bytes = 100 << 20,
-          .prepared_rss_bytes = 30 << 20,
+          .started_rss_bytes = 30 << 20,
           .plan_hash = "abc",
           .job_hash = "def",
           .versions = {{"dlhost", "0.1.0"}},
@@ -40,7 +40,7 @@ TEST(Summary, HasExactlyThePromisedFields) {
   for (const auto& [name, value] : json.items()) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{"status", "steps", "epochs", "seconds", "train", "validation", "test",
                                              "items_per_second", "step_seconds", "input_wait_seconds", "peak_rss_bytes",
-                                             "prepared_rss_bytes", "plan_hash", "job_hash", "versions"}));
+                                             "started_rss_bytes", "plan_hash", "job_hash", "versions"}));
   EXPECT_EQ(json["steps"], 840);
   EXPECT_EQ(json["train"]["accuracy"], 0.998);
   EXPECT_EQ(json["step_seconds"]["median"], 0.005);
