@@ -82,7 +82,8 @@ std::string summary_table(const Summary& summary, bool unicode) {
   for (int i = 0; i < width; ++i) line += unicode ? "─" : "-";
   std::string text = fmt::format("{}\n{}: {}", line, summary.job_name, summary.status);
   if (!summary.why.empty()) text += fmt::format(" ({})", summary.why);
-  text += "\n" + metrics_table(summary);
+  text += '\n';
+  text += metrics_table(summary);
   text += row("steps", fmt::format("{} in {:.4g} epochs", summary.steps, summary.epochs));
   text += row("time", fmt::format("{}, {} items/s, {} waiting for input", short_duration(summary.seconds),
                                   short_rate(summary.items_per_second),
