@@ -10,6 +10,18 @@
 
 namespace dlhost::run {
 
+namespace {
+
+// What was evaluated last: the last metric that is better high.
+std::optional<double> accuracy_of(program::Program& program) {
+  std::optional<double> accuracy;
+  for (const auto& metric : program.metrics())
+    if (metric.better_high && metric.count > 0) accuracy = metric.sum / metric.count;
+  return accuracy;
+}
+
+} // namespace
+
 Status Training::prepare() {
   const config::Job& job = session_.job();
   if (session_.samples(Phase::train) == 0)
@@ -122,12 +134,10 @@ Status Training::evaluate_due(Outcome& outcome) {
   if (due(job.validate.every, validated_)) {
     DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate));
     if (!outcome.validation.empty()) {
-      // The last metric that is better high, else the first loss.
-      const auto& metrics = session_.evaluator(Phase::validate);
-      double value = outcome.validation.front().second;
-      bool high = false;
-      for (const auto& metric : (*metrics)->metrics())
-        if (metric.better_high && metric.count > 0) value = metric.sum / metric.count, high = true;
+      DLHOST_ASSIGN(auto* program, session_.evaluator(Phase::validate));
+      const auto accuracy = accuracy_of(*program);
+      const bool high = accuracy.has_value();
+      const double value = high ? *accuracy : outcome.validation.front().second;
       if (worse_ < 0 || (high ? value > best_ : value < best_)) {
         best_ = value;
         worse_ = 0;
@@ -141,6 +151,12 @@ Status Training::evaluate_due(Outcome& outcome) {
   }
   if (due(job.test.every, tested_)) {
     DLHOST_ASSIGN(outcome.test, evaluate(Phase::test));
+    if (!outcome.test.empty() && session_.samples(Phase::validate) == 0) {
+      DLHOST_ASSIGN(auto* program, session_.evaluator(Phase::test));
+      const auto accuracy = accuracy_of(*program);
+      if (accuracy && *accuracy >= job.train.stop.accuracy)
+        outcome.reason = fmt::format("test accuracy reached {:.4f}", *accuracy);
+    }
   }
   return {};
 }

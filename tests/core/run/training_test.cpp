@@ -101,6 +101,18 @@ TEST_F(TrainingTest, ALossThatIsNotFiniteStopsTheRunAndNamesTheLayer) {
   EXPECT_NE(wild.outcome.reason.find("'fc"), std::string::npos) << wild.outcome.reason;
 }
 
+TEST_F(TrainingTest, StopsAtAnAccuracyOfTestSamplesWhereNoneValidate) {
+  const std::string judged = small_job() + R"([[layer]]
+name = "accuracy"
+type = "accuracy"
+src = ["fc2", "data:label"]
+)";
+  const auto stopped = train(judged, {"test.every={ steps = 3 }", "train.stop.accuracy=0.0"});
+  EXPECT_EQ(stopped.losses.size(), 3U);
+  EXPECT_NE(stopped.outcome.reason.find("test accuracy reached"), std::string::npos) << stopped.outcome.reason;
+  EXPECT_EQ(train(judged, {"test.every={ steps = 3 }", "train.stop.accuracy=1.1"}).losses.size(), 40U);
+}
+
 TEST_F(TrainingTest, ClippingByNormBoundsTheStep) {
   const auto free = train(small_job(), {"train.stop.steps=1", "updater.rate=1.0"});
   const auto start = train(small_job(), {"train.stop.steps=1", "updater.rate=0.0"});
