@@ -108,8 +108,11 @@ std::vector<LayerCase> read_cases(Host& host, const std::string& path) {
 
 std::vector<LayerCase> guessed_cases(const Context& context, Kind kind, const std::string& layer) {
   std::vector<LayerCase> cases;
+  Table options = context.options;
+  const auto schema = context.registry.schema(kind, layer);
+  if (!schema.ok() || !(*schema)->parse(options, nullptr, &context.registry).empty()) return {};
   for (const Shape& shape : {Shape{6, 7}, Shape{4, 6, 5, 5}, Shape{5, 3, 9}}) {
-    LayerCase guess{.layer = layer, .name = to_string(shape), .kind = kind, .options = context.options};
+    LayerCase guess{.layer = layer, .name = to_string(shape), .kind = kind, .options = options};
     guess.inputs = {{.shape = shape}};
     auto made = context.registry.make(kind, layer, guess.options);
     auto* object = made.ok() ? dynamic_cast<Layer*>(made->get()) : nullptr;

@@ -49,6 +49,7 @@ struct LayerCase {
 std::vector<LayerCase> read_cases(Host&, const std::string& path);
 
 // What a file of cases need not say of a layer that takes anything: one case for each shape that its setup accepts.
+// None where an option is required that nobody gave.
 std::vector<LayerCase> guessed_cases(const Context&, Kind, const std::string& layer);
 
 Values values_of(const InputCase&, std::uint64_t seed, const std::string& name);

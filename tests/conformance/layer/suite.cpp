@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <dlhost/sink.h>
+#include <dlhost/source.h>
+
 #include "device/tests.h"
 #include "layer/bench.h"
 #include "layer/tests.h"
@@ -272,6 +275,22 @@ void counts_valid_rows_only(const Context& context, const LayerCase& of) {
   EXPECT_TRUE(!bench.setup().is_loss || a.outputs.at("out0") == b.outputs.at("out0"));
 }
 
+// A source or an output: it computes nothing from one tensor to another.
+bool moves_samples(const Context& context, Kind kind, const std::string& name) {
+  const auto made = context.registry.make(kind, name, context.options);
+  return made.ok() && (dynamic_cast<Source*>(made->get()) || dynamic_cast<Sink*>(made->get()));
+}
+
+void report_no_suite(const std::string& suite) {
+  class NoSuite : public testing::Test {
+   public:
+    void TestBody() override {
+      GTEST_SKIP() << "it brings samples or takes them away: the suite is for layers that compute";
+    }
+  };
+  add_test(suite, "computes", [] { return new NoSuite(); });
+}
+
 } // namespace
 
 void add_layer_check(const LayerCase& of, const std::string& name, const Context& context,
@@ -320,6 +339,10 @@ void register_layer_suite(const Context& context, Kind kind, const std::string& 
       add_layer_case(context, one);
     }
   if (any) return;
+  if (moves_samples(context, kind, name)) {
+    report_no_suite("Layer_" + name);
+    return;
+  }
   for (const auto& one : guessed_cases(context, kind, name)) {
     any = true;
     add_layer_case(context, one);
