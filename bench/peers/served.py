@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import re
-import resource
 import subprocess
 import sys
 import time
@@ -35,8 +34,7 @@ def serve(make: Callable[[], Training]) -> None:
             for _ in range(LOSS_STEPS):
                 training.step()
                 losses.append(training.loss())
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-            print(json.dumps({"losses": losses, "added_bytes": max(peak - before, 0)}), file=answer)
+            print(json.dumps({"losses": losses, "added_bytes": max(_peak() - before, 0)}), file=answer)
         elif verb == "time":
             print(json.dumps(_time(training, float(arguments[0]))), file=answer)
         else:
@@ -52,6 +50,11 @@ def _time(training: Training, seconds: float) -> list[float]:
         training.step()
         times.append(time.perf_counter() - begin)
     return times
+
+
+def _peak() -> int:
+    status = pathlib.Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) * 1024
 
 
 def _resident() -> int:

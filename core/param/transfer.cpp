@@ -21,6 +21,7 @@ Status upload(Device& device, Stream& stream, std::span<const float> plain, cons
     DLHOST_TRY(device.copy(stream, data, plain.data(), plain.size_bytes(), Direction::from_host));
     return stream.wait();
   }
+  if (device.traits().host_memory) return reorder(device, stream, plain_of(desc), plain.data(), desc, data);
   DLHOST_ASSIGN(auto staging, Memory::make(device, plain.size_bytes()));
   DLHOST_TRY(device.copy(stream, staging.data(), plain.data(), plain.size_bytes(), Direction::from_host));
   return reorder(device, stream, plain_of(desc), staging.data(), desc, data);
@@ -32,6 +33,10 @@ Result<std::vector<float>> download(Device& device, Stream& stream, const Tensor
   if (lies_plain(desc)) {
     DLHOST_TRY(device.copy(stream, plain.data(), data, bytes, Direction::to_host));
     DLHOST_TRY(stream.wait());
+    return plain;
+  }
+  if (device.traits().host_memory) {
+    DLHOST_TRY(reorder(device, stream, desc, data, plain_of(desc), plain.data()));
     return plain;
   }
   DLHOST_ASSIGN(auto staging, Memory::make(device, bytes));
