@@ -69,7 +69,8 @@ double Sampling::epochs(std::uint64_t steps) const {
 std::uint64_t Sampling::steps(double epochs) const {
   const double per_epoch = spec_.last == Last::wrap ? static_cast<double>(samples_) / static_cast<double>(stride_)
                                                     : static_cast<double>(steps_per_epoch_);
-  return static_cast<std::uint64_t>(std::ceil(epochs * per_epoch - 1e-9));
+  constexpr double for_ever = 0x1p62;
+  return static_cast<std::uint64_t>(std::min(std::ceil(epochs * per_epoch - 1e-9), for_ever));
 }
 
 Sampling::Order::Order(const Sampling& sampling, std::uint32_t epoch)

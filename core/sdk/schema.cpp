@@ -37,7 +37,12 @@ const Option* Schema::find(std::string_view name) const {
   return nullptr;
 }
 
-void Schema::add(Option option) { options_.push_back(std::move(option)); }
+void Schema::add(Option option) {
+  // Lists of integers are sizes: what is computed from a few of them must not overflow.
+  constexpr double largest_size = std::numeric_limits<std::int32_t>::max();
+  if (option.type == OptionType::integers) option.bounds.highest = std::min(option.bounds.highest, largest_size);
+  options_.push_back(std::move(option));
+}
 
 namespace {
 

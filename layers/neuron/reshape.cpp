@@ -27,13 +27,14 @@ class Reshape final : public View {
     if (std::ranges::count(wanted, -1) > 1) return Status::invalid("only one axis of shape may be -1");
     if (std::ranges::count(wanted, 0) > 0)
       return Status::invalid("an axis of shape is 0, but must be at least 1, or -1");
-    std::int64_t known = 1;
-    for (const std::int64_t dim : wanted)
-      if (dim > 0) known *= dim;
     const std::int64_t elements = x.past(1);
+    std::int64_t left = elements; // for the axis that is not known
+    bool fits = true;
+    for (const std::int64_t dim : wanted)
+      if (dim > 0) fits = fits && left % dim == 0, left /= dim;
     Shape y{x[0]};
-    for (const std::int64_t dim : wanted) y.push_back(dim > 0 ? dim : elements / known);
-    if (y.past(1) != elements)
+    for (const std::int64_t dim : wanted) y.push_back(dim > 0 ? dim : left);
+    if (!fits || (std::ranges::count(wanted, -1) == 0 && left != 1))
       return Status::invalid("a sample of the source (", to_string(x), ") has ", elements,
                              " elements, which shape cannot hold");
     return y;

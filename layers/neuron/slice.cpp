@@ -20,9 +20,9 @@ class Slice final : public Cutting {
 
  protected:
   Result<Places> cut(std::int64_t length) const override {
-    if (options_.first + options_.count > length)
-      return Status::invalid("elements ", options_.first, " to ", options_.first + options_.count - 1,
-                             " are asked for, but axis ", options_.axis, " of the source has only ", length);
+    if (options_.count > length - options_.first)
+      return Status::invalid(options_.count, " elements from ", options_.first, " on are asked for, but axis ",
+                             options_.axis, " of the source has only ", length);
     return Places{options_.first, {options_.count}};
   }
 
