@@ -2,8 +2,6 @@
 
 #include <cstdio>
 
-#include <fmt/format.h>
-
 namespace dlhost::cli {
 
 plugin::Registry& Context::registry() {
@@ -15,9 +13,13 @@ plugin::Registry& Context::registry() {
   return *registry_;
 }
 
+void say(const std::string& error) {
+  std::fputs(concat("dlhost: ", error, "\n").c_str(), stderr); // where even that fails, nobody is there to be told
+}
+
 void Context::fail(const Status& status) {
   exit_code = status.code() == Code::cancelled ? exit_interrupted : exit_failed;
-  fmt::print(stderr, "dlhost: {}\n", status.message());
+  say(status.message());
 }
 
 } // namespace dlhost::cli

@@ -15,6 +15,9 @@
 
 namespace dlhost::cli {
 
+// An error, for whoever watches.
+void say(const std::string& error);
+
 // What commands share. The registry searches when it is first asked for, so that commands that need none start at once.
 class Context {
  public:

@@ -5,6 +5,8 @@
 #include <dlhost/nearest.h>
 
 #include "cli/command.h"
+#include "env/standard_files.h"
+#include "env/write_signals.h"
 #include "plugin/faults.h"
 #include "version.h"
 
@@ -34,6 +36,8 @@ void explain_usage(CLI::App& app, const CLI::ParseError& error) {
 
 int main(int argc, char** argv) {
   using namespace dlhost;
+  env::hold_standard_files();
+  env::tell_file_limits();
   plugin::install_fault_handlers();
   CLI::App app(
       "dlhost trains deep-learning models. A job is one TOML file; everything in it - layers, updaters, devices - "
@@ -67,8 +71,9 @@ int main(int argc, char** argv) {
     explain_usage(app, error);
     return cli::exit_usage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "dlhost: {}\n", error.what());
+    cli::say(error.what());
     return cli::exit_failed;
   }
+  if (const Status status = env::flush_standard_output(); !status.ok() && context.exit_code == 0) context.fail(status);
   return context.exit_code;
 }

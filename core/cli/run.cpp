@@ -9,6 +9,7 @@
 #include "env/interrupt.h"
 #include "env/terminal.h"
 #include "env/usage.h"
+#include "env/write_signals.h"
 #include "record/profile.h"
 #include "record/run_folder.h"
 #include "record/summary.h"
@@ -157,6 +158,7 @@ void add_run(CLI::App& app, Context& context) {
       "  dlhost run job.toml --resume runs/digits-...");
   command->callback([&context, options] {
     env::catch_interrupts();
+    env::outlive_readers();
     if (Status status = run_job(context, *options); !status.ok()) context.fail(status);
   });
 }

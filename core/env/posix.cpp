@@ -14,6 +14,8 @@ Descriptor::~Descriptor() {
 
 Status failed(int error, std::string_view doing, const std::string& path) {
   Status status = Status::system(error, concat("cannot ", doing, " ", path));
+  if (error == EFBIG)
+    return Status::io(status.message(), "; this process may write no larger files (ulimit -f): raise that limit");
   if (error != ENOSPC && error != EDQUOT) return status;
   struct statvfs space {};
   std::string left;
