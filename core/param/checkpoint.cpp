@@ -14,7 +14,7 @@
 namespace dlhost::param {
 namespace {
 
-constexpr int manifest_format = 1;
+constexpr int manifest_format = 2;
 constexpr const char* file_names[] = {"params.safetensors", "history.safetensors", "state.safetensors"};
 
 // BLAKE2b-256 in hexadecimal.
@@ -25,6 +25,13 @@ std::string hash_of(std::span<const std::byte> bytes) {
   char text[2 * sizeof digest + 1];
   sodium_bin2hex(text, sizeof text, digest, sizeof digest);
   return text;
+}
+
+// Of everything else in a manifest.
+std::string seal_of(nlohmann::json manifest) {
+  manifest.erase("blake2b");
+  const std::string text = manifest.dump();
+  return hash_of(std::as_bytes(std::span(text)));
 }
 
 // Host copies of device tensors, kept until their file is written.
@@ -55,7 +62,7 @@ struct Target {
 
 std::string shape_text(std::span<const std::int64_t> shape) {
   std::string text;
-  for (const auto dim : shape) text += (text.empty() ? "" : "x") + std::to_string(dim);
+  for (const auto dim : shape) text += concat(text.empty() ? "" : "x", dim);
   return text;
 }
 
@@ -88,15 +95,8 @@ Status fill(const Safetensors& file, std::span<const Target> targets, Store& sto
   return {};
 }
 
-} // namespace
-
-CheckpointFiles::CheckpointFiles() = default;
-CheckpointFiles::~CheckpointFiles() = default;
-CheckpointFiles::CheckpointFiles(CheckpointFiles&&) noexcept = default;
-CheckpointFiles& CheckpointFiles::operator=(CheckpointFiles&&) noexcept = default;
-
-Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule,
-                        const nlohmann::json& about) {
+Status write_files(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule,
+                   const nlohmann::json& about) {
   Collection params, history, state;
   for (const auto& param : store.params()) {
     const std::string& name = param->declared.name;
@@ -106,19 +106,34 @@ Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, con
   }
   for (const auto& each : store.states()) DLHOST_TRY(state.add(store, each->name, each->desc, each->memory.data()));
 
-  const std::string unfinished = folder + ".unfinished";
-  if (disk.exists(unfinished)) DLHOST_TRY(disk.remove(unfinished));
-  DLHOST_TRY(disk.make_directory(unfinished));
+  DLHOST_TRY(disk.make_directory(folder));
   nlohmann::json manifest{{"format", manifest_format}, {"run", about}, {"files", nlohmann::json::object()}};
   const Collection* collections[] = {&params, &history, &state};
   for (std::size_t i = 0; i < 3; ++i) {
-    const std::string path = unfinished + "/" + file_names[i];
+    const std::string path = folder + "/" + file_names[i];
     DLHOST_TRY(write_safetensors(disk, path, collections[i]->tensors()));
     DLHOST_ASSIGN(const auto bytes, disk.read_all(path));
     manifest["files"][file_names[i]] = {{"bytes", bytes.size()}, {"blake2b", hash_of(bytes)}};
   }
-  DLHOST_TRY(disk.write_text(unfinished + "/manifest.json", manifest.dump(2) + "\n"));
-  return disk.rename(unfinished, folder);
+  manifest["blake2b"] = seal_of(manifest);
+  return disk.write_text(folder + "/manifest.json", manifest.dump(2) + "\n");
+}
+
+} // namespace
+
+CheckpointFiles::CheckpointFiles() = default;
+CheckpointFiles::~CheckpointFiles() = default;
+CheckpointFiles::CheckpointFiles(CheckpointFiles&&) noexcept = default;
+CheckpointFiles& CheckpointFiles::operator=(CheckpointFiles&&) noexcept = default;
+
+Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule,
+                        const nlohmann::json& about) {
+  const std::string unfinished = folder + ".unfinished";
+  if (disk.exists(unfinished)) DLHOST_TRY(disk.remove(unfinished));
+  Status status = write_files(disk, unfinished, store, rule, about);
+  if (status.ok()) return disk.rename(unfinished, folder);
+  disk.remove(unfinished).ignore("what went wrong before is the news; the next checkpoint tries again");
+  return status;
 }
 
 Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
@@ -134,6 +149,8 @@ Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
     return Status::corrupt(path, ": is torn or no manifest of dlhost");
   if (!manifest.contains("format") || manifest["format"] != manifest_format)
     return Status::unsupported(path, ": is of another version of dlhost; this one reads format ", manifest_format);
+  if (!manifest.contains("blake2b") || manifest["blake2b"] != seal_of(manifest))
+    return Status::corrupt(path, ": its hash is not its own: damaged or tampered with");
   std::unique_ptr<File>* opened[] = {&files.params, &files.history, &files.state};
   for (std::size_t i = 0; i < 3; ++i) {
     const std::string name = folder + "/" + file_names[i];
