@@ -92,6 +92,7 @@ class Writer {
     line("shuffle", train.shuffle);
     line("readers", train.readers);
     line("prefetch", train.prefetch);
+    line("hang_limit", train.hang_limit);
     open("[train.stop]");
     line("steps", train.stop.steps);
     line("epochs", train.stop.epochs);

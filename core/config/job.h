@@ -51,6 +51,7 @@ struct Train {
   bool shuffle = true;
   std::int64_t readers = 1;  // tasks that read and augment samples
   std::int64_t prefetch = 2; // batches that are read ahead
+  double hang_limit = 0;     // seconds that one call of a plugin may take; 0: chosen from the steps
 };
 
 // [validate] and [test].

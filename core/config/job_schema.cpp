@@ -26,7 +26,12 @@ Schema train_schema() {
       .option("fuse", &Train::fuse, "layers may be computed in the op before them; false shows each layer's own time")
       .option("shuffle", &Train::shuffle, "each epoch reads the samples in another order")
       .option("readers", &Train::readers, "tasks that read and augment samples; 0: the worker itself", between(0, 256))
-      .option("prefetch", &Train::prefetch, "batches that are read ahead", between(1, 1024));
+      .option("prefetch", &Train::prefetch, "batches that are read ahead", between(1, 1024))
+      .option(
+          "hang_limit", &Train::hang_limit,
+          "seconds that one call of a plugin may take before the run is ended, naming it; 0: the longer of a minute "
+          "and a hundred times the longest step; inf: for ever",
+          at_least(0));
 }
 
 Schema stop_schema() {

@@ -7,7 +7,9 @@
 
 #include <dlhost/nearest.h>
 
+#include "net/extent.h"
 #include "net/order.h"
+#include "plugin/contained.h"
 
 namespace dlhost::net {
 namespace {
@@ -52,8 +54,7 @@ class Builder {
       node.name = layer.name;
       node.type = layer.type;
       node.where = layer.where;
-      if (auto file = request_.registry->candidate(Kind::layer, layer.type); file.ok())
-        node.plugin_path = (*file)->path;
+      if (auto actor = request_.registry->actor(Kind::layer, layer.type, layer.name); actor.ok()) node.actor = *actor;
       node.draw_stream = stream;
       if (auto found = request_.sources->find(layer.name); found != request_.sources->end()) {
         node.source = found->second.source;
@@ -130,14 +131,33 @@ class Builder {
     node.setup.compute = config(i).dtype.value_or(request_.compute);
     node.setup.batch = request_.batch;
     node.setup.layer = node.name;
-    if (Status status = node.layer->setup(node.setup); !status.ok()) {
+    Status status = plugin::contained(*request_.activity, node.actor, "setup", plugin::no_step,
+                                      [&] { return node.layer->setup(node.setup); });
+    if (!status.ok()) {
       error(node.where, node.name, status.message());
       node.setup.outputs.clear();
       return;
     }
     if (node.source) node.setup.outputs = request_.sources->at(node.name).outputs;
+    if (!check_extents(node)) {
+      node.setup.outputs.clear();
+      return;
+    }
     node.readers.resize(node.setup.outputs.size());
     settle_params(i);
+  }
+
+  bool check_extents(const Node& node) {
+    const auto good = [&](const char* what, const std::string& name, const Shape& shape) {
+      const Status status = check_extent(shape);
+      if (!status.ok()) error(node.where, node.name, fmt::format("its {} '{}' {}", what, name, status.message()));
+      return status.ok();
+    };
+    const auto& setup = node.setup;
+    return std::ranges::all_of(setup.outputs, [&](const Port& p) { return good("output", p.name, p.desc.shape); }) &&
+           std::ranges::all_of(setup.params, [&](const ParamSpec& p) { return good("param", p.name, p.shape); }) &&
+           std::ranges::all_of(setup.buffers,
+                               [&](const BufferSpec& b) { return good("buffer", b.name, b.desc.shape); });
   }
 
   // A node whose source failed is passed over: one mistake, one message. In a net with cycles a node may be set up

@@ -40,7 +40,7 @@ struct ParamUse {
 struct Node {
   std::string name;
   std::string type;
-  std::string plugin_path; // of the file that it came from
+  const plugin::Actor* actor = nullptr; // how the layer is named when it throws, crashes or hangs
   Location where;
   std::unique_ptr<Layer> owned;
   Layer* layer = nullptr;
@@ -66,6 +66,7 @@ class Graph {
   struct Request {
     const config::Job* job = nullptr;
     plugin::Registry* registry = nullptr;
+    plugin::Activity* activity = nullptr; // of the task that builds it
     const std::map<std::string, SourceView>* sources = nullptr;
     Phase phase = Phase::train;
     std::int64_t batch = 0;

@@ -3,6 +3,7 @@
 #include <dlhost/parts.h>
 
 #include "param/transfer.h"
+#include "plugin/contained.h"
 
 namespace dlhost::param {
 namespace {
@@ -15,16 +16,17 @@ std::uint32_t stream_of(std::string_view name) { // FNV-1a
 
 } // namespace
 
-Status initialize(Store& store, plugin::Registry& registry, std::uint64_t seed) {
+Status initialize(Store& store, plugin::Registry& registry, plugin::Activity& activity, std::uint64_t seed) {
   for (auto& param : store.params()) {
     const Declaration& declared = param->declared;
     auto initializer = registry.create<Initializer>(declared.init.type, declared.init.options);
     if (!initializer.ok()) return std::move(initializer).status().at("param '", declared.name, "'");
     std::vector<float> values(static_cast<std::size_t>(declared.shape.count()));
     Random random({seed, stream_of(declared.name)}, 0, 0);
-    DLHOST_TRY((*initializer)
-                   ->fill(values, {declared.shape, declared.fan_in, declared.fan_out}, random)
-                   .at("param '", declared.name, "', initializer '", declared.init.type, "'"));
+    DLHOST_ASSIGN(const auto* actor, registry.actor(Kind::initializer, declared.init.type, declared.name));
+    DLHOST_TRY(plugin::contained(activity, actor, "fill", plugin::no_step, [&] {
+                 return (*initializer)->fill(values, {declared.shape, declared.fan_in, declared.fan_out}, random);
+               }).at("param '", declared.name, "', initializer '", declared.init.type, "'"));
     DLHOST_TRY(upload(store.device(), store.stream(), values, param->master, param->value.data()));
     ++param->version;
     for (auto& copy : param->copies) store.refresh(*param, *copy);

@@ -8,6 +8,6 @@ namespace dlhost::param {
 
 // Each param draws from its own stream of the seed, keyed by its name, so that adding a layer changes no other's
 // values.
-Status initialize(Store&, plugin::Registry&, std::uint64_t seed);
+Status initialize(Store&, plugin::Registry&, plugin::Activity&, std::uint64_t seed);
 
 } // namespace dlhost::param

@@ -53,6 +53,19 @@ Result<State*> Store::declare_state(std::string name, const BufferSpec& spec) {
   return states_.back().get();
 }
 
+void Store::explain_memory() {
+  far_.clear();
+  if (device_.traits().host_memory) return;
+  const auto explain = [&](const Memory& memory) { far_.emplace_back(memory.data(), memory.size()); };
+  for (const auto& param : params_) {
+    explain(param->value);
+    std::ranges::for_each(param->history, explain);
+    for (const auto& copy : param->copies)
+      if (copy->memory.data()) explain(copy->memory);
+  }
+  for (const auto& state : states_) explain(state->memory);
+}
+
 Status Store::allocate(const Updater::Rule* rule) {
   for (auto& param : params_) DLHOST_TRY(allocate(*param, rule).at("param '", param->declared.name, "'"));
   std::size_t scratch = 1;
@@ -72,6 +85,7 @@ Status Store::allocate(const Updater::Rule* rule) {
       DLHOST_TRY(device_.fill_zero(stream_, state->memory.data(), state->memory.size()));
     }
   }
+  explain_memory();
   return stream_.wait();
 }
 

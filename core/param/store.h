@@ -14,6 +14,8 @@
 #include <dlhost/message.h>
 #include <dlhost/updater.h>
 
+#include "plugin/faults.h"
+
 namespace dlhost::param {
 
 struct Declaration {
@@ -82,12 +84,14 @@ class Store {
  private:
   Status allocate(Param&, const Updater::Rule*);
   Status allocate(Param&, Copy&);
+  void explain_memory();
 
   Device& device_;
   Stream& stream_;
   std::vector<std::unique_ptr<Param>> params_;
   std::vector<std::unique_ptr<State>> states_;
   Memory scratch_;
+  std::vector<plugin::FarMemory> far_; // all of it, where the device's memory is
 };
 
 } // namespace dlhost::param

@@ -38,6 +38,17 @@ extern std::array<ActivitySlot, slot_count> activity_slots;
 
 inline constexpr std::uint64_t no_step = ~std::uint64_t{0};
 
+// A copy of what a slot said.
+struct Doing {
+  const Actor* actor = nullptr; // null: in no plugin
+  const char* phase = nullptr;
+  std::uint64_t step = 0;
+};
+inline Doing read_slot(const detail::ActivitySlot& slot) noexcept {
+  return {slot.actor.load(std::memory_order_relaxed), slot.phase.load(std::memory_order_relaxed),
+          slot.step.load(std::memory_order_relaxed)};
+}
+
 class Activity {
  public:
   // For the calling task; gives its thread an alternate stack for signals where it has none. When more tasks than slots
@@ -56,6 +67,7 @@ class Activity {
     slot_->actor.store(actor, std::memory_order_relaxed);
   }
   void leave() noexcept { slot_->actor.store(nullptr, std::memory_order_relaxed); }
+  Doing doing() const noexcept { return read_slot(*slot_); }
 
  private:
   detail::ActivitySlot* slot_;

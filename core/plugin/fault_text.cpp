@@ -57,11 +57,6 @@ void put_place(FaultLine& line, const Actor& actor, const char* phase, std::uint
   if (step != no_step) line << ", step " << step;
 }
 
-Doing read_slot(const detail::ActivitySlot& slot) {
-  return {slot.actor.load(std::memory_order_relaxed), slot.phase.load(std::memory_order_relaxed),
-          slot.step.load(std::memory_order_relaxed)};
-}
-
 Doing doing_of_thread(int thread) {
   Doing doing;
   std::uint64_t newest = 0;

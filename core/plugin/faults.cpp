@@ -1,5 +1,6 @@
 #include "plugin/faults.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -19,7 +20,6 @@ namespace {
 struct Range {
   std::atomic<std::uintptr_t> begin{0}; // 0: free; 1: being filled
   std::atomic<std::uintptr_t> end{0};
-  std::atomic<const char*> what{nullptr};
 };
 std::array<Range, 256> ranges;
 
@@ -39,10 +39,10 @@ std::size_t index_of(int number) {
   return 0;
 }
 
-const char* range_of(std::uintptr_t address) {
-  for (const auto& range : ranges)
-    if (range.begin.load() > 1 && address >= range.begin.load() && address < range.end.load()) return range.what.load();
-  return nullptr;
+bool is_far(std::uintptr_t address) {
+  return std::ranges::any_of(ranges, [&](const Range& range) {
+    return range.begin.load() > 1 && address >= range.begin.load() && address < range.end.load();
+  });
 }
 
 // The first to come tells; whoever else crashes meanwhile waits for the end.
@@ -69,8 +69,8 @@ void write_address(int number, const siginfo_t& info) {
   FaultLine line;
   line << "it touched the address ";
   line.hex(address);
-  if (const char* what = range_of(address))
-    line << ", " << what;
+  if (is_far(address))
+    line << ", memory of a device, which the host cannot reach: use the device's ops, or its copy";
   else if (number == SIGBUS)
     line << ": its memory is gone, mostly a file that shrank or a full /dev/shm (df -h /dev/shm)";
   else if (address < 65536)
@@ -159,21 +159,22 @@ void install_fault_handlers() {
 void tell_checkpoint(const char* path) noexcept { newest_checkpoint.store(path); }
 const char* checkpoint_to_tell() noexcept { return newest_checkpoint.load(); }
 
-void explain_memory(const void* begin, std::size_t bytes, const char* what) noexcept {
+FarMemory::FarMemory(const void* begin, std::size_t bytes) noexcept : begin_(begin) {
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   for (auto& range : ranges) {
     std::uintptr_t free = 0;
     if (!range.begin.compare_exchange_strong(free, 1)) continue;
     range.end.store(address + bytes);
-    range.what.store(what);
     range.begin.store(address);
     return;
   }
 }
 
-void forget_memory(const void* begin) noexcept {
+FarMemory::~FarMemory() {
+  if (!begin_) return;
   for (auto& range : ranges)
-    if (auto address = reinterpret_cast<std::uintptr_t>(begin); range.begin.compare_exchange_strong(address, 0)) return;
+    if (auto address = reinterpret_cast<std::uintptr_t>(begin_); range.begin.compare_exchange_strong(address, 0))
+      return;
 }
 
 } // namespace dlhost::plugin

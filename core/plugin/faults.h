@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <ctime>
 #include <optional>
+#include <utility>
 
 #include <dlhost/host.h>
 
@@ -21,10 +22,22 @@ void install_fault_handlers();
 void tell_checkpoint(const char* path) noexcept;
 const char* checkpoint_to_tell() noexcept;
 
-// Memory that the host must not touch: a fault inside it is explained with `what`, an immortal text ("memory of the far
-// device 'ref': copy it through the device"). At most 256 ranges at once; more go unexplained.
-void explain_memory(const void* begin, std::size_t bytes, const char* what) noexcept;
-void forget_memory(const void* begin) noexcept;
+// While it lives, a fault inside these bytes is explained as a touch of device memory that the host cannot reach. At
+// most 256 of them at once; more go unexplained.
+class FarMemory {
+ public:
+  FarMemory() = default;
+  FarMemory(const void* begin, std::size_t bytes) noexcept;
+  FarMemory(FarMemory&& other) noexcept : begin_(std::exchange(other.begin_, nullptr)) {}
+  FarMemory& operator=(FarMemory&& other) noexcept {
+    std::swap(begin_, other.begin_);
+    return *this;
+  }
+  ~FarMemory();
+
+ private:
+  const void* begin_ = nullptr;
+};
 
 // Ends the process, naming the actor, unless it is destroyed within `limit`. For what cannot be interrupted otherwise:
 // a library's start-up code, init. `doing` is immortal: "loading".

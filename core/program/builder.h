@@ -27,6 +27,7 @@ struct BuildRequest {
   bool fuse = true;
   // Training only.
   const Updater* updater = nullptr;
+  const plugin::Actor* updater_actor = nullptr;
   param::UpdateSettings update_settings;
   double clip_norm = 0;
   // "layer" or "layer:output", to be read after a step.

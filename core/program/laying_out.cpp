@@ -56,6 +56,8 @@ Status Builder::place_slots() {
   for (const auto& block : device_blocks) program_.unshared_bytes_ += block.bytes;
   DLHOST_ASSIGN(program_.arena_, Memory::make(*program_.device_, program_.arena_bytes_ + alignment));
   DLHOST_TRY(program_.device_->fill_zero(*program_.stream_, program_.arena_.data(), program_.arena_.size()));
+  if (!program_.device_->traits().host_memory)
+    program_.far_arena_ = plugin::FarMemory(program_.arena_.data(), program_.arena_.size());
   program_.host_arena_.resize(place(host_blocks, 64) + 64);
   for (auto [slot, block] : device_slots) slot->data = program_.arena_.data() + device_blocks[block].offset;
   auto* host =

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "plugin/contained.h"
 #include "program/assembly.h"
 #include "program/preparation.h"
 
@@ -16,6 +17,7 @@ Builder::Builder(Program& program, BuildRequest& request)
   program_.stream_ = request.stream;
   program_.store_ = request.store;
   program_.activity_ = request.activity;
+  program_.updater_actor_ = request.updater_actor;
   program_.frames_ = request.record.frames;
   program_.cut_ = request.record.cut;
   program_.training_ = request.training;
@@ -39,8 +41,7 @@ Status Builder::prepare_units() {
   for (const auto& fusion : fusions_) fusion_of_[fusion.producer] = &fusion;
   program_.units_.resize(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    Status status = prepare_unit(i);
-    program_.activity_->leave();
+    Status status = plugin::contained(*program_.activity_, [&] { return prepare_unit(i); });
     if (!status.ok()) return std::move(status).at("layer '", nodes_[i].name, "'");
   }
   return {};
@@ -89,8 +90,7 @@ Status Builder::prepare_unit(std::size_t index) {
   unit.node = index;
   unit.described = &node;
   unit.layer = node.layer;
-  unit.actor = plugin::remember("layer", node.name, node.type, node.plugin_path);
-  program_.activity_->enter(unit.actor, "prepare");
+  program_.activity_->enter(node.actor, "prepare");
   unit.on_host = (node.source || node.setup.host) && !program_.device_->traits().host_memory;
   unit.view = node.setup.is_view;
   for (const auto& edge : node.inputs) {

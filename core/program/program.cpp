@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "param/transfer.h"
+#include "plugin/contained.h"
 
 namespace dlhost::program {
 
@@ -44,6 +45,10 @@ Status Program::run(const BatchView& batch, const StepInfo& info) {
   gradient_scale_ = 1;
   bind(batch);
   set_passes(batch, info);
+  return plugin::contained(*activity_, [&] { return run_steps(); });
+}
+
+Status Program::run_steps() {
   std::size_t timing = 0;
   for (const Step& step : steps_) {
     const Nanoseconds begin = clock_ ? clock_->now() : 0;
@@ -66,7 +71,7 @@ Status Program::execute(const Step& step) {
     Pass& pass = passes_[step.frame];
     pass.sweep = step.sweep;
     const bool feature = step.act == Act::feature;
-    activity_->enter(unit.actor, feature ? "compute_feature" : "compute_gradient", info_.step);
+    activity_->enter(unit.described->actor, feature ? "compute_feature" : "compute_gradient", info_.step);
     if (feature)
       unit.layer->compute_feature(pass, at.frame);
     else
@@ -95,7 +100,10 @@ Status Program::execute(const Step& step) {
 
 Status Program::update(const Step& step) {
   const void* gradient = slots_[static_cast<std::size_t>(step.gradient)].data;
-  return updates_[step.index]->run(gradient, info_.rate, gradient_scale_);
+  activity_->enter(updater_actor_, "update", info_.step);
+  Status status = updates_[step.index]->run(gradient, info_.rate, gradient_scale_);
+  activity_->leave();
+  return status;
 }
 
 // Clipping by the norm of all gradients: the updates wait for the last of them.

@@ -11,6 +11,7 @@
 #include <dlhost/host.h>
 
 #include "param/update.h"
+#include "plugin/faults.h"
 #include "program/unit.h"
 
 namespace dlhost::program {
@@ -124,6 +125,7 @@ class Program {
     std::vector<const void**> readers;
   };
 
+  Status run_steps();
   Status execute(const Step&);
   void bind(const BatchView&);
   void set_passes(const BatchView&, const StepInfo&);
@@ -137,6 +139,7 @@ class Program {
   Stream* stream_ = nullptr;
   param::Store* store_ = nullptr;
   plugin::Activity* activity_ = nullptr;
+  const plugin::Actor* updater_actor_ = nullptr;
   int frames_ = 1;
   bool cut_ = false;
   bool training_ = false;
@@ -155,6 +158,7 @@ class Program {
   std::vector<Timing> timings_;
   Clock* clock_ = nullptr;
   Memory arena_, scratch_;
+  plugin::FarMemory far_arena_; // where the device's memory is
   std::vector<std::byte> host_arena_;
   std::vector<float> metric_values_;
   std::size_t arena_bytes_ = 0, unshared_bytes_ = 0;

@@ -59,7 +59,6 @@ struct Unit {
   std::size_t node = 0;
   const net::Node* described = nullptr;
   Layer* layer = nullptr;
-  const plugin::Actor* actor = nullptr; // who is named when it crashes or hangs
   // Slots of frame 0; frame f's are these plus f times the number of slots a frame.
   std::vector<SlotId> inputs, outputs;
   std::vector<bool> wants_input_gradient;

@@ -4,16 +4,23 @@
 
 #include <dlhost/sink.h>
 
+#include "plugin/contained.h"
 #include "run/feeds.h"
 
 namespace dlhost::run {
 namespace {
 
 // Calls `what` of each sink of the program.
-template <class What> Status each_sink(const program::Program& program, What what) {
-  for (const auto& unit : program.units())
-    if (auto* sink = dynamic_cast<Sink*>(unit.layer))
-      DLHOST_TRY(what(*sink, unit.described->name).at("layer '", unit.described->name, "'"));
+template <class What>
+Status each_sink(Session& session, const program::Program& program, const char* phase, What what) {
+  for (const auto& unit : program.units()) {
+    auto* sink = dynamic_cast<Sink*>(unit.layer);
+    if (!sink) continue;
+    const std::string& name = unit.described->name;
+    DLHOST_TRY(plugin::contained(session.activity(), unit.described->actor, phase, plugin::no_step, [&] {
+                 return what(*sink, name);
+               }).at("layer '", name, "'"));
+  }
   return {};
 }
 
@@ -24,19 +31,17 @@ std::string folder_of(const config::Job& job, const std::string& layer) {
 
 } // namespace
 
-MetricValues means(const std::vector<program::Metric>& metrics) {
-  MetricValues values;
-  for (const auto& metric : metrics) {
-    const auto known = std::ranges::find(values, metric.name, [](const auto& value) { return value.first; });
-    if (known == values.end()) values.emplace_back(metric.name, 0.0);
-  }
+void read_means(const std::vector<program::Metric>& metrics, MetricValues& values) {
+  if (values.empty())
+    for (const auto& metric : metrics)
+      if (std::ranges::find(values, metric.name, &MetricValues::value_type::first) == values.end())
+        values.emplace_back(metric.name, 0.0);
   for (auto& [name, mean] : values) { // a metric may come from several frames
     double sum = 0, count = 0;
     for (const auto& metric : metrics)
       if (metric.name == name) sum += metric.sum, count += metric.count;
     mean = count > 0 ? sum / count : 0;
   }
-  return values;
 }
 
 Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std::string>& kept,
@@ -49,7 +54,7 @@ Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std
   DLHOST_ASSIGN(auto* program, session.evaluator(phase, kept));
   DLHOST_ASSIGN(auto feeds, Feeds::make(session, *program, phase, batch, steps));
   program->reset_metrics();
-  DLHOST_TRY(each_sink(*program, [&](Sink& sink, const std::string& name) {
+  DLHOST_TRY(each_sink(session, *program, "open", [&](Sink& sink, const std::string& name) {
     return sink.open(session.host(), folder_of(session.job(), name), samples);
   }));
   Clock& clock = session.host().clock();
@@ -62,9 +67,9 @@ Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std
     evaluation.samples += view->valid;
     if (on_batch) DLHOST_TRY(on_batch(*program, *view));
   }
-  DLHOST_TRY(each_sink(*program, [](Sink& sink, const std::string&) { return sink.close(); }));
+  DLHOST_TRY(each_sink(session, *program, "close", [](Sink& sink, const std::string&) { return sink.close(); }));
   evaluation.seconds = static_cast<double>(clock.now() - begin) * 1e-9;
-  evaluation.metrics = means(program->metrics());
+  read_means(program->metrics(), evaluation.metrics);
   return evaluation;
 }
 

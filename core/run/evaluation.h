@@ -22,7 +22,8 @@ struct Evaluation {
 using OnBatch = std::function<Status(program::Program&, const program::BatchView&)>;
 Result<Evaluation> evaluate(Session&, Phase, const std::vector<std::string>& kept = {}, const OnBatch& on_batch = {});
 
-// Sums of a program's metrics since they were reset, as means.
-MetricValues means(const std::vector<program::Metric>&);
+// The means of a program's metrics since they were reset. `values` is empty, or what the same program gave before: then
+// nothing is allocated.
+void read_means(const std::vector<program::Metric>&, MetricValues& values);
 
 } // namespace dlhost::run

@@ -1,9 +1,10 @@
 #include "run/feeder.h"
 
 #include <algorithm>
-#include <exception>
 #include <new>
 #include <optional>
+
+#include "plugin/contained.h"
 
 namespace dlhost::run {
 
@@ -126,7 +127,8 @@ Result<const Batch*> Feeder::next() {
   Slot& slot = slots_[given_ % slots()];
   if (spec_.readers == 0) {
     const Nanoseconds since = host_.clock().now();
-    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) read_chunk(*readers_[0], slot, step, chunk);
+    plugin::Activity activity;
+    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) read_chunk(*readers_[0], activity, slot, step, chunk);
     count_wait(since);
   } else {
     if (given_ > 0) {
@@ -161,12 +163,14 @@ void Feeder::count_wait(Nanoseconds since) {
 }
 
 void Feeder::read_ahead(Reader& reader) {
+  plugin::Activity activity;
   for (;;) {
     const std::uint64_t claim = claimed_.fetch_add(1, std::memory_order_relaxed);
     const std::uint64_t ahead = claim / static_cast<std::uint64_t>(chunks_);
     if (first_ + ahead >= spec_.end || !wait_until_free(ahead)) return;
     Slot& slot = slots_[ahead % slots()];
-    read_chunk(reader, slot, first_ + ahead, static_cast<std::int64_t>(claim % static_cast<std::uint64_t>(chunks_)));
+    read_chunk(reader, activity, slot, first_ + ahead,
+               static_cast<std::int64_t>(claim % static_cast<std::uint64_t>(chunks_)));
     if (slot.left.fetch_sub(1, std::memory_order_acq_rel) == 1) filled_->notify_all();
   }
 }
@@ -181,7 +185,8 @@ bool Feeder::wait_until_free(std::uint64_t ahead) {
   }
 }
 
-void Feeder::read_chunk(Reader& reader, Slot& slot, std::uint64_t step, std::int64_t chunk) {
+void Feeder::read_chunk(Reader& reader, plugin::Activity& activity, Slot& slot, std::uint64_t step,
+                        std::int64_t chunk) {
   Status& status = slot.statuses[static_cast<std::size_t>(chunk)];
   status = {};
   const std::int64_t first = chunk * chunk_rows_, last = std::min(first + chunk_rows_, sampling_.rows());
@@ -193,12 +198,9 @@ void Feeder::read_chunk(Reader& reader, Slot& slot, std::uint64_t step, std::int
     }
     const std::uint32_t sample = (*reader.order)[place.index];
     slot.samples[static_cast<std::size_t>(row)] = sample;
-    try {
-      status = read_row(reader, slot, place, sample, row);
-    } catch (const std::exception& error) {
-      status = Status::internal(error.what());
-    }
-    status = std::move(status).at("sample ", sample);
+    status = plugin::contained(activity, spec_.actor, "read", step, [&] {
+               return read_row(reader, slot, place, sample, row);
+             }).at("sample ", sample);
   }
 }
 

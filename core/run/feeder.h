@@ -20,12 +20,14 @@
 #include <dlhost/source.h>
 
 #include "net/augment.h"
+#include "plugin/activity.h"
 #include "run/sampling.h"
 
 namespace dlhost::run {
 
 struct FeederSpec {
   Phase phase = Phase::train;
+  const plugin::Actor* actor = nullptr; // how the source is named when it throws, crashes or hangs
   SamplingSpec sampling;
   int readers = 1;                                               // tasks; 0: next() reads, on its caller's task
   int prefetch = 2;                                              // batches that are read ahead of the one in use
@@ -75,7 +77,7 @@ class Feeder {
   void stop();
   void read_ahead(Reader&);
   bool wait_until_free(std::uint64_t ahead);
-  void read_chunk(Reader&, Slot&, std::uint64_t step, std::int64_t chunk);
+  void read_chunk(Reader&, plugin::Activity&, Slot&, std::uint64_t step, std::int64_t chunk);
   Status read_row(Reader&, Slot&, Sampling::Place, std::uint32_t sample, std::int64_t row) const;
   void wait_until_read(Slot&);
   void count_wait(Nanoseconds since);

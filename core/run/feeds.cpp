@@ -24,6 +24,7 @@ Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Prog
       if (open.source != nodes[n].source) continue;
       FeederSpec spec;
       spec.phase = phase;
+      spec.actor = open.actor;
       spec.end = end;
       spec.readers = static_cast<int>(session.job().train.readers);
       spec.prefetch = static_cast<int>(session.job().train.prefetch);
@@ -38,6 +39,7 @@ Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Prog
       auto feeder = Feeder::make(session.host(), *open.source, open.outputs, open.augment, spec);
       if (!feeder.ok()) return std::move(feeder).status().at("source '", open.name, "'");
       feeds->feeders_.push_back(*std::move(feeder));
+      feeds->names_.push_back(open.name);
       feeds->view_.sources.push_back({n, std::vector<void*>(open.outputs.size())});
     }
   }
@@ -47,7 +49,9 @@ Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Prog
 
 Result<const program::BatchView*> Feeds::next() {
   for (std::size_t f = 0; f < feeders_.size(); ++f) {
-    DLHOST_ASSIGN(const Batch* batch, feeders_[f]->next());
+    auto read = feeders_[f]->next();
+    if (!read.ok()) return std::move(read).status().at("source '", names_[f], "'");
+    const Batch* batch = *read;
     auto& outputs = view_.sources[f].outputs;
     for (std::size_t o = 0; o < outputs.size(); ++o)
       outputs[o] = const_cast<std::byte*>(batch->outputs[o]); // programs only read it

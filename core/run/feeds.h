@@ -26,6 +26,7 @@ class Feeds {
 
  private:
   std::vector<std::unique_ptr<Feeder>> feeders_;
+  std::vector<std::string> names_; // of their sources
   program::BatchView view_;
   std::uint32_t epoch_ = 0;
 };

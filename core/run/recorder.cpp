@@ -1,5 +1,6 @@
 #include "run/recorder.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace dlhost::run {
@@ -8,7 +9,8 @@ constexpr Nanoseconds second = 1'000'000'000;
 }
 
 void Recorder::read(const Progress& progress, program::Program& program) {
-  metrics_ = means(program.metrics());
+  if (std::ranges::any_of(program.metrics(), [](const auto& metric) { return metric.count > 0; }))
+    read_means(program.metrics(), metrics_);
   program.reset_metrics();
   const double seconds = progress.seconds - seconds_;
   report_ = {.step = progress.step,

@@ -5,6 +5,8 @@
 #include <dlhost/parallel.h>
 
 #include "env/real_host.h"
+#include "net/extent.h"
+#include "plugin/contained.h"
 #include "program/builder.h"
 
 namespace dlhost::run {
@@ -41,15 +43,21 @@ Status Session::open_sources() {
     auto made = registry_.create<Layer>(layer.type, layer.options);
     if (!made.ok()) return std::move(made).status().at("layer '", layer.name, "'");
     open.layer = *std::move(made);
+    DLHOST_ASSIGN(open.actor, registry_.actor(Kind::layer, layer.type, layer.name));
     open.source = dynamic_cast<Source*>(open.layer.get());
     if (!open.source)
       return Status::invalid("layer '", layer.name, "' (", layer.type, ") needs an input: add src = \"...\"");
-    DLHOST_TRY(open.source->open(host_, layer.folder).at("layer '", layer.name, "'"));
     Setup setup;
     setup.batch = 1;
     setup.layer = layer.name;
-    DLHOST_TRY(open.source->setup(setup).at("layer '", layer.name, "'"));
+    const auto call = [&](const char* phase, auto what) {
+      return plugin::contained(activity_, open.actor, phase, plugin::no_step, what).at("layer '", layer.name, "'");
+    };
+    DLHOST_TRY(call("open", [&] { return open.source->open(host_, layer.folder); }));
+    DLHOST_TRY(call("setup", [&] { return open.source->setup(setup); }));
     open.outputs = setup.outputs;
+    for (const Port& port : open.outputs)
+      DLHOST_TRY(net::check_extent(port.desc.shape).at("layer '", layer.name, "': its output '", port.name, "'"));
     if (open.outputs.empty())
       return Status::internal("source '", layer.name, "' declares no output; this is a bug in the plugin");
     DLHOST_ASSIGN(open.augment, net::Augment::make(host_, layer.augment, open.outputs[0].desc));
@@ -88,6 +96,7 @@ Result<std::unique_ptr<net::Graph>> Session::graph(Phase phase, std::int64_t bat
   }
   DLHOST_ASSIGN(auto graph, net::Graph::build({.job = &job_,
                                                .registry = &registry_,
+                                               .activity = &activity_,
                                                .sources = &views,
                                                .phase = phase,
                                                .batch = batch,
@@ -98,13 +107,19 @@ Result<std::unique_ptr<net::Graph>> Session::graph(Phase phase, std::int64_t bat
 
 // An algorithm that cuts the batch into frames gets a net of that size.
 Result<program::Record> Session::record(std::unique_ptr<net::Graph>& graph, Algorithm& algorithm) {
-  DLHOST_ASSIGN(auto record, program::record(algorithm, job_.train.algorithm.type, *graph));
+  const std::string& name = job_.train.algorithm.type;
+  DLHOST_ASSIGN(const auto* actor, registry_.actor(Kind::algorithm, name, name));
+  const auto recorded = [&] {
+    return plugin::contained(activity_, actor, "train_one_batch", plugin::no_step,
+                             [&] { return program::record(algorithm, name, *graph); });
+  };
+  DLHOST_ASSIGN(auto record, recorded());
   if (!record.cut) return record;
   if (graph->batch() % record.frames != 0)
     return Status::invalid("a batch of ", graph->batch(), " cannot be cut into ", record.frames,
                            " equal micro-batches");
   DLHOST_ASSIGN(graph, this->graph(Phase::train, graph->batch() / record.frames, algorithm.traits().cyclic));
-  return program::record(algorithm, job_.train.algorithm.type, *graph);
+  return recorded();
 }
 
 Result<program::Program*> Session::trainer() {
@@ -116,6 +131,8 @@ Result<program::Program*> Session::trainer() {
     return Status::invalid(
         "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
   DLHOST_ASSIGN(auto record, this->record(graph, *algorithm_));
+  const std::string& updater = job_.updater.plugin.type;
+  DLHOST_ASSIGN(const auto* updater_actor, registry_.actor(Kind::updater, updater, updater));
   program::BuildRequest request{.graph = std::move(graph),
                                 .record = std::move(record),
                                 .device = device_.get(),
@@ -126,6 +143,7 @@ Result<program::Program*> Session::trainer() {
                                 .needs_loss = traits.needs_loss,
                                 .fuse = job_.train.fuse,
                                 .updater = updater_.get(),
+                                .updater_actor = updater_actor,
                                 .update_settings = {.clip_value = job_.updater.clip_value},
                                 .clip_norm = job_.updater.clip_norm};
   DLHOST_ASSIGN(trainer_, program::build(std::move(request)));

@@ -28,6 +28,7 @@ class Session {
 
   struct OpenSource {
     std::string name;
+    const plugin::Actor* actor = nullptr; // how it is named when it throws, crashes or hangs
     std::unique_ptr<Layer> layer;
     Source* source = nullptr;
     net::Augment augment;
@@ -50,6 +51,7 @@ class Session {
   Stream& stream() { return *stream_; }
   param::Store& store() { return *store_; }
   const Updater& updater() const { return *updater_; }
+  plugin::Activity& activity() { return activity_; }
   std::vector<OpenSource>& sources() { return sources_; }
 
  private:
@@ -63,7 +65,7 @@ class Session {
   Host& host_;
   plugin::Registry& registry_;
   const config::Job& job_;
-  plugin::Activity activity_;
+  plugin::Activity activity_; // of the task that opens and uses the session
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
   std::vector<OpenSource> sources_;

@@ -7,6 +7,8 @@
 
 #include "env/usage.h"
 #include "param/initialize.h"
+#include "plugin/contained.h"
+#include "run/hang_watch.h"
 
 namespace dlhost::run {
 
@@ -28,9 +30,12 @@ Status Training::prepare() {
     return Status::invalid("source '", session_.sources()[0].name, "' has no training samples; give it a `train` file");
   started_bytes_ = env::resident_bytes();
   DLHOST_ASSIGN(program_, session_.trainer());
-  DLHOST_TRY(param::initialize(session_.store(), session_.registry(), static_cast<std::uint64_t>(job.seed)));
+  DLHOST_TRY(param::initialize(session_.store(), session_.registry(), session_.activity(),
+                               static_cast<std::uint64_t>(job.seed)));
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
-  DLHOST_ASSIGN(schedule_, session_.registry().create<Schedule>(job.updater.rate.type, job.updater.rate.options));
+  const Part& rate = job.updater.rate;
+  DLHOST_ASSIGN(schedule_, session_.registry().create<Schedule>(rate.type, rate.options));
+  DLHOST_ASSIGN(schedule_actor_, session_.registry().actor(Kind::schedule, rate.type, rate.type));
   DLHOST_TRY(schedule_->setup(session_.host()));
   const config::Stop& stop = job.train.stop;
   if (stop.epochs > 0) progress_.total_steps = feeds_->steps(stop.epochs);
@@ -83,10 +88,16 @@ Status Training::resume(const param::CheckpointFiles& files) {
   return {};
 }
 
+Result<double> Training::rate() {
+  return plugin::contained(session_.activity(), schedule_actor_, "rate", progress_.step, [&]() -> Result<double> {
+    return schedule_->rate({progress_.step, progress_.epoch, progress_.total_steps});
+  });
+}
+
 Result<bool> Training::step() {
   const config::Job& job = session_.job();
   DLHOST_ASSIGN(const auto* batch, feeds_->next());
-  progress_.rate = schedule_->rate({progress_.step, progress_.epoch, progress_.total_steps});
+  DLHOST_ASSIGN(progress_.rate, rate());
   const Status status = program_->run(*batch, {.phase = Phase::train,
                                                .step = progress_.step,
                                                .epoch = feeds_->epoch(),
@@ -177,13 +188,16 @@ std::string Training::reason_to_stop(const Outcome& outcome) {
 Result<Outcome> Training::run() {
   Outcome outcome;
   Clock& clock = session_.host().clock();
+  HangWatch watch(session_.job().train.hang_limit);
   program_->reset_metrics();
   const double before = progress_.seconds;
   outcome.started_bytes = started_bytes_;
   Nanoseconds begin = clock.now(), evaluating = 0;
-  for (;;) {
+  // A run that was interrupted in its last step has none left when it is resumed.
+  while ((outcome.reason = reason_to_stop(outcome)).empty()) {
     const Nanoseconds step_begin = clock.now();
     DLHOST_ASSIGN(const bool converging, step());
+    watch.step_done(clock.now() - step_begin);
     progress_.seconds = before + static_cast<double>(clock.now() - begin - evaluating) * 1e-9;
     if (!converging) {
       outcome.ending = Ending::diverged;
@@ -208,8 +222,6 @@ Result<Outcome> Training::run() {
       outcome.reason = "interrupted";
       break;
     }
-    outcome.reason = reason_to_stop(outcome);
-    if (!outcome.reason.empty()) break;
   }
   outcome.progress = progress_;
   outcome.seconds = progress_.seconds - before;

@@ -64,6 +64,7 @@ class Training {
   const program::Program& program() const { return *program_; }
 
  private:
+  Result<double> rate();
   Result<bool> step(); // false: diverged
   Status evaluate_due(Outcome&);
   Result<MetricValues> evaluate(Phase);
@@ -85,6 +86,7 @@ class Training {
   std::unique_ptr<Feeds> feeds_;
   std::unique_ptr<Schedule> schedule_;
   std::uint64_t started_bytes_ = 0;
+  const plugin::Actor* schedule_actor_ = nullptr;
   Progress progress_;
   Pace pace_;
   std::string diverged_;

@@ -320,10 +320,10 @@ TEST_F(StepDeathTest, TouchOfDeviceMemoryIsExplained) {
   static const auto touch = [] {
     install_fault_handlers();
     auto* const far = reinterpret_cast<volatile char*>(0x10'0000);
-    explain_memory(const_cast<char*>(far), 4096, "memory of the far device 'ref'");
+    const FarMemory memory(const_cast<char*>(far), 4096);
     far[17] = 1;
   };
-  EXPECT_DEATH(touch(), HasSubstr("it touched the address 0x100011, memory of the far device 'ref'"));
+  EXPECT_DEATH(touch(), HasSubstr("it touched the address 0x100011, memory of a device, which the host cannot reach"));
 }
 
 TEST_F(CorpusTest, ThrowInAConstructor) {

@@ -183,8 +183,11 @@ TEST_F(FeederTest, ErrorsNameTheSample) {
     EXPECT_EQ(made->next().status().message(), "sample 11: this sample is bad");
     source.bad = -1;
     source.throwing = 3;
-    auto other = feeder({.sampling = {.batch = 10, .shuffle = false}, .readers = readers});
-    EXPECT_EQ(other->next().status().message(), "sample 3: this sample throws");
+    const plugin::Actor* actor = plugin::remember("layer", "data", "numbers", "/plugins/numbers.so");
+    auto other = feeder({.actor = actor, .sampling = {.batch = 10, .shuffle = false}, .readers = readers});
+    EXPECT_EQ(other->next().status().message(),
+              "sample 3: plugin 'numbers' (/plugins/numbers.so) threw an exception in layer 'data', read, step 0: this "
+              "sample throws");
   }
 }
 

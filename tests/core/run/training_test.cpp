@@ -52,6 +52,16 @@ TEST_F(TrainingTest, ResumedEqualsNeverStopped) {
   EXPECT_EQ(rest.params, whole.params);
 }
 
+TEST_F(TrainingTest, InterruptedInItsLastStepItHasNoneLeft) {
+  const std::string checkpoints = folder_ + "/checkpoints";
+  const auto first = train(small_job(), {}, 40, {}, checkpoints);
+  EXPECT_EQ(first.outcome.ending, run::Ending::interrupted);
+  const auto rest = train(small_job(), {}, 0, checkpoints);
+  EXPECT_EQ(rest.outcome.ending, run::Ending::finished);
+  EXPECT_EQ(rest.losses.size(), 0U);
+  EXPECT_EQ(rest.params, first.params);
+}
+
 TEST_F(TrainingTest, AdamResumesItsHistory) {
   const std::string checkpoints = folder_ + "/checkpoints";
   std::string job = small_job();

@@ -1,0 +1,34 @@
+#include "run/hang_watch.h"
+
+#include <algorithm>
+
+#include "plugin/faults.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr Nanoseconds second = 1'000'000'000;
+constexpr Nanoseconds before_the_first_step = 600 * second;
+constexpr Nanoseconds shortest = 60 * second;
+constexpr Nanoseconds steps_in_limit = 100;
+constexpr double longest_seconds = 365.0 * 24 * 3600; // is for ever; more would overflow the clock's sums
+
+} // namespace
+
+HangWatch::HangWatch(double seconds) : chosen_by_steps_(seconds == 0) {
+  if (seconds < longest_seconds)
+    limit_ = chosen_by_steps_ ? before_the_first_step : static_cast<Nanoseconds>(seconds * 1e9);
+  plugin::watch_progress(limit_);
+}
+
+HangWatch::~HangWatch() { plugin::watch_progress(0); }
+
+void HangWatch::step_done(Nanoseconds took) {
+  if (!chosen_by_steps_) return;
+  const Nanoseconds wanted = std::max(shortest, steps_in_limit * took);
+  if (limit_ != before_the_first_step && wanted <= limit_) return;
+  limit_ = wanted;
+  plugin::watch_progress(limit_);
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,26 @@
+// Ends a run in which a call of a plugin does not come back; the message names it (plugin/faults.h). Lives as long as
+// the loop that it watches; one at a time.
+#pragma once
+
+#include <dlhost/host.h>
+
+namespace dlhost::run {
+
+class HangWatch {
+ public:
+  // How long one call may take, in seconds. 0: ten minutes until a step is done, then the longer of a minute and a
+  // hundred times the longest step; infinite: for ever.
+  explicit HangWatch(double seconds);
+  ~HangWatch();
+  HangWatch(const HangWatch&) = delete;
+  HangWatch& operator=(const HangWatch&) = delete;
+
+  // A step that took so long is done.
+  void step_done(Nanoseconds took);
+
+ private:
+  const bool chosen_by_steps_;
+  Nanoseconds limit_ = 0;
+};
+
+} // namespace dlhost::run

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""run_test.py DLHOST MISBEHAVING: `dlhost run` as a process among others: signals, full disks, files it may not have."""
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+dlhost, plugin = sys.argv[1:]
+del sys.argv[1:]
+JOB = """name = "small"
+[train]
+device = "ref"
+batch = 5
+threads = 1
+hang_limit = inf
+stop = { steps = 40 }
+[checkpoint]
+every = { steps = 10 }
+[record]
+every = { steps = 1 }
+[[layer]]
+name = "data"
+type = "synthetic"
+shape = [30]
+classes = 3
+train = 50
+test = 10
+[[layer]]
+name = "fc"
+type = "dense"
+src = "data"
+units = 100
+[[layer]]
+name = "odd"
+type = "misbehaving"
+src = "fc"
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["odd", "data:label"]
+"""
+FOR_EVER = ("--set=train.stop.steps=1000000000", "--set=checkpoint.every.steps=1000000000", "--set=record.every.steps=1000")
+
+
+class Run(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "job.toml").write_text(JOB)
+
+    def start(self, *words: str, **how) -> subprocess.Popen:
+        command = [dlhost, "--plugin-dir", os.path.dirname(plugin), "run", "job.toml", *words]
+        how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": self.root} | how
+        process = subprocess.Popen(command, **how)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def run_job(self, code: int, *words: str, **how) -> str:
+        process = self.start(*words, **how)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, code, f"{out}\n{err}")
+        return err
+
+    def folder(self) -> pathlib.Path:
+        return next((self.root / "runs").iterdir())
+
+    def checkpoints(self) -> list[str]:
+        return sorted(p.name for p in (self.folder() / "checkpoints").iterdir())
+
+    def until(self, what) -> None:
+        for _ in range(600):
+            if what():
+                return
+            time.sleep(0.05)
+        self.fail("it does not come that far")
+
+    def begun(self) -> bool:
+        return any(p.stat().st_size > 0 for p in self.root.glob("runs/*/metrics.jsonl"))
+
+    def test_the_first_interrupt_saves_and_ends(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self.setUp()
+            process = self.start(*FOR_EVER)
+            self.until(self.begun)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130, err)
+            self.assertIn("--resume runs/", out)
+            summary = json.loads((self.folder() / "summary.json").read_text())
+            self.assertEqual(summary["status"], "interrupted")
+            self.assertEqual(self.checkpoints(), [f"step-{summary['steps']:09}"])
+
+    def test_the_second_ends_at_once(self) -> None:
+        process = self.start("--set=layer.odd.how=hangs", "--set=layer.odd.where=compute_feature", "--set=layer.odd.step=3")
+        self.until(self.begun)
+        process.send_signal(signal.SIGINT)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)  # the step does not end
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=10)
+        self.assertEqual(process.returncode, 130)
+
+    def test_a_file_that_may_not_grow(self) -> None:
+        """As on a full disk: the error names the file, what was saved before is whole, and the run can go on."""
+        limit = (4000, resource.RLIM_INFINITY)  # bytes: the log grows beyond it in some step, no checkpoint does
+
+        def few_bytes() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+
+        said = self.run_job(1, "--set=layer.fc.units=4", preexec_fn=few_bytes)
+        self.assertRegex(said, r"dlhost: cannot write runs/.*/(metrics.jsonl|events.*): .*ulimit -f")
+        self.assertTrue((self.folder() / "metrics.jsonl").read_text().endswith("}\n"))
+        newest = self.checkpoints()[-1]
+        self.assertRegex(newest, "step-0000000[123]0$")
+        self.run_job(0, "--set=layer.fc.units=4", "--resume", str(self.folder()))
+
+        self.setUp()
+        limit = (9000, resource.RLIM_INFINITY)  # and now a checkpoint does
+        said = self.run_job(1, "--set=record.every.steps=1000", preexec_fn=few_bytes)
+        self.assertRegex(said, r"checkpoint 'runs/.*/checkpoints/step-000000010': cannot write .*params.safetensors: .*ulimit -f")
+        self.assertEqual(self.checkpoints(), [])
+
+    def test_a_full_disk(self) -> None:
+        if shutil.which("unshare") is None or subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode != 0:
+            self.skipTest("this system gives no mount namespace")
+        (self.root / "runs").mkdir()
+        # Room for two checkpoints of about 27 KB each and the records, not for three.
+        script = f"""mount -t tmpfs -o size=90k none runs || exit 99
+{dlhost} --plugin-dir {os.path.dirname(plugin)} run job.toml 2>err; echo $? >code
+find runs/*/checkpoints >found
+mount -o remount,size=10m runs
+{dlhost} --plugin-dir {os.path.dirname(plugin)} run job.toml --resume runs/* >out 2>&1; echo $? >again"""
+        done = subprocess.run(["unshare", "-rm", "sh", "-c", script], cwd=self.root, capture_output=True, text=True, timeout=120)
+        if done.returncode == 99:
+            self.skipTest("this system mounts nothing in a namespace")
+        said = (self.root / "err").read_text()
+        self.assertEqual((self.root / "code").read_text(), "1\n", said)
+        self.assertRegex(said, r"No space left on device \(\d+ KiB are free there\); free some space, or choose another folder")
+        found = (self.root / "found").read_text()
+        self.assertIn("step-000000010/manifest.json", found)
+        self.assertNotIn("unfinished", found)
+        self.assertEqual((self.root / "again").read_text(), "0\n", (self.root / "out").read_text())
+
+    def test_a_folder_that_may_not_be_written(self) -> None:
+        if os.geteuid() == 0:
+            self.skipTest("root may write everywhere")
+        (self.root / "runs").mkdir(mode=0o500)
+        self.assertRegex(self.run_job(1), "dlhost: cannot .* runs/small-.*: Permission denied")
+
+    def test_nobody_reads_what_it_says(self) -> None:
+        reading, writing = os.pipe()
+        os.close(reading)
+        self.run_job(0, stdout=writing)
+        os.close(writing)
+
+    def test_closed_standard_files(self) -> None:
+        """What is opened next does not take their place: no word for people gets into a record."""
+        command = f"exec {dlhost} --plugin-dir {os.path.dirname(plugin)} run job.toml <&- >&- 2>&-"
+        self.assertEqual(subprocess.run(["sh", "-c", command], cwd=self.root, timeout=60).returncode, 0)
+        for line in (self.folder() / "metrics.jsonl").read_text().splitlines():
+            json.loads(line)
+
+    def test_a_full_standard_output(self) -> None:
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([dlhost, "--plugin-dir", os.path.dirname(plugin), "check", "job.toml"], cwd=self.root, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No space left on device", done.stderr)
+
+    def test_numbers_beyond_all_measure(self) -> None:
+        for change, words in (
+            ("layer.fc.units=9223372036854775807", "layer 'fc': its output 'y' would be 5x9223372036854775807, more elements than any machine holds"),
+            ("layer.data.shape=[2000000000,2000000000]", "layer 'data': its output 'data': would be 2000000000x2000000000, more"),
+            ("layer.data.shape=[4294967296,4294967296,4294967296,4294967296]", "layer 'data': shape[0]: must be at least 1 and at most 2147483647"),
+        ):
+            with self.subTest(change):
+                self.assertIn(words, self.run_job(1, f"--set={change}"))
+
+
+unittest.main()

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""misbehaviour_test.py DLHOST PLUGIN: what a run says and leaves when a plugin throws, crashes or hangs in it."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+dlhost, plugin = sys.argv[1:]
+del sys.argv[1:]
+JOB = """name = "trouble"
+[train]
+device = "ref"
+batch = 4
+threads = 1
+hang_limit = 1
+stop = { steps = 8 }
+[checkpoint]
+every = { steps = 2 }
+[updater]
+type = "misbehaving"
+[[layer]]
+name = "data"
+type = "misbehaving_source"
+[[layer]]
+name = "fc"
+type = "dense"
+src = "data"
+units = 2
+[[layer]]
+name = "odd"
+type = "misbehaving"
+src = "fc"
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["odd", "data:label"]
+"""
+SIGSEGV, HANGS = -11, 70
+
+
+class Misbehaviour(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "job.toml").write_text(JOB)
+
+    def run_job(self, code: int, *words: str) -> str:
+        command = [dlhost, "--plugin-dir", os.path.dirname(plugin), "run", "job.toml", *words]
+        done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}\n{done.stderr}")
+        return done.stderr
+
+    def trouble(self, code: int, owner: str, how: str, where: str, step: int = 0, *more: str) -> str:
+        return self.run_job(code, *(f"--set={owner}.{k}={v}" for k, v in (("how", how), ("where", where), ("step", step))), *more)
+
+    def goes_on_from(self, step: int) -> None:
+        """The newest checkpoint is whole, and a run without the trouble goes on from it to its end."""
+        run = next((self.root / "runs").iterdir())
+        self.assertEqual(max((run / "checkpoints").iterdir()).name, f"step-{step:09}")
+        self.run_job(0, "--resume", str(run))
+        summary = json.loads((run / "summary.json").read_text())
+        self.assertEqual((summary["status"], summary["steps"]), ("done", 8))
+
+    def test_a_layer_in_a_step(self) -> None:
+        for code, how, words in (
+            (1, "throws", f"dlhost: plugin 'misbehaving' ({plugin}) threw an exception in layer 'odd', PLACE: out of ideas"),
+            (SIGSEGV, "crashes", f"dlhost: plugin 'misbehaving' ({plugin}) crashed with SIGSEGV in layer 'odd', PLACE"),
+            (HANGS, "hangs", f"dlhost: plugin 'misbehaving' ({plugin}) hangs in layer 'odd', PLACE: not back after 1000 ms"),
+        ):
+            for where in ("compute_feature", "compute_gradient"):
+                with self.subTest(how=how, where=where):
+                    self.setUp()
+                    said = self.trouble(code, "layer.odd", how, where, 5)
+                    self.assertIn(words.replace("PLACE", f"{where}, step 5"), said)
+                    if how != "throws":
+                        self.assertRegex(said, "the last checkpoint, runs/.*/step-000000004, is whole")
+                    self.goes_on_from(4)
+
+    def test_a_source_on_its_readers_task(self) -> None:
+        for readers in (0, 2):
+            with self.subTest(readers=readers):
+                self.setUp()
+                more = f"--set=train.readers={readers}"
+                said = self.trouble(1, "layer.data", "throws", "read", 3, more)
+                self.assertRegex(said, r"source 'data': sample 3: plugin 'misbehaving' \(.*\) threw an exception in layer 'data', read, step 0: out of ideas")
+                said = self.trouble(SIGSEGV, "layer.data", "crashes", "read", 3, more)
+                self.assertRegex(said, r"plugin 'misbehaving' \(.*\) crashed with SIGSEGV in layer 'data', read, step 0")
+                said = self.trouble(HANGS, "layer.data", "hangs", "read", 3, more)
+                self.assertRegex(said, r"plugin 'misbehaving' \(.*\) hangs in layer 'data', read, step 0")
+
+    def test_an_updater(self) -> None:
+        said = self.trouble(1, "updater", "throws", "update", 5)
+        self.assertIn("threw an exception in updater 'misbehaving', update, step 4: out of ideas", said)
+        self.goes_on_from(4)
+        self.assertIn("crashed with SIGSEGV in updater 'misbehaving', update, step 0", self.trouble(SIGSEGV, "updater", "crashes", "update", 1))
+
+    def test_a_layer_that_touches_device_memory(self) -> None:
+        said = self.trouble(SIGSEGV, "layer.odd", "well", "input", 0, '--set=train.device={ type = "ref", far = true }')
+        self.assertRegex(said, r"crashed with SIGSEGV in layer 'odd', compute_feature, step 0\n.*memory of a device, which the host cannot reach")
+
+    def test_before_the_first_step(self) -> None:
+        for owner, instance, where in (("layer.odd", "odd", "setup"), ("layer.odd", "odd", "prepare"), ("layer.data", "data", "open")):
+            with self.subTest(where=where):
+                said = self.trouble(1, owner, "throws", where)
+                self.assertRegex(said, rf"plugin 'misbehaving' \(.*\) threw an exception in layer '{instance}', {where}: out of ideas")
+                said = self.trouble(SIGSEGV, owner, "crashes", where)
+                self.assertRegex(said, rf"crashed with SIGSEGV in layer '{instance}', {where}\n")
+                self.assertIn("none is damaged", said)
+
+
+unittest.main()

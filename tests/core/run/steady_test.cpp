@@ -1,0 +1,181 @@
+// Once a run has begun, a step of it takes nothing from the heap, and the process does not grow.
+#include <gmock/gmock.h>
+
+#include "env/terminal.h"
+#include "env/usage.h"
+#include "heap_watch.h"
+#include "run/recorder.h"
+#include "trained.h"
+
+namespace dlhost::test {
+namespace {
+
+// What a job for pictures is made of.
+constexpr const char* job = R"(name = "steady"
+seed = 5
+[train]
+batch = 16
+threads = 2
+readers = 2
+last = "wrap"
+[checkpoint]
+every = {}
+[validate]
+every = {}
+at_end = false
+[test]
+at_end = false
+[updater]
+type = "sgd"
+momentum = 0.9
+weight_decay = 1e-4
+clip_norm = 50
+rate = { type = "cosine", base = 0.01, warmup = 5 }
+[record]
+every = { steps = 3 }
+[[layer]]
+name = "data"
+type = "synthetic"
+mode = "learnable"
+shape = [1, 8, 8]
+classes = 10
+train = 100
+augment = ["mirror", { type = "pad_crop", pad = 1 }]
+[[layer]]
+name = "conv"
+type = "convolution"
+src = "data"
+filters = 8
+kernel = 3
+pad = 1
+[[layer]]
+name = "norm"
+type = "batch_norm"
+src = "conv"
+[[layer]]
+name = "relu"
+type = "relu"
+src = "norm"
+[[layer]]
+name = "pool"
+type = "pooling"
+src = "relu"
+kernel = 2
+stride = 2
+[[layer]]
+name = "hidden"
+type = "dense"
+src = "pool"
+units = 32
+[[layer]]
+name = "tanh"
+type = "tanh"
+src = "hidden"
+[[layer]]
+name = "drop"
+type = "dropout"
+src = "tanh"
+[[layer]]
+name = "out"
+type = "dense"
+src = "drop"
+units = 10
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["out", "data:label"]
+[[layer]]
+name = "accuracy"
+type = "accuracy"
+src = ["out", "data:label"]
+)";
+
+class Nobody final : public env::Terminal {
+ public:
+  bool interactive() override { return false; }
+  int columns() override { return 80; }
+  bool unicode() override { return false; }
+  bool color() override { return false; }
+  void write(std::string_view) override {}
+};
+
+// Of the progress: a line for people, every few seconds, is no part of a step.
+class StoppedClock final : public Clock {
+ public:
+  Nanoseconds now() override { return 0; }
+  void sleep(Nanoseconds) override {}
+  double wall_seconds() override { return 0; }
+};
+
+class SteadyTest : public Bench {
+ protected:
+  // Runs the job as `dlhost run` does, with its records; `after` is called behind each step.
+  Status run_steps(const std::string& device, std::uint64_t steps, std::function<void(std::uint64_t)> after) {
+    struct Watched final : run::Observer {
+      run::Recorder* recorder = nullptr;
+      std::function<void(std::uint64_t)> after;
+      Status on_step(const run::Progress& progress, program::Program& program) override {
+        DLHOST_TRY(recorder->on_step(progress, program));
+        after(progress.step);
+        return {};
+      }
+      Status on_evaluation(const run::Progress&, Phase, const run::Evaluation&) override { return {}; }
+    } watched;
+    DLHOST_TRY(host_.disk().write_text(folder_ + "/job.toml", job));
+    const std::vector<std::string> set{"train.device=" + device, concat("train.stop.steps=", steps)};
+    DLHOST_ASSIGN(const auto loaded, config::load(host_.disk(), folder_ + "/job.toml", set, *registry_));
+    DLHOST_ASSIGN(auto session, run::Session::open(host_, *registry_, loaded));
+    DLHOST_ASSIGN(const auto folder, record::RunFolder::make(host_, folder_, loaded.name));
+    DLHOST_ASSIGN(auto log, record::MetricsLog::open(host_, folder, {.every = 3}));
+    Nobody nobody;
+    StoppedClock stopped;
+    record::Progress progress(stopped, nobody);
+    run::Recorder recorder(stopped, progress, *log);
+    watched.recorder = &recorder;
+    watched.after = std::move(after);
+    const std::atomic<bool> interrupted{false};
+    run::Training training(*session, watched, interrupted);
+    DLHOST_TRY(training.prepare());
+    return training.run().status();
+  }
+
+  bool has(const std::string& device) { return registry_->find(Kind::device, device) != nullptr; }
+};
+
+TEST_F(SteadyTest, AStepTakesNothingFromTheHeap) {
+  constexpr std::uint64_t first = 10,
+                          steps = 60; // more than the epochs, the log's lines and the readers' first batches
+  for (const std::string device : {"ref", "cpu"}) {
+    if (!has(device)) continue;
+    HeapUse use;
+    const Status status = run_steps(device, steps, [&](std::uint64_t step) {
+      if (step == first) watch_heap();
+      if (step == steps) use = stop_watching_heap();
+    });
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(use.ours, 0U) << device << ", in " << steps - first << " steps, first:\n" << first_of_ours();
+    std::printf("%s: %llu allocations of oneDNN and libgomp in %llu steps\n", device.c_str(),
+                static_cast<unsigned long long>(use.libraries), static_cast<unsigned long long>(steps - first));
+  }
+}
+
+TEST_F(SteadyTest, TheProcessDoesNotGrow) {
+  constexpr std::uint64_t first = 100, steps = 1100;
+  for (const std::string device : {"ref", "cpu"}) {
+    if (!has(device)) continue;
+    std::uint64_t before = 0, after = 0;
+    const Status status = run_steps(device, steps, [&](std::uint64_t step) {
+      if (step == first) before = env::resident_bytes();
+      if (step == steps) after = env::resident_bytes();
+    });
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_GT(before, 0U);
+    EXPECT_LE(after, before + (256 << 10)) << device;
+    std::printf("%s: %llu KiB resident after %llu steps, %llu KiB after %llu\n", device.c_str(),
+                static_cast<unsigned long long>(before >> 10), static_cast<unsigned long long>(first),
+                static_cast<unsigned long long>(after >> 10), static_cast<unsigned long long>(steps));
+  }
+}
+
+} // namespace
+} // namespace dlhost::test
