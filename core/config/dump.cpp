@@ -84,7 +84,6 @@ class Writer {
     line("batch", train.batch);
     line("last", word(train.last));
     line("dtype", name_of(train.dtype));
-    line("accumulate", train.accumulate);
     line("threads", train.threads);
     line("device", train.device);
     line("reproducible", train.reproducible);

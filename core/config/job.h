@@ -43,7 +43,6 @@ struct Train {
   Last last = Last::drop;
   Stop stop;
   DType dtype = DType::f32;
-  std::int64_t accumulate = 1;
   std::int64_t threads = 0; // of each worker; 0: the machine's, shared among its workers
   Part device{"cpu", {}};
   bool reproducible = false;

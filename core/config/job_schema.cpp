@@ -18,7 +18,6 @@ Schema train_schema() {
               "epoch, or a smaller batch")
       .choice("dtype", &Train::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}},
               "what features are computed in; params stay f32")
-      .option("accumulate", &Train::accumulate, "batches whose gradients make one update", at_least(1))
       .option("threads", &Train::threads, "of each worker; 0: the machine's, shared among its workers",
               between(0, 4096))
       .part("device", &Train::device, Kind::device, "where layers compute")
