@@ -152,8 +152,9 @@ TEST(Schema, Types) {
   EXPECT_EQ(problem("name", integer(3)), "name: must be a text in quotes, but is 3\n");
   EXPECT_EQ(problem("name", value(List{})), "name: must be a text in quotes, but is a list\n");
   EXPECT_EQ(problem("table", text("x")), "table: must be a table, but is \"x\"\n");
-  EXPECT_EQ(problem("kernel", value(List{integer(1), text("x"), integer(0)})),
-            "kernel[1]: must be an integer, but is \"x\"\nkernel[2]: must be at least 1, but is 0\n");
+  EXPECT_EQ(
+      problem("kernel", value(List{integer(1), text("x"), integer(0)})),
+      "kernel[1]: must be an integer, but is \"x\"\nkernel[2]: must be at least 1 and at most 2147483647, but is 0\n");
   EXPECT_EQ(problem("means", value(1.0)), "means: must be at least 0 and below 1, but is 1.0\n");
   EXPECT_EQ(problem("mode", text("fats")), "mode: 'fats' is not allowed; did you mean 'fast'? (known: fast, slow)\n");
   EXPECT_EQ(problem("units", integer(11)), "units: must be at least 1 and at most 10, but is 11\n");
