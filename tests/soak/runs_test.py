@@ -12,7 +12,7 @@ from runs import STEPS, Runs
 
 import unittest
 
-Runs.dlhost, plugin = sys.argv[1:3]
+Runs.dlhost, plugin = map(os.path.realpath, sys.argv[1:3])
 del sys.argv[1:3]
 ROUNDS = int(os.environ.get("DLHOST_SOAK", "10"))
 MISBEHAVING_SOURCE = '[[layer]]\nname = "data"\ntype = "misbehaving_source"\n'

@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-dlhost, plugin = sys.argv[1:]
+dlhost, plugin = map(os.path.realpath, sys.argv[1:])  # the commands below run elsewhere
 del sys.argv[1:]
 JOB = """name = "small"
 [train]

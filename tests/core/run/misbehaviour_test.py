@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-dlhost, plugin = sys.argv[1:]
+dlhost, plugin = map(os.path.realpath, sys.argv[1:])  # the commands below run elsewhere
 del sys.argv[1:]
 JOB = """name = "trouble"
 [train]
