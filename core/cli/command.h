@@ -44,6 +44,8 @@ void add_run(CLI::App&, Context&);
 void add_check(CLI::App&, Context&);
 void add_evaluate(CLI::App&, Context&);
 void add_predict(CLI::App&, Context&);
+void add_export(CLI::App&, Context&);
+void add_import(CLI::App&, Context&);
 void add_plot(CLI::App&, Context&);
 void add_inspect(CLI::App&, Context&);
 void add_new(CLI::App&, Context&);

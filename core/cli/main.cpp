@@ -60,6 +60,8 @@ int main(int argc, char** argv) {
   cli::add_check(app, context);
   cli::add_evaluate(app, context);
   cli::add_predict(app, context);
+  cli::add_export(app, context);
+  cli::add_import(app, context);
   cli::add_plot(app, context);
   cli::add_inspect(app, context);
   cli::add_new(app, context);

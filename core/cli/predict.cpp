@@ -1,9 +1,10 @@
 // dlhost predict: the features of any layer, sample by sample.
 #include <fmt/format.h>
 
+#include <dlhost/npy.h>
+
 #include "cli/opened.h"
 #include "cli/phase.h"
-#include "param/npy.h"
 #include "run/evaluation.h"
 
 namespace dlhost::cli {
@@ -60,7 +61,7 @@ class Sink {
     if (!npy_) return disk_.write_text(path_, text_);
     std::vector<std::int64_t> shape{static_cast<std::int64_t>(rows_)};
     shape.insert(shape.end(), sample.begin() + 1, sample.end());
-    std::string bytes = param::npy_header(shape);
+    std::string bytes = npy_header(DType::f32, shape);
     bytes.append(reinterpret_cast<const char*>(values_.data()), values_.size() * sizeof(float));
     return disk_.write_text(path_, bytes);
   }

@@ -117,7 +117,12 @@ Status run_job(Context& context, const RunOptions& options) {
   run::Recorder recorder(context.host.clock(), progress, *log);
   run::Training training(*session, recorder, env::interrupted());
   DLHOST_TRY(training.prepare());
-  if (from) DLHOST_TRY(training.resume(*from));
+  if (from) {
+    DLHOST_TRY(training.resume(*from));
+  } else {
+    DLHOST_ASSIGN(const auto taken, training.start());
+    if (taken) terminal.write(param::to_string(*taken) + "\n");
+  }
   if (job.checkpoint.keep > 0) training.save_to(&checkpoints);
   const std::uint64_t first_step = training.progress().step;
   if (options.profile) training.program().measure(&context.host.clock());

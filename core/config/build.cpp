@@ -6,6 +6,7 @@
 
 #include "config/build_layer.h"
 #include "config/job_schema.h"
+#include "config/names.h"
 
 namespace dlhost::config {
 
@@ -64,10 +65,27 @@ class Builder {
   }
 
   void train(const Table& source, Train& train) {
-    parse(train_schema(), source, &train, "train", {"stop"});
+    parse(train_schema(), source, &train, "train", {"stop", "start"});
     const Table& stop = table(source, "stop", "train");
     parse(stop_schema(), stop, &train.stop, "train.stop");
     if (stop.entries.empty()) train.stop.epochs = 10;
+    start(source, train.start);
+  }
+
+  // A bare text is where it starts from.
+  void start(const Table& source, Start& start) {
+    const Value* value = source.find("start");
+    if (const auto* from = value ? std::get_if<std::string>(&value->data) : nullptr) {
+      start.from = *from;
+      return;
+    }
+    const Table& given = table(source, "start", "train");
+    StartKeys keys;
+    parse(start_schema(), given, &keys, "train.start");
+    start.from = keys.from;
+    start.names = names_of(keys, "train.start", problems_);
+    if (value && start.from.empty())
+      problems_.add(value->where, "train.start: from is missing: a run, a checkpoint, a safetensors or an npz file");
   }
 
   void cadence(const Table& source, const std::string& path, Cadence& cadence) {

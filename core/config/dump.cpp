@@ -99,6 +99,24 @@ class Writer {
     line("loss", train.stop.loss);
     line("accuracy", train.stop.accuracy);
     line("patience", train.stop.patience);
+    start(train.start);
+  }
+
+  void start(const Start& start) {
+    if (start.from.empty()) return;
+    open("[train.start]");
+    line("from", start.from);
+    line("keep", start.names.keep);
+    line("ignore", start.names.ignore);
+    if (!start.names.rename.empty()) open("[train.start.rename]");
+    for (const auto& rename : start.names.rename) {
+      const std::string key = detail::written_key(rename.ours);
+      if (rename.order.empty())
+        line(key, rename.theirs);
+      else
+        text_ += concat(key, " = { name = ", detail::written(rename.theirs),
+                        ", order = ", detail::written(rename.order), " }\n");
+    }
   }
 
   void evaluate(std::string_view phase, const Evaluate& evaluate) {

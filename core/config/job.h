@@ -37,11 +37,31 @@ struct Stop {
 
 enum class Last : std::uint8_t { drop, wrap, partial };
 
+// How params and running state of this net are called in a file from elsewhere. Names and patterns are the net's, but
+// those of `ignore`; "*" stands for any part of a name (param/naming.h).
+struct Rename {
+  std::string ours, theirs;
+  std::vector<std::int64_t> order; // axis i here is axis order[i] there; empty: as they are
+  Location where;
+};
+struct Names {
+  std::vector<Rename> rename;
+  std::vector<std::string> keep;   // not taken from the file
+  std::vector<std::string> ignore; // the file's that are not wanted
+};
+
+// Where first values come from, in place of initialisers.
+struct Start {
+  std::string from; // a run, a checkpoint, a safetensors or npz file; empty: from initialisers
+  Names names;
+};
+
 struct Train {
   Part algorithm{"bp", {}};
   std::int64_t batch = 64;
   Last last = Last::drop;
   Stop stop;
+  Start start;
   DType dtype = DType::f32;
   std::int64_t threads = 0; // of each worker; 0: the machine's, shared among its workers
   Part device{"cpu", {}};

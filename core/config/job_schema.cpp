@@ -44,6 +44,27 @@ Schema stop_schema() {
       .option("patience", &Stop::patience, "after so many evaluations without a better one; 0: never", at_least(0));
 }
 
+namespace {
+
+SchemaOf<StartKeys> with_names(SchemaOf<StartKeys> schema) {
+  return schema
+      .option(
+          "rename", &StartKeys::rename,
+          "a param's name = what the file calls it, or { name = \"...\", order = [1, 0] } to swap axes; * stands for "
+          "any part of a name")
+      .option("keep", &StartKeys::keep, "params that are not taken from there: names and patterns")
+      .option("ignore", &StartKeys::ignore, "what of the file is not wanted: names and patterns");
+}
+
+} // namespace
+
+Schema start_schema() {
+  return with_names(SchemaOf<StartKeys>("Params and running state to start from, in place of initialisers.")
+                        .option("from", &StartKeys::from, "a run, a checkpoint, a safetensors or an npz file"));
+}
+
+Schema names_schema() { return with_names(SchemaOf<StartKeys>("How params are called in a file from elsewhere.")); }
+
 Schema cadence_schema() {
   return SchemaOf<Cadence>("How often; whichever comes first. All 0: never.")
       .option("steps", &Cadence::steps, "every so many steps", at_least(0))
@@ -151,6 +172,7 @@ const std::vector<CoreTable>& core_tables() {
       {"", head_schema()},
       {"train", train_schema()},
       {"train.stop", stop_schema()},
+      {"train.start", start_schema()},
       {"validate", evaluate_schema()},
       {"validate.every", cadence_schema()},
       {"test", evaluate_schema()},

@@ -14,9 +14,18 @@ struct Head {
 };
 Schema head_schema();
 
-// [train] without `stop`, which is a table of its own.
+// [train] without `stop` and `start`, which are tables of their own.
 Schema train_schema();
 Schema stop_schema();
+
+struct StartKeys {
+  std::string from;
+  Table rename;
+  std::vector<std::string> keep, ignore;
+};
+Schema start_schema();
+// The same without `from`: a file of names.
+Schema names_schema();
 Schema cadence_schema();
 Schema evaluate_schema();
 Schema topology_schema();

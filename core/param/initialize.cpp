@@ -2,7 +2,6 @@
 
 #include <dlhost/parts.h>
 
-#include "param/transfer.h"
 #include "plugin/contained.h"
 
 namespace dlhost::param {
@@ -27,9 +26,7 @@ Status initialize(Store& store, plugin::Registry& registry, plugin::Activity& ac
     DLHOST_TRY(plugin::contained(activity, actor, "fill", plugin::no_step, [&] {
                  return (*initializer)->fill(values, {declared.shape, declared.fan_in, declared.fan_out}, random);
                }).at("param '", declared.name, "', initializer '", declared.init.type, "'"));
-    DLHOST_TRY(upload(store.device(), store.stream(), values, param->master, param->value.data()));
-    ++param->version;
-    for (auto& copy : param->copies) store.refresh(*param, *copy);
+    DLHOST_TRY(store.set(*param, values));
   }
   return store.stream().wait();
 }

@@ -121,6 +121,13 @@ Status Store::allocate(Param& param, Copy& copy) {
   return {};
 }
 
+Status Store::set(Param& param, std::span<const float> plain) {
+  DLHOST_TRY(upload(device_, stream_, plain, param.master, param.value.data()));
+  ++param.version;
+  for (auto& copy : param.copies) refresh(param, *copy);
+  return {};
+}
+
 void Store::refresh(Param& param, Copy& copy) {
   if (!copy.from_master || copy.version == param.version) return;
   copy.from_master->run(stream_, {param.value.data()}, {copy.data}, scratch_.data());

@@ -68,6 +68,8 @@ class Store {
   // Makes what was declared and is not there yet: masters, copies, histories, state.
   Status allocate(const Updater::Rule*);
 
+  // A new version of a param, from plain values on the host.
+  Status set(Param&, std::span<const float> plain);
   // Brings a copy to its master's version.
   void refresh(Param&, Copy&);
   void refresh_eager(Param&);

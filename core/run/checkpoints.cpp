@@ -81,4 +81,14 @@ Result<param::CheckpointFiles> Checkpoints::find(Disk& disk, const std::string& 
   return Status::corrupt(files.status().message(), "; the newest good one is ", other->folder);
 }
 
+Result<param::TensorFile> start_tensors(Disk& disk, const std::string& path) {
+  if (!disk.exists(path))
+    return Status::not_found("there is no '", path,
+                             "' to start from; name a run, a checkpoint, a safetensors or an npz "
+                             "file");
+  if (!disk.list(path).ok()) return param::open_tensors(disk, path);
+  DLHOST_ASSIGN(auto checkpoint, Checkpoints::find(disk, path));
+  return param::tensors_of(std::move(checkpoint));
+}
+
 } // namespace dlhost::run

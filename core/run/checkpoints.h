@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "param/checkpoint.h"
+#include "param/tensor_file.h"
 #include "run/session.h"
 
 namespace dlhost::run {
@@ -37,5 +37,8 @@ class Checkpoints {
   Session& session_;
   std::string folder_;
 };
+
+// The tensors of a run's newest checkpoint, of a checkpoint, or of a file of tensors.
+Result<param::TensorFile> start_tensors(Disk&, const std::string& path);
 
 } // namespace dlhost::run

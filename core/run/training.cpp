@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "config/compose.h"
 #include "env/usage.h"
 #include "param/initialize.h"
 #include "plugin/contained.h"
@@ -45,6 +46,15 @@ Status Training::prepare() {
       stop.patience == 0)
     progress_.total_steps = feeds_->steps(10);
   return {};
+}
+
+Result<std::optional<param::Taken>> Training::start() {
+  const config::Start& start = session_.job().train.start;
+  if (start.from.empty()) return std::optional<param::Taken>();
+  DLHOST_ASSIGN(const auto file,
+                start_tensors(session_.host().disk(), config::join_path(session_.job().folder, start.from)));
+  DLHOST_ASSIGN(auto taken, param::take(file, start.names, session_.store()));
+  return std::optional(std::move(taken));
 }
 
 nlohmann::json Training::state() const {

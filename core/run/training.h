@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "param/exchange.h"
 #include "run/checkpoints.h"
 #include "run/evaluation.h"
 #include "run/feeds.h"
@@ -51,13 +52,17 @@ class Training {
   Training(Session& session, Observer& observer, const std::atomic<bool>& interrupted)
       : session_(session), observer_(observer), interrupted_(interrupted) {}
 
-  // Builds the program and the first values; then resume() may replace them.
+  // Builds the program and the first values; then start() or resume() may replace them.
   Status prepare();
+  // Takes the values that the job's [train.start] names, if it does; says what it took.
+  Result<std::optional<param::Taken>> start();
   // Continues as if it had never stopped: params, histories, data position, what was best.
   Status resume(const param::CheckpointFiles&);
   // Checkpoints go there; without it none are written.
   void save_to(Checkpoints* checkpoints) { checkpoints_ = checkpoints; }
   Result<Outcome> run();
+  // A checkpoint of the state as it is.
+  Status save() { return checkpoints_->save(progress_.step, state()); }
 
   const Progress& progress() const { return progress_; }
   program::Program& program() { return *program_; }

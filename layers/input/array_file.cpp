@@ -4,7 +4,8 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <limits>
+
+#include <dlhost/half.h>
 
 namespace dlhost::input {
 
@@ -14,15 +15,7 @@ using Element = ArrayFile::Element;
 
 struct Half {
   std::uint16_t bits;
-  explicit operator float() const {
-    const unsigned sign = bits >> 15U, exponent = bits >> 10U & 31U, fraction = bits & 1023U;
-    float value = static_cast<float>(fraction) * 0x1p-24F; // a subnormal
-    if (exponent == 31)
-      value = fraction ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
-    else if (exponent > 0)
-      value = std::bit_cast<float>((exponent + 112U) << 23U | fraction << 13U);
-    return sign ? -value : value;
-  }
+  explicit operator float() const { return float_of_f16(bits); }
   explicit operator std::int32_t() const { return static_cast<std::int32_t>(static_cast<float>(*this)); }
 };
 

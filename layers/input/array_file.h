@@ -40,7 +40,7 @@ Result<ArrayFile> array_of(ArrayFile::Element, bool swapped, std::span<const std
 
 // The idx format of MNIST: big-endian, with a magic number that tells type and rank.
 Result<ArrayFile> parse_idx(std::span<const std::byte> bytes);
-// The npy format of NumPy, versions 1 to 3: numbers, C order.
-Result<ArrayFile> parse_npy(std::span<const std::byte> bytes);
+// The npy format of NumPy: numbers, C order.
+Result<ArrayFile> npy_samples(std::span<const std::byte> bytes);
 
 } // namespace dlhost::input

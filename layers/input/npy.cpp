@@ -10,7 +10,7 @@ class Npy : public ArraySource {
  public:
   static constexpr std::string_view name = "npy";
   static Schema schema() { return array_schema("NumPy arrays saved by numpy.save, packed by gzip or not."); }
-  explicit Npy(Options options) : ArraySource(std::move(options), &parse_npy) {}
+  explicit Npy(Options options) : ArraySource(std::move(options), &npy_samples) {}
 };
 
 } // namespace

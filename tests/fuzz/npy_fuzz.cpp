@@ -6,6 +6,6 @@
 #include "array_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  dlhost::fuzz::read_rows(dlhost::input::parse_npy(std::as_bytes(std::span(data, size))));
+  dlhost::fuzz::read_rows(dlhost::input::npy_samples(std::as_bytes(std::span(data, size))));
   return 0;
 }

@@ -51,6 +51,10 @@ TEST_F(Jobs, EveryKey) {
   const Job net = load_file("every_key.toml", 100);
   ASSERT_FALSE(net.layers.empty());
   EXPECT_EQ(net.train.stop.patience, 3);
+  EXPECT_EQ(net.train.start.from, "first");
+  ASSERT_EQ(net.train.start.names.rename.size(), 2U);
+  EXPECT_EQ(net.train.start.names.rename[1].order, (std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(net.train.start.names.ignore, (std::vector<std::string>{"b"}));
   EXPECT_EQ(net.topology.worker_groups, 3);
   EXPECT_EQ(net.topology.run_as, RunAs::processes);
   EXPECT_EQ(net.checkpoint.best, "accuracy");
@@ -70,7 +74,9 @@ TEST_F(Jobs, EveryKey) {
   EXPECT_EQ(w.param("weight")->decay_scale, 0.5);
   EXPECT_EQ(std::get<double>(w.param("weight")->init->options.find("std")->data), 0.5);
   EXPECT_TRUE(w.param("bias")->frozen);
-  EXPECT_EQ(job_hash(job(to_toml(net, "/"))), job_hash(net));
+  const Job again = job(to_toml(net, "/"));
+  EXPECT_EQ(job_hash(again), job_hash(net));
+  EXPECT_EQ(again.train.start.names.rename[1].order, net.train.start.names.rename[1].order);
 }
 
 } // namespace

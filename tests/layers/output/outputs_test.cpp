@@ -72,8 +72,7 @@ TEST_F(OutputTest, NpySaysItsShapeAndIsAligned) {
   ASSERT_EQ(text.size(), 128 + 12 * sizeof(float));
   EXPECT_EQ(text.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
   EXPECT_EQ(static_cast<unsigned char>(text[8]) + 256 * text[9], 118);
-  EXPECT_THAT(text.substr(10, 117),
-              testing::StartsWith("{'descr': '<f4', 'fortran_order': False, 'shape': (6, 2,), }"));
+  EXPECT_THAT(text.substr(10, 117), testing::StartsWith("{'descr': '<f4', 'fortran_order': False, 'shape': (6, 2), }"));
   EXPECT_EQ(text[127], '\n');
   float last = 0;
   std::memcpy(&last, text.data() + text.size() - sizeof last, sizeof last);

@@ -1,0 +1,52 @@
+// dlhost export: the params of a checkpoint as one file that others read.
+#include <fmt/format.h>
+
+#include "cli/names.h"
+#include "param/exchange.h"
+#include "run/checkpoints.h"
+
+namespace dlhost::cli {
+namespace {
+
+struct ExportOptions {
+  std::string from, file, format;
+  NameOptions names;
+};
+
+Result<param::TensorFormat> format_of(const ExportOptions& options) {
+  if (options.format == "npz" || (options.format.empty() && options.file.ends_with(".npz")))
+    return param::TensorFormat::npz;
+  if (options.format == "safetensors" || (options.format.empty() && options.file.ends_with(".safetensors")))
+    return param::TensorFormat::safetensors;
+  return Status::invalid("'", options.file, "' ends in neither .safetensors nor .npz; say which with --format");
+}
+
+Status export_params(Context& context, const ExportOptions& options) {
+  Disk& disk = context.host.disk();
+  DLHOST_ASSIGN(const auto format, format_of(options));
+  DLHOST_ASSIGN(const auto names, names_of(disk, options.names));
+  DLHOST_ASSIGN(auto checkpoint, run::Checkpoints::find(disk, options.from));
+  DLHOST_ASSIGN(const auto tensors, param::tensors_of(std::move(checkpoint)));
+  std::vector<std::vector<float>> values;
+  DLHOST_ASSIGN(const auto given, param::give(tensors, names, values));
+  DLHOST_TRY(param::write_tensors(disk, options.file, format, given));
+  fmt::print("{}: {} tensors of {}\n", options.file, given.size(), tensors.what);
+  return {};
+}
+
+} // namespace
+
+void add_export(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("export", "write the params of a run as one safetensors or npz file");
+  auto options = std::make_shared<ExportOptions>();
+  command->add_option("from", options->from, "a run's folder, or one checkpoint in it")->required()->type_name("RUN");
+  command->add_option("-o,--output", options->file, "the file")->required()->type_name("FILE");
+  command->add_option("--format", options->format, "left out: by the file's ending")
+      ->check(CLI::IsMember({"safetensors", "npz"}));
+  add_names(*command, options->names);
+  command->callback([&context, options] {
+    if (Status status = export_params(context, *options); !status.ok()) context.fail(status);
+  });
+}
+
+} // namespace dlhost::cli

@@ -1,0 +1,72 @@
+// dlhost import: params from elsewhere, as a run of the job that has not made a step yet.
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/names.h"
+#include "config/dump.h"
+#include "config/load.h"
+#include "record/run_folder.h"
+#include "run/training.h"
+
+namespace dlhost::cli {
+namespace {
+
+struct ImportOptions {
+  std::string file, job, folder;
+  std::vector<std::string> set;
+  NameOptions names;
+};
+
+class Unwatched final : public run::Observer {
+ public:
+  Status on_step(const run::Progress&, program::Program&) override { return {}; }
+  Status on_evaluation(const run::Progress&, Phase, const run::Evaluation&) override { return {}; }
+};
+
+Status import_params(Context& context, const ImportOptions& options) {
+  Disk& disk = context.host.disk();
+  DLHOST_ASSIGN(auto job, config::load(disk, options.job, options.set, context.registry()));
+  const std::string here = std::filesystem::current_path().string();
+  job.train.start = {};
+  const std::string kept = config::to_toml(job, here); // a run from this checkpoint needs the file no more
+  job.train.start.from = (std::filesystem::path(here) / options.file).string();
+  DLHOST_ASSIGN(job.train.start.names, names_of(disk, options.names));
+  DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job));
+  Unwatched nobody;
+  const std::atomic<bool> interrupted{false};
+  run::Training training(*session, nobody, interrupted);
+  DLHOST_TRY(training.prepare());
+  DLHOST_ASSIGN(const auto taken, training.start());
+  DLHOST_ASSIGN(const auto folder, record::RunFolder::make_at(context.host, options.folder));
+  DLHOST_TRY(folder.write_job(kept));
+  run::Checkpoints checkpoints(*session, folder.file("checkpoints"));
+  training.save_to(&checkpoints);
+  DLHOST_TRY(training.save());
+  fmt::print("{}\n{} is a run of '{}' that has made no step yet:\n", param::to_string(*taken), folder.path(), job.name);
+  fmt::print("  dlhost eval {0}\n  dlhost run {1} --resume {0}\n", folder.path(), options.job);
+  return {};
+}
+
+} // namespace
+
+void add_import(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("import", "take params from a safetensors or npz file into a run of a job");
+  auto options = std::make_shared<ImportOptions>();
+  command->add_option("file", options->file, "a .safetensors or .npz file, or another run")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--job", options->job, "the net that takes them")->required()->type_name("JOB.toml");
+  command->add_option("-o,--output", options->folder, "the run's folder: new, or empty")
+      ->required()
+      ->type_name("FOLDER");
+  command->add_option("--set", options->set, "change one key of the job")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  add_names(*command, options->names);
+  command->callback([&context, options] {
+    if (Status status = import_params(context, *options); !status.ok()) context.fail(status);
+  });
+}
+
+} // namespace dlhost::cli

@@ -1,0 +1,32 @@
+// Tensors by their names, outside of a run: a safetensors file, an npz file, or a checkpoint, whose params and running
+// state stand together. What export writes and import reads.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "param/checkpoint.h"
+#include "param/npz.h"
+#include "param/safetensors.h"
+
+namespace dlhost::param {
+
+struct TensorFile {
+  std::string what;                 // for messages
+  std::vector<NamedTensor> tensors; // by name
+  const NamedTensor* find(std::string_view name) const;
+
+  // What the tensors point into.
+  std::vector<std::unique_ptr<File>> files;
+  std::vector<std::unique_ptr<std::byte[]>> unpacked;
+};
+
+// By what the file begins with, whatever it is called.
+Result<TensorFile> open_tensors(Disk&, const std::string& path);
+Result<TensorFile> tensors_of(CheckpointFiles);
+
+enum class TensorFormat : std::uint8_t { safetensors, npz };
+Status write_tensors(Disk&, const std::string& path, TensorFormat, std::span<const NamedTensor>);
+
+} // namespace dlhost::param
