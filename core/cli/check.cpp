@@ -34,18 +34,9 @@ double operations_of(const program::Unit& unit) {
   return sum;
 }
 
-const char* name_of_role(Role role) {
-  switch (role) {
-  case Role::feature: return "forward";
-  case Role::input_gradient: return "backward to inputs";
-  case Role::param_gradient: return "backward to params";
-  }
-  return "";
-}
-
 void print_kernels(const program::Unit& unit) {
   for (const auto& op : unit.ops)
-    fmt::print("      {:<20} {:<10} {}{}{}\n", name_of_role(op.role), op.spec, op.kernel, op.remark.empty() ? "" : "; ",
+    fmt::print("      {:<20} {:<10} {}{}{}\n", plan::word(op.role), op.spec, op.kernel, op.remark.empty() ? "" : "; ",
                op.remark);
   if (!unit.fusion_remark.empty()) fmt::print("      {}\n", unit.fusion_remark);
 }
@@ -79,9 +70,10 @@ void print_json(program::Program& program, run::Session& session) {
   for (const auto& unit : program.units()) {
     nlohmann::json ops = nlohmann::json::array();
     for (const auto& op : unit.ops)
-      ops.push_back({{"role", name_of_role(op.role)},
+      ops.push_back({{"role", plan::word(op.role)},
                      {"op", op.spec},
                      {"kernel", op.kernel},
+                     {"formats", op.formats},
                      {"remark", op.remark},
                      {"operations", op.operations}});
     nlohmann::json outputs = nlohmann::json::array();
@@ -99,6 +91,7 @@ void print_json(program::Program& program, run::Session& session) {
   const nlohmann::json net = {{"layers", layers},
                               {"params", session.store().elements()},
                               {"operations", program.operations()},
+                              {"plan_hash", plan::hash(program.plan())},
                               {"arena_bytes", program.arena_bytes()},
                               {"unshared_bytes", program.unshared_bytes()},
                               {"param_bytes", session.store().bytes()},

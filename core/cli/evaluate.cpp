@@ -30,12 +30,18 @@ Status evaluate(Context& context, const EvaluateOptions& options) {
                         {"samples", evaluation.samples},
                         {"items_per_second", rate}};
     for (const auto& [name, value] : evaluation.metrics) json["metrics"][name] = value;
+    for (const auto& table : evaluation.tables) {
+      const auto scores = record::class_scores(table);
+      json["tables"][table.name] = {
+          {"counts", record::table_json(table)}, {"precision", scores.precision}, {"recall", scores.recall}};
+    }
     fmt::print("{}\n", json.dump(2));
     return {};
   }
   fmt::print("{}: {} samples of {}, {:.0f} items/s\n", opened->checkpoint.folder, evaluation.samples, options.phase,
              rate);
   for (const auto& [name, value] : evaluation.metrics) fmt::print("  {:<20} {:.6g}\n", name, value);
+  for (const auto& table : evaluation.tables) fmt::print("{}", record::table_text(table));
   return {};
 }
 

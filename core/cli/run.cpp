@@ -44,8 +44,10 @@ record::Summary summary_of(const config::Job& job, const run::Outcome& outcome, 
   summary.steps = outcome.progress.step;
   summary.epochs = outcome.progress.epoch;
   summary.seconds = outcome.progress.seconds;
-  summary.validation = outcome.validation;
-  summary.test = outcome.test;
+  summary.validation = outcome.validation.metrics;
+  summary.test = outcome.test.metrics;
+  summary.validation_tables = outcome.validation.tables;
+  summary.test_tables = outcome.test.tables;
   if (outcome.progress.seconds > 0)
     summary.items_per_second = static_cast<double>(outcome.progress.items) / outcome.progress.seconds;
   summary.step_median = outcome.step_median;
@@ -54,11 +56,19 @@ record::Summary summary_of(const config::Job& job, const run::Outcome& outcome, 
   summary.started_rss_bytes = outcome.started_bytes;
   summary.peak_rss_bytes = env::peak_resident_bytes();
   summary.job_hash = config::job_hash(job);
+  if (const auto program = session.trainer(); program.ok()) summary.plan_hash = plan::hash((*program)->plan());
   summary.versions = {{"dlhost", version_text()}, {job.train.device.type, session.device().description()}};
+  for (const auto& build : session.registry().builds())
+    summary.versions.emplace_back(concat("plugin ", build.name), concat(build.version, "+", build.digest));
   summary.job_name = job.name;
   summary.why = outcome.reason;
   summary.folder = folder.path();
   summary.next = {{"dlhost plot " + folder.path(), "draws the curves"}};
+  for (const auto& [phase, word] : {std::pair{Phase::test, "test"}, {Phase::validate, "validation"}})
+    if (session.samples(phase) > 0) {
+      summary.next.emplace_back(fmt::format("dlhost eval {} --phase {}", folder.path(), word), "measures it again");
+      break;
+    }
   if (outcome.ending == run::Ending::interrupted)
     summary.next.insert(summary.next.begin(), {"dlhost run " + job.path + " --resume " + folder.path(), "goes on"});
   return summary;
@@ -106,7 +116,8 @@ Status run_job(Context& context, const RunOptions& options) {
                                job.checkpoint.folder.empty() ? folder.file("checkpoints") : job.checkpoint.folder);
 
   record::MetricsLogOptions log_options{
-      .every = static_cast<std::uint64_t>(std::max<std::int64_t>(job.record.every.steps, 1))};
+      .every = static_cast<std::uint64_t>(std::max<std::int64_t>(job.record.every.steps, 1)),
+      .tensorboard = job.record.tensorboard};
   std::optional<param::CheckpointFiles> from;
   if (!options.resume.empty()) {
     DLHOST_ASSIGN(from, run::Checkpoints::find(disk, options.resume));
@@ -114,7 +125,7 @@ Status run_job(Context& context, const RunOptions& options) {
     log_options.resumed_from = run::Checkpoints::step_of(*from);
   }
   DLHOST_ASSIGN(auto log, record::MetricsLog::open(context.host, folder, log_options));
-  run::Recorder recorder(context.host.clock(), progress, *log);
+  run::Recorder recorder(progress, *log);
   run::Training training(*session, recorder, env::interrupted());
   DLHOST_TRY(training.prepare());
   if (from) {
@@ -127,7 +138,7 @@ Status run_job(Context& context, const RunOptions& options) {
   const std::uint64_t first_step = training.progress().step;
   if (options.profile) training.program().measure(&context.host.clock());
   DLHOST_ASSIGN(const auto outcome, training.run());
-  const auto& last = recorder.finish(training.progress(), training.program());
+  DLHOST_ASSIGN(const auto last, recorder.finish(training.progress(), training.program()));
   DLHOST_TRY(log->sync());
   auto summary = summary_of(job, outcome, *session, folder);
   summary.train.assign(last.metrics.begin(), last.metrics.end());

@@ -28,7 +28,7 @@ class LayerBuilder {
   }
 
   Layer build() {
-    const Schema schema = layer_schema();
+    const Schema& schema = layer_schema();
     Table own, others;
     own.where = others.where = raw_.table.where;
     for (const auto& entry : raw_.table.entries) (schema.find(entry.first) ? own : others).entries.push_back(entry);

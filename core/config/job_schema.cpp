@@ -2,46 +2,56 @@
 
 namespace dlhost::config {
 
-Schema head_schema() {
-  return SchemaOf<Head>("The job.")
-      .required("name", &Head::name, "what the run is called")
-      .option("seed", &Head::seed, "where all random numbers start", at_least(0))
-      .option("folder", &Head::folder, "where relative paths start; empty: the job file's folder");
+const Schema& head_schema() {
+  static const Schema schema =
+      SchemaOf<Head>("The job.")
+          .required("name", &Head::name, "what the run is called")
+          .option("seed", &Head::seed, "where all random numbers start", at_least(0))
+          .option("folder", &Head::folder, "where relative paths start; empty: the job file's folder");
+  return schema;
 }
 
-Schema train_schema() {
-  return SchemaOf<Train>("How the net is trained.")
-      .part("algorithm", &Train::algorithm, Kind::algorithm, "TrainOneBatch: the order in which layers compute")
-      .option("batch", &Train::batch, "samples in a batch of one worker group", at_least(1))
-      .choice("last", &Train::last, {{"drop", Last::drop}, {"wrap", Last::wrap}, {"partial", Last::partial}},
-              "what becomes of the samples at an epoch's end that fill no batch: left out, filled up from the next "
-              "epoch, or a smaller batch")
-      .choice("dtype", &Train::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}},
-              "what features are computed in; params stay f32")
-      .option("threads", &Train::threads, "of each worker; 0: the machine's, shared among its workers",
-              between(0, 4096))
-      .part("device", &Train::device, Kind::device, "where layers compute")
-      .option("reproducible", &Train::reproducible, "the same bits for any number of workers, for some speed")
-      .option("fuse", &Train::fuse, "layers may be computed in the op before them; false shows each layer's own time")
-      .option("shuffle", &Train::shuffle, "each epoch reads the samples in another order")
-      .option("readers", &Train::readers, "tasks that read and augment samples; 0: the worker itself", between(0, 256))
-      .option("prefetch", &Train::prefetch, "batches that are read ahead", between(1, 1024))
-      .option(
-          "hang_limit", &Train::hang_limit,
-          "seconds that one call of a plugin may take before the run is ended, naming it; 0: the longer of a minute "
-          "and a hundred times the longest step; inf: for ever",
-          at_least(0));
+const Schema& train_schema() {
+  static const Schema schema =
+      SchemaOf<Train>("How the net is trained.")
+          .part("algorithm", &Train::algorithm, Kind::algorithm, "TrainOneBatch: the order in which layers compute")
+          .option("batch", &Train::batch, "samples in a batch of one worker group", at_least(1))
+          .choice("last", &Train::last, {{"drop", Last::drop}, {"wrap", Last::wrap}, {"partial", Last::partial}},
+                  "what becomes of the samples at an epoch's end that fill no batch: left out, filled up from the next "
+                  "epoch, or a smaller batch")
+          .choice("dtype", &Train::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}},
+                  "what features are computed in; params stay f32")
+          .option("threads", &Train::threads, "of each worker; 0: the machine's, shared among its workers",
+                  between(0, 4096))
+          .part("device", &Train::device, Kind::device, "where layers compute")
+          .option("reproducible", &Train::reproducible,
+                  "sums over samples in fixed blocks, so that their bits do not depend on how a batch is cut; an error "
+                  "where the device cannot")
+          .option("fuse", &Train::fuse,
+                  "layers may be computed in the op before them; false shows each layer's own time")
+          .option("shuffle", &Train::shuffle, "each epoch reads the samples in another order")
+          .option("readers", &Train::readers, "tasks that read and augment samples; 0: the worker itself",
+                  between(0, 256))
+          .option("prefetch", &Train::prefetch, "batches that are read ahead", between(1, 1024))
+          .option("hang_limit", &Train::hang_limit,
+                  "seconds that one call of a plugin may take before the run is ended, naming it; 0: the longer of a "
+                  "minute and a hundred times the longest step; inf: for ever",
+                  at_least(0));
+  return schema;
 }
 
-Schema stop_schema() {
-  return SchemaOf<Stop>("When training ends; whichever comes first. Nothing given: after 10 epochs.")
-      .option("steps", &Stop::steps, "after so many steps; 0: no limit", at_least(0))
-      .option("epochs", &Stop::epochs, "after so many passes over the samples; 0: no limit", at_least(0))
-      .option("seconds", &Stop::seconds, "after so long; 0: no limit", at_least(0))
-      .option("loss", &Stop::loss, "when the training loss, smoothed, is at most this")
-      .option("accuracy", &Stop::accuracy,
+const Schema& stop_schema() {
+  static const Schema schema =
+      SchemaOf<Stop>("When training ends; whichever comes first. Nothing given: after 10 epochs.")
+          .option("steps", &Stop::steps, "after so many steps; 0: no limit", at_least(0))
+          .option("epochs", &Stop::epochs, "after so many passes over the samples; 0: no limit", at_least(0))
+          .option("seconds", &Stop::seconds, "after so long; 0: no limit", at_least(0))
+          .option("loss", &Stop::loss, "when the training loss, smoothed, is at most this")
+          .option(
+              "accuracy", &Stop::accuracy,
               "when the accuracy on validation samples (on test samples, when there are no others) is at least this")
-      .option("patience", &Stop::patience, "after so many evaluations without a better one; 0: never", at_least(0));
+          .option("patience", &Stop::patience, "after so many evaluations without a better one; 0: never", at_least(0));
+  return schema;
 }
 
 namespace {
@@ -58,113 +68,139 @@ SchemaOf<StartKeys> with_names(SchemaOf<StartKeys> schema) {
 
 } // namespace
 
-Schema start_schema() {
-  return with_names(SchemaOf<StartKeys>("Params and running state to start from, in place of initialisers.")
-                        .option("from", &StartKeys::from, "a run, a checkpoint, a safetensors or an npz file"));
+const Schema& start_schema() {
+  static const Schema schema =
+      with_names(SchemaOf<StartKeys>("Params and running state to start from, in place of initialisers.")
+                     .option("from", &StartKeys::from, "a run, a checkpoint, a safetensors or an npz file"));
+  return schema;
 }
 
-Schema names_schema() { return with_names(SchemaOf<StartKeys>("How params are called in a file from elsewhere.")); }
-
-Schema cadence_schema() {
-  return SchemaOf<Cadence>("How often; whichever comes first. All 0: never.")
-      .option("steps", &Cadence::steps, "every so many steps", at_least(0))
-      .option("epochs", &Cadence::epochs, "every so many epochs", at_least(0))
-      .option("seconds", &Cadence::seconds, "every so many seconds", at_least(0));
+const Schema& names_schema() {
+  static const Schema schema = with_names(SchemaOf<StartKeys>("How params are called in a file from elsewhere."));
+  return schema;
 }
 
-Schema evaluate_schema() {
-  return SchemaOf<Evaluate>("When samples of this phase are evaluated, each once.")
-      .option("at_end", &Evaluate::at_end, "after the last step")
-      .option("batch", &Evaluate::batch, "samples in a batch; 0: as in training", at_least(0));
+const Schema& cadence_schema() {
+  static const Schema schema = SchemaOf<Cadence>("How often; whichever comes first. All 0: never.")
+                                   .option("steps", &Cadence::steps, "every so many steps", at_least(0))
+                                   .option("epochs", &Cadence::epochs, "every so many epochs", at_least(0))
+                                   .option("seconds", &Cadence::seconds, "every so many seconds", at_least(0));
+  return schema;
 }
 
-Schema updater_schema() {
-  return SchemaOf<UpdaterKeys>("Beside the updater's own options.")
-      .part("rate", &UpdaterKeys::rate, Kind::schedule, "the learning rate, or the schedule that gives it",
-            "fixed.base")
-      .option("clip_value", &UpdaterKeys::clip_value, "largest magnitude of a gradient's element; 0: any", at_least(0))
-      .option("clip_norm", &UpdaterKeys::clip_norm, "largest norm of all gradients together; 0: any", at_least(0));
+const Schema& evaluate_schema() {
+  static const Schema schema =
+      SchemaOf<Evaluate>("When samples of this phase are evaluated, each once.")
+          .option("at_end", &Evaluate::at_end, "after the last step")
+          .option("batch", &Evaluate::batch, "samples in a batch; 0: as in training", at_least(0));
+  return schema;
 }
 
-Schema topology_schema() {
-  return SchemaOf<Topology>("Who trains and who serves. All counts are 1 when left out.")
-      .choice("framework", &Topology::framework,
-              {{"none", Framework::none},
-               {"sandblaster", Framework::sandblaster},
-               {"allreduce", Framework::allreduce},
-               {"downpour", Framework::downpour},
-               {"hogwild", Framework::hogwild}},
-              "a word for the counts of so many `workers`")
-      .option("workers", &Topology::workers, "of the framework, in all", between(0, 65536))
-      .option("worker_groups", &Topology::worker_groups, "replicas of the net", between(1, 65536))
-      .option("workers_per_group", &Topology::workers_per_group, "workers that train one replica", between(1, 65536))
-      .option("server_groups", &Topology::server_groups, "replicas of the params", between(1, 65536))
-      .option("servers_per_group", &Topology::servers_per_group, "servers that share one replica", between(1, 65536))
-      .choice("run_as", &Topology::run_as, {{"threads", RunAs::threads}, {"processes", RunAs::processes}},
-              "what workers and servers are")
-      .part("consistency", &Topology::consistency, Kind::consistency,
-            "when params are read and when updates are applied")
-      .part("sync", &Topology::sync, Kind::sync, "how server groups exchange params")
-      .part("transport", &Topology::transport, Kind::transport, "how messages travel; empty: the best there is")
-      .part("rendezvous", &Topology::rendezvous, Kind::rendezvous, "how processes meet; empty: the embedded one");
+const Schema& updater_schema() {
+  static const Schema schema =
+      SchemaOf<UpdaterKeys>("Beside the updater's own options.")
+          .part("rate", &UpdaterKeys::rate, Kind::schedule, "the learning rate, or the schedule that gives it",
+                "fixed.base")
+          .option("clip_value", &UpdaterKeys::clip_value, "largest magnitude of a gradient's element; 0: any",
+                  at_least(0))
+          .option("clip_norm", &UpdaterKeys::clip_norm, "largest norm of all gradients together; 0: any", at_least(0));
+  return schema;
 }
 
-Schema checkpoint_schema() {
-  return SchemaOf<Checkpoint>("What is saved of a run.")
-      .option("folder", &Checkpoint::folder, "where; empty: in the run's folder")
-      .option("keep", &Checkpoint::keep, "how many of the last are kept; 0: no checkpoint is written", at_least(0))
-      .option("best", &Checkpoint::best,
-              "the metric whose best checkpoint is kept as well; \"auto\": accuracy, else the loss; \"none\"");
+const Schema& topology_schema() {
+  static const Schema schema =
+      SchemaOf<Topology>("Who trains and who serves. All counts are 1 when left out.")
+          .choice("framework", &Topology::framework,
+                  {{"none", Framework::none},
+                   {"sandblaster", Framework::sandblaster},
+                   {"allreduce", Framework::allreduce},
+                   {"downpour", Framework::downpour},
+                   {"hogwild", Framework::hogwild}},
+                  "a word for the counts of so many `workers`")
+          .option("workers", &Topology::workers, "of the framework, in all", between(0, 65536))
+          .option("worker_groups", &Topology::worker_groups, "replicas of the net", between(1, 65536))
+          .option("workers_per_group", &Topology::workers_per_group, "workers that train one replica",
+                  between(1, 65536))
+          .option("server_groups", &Topology::server_groups, "replicas of the params", between(1, 65536))
+          .option("servers_per_group", &Topology::servers_per_group, "servers that share one replica",
+                  between(1, 65536))
+          .choice("run_as", &Topology::run_as, {{"threads", RunAs::threads}, {"processes", RunAs::processes}},
+                  "what workers and servers are")
+          .part("consistency", &Topology::consistency, Kind::consistency,
+                "when params are read and when updates are applied")
+          .part("sync", &Topology::sync, Kind::sync, "how server groups exchange params")
+          .part("transport", &Topology::transport, Kind::transport, "how messages travel; empty: the best there is")
+          .part("rendezvous", &Topology::rendezvous, Kind::rendezvous, "how processes meet; empty: the embedded one");
+  return schema;
 }
 
-Schema record_schema() {
-  return SchemaOf<Record>("What is written down about a run.")
-      .option("folder", &Record::folder, "where runs' folders are made; empty: runs")
-      .option("tensorboard", &Record::tensorboard, "write event files for TensorBoard");
+const Schema& checkpoint_schema() {
+  static const Schema schema =
+      SchemaOf<Checkpoint>("What is saved of a run.")
+          .option("folder", &Checkpoint::folder, "where; empty: in the run's folder")
+          .option("keep", &Checkpoint::keep, "how many of the last are kept; 0: no checkpoint is written", at_least(0))
+          .option("best", &Checkpoint::best,
+                  "the metric whose best checkpoint is kept as well; \"auto\": accuracy, else the loss; \"none\"");
+  return schema;
 }
 
-Schema layer_schema() {
-  return SchemaOf<LayerKeys>("Beside the options of the layer's type.")
-      .required("name", &LayerKeys::name, "what other layers call it")
-      .required("type", &LayerKeys::type, "a layer plugin")
-      .option("src", &LayerKeys::src, "the layers that it reads: \"name\", or \"name:output\"")
-      .option("phases", &LayerKeys::phases, "where it takes part: train, validate, test; empty: everywhere")
-      .part("augment", &LayerKeys::augment, Kind::augmentation,
-            "of a source: what is done to its first output, one after the other")
-      .option("frozen", &LayerKeys::frozen, "its params stay as they are")
-      .choice("dtype", &LayerKeys::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}},
-              "what it computes in; left out: train.dtype")
-      .option("folder", &LayerKeys::folder, "where its relative paths start; empty: the folder of its file")
-      .option("param", &LayerKeys::param, "settings of its params, by their names: param.weight = { ... }");
+const Schema& record_schema() {
+  static const Schema schema = SchemaOf<Record>("What is written down about a run.")
+                                   .option("folder", &Record::folder, "where runs' folders are made; empty: runs")
+                                   .option("tensorboard", &Record::tensorboard, "write event files for TensorBoard");
+  return schema;
 }
 
-Schema param_schema() {
-  return SchemaOf<ParamKeys>("One param of a layer.")
-      .part("init", &ParamKeys::init, Kind::initializer, "its first values; left out: what the layer says",
-            "constant.value")
-      .option("rate_scale", &ParamKeys::rate_scale, "factor on the learning rate", at_least(0))
-      .option("decay_scale", &ParamKeys::decay_scale, "factor on the weight decay", at_least(0))
-      .option("share", &ParamKeys::share, "params with one such name are one param")
-      .option("frozen", &ParamKeys::frozen, "it stays as it is");
+const Schema& layer_schema() {
+  static const Schema schema =
+      SchemaOf<LayerKeys>("Beside the options of the layer's type.")
+          .required("name", &LayerKeys::name, "what other layers call it")
+          .required("type", &LayerKeys::type, "a layer plugin")
+          .option("src", &LayerKeys::src, "the layers that it reads: \"name\", or \"name:output\"")
+          .option("phases", &LayerKeys::phases, "where it takes part: train, validate, test; empty: everywhere")
+          .part("augment", &LayerKeys::augment, Kind::augmentation,
+                "of a source: what is done to its first output, one after the other")
+          .option("frozen", &LayerKeys::frozen, "its params stay as they are")
+          .choice("dtype", &LayerKeys::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}},
+                  "what it computes in; left out: train.dtype")
+          .option("folder", &LayerKeys::folder, "where its relative paths start; empty: the folder of its file")
+          .option("param", &LayerKeys::param, "settings of its params, by their names: param.weight = { ... }");
+  return schema;
 }
 
-Schema block_use_schema() {
-  return SchemaOf<BlockUse>("A [[layer]] that stands for the layers of a block.")
-      .required("name", &BlockUse::name, "what its layers' names start with, and what reads its output")
-      .required("block", &BlockUse::block, "the name of a [[block]]")
-      .option("src", &BlockUse::src, "the block's inputs")
-      .option("repeat", &BlockUse::repeat,
-              "how often, one reading the other: NAME.1, NAME.2, ...; left out: once, without a number",
-              between(1, 10000))
-      .option("with", &BlockUse::with, "the block's parameters");
+const Schema& param_schema() {
+  static const Schema schema =
+      SchemaOf<ParamKeys>("One param of a layer.")
+          .part("init", &ParamKeys::init, Kind::initializer, "its first values; left out: what the layer says",
+                "constant.value")
+          .option("rate_scale", &ParamKeys::rate_scale, "factor on the learning rate", at_least(0))
+          .option("decay_scale", &ParamKeys::decay_scale, "factor on the weight decay", at_least(0))
+          .option("share", &ParamKeys::share, "params with one such name are one param")
+          .option("frozen", &ParamKeys::frozen, "it stays as it is");
+  return schema;
 }
 
-Schema block_schema() {
-  return SchemaOf<BlockKeys>("Layers that are written once and used often.")
-      .required("name", &BlockKeys::name, "what a [[layer]] with `block` calls it")
-      .option("params", &BlockKeys::params, "the parameters that a use must give; $name stands for one")
-      .option("defaults", &BlockKeys::defaults, "parameters that a use may give")
-      .option("out", &BlockKeys::out, "the layer whose output is the block's; left out: the last");
+const Schema& block_use_schema() {
+  static const Schema schema =
+      SchemaOf<BlockUse>("A [[layer]] that stands for the layers of a block.")
+          .required("name", &BlockUse::name, "what its layers' names start with, and what reads its output")
+          .required("block", &BlockUse::block, "the name of a [[block]]")
+          .option("src", &BlockUse::src, "the block's inputs")
+          .option("repeat", &BlockUse::repeat,
+                  "how often, one reading the other: NAME.1, NAME.2, ...; left out: once, without a number",
+                  between(1, 10000))
+          .option("with", &BlockUse::with, "the block's parameters");
+  return schema;
+}
+
+const Schema& block_schema() {
+  static const Schema schema =
+      SchemaOf<BlockKeys>("Layers that are written once and used often.")
+          .required("name", &BlockKeys::name, "what a [[layer]] with `block` calls it")
+          .option("params", &BlockKeys::params, "the parameters that a use must give; $name stands for one")
+          .option("defaults", &BlockKeys::defaults, "parameters that a use may give")
+          .option("out", &BlockKeys::out, "the layer whose output is the block's; left out: the last");
+  return schema;
 }
 
 const std::vector<CoreTable>& core_tables() {

@@ -12,25 +12,25 @@ struct Head {
   std::int64_t seed = 0;
   std::string folder;
 };
-Schema head_schema();
+const Schema& head_schema();
 
 // [train] without `stop` and `start`, which are tables of their own.
-Schema train_schema();
-Schema stop_schema();
+const Schema& train_schema();
+const Schema& stop_schema();
 
 struct StartKeys {
   std::string from;
   Table rename;
   std::vector<std::string> keep, ignore;
 };
-Schema start_schema();
+const Schema& start_schema();
 // The same without `from`: a file of names.
-Schema names_schema();
-Schema cadence_schema();
-Schema evaluate_schema();
-Schema topology_schema();
-Schema checkpoint_schema();
-Schema record_schema();
+const Schema& names_schema();
+const Schema& cadence_schema();
+const Schema& evaluate_schema();
+const Schema& topology_schema();
+const Schema& checkpoint_schema();
+const Schema& record_schema();
 
 // What stands in [updater] beside `type` and the plugin's options.
 struct UpdaterKeys {
@@ -38,7 +38,7 @@ struct UpdaterKeys {
   double clip_value = 0;
   double clip_norm = 0;
 };
-Schema updater_schema();
+const Schema& updater_schema();
 
 // What stands in a [[layer]] beside the plugin's options.
 struct LayerKeys {
@@ -52,7 +52,7 @@ struct LayerKeys {
   std::string folder;
   Table param;
 };
-Schema layer_schema();
+const Schema& layer_schema();
 
 struct ParamKeys {
   Part init;
@@ -61,7 +61,7 @@ struct ParamKeys {
   std::string share;
   bool frozen = false;
 };
-Schema param_schema();
+const Schema& param_schema();
 
 // What stands in a [[layer]] that uses a block, and in a [[block]] itself (config/blocks.h).
 struct BlockUse {
@@ -71,13 +71,13 @@ struct BlockUse {
   std::int64_t repeat = 1;
   Table with;
 };
-Schema block_use_schema();
+const Schema& block_use_schema();
 struct BlockKeys {
   std::string name;
   std::vector<std::string> params;
   Table defaults;
   std::string out;
 };
-Schema block_schema();
+const Schema& block_schema();
 
 } // namespace dlhost::config

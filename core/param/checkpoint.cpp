@@ -4,11 +4,9 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sodium.h>
 
-#include <dlhost/nearest.h>
-
-#include "param/safetensors.h"
+#include "env/digest.h"
+#include "param/plain.h"
 #include "param/transfer.h"
 
 namespace dlhost::param {
@@ -17,21 +15,11 @@ namespace {
 constexpr int manifest_format = 2;
 constexpr const char* file_names[] = {"params.safetensors", "history.safetensors", "state.safetensors"};
 
-// BLAKE2b-256 in hexadecimal.
-std::string hash_of(std::span<const std::byte> bytes) {
-  unsigned char digest[32];
-  crypto_generichash(digest, sizeof digest, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr,
-                     0);
-  char text[2 * sizeof digest + 1];
-  sodium_bin2hex(text, sizeof text, digest, sizeof digest);
-  return text;
-}
-
 // Of everything else in a manifest.
 std::string seal_of(nlohmann::json manifest) {
   manifest.erase("blake2b");
   const std::string text = manifest.dump();
-  return hash_of(std::as_bytes(std::span(text)));
+  return env::digest(std::as_bytes(std::span(text)));
 }
 
 // Host copies of device tensors, kept until their file is written.
@@ -60,15 +48,9 @@ struct Target {
   void* data;
 };
 
-std::string shape_text(std::span<const std::int64_t> shape) {
-  std::string text;
-  for (const auto dim : shape) text += concat(text.empty() ? "" : "x", dim);
-  return text;
-}
-
 Status match(const Safetensors& file, std::span<const Target> targets, const std::string& what) {
   std::string problems;
-  const auto problem = [&](const std::string& text) { problems += (problems.empty() ? "" : "; ") + text; };
+  const auto problem = [&](const std::string& text) { problems += concat(problems.empty() ? "" : "; ", text); };
   std::vector<std::string> names;
   for (const auto& tensor : file.tensors) names.push_back(tensor.name);
   for (const auto& target : targets) {
@@ -104,6 +86,7 @@ Status write_files(Disk& disk, const std::string& folder, Store& store, const Up
     for (std::size_t h = 0; h < param->history.size(); ++h)
       DLHOST_TRY(history.add(store, name + "/" + rule.history[h].name, param->master, param->history[h].data()));
   }
+  for (const auto& each : store.carried()) DLHOST_TRY(history.add(store, each->name, each->desc, each->memory.data()));
   for (const auto& each : store.states()) DLHOST_TRY(state.add(store, each->name, each->desc, each->memory.data()));
 
   DLHOST_TRY(disk.make_directory(folder));
@@ -113,7 +96,7 @@ Status write_files(Disk& disk, const std::string& folder, Store& store, const Up
     const std::string path = folder + "/" + file_names[i];
     DLHOST_TRY(write_safetensors(disk, path, collections[i]->tensors()));
     DLHOST_ASSIGN(const auto bytes, disk.read_all(path));
-    manifest["files"][file_names[i]] = {{"bytes", bytes.size()}, {"blake2b", hash_of(bytes)}};
+    manifest["files"][file_names[i]] = {{"bytes", bytes.size()}, {"blake2b", env::digest(bytes)}};
   }
   manifest["blake2b"] = seal_of(manifest);
   return disk.write_text(folder + "/manifest.json", manifest.dump(2) + "\n");
@@ -161,7 +144,7 @@ Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
     if (bytes.size() != entry.value("bytes", std::uint64_t{0}))
       return Status::corrupt(name, ": has ", bytes.size(), " bytes, but the manifest says ",
                              entry.value("bytes", std::uint64_t{0}), ": truncated or replaced");
-    if (hash_of(bytes) != entry.value("blake2b", std::string()))
+    if (env::digest(bytes) != entry.value("blake2b", std::string()))
       return Status::corrupt(name, ": its hash is not the manifest's: damaged or tampered with");
   }
   return files;
@@ -175,6 +158,7 @@ Status read_checkpoint(const CheckpointFiles& files, Store& store, const Updater
     for (std::size_t h = 0; training && h < param->history.size(); ++h)
       history.push_back({name + "/" + training->history[h].name, param->master, param->history[h].data()});
   }
+  for (auto& each : store.carried()) history.push_back({each->name, each->desc, each->memory.data()});
   for (auto& each : store.states()) state.push_back({each->name, each->desc, each->memory.data()});
   DLHOST_ASSIGN(const auto param_file, parse_safetensors(files.params->map(), files.folder + "/params.safetensors"));
   DLHOST_ASSIGN(const auto history_file,

@@ -3,7 +3,8 @@
 // manifest is refused with the reason.
 //
 // Params are plain f32 under their names ("fc1.weight"), histories under the param's and the slot's
-// ("fc1.weight/momentum").
+// ("fc1.weight/momentum"). What batches of training hand on (recurrent state) stands beside the histories: only who
+// goes on training wants either.
 #pragma once
 
 #include <memory>

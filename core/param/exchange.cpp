@@ -17,12 +17,6 @@ constexpr const char* remedy =
     "Say how the file calls them with rename (\"fc*.weight\" = \"hidden*.weight\"), which params stay as they are with "
     "keep, and what of the file is not wanted with ignore.";
 
-std::string text_of(std::span<const std::int64_t> shape) {
-  std::string text;
-  for (const auto dim : shape) text += concat(text.empty() ? "" : "x", dim);
-  return text.empty() ? "a single number" : text;
-}
-
 // Axes of one element do not change how the rest lies.
 std::vector<std::int64_t> without_ones(std::span<const std::int64_t> shape) {
   std::vector<std::int64_t> rest;
@@ -113,7 +107,7 @@ class Matching {
           concat(called, " has ", tensor->shape.size(), " axes there, but order names ", theirs.order.size()));
     const auto shape = reordered(tensor->shape, theirs.order);
     if (without_ones(shape) != without_ones({target.desc.shape.begin(), target.desc.shape.end()}))
-      return problem(concat(called, " is ", text_of(shape), " there and ", to_string(target.desc.shape), " here",
+      return problem(concat(called, " is ", shape_text(shape), " there and ", to_string(target.desc.shape), " here",
                             same_elements(shape, {target.desc.shape.begin(), target.desc.shape.end()})
                                 ? ": its axes lie in another order: rename it with { name = \"" + theirs.name +
                                       "\", order = [...] }"

@@ -32,6 +32,12 @@ std::vector<float> plain_values(const NamedTensor& tensor, std::span<const std::
   return values;
 }
 
+std::string shape_text(std::span<const std::int64_t> shape) {
+  std::string text;
+  for (const auto dim : shape) text += concat(text.empty() ? "" : "x", dim);
+  return text.empty() ? "a single number" : text;
+}
+
 std::vector<std::int64_t> reordered(std::span<const std::int64_t> shape, std::span<const std::int64_t> order) {
   std::vector<std::int64_t> result(shape.begin(), shape.end());
   for (std::size_t axis = 0; axis < order.size() && order.size() == shape.size(); ++axis)

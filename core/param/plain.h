@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "param/safetensors.h"
@@ -12,6 +13,8 @@ namespace dlhost::param {
 // The elements as f32, row-major over the axes in the order given: axis i of the result is axis order[i] of the tensor.
 // The tensor is of a float type.
 std::vector<float> plain_values(const NamedTensor&, std::span<const std::int64_t> order = {});
+
+std::string shape_text(std::span<const std::int64_t> shape); // "4x7"
 
 std::vector<std::int64_t> reordered(std::span<const std::int64_t> shape, std::span<const std::int64_t> order);
 

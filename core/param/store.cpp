@@ -6,6 +6,19 @@
 
 namespace dlhost::param {
 
+namespace {
+
+std::unique_ptr<State> state_of(std::string name, const BufferSpec& spec) {
+  auto state = std::make_unique<State>();
+  state->name = std::move(name);
+  state->desc = spec.desc;
+  state->merge = spec.merge;
+  state->initial = spec.initial;
+  return state;
+}
+
+} // namespace
+
 Result<Param*> Store::declare(const Declaration& declaration) {
   if (Param* known = find(declaration.name)) {
     if (known->declared.shape != declaration.shape)
@@ -44,12 +57,7 @@ Result<State*> Store::declare_state(std::string name, const BufferSpec& spec) {
     if ((*known)->desc == spec.desc) return known->get();
     return Status::internal("state '", name, "' is declared with two shapes; this is a bug in the layer");
   }
-  auto state = std::make_unique<State>();
-  state->name = std::move(name);
-  state->desc = spec.desc;
-  state->merge = spec.merge;
-  state->initial = spec.initial;
-  states_.push_back(std::move(state));
+  states_.push_back(state_of(std::move(name), spec));
   return states_.back().get();
 }
 
@@ -63,7 +71,13 @@ void Store::explain_memory() {
     for (const auto& copy : param->copies)
       if (copy->memory.data()) explain(copy->memory);
   }
-  for (const auto& state : states_) explain(state->memory);
+  for (const auto* states : {&states_, &carried_})
+    for (const auto& state : *states) explain(state->memory);
+}
+
+State* Store::declare_carried(std::string name, const BufferSpec& spec) {
+  carried_.push_back(state_of(std::move(name), spec));
+  return carried_.back().get();
 }
 
 Status Store::allocate(const Updater::Rule* rule) {
@@ -75,18 +89,18 @@ Status Store::allocate(const Updater::Rule* rule) {
   if (scratch > scratch_.size()) {
     DLHOST_ASSIGN(scratch_, Memory::make(device_, scratch));
   }
-  for (auto& state : states_) {
-    if (state->memory.data()) continue;
-    DLHOST_ASSIGN(state->memory, Memory::make(device_, device_.bytes(state->desc)));
-    if (state->desc.dtype == DType::f32) {
-      const std::vector<float> first(static_cast<std::size_t>(state->desc.count()), state->initial);
-      DLHOST_TRY(upload(device_, stream_, first, state->desc, state->memory.data()));
-    } else {
-      DLHOST_TRY(device_.fill_zero(stream_, state->memory.data(), state->memory.size()));
-    }
-  }
+  for (auto* states : {&states_, &carried_})
+    for (auto& state : *states)
+      if (!state->memory.data()) DLHOST_TRY(allocate(*state).at("state '", state->name, "'"));
   explain_memory();
   return stream_.wait();
+}
+
+Status Store::allocate(State& state) {
+  DLHOST_ASSIGN(state.memory, Memory::make(device_, device_.bytes(state.desc)));
+  if (state.desc.dtype != DType::f32) return device_.fill_zero(stream_, state.memory.data(), state.memory.size());
+  const std::vector<float> first(static_cast<std::size_t>(state.desc.count()), state.initial);
+  return upload(device_, stream_, first, state.desc, state.memory.data());
 }
 
 Status Store::allocate(Param& param, const Updater::Rule* rule) {
@@ -158,7 +172,8 @@ std::size_t Store::bytes() const {
     for (const auto& slot : param->history) sum += slot.size();
     for (const auto& copy : param->copies) sum += copy->memory.size();
   }
-  for (const auto& state : states_) sum += state->memory.size();
+  for (const auto* states : {&states_, &carried_})
+    for (const auto& state : *states) sum += state->memory.size();
   return sum;
 }
 

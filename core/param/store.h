@@ -64,6 +64,8 @@ class Store {
   void settle(Param&, const TensorDesc& gradient);
   Copy& use(Param&, const TensorDesc&, bool eager);
   Result<State*> declare_state(std::string name, const BufferSpec&);
+  // What the training program's batches hand on, sample row by sample row; it goes with the histories.
+  State* declare_carried(std::string name, const BufferSpec&);
 
   // Makes what was declared and is not there yet: masters, copies, histories, state.
   Status allocate(const Updater::Rule*);
@@ -77,6 +79,7 @@ class Store {
   std::vector<std::unique_ptr<Param>>& params() { return params_; }
   const std::vector<std::unique_ptr<Param>>& params() const { return params_; }
   std::vector<std::unique_ptr<State>>& states() { return states_; }
+  std::vector<std::unique_ptr<State>>& carried() { return carried_; }
   Param* find(std::string_view name);
   Device& device() { return device_; }
   Stream& stream() { return stream_; }
@@ -87,11 +90,12 @@ class Store {
   Status allocate(Param&, const Updater::Rule*);
   Status allocate(Param&, Copy&);
   void explain_memory();
+  Status allocate(State&);
 
   Device& device_;
   Stream& stream_;
   std::vector<std::unique_ptr<Param>> params_;
-  std::vector<std::unique_ptr<State>> states_;
+  std::vector<std::unique_ptr<State>> states_, carried_;
   Memory scratch_;
   std::vector<plugin::FarMemory> far_; // all of it, where the device's memory is
 };

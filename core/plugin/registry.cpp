@@ -6,6 +6,9 @@
 
 #include <dlhost/nearest.h>
 
+#include "env/digest.h"
+#include "plugin/mapped.h"
+
 namespace dlhost::plugin {
 
 namespace {
@@ -103,6 +106,19 @@ Result<Registry::Loaded> Registry::loaded(Kind kind, std::string_view name) {
   DLHOST_ASSIGN(const auto* file, candidate(kind, name));
   DLHOST_ASSIGN(const auto* from, library(*file));
   return asked_for_.emplace(product, Loaded{from->find(product), from}).first->second;
+}
+
+std::vector<Registry::Build> Registry::builds() {
+  const std::scoped_lock lock(loading_);
+  std::vector<Build> builds;
+  for (const auto* library : order_) {
+    Build& build = builds.emplace_back(Build{library->name(), "", ""});
+    const auto from = std::ranges::find(catalogue_.candidates, library->path(), &Candidate::path);
+    if (from != catalogue_.candidates.end() && from->stamp) build.version = from->stamp->version;
+    if (const auto file = MappedFile::open(library->path()); file.ok()) build.digest = env::digest(file->bytes(), 8);
+  }
+  std::ranges::sort(builds, {}, &Build::name);
+  return builds;
 }
 
 Result<const Factory*> Registry::factory(Kind kind, std::string_view name) {

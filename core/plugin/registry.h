@@ -53,6 +53,12 @@ class Registry final : public SchemaSource {
   // What can be asked for, sorted.
   std::vector<std::string> names(Kind) override;
 
+  // The files that were loaded, by name.
+  struct Build {
+    std::string name, version, digest;
+  };
+  std::vector<Build> builds();
+
   const Catalogue& catalogue() const { return catalogue_; }
   // The file that a name comes from and everything it overrides or is broken by; for inspect and for manifests.
   Result<const Candidate*> candidate(Kind, std::string_view name) const;

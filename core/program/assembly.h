@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "net/fusion.h"
 #include "program/builder.h"
@@ -32,6 +33,7 @@ class Builder {
   SlotId source_slot(std::size_t node, std::size_t output) const;
   void settle_fusion(Unit&, const net::Fusion*, const class Preparation&);
   void keep(Unit&);
+  bool adds_to_others(const net::Node&, std::size_t index, std::size_t input) const;
 
   // expanding.cpp
   Status emit(const Visit&);
@@ -41,6 +43,7 @@ class Builder {
   void pass_gradient_on(Unit&, const Visit&, SlotId gradient);
   Status add_param_gradients(const Visit&);
   Status emit_update(const Visit&);
+  Result<SlotId> input_gradient(const Unit&, std::size_t input, SlotId feature);
   Result<SlotId> fold(SlotId feature, int frame);
   Status fold_outputs(std::size_t unit, int frame);
   Status add_up(std::vector<SlotId>& contributions);
@@ -62,6 +65,7 @@ class Builder {
   void point(Program::UnitFrame&);
   void feed_sources();
   void make_metrics();
+  void add_table(const std::string& name, SlotId);
 
   Program& program_;
   BuildRequest& request_;
@@ -72,6 +76,7 @@ class Builder {
   std::vector<bool> done_feature_, passed_through_;         // by node: another unit does it
   SlotId frame_slots_ = 0;                                  // slots of one frame
   std::map<SlotId, std::vector<SlotId>> contributions_;     // to the gradient of a feature slot, of any frame
+  std::set<SlotId> sole_;                                   // contributions that nothing else reads
   std::map<std::size_t, bool> folded_;                      // unit frames whose output gradients are known
   std::map<std::pair<std::size_t, int>, int> param_visits_; // gradient calls of a node in a frame, for its params
   std::map<param::Param*, int> awaited_;                    // contributions that are still to come

@@ -25,6 +25,7 @@ struct BuildRequest {
   bool training = false;
   bool needs_loss = true;
   bool fuse = true;
+  std::int64_t block_samples = 0; // sums over samples are made of such blocks; 0: as the device likes
   // Training only.
   const Updater* updater = nullptr;
   const plugin::Actor* updater_actor = nullptr;

@@ -211,8 +211,29 @@ void Builder::pass_gradient_on(Unit& unit, const Visit& visit, SlotId gradient) 
       passed = new_slot(program_.slots_[static_cast<std::size_t>(slots.input_slots[i])].desc, unit.on_host);
       program_.slots_[static_cast<std::size_t>(passed)].alias = gradient;
     }
+    sole_.erase(passed);
     contributions_[slots.input_slots[i]].push_back(passed);
   }
+}
+
+// Where a layer leaves its part of a feature's gradient: a place of its own, or, if it adds, the last that lies there.
+Result<SlotId> Builder::input_gradient(const Unit& unit, std::size_t input, SlotId feature) {
+  const TensorDesc desc = program_.slots_[static_cast<std::size_t>(feature)].desc;
+  auto& contributions = contributions_[feature];
+  const bool adds = input < unit.adds_input_gradient.size() && unit.adds_input_gradient[input];
+  if (!adds || contributions.empty()) {
+    contributions.push_back(new_slot(desc, unit.on_host));
+    if (adds) { // who was to come before did not: the sum starts at zero
+      Program::Call zero{.out = contributions.back(), .what = "zero"};
+      zero.bytes = program_.slots_[static_cast<std::size_t>(zero.out)].bytes;
+      push_call(std::move(zero));
+    }
+  } else if (!sole_.contains(contributions.back())) { // others read it as it is
+    DLHOST_ASSIGN(Op * copy, adder(desc, true));
+    DLHOST_ASSIGN(contributions.back(), emit_call(copy, {contributions.back()}, desc, 1, "sum"));
+  }
+  sole_.insert(contributions.back());
+  return contributions.back();
 }
 
 Status Builder::emit_gradient(const Visit& visit) {
@@ -233,28 +254,27 @@ Status Builder::emit_gradient(const Visit& visit) {
     if (wants_inputs(visit.wanted)) pass_gradient_on(unit, visit, slots.output_gradient_slots[0]);
     return {};
   }
-  const int step = here();
   bool inputs = false, params = false;
   for (std::size_t i = 0; wants_inputs(visit.wanted) && i < slots.input_slots.size(); ++i) {
     if (!unit.wants_input_gradient[i]) continue;
-    const TensorDesc desc = program_.slots_[static_cast<std::size_t>(slots.input_slots[i])].desc;
     if (slots.input_gradient_slots[i] != no_slot)
       return Status::unsupported("the algorithm asks twice in one frame for the input gradients of layer '", node.name,
                                  "'; a second sweep needs a frame of its own");
-    const SlotId gradient = new_slot(desc, unit.on_host);
-    slots.input_gradient_slots[i] = gradient;
-    contributions_[slots.input_slots[i]].push_back(gradient);
-    touch(gradient, step);
+    DLHOST_ASSIGN(slots.input_gradient_slots[i], input_gradient(unit, i, slots.input_slots[i]));
     inputs = true;
   }
   for (std::size_t p = 0; wants_params(visit.wanted) && p < unit.params.size(); ++p) {
     if (unit.params[p]->declared.frozen) continue;
     SlotId& gradient = slots.param_gradient_slots[p]; // a later sweep's is made in the same place
     if (gradient == no_slot) gradient = new_slot(unit.gradient_forms[p], unit.on_host);
-    touch(gradient, step);
     params = true;
   }
   if (!inputs && !params) return {};
+  const int step = here();
+  if (inputs)
+    for (auto slot : slots.input_gradient_slots) touch(slot, step);
+  if (params)
+    for (auto slot : slots.param_gradient_slots) touch(slot, step);
   for (auto slot : slots.output_gradient_slots) touch(slot, step);
   if (node.setup.reads.inputs)
     for (auto slot : slots.input_slots) touch(slot, step);

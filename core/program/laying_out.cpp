@@ -78,9 +78,13 @@ void Builder::point(Program::UnitFrame& unit_frame) {
   for (auto slot : unit_frame.output_gradient_slots) unit_frame.output_gradients.push_back(data(slot));
   for (auto slot : unit_frame.input_gradient_slots) unit_frame.input_gradients.push_back(data(slot));
   for (auto slot : unit_frame.param_gradient_slots) unit_frame.param_gradients.push_back(data(slot));
-  for (std::size_t b = 0; b < unit.buffers.size(); ++b)
-    unit_frame.buffers.push_back(unit.buffers[b].state ? unit.buffers[b].state->memory.data()
-                                                       : data(unit_frame.buffer_slots[b]));
+  const auto number =
+      static_cast<std::size_t>(&unit_frame - program_.unit_frames_.data()) % static_cast<std::size_t>(program_.frames_);
+  for (std::size_t b = 0; b < unit.buffers.size(); ++b) {
+    const Buffer& buffer = unit.buffers[b];
+    const param::State* state = buffer.carried.empty() ? buffer.state : buffer.carried[number];
+    unit_frame.buffers.push_back(state ? state->memory.data() : data(unit_frame.buffer_slots[b]));
+  }
   for (const auto& use : unit.uses) unit_frame.params.push_back(use.copy->data);
   Frame& frame = unit_frame.frame;
   frame.inputs = unit_frame.inputs;
@@ -119,16 +123,32 @@ void Builder::make_metrics() {
   for (int f = 0; f < program_.frames_; ++f)
     for (const auto& unit : program_.units_)
       for (const auto& spec : unit.described->setup.metrics) {
-        if (spec.table) continue; // no number
-        program_.metrics_.push_back({.name = unit.described->setup.metrics.size() == 1
-                                                 ? unit.described->name
-                                                 : unit.described->name + "." + spec.name,
-                                     .node = unit.node,
-                                     .better_high = spec.better_high,
-                                     .is_loss = unit.described->setup.is_loss,
-                                     .slot = in_frame(unit.outputs.at(spec.output), f)});
+        const auto& several = unit.described->setup.metrics;
+        const std::string name = several.size() == 1 ? unit.described->name : unit.described->name + "." + spec.name;
+        const SlotId slot = in_frame(unit.outputs.at(spec.output), f);
+        if (spec.table)
+          add_table(name, slot);
+        else
+          program_.metrics_.push_back({.name = name,
+                                       .node = unit.node,
+                                       .better_high = spec.better_high,
+                                       .is_loss = unit.described->setup.is_loss,
+                                       .slot = slot});
       }
   program_.metric_values_.resize(program_.metrics_.size() * 2);
+}
+
+// Tables are of whole evaluations: nobody looks at those of training steps.
+void Builder::add_table(const std::string& name, SlotId slot) {
+  if (request_.training) return;
+  const Shape& shape = program_.slots_[static_cast<std::size_t>(slot)].desc.shape;
+  CountTable table{.last = {.name = name,
+                            .rows = static_cast<std::size_t>(shape[0]),
+                            .columns = static_cast<std::size_t>(shape.past(1))},
+                   .slot = slot};
+  table.last.counts.resize(table.last.rows * table.last.columns);
+  program_.table_values_.resize(std::max(program_.table_values_.size(), table.last.counts.size()));
+  program_.tables_.push_back(std::move(table));
 }
 
 Status Builder::lay_out() {

@@ -12,6 +12,19 @@ const Epilogue* epilogue_of(const OpSpec& spec) {
   return nullptr;
 }
 
+// "f32:ab f32:AB16b64a > f32:ab"
+std::string formats_of(const Op& op, const Device& device) {
+  std::string text;
+  const auto add = [&](const std::vector<TensorDesc>& descs) {
+    for (const auto& desc : descs)
+      text += concat(text.empty() ? "" : " ", name_of(desc.dtype), ":", device.format_name(desc));
+  };
+  add(op.in);
+  text += " >";
+  add(op.out);
+  return text;
+}
+
 } // namespace
 
 Preparation::Preparation(Context context, Unit& unit) : context_(std::move(context)), unit_(unit) {
@@ -28,9 +41,10 @@ bool Preparation::wants_param_gradient(std::size_t i) const {
 Epilogue Preparation::epilogue() { return context_.epilogue; }
 
 Result<std::unique_ptr<Op>> Preparation::op(const OpSpec& spec, Role role) {
-  DLHOST_ASSIGN(auto op, context_.device->prepare(spec));
+  DLHOST_ASSIGN(auto op, context_.device->prepare(spec, {.block_samples = context_.block_samples}));
   unit_.scratch = std::max(unit_.scratch, op->scratch_bytes);
-  unit_.ops.push_back({role, std::string(name_of(spec)), op->kernel, op->remark, op->operations});
+  unit_.ops.push_back(
+      {role, std::string(name_of(spec)), op->kernel, formats_of(*op, *context_.device), op->remark, op->operations});
   if (const Epilogue* epilogue = epilogue_of(spec); epilogue && !epilogue->empty() && role == Role::feature) {
     epilogue_passed = true;
     epilogue_taken = op->epilogue_taken;
@@ -54,7 +68,9 @@ void Preparation::gives_gradient(std::size_t param, const TensorDesc& desc) {
 }
 
 std::size_t Preparation::buffer(std::string name, std::size_t bytes, Life life) {
-  unit_.buffers.push_back({std::move(name), bytes, life, nullptr});
+  if (life == Life::carried || life == Life::running)
+    misused = concat("buffer '", name, "' of prepare() outlives a pass");
+  unit_.buffers.push_back({.name = std::move(name), .bytes = bytes, .life = life});
   return unit_.buffers.size() - 1;
 }
 

@@ -15,6 +15,7 @@ class Preparation final : public Prepare {
     bool training = false;
     DType compute = DType::f32;
     std::int64_t batch = 0;
+    std::int64_t block_samples = 0;  // sums are made of blocks of so many; 0: as the device likes
     std::vector<TensorDesc> inputs;  // as the producers leave them
     std::vector<TensorDesc> outputs; // plain
     Epilogue epilogue;
@@ -31,7 +32,7 @@ class Preparation final : public Prepare {
   const Shape& param_shape(std::size_t i) const override { return unit_.described->params[i].spec.shape; }
   bool wants_input_gradient(std::size_t i) const override { return unit_.wants_input_gradient.at(i); }
   bool wants_param_gradient(std::size_t i) const override;
-  bool adds_input_gradient(std::size_t) const override { return false; } // core adds: program/builder.h
+  bool adds_input_gradient(std::size_t i) const override { return unit_.adds_input_gradient.at(i); }
   Epilogue epilogue() override;
   std::size_t addend() const override { return unit_.described->setup.inputs.size(); }
   void takes_epilogue_gradient() override { gradient_taken = true; }
@@ -50,6 +51,7 @@ class Preparation final : public Prepare {
   bool epilogue_taken = false;         // by that op
   bool gradient_taken = false;
   std::string epilogue_remark;
+  std::string misused; // what the layer must not do; empty: nothing
 
  private:
   Context context_;

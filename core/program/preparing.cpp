@@ -47,6 +47,23 @@ Status Builder::prepare_units() {
   return {};
 }
 
+// Whether another layer contributes to the gradient of this feature before this one does.
+bool Builder::adds_to_others(const net::Node& node, std::size_t index, std::size_t input) const {
+  if (!node.setup.accumulates) return false;
+  const auto& visits = request_.record.visits;
+  const auto turn = [&](std::size_t of) {
+    return std::ranges::find_if(visits, [&](const Visit& visit) {
+      return visit.kind == Visit::Kind::gradient && visit.node == of && visit.frame == 0 && wants_inputs(visit.wanted);
+    });
+  };
+  const auto& edge = node.inputs[input];
+  const auto& readers = nodes_[edge.node].readers.at(edge.output);
+  const auto own = turn(index);
+  const bool once = std::ranges::count(readers, index, &net::Reader::node) == 1;
+  return once && std::ranges::any_of(
+                     readers, [&](const net::Reader& other) { return other.node != index && turn(other.node) < own; });
+}
+
 SlotId Builder::new_slot(const TensorDesc& desc, bool on_host) {
   Slot slot;
   slot.desc = desc;
@@ -75,11 +92,15 @@ Status Builder::declare(Unit& unit) {
     unit.params.push_back(param);
   }
   for (const auto& spec : node.setup.buffers) {
-    Buffer buffer{spec.name, program_.device_->bytes(spec.desc), spec.life, nullptr};
+    Buffer buffer{.name = spec.name, .bytes = program_.device_->bytes(spec.desc), .life = spec.life, .desc = spec.desc};
+    buffer.initial = spec.initial;
+    const std::string name = node.name + "." + spec.name;
     if (spec.life == Life::running) {
-      DLHOST_ASSIGN(buffer.state, request_.store->declare_state(node.name + "." + spec.name, spec));
+      DLHOST_ASSIGN(buffer.state, request_.store->declare_state(name, spec));
     }
-    unit.buffers.push_back(buffer);
+    for (int f = 0; spec.life == Life::carried && request_.training && f < program_.frames_; ++f)
+      buffer.carried.push_back(request_.store->declare_carried(f == 0 ? name : fmt::format("{}:{}", name, f), spec));
+    unit.buffers.push_back(std::move(buffer));
   }
   return {};
 }
@@ -99,6 +120,8 @@ Status Builder::prepare_unit(std::size_t index) {
       for (const auto& port : nodes_[edge.node].setup.outputs)
         node_outputs_[edge.node].push_back(new_slot(port.desc, unit.on_host));
   }
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    unit.adds_input_gradient.push_back(unit.wants_input_gradient[i] && adds_to_others(node, index, i));
   DLHOST_TRY(declare(unit));
   if (node.source) {
     for (const auto& port : node.setup.outputs) {
@@ -116,7 +139,8 @@ Status Builder::prepare_unit(std::size_t index) {
                                .store = program_.store_,
                                .training = request_.training,
                                .compute = node.setup.compute,
-                               .batch = program_.graph_->batch()};
+                               .batch = program_.graph_->batch(),
+                               .block_samples = request_.block_samples};
   for (const auto& edge : node.inputs) {
     const Slot& slot = program_.slots_[static_cast<std::size_t>(source_slot(edge.node, edge.output))];
     context.inputs.push_back(slot.desc);
@@ -140,6 +164,8 @@ Status Builder::prepare_unit(std::size_t index) {
   Preparation preparation(std::move(context), unit);
   const bool needs_prepare = !(node.setup.is_sum && fused);
   if (needs_prepare) DLHOST_TRY(unit.layer->prepare(preparation));
+  if (!preparation.misused.empty())
+    return Status::internal(preparation.misused, "; declare it in setup(). This is a bug in the layer");
 
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const auto& edge = node.inputs[i];
@@ -170,8 +196,11 @@ Status Builder::prepare_unit(std::size_t index) {
       if (!preparation.gradient_taken) unit.wants_input_gradient.back() = false; // core passes it on itself
     }
   }
-  for (const auto& buffer : unit.buffers)
-    unit.buffer_slots.push_back(buffer.life == Life::running ? no_slot : new_block(buffer.bytes));
+  for (const auto& buffer : unit.buffers) {
+    const bool in_store = buffer.state || !buffer.carried.empty();
+    unit.buffer_slots.push_back(in_store ? no_slot : new_block(buffer.bytes));
+    if (!in_store && buffer.life == Life::carried) program_.slots_.back().kept = true;
+  }
   keep(unit);
   return {};
 }

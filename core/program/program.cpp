@@ -86,6 +86,7 @@ Status Program::execute(const Step& step) {
       call.op->execute(*stream_, call.inputs, outputs, scratch_.data(), {.scalars = {&call.scalar, 1}});
       return {};
     }
+    if (call.inputs.empty()) return device_->fill_zero(*stream_, call.output, call.bytes);
     DLHOST_TRY(device_->copy(*stream_, call.output, call.inputs[0], call.bytes, call.direction));
     return call.direction == Direction::to_host ? stream_->wait() : Status();
   }
@@ -139,19 +140,41 @@ Status Program::read_metrics() {
       return Status::cancelled("the loss '", metric.name, "' is ",
                                std::isnan(metric.last_sum) ? "not a number" : "infinite", " in step ", info_.step);
   }
-  for (auto& metric : metrics_) {
-    metric.sum += metric.last_sum;
-    metric.count += metric.last_count;
+  return tables_.empty() ? Status() : read_tables();
+}
+
+Status Program::read_tables() {
+  for (auto& table : tables_) {
+    const Slot& slot = slots_[static_cast<std::size_t>(table.slot)];
+    const std::span values(table_values_.data(), table.last.counts.size());
+    if (slot.on_host || device_->traits().host_memory) {
+      std::copy_n(static_cast<const float*>(slot.data), values.size(), values.data());
+    } else {
+      DLHOST_TRY(device_->copy(*stream_, values.data(), slot.data, values.size_bytes(), Direction::to_host));
+      DLHOST_TRY(stream_->wait());
+    }
+    std::ranges::copy(values, table.last.counts.begin());
+  }
+  return {};
+}
+
+Status Program::restart() {
+  for (const UnitFrame& at : unit_frames_) {
+    const Unit& unit = units_[at.unit];
+    for (std::size_t b = 0; b < unit.buffers.size(); ++b) {
+      const Buffer& buffer = unit.buffers[b];
+      if (buffer.life != Life::carried || !buffer.carried.empty()) continue;
+      DLHOST_TRY(device_->fill_zero(*stream_, at.buffers[b], buffer.bytes));
+      if (buffer.initial == 0 || buffer.desc.dtype != DType::f32) continue;
+      const std::vector<float> first(static_cast<std::size_t>(buffer.desc.count()), buffer.initial);
+      DLHOST_TRY(param::upload(*device_, *stream_, first, buffer.desc, at.buffers[b]));
+    }
   }
   return {};
 }
 
 void Program::resume_at(std::uint64_t updates) {
   for (auto& update : updates_) update->resume_at(updates);
-}
-
-void Program::reset_metrics() {
-  for (auto& metric : metrics_) metric.sum = metric.count = 0;
 }
 
 Result<std::string> Program::find_not_finite() {

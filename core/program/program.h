@@ -11,8 +11,10 @@
 #include <dlhost/host.h>
 
 #include "param/update.h"
+#include "plan/plan.h"
 #include "plugin/faults.h"
 #include "program/unit.h"
+#include "record/table.h"
 
 namespace dlhost::program {
 
@@ -41,10 +43,15 @@ struct Metric {
   std::size_t node = 0;
   bool better_high = false;
   bool is_loss = false;
-  double sum = 0, count = 0; // since reset_metrics()
-  double last_sum = 0, last_count = 0;
+  double last_sum = 0, last_count = 0; // of the last step
   SlotId slot = no_slot;
   const float* host = nullptr;
+};
+
+// A table of counts, which an evaluation sums up.
+struct CountTable {
+  record::Table last; // of the last step
+  SlotId slot = no_slot;
 };
 
 // What one step of the program costs, when it is measured.
@@ -63,10 +70,13 @@ class Program {
   // Makes one step. A loss that is not finite is a Status of Code::cancelled and leaves the params as they were.
   Status run(const BatchView&, const StepInfo&);
 
-  std::vector<Metric>& metrics() { return metrics_; }
-  void reset_metrics();
+  const std::vector<Metric>& metrics() const { return metrics_; }
+  // Of a program that does not train.
+  const std::vector<CountTable>& tables() const { return tables_; }
   // So many updates of each param are done already.
   void resume_at(std::uint64_t updates);
+  // Of a program that does not train: what its batches hand on begins anew.
+  Status restart();
   // The first layer whose output is not finite, with the batch of the last run(); empty: none is.
   Result<std::string> find_not_finite();
   // A kept output of the last step, on the host in plain f32.
@@ -74,6 +84,7 @@ class Program {
 
   const std::vector<Unit>& units() const { return units_; }
   const net::Graph& graph() const { return *graph_; }
+  plan::Plan plan() const; // what was chosen
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t unshared_bytes() const { return unshared_bytes_; } // were nothing shared
   double operations() const;
@@ -97,7 +108,7 @@ class Program {
   };
   // A conversion, an addition or a copy that core makes itself.
   struct Call {
-    Op* op = nullptr; // null: a copy
+    Op* op = nullptr; // null: a copy, or zeros where there is nothing to copy
     std::vector<SlotId> in;
     SlotId out = no_slot;
     Direction direction = Direction::within;
@@ -130,6 +141,7 @@ class Program {
   void bind(const BatchView&);
   void set_passes(const BatchView&, const StepInfo&);
   Status read_metrics();
+  Status read_tables();
   Status update(const Step&);
   Status clipped_updates();
 
@@ -155,12 +167,13 @@ class Program {
   std::vector<Feed> feeds_;
   std::vector<Pass> passes_;
   std::vector<Metric> metrics_;
+  std::vector<CountTable> tables_;
   std::vector<Timing> timings_;
   Clock* clock_ = nullptr;
   Memory arena_, scratch_;
   plugin::FarMemory far_arena_; // where the device's memory is
   std::vector<std::byte> host_arena_;
-  std::vector<float> metric_values_;
+  std::vector<float> metric_values_, table_values_;
   std::size_t arena_bytes_ = 0, unshared_bytes_ = 0;
   StepInfo info_;
   float gradient_scale_ = 1;

@@ -99,6 +99,10 @@ std::string check(const Record& record, const net::Graph& graph) {
 } // namespace
 
 Result<Record> record(Algorithm& algorithm, std::string_view algorithm_name, const net::Graph& graph) {
+  if (algorithm.traits().data_dependent)
+    return Status::unsupported("algorithm '", algorithm_name,
+                               "' says that its order depends on the data, but programs are recorded once; choose "
+                               "another algorithm");
   Recorder recorder(graph);
   algorithm.train_one_batch(recorder);
   if (recorder.error.empty()) recorder.error = check(recorder.result, graph);

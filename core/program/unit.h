@@ -40,13 +40,16 @@ struct Buffer {
   std::string name;
   std::size_t bytes = 0;
   Life life = Life::scratch;
-  param::State* state = nullptr; // running
+  TensorDesc desc;                    // of what setup declared
+  param::State* state = nullptr;      // running
+  std::vector<param::State*> carried; // of each frame, in training
+  float initial = 0;                  // carried, in evaluation
 };
 
 // What is known of an op that a layer prepared: for `check -v`, the profile and the plan.
 struct OpReport {
   Role role = Role::feature;
-  std::string spec, kernel, remark;
+  std::string spec, kernel, formats, remark;
   double operations = 0;
 };
 
@@ -62,6 +65,7 @@ struct Unit {
   // Slots of frame 0; frame f's are these plus f times the number of slots a frame.
   std::vector<SlotId> inputs, outputs;
   std::vector<bool> wants_input_gradient;
+  std::vector<bool> adds_input_gradient; // the layer adds to what others contributed before it
   std::vector<Buffer> buffers;
   std::vector<SlotId> buffer_slots; // no_slot: state
   std::vector<ParamBinding> uses;

@@ -42,7 +42,10 @@ Result<std::unique_ptr<MetricsLog>> MetricsLog::open(Host& host, const RunFolder
   const std::string path = folder.file("metrics.jsonl");
   DLHOST_ASSIGN(auto lines, host.disk().open_log(path));
   DLHOST_TRY(close_torn_line(host.disk(), path, *lines));
-  DLHOST_ASSIGN(auto events, Tensorboard::open(host, folder.path(), options.resumed ? options.resumed_from : 0));
+  std::unique_ptr<Tensorboard> events;
+  if (options.tensorboard) {
+    DLHOST_ASSIGN(events, Tensorboard::open(host, folder.path(), options.resumed ? options.resumed_from : 0));
+  }
   auto log = std::unique_ptr<MetricsLog>(new MetricsLog(std::move(lines), std::move(events), options.every));
   if (options.resumed) {
     log->line_ = fmt::format(R"({{"step":{0},"phase":"resumed","resumed_from":{0}}})", options.resumed_from);
@@ -62,6 +65,7 @@ Status MetricsLog::train(const StepReport& report) {
   add_metrics(report.metrics);
   add_number("items_per_second", report.items_per_second);
   DLHOST_TRY(finish_line());
+  if (!events_) return {};
   for (const auto& [name, value] : report.metrics) events_->add("train", name, value);
   events_->add("", "rate", report.rate);
   events_->add("", "items_per_second", report.items_per_second);
@@ -77,7 +81,9 @@ Status MetricsLog::evaluation(const EvaluationReport& report) {
   add_metrics(report.metrics);
   add_number("items_per_second", report.items_per_second);
   DLHOST_TRY(finish_line());
+  if (!events_) return {};
   for (const auto& [name, value] : report.metrics) events_->add(report.phase, name, value);
+  for (const auto& table : report.tables) events_->add_text(report.phase, table.name, table_markdown(table));
   return events_->write(report.step);
 }
 

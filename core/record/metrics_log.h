@@ -25,6 +25,7 @@ namespace dlhost::record {
 
 struct MetricsLogOptions {
   std::uint64_t every = 1;        // training steps between records
+  bool tensorboard = true;        //
   bool resumed = false;           //
   std::uint64_t resumed_from = 0; // the step of the checkpoint
 };

@@ -15,6 +15,7 @@ namespace {
 
 constexpr Nanoseconds between_drawings = 100'000'000;
 constexpr Nanoseconds between_lines = 5'000'000'000;
+constexpr Nanoseconds between_epochs = 1'000'000'000;
 constexpr std::size_t smallest_bar = 8;
 constexpr std::size_t largest_bar = 30;
 
@@ -80,10 +81,17 @@ std::string bar_of(double part, std::size_t width, env::Terminal& terminal) {
 } // namespace
 
 Progress::Progress(Clock& clock, env::Terminal& terminal) : clock_(clock), terminal_(terminal) {
-  next_ = clock.now() + (terminal.interactive() ? 0 : between_lines);
+  shown_at_ = clock.now();
+  next_ = shown_at_ + (terminal.interactive() ? 0 : between_lines);
 }
 
-bool Progress::due() { return clock_.now() >= next_; }
+bool Progress::due(double epoch) {
+  const Nanoseconds now = clock_.now();
+  if (now >= next_) return true;
+  constexpr double rounding = 1e-9;
+  return !terminal_.interactive() && now - shown_at_ > between_epochs &&
+         std::floor(epoch + rounding) > std::floor(shown_epoch_ + rounding);
+}
 
 void Progress::step(const StepReport& report) {
   if (!begun_) {
@@ -91,11 +99,7 @@ void Progress::step(const StepReport& report) {
     first_step_ = report.step;
     first_seconds_ = report.seconds;
   }
-  if (due()) show(report);
-}
-
-void Progress::epoch_end(const StepReport& report) {
-  if (!terminal_.interactive()) show(report);
+  if (due(report.epoch)) show(report);
 }
 
 void Progress::evaluation(const EvaluationReport& report) {
@@ -122,13 +126,14 @@ void Progress::finish(const StepReport& report) {
 }
 
 void Progress::show(const StepReport& report) {
-  const Nanoseconds now = clock_.now();
+  shown_at_ = clock_.now();
+  shown_epoch_ = report.epoch;
   if (terminal_.interactive()) {
-    next_ = now + between_drawings;
+    next_ = shown_at_ + between_drawings;
     draw(report);
     return;
   }
-  next_ = now + between_lines;
+  next_ = shown_at_ + between_lines;
   const auto fields = fields_of(report, {}, seconds_left(report));
   terminal_.write(fmt::format("{}{}\n", report.total_steps == 0 ? "" : "step ", joined(fields)));
 }

@@ -17,10 +17,10 @@ class Progress {
   // Both must outlive it.
   Progress(Clock&, env::Terminal&);
 
-  // Whether step() would show something now: metrics that cost time are read only then.
-  bool due();
+  // Whether step() would show something now: metrics that cost time are read only then. In a file or a pipe the end of
+  // an epoch is news as well, but not of each of many short ones.
+  bool due(double epoch);
   void step(const StepReport&); // after any step; shows it when due
-  void epoch_end(const StepReport&);
   void evaluation(const EvaluationReport&);
   // Before anybody else writes to the terminal: makes room. The line is there again with the next step that is due.
   void interrupt();
@@ -34,7 +34,8 @@ class Progress {
 
   Clock& clock_;
   env::Terminal& terminal_;
-  Nanoseconds next_ = 0;
+  Nanoseconds next_ = 0, shown_at_ = 0;
+  double shown_epoch_ = 0;
   bool drawn_ = false;
   bool begun_ = false;
   std::uint64_t first_step_ = 0; // of this session, for the time left

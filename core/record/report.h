@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "record/table.h"
+
 namespace dlhost::record {
 
 // A metric by its layer's name: {"loss", 0.25}.
@@ -32,6 +34,7 @@ struct EvaluationReport {
   double epoch = 0;
   double seconds = 0; // as in StepReport
   Metrics metrics;
+  std::span<const Table> tables;
   double items_per_second = 0;
 };
 

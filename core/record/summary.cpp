@@ -14,9 +14,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json metrics_json(const std::vector<Metric>& metrics) {
+Json metrics_json(const std::vector<Metric>& metrics, const std::vector<Table>& tables = {}) {
   Json json = Json::object();
   for (const auto& [name, value] : metrics) json[name] = value; // what is not finite becomes null
+  for (const auto& table : tables) json[table.name] = table_json(table);
   return json;
 }
 
@@ -61,8 +62,8 @@ std::string summary_json(const Summary& summary) {
   json["epochs"] = summary.epochs;
   json["seconds"] = summary.seconds;
   json["train"] = metrics_json(summary.train);
-  json["validation"] = metrics_json(summary.validation);
-  json["test"] = metrics_json(summary.test);
+  json["validation"] = metrics_json(summary.validation, summary.validation_tables);
+  json["test"] = metrics_json(summary.test, summary.test_tables);
   json["items_per_second"] = summary.items_per_second;
   json["step_seconds"] = {{"median", summary.step_median}, {"min", summary.step_least}};
   json["input_wait_seconds"] = summary.input_wait_seconds;
@@ -84,6 +85,9 @@ std::string summary_table(const Summary& summary, bool unicode) {
   if (!summary.why.empty()) text += fmt::format(" ({})", summary.why);
   text += '\n';
   text += metrics_table(summary);
+  // What was tested is what counts in the end; without a test, what was validated.
+  for (const auto& table : summary.test_tables.empty() ? summary.validation_tables : summary.test_tables)
+    text += table_text(table);
   text += row("steps", fmt::format("{} in {:.4g} epochs", summary.steps, summary.epochs));
   text += row("time", fmt::format("{}, {} items/s, {} waiting for input", short_duration(summary.seconds),
                                   short_rate(summary.items_per_second),

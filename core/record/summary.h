@@ -22,6 +22,7 @@ struct Summary {
   std::vector<Metric> train; // empty where a phase was not run
   std::vector<Metric> validation;
   std::vector<Metric> test;
+  std::vector<Table> validation_tables, test_tables;
   double items_per_second = 0;
   double step_median = 0, step_least = 0; // seconds
   double input_wait_seconds = 0;

@@ -34,6 +34,15 @@ struct Tensorboard::Open {
   std::string bytes;
   std::string record;
 
+  tensorboard::Value& add_value(std::string_view prefix, std::string_view name) {
+    auto& value = *event.mutable_summary()->add_value();
+    std::string& tag = *value.mutable_tag();
+    tag.assign(prefix);
+    if (!prefix.empty()) tag += '/';
+    tag += name;
+    return value;
+  }
+
   Status write(std::uint64_t step) {
     event.set_wall_time(clock.wall_seconds());
     event.set_step(static_cast<std::int64_t>(step));
@@ -68,12 +77,15 @@ Result<std::unique_ptr<Tensorboard>> Tensorboard::open(Host& host, const std::st
 }
 
 void Tensorboard::add(std::string_view prefix, std::string_view name, double value) {
-  auto& scalar = *open_->event.mutable_summary()->add_value();
-  std::string& tag = *scalar.mutable_tag();
-  tag.assign(prefix);
-  if (!prefix.empty()) tag += '/';
-  tag += name;
-  scalar.set_simple_value(static_cast<float>(value));
+  open_->add_value(prefix, name).set_simple_value(static_cast<float>(value));
+}
+
+void Tensorboard::add_text(std::string_view prefix, std::string_view name, std::string markdown) {
+  constexpr int strings = 7;
+  auto& text = open_->add_value(prefix, name);
+  text.mutable_tensor()->set_dtype(strings);
+  text.mutable_tensor()->add_string_val(std::move(markdown));
+  text.mutable_metadata()->mutable_plugin_data()->set_plugin_name("text");
 }
 
 Status Tensorboard::write(std::uint64_t step) {

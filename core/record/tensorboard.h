@@ -20,6 +20,7 @@ class Tensorboard {
 
   // One event is put together by add() and written by write().
   void add(std::string_view prefix, std::string_view name, double value); // the tag is prefix/name, or name
+  void add_text(std::string_view prefix, std::string_view name, std::string markdown);
   Status write(std::uint64_t step);
 
   // False where dlhost was built without protobuf: then nothing is written.

@@ -14,6 +14,7 @@ Result<std::unique_ptr<Tensorboard>> Tensorboard::open(Host&, const std::string&
 }
 
 void Tensorboard::add(std::string_view, std::string_view, double) {}
+void Tensorboard::add_text(std::string_view, std::string_view, std::string) {}
 Status Tensorboard::write(std::uint64_t) { return {}; }
 
 } // namespace dlhost::record

@@ -32,13 +32,34 @@ std::string parent_of(const std::string& path) {
 
 Status Checkpoints::write(const std::string& name, std::uint64_t step, const nlohmann::json& training) {
   const std::string path = folder_ + "/" + name;
-  const nlohmann::json about{
-      {"step", step}, {"job", session_.job().name}, {"seed", session_.job().seed}, {"training", training}};
+  DLHOST_ASSIGN(const auto* program, session_.trainer());
+  nlohmann::json about{{"step", step},
+                       {"job", session_.job().name},
+                       {"seed", session_.job().seed},
+                       {"training", training},
+                       {"plan", plan::to_json(program->plan())},
+                       {"plugins", nlohmann::json::object()}};
+  for (const auto& build : session_.registry().builds())
+    about["plugins"][build.name] = build.version + "+" + build.digest;
   DLHOST_TRY(session_.host().disk().make_directory(folder_));
   DLHOST_TRY(param::write_checkpoint(session_.host().disk(), path, session_.store(), session_.updater().rule(), about)
                  .at("checkpoint '", path, "'"));
   plugin::tell_checkpoint(plugin::immortal(path));
   return {};
+}
+
+std::vector<std::string> Checkpoints::differences(const param::CheckpointFiles& files, Session& session) {
+  const auto& about = files.manifest->at("run");
+  const auto program = session.trainer();
+  if (!about.is_object() || !about.contains("plan") || !program.ok()) return {"the checkpoint does not say its plan"};
+  auto found = plan::differences(about["plan"], (*program)->plan());
+  const auto known = about.value("plugins", nlohmann::json::object());
+  for (const auto& build : session.registry().builds()) {
+    const std::string is = build.version + "+" + build.digest;
+    if (known.contains(build.name) && known[build.name] != is)
+      found.push_back(fmt::format("plugin '{}' was {} and is {}", build.name, known[build.name].dump(), is));
+  }
+  return found;
 }
 
 std::uint64_t Checkpoints::step_of(const param::CheckpointFiles& files) {

@@ -28,6 +28,9 @@ class Checkpoints {
   // refused, with the newest good one beside it in the message.
   static Result<param::CheckpointFiles> find(Disk&, const std::string& what);
 
+  // What is chosen otherwise here than where it was written: ops, threads, builds of plugins. In words.
+  static std::vector<std::string> differences(const param::CheckpointFiles&, Session&);
+
   // How many steps were done when it was written.
   static std::uint64_t step_of(const param::CheckpointFiles&);
 

@@ -5,6 +5,7 @@
 #include <dlhost/sink.h>
 
 #include "plugin/contained.h"
+#include "run/averages.h"
 #include "run/feeds.h"
 
 namespace dlhost::run {
@@ -29,20 +30,18 @@ std::string folder_of(const config::Job& job, const std::string& layer) {
   return found == job.layers.end() ? std::string() : found->folder;
 }
 
-} // namespace
-
-void read_means(const std::vector<program::Metric>& metrics, MetricValues& values) {
-  if (values.empty())
-    for (const auto& metric : metrics)
-      if (std::ranges::find(values, metric.name, &MetricValues::value_type::first) == values.end())
-        values.emplace_back(metric.name, 0.0);
-  for (auto& [name, mean] : values) { // a metric may come from several frames
-    double sum = 0, count = 0;
-    for (const auto& metric : metrics)
-      if (metric.name == name) sum += metric.sum, count += metric.count;
-    mean = count > 0 ? sum / count : 0;
+// Adds a batch's tables to those of the batches before.
+void add_tables(const program::Program& program, std::vector<record::Table>& sums) {
+  for (std::size_t t = 0; t < program.tables().size(); ++t) {
+    const record::Table& batch = program.tables()[t].last;
+    if (t == sums.size())
+      sums.push_back(batch);
+    else
+      std::ranges::transform(batch.counts, sums[t].counts, sums[t].counts.begin(), std::plus<>{});
   }
 }
+
+} // namespace
 
 Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std::string>& kept,
                             const OnBatch& on_batch) {
@@ -53,10 +52,11 @@ Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std
   const auto steps = static_cast<std::uint64_t>((samples + batch - 1) / batch);
   DLHOST_ASSIGN(auto* program, session.evaluator(phase, kept));
   DLHOST_ASSIGN(auto feeds, Feeds::make(session, *program, phase, batch, steps));
-  program->reset_metrics();
+  DLHOST_TRY(program->restart());
   DLHOST_TRY(each_sink(session, *program, "open", [&](Sink& sink, const std::string& name) {
     return sink.open(session.host(), folder_of(session.job(), name), samples);
   }));
+  Averages averages;
   Clock& clock = session.host().clock();
   const Nanoseconds begin = clock.now();
   for (std::uint64_t step = 0; step < steps; ++step) {
@@ -65,11 +65,15 @@ Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std
         *view,
         {.phase = phase, .step = step, .seed = static_cast<std::uint64_t>(session.job().seed), .global_batch = batch}));
     evaluation.samples += view->valid;
+    averages.add(program->metrics());
+    add_tables(*program, evaluation.tables);
     if (on_batch) DLHOST_TRY(on_batch(*program, *view));
   }
   DLHOST_TRY(each_sink(session, *program, "close", [](Sink& sink, const std::string&) { return sink.close(); }));
   evaluation.seconds = static_cast<double>(clock.now() - begin) * 1e-9;
-  read_means(program->metrics(), evaluation.metrics);
+  evaluation.metrics = averages.read(program->metrics());
+  for (const auto& metric : program->metrics())
+    if (metric.better_high) evaluation.rising.push_back(metric.name);
   return evaluation;
 }
 

@@ -9,25 +9,26 @@ namespace dlhost::run {
 
 class Recorder final : public Observer {
  public:
-  Recorder(Clock& clock, record::Progress& progress, record::MetricsLog& log)
-      : clock_(clock), progress_(progress), log_(log) {}
+  Recorder(record::Progress& progress, record::MetricsLog& log) : progress_(progress), log_(log) {}
 
   Status on_step(const Progress&, program::Program&) override;
   Status on_evaluation(const Progress&, Phase, const Evaluation&) override;
-  // After the last step: the progress line's end. The report stays valid.
-  const record::StepReport& finish(const Progress&, program::Program&);
+  // After the last step: its record, and the progress line's end. The report, which is the record's, stays valid.
+  Result<record::StepReport> finish(const Progress&, const program::Program&);
 
  private:
-  void read(const Progress&, program::Program&);
+  // What happened since one of the two was last told.
+  struct Since {
+    Averages averages;
+    std::int64_t items = 0;
+    double seconds = 0;
+    record::StepReport report; // the last
+  };
+  static const record::StepReport& read(Since&, const Progress&, const program::Program&);
 
-  Clock& clock_;
   record::Progress& progress_;
   record::MetricsLog& log_;
-  MetricValues metrics_;
-  record::StepReport report_;
-  std::int64_t items_ = 0;
-  double seconds_ = 0;
-  Nanoseconds shown_ = 0;
+  Since shown_, logged_;
 };
 
 } // namespace dlhost::run

@@ -16,10 +16,10 @@ namespace dlhost::run {
 namespace {
 
 // What was evaluated last: the last metric that is better high.
-std::optional<double> accuracy_of(program::Program& program) {
+std::optional<double> accuracy_of(const Evaluation& evaluation) {
   std::optional<double> accuracy;
-  for (const auto& metric : program.metrics())
-    if (metric.better_high && metric.count > 0) accuracy = metric.sum / metric.count;
+  for (const auto& [name, mean] : evaluation.metrics)
+    if (!evaluation.rising.empty() && name == evaluation.rising.back()) accuracy = mean;
   return accuracy;
 }
 
@@ -71,6 +71,8 @@ nlohmann::json Training::state() const {
           {"has_loss", has_loss_}};
 }
 
+Status Training::save() { return checkpoints_->save(progress_.step, state()); }
+
 Status Training::resume(const param::CheckpointFiles& files) {
   const auto rule = session_.updater().rule();
   DLHOST_TRY(param::read_checkpoint(files, session_.store(), &rule));
@@ -93,6 +95,9 @@ Status Training::resume(const param::CheckpointFiles& files) {
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(files.folder, "/manifest.json: its training state is damaged: ", error.what());
   }
+  for (const auto& difference : Checkpoints::differences(files, session_))
+    session_.host().log().write(LogLevel::warning, fmt::format("{}: this run is not quite the one that wrote it: {}",
+                                                               files.folder, difference));
   program_->resume_at(progress_.step);
   feeds_->seek(progress_.step);
   return {};
@@ -141,24 +146,23 @@ Status Training::save_due() {
   if (is_best_ && session_.job().checkpoint.best != "none")
     DLHOST_TRY(checkpoints_->save_best(progress_.step, state()));
   is_best_ = false;
-  return due(session_.job().checkpoint.every, saved_) ? checkpoints_->save(progress_.step, state()) : Status();
+  return due(session_.job().checkpoint.every, saved_) ? save() : Status();
 }
 
-Result<MetricValues> Training::evaluate(Phase phase) {
-  DLHOST_ASSIGN(const auto evaluation, run::evaluate(session_, phase));
+Result<Evaluation> Training::evaluate(Phase phase) {
+  DLHOST_ASSIGN(auto evaluation, run::evaluate(session_, phase));
   if (evaluation.samples > 0) DLHOST_TRY(observer_.on_evaluation(progress_, phase, evaluation));
-  return evaluation.metrics;
+  return evaluation;
 }
 
 Status Training::evaluate_due(Outcome& outcome) {
   const config::Job& job = session_.job();
   if (due(job.validate.every, validated_)) {
     DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate));
-    if (!outcome.validation.empty()) {
-      DLHOST_ASSIGN(auto* program, session_.evaluator(Phase::validate));
-      const auto accuracy = accuracy_of(*program);
+    if (!outcome.validation.metrics.empty()) {
+      const auto accuracy = accuracy_of(outcome.validation);
       const bool high = accuracy.has_value();
-      const double value = high ? *accuracy : outcome.validation.front().second;
+      const double value = high ? *accuracy : outcome.validation.metrics.front().second;
       if (worse_ < 0 || (high ? value > best_ : value < best_)) {
         best_ = value;
         worse_ = 0;
@@ -172,9 +176,8 @@ Status Training::evaluate_due(Outcome& outcome) {
   }
   if (due(job.test.every, tested_)) {
     DLHOST_ASSIGN(outcome.test, evaluate(Phase::test));
-    if (!outcome.test.empty() && session_.samples(Phase::validate) == 0) {
-      DLHOST_ASSIGN(auto* program, session_.evaluator(Phase::test));
-      const auto accuracy = accuracy_of(*program);
+    if (session_.samples(Phase::validate) == 0) {
+      const auto accuracy = accuracy_of(outcome.test);
       if (accuracy && *accuracy >= job.train.stop.accuracy)
         outcome.reason = fmt::format("test accuracy reached {:.4f}", *accuracy);
     }
@@ -199,7 +202,6 @@ Result<Outcome> Training::run() {
   Outcome outcome;
   Clock& clock = session_.host().clock();
   HangWatch watch(session_.job().train.hang_limit);
-  program_->reset_metrics();
   const double before = progress_.seconds;
   outcome.started_bytes = started_bytes_;
   Nanoseconds begin = clock.now(), evaluating = 0;
@@ -239,7 +241,7 @@ Result<Outcome> Training::run() {
   outcome.step_median = pace_.median();
   outcome.step_least = pace_.least();
   if (outcome.ending == Ending::diverged) return outcome; // the last checkpoint stays the newest
-  if (checkpoints_ && saved_.step != progress_.step) DLHOST_TRY(checkpoints_->save(progress_.step, state()));
+  if (checkpoints_ && saved_.step != progress_.step) DLHOST_TRY(save());
   if (outcome.ending == Ending::interrupted) return outcome;
   if (session_.job().validate.at_end) {
     DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate));

@@ -44,7 +44,7 @@ struct Outcome {
   double load_seconds = 0;                // of them, spent waiting for input
   double step_median = 0, step_least = 0; // seconds
   std::uint64_t started_bytes = 0;        // resident before the net was made
-  MetricValues validation, test;
+  Evaluation validation, test;            // the last of each
 };
 
 class Training {
@@ -62,7 +62,7 @@ class Training {
   void save_to(Checkpoints* checkpoints) { checkpoints_ = checkpoints; }
   Result<Outcome> run();
   // A checkpoint of the state as it is.
-  Status save() { return checkpoints_->save(progress_.step, state()); }
+  Status save();
 
   const Progress& progress() const { return progress_; }
   program::Program& program() { return *program_; }
@@ -72,7 +72,7 @@ class Training {
   Result<double> rate();
   Result<bool> step(); // false: diverged
   Status evaluate_due(Outcome&);
-  Result<MetricValues> evaluate(Phase);
+  Result<Evaluation> evaluate(Phase);
   std::string reason_to_stop(const Outcome&);
   Status save_due();
   nlohmann::json state() const;

@@ -1,12 +1,10 @@
-#include <algorithm>
-
 #include <dlhost/plugin.h>
 
 #include "labels.h"
 
 namespace dlhost::plugins {
 
-class Accuracy final : public Layer {
+class Accuracy final : public ByLabels {
  public:
   static constexpr std::string_view name = "accuracy";
   struct Options {
@@ -22,35 +20,17 @@ class Accuracy final : public Layer {
   explicit Accuracy(Options options) : options_(options) {}
 
   Status setup(Setup& s) override {
-    DLHOST_TRY(expect_inputs(s, 2, 2));
-    DLHOST_TRY(expect_labels(s, 0, 1));
-    s.output("accuracy", TensorDesc{DType::f32, {2}, {}});
-    s.metric({.name = options_.top == 1 ? "accuracy" : concat("top", options_.top), .better_high = true});
-    s.host = true;
-    s.has_gradient = false;
-    return {};
-  }
-
-  Status prepare(Prepare& p) override {
-    shape_ = p.input(0).shape;
-    p.reads(0, {DType::f32, shape_, {}});
-    p.reads(1, {DType::i32, p.input(1).shape, {}});
-    return {};
+    DLHOST_TRY(expect_scores(s));
+    return declare(s, "accuracy", {2},
+                   {.name = options_.top == 1 ? "accuracy" : concat("top", options_.top), .better_high = true});
   }
 
   void compute_feature(const Pass& pass, Frame& f) const override {
-    const auto* scores = static_cast<const float*>(f.input(0));
-    const auto* labels = static_cast<const std::int32_t*>(f.input(1));
-    const std::int64_t classes = shape_[1];
-    const std::int64_t inner = places(shape_);
     std::int64_t right = 0, counted = 0;
-    for (std::int64_t i = 0; i < std::min(pass.valid, shape_[0]) * inner; ++i) {
-      const std::int64_t label = labels[i];
-      if (label == options_.ignored) continue;
+    each(pass, f, options_.ignored, [&](std::int64_t label, const float* scores) {
       ++counted;
-      const float* first = scores + i / inner * classes * inner + i % inner;
-      if (label >= 0 && label < classes && is_among_top(first, classes, inner, label)) ++right;
-    }
+      if (label >= 0 && label < classes() && is_among_top(scores, label)) ++right;
+    });
     auto* total = static_cast<float*>(f.output(0));
     total[0] = static_cast<float>(right);
     total[1] = static_cast<float>(counted);
@@ -59,18 +39,17 @@ class Accuracy final : public Layer {
  private:
   // Among equal scores the lower class goes first, so that a net which says the same of all is not right by chance; a
   // score that is not a number is beaten by all others.
-  bool is_among_top(const float* scores, std::int64_t classes, std::int64_t stride, std::int64_t label) const {
-    const float own = scores[label * stride];
+  bool is_among_top(const float* scores, std::int64_t label) const {
+    const float own = scores[label * stride()];
     std::int64_t before = 0;
-    for (std::int64_t c = 0; c < classes && before < options_.top; ++c) {
-      const float other = scores[c * stride];
+    for (std::int64_t c = 0; c < classes() && before < options_.top; ++c) {
+      const float other = scores[c * stride()];
       if (c < label ? !(other < own) : c > label && !(other <= own)) ++before;
     }
     return before < options_.top;
   }
 
   Options options_;
-  Shape shape_;
 };
 
 } // namespace dlhost::plugins

@@ -24,6 +24,7 @@ class Cutting : public Layer {
     }
     covers_ = from_ == 0 && end == x[axis_];
     s.reads = {.inputs = false, .outputs = false};
+    s.accumulates = true;
     return {};
   }
 
@@ -35,7 +36,8 @@ class Cutting : public Layer {
     DLHOST_TRY(cut_.prepare(p, Pieces::Way::cut, Role::feature, x_, axis_, y, from_, every_piece));
     if (!p.training() || !p.wants_input_gradient(0)) return {};
     device_ = &p.device();
-    return join_.prepare(p, Pieces::Way::join, Role::input_gradient, x_, axis_, y, from_, every_piece);
+    adds_ = p.adds_input_gradient(0);
+    return join_.prepare(p, Pieces::Way::join, Role::input_gradient, x_, axis_, y, from_, every_piece, adds_);
   }
 
   void compute_feature(const Pass& pass, Frame& f) const final {
@@ -45,7 +47,8 @@ class Cutting : public Layer {
   void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const final {
     if (!device_ || !wants_inputs(wanted)) return;
     // An output that nobody reads has no gradient.
-    if (!covers_ || std::ranges::count(f.output_gradients.first(count_), nullptr) > 0)
+    const bool gaps = !covers_ || std::ranges::count(f.output_gradients.first(count_), nullptr) > 0;
+    if (gaps && !adds_)
       device_->fill_zero(*f.stream, f.input_gradient(0), x_.plain_bytes())
           .ignore("a stream keeps the first error of its work for whoever waits for it");
     for (std::size_t i = 0; i < join_.count(); ++i) join_.copy(i, pass, f, f.output_gradient(i), f.input_gradient(0));
@@ -64,7 +67,7 @@ class Cutting : public Layer {
   std::size_t axis_;
   std::int64_t from_ = 0;
   std::size_t count_ = 1;
-  bool covers_ = true;
+  bool covers_ = true, adds_ = false;
   DType dtype_ = DType::f32;
   TensorDesc x_;
   Device* device_ = nullptr;

@@ -29,10 +29,10 @@ class Pieces {
  public:
   enum class Way { cut, join };
 
-  // An op for each piece whose place is wanted; its number stays that of the piece.
+  // An op for each piece whose place is wanted; its number stays that of the piece. `add`: to what lies there.
   template <class IsWanted>
   Status prepare(Prepare& p, Way way, Role role, const TensorDesc& whole, std::size_t axis,
-                 const std::vector<TensorDesc>& pieces, std::int64_t from, IsWanted wanted) {
+                 const std::vector<TensorDesc>& pieces, std::int64_t from, IsWanted wanted, bool add = false) {
     ops_.resize(pieces.size());
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       BoxSpec spec;
@@ -43,6 +43,7 @@ class Pieces {
       spec.from = way == Way::cut ? place : origin;
       spec.to = way == Way::cut ? origin : place;
       spec.box = pieces[i].shape;
+      spec.add = add;
       from += pieces[i].shape[axis];
       if (wanted(i)) {
         DLHOST_ASSIGN(ops_[i], p.op(spec, role));

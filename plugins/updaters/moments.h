@@ -41,4 +41,38 @@ inline double correction(double beta, std::uint64_t update) {
   return 1 / (1 - std::pow(beta, static_cast<double>(update)));
 }
 
+// Adam and what differs from it in the direction of a step only: w' = w - rate direction.
+class MomentUpdater : public Updater {
+ public:
+  using Options = MomentOptions;
+
+  Rule rule() const final {
+    Rule rule;
+    rule.history = Moments::history();
+    rule.own_scalars = 3;
+    Terms terms(rule.apply);
+    const Term gradient = this->gradient(terms);
+    const Moments moments(terms, options_, gradient);
+    const Term root = sqrt(moments.second * terms.own(1)) + options_.epsilon;
+    rule.apply.result(terms.value() - terms.rate() * direction(terms, moments.first, gradient, root));
+    rule.apply.result(moments.first);
+    rule.apply.result(moments.second);
+    return rule;
+  }
+
+  // The corrections of the first mean, of the second, and of the first a step later.
+  void scalars(const When& when, std::span<const double>, std::span<float> own) const final {
+    own[0] = static_cast<float>(correction(options_.beta1, when.update));
+    own[1] = static_cast<float>(correction(options_.beta2, when.update));
+    own[2] = static_cast<float>(correction(options_.beta1, when.update + 1));
+  }
+
+ protected:
+  explicit MomentUpdater(Options options) : options_(options) {}
+  virtual Term gradient(Terms& terms) const { return terms.gradient_with(options_); }
+  virtual Term direction(Terms& terms, Term mean, Term gradient, Term root) const = 0;
+
+  Options options_;
+};
+
 } // namespace dlhost::plugins

@@ -180,7 +180,7 @@ class DLHOST_API Prepare {
   virtual std::size_t uses(std::size_t param, const TensorDesc&) = 0;
   // The form in which the gradient of a param is made: f32. Default: plain.
   virtual void gives_gradient(std::size_t param, const TensorDesc&) = 0;
-  // A buffer whose size is only known now (an op's workspace): the number for Frame::buffer.
+  // A buffer whose size is only known now (an op's workspace), scratch or workspace: the number for Frame::buffer.
   virtual std::size_t buffer(std::string name, std::size_t bytes, Life) = 0;
   // What a connector is to make of its input.
   virtual const TensorDesc& target() const = 0;

@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include <dlhost/dtype.h>
-#include <dlhost/half.h>
 
 namespace dlhost::plugins::ref {
 
@@ -20,7 +19,7 @@ struct F16 {
   std::uint16_t bits;
 };
 
-inline float to_float(Bf16 stored) { return float_of_bf16(stored.bits); }
+inline float to_float(Bf16 stored) { return std::bit_cast<float>(std::uint32_t{stored.bits} << 16); }
 
 inline Bf16 to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -28,7 +27,13 @@ inline Bf16 to_bf16(float value) {
   return {static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16)};
 }
 
-inline float to_float(F16 stored) { return float_of_f16(stored.bits); }
+inline float to_float(F16 stored) {
+  const unsigned exponent = (stored.bits >> 10) & 31U, fraction = stored.bits & 1023U;
+  const float sign = (stored.bits & 0x8000U) ? -1.0F : 1.0F;
+  if (exponent == 31) return fraction ? std::numeric_limits<float>::quiet_NaN() : sign * INFINITY;
+  if (exponent == 0) return sign * static_cast<float>(fraction) * 0x1p-24F;
+  return sign * std::ldexp(static_cast<float>(fraction + 1024), static_cast<int>(exponent) - 25);
+}
 
 inline F16 to_f16(float value) {
   const auto sign = static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(value) >> 16) & 0x8000U);

@@ -50,6 +50,15 @@ TEST(Summary, HasExactlyThePromisedFields) {
   EXPECT_EQ(json["versions"]["dlhost"], "0.1.0");
 }
 
+TEST(Summary, TablesOfCountsStandBesideTheMetrics) {
+  auto summary = of_a_run();
+  summary.test_tables = {{"confusion", 2, 2, {3, 1, 0, 4}}};
+  const auto json = Json::parse(summary_json(summary));
+  EXPECT_EQ(json["test"]["confusion"].dump(), "[[3,1],[0,4]]");
+  EXPECT_EQ(json["test"]["accuracy"], 0.975);
+  EXPECT_NE(summary_table(summary, false).find("confusion: the class (row)"), std::string::npos);
+}
+
 TEST(Summary, TheTableLinesUp) {
   const std::string line(72, '-');
   EXPECT_EQ(summary_table(of_a_run(), false), line + R"(

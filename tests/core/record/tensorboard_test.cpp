@@ -55,6 +55,7 @@ TEST_F(TensorboardTest, ScalarsComeBack) {
     ASSERT_TRUE((*log)->write(3).ok());
     (*log)->add("test", "accuracy", 0.75);
     host_.wall += 1;
+    (*log)->add_text("test", "confusion", "| |");
     ASSERT_TRUE((*log)->write(4).ok());
   }
   ASSERT_EQ(files(), std::vector<std::string>{"events.out.tfevents.1795245000.dlhost.0"});
@@ -68,8 +69,11 @@ TEST_F(TensorboardTest, ScalarsComeBack) {
   EXPECT_EQ(read[1].summary().value(1).tag(), "rate");
   EXPECT_TRUE(read[1].summary().value(1).has_simple_value()); // a zero is a value
   EXPECT_EQ(read[2].wall_time(), 1795245001.25);
-  ASSERT_EQ(read[2].summary().value_size(), 1);
+  ASSERT_EQ(read[2].summary().value_size(), 2);
   EXPECT_EQ(read[2].summary().value(0).tag(), "test/accuracy");
+  EXPECT_EQ(read[2].summary().value(1).tag(), "test/confusion");
+  EXPECT_EQ(read[2].summary().value(1).tensor().string_val(0), "| |");
+  EXPECT_EQ(read[2].summary().value(1).metadata().plugin_data().plugin_name(), "text");
 }
 
 TEST_F(TensorboardTest, AResumedRunTellsWhereItGoesOn) {

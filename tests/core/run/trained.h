@@ -76,7 +76,7 @@ class Bench : public ::testing::Test {
     }
     if (!checkpoints.empty()) training.save_to(&saved);
     DLHOST_ASSIGN(trained.outcome, training.run());
-    trained.test = trained.outcome.test;
+    trained.test = trained.outcome.test.metrics;
     for (const auto& param : session->store().params()) {
       DLHOST_ASSIGN(trained.params[param->declared.name],
                     param::download(session->device(), session->stream(), param->master, param->value.data()));

@@ -4,6 +4,8 @@
 #include <dlhost/consistency.h>
 #include <dlhost/random.h>
 
+#include "param/checkpoint.h"
+#include "param/safetensors.h"
 #include "trained.h"
 
 namespace dlhost::test {
@@ -220,6 +222,178 @@ TEST_P(Proofs, ElasticAveraging) {
   EXPECT_GT(values[0], 1.05F); // pulled up by the centre
   EXPECT_LT(values[1], 2.95F); // and down
   EXPECT_EQ(state.version, 200U);
+}
+
+// A feature that is cut twice and added to: its gradient has three contributions, and `a` hands one tensor to two.
+std::string cut_job(bool through_views) {
+  const auto source = [&](const std::string& view) { return through_views ? view : std::string("fc1"); };
+  const std::string views = R"([[layer]]
+name = "v1"
+type = "flatten"
+src = "fc1"
+[[layer]]
+name = "v2"
+type = "flatten"
+src = "fc1"
+)";
+  return R"(name = "cut"
+seed = 3
+[train]
+batch = 12
+threads = 1
+stop = { steps = 20 }
+[updater]
+type = "sgd"
+rate = 0.1
+[[layer]]
+name = "data"
+type = "synthetic"
+mode = "learnable"
+shape = [7]
+classes = 3
+train = 50
+test = 20
+[[layer]]
+name = "fc1"
+type = "dense"
+src = "data"
+units = 9
+[[layer]]
+name = "g"
+type = "dense"
+src = "data"
+units = 9
+)" + (through_views ? views : "") +
+         R"([[layer]]
+name = "s1"
+type = "slice"
+src = ")" +
+         source("v1") +
+         R"("
+first = 2
+count = 4
+[[layer]]
+name = "s2"
+type = "slice"
+src = ")" +
+         source("v2") +
+         R"("
+first = 0
+count = 3
+[[layer]]
+name = "a"
+type = "add"
+src = ["fc1", "g"]
+[[layer]]
+name = "cat"
+type = "concat"
+src = ["s1", "s2", "a"]
+[[layer]]
+name = "fc2"
+type = "dense"
+src = "cat"
+units = 3
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["fc2", "data:label"]
+)";
+}
+
+TEST_P(Proofs, AGradientIsAddedToWhereItLies) {
+  for (const char* fuse : {"train.fuse=true", "train.fuse=false"}) {
+    const auto added = train(cut_job(false), with({fuse})), summed = train(cut_job(true), with({fuse}));
+    EXPECT_LT(added.losses.back(), 0.7 * added.losses.front());
+    for (const auto& [name, values] : summed.params)
+      for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], added.params.at(name)[i], 1e-5) << name;
+  }
+}
+
+// Adding takes the place of sums of core's own: here all but the copy of what `a` hands to two.
+TEST_P(Proofs, AnAddingLayerSavesASum) {
+  const auto sums = [&](bool through_views) {
+    EXPECT_TRUE(host_.disk().write_text(folder_ + "/job.toml", cut_job(through_views)).ok());
+    const auto job = config::load(host_.disk(), folder_ + "/job.toml", with({"train.fuse=false"}), *registry_);
+    auto session = run::Session::open(host_, *registry_, *job);
+    const auto program = (*session)->trainer();
+    EXPECT_TRUE(program.ok()) << program.status().message();
+    (*program)->measure(&host_.clock());
+    return std::ranges::count((*program)->timings(), "sum", &program::Timing::what);
+  };
+  EXPECT_EQ(sums(true), 2);
+  EXPECT_EQ(sums(false), 1);
+}
+
+std::string carried_job() {
+  std::string job = small_job();
+  job.replace(job.find("[[layer]]\nname = \"fc1\""), 0,
+              "[[layer]]\nname = \"total\"\ntype = \"running_total\"\nsrc = \"data\"\n");
+  job.replace(job.find("src = \"data\"\nunits"), 12, "src = \"total\"");
+  return job;
+}
+
+TEST_P(Proofs, WhatIsCarriedGoesFromBatchToBatchAndIntoCheckpoints) {
+  const std::string checkpoints = folder_ + "/checkpoints";
+  const auto whole = train(carried_job(), with({}));
+  train(carried_job(), with({}), 17, {}, checkpoints);
+  const auto rest = train(carried_job(), with({}), 0, checkpoints);
+  EXPECT_TRUE(std::equal(rest.losses.begin(), rest.losses.end(), whole.losses.begin() + 17));
+  EXPECT_EQ(rest.params, whole.params);
+
+  // The state of the seventeenth step: what each row of the batch has seen.
+  auto job = config::load(host_.disk(), folder_ + "/job.toml", with({}), *registry_);
+  auto session = run::Session::open(host_, *registry_, *job);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  auto program = (*session)->trainer();
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  auto feeds = run::Feeds::make(**session, **program, Phase::train, 12);
+  std::vector<float> expected(12 * 7, 0.5F);
+  for (int step = 0; step < 17; ++step) {
+    const auto batch = (*feeds)->next();
+    const auto* data = static_cast<const float*>((*batch)->sources[0].outputs[0]);
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += data[i];
+  }
+  const auto files = param::open_checkpoint(host_.disk(), checkpoints + "/step-000000017");
+  ASSERT_TRUE(files.ok()) << files.status().message();
+  const auto history = param::parse_safetensors(files->history->map(), "history");
+  const auto* total = history->find("total.total");
+  ASSERT_NE(total, nullptr);
+  EXPECT_TRUE(std::ranges::equal(total->bytes, std::as_bytes(std::span(expected))));
+}
+
+TEST_P(Proofs, EachFrameCarriesItsOwnRows) {
+  const auto whole = train(carried_job(), with({}));
+  const auto cut = train(carried_job(), with({"train.algorithm={ type = \"bp\", micro_batches = 3 }"}));
+  for (const auto& [name, values] : whole.params)
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], cut.params.at(name)[i], 1e-4) << name;
+}
+
+TEST_P(Proofs, AnEvaluationCarriesFromItsOwnBeginning) {
+  EXPECT_TRUE(host_.disk().write_text(folder_ + "/job.toml", carried_job()).ok());
+  auto job = config::load(host_.disk(), folder_ + "/job.toml", with({"test.batch=5"}), *registry_);
+  auto session = run::Session::open(host_, *registry_, *job);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  const Source& data = *(*session)->sources()[0].source;
+  std::vector<float> row(7);
+  std::int32_t label = 0;
+  std::byte* const places[] = {reinterpret_cast<std::byte*>(row.data()), reinterpret_cast<std::byte*>(&label)};
+  for (int time = 0; time < 2; ++time) {
+    std::vector<float> expected(5 * 7, 0.5F);
+    std::int64_t first = 0;
+    const auto evaluation = run::evaluate(
+        **session, Phase::test, time == 0 ? std::vector<std::string>{"total"} : std::vector<std::string>{},
+        [&](program::Program& program, const program::BatchView&) -> Status {
+          for (std::size_t r = 0; r < 5; ++r) {
+            DLHOST_TRY(data.read(Phase::test, first++, places));
+            for (std::size_t i = 0; i < 7; ++i) expected[7 * r + i] += row[i];
+          }
+          DLHOST_ASSIGN(const auto total, program.read_output(1, 0));
+          EXPECT_EQ(total, expected) << "before sample " << first << ", time " << time;
+          return {};
+        });
+    ASSERT_TRUE(evaluation.ok()) << evaluation.status().message();
+    EXPECT_EQ(first, 20);
+  }
 }
 
 } // namespace

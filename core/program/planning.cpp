@@ -1,0 +1,20 @@
+// What was chosen while a program was built.
+#include <dlhost/parallel.h>
+
+#include "program/program.h"
+
+namespace dlhost::program {
+
+plan::Plan Program::plan() const {
+  plan::Plan plan{.device = device_->description(),
+                  .threads = parallel_threads(),
+                  .batch = graph_->batch() * (cut_ ? frames_ : 1),
+                  .activation_bytes = arena_bytes_,
+                  .param_bytes = store_->bytes(),
+                  .links = links_.size()};
+  for (const auto& unit : units_)
+    for (const auto& op : unit.ops) plan.ops.push_back({unit.described->name, op.role, op.spec, op.kernel, op.formats});
+  return plan;
+}
+
+} // namespace dlhost::program
