@@ -50,7 +50,7 @@ TEST_F(NpzTest, EqualTensorsMakeEqualFiles) {
 }
 
 TEST_F(NpzTest, DamageIsFoundAndNamed) {
-  const auto whole = host_.disk().read_all(path_);
+  auto whole = host_.disk().read_all(path_);
   ASSERT_TRUE(whole.ok());
   for (const std::size_t size : {whole->size() - 1, whole->size() / 2, std::size_t{30}}) {
     const auto npz = param::parse_npz(std::span(*whole).first(size), "cut.npz");
