@@ -48,12 +48,13 @@ Result<Archive> open_archive(zip_source_t* source, int flags) {
 Result<std::unique_ptr<std::byte[]>> unpack(zip_t& archive, zip_uint64_t index, std::uint64_t size) {
   const std::unique_ptr<zip_file_t, CloseEntry> entry(zip_fopen_index(&archive, index, 0));
   if (!entry) return Status::corrupt(zip_strerror(&archive));
-  auto bytes = std::make_unique_for_overwrite<std::byte[]>(size + 1);
-  // One byte more than there should be: its end is where libzip checks the sum.
-  const auto read = zip_fread(entry.get(), bytes.get(), size + 1);
-  if (read < 0) return Status::corrupt(zip_error_strerror(zip_file_get_error(entry.get())));
-  if (static_cast<std::uint64_t>(read) != size)
-    return Status::corrupt("has ", read, " bytes, but the archive says ", size);
+  auto bytes = std::make_unique_for_overwrite<std::byte[]>(size);
+  const auto read = zip_fread(entry.get(), bytes.get(), size);
+  std::byte behind{};
+  const auto more = read < 0 ? read : zip_fread(entry.get(), &behind, 1); // at the end libzip checks the sum
+  if (more < 0) return Status::corrupt(zip_error_strerror(zip_file_get_error(entry.get())));
+  if (static_cast<std::uint64_t>(read) != size || more > 0)
+    return Status::corrupt("does not have the ", size, " bytes that the archive says");
   return bytes;
 }
 
