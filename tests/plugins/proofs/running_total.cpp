@@ -1,4 +1,5 @@
 // Proof that what a layer carries from batch to batch, row by row, is kept: it adds up all that a row has seen.
+#include <dlhost/layer.h>
 #include <dlhost/plugin.h>
 
 namespace {
