@@ -130,7 +130,7 @@ class SteadyTest : public Bench {
     Nobody nobody;
     StoppedClock stopped;
     record::Progress progress(stopped, nobody);
-    run::Recorder recorder(stopped, progress, *log);
+    run::Recorder recorder(progress, *log);
     watched.recorder = &recorder;
     watched.after = std::move(after);
     const std::atomic<bool> interrupted{false};
