@@ -30,7 +30,8 @@ inline void declare_loss(Setup& s) {
 // Labels and targets are given: nothing that could learn stands behind them.
 inline Status expect_given(const Prepare& p, std::size_t input) {
   if (!p.wants_input_gradient(input)) return {};
-  return Status::unsupported("source ", std::to_string(input + 1), " learns, but this loss has a gradient for its first source only");
+  return Status::unsupported("source ", std::to_string(input + 1),
+                             " learns, but this loss has a gradient for its first source only");
 }
 
 // The factor on a gradient whose loss is the mean over so many places of each sample.

@@ -62,7 +62,7 @@ TEST_F(Override, SaysWhatDoesNotFit) {
             "name, record, seed, test, topology, train, updater, validate)");
   EXPECT_EQ(problems(net, {"train.bacth=3"}),
             "--set train.bacth=3: train.bacth: unknown option; did you mean 'batch'? (known: algorithm, batch, "
-            "device, dtype, fuse, hang_limit, last, prefetch, readers, reproducible, shuffle, stop, threads)");
+            "device, dtype, fuse, hang_limit, last, prefetch, readers, reproducible, shuffle, start, stop, threads)");
   EXPECT_EQ(problems(net, {"train.batch=0"}), "--set train.batch=0: train.batch: must be at least 1, but is 0");
   EXPECT_EQ(
       problems(net, {"layer.dta.train=y"}),

@@ -22,10 +22,11 @@ TEST(Naming, StarsStandForAnyPart) {
 }
 
 TEST(Naming, ExactNamesComeBeforePatterns) {
-  const config::Names names{
-      .rename = {{"fc*.weight", "hidden*.kernel", {1, 0}, {}}, {"fc9.weight", "head.kernel", {}, {}}, {"no*", "x*", {}, {}}},
-      .keep = {"out.*"},
-      .ignore = {"*.num_batches_tracked"}};
+  const config::Names names{.rename = {{"fc*.weight", "hidden*.kernel", {1, 0}, {}},
+                                       {"fc9.weight", "head.kernel", {}, {}},
+                                       {"no*", "x*", {}, {}}},
+                            .keep = {"out.*"},
+                            .ignore = {"*.num_batches_tracked"}};
   param::Naming naming(names);
   EXPECT_EQ(naming.theirs("fc1.weight").name, "hidden1.kernel");
   EXPECT_EQ(naming.theirs("fc1.weight").order, (std::vector<std::int64_t>{1, 0}));
