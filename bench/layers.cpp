@@ -3,6 +3,7 @@
 //
 //   DLHOST_PLUGIN_PATH=build/plugins build/bench/layers
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include "config/load.h"
 #include "env/real_host.h"
@@ -68,7 +69,7 @@ void call_of_a_plugin(benchmark::State& state) {
                        "{ name = \"first\", type = \"dense\", src = \"data\", units = 1 },\n";
     std::string before = "first";
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::string name = "n" + std::to_string(i);
+      const std::string name = fmt::format("n{}", i);
       text += "{ name = \"" + name + "\", type = \"nothing\", src = \"" + before + "\" },\n";
       before = name;
     }
