@@ -2,6 +2,9 @@
 // usual shape, and what a call across the plugin boundary costs beside what is computed.
 //
 //   DLHOST_PLUGIN_PATH=build/plugins build/bench/layers
+#include <filesystem>
+#include <unistd.h>
+
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -30,7 +33,8 @@ class Net {
  public:
   static Result<std::unique_ptr<Net>> make(const std::string& text) {
     std::unique_ptr<Net> net(new Net);
-    const std::string path = "/dev/shm/dlhost-bench-layers.toml";
+    const std::string path =
+        fmt::format("{}/dlhost-bench-{}.toml", std::filesystem::temp_directory_path().string(), ::getpid());
     DLHOST_TRY(host().disk().write_text(path, text));
     auto job = config::load(host().disk(), path, {}, host().registry());
     DLHOST_TRY(host().disk().remove(path));

@@ -33,8 +33,7 @@ class System:
     missing: str = ""  # why it cannot be measured
 
     def start(self) -> None:
-        own = isinstance(self.process, DlhostPeer)
-        answer = self.process.start() if own else self.process.ask("start")
+        answer = self.process.start()
         if answer is None:
             self.missing = self.process.why()
             return
@@ -42,20 +41,12 @@ class System:
 
     def turn(self, seconds: float) -> None:
         """One turn: its median counts as one time."""
-        if isinstance(self.process, DlhostPeer):
-            median, least = self.process.time(seconds)
-        else:
-            times = self.process.ask(f"time {seconds}")
-            if times is None:
-                self.missing = self.process.why()
-                return
-            median, least = statistics.median(times), min(times)
-        self.times.append(median)
-        self.least = min(self.least, least)
-
-    def close(self) -> None:
-        if isinstance(self.process, Peer):
-            self.process.close()
+        answer = self.process.time(seconds)
+        if answer is None:
+            self.missing = self.process.why()
+            return
+        self.times.append(answer["median"])
+        self.least = min(self.least, answer["min"])
 
     @property
     def median(self) -> float:
@@ -88,7 +79,7 @@ def heat(prepared: Prepared, pickled: pathlib.Path, dtype: str, options: argpars
             system.turn(options.seconds / 2)
         if system.missing:
             say(f"  {name} {system.setting}: not measured: {system.missing}")
-            system.close()
+            system.process.close()
             continue
         say(f"  {name} {system.setting}: {system.median * 1e3:.2f} ms")
         eager = eager or system
@@ -96,7 +87,7 @@ def heat(prepared: Prepared, pickled: pathlib.Path, dtype: str, options: argpars
         if name not in best or system.median < best[name].median:
             slower, best[name] = best.get(name), system
         if slower:
-            slower.close()
+            slower.process.close()
     systems = list(best.values())
     for system in systems:
         system.times, system.least = [], math.inf
@@ -124,8 +115,8 @@ def compare(workload: Workload, dtype: str, options: argparse.Namespace, folder:
     for _ in range(options.rounds):
         for system in systems:
             system.turn(options.seconds)
-    for system in systems:
-        system.close()
+    for system in others:
+        system.process.close()
     operations, peak = own.operations(), own.peak()
     best = min(system.median for system in others)
     rows = []
@@ -186,11 +177,10 @@ def main() -> int:
             if options.workload and workload.name not in options.workload:
                 continue
             for dtype in options.dtype or ["f32", "bf16"]:
-                rows += compare(workload, dtype, options, pathlib.Path(folder))
-                if options.json:
-                    for row in rows[-3:]:
-                        if row["workload"] == workload.name and row["dtype"] == dtype:
-                            print(json.dumps(row), flush=True)
+                found = compare(workload, dtype, options, pathlib.Path(folder))
+                rows += found
+                for row in found if options.json else []:
+                    print(json.dumps(row), flush=True)
     if not options.json:
         print(HEAD)
         for row in rows:

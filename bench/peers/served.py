@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -36,7 +37,8 @@ def serve(make: Callable[[], Training]) -> None:
                 losses.append(training.loss())
             print(json.dumps({"losses": losses, "added_bytes": max(_peak() - before, 0)}), file=answer)
         elif verb == "time":
-            print(json.dumps(_time(training, float(arguments[0]))), file=answer)
+            times = _time(training, float(arguments[0]))
+            print(json.dumps({"median": statistics.median(times), "min": min(times)}), file=answer)
         else:
             return
 
@@ -70,8 +72,16 @@ class Peer:
             [sys.executable, str(path), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env=os.environ | environment)
 
-    def ask(self, line: str):
-        """None: the peer cannot do this here; `why` tells."""
+    def start(self) -> dict | None:
+        """The losses of the first steps, and the memory that they added. None, as of all questions: the peer cannot do
+        this here; `why` tells."""
+        return self._ask("start")
+
+    def time(self, seconds: float) -> dict | None:
+        """The median and the least of the steps that fit into the time."""
+        return self._ask(f"time {seconds}")
+
+    def _ask(self, line: str) -> dict | None:
         try:
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
