@@ -172,6 +172,7 @@ def main() -> int:
     rows = []
     if not options.json:
         say("each system in turn; a machine that does other work as well spoils the figures\n")
+        print(HEAD, flush=True)
     with tempfile.TemporaryDirectory(prefix="dlhost-peers-") as folder:
         for workload in WORKLOADS:
             if options.workload and workload.name not in options.workload:
@@ -179,12 +180,8 @@ def main() -> int:
             for dtype in options.dtype or ["f32", "bf16"]:
                 found = compare(workload, dtype, options, pathlib.Path(folder))
                 rows += found
-                for row in found if options.json else []:
-                    print(json.dumps(row), flush=True)
-    if not options.json:
-        print(HEAD)
-        for row in rows:
-            print(line(row))
+                for row in found:
+                    print(json.dumps(row) if options.json else line(row), flush=True)
     return 0 if all(row.get("losses_agree", True) for row in rows) else 1
 
 

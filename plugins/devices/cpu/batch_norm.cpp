@@ -33,11 +33,11 @@ class BatchNorm : public Op {
   }
 
   struct Sums {
-    double first[group], second[group];
+    double first[wide_group], second[wide_group];
   };
   // By column of a group.
   struct Numbers {
-    float mean[group], factor[group], shift[group], by_x[group], constant[group];
+    float mean[wide_group], factor[wide_group], shift[wide_group], by_x[wide_group], constant[wide_group];
   };
 
   // Both stages for all groups: `sum(group, first sample, last sample, sums)`, `settle(group, sums, numbers)`, then
@@ -55,7 +55,7 @@ class BatchNorm : public Op {
     const auto stage_two = [&](std::int64_t which) {
       Sums total = partials[which * blocks_];
       for (std::int64_t block = 1; block < blocks_; ++block)
-        for (std::int64_t i = 0; i < group; ++i) {
+        for (std::int64_t i = 0; i < channels_.in_group(); ++i) {
           total.first[i] += partials[which * blocks_ + block].first[i];
           total.second[i] += partials[which * blocks_ + block].second[i];
         }
@@ -85,7 +85,7 @@ class BatchNorm : public Op {
   // call(column, channel) for the channels that a group has; a shared group's numbers are the same in all columns.
   template <class Call> void each_channel(std::int64_t which, Call&& call) const {
     const auto first = channels_.first_channel(which);
-    for (std::int64_t i = 0; i < group; ++i) {
+    for (std::int64_t i = 0; i < channels_.in_group(); ++i) {
       const auto channel = channels_.shared() ? first : first + i;
       if (channel < channels_.channels()) call(i, channel);
     }
@@ -136,7 +136,7 @@ class BatchNormFeature final : public BatchNorm {
     const auto rows = counted(dynamic);
     const auto per_channel = static_cast<double>(std::max<std::int64_t>(1, rows * channels_.per_sample()));
     const auto sum = [&](std::int64_t which, std::int64_t first, std::int64_t last, Sums& sums) {
-      float pivot[group];
+      float pivot[wide_group];
       read_pivot(inputs[0], which, pivot);
       for (auto sample = first; sample < std::min(last, rows); ++sample)
         channels_.each_piece(sample, which, [&](const Channels::Piece& p) {
@@ -145,7 +145,7 @@ class BatchNormFeature final : public BatchNorm {
         });
     };
     const auto settle = [&](std::int64_t which, const Sums& sums, Numbers& numbers) {
-      float pivot[group];
+      float pivot[wide_group];
       read_pivot(inputs[0], which, pivot);
       numbers = {};
       each_channel(which, [&](std::int64_t i, std::int64_t channel) {
@@ -177,7 +177,7 @@ class BatchNormFeature final : public BatchNorm {
  private:
   // Distances are taken from a channel's first element, so that squares do not lose what the mean has.
   void read_pivot(const void* x, std::int64_t which, float* pivot) const {
-    std::fill_n(pivot, group, 0.0F);
+    std::fill_n(pivot, wide_group, 0.0F);
     bool taken = false;
     channels_.each_piece(0, which, [&](const Channels::Piece& p) {
       if (taken) return;
@@ -238,7 +238,7 @@ class BatchNormGradient final : public BatchNorm {
       });
     };
     const auto spread = [&](std::int64_t which, std::int64_t first, std::int64_t last, const Numbers& n) {
-      constexpr float nothing[group] = {};
+      constexpr float nothing[wide_group] = {};
       for (auto sample = first; sample < last; ++sample) {
         const bool counts = sample < rows;
         channels_.each_piece(sample, which, [&](const Channels::Piece& p) {
@@ -272,7 +272,7 @@ Prepared prepare_batch_norm(const NormSpec& wanted) {
   if (spec.x != spec.y) return Status::unsupported("batch norm: x and y need one format and dtype");
   const auto refused = refusal(spec.epilogue);
   if (!refused.empty()) spec.epilogue = {};
-  DLHOST_ASSIGN(const auto channels, Channels::of(spec.x));
+  DLHOST_ASSIGN(const auto channels, Channels::of(spec.x, wide_group));
   std::unique_ptr<Op> op;
   if (spec.role == Role::feature)
     op = std::make_unique<BatchNormFeature>(spec, channels);

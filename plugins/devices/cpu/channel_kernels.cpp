@@ -21,6 +21,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::int64_t columns = 16;
 // Sums are taken over from f32 into f64 so often.
 constexpr std::int64_t short_sum = 512;
+// Of rows wider than 16, so many stay in the first cache while one strip of columns after the other is summed.
+constexpr std::int64_t tile_rows = 64;
 
 using D = hn::CappedTag<float, 16>;
 using V = hn::VFromD<D>;
@@ -38,7 +40,32 @@ template <class T> HWY_INLINE void store(V value, T* to) {
     StoreBf16(D(), value, to);
 }
 
-// Past the caches, where a row is one piece of the memory and its vectors are as wide as the row.
+// call(strip, its first column), strips being at most 16 wide.
+template <class R, class Call> void each_strip(const R& rows, Call&& call) {
+  if (rows.width <= columns) return call(rows, std::int64_t{0});
+  for (std::int64_t first = 0; first < rows.rows; first += tile_rows)
+    for (std::int64_t column = 0; column < rows.width; column += columns) {
+      R strip = rows;
+      strip.offset += first * rows.step + column;
+      strip.rows = std::min(tile_rows, rows.rows - first);
+      strip.width = std::min(columns, rows.width - column);
+      call(strip, column);
+    }
+}
+
+// call(part, its first column): what has whole vectors, and the rest.
+template <class R, class Call> void each_part(const R& rows, Call&& call) {
+  const auto whole = rows.width / columns * columns;
+  if (whole == 0 || whole == rows.width) return call(rows, std::int64_t{0});
+  R part = rows;
+  part.width = whole;
+  call(part, std::int64_t{0});
+  part.offset += whole;
+  part.width = rows.width - whole;
+  call(part, whole);
+}
+
+// Past the caches, where what is written fills cache lines without a gap.
 template <bool stream, class T> HWY_INLINE void write(V value, T* to) {
   if constexpr (stream && std::is_same_v<T, float>)
     hn::Stream(value, D(), to);
@@ -47,8 +74,10 @@ template <bool stream, class T> HWY_INLINE void write(V value, T* to) {
   else
     store(value, to);
 }
-inline bool may_stream(bool wanted, const void* to, std::int64_t step) {
-  return wanted && step == columns && hn::Lanes(D()) == columns && reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
+template <class T> bool may_stream(bool wanted, const T* to, std::int64_t step, std::int64_t width) {
+  const auto line = 64 / static_cast<std::int64_t>(sizeof(T));
+  const bool gapless = step == width || (step % line == 0 && width % line == 0);
+  return wanted && gapless && hn::Lanes(D()) == columns && reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
 }
 
 // A row that is narrower than the vectors is worked on in a copy.
@@ -123,12 +152,12 @@ void apply_of(const Rows& rows, const float* factor, const float* shift) {
     write<stream>(value, to + column);
   };
   if constexpr (!stream) {
-    if (rows.width == columns && may_stream(rows.stream, y, rows.step))
+    if (rows.width >= columns && may_stream(rows.stream, y, rows.step, rows.width))
       return apply_of<T, relu, add, true>(rows, factor, shift);
   }
-  if (rows.width == columns) {
+  if (rows.width >= columns) {
     for (std::int64_t row = 0; row < rows.rows; ++row)
-      for (std::int64_t column = 0; column < columns; column += lanes)
+      for (std::int64_t column = 0; column < rows.width; column += lanes)
         one(x + row * rows.step, other + (add ? row * rows.step : 0), y + row * rows.step, column);
     return;
   }
@@ -218,13 +247,15 @@ void gradient_of(const GradientRows& rows, const float* factor, const float* shi
     return;
   }
   if constexpr (!stream) {
-    if (may_stream(rows.stream, static_cast<T*>(rows.dx) + rows.offset, rows.step) &&
-        may_stream(true, static_cast<T*>(rows.daddend ? rows.daddend : rows.dx) + rows.offset, rows.step))
+    const auto streams = [&](void* to) {
+      return may_stream(rows.stream, static_cast<T*>(to) + rows.offset, rows.step, rows.width);
+    };
+    if (streams(rows.dx) && (!rows.daddend || streams(rows.daddend)))
       return gradient_of<T, mask, true>(rows, factor, shift, by_x, constant);
   }
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
   for (std::int64_t row = 0; row < rows.rows; ++row)
-    for (std::int64_t column = 0; column < columns; column += lanes) {
+    for (std::int64_t column = 0; column < rows.width; column += lanes) {
       const auto at = rows.offset + row * rows.step + column;
       const auto f = hn::LoadU(D(), factor + column), s = hn::LoadU(D(), shift + column);
       const auto x = load(static_cast<const T*>(rows.x) + at);
@@ -237,10 +268,12 @@ void gradient_of(const GradientRows& rows, const float* factor, const float* shi
 }
 
 void Moments(DType type, const Rows& rows, const float* pivot, double* totals, double* squares) {
-  if (type == DType::f32)
-    moments_of<float>(rows, pivot, totals, squares);
-  else
-    moments_of<std::uint16_t>(rows, pivot, totals, squares);
+  each_strip(rows, [&](const Rows& strip, std::int64_t at) {
+    if (type == DType::f32)
+      moments_of<float>(strip, pivot + at, totals + at, squares + at);
+    else
+      moments_of<std::uint16_t>(strip, pivot + at, totals + at, squares + at);
+  });
 }
 
 template <class T> void apply_as(const Rows& rows, const float* factor, const float* shift, bool relu) {
@@ -251,10 +284,12 @@ template <class T> void apply_as(const Rows& rows, const float* factor, const fl
 }
 
 void Apply(DType type, const Rows& rows, const float* factor, const float* shift, bool relu) {
-  if (type == DType::f32)
-    apply_as<float>(rows, factor, shift, relu);
-  else
-    apply_as<std::uint16_t>(rows, factor, shift, relu);
+  each_part(rows, [&](const Rows& part, std::int64_t at) {
+    if (type == DType::f32)
+      apply_as<float>(part, factor + at, shift + at, relu);
+    else
+      apply_as<std::uint16_t>(part, factor + at, shift + at, relu);
+  });
 }
 
 template <class Call> void with_types(DType type, Mask mask, Call&& call) {
@@ -275,14 +310,19 @@ template <class Call> void with_types(DType type, Mask mask, Call&& call) {
 void Slopes(DType type, Mask mask, const GradientRows& rows, const float* factor, const float* shift, const float* mean,
             double* totals, double* products) {
   with_types(type, mask, [&](auto sample, auto which) {
-    slopes_of<decltype(sample), decltype(which)::value>(rows, factor, shift, mean, totals, products);
+    each_strip(rows, [&](const GradientRows& strip, std::int64_t at) {
+      slopes_of<decltype(sample), decltype(which)::value>(strip, factor + at, shift + at, mean + at, totals + at,
+                                                          products + at);
+    });
   });
 }
 
 void Gradient(DType type, Mask mask, const GradientRows& rows, const float* factor, const float* shift,
               const float* by_x, const float* constant) {
   with_types(type, mask, [&](auto sample, auto which) {
-    gradient_of<decltype(sample), decltype(which)::value>(rows, factor, shift, by_x, constant);
+    each_part(rows, [&](const GradientRows& part, std::int64_t at) {
+      gradient_of<decltype(sample), decltype(which)::value>(part, factor + at, shift + at, by_x + at, constant + at);
+    });
   });
 }
 

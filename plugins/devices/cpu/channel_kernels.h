@@ -1,5 +1,6 @@
-// Vector loops over a piece of memory that is up to 16 channels wide: what batch norm is made of. As map/kernels.h:
-// compiled for several instruction sets, allocating nothing. Numbers by column are arrays of 16.
+// Vector loops over a piece of memory whose rows are some channels wide: what batch norm is made of. As map/kernels.h:
+// compiled for several instruction sets, allocating nothing. Numbers by column are arrays of the width, or of 16 where
+// the width is less.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 namespace dlhost::plugins::cpu {
 
-Result<Channels> Channels::of(const TensorDesc& desc) {
+Result<Channels> Channels::of(const TensorDesc& desc, std::int64_t widest) {
   Channels made;
   const auto rank = desc.shape.rank();
   if (rank < 2) return Status::invalid("a tensor of ", to_string(desc.shape), " has no channels");
@@ -32,6 +32,7 @@ Result<Channels> Channels::of(const TensorDesc& desc) {
   } else {
     return Status::unsupported("format '", name, "' has its channels nowhere where loops by channel find them");
   }
+  if (made.width_ > group) made.group_ = widest;
   made.sample_step_ = made.padded_ * made.spatial_;
   return made;
 }

@@ -12,8 +12,10 @@
 
 namespace dlhost::plugins::cpu {
 
-// Loops work on groups of so many channels, side by side in vectors.
+// Loops work on groups of channels, side by side in vectors: of so many, or, where a row holds more of them and the
+// loop can take them, of so many: whole cache lines, whatever the dtype.
 inline constexpr std::int64_t group = 16;
+inline constexpr std::int64_t wide_group = 64;
 
 class Channels {
  public:
@@ -23,15 +25,17 @@ class Channels {
     std::int64_t offset, rows, step, width;
   };
 
-  static Result<Channels> of(const TensorDesc&);
+  // `widest`: of the groups that the caller can take.
+  static Result<Channels> of(const TensorDesc&, std::int64_t widest = group);
 
   std::int64_t samples() const { return samples_; }
   std::int64_t channels() const { return channels_; }
   std::int64_t per_sample() const { return spatial_; } // elements of one channel
   // Whether a group is one channel, whose elements lie in a row.
   bool shared() const { return width_ == 1; }
-  std::int64_t groups() const { return width_ == 1 ? channels_ : (channels_ + group - 1) / group; }
-  std::int64_t first_channel(std::int64_t which) const { return width_ == 1 ? which : which * group; }
+  std::int64_t in_group() const { return group_; }
+  std::int64_t groups() const { return width_ == 1 ? channels_ : (channels_ + group_ - 1) / group_; }
+  std::int64_t first_channel(std::int64_t which) const { return width_ == 1 ? which : which * group_; }
 
   // call(piece) for all that group `which` has of a sample: one piece, or a second for the rest of a row.
   template <class Call> void each_piece(std::int64_t sample, std::int64_t which, Call&& call) const {
@@ -42,9 +46,9 @@ class Channels {
       if (spatial_ % group > 0) call(Piece{start + rows * group, 1, group, spatial_ % group});
       return;
     }
-    const auto channel = which * group;
+    const auto channel = which * group_;
     const auto start = sample * sample_step_ + channel / width_ * spatial_ * width_ + channel % width_;
-    call(Piece{start, spatial_, width_, std::min(group, std::min(padded_ - channel, width_))});
+    call(Piece{start, spatial_, width_, std::min(group_, std::min(padded_ - channel, width_))});
   }
 
   // data[n, c, ...] += values[c]; sums[c] = sum of data[:, c, ...].
@@ -54,6 +58,7 @@ class Channels {
  private:
   std::int64_t samples_ = 0, channels_ = 0, padded_ = 0, spatial_ = 1;
   std::int64_t width_ = 1; // channels that lie side by side
+  std::int64_t group_ = group;
   std::int64_t sample_step_ = 0;
 };
 

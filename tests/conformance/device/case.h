@@ -22,11 +22,12 @@ struct Case {
   std::map<std::string, Fill> fills; // by operand; else uniform in [-1, 1)
   std::vector<float> scalars;
   std::int64_t valid = -1;
-  double terms = 1;       // that are summed for one element of the result
-  bool chooses = true;    // formats may be `any`
-  bool narrow = true;     // may run in bf16 and f16
-  bool smooth = true;     // numeric differences are its gradient
-  bool in_blocks = false; // may be asked for blocks of samples
+  double terms = 1;        // that are summed for one element of the result
+  bool chooses = true;     // formats may be `any`
+  bool narrow = true;      // may run in bf16 and f16
+  bool smooth = true;      // numeric differences are its gradient
+  bool in_formats = false; // x and y may be asked for in formats of images
+  bool in_blocks = false;  // may be asked for blocks of samples
 };
 
 // Names in the order of run(). With `taken` false, as if the spec had no epilogue.

@@ -19,7 +19,11 @@ Case norm(const std::string& name, Shape x, NormSpec::Kind kind, std::size_t axi
   return made;
 }
 
-Case batch_norm(const std::string& name, Shape x) { return norm(name, x, NormSpec::Kind::batch, 1); }
+Case batch_norm(const std::string& name, Shape x) {
+  Case made = norm(name, x, NormSpec::Kind::batch, 1);
+  made.in_formats = x.rank() == 4;
+  return made;
+}
 
 Case with(Case base, const std::string& name, Epilogue epilogue) {
   base.name += "_" + name;
@@ -79,12 +83,16 @@ Case gather(const std::string& name, Shape table, Shape indices, DType type = DT
 std::vector<Case> norm_cases() {
   const auto functions = neurons();
   const Pointwise relu = functions.at(0).second, tanh_of = functions.at(4).second;
-  const Case image = batch_norm("batch", {4, 16, 3, 3}), odd = batch_norm("batch_odd", {5, 3, 5, 3});
+  const Case image = batch_norm("batch", {4, 16, 3, 3}), odd = batch_norm("batch_odd", {5, 3, 5, 3}),
+             wide = batch_norm("batch_wide", {3, 88, 9, 8});
   const Shape scores{6, 10};
   return {
       image,
       odd,
       batch_norm("batch_flat", {16, 7}),
+      batch_norm("batch_flat_wide", {16, 88}),
+      wide,
+      with(wide, "add_relu", {.add = true, .pointwise = relu}),
       batch_norm("batch_line", {4, 5, 6}),
       given(image),
       given(odd),

@@ -41,6 +41,7 @@ OpSpec spec_for_oracle(const Case& of) {
   OpSpec spec = of.spec;
   each_tensor(spec, [](const std::string&, TensorDesc& desc) {
     if (is_float(desc.dtype)) desc.dtype = DType::f64;
+    desc.format = Format::plain();
   });
   return spec;
 }

@@ -16,6 +16,7 @@ namespace dlhost::conform {
 struct Manner {
   DType dtype = DType::f32;
   bool chooses = false; // formats are the op's to choose
+  std::string format;   // of x and y, by its name; none: plain
   Choice choice;
 };
 

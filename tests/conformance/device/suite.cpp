@@ -63,6 +63,8 @@ class CaseTest : public testing::Test {
 
   void TestBody() override {
     const auto device = context_.make<Device>(name_, context_.options);
+    const Status known = settle_format(*device);
+    if (!known.ok()) GTEST_SKIP() << known.message();
     const auto oracle = context_.oracle();
     Board filled;
     Experiment ours(*device, case_, spec_for(case_, manner_), context_.seed, filled);
@@ -94,6 +96,21 @@ class CaseTest : public testing::Test {
   }
 
  private:
+  // The tensors of an image get the format that is wanted; not every device has it.
+  Status settle_format(Device& device) {
+    Status settled;
+    if (manner_.format.empty()) return settled;
+    each_tensor(case_.spec, [&](const std::string& name, TensorDesc& desc) {
+      if (name != "x" && name != "y") return;
+      auto format = device.format_named(desc, manner_.format);
+      if (format.ok())
+        desc.format = *format;
+      else
+        settled = std::move(format).status();
+    });
+    return settled;
+  }
+
   // The kernel that an op names can be had again, and one that does not exist cannot.
   void check_choice(Device& device, Role role, const Op& op) {
     Board unused;
@@ -172,6 +189,10 @@ void register_device_suite(const Context& context, const std::string& name) {
       if (one.chooses) add_case(context, name, one, {.chooses = true}, "f32_any");
       if (one.narrow && one.chooses) add_case(context, name, one, {.dtype = DType::bf16, .chooses = true}, "bf16_any");
       if (one.narrow && !one.chooses) add_case(context, name, one, {.dtype = DType::bf16}, "bf16");
+      for (const std::string format : {"aBcd16b", "acdb"})
+        for (const DType type : {DType::f32, DType::bf16})
+          if (one.in_formats)
+            add_case(context, name, one, {.dtype = type, .format = format}, std::string(name_of(type)) + "_" + format);
       if (one.in_blocks) add_case(context, name, one, {.choice = {.block_samples = 2}}, "f32_blocks");
     }
   add_memory_tests(context, name);
