@@ -133,15 +133,25 @@ Result<std::unique_ptr<Plugin>> made(const std::string& type, Table options) {
   return bench().make(Kind::layer, Part{type, std::move(options)});
 }
 
+// What a sample is made of: pictures of at least 256 give 256, as ImageNet's do in examples/, smaller ones 64.
+std::int64_t sample_side(const std::vector<unsigned char>& file) {
+  const tjhandle turbo = tjInitDecompress();
+  int width = 0, height = 0, subsampling = 0, space = 0;
+  tjDecompressHeader3(turbo, file.data(), file.size(), &width, &height, &subsampling, &space);
+  tjDestroy(turbo);
+  return std::min(width, height) >= 256 ? 256 : 64;
+}
+
 // The whole way of a JPEG folder: read, decoded, cropped, mirrored, in batches of bytes, or normalised to f32 as well.
 void jpeg_folder(benchmark::State& state, bool normalized) {
   if (bench().pictures.folder().empty()) return state.SkipWithError("no pictures: set DLHOST_DATA");
-  auto source = made("images", {{{"train", value(bench().pictures.folder())}, {"size", values(64)}}, {}});
+  const std::int64_t side = sample_side(packed_files().front());
+  auto source = made("images", {{{"train", value(bench().pictures.folder())}, {"size", values(side)}}, {}});
   if (!source.ok()) return state.SkipWithError(source.status().message().c_str());
   auto& images = dynamic_cast<Source&>(**source);
   if (const Status status = images.open(bench(), ""); !status.ok())
     return state.SkipWithError(status.message().c_str());
-  std::vector<Part> augmentations{{"crop", {{{"size", values(56)}}, {}}}, {"mirror", {}}};
+  std::vector<Part> augmentations{{"crop", {{{"size", values(side * 7 / 8)}}, {}}}, {"mirror", {}}};
   if (normalized) augmentations.push_back({"normalize", {{{"mean", values(120)}}, {}}});
   feed(state, images, augmentations);
 }
