@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -12,8 +13,8 @@ import tempfile
 import time
 import unittest
 
-dlhost, plugin = map(os.path.realpath, sys.argv[1:])  # the commands below run elsewhere
-del sys.argv[1:]
+dlhost, plugin = map(os.path.realpath, sys.argv[1:3])  # the commands below run elsewhere
+del sys.argv[1:3]
 JOB = """name = "small"
 [train]
 device = "ref"
@@ -86,6 +87,11 @@ class Run(unittest.TestCase):
     def begun(self) -> bool:
         return any(p.stat().st_size > 0 for p in self.root.glob("runs/*/metrics.jsonl"))
 
+    def pending(self, process: subprocess.Popen, number: int) -> bool:
+        """Sent and not yet delivered."""
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        return bool(int(re.search(r"^ShdPnd:\s*(\w+)", status, re.MULTILINE)[1], 16) >> (number - 1) & 1)
+
     def test_the_first_interrupt_saves_and_ends(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             self.setUp()
@@ -100,13 +106,18 @@ class Run(unittest.TestCase):
             self.assertEqual(self.checkpoints(), [f"step-{summary['steps']:09}"])
 
     def test_the_second_ends_at_once(self) -> None:
-        process = self.start("--set=layer.odd.how=hangs", "--set=layer.odd.where=compute_feature", "--set=layer.odd.step=3")
-        self.until(self.begun)
+        """In a step that never ends: an interrupt before it would end the run in good order."""
+        said = self.root / "said"
+        hangs = ("--set=layer.odd.how=hangs", "--set=layer.odd.where=compute_feature", "--set=layer.odd.step=3")
+        with said.open("w") as err:
+            process = self.start(*hangs, stderr=err)
+        self.until(lambda: "hangs now" in said.read_text())
         process.send_signal(signal.SIGINT)
+        self.until(lambda: not self.pending(process, signal.SIGINT))  # two that pend are one
         with self.assertRaises(subprocess.TimeoutExpired):
             process.wait(timeout=0.5)  # the step does not end
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
 
     def test_a_file_that_may_not_grow(self) -> None:

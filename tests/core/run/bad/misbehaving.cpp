@@ -1,6 +1,6 @@
 // A layer, a source and an updater that do their work until one chosen call, in which they throw, crash or hang. The
 // test beside this folder says what a run must then do.
-#include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -30,6 +30,7 @@ struct Trouble {
     case How::throws: throw std::runtime_error("out of ideas");
     case How::crashes: *nothing = 1; return;
     case How::hangs:
+      std::fputs("misbehaving: hangs now\n", stderr); // tests wait for it
       for (;;) pause();
     }
   }
