@@ -8,8 +8,8 @@
 #include <omp.h>
 #endif
 
-// ThreadSanitizer does not see through libgomp: the fork and the join of a region are told to it here. The words lie
-// outside the region's data, which the threads must not read before they have said that they follow the fork.
+// ThreadSanitizer does not see through libgomp: the fork and the join of a region are told to it here, and what libgomp
+// itself hands to the threads of a region is read and written by a function that it does not look at.
 #if defined(__SANITIZE_THREAD__)
 #define DLHOST_TSAN 1
 #elif defined(__has_feature)
@@ -20,21 +20,17 @@
 #ifdef DLHOST_TSAN
 extern "C" void __tsan_acquire(void*);
 extern "C" void __tsan_release(void*);
+#define DLHOST_BEFORE(word) __tsan_release(&(word))
+#define DLHOST_AFTER(word) __tsan_acquire(&(word))
+#define DLHOST_UNSEEN __attribute__((no_sanitize("thread")))
+#else
+#define DLHOST_BEFORE(word) static_cast<void>(word)
+#define DLHOST_AFTER(word) static_cast<void>(word)
+#define DLHOST_UNSEEN
 #endif
 
 namespace dlhost {
 namespace {
-
-#ifdef DLHOST_TSAN
-char fork_word, join_word;
-void before(char& word) { __tsan_release(&word); }
-void after(char& word) { __tsan_acquire(&word); }
-#define DLHOST_BEFORE(word) before(word)
-#define DLHOST_AFTER(word) after(word)
-#else
-#define DLHOST_BEFORE(word) static_cast<void>(0)
-#define DLHOST_AFTER(word) static_cast<void>(0)
-#endif
 
 // The first exception of any task; later tasks are not started any more.
 class FirstError {
@@ -56,6 +52,55 @@ class FirstError {
 
 #ifdef _OPENMP
 
+namespace {
+
+// What the threads of one region share.
+class Region {
+ public:
+  Region(std::int64_t tasks, void* context, void (*call)(void* context, std::int64_t task), int threads)
+      : tasks_(tasks), context_(context), call_(call), threads_(threads), next_(threads) {
+    DLHOST_BEFORE(fork_);
+  }
+
+  // The first task of each thread is the same in every call, so that what it left in its cache is found again.
+  // A team may be smaller than asked for: then the tasks of those who are missing are taken by thread 0.
+  void work(int thread, int team) {
+    DLHOST_AFTER(fork_);
+    std::int64_t task = thread;
+    std::int64_t missing = thread == 0 ? team : threads_;
+    try {
+      while (task < tasks_ && !error_.any()) {
+        call_(context_, task);
+        task = missing < threads_ ? missing++ : next_.fetch_add(1, std::memory_order_relaxed);
+      }
+    } catch (...) {
+      error_.take(std::current_exception());
+    }
+    DLHOST_BEFORE(join_);
+  }
+
+  void end() {
+    DLHOST_AFTER(join_);
+    error_.rethrow();
+  }
+
+ private:
+  const std::int64_t tasks_;
+  void* const context_;
+  void (*const call_)(void* context, std::int64_t task);
+  const std::int64_t threads_;
+  std::atomic<std::int64_t> next_;
+  FirstError error_;
+  char fork_ = 0, join_ = 0;
+};
+
+DLHOST_UNSEEN void run(Region& region, int threads) {
+#pragma omp parallel num_threads(threads)
+  region.work(omp_get_thread_num(), omp_get_num_threads());
+}
+
+} // namespace
+
 int parallel_threads() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 
 void set_parallel_threads(int threads) { omp_set_num_threads(std::max(1, threads)); }
@@ -68,28 +113,9 @@ void parallel(std::int64_t tasks, void* context, void (*call)(void* context, std
     for (std::int64_t task = 0; task < tasks; ++task) call(context, task);
     return;
   }
-  FirstError error;
-  std::atomic<std::int64_t> next{threads};
-  DLHOST_BEFORE(fork_word);
-#pragma omp parallel num_threads(threads)
-  {
-    DLHOST_AFTER(fork_word);
-    // The first task of each thread is the same in every call, so that what it left in its cache is found again.
-    // A team may be smaller than asked for: then the tasks of those who are missing are taken by thread 0.
-    std::int64_t task = omp_get_thread_num();
-    std::int64_t missing = task == 0 ? omp_get_num_threads() : threads;
-    try {
-      while (task < tasks && !error.any()) {
-        call(context, task);
-        task = missing < threads ? missing++ : next.fetch_add(1, std::memory_order_relaxed);
-      }
-    } catch (...) {
-      error.take(std::current_exception());
-    }
-    DLHOST_BEFORE(join_word);
-  }
-  DLHOST_AFTER(join_word);
-  error.rethrow();
+  Region region(tasks, context, call, threads);
+  run(region, threads);
+  region.end();
 }
 
 } // namespace detail
