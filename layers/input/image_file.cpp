@@ -1,5 +1,8 @@
 #include "image_file.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "resample.h"
 
 namespace dlhost::input {
@@ -9,6 +12,17 @@ Status check_size(std::int64_t height, std::int64_t width) {
   if (height > 0 && width > 0 && height <= longest && width <= longest && height * width <= most) return {};
   return Status::corrupt("its header says ", width, "x", height, " pixels; what is read has at most ", most,
                          ", and no side longer than ", longest);
+}
+
+Window shown_window(const PictureTarget& target, std::int64_t height, std::int64_t width) {
+  if (!target.keep_ratio) return {0, 0, height, width};
+  const auto high = static_cast<double>(height), wide = static_cast<double>(width);
+  const double factor = std::min(high / static_cast<double>(target.height), wide / static_cast<double>(target.width));
+  const auto shown = [&](std::int64_t side, std::int64_t whole) {
+    return std::clamp<std::int64_t>(std::llround(factor * static_cast<double>(side)), 1, whole);
+  };
+  const std::int64_t rows = shown(target.height, height), columns = shown(target.width, width);
+  return {(height - rows) / 2, (width - columns) / 2, rows, columns};
 }
 
 PictureDecoder::PictureDecoder() {

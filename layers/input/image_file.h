@@ -13,12 +13,6 @@
 
 namespace dlhost::input {
 
-// Interleaved, rows from the top.
-struct Pixels {
-  std::vector<std::uint8_t> data;
-  std::int64_t height = 0, width = 0, channels = 0;
-};
-
 struct PictureTarget {
   std::int64_t channels = 3; // 1: grey
   std::int64_t height = 0, width = 0;
@@ -26,8 +20,23 @@ struct PictureTarget {
   bool keep_ratio = true;
 };
 
+// A rectangle of a picture.
+struct Window {
+  std::int64_t top = 0, left = 0, height = 0, width = 0;
+};
+
+// What a target shows of a picture of this size: the middle of it, or all.
+Window shown_window(const PictureTarget&, std::int64_t height, std::int64_t width);
+
+// Interleaved, rows from the top. What lies outside of `shown` may be left out, or be anything.
+struct Pixels {
+  std::vector<std::uint8_t> data;
+  std::int64_t height = 0, width = 0, channels = 0;
+  Window shown{};
+};
+
 // What a decoder for one format does: fills `into` with the picture, which may be made smaller by a whole factor while
-// it still covers the target.
+// it still covers the target, and with what the target shows of it.
 class PictureFormat {
  public:
   virtual ~PictureFormat() = default;

@@ -1,8 +1,11 @@
 #include <algorithm>
-#include <optional>
+#include <csetjmp>
+#include <cstdio>
 #include <string_view>
 
-#include <turbojpeg.h>
+#include <jpeglib.h>
+
+#include <jerror.h>
 
 #include "image_file.h"
 
@@ -10,82 +13,126 @@ namespace dlhost::input {
 
 namespace {
 
-struct FrameHeader {
-  int height, width, components;
+// libjpeg-turbo is C: an error leaves its calls by longjmp, so nothing that has a destructor lives across them.
+struct Failure {
+  jpeg_error_mgr manager;
+  std::jmp_buf leave;
+  char message[JMSG_LENGTH_MAX];
 };
 
-// Out of the first frame header. libjpeg-turbo's own way to it reads all tables as well, and reads them again to
-// decode: a twentieth of the time of a small picture.
-std::optional<FrameHeader> frame_header(std::span<const std::byte> file) {
-  const auto byte = [&](std::size_t at) { return std::to_integer<int>(file[at]); };
-  std::size_t at = 2;
-  while (at + 4 <= file.size()) {
-    const int marker = byte(at + 1);
-    if (byte(at) != 0xff) return {};
-    if (marker == 0xff) { // a byte of padding
-      ++at;
-      continue;
-    }
-    const bool tables_or_reserved = marker == 0xc4 || marker == 0xc8 || marker == 0xcc;
-    if (marker >= 0xc0 && marker <= 0xcf && !tables_or_reserved) {
-      if (at + 10 > file.size()) return {};
-      return FrameHeader{byte(at + 5) << 8 | byte(at + 6), byte(at + 7) << 8 | byte(at + 8), byte(at + 9)};
-    }
-    const bool alone = marker == 0x01 || (marker >= 0xd0 && marker <= 0xd7);
-    if (marker == 0xd9 || marker == 0xda) return {}; // the picture's end, or its data
-    at += 2 + (alone ? 0 : static_cast<std::size_t>(byte(at + 2) << 8 | byte(at + 3)));
-  }
-  return {};
+[[noreturn]] void fail(j_common_ptr jpeg) {
+  auto& failure = *reinterpret_cast<Failure*>(jpeg->err);
+  jpeg->err->format_message(jpeg, failure.message);
+  std::longjmp(failure.leave, 1);
+}
+
+// Small defects are common in data sets and leave a whole picture; a picture cut off does not.
+void warn(j_common_ptr jpeg, int level) {
+  const int code = jpeg->err->msg_code;
+  if (level < 0 && (code == JWRN_HIT_MARKER || code == JWRN_JPEG_EOF)) fail(jpeg);
+}
+
+// A small file can hold scans without end, each of which costs a whole picture's time.
+void limit_scans(j_common_ptr jpeg) {
+  constexpr int most = 500;
+  if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= most) return;
+  jpeg->err->msg_code = JERR_BAD_PROGRESSION;
+  fail(jpeg);
 }
 
 class Jpeg : public PictureFormat {
  public:
-  Jpeg() : turbo_(tjInitDecompress()) {}
-  ~Jpeg() override {
-    if (turbo_) tjDestroy(turbo_);
+  Jpeg() {
+    jpeg_.err = jpeg_std_error(&failure_.manager);
+    failure_.manager.error_exit = fail;
+    failure_.manager.emit_message = warn;
+    progress_.progress_monitor = limit_scans;
+    if (setjmp(failure_.leave) != 0) return;
+    jpeg_create_decompress(&jpeg_);
+    jpeg_.progress = &progress_;
+    made_ = true;
   }
+  ~Jpeg() override { jpeg_destroy_decompress(&jpeg_); }
 
   bool matches(std::span<const std::byte> file) const override {
     return file.size() >= 3 && file[0] == std::byte{0xff} && file[1] == std::byte{0xd8} && file[2] == std::byte{0xff};
   }
 
   Status decode(std::span<const std::byte> file, const PictureTarget& target, Pixels& into) override {
-    if (!turbo_) return Status::no_space("libjpeg-turbo has no memory for a decoder");
-    const auto* bytes = reinterpret_cast<const unsigned char*>(file.data());
-    const auto header = frame_header(file);
-    if (!header) return Status::corrupt("damaged JPEG data (its header ends, or is broken, before it says the size)");
-    int width = header->width, height = header->height;
-    DLHOST_TRY(check_size(height, width));
-    shrink(target, width, height);
-    const bool print = header->components == 4; // libjpeg-turbo makes no RGB of CMYK
-    const int format = print ? TJPF_CMYK : target.channels == 1 ? TJPF_GRAY : TJPF_RGB;
-    into.width = width;
-    into.height = height;
-    into.channels = print ? 4 : target.channels;
-    into.data.resize(static_cast<std::size_t>(into.width * into.height * into.channels));
-    if (tjDecompress2(turbo_, bytes, file.size(), into.data.data(), width, 0, height, format, TJFLAG_LIMITSCANS) != 0) {
-      // Small defects are common in data sets and leave a whole picture; a picture cut off does not.
-      const std::string_view why = tjGetErrorStr2(turbo_);
-      if (tjGetErrorCode(turbo_) != TJERR_WARNING || why.find("remature end") != std::string_view::npos)
-        return damaged();
+    if (!made_) return Status::no_space("libjpeg-turbo has no memory for a decoder");
+    Status status = read_header(file) ? check_size(jpeg_.image_height, jpeg_.image_width) : damaged();
+    if (status.ok()) {
+      lay_out(target, into);
+      if (!read_lines(into)) status = damaged();
     }
-    if (print) from_print(into, target.channels);
-    return {};
+    jpeg_abort_decompress(&jpeg_);
+    if (status.ok() && into.channels == 4) from_print(into, target.channels);
+    return status;
   }
 
  private:
-  Status damaged() const { return Status::corrupt("damaged JPEG data (", tjGetErrorStr2(turbo_), ")"); }
+  Status damaged() const { return Status::corrupt("damaged JPEG data (", std::string_view(failure_.message), ")"); }
 
-  // Halves the size while decoding, which saves most of the work, as long as the target stays covered. The factors
-  // between powers of two are slower in libjpeg-turbo than decoding in full.
-  static void shrink(const PictureTarget& target, int& width, int& height) {
-    for (int denominator = 8; denominator > 1; denominator /= 2) {
-      const int w = (width + denominator - 1) / denominator, h = (height + denominator - 1) / denominator;
-      if (w < target.width || h < target.height) continue;
-      width = w;
-      height = h;
-      return;
+  bool read_header(std::span<const std::byte> file) {
+    if (setjmp(failure_.leave) != 0) return false;
+    jpeg_mem_src(&jpeg_, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+    jpeg_read_header(&jpeg_, TRUE);
+    return true;
+  }
+
+  // What is decoded, and where it goes: only the part that the target shows.
+  void lay_out(const PictureTarget& target, Pixels& into) {
+    jpeg_.scale_num = 1;
+    jpeg_.scale_denom = shrinking(target);
+    const auto scaled = [&](JDIMENSION size) { return (size + jpeg_.scale_denom - 1) / jpeg_.scale_denom; };
+    const bool print = jpeg_.jpeg_color_space == JCS_CMYK || jpeg_.jpeg_color_space == JCS_YCCK; // no RGB of these
+    jpeg_.out_color_space = print ? JCS_CMYK : target.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    into.channels = print ? 4 : target.channels;
+    into.shown = shown_window(target, scaled(jpeg_.image_height), scaled(jpeg_.image_width));
+    into.width = scaled(jpeg_.image_width);
+    into.data.resize(static_cast<std::size_t>(into.shown.height * into.width * into.channels));
+  }
+
+  bool read_lines(Pixels& into) {
+    if (setjmp(failure_.leave) != 0) return false;
+    jpeg_start_decompress(&jpeg_);
+    skip_columns(into);
+    if (into.shown.top > 0) jpeg_skip_scanlines(&jpeg_, static_cast<JDIMENSION>(into.shown.top));
+    const auto line_bytes = static_cast<std::size_t>(into.width * into.channels);
+    for (std::int64_t line = 0; line < into.shown.height;) {
+      JSAMPROW lines[16];
+      const std::int64_t count = std::min<std::int64_t>(std::ssize(lines), into.shown.height - line);
+      for (std::int64_t i = 0; i < count; ++i)
+        lines[i] = into.data.data() + static_cast<std::size_t>(line + i) * line_bytes;
+      line += jpeg_read_scanlines(&jpeg_, lines, static_cast<JDIMENSION>(count));
     }
+    into.height = into.shown.height;
+    into.shown.top = 0;
+    return true;
+  }
+
+  // Columns that are not shown are decoded no further than their coefficients. A few beside those that are shown stay:
+  // colours are interpolated from their neighbours.
+  void skip_columns(Pixels& into) {
+    constexpr std::int64_t beside = 2;
+    const std::int64_t from = std::max<std::int64_t>(0, into.shown.left - beside);
+    const std::int64_t to = std::min(into.width, into.shown.left + into.shown.width + beside);
+    if (from == 0 && to == into.width) return;
+    auto left = static_cast<JDIMENSION>(from), width = static_cast<JDIMENSION>(to - from);
+    jpeg_crop_scanline(&jpeg_, &left, &width);
+    into.shown.left -= left;
+    into.width = width;
+  }
+
+  // Halving the size while decoding saves most of the work; done as long as the target stays covered. The factors
+  // between powers of two are slower in libjpeg-turbo than decoding in full.
+  unsigned shrinking(const PictureTarget& target) const {
+    for (unsigned denominator = 8; denominator > 1; denominator /= 2) {
+      const auto w = (jpeg_.image_width + denominator - 1) / denominator;
+      const auto h = (jpeg_.image_height + denominator - 1) / denominator;
+      if (w >= target.width && h >= target.height) return denominator;
+    }
+    return 1;
   }
 
   // CMYK as Adobe writes it, inverted, into what was asked for.
@@ -103,7 +150,10 @@ class Jpeg : public PictureFormat {
     pixels.channels = channels;
   }
 
-  tjhandle turbo_;
+  jpeg_decompress_struct jpeg_{};
+  Failure failure_{};
+  jpeg_progress_mgr progress_{};
+  bool made_ = false;
 };
 
 } // namespace

@@ -36,6 +36,7 @@ class Png : public PictureFormat {
     into.width = png->width;
     into.height = png->height;
     into.channels = target.channels;
+    into.shown = shown_window(target, into.height, into.width);
     into.data.resize(PNG_IMAGE_SIZE(*png.get()));
     const png_color black{0, 0, 0}; // what shows through transparent pixels
     if (!png_image_finish_read(png.get(), &black, into.data.data(), 0, nullptr)) return png.damaged();

@@ -11,16 +11,15 @@ namespace {
 // How one axis is read: place `i` of the target is the weighted sum of `taps` places of the source from first(i) on.
 class Axis {
  public:
-  // `whole` places cover the source; the target has the middle `size` of them.
-  Axis(std::int64_t source, double whole, std::int64_t size)
-      : source_(source), step_(static_cast<double>(source) / whole), start_((whole - static_cast<double>(size)) / 2),
+  Axis(std::int64_t source, std::int64_t target)
+      : source_(source), step_(static_cast<double>(source) / static_cast<double>(target)),
         reach_(step_ < 2 ? 1 : step_), taps_(step_ < 2 ? 2 : static_cast<std::int64_t>(std::ceil(2 * step_)) + 1) {}
 
   std::int64_t taps() const { return taps_; }
 
   // The source's places and their weights; places beyond its edge repeat the edge.
   void read(std::int64_t i, std::int64_t* places, float* weights) const {
-    const double centre = (start_ + static_cast<double>(i) + 0.5) * step_ - 0.5;
+    const double centre = (static_cast<double>(i) + 0.5) * step_ - 0.5;
     const auto first = static_cast<std::int64_t>(std::ceil(centre - reach_));
     double sum = 0;
     for (std::int64_t tap = 0; tap < taps_; ++tap) {
@@ -34,7 +33,7 @@ class Axis {
 
  private:
   std::int64_t source_;
-  double step_, start_, reach_;
+  double step_, reach_;
   std::int64_t taps_;
 };
 
@@ -96,29 +95,43 @@ void read_grey(const float* line, Across across, std::uint8_t* dst, std::size_t)
   for (std::size_t i = 0; i < count; ++i) dst[i] += weight * static_cast<float>(src[i]);
 }
 
-// The columns of the source that the target shows.
-struct Columns {
-  std::int64_t first, count;
+// The part of a picture that is shown, line by line.
+struct Lines {
+  explicit Lines(const Pixels& src)
+      : first(src.data.data() + (src.shown.top * src.width + src.shown.left) * src.channels),
+        stride(src.width * src.channels), length(static_cast<std::size_t>(src.shown.width * src.channels)) {}
+  const std::uint8_t* operator[](std::int64_t line) const { return first + line * stride; }
+
+  const std::uint8_t* first;
+  std::int64_t stride;
+  std::size_t length;
 };
 
-// dst = the weighted sum of the source's lines, where the target shows them.
-void mix(const Pixels& src, Columns columns, std::int64_t taps, const std::int64_t* places, const float* weights,
-         float* dst) {
-  const auto line = [&](std::int64_t tap) {
-    return src.data.data() + (places[tap] * src.width + columns.first) * src.channels;
-  };
-  const auto count = static_cast<std::size_t>(columns.count * src.channels);
-  dst += columns.first * src.channels;
-  mix_lines(line(0), weights[0], line(1), weights[1], dst, count);
+// dst = the weighted sum of some lines.
+void mix(const Lines& lines, std::int64_t taps, const std::int64_t* places, const float* weights, float* dst) {
+  mix_lines(lines[places[0]], weights[0], lines[places[1]], weights[1], dst, lines.length);
   for (std::int64_t tap = 2; tap < taps; ++tap)
-    if (weights[tap] != 0) add_line(line(tap), weights[tap], dst, count);
+    if (weights[tap] != 0) add_line(lines[places[tap]], weights[tap], dst, lines.length);
+}
+
+void copy(const Lines& lines, const Pixels& src, std::uint8_t* dst) {
+  const auto width = static_cast<std::size_t>(src.shown.width);
+  const std::size_t plane = width * static_cast<std::size_t>(src.shown.height);
+  const std::size_t run = src.shown.width == src.width ? plane : width; // whole lines follow each other
+  for (std::size_t at = 0; at < plane; at += run) {
+    const std::uint8_t* const line = lines[static_cast<std::int64_t>(at / width)];
+    if (src.channels == 1)
+      std::memcpy(dst + at, line, run);
+    else
+      split_colours(line, dst + at, dst + plane + at, dst + 2 * plane + at, run);
+  }
 }
 
 // The scratch memory of a resampling, cut into its parts.
 struct Tables {
-  Tables(std::vector<std::byte>& scratch, const Pixels& src, const Axis& down, const Axis& across, std::int64_t width) {
-    // One float more: the last pixel's colours are read as four.
-    const auto line_size = static_cast<std::size_t>(src.width * src.channels + 1);
+  Tables(std::vector<std::byte>& scratch, std::size_t line_length, const Axis& down, const Axis& across,
+         std::int64_t width) {
+    const std::size_t line_size = line_length + 1; // the last pixel's colours are read as four
     const auto x_size = static_cast<std::size_t>(width * across.taps()), y_size = static_cast<std::size_t>(down.taps());
     scratch.resize(line_size * sizeof(float) + (x_size + y_size) * (sizeof(std::int64_t) + sizeof(float)));
     x_places = reinterpret_cast<std::int64_t*>(scratch.data());
@@ -134,32 +147,19 @@ struct Tables {
 } // namespace
 
 void resample(const Pixels& src, const PictureTarget& target, std::uint8_t* dst, std::vector<std::byte>& scratch) {
+  const Lines lines(src);
+  if (src.shown.height == target.height && src.shown.width == target.width) return copy(lines, src, dst);
   const auto plane = static_cast<std::size_t>(target.height * target.width);
-  if (src.height == target.height && src.width == target.width) {
-    if (src.channels == 1)
-      std::memcpy(dst, src.data.data(), plane);
-    else
-      split_colours(src.data.data(), dst, dst + plane, dst + 2 * plane, plane);
-    return;
-  }
-  double high = static_cast<double>(target.height), wide = static_cast<double>(target.width);
-  if (target.keep_ratio) {
-    const double factor = std::max(high / static_cast<double>(src.height), wide / static_cast<double>(src.width));
-    high = std::max(high, static_cast<double>(src.height) * factor);
-    wide = std::max(wide, static_cast<double>(src.width) * factor);
-  }
-  const Axis down(src.height, high, target.height), across(src.width, wide, target.width);
-  const Tables tables(scratch, src, down, across, target.width);
+  const Axis down(src.shown.height, target.height), across(src.shown.width, target.width);
+  const Tables tables(scratch, lines.length, down, across, target.width);
+  tables.line[lines.length] = 0;
   for (std::int64_t x = 0; x < target.width; ++x)
     across.read(x, tables.x_places + x * across.taps(), tables.x_weights + x * across.taps());
   const Across row{target.width, across.taps(), tables.x_places, tables.x_weights};
-  const std::int64_t last = tables.x_places[target.width * across.taps() - 1];
-  const Columns columns{tables.x_places[0], last - tables.x_places[0] + 1};
-  tables.line[src.width * src.channels] = 0;
   const auto read = src.channels == 1 ? read_grey : read_colours;
   for (std::int64_t y = 0; y < target.height; ++y) {
     down.read(y, tables.y_places, tables.y_weights);
-    mix(src, columns, down.taps(), tables.y_places, tables.y_weights, tables.line);
+    mix(lines, down.taps(), tables.y_places, tables.y_weights, tables.line);
     read(tables.line, row, dst + y * target.width, plane);
   }
 }

@@ -9,7 +9,7 @@
 
 namespace dlhost::input {
 
-// Writes [channels, height, width]; `scratch` is kept by the caller from picture to picture.
+// Writes what is shown of `src` as [channels, height, width]; `scratch` is kept by the caller from picture to picture.
 void resample(const Pixels& src, const PictureTarget&, std::uint8_t* dst, std::vector<std::byte>& scratch);
 
 } // namespace dlhost::input

@@ -56,6 +56,26 @@ TEST(Pictures, CropKeepsTheRatioAndStretchDoesNot) {
   EXPECT_NEAR(stretched[25 * 50 + 49], 253, 4);
 }
 
+// What is left out of decoding must not be seen: colours at the edges of what is shown are interpolated from beyond
+// them.
+TEST(Pictures, APartIsWhatItIsInTheWhole) {
+  const auto wide = gradient(64, 200), high = gradient(200, 64);
+  for (const bool shared_colours : {false, true}) {
+    const auto whole = decoded(jpeg(wide, shared_colours), {3, 64, 200, true});
+    const auto middle = decoded(jpeg(wide, shared_colours), {3, 64, 64, true});
+    for (std::size_t c = 0; c < 3; ++c)
+      for (std::size_t y = 0; y < 64; ++y)
+        for (std::size_t x = 0; x < 64; ++x)
+          ASSERT_EQ(middle[(c * 64 + y) * 64 + x], whole[(c * 64 + y) * 200 + 68 + x]) << c << ' ' << y << ' ' << x;
+    const auto tall = decoded(jpeg(high, shared_colours), {3, 200, 64, true});
+    const auto centre = decoded(jpeg(high, shared_colours), {3, 64, 64, true});
+    for (std::size_t c = 0; c < 3; ++c)
+      for (std::size_t y = 0; y < 64; ++y)
+        for (std::size_t x = 0; x < 64; ++x)
+          ASSERT_EQ(centre[(c * 64 + y) * 64 + x], tall[(c * 200 + 68 + y) * 64 + x]) << c << ' ' << y << ' ' << x;
+  }
+}
+
 TEST(Pictures, ShrinkingAveragesFinePatterns) {
   input::Pixels stripes{{}, 64, 64, 1};
   for (int i = 0; i < 64 * 64; ++i) stripes.data.push_back(i % 2 ? 255 : 0);

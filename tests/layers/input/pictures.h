@@ -24,13 +24,18 @@ inline input::Pixels gradient(std::int64_t height, std::int64_t width, std::int6
   return pixels;
 }
 
-inline std::string jpeg(const input::Pixels& pixels) {
+// `shared_colours`: four pixels have one colour, as most cameras store them.
+inline std::string jpeg(const input::Pixels& pixels, bool shared_colours = false) {
   tjhandle turbo = tjInitCompress();
   unsigned char* bytes = nullptr;
   unsigned long size = 0;
   const bool grey = pixels.channels == 1;
   tjCompress2(turbo, pixels.data.data(), static_cast<int>(pixels.width), 0, static_cast<int>(pixels.height),
-              grey ? TJPF_GRAY : TJPF_RGB, &bytes, &size, grey ? TJSAMP_GRAY : TJSAMP_444, 95, 0);
+              grey ? TJPF_GRAY : TJPF_RGB, &bytes, &size,
+              grey             ? TJSAMP_GRAY
+              : shared_colours ? TJSAMP_420
+                               : TJSAMP_444,
+              95, 0);
   std::string file(reinterpret_cast<const char*>(bytes), size);
   tjFree(bytes);
   tjDestroy(turbo);
