@@ -23,7 +23,7 @@ using PeerId = std::uint32_t;
 
 struct Completion {
   enum class Kind : std::uint8_t { sent, received, put, got, gone } kind = Kind::sent;
-  PeerId peer = 0;
+  PeerId peer = 0;          // by the id that connect() gives for its address, whichever side came first
   std::uint64_t cookie = 0; // as given when posted
   std::uint64_t tag = 0;
   std::size_t bytes = 0;
@@ -48,6 +48,9 @@ class DLHOST_API Endpoint {
   // Code::timeout when the queue is full: progress() and try again.
   virtual Status post_send(PeerId, std::uint64_t tag, std::span<const std::byte>, std::uint64_t cookie) = 0;
   virtual Status post_recv(std::span<std::byte>, std::uint64_t cookie) = 0;
+  // Memory of the transport's own making: what peers reach best, and, with map(), all that they can map.
+  virtual Result<std::unique_ptr<Region>> allocate(std::size_t bytes) = 0;
+  // Memory that is there already.
   virtual Result<std::unique_ptr<Region>> register_memory(std::span<std::byte>) = 0;
   virtual Status put(PeerId, std::span<const std::byte> from, std::string_view key, std::uint64_t offset,
                      std::uint64_t cookie) = 0;
@@ -68,6 +71,7 @@ class DLHOST_API Transport : public Plugin {
   struct Capabilities {
     bool maps = false;      // map()
     bool one_sided = false; // put() and get()
+    bool registers = false; // register_memory()
     bool across_hosts = false;
     bool reports_gone = false; // a dead peer makes a completion
     std::size_t largest_message = 0;

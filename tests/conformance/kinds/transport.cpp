@@ -1,5 +1,7 @@
 // Transports: two endpoints of one process. Messages arrive whole, in order and as they were sent; what a transport
 // says that it cannot is refused, not done in another way.
+#include <algorithm>
+#include <cstring>
 #include <deque>
 #include <map>
 
@@ -107,26 +109,53 @@ void memory_is_reached_from_afar(const Context& context, const std::string& name
   Pair pair(context, name);
   const auto capabilities = pair.transport->capabilities();
   if (!capabilities.one_sided && !capabilities.maps) GTEST_SKIP() << "does not say that it can";
-  std::vector<std::byte> theirs(4096), mine = message(3, 256), back(256);
-  auto region = need(pair.b->register_memory(theirs));
-  EXPECT_LE(region->key().size(), 64U);
-  if (capabilities.one_sided) {
-    auto own = need(pair.a->register_memory(mine));
-    auto own_back = need(pair.a->register_memory(back));
-    need(pair.a->put(pair.to_b, mine, region->key(), 100, 1));
-    pair.progress([&] { return !pair.of_a.empty(); });
-    EXPECT_EQ(pair.of_a[0].kind, Completion::Kind::put);
-    need(pair.a->get(pair.to_b, back, region->key(), 100, 2));
-    pair.progress([&] { return pair.of_a.size() == 2; });
-    EXPECT_EQ(back, mine);
-    EXPECT_FALSE(pair.a->put(pair.to_b, mine, region->key(), 4000, 3).ok()) << "beyond the region";
-  }
-  if (capabilities.maps) {
+  std::vector<std::byte> theirs(capabilities.registers ? 4096 : 0), mine = message(3, 256), back(256);
+  std::vector<std::unique_ptr<Region>> regions;
+  regions.push_back(need(pair.b->allocate(4096)));
+  if (capabilities.registers) regions.push_back(need(pair.b->register_memory(theirs)));
+  for (const auto& region : regions) {
+    EXPECT_LE(region->key().size(), 64U);
+    ASSERT_GE(region->bytes().size(), 4096U);
+    pair.of_a.clear();
+    if (capabilities.one_sided) {
+      need(pair.a->put(pair.to_b, mine, region->key(), 100, 1));
+      pair.progress([&] { return !pair.of_a.empty(); });
+      EXPECT_EQ(pair.of_a[0].kind, Completion::Kind::put);
+      EXPECT_EQ(std::memcmp(region->bytes().data() + 100, mine.data(), mine.size()), 0);
+      need(pair.a->get(pair.to_b, back, region->key(), 100, 2));
+      pair.progress([&] { return pair.of_a.size() == 2; });
+      EXPECT_EQ(back, mine);
+      EXPECT_FALSE(pair.a->put(pair.to_b, mine, region->key(), region->bytes().size() - 96, 3).ok()) << "beyond it";
+      EXPECT_FALSE(pair.a->get(pair.to_b, back, region->key(), ~std::uint64_t{0} - 10, 4).ok()) << "far beyond it";
+      EXPECT_FALSE(pair.a->put(pair.to_b, mine, "../../etc/passwd", 0, 5).ok());
+    }
+    if (!capabilities.maps || region != regions.front()) continue;
     region->bytes()[7] = std::byte{99};
     const auto mapped = need(pair.a->map(pair.to_b, region->key()));
-    ASSERT_GE(mapped->bytes().size(), 8U);
+    ASSERT_GE(mapped->bytes().size(), 4096U);
     EXPECT_EQ(mapped->bytes()[7], std::byte{99});
+    mapped->bytes()[8] = std::byte{98};
+    EXPECT_EQ(region->bytes()[8], std::byte{98}) << "the same memory on both sides";
+    EXPECT_FALSE(pair.a->map(pair.to_b, "../../etc/passwd").ok());
   }
+}
+
+// What does not fit into what a transport holds between two sides waits, both ways at once.
+void large_messages_cross(const Context& context, const std::string& name) {
+  Pair pair(context, name);
+  const std::size_t size = std::min<std::size_t>(pair.transport->capabilities().largest_message, 5 << 20);
+  const PeerId to_a = need(pair.b->connect(pair.a->address()));
+  const auto from_a = message(1, size), from_b = message(2, size);
+  std::vector<std::byte> at_a(size), at_b(size);
+  need(pair.a->post_recv(at_a, 1));
+  need(pair.b->post_recv(at_b, 2));
+  need(pair.a->post_send(pair.to_b, 7, from_a, 3));
+  need(pair.b->post_send(to_a, 8, from_b, 4));
+  pair.progress([&] { return pair.of_a.size() == 2 && pair.of_b.size() == 2; });
+  EXPECT_EQ(at_a, from_b);
+  EXPECT_EQ(at_b, from_a);
+  const auto received = std::ranges::find(pair.of_b, Completion::Kind::received, &Completion::kind);
+  EXPECT_EQ(received->peer, to_a) << "a message's peer is the one that can be answered";
 }
 
 void the_dead_are_reported(const Context& context, const std::string& name) {
@@ -149,6 +178,7 @@ void register_transport_suite(const Context& context, const std::string& name) {
   add_product_check(context, Kind::transport, name, "messages_arrive_in_order", messages_arrive_in_order);
   add_product_check(context, Kind::transport, name, "a_wait_ends", a_wait_ends);
   add_product_check(context, Kind::transport, name, "refuses_what_it_cannot", refuses_what_it_cannot);
+  add_product_check(context, Kind::transport, name, "large_messages_cross", large_messages_cross);
   add_product_check(context, Kind::transport, name, "memory_is_reached_from_afar", memory_is_reached_from_afar);
   add_product_check(context, Kind::transport, name, "the_dead_are_reported", the_dead_are_reported);
 }

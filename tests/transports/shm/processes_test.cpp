@@ -1,0 +1,154 @@
+// The shm transport between processes: killed at any moment, a party is reported gone and leaves nothing behind.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include <dlhost/random.h>
+
+#include "endpoint.h"
+#include "env/real_host.h"
+
+extern char** environ;
+
+namespace dlhost::test {
+
+std::string party_program;
+
+namespace {
+
+using namespace plugins::shm;
+
+constexpr Nanoseconds second = 1'000'000'000;
+constexpr std::size_t largest = 100000;
+
+class Party {
+ public:
+  Party() {
+    int pipe_ends[2];
+    if (pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
+    char* arguments[] = {party_program.data(), nullptr};
+    if (posix_spawn(&process, party_program.c_str(), &actions, nullptr, arguments, environ) != 0)
+      throw std::runtime_error("cannot start " + party_program);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pipe_ends[1]);
+    for (char c = 0; read(pipe_ends[0], &c, 1) == 1 && c != '\n';) address += c;
+    close(pipe_ends[0]);
+  }
+  ~Party() { kill(); }
+  void kill() {
+    if (process <= 0) return;
+    ::kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
+    process = 0;
+  }
+
+  pid_t process = 0;
+  std::string address;
+};
+
+std::vector<std::byte> message(Random& random) {
+  std::vector<std::byte> bytes(random.below(4) == 0 ? random.below(largest) : random.below(200));
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 31 + bytes.size());
+  return bytes;
+}
+
+class ProcessesTest : public testing::Test {
+ protected:
+  // Messages there and back until the party is gone; every answer is what was sent.
+  long exchange(Endpoint& endpoint, PeerId peer, Random& random, const std::function<void(long)>& after) {
+    std::vector<std::byte> back(largest);
+    long answers = 0;
+    for (;;) {
+      const auto sent = message(random);
+      EXPECT_TRUE(endpoint.post_recv(back, 1).ok());
+      if (const Status posted = endpoint.post_send(peer, 5, sent, 2); posted.code() == Code::gone) return answers;
+      const Nanoseconds end = host_.clock().now() + 20 * second;
+      for (bool answered = false; !answered;) {
+        Completion made[2];
+        const auto count = endpoint.progress(made, second / 10);
+        if (!count.ok()) throw std::runtime_error(count.status().message());
+        for (std::size_t i = 0; i < *count; ++i) {
+          if (made[i].kind == Completion::Kind::gone) return answers;
+          if (made[i].kind != Completion::Kind::received) continue;
+          answered = true;
+          if (!std::equal(sent.begin(), sent.end(), back.begin()) || made[i].bytes != sent.size())
+            throw std::runtime_error("another message came back");
+        }
+        if (host_.clock().now() > end) throw std::runtime_error("no answer, and nobody is said to be gone");
+      }
+      after(++answers);
+    }
+  }
+
+  env::RealHost host_{LogLevel::error};
+};
+
+TEST_F(ProcessesTest, AKilledPartyIsReportedAndLeavesNothing) {
+  Random random({std::random_device{}(), 1}, 0, 0);
+  for (int round = 0; round < 20; ++round) {
+    Party party;
+    auto endpoint = ShmEndpoint::open(host_, "test", {.cells = 8, .block = 1024});
+    ASSERT_TRUE(endpoint.ok()) << endpoint.status().message();
+    const auto peer = (*endpoint)->connect(party.address);
+    ASSERT_TRUE(peer.ok()) << peer.status().message();
+    const auto moment = static_cast<Nanoseconds>(random.below(20'000'000));
+    const Nanoseconds begin = host_.clock().now();
+    Nanoseconds killed = 0;
+    auto killer = host_.tasks().start("killer", [&] {
+      host_.clock().sleep(moment);
+      killed = host_.clock().now();
+      party.kill();
+    });
+    exchange(**endpoint, *peer, random, [](long) {});
+    const Nanoseconds noticed = host_.clock().now();
+    killer->join();
+    EXPECT_LT(noticed - killed, 5 * second) << "round " << round << ", " << killed - begin << " ns after its start";
+  }
+  // Whoever comes next cleans up what the dead left.
+  { const auto next = ShmEndpoint::open(host_, "next", {}); }
+  for (const auto& name : segments_with(prefix_of_user()))
+    EXPECT_EQ(name.find("-party"), std::string::npos) << name << " is still there";
+}
+
+TEST_F(ProcessesTest, APartyThatLeavesIsReported) {
+  Party party;
+  auto endpoint = ShmEndpoint::open(host_, "test", {});
+  ASSERT_TRUE(endpoint.ok());
+  const auto peer = (*endpoint)->connect(party.address);
+  ASSERT_TRUE(peer.ok());
+  Random random({7, 1}, 0, 0);
+  long most = 0;
+  exchange(**endpoint, *peer, random, [&](long answers) {
+    most = answers;
+    if (answers == 200) party.kill();
+  });
+  EXPECT_GE(most, 200);
+}
+
+TEST_F(ProcessesTest, FullMemoryIsAnError) {
+  auto endpoint = ShmEndpoint::open(host_, "test", {});
+  ASSERT_TRUE(endpoint.ok());
+  const auto all = (*endpoint)->allocate(std::size_t{1} << 50);
+  ASSERT_FALSE(all.ok());
+  EXPECT_FALSE(all.status().message().empty());
+}
+
+} // namespace
+} // namespace dlhost::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (argc < 2) return 2;
+  dlhost::test::party_program = argv[1];
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,81 @@
+// An endpoint of the shm transport: an inbox of its own, and peers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/circular_buffer.hpp>
+
+#include <dlhost/transport.h>
+
+#include "peer.h"
+
+namespace dlhost::plugins::shm {
+
+inline constexpr std::size_t largest_message = std::size_t{1} << 32;
+
+class ShmEndpoint final : public Endpoint {
+ public:
+  static Result<std::unique_ptr<Endpoint>> open(Host&, std::string_view name, const RingShape&);
+  ~ShmEndpoint() override;
+
+  std::string address() const override;
+  Result<PeerId> connect(std::string_view address) override;
+  void disconnect(PeerId) override;
+  Status post_send(PeerId, std::uint64_t tag, std::span<const std::byte>, std::uint64_t cookie) override;
+  Status post_recv(std::span<std::byte>, std::uint64_t cookie) override;
+  Result<std::unique_ptr<Region>> allocate(std::size_t bytes) override;
+  Result<std::unique_ptr<Region>> register_memory(std::span<std::byte>) override;
+  Status put(PeerId, std::span<const std::byte> from, std::string_view key, std::uint64_t offset,
+             std::uint64_t cookie) override;
+  Status get(PeerId, std::span<std::byte> into, std::string_view key, std::uint64_t offset,
+             std::uint64_t cookie) override;
+  Result<std::unique_ptr<Region>> map(PeerId, std::string_view key) override;
+  Result<std::size_t> progress(std::span<Completion>, Nanoseconds limit) override;
+  void wake() override;
+
+ private:
+  ShmEndpoint(Host& host, std::string own, const RingShape& shape);
+
+  Inbox& inbox() const { return *static_cast<Inbox*>(inbox_.data()); }
+  Status open_inbox();
+  Result<Peer*> peer(PeerId);
+  Result<PeerId> known(const std::string& owner);
+  void complete(const Completion&);
+  // All that can be done now; true: something was.
+  bool turn();
+  void accept_new();
+  bool send_to(PeerId, Peer&);
+  bool receive_from(PeerId, Peer&);
+  bool take_part(PeerId, Peer&);
+  void look_for_the_dead();
+  void bury(PeerId, Peer&);
+  std::size_t hand_out(std::span<Completion>);
+  void sleep(Nanoseconds until);
+  // The peer's region as this process sees it; the last ones stay mapped.
+  Result<std::span<std::byte>> reach(PeerId, std::string_view key, std::uint64_t offset, std::size_t bytes);
+
+  struct Reached {
+    PeerId peer;
+    std::string key;
+    Segment segment;
+  };
+
+  Host& host_;
+  std::string own_; // what the names of its segments begin with
+  RingShape shape_;
+  Segment inbox_;
+  std::uint32_t announcements_ = 0; // that were seen
+  std::uint32_t rings_ = 0, regions_ = 0;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::size_t first_ = 0; // whose turn it is to be looked at first
+  boost::circular_buffer<Receiving> rooms_;
+  boost::circular_buffer<Completion> done_;
+  std::vector<Reached> reached_;
+  std::atomic<bool> woken_{false};
+  Nanoseconds looked_ = 0; // for the dead
+  Nanoseconds spin_;       // before it sleeps
+};
+
+} // namespace dlhost::plugins::shm

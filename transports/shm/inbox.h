@@ -1,0 +1,48 @@
+// Where an endpoint is found: a segment with a bell to wake it by, and slots in which others announce the rings that
+// they write to it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "segment.h"
+
+namespace dlhost::plugins::shm {
+
+inline constexpr std::string_view inbox_suffix = ".inbox";
+
+struct Slot {
+  enum State : std::uint32_t { free, claimed, announced, accepted };
+  std::atomic<std::uint32_t> state{free};
+  std::uint32_t ring = 0; // of the announcer's rings
+  std::uint32_t cells = 0, block = 0;
+  char owner[96] = {}; // whose ring it is
+};
+
+struct Inbox {
+  static constexpr std::uint64_t this_layout = 0x646c686f73740001; // "dlhost", 1
+
+  std::atomic<std::uint64_t> layout{0}; // this_layout once all of it is there
+  std::int32_t process = 0;
+  std::atomic<std::uint32_t> closed{0};
+  alignas(64) std::atomic<std::uint32_t> sleeping{0}; // ring the bell after leaving something
+  std::atomic<std::uint32_t> bell{0};
+  alignas(64) std::atomic<std::uint32_t> announcements{0};
+  Slot slots[256];
+
+  static bool ready(const Segment& segment) {
+    return segment.size() >= sizeof(Inbox) &&
+           static_cast<const Inbox*>(segment.data())->layout.load(std::memory_order_acquire) == this_layout;
+  }
+};
+
+// Wakes the inbox' owner where it sleeps. What was left for it is to be seen by then: hence the fence, whose partner is
+// in sleep().
+void ring_bell(Inbox&);
+// Wakes it in any case.
+void ring_bell_always(Inbox&);
+// Sleeps until the bell has rung since `rung`, or for `limit` nanoseconds.
+void sleep_until_bell(Inbox&, std::uint32_t rung, std::int64_t limit);
+
+} // namespace dlhost::plugins::shm

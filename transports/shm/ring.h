@@ -1,0 +1,144 @@
+// A one-way ring between one writer and one reader, in memory that both have mapped. It needs no lock and no help from
+// either side: whoever dies leaves it as it was, and what a writer has not finished is never seen.
+//
+// A message goes in parts, each in a cell of its own with a block beside it. Part n lies in cell n mod cells and is
+// there once the cell's turn is n + 1. Small parts lie in the cell itself: two cache lines, the first of which the
+// reader watches. The reader says how many parts it is done with when a quarter of the ring is, or when it finds
+// nothing more.
+//
+// `Memory` names the shared word and copies; tests give one that lets the two sides interleave in every order.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+
+namespace dlhost::plugins::shm {
+
+struct RealMemory {
+  using Word = std::atomic<std::uint64_t>;
+  static void copy(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+};
+
+struct RingShape {
+  std::uint32_t cells = 32;
+  std::uint32_t block = 16384; // bytes of a part that do not fit into its cell
+};
+
+inline constexpr std::size_t in_cell = 96;
+
+// What a part says of itself. The reader believes none of it.
+struct PartHead {
+  std::uint64_t tag = 0;
+  std::uint64_t total = 0; // bytes of the whole message
+  std::uint32_t size = 0;  // of this part
+  std::uint32_t last = 0;
+};
+
+template <class Memory> struct alignas(64) Cell {
+  typename Memory::Word turn{0};
+  PartHead head;
+  std::byte small[in_cell];
+};
+
+template <class Memory> struct RingMemory {
+  struct alignas(64) Head {
+    typename Memory::Word taken{0}; // parts that the reader is done with
+  };
+  static std::size_t bytes(const RingShape& shape) {
+    return sizeof(Head) + shape.cells * (sizeof(Cell<Memory>) + std::size_t{shape.block});
+  }
+  // Of fresh memory, before the other side sees it.
+  static void make(void* memory, const RingShape& shape) {
+    auto* head = new (memory) Head;
+    auto* cells = reinterpret_cast<Cell<Memory>*>(head + 1);
+    for (std::uint32_t i = 0; i < shape.cells; ++i) new (cells + i) Cell<Memory>;
+  }
+
+  RingMemory() = default;
+  RingMemory(void* memory, const RingShape& of)
+      : shape(of), head(static_cast<Head*>(memory)), cells(reinterpret_cast<Cell<Memory>*>(head + 1)),
+        blocks(reinterpret_cast<std::byte*>(cells + of.cells)) {}
+
+  Cell<Memory>& cell(std::uint64_t part) const { return cells[part % shape.cells]; }
+  std::byte* place(std::uint64_t part, std::size_t size) const {
+    return size <= in_cell ? cell(part).small : blocks + part % shape.cells * shape.block;
+  }
+
+  RingShape shape;
+  Head* head = nullptr;
+  Cell<Memory>* cells = nullptr;
+  std::byte* blocks = nullptr;
+};
+
+template <class Memory = RealMemory> class RingWriter {
+ public:
+  RingWriter() = default;
+  RingWriter(void* memory, const RingShape& shape) : ring_(memory, shape) {}
+
+  bool full() {
+    if (next_ - taken_ < ring_.shape.cells) return false;
+    taken_ = ring_.head->taken.load(std::memory_order_acquire);
+    return next_ - taken_ >= ring_.shape.cells;
+  }
+  // The bytes of a message that the next part takes.
+  std::size_t part_of(std::size_t left) const { return std::min<std::size_t>(left, ring_.shape.block); }
+
+  // While not full().
+  void write(std::uint64_t tag, std::uint64_t total, std::span<const std::byte> part, bool last) {
+    Cell<Memory>& cell = ring_.cell(next_);
+    if (!part.empty()) Memory::copy(ring_.place(next_, part.size()), part.data(), part.size());
+    cell.head = {tag, total, static_cast<std::uint32_t>(part.size()), last ? 1U : 0U};
+    cell.turn.store(++next_, std::memory_order_release);
+  }
+
+ private:
+  RingMemory<Memory> ring_;
+  std::uint64_t next_ = 0;  // the part to be written
+  std::uint64_t taken_ = 0; // as last seen
+};
+
+template <class Memory = RealMemory> class RingReader {
+ public:
+  struct Part {
+    PartHead head;
+    std::span<const std::byte> bytes;
+    bool whole = true; // false: its head cannot be true
+  };
+
+  RingReader() = default;
+  RingReader(void* memory, const RingShape& shape) : ring_(memory, shape) {}
+
+  bool has_part() const { return ring_.cell(next_).turn.load(std::memory_order_acquire) == next_ + 1; }
+  // While has_part().
+  Part part() const {
+    Part part{ring_.cell(next_).head, {}, true};
+    if (part.head.size > std::max<std::size_t>(in_cell, ring_.shape.block) || part.head.size > part.head.total)
+      return {part.head, {}, false};
+    part.bytes = {ring_.place(next_, part.head.size), part.head.size};
+    return part;
+  }
+  // True: the writer was told that there is room.
+  bool done() {
+    ++next_;
+    return next_ - told_ >= std::max(1U, ring_.shape.cells / 4) && tell();
+  }
+  // Tells the writer how far this side has come, where it does not know.
+  bool tell() {
+    if (told_ == next_) return false;
+    told_ = next_;
+    ring_.head->taken.store(next_, std::memory_order_release);
+    return true;
+  }
+
+ private:
+  RingMemory<Memory> ring_;
+  std::uint64_t next_ = 0; // the part to be read
+  std::uint64_t told_ = 0;
+};
+
+} // namespace dlhost::plugins::shm
