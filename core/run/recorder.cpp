@@ -17,6 +17,7 @@ const record::StepReport& Recorder::read(Since& since, const Progress& progress,
 }
 
 Status Recorder::on_step(const Progress& progress, program::Program& program) {
+  stepped_ = true;
   shown_.averages.add(program.metrics());
   logged_.averages.add(program.metrics());
   if (log_.due(progress.step)) DLHOST_TRY(log_.train(read(logged_, progress, program)));
@@ -25,7 +26,16 @@ Status Recorder::on_step(const Progress& progress, program::Program& program) {
 }
 
 Result<record::StepReport> Recorder::finish(const Progress& progress, const program::Program& program) {
-  if (logged_.report.step != progress.step) DLHOST_TRY(log_.train(read(logged_, progress, program)));
+  if (!stepped_)
+    logged_.report = {.step = progress.step,
+                      .total_steps = progress.total_steps,
+                      .epoch = progress.epoch,
+                      .seconds = progress.seconds,
+                      .metrics = {},
+                      .items_per_second = 0,
+                      .rate = progress.rate};
+  else if (logged_.report.step != progress.step)
+    DLHOST_TRY(log_.train(read(logged_, progress, program)));
   progress_.finish(logged_.report);
   return logged_.report;
 }

@@ -13,7 +13,8 @@ class Recorder final : public Observer {
 
   Status on_step(const Progress&, program::Program&) override;
   Status on_evaluation(const Progress&, Phase, const Evaluation&) override;
-  // After the last step: its record, and the progress line's end. The report, which is the record's, stays valid.
+  // After the last step: its record, and the progress line's end. The report, which is the record's, stays valid. A run
+  // that was resumed after its last step made none: no record, and a report without metrics.
   Result<record::StepReport> finish(const Progress&, const program::Program&);
 
  private:
@@ -29,6 +30,7 @@ class Recorder final : public Observer {
   record::Progress& progress_;
   record::MetricsLog& log_;
   Since shown_, logged_;
+  bool stepped_ = false;
 };
 
 } // namespace dlhost::run

@@ -120,6 +120,15 @@ class Run(unittest.TestCase):
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
 
+    def test_no_step_is_left(self) -> None:
+        """Resumed after its last step, as after an interrupt in it, a run tells of no step that it did not make."""
+        self.run_job(0)
+        before = (self.folder() / "metrics.jsonl").read_text().splitlines()
+        self.run_job(0, "--resume", str(self.folder()))
+        after = [json.loads(line)["phase"] for line in (self.folder() / "metrics.jsonl").read_text().splitlines()]
+        self.assertNotIn("train", after[len(before) :])
+        self.assertEqual(json.loads((self.folder() / "summary.json").read_text())["train"], {})
+
     def test_a_file_that_may_not_grow(self) -> None:
         """As on a full disk: the error names the file, what was saved before is whole, and the run can go on."""
         limit = (4000, resource.RLIM_INFINITY)  # bytes: the log grows beyond it in some step, no checkpoint does
