@@ -53,7 +53,7 @@ class Numbers : public Source {
     ++reads;
     return {};
   }
-  std::int64_t bad = -1, throwing = -1;
+  std::atomic<std::int64_t> bad{-1}, throwing{-1}; // tests change them while readers are under way
   mutable std::atomic<int> reads{0};
 
  private:
