@@ -1,0 +1,41 @@
+// One way to move messages between two processes, as the benchmark of transports sees it: each side makes a line, they
+// tell each other their addresses, and then send and receive so many messages of a size.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dlhost::bench {
+
+// Messages that are under way at once, both in a sender and in a receiver.
+inline constexpr std::size_t window = 8;
+
+class Line {
+ public:
+  virtual ~Line() = default;
+  virtual std::string address() const = 0;
+  virtual void connect(const std::string& address) = 0;
+  // `count` messages, each from messages[i % window]; returns when all buffers may be used again.
+  virtual void send(std::span<const std::span<const std::byte>> messages, std::size_t count) = 0;
+  // `count` messages; `arrived(i, message)` in their order.
+  virtual void receive(std::span<const std::span<std::byte>> rooms, std::size_t count,
+                       const std::function<void(std::size_t, std::span<std::byte>)>& arrived) = 0;
+};
+
+struct LineKind {
+  std::string transport, provider;
+  // Throws where the machine does not have it, with the reason.
+  std::function<std::unique_ptr<Line>(std::size_t largest, bool first)> make;
+};
+
+std::unique_ptr<Line> make_shm_line(std::size_t largest, bool first);
+std::unique_ptr<Line> make_queue_line(std::size_t largest, bool first);
+std::unique_ptr<Line> make_fabric_line(const std::string& provider);
+
+std::vector<LineKind> line_kinds();
+
+} // namespace dlhost::bench

@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <stdexcept>
+
+#include "endpoint.h"
+#include "env/real_host.h"
+#include "line.h"
+
+namespace dlhost::bench {
+
+namespace {
+
+constexpr Nanoseconds patience = 10'000'000'000;
+
+template <class T> T need(Result<T> result) {
+  if (!result.ok()) throw std::runtime_error(result.status().message());
+  return *std::move(result);
+}
+void need(const Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.message());
+}
+
+class ShmLine final : public Line {
+ public:
+  ShmLine() : host_(LogLevel::warning), endpoint_(need(plugins::shm::ShmEndpoint::open(host_, "bench", {}))) {}
+  std::string address() const override { return endpoint_->address(); }
+  void connect(const std::string& address) override { peer_ = need(endpoint_->connect(address)); }
+
+  void send(std::span<const std::span<const std::byte>> messages, std::size_t count) override {
+    for (std::size_t posted = 0, sent = 0; sent < count;) {
+      for (; posted < count && posted < sent + window; ++posted)
+        need(endpoint_->post_send(peer_, 1, messages[posted % window], posted));
+      sent += wait(Completion::Kind::sent);
+    }
+  }
+  void receive(std::span<const std::span<std::byte>> rooms, std::size_t count,
+               const std::function<void(std::size_t, std::span<std::byte>)>& arrived) override {
+    for (std::size_t posted = 0, got = 0; got < count;) {
+      for (; posted < count && posted < got + window; ++posted)
+        need(endpoint_->post_recv(rooms[posted % window], posted));
+      const std::size_t more = wait(Completion::Kind::received);
+      for (std::size_t i = 0; i < more; ++i, ++got) arrived(got, rooms[got % window]);
+    }
+  }
+
+ private:
+  std::size_t wait(Completion::Kind kind) {
+    Completion made[window];
+    const std::size_t count = need(endpoint_->progress(made, patience));
+    if (count == 0) throw std::runtime_error("nothing arrives");
+    for (const Completion& one : std::span(made).first(count))
+      if (one.kind != kind) throw std::runtime_error("the other side is gone");
+    return count;
+  }
+
+  env::RealHost host_;
+  std::unique_ptr<Endpoint> endpoint_;
+  PeerId peer_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Line> make_shm_line(std::size_t, bool) { return std::make_unique<ShmLine>(); }
+
+} // namespace dlhost::bench
