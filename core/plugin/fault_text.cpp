@@ -1,17 +1,11 @@
 #include "plugin/fault_text.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include <unistd.h>
 
 namespace dlhost::plugin {
 
 FaultLine& FaultLine::operator<<(std::string_view part) {
-  const std::size_t room = sizeof text_ - 1 - size_; // one byte stays for the line's end
-  const std::size_t size = std::min(part.size(), room);
-  std::memcpy(text_ + size_, part.data(), size);
-  size_ += size;
+  size_ += part.copy(text_ + size_, sizeof text_ - 1 - size_); // one byte stays for the line's end
   return *this;
 }
 
