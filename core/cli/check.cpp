@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.h"
-#include "config/load.h"
+#include "cli/job_file.h"
 #include "run/session.h"
 
 namespace dlhost::cli {
@@ -101,7 +100,7 @@ void print_json(program::Program& program, run::Session& session) {
 
 Status check_job(Context& context, const CheckOptions& options) {
   auto& registry = context.registry();
-  DLHOST_ASSIGN(const auto job, config::load(context.host.disk(), options.job, options.set, registry));
+  DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, registry, job));
   DLHOST_ASSIGN(auto* program, session->trainer());
   if (options.json)

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/job_file.h"
 #include "cli/names.h"
 #include "config/dump.h"
-#include "config/load.h"
 #include "record/run_folder.h"
 #include "run/training.h"
 
@@ -26,7 +26,7 @@ class Unwatched final : public run::Observer {
 
 Status import_params(Context& context, const ImportOptions& options) {
   Disk& disk = context.host.disk();
-  DLHOST_ASSIGN(auto job, config::load(disk, options.job, options.set, context.registry()));
+  DLHOST_ASSIGN(auto job, load_job(context, options.job, options.set));
   const std::string here = std::filesystem::current_path().string();
   job.train.start = {};
   const std::string kept = config::to_toml(job, here); // a run from this checkpoint needs the file no more

@@ -1,6 +1,6 @@
 #include "cli/opened.h"
 
-#include "config/load.h"
+#include "cli/job_file.h"
 
 namespace dlhost::cli {
 namespace {
@@ -33,7 +33,7 @@ Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& c
   if (path.empty()) {
     DLHOST_ASSIGN(path, job_beside(disk, choice.run));
   }
-  DLHOST_ASSIGN(opened->job, config::load(disk, path, choice.set, registry));
+  DLHOST_ASSIGN(opened->job, load_job(context, path, choice.set));
   DLHOST_ASSIGN(opened->session, run::Session::open(context.host, registry, opened->job));
   return opened;
 }

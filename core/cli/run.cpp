@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/command.h"
+#include "cli/job_file.h"
 #include "config/dump.h"
-#include "config/load.h"
 #include "env/interrupt.h"
 #include "env/terminal.h"
 #include "env/usage.h"
@@ -106,7 +105,7 @@ Status write_profile(Context& context, run::Session& session, const run::Trainin
 Status run_job(Context& context, const RunOptions& options) {
   auto& registry = context.registry();
   Disk& disk = context.host.disk();
-  DLHOST_ASSIGN(const auto job, config::load(disk, options.job, options.set, registry));
+  DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, registry, job));
   env::StandardTerminal terminal(1);
   record::Progress progress(context.host.clock(), terminal);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <dlhost/nearest.h>
+#include <dlhost/explained.h>
 
 #include "config/build_layer.h"
 #include "config/job_schema.h"
@@ -122,17 +122,17 @@ class Builder {
     for (const auto& entry : source.entries)
       if (entry.first != "type") (core.find(entry.first) ? own : others).entries.push_back(entry);
     problems_.add(core.parse(own, keys, &plugins_), path);
-    if (const Value* type = source.find("type")) {
+    const Value* type = source.find("type");
+    if (type) {
       const auto* name = std::get_if<std::string>(&type->data);
       if (!name)
         return problems_.add(type->where, path, ".type: must be a text in quotes, but is ", detail::written(*type));
       plugin.type = *name;
-      if (!plugins_.find(kind, *name))
-        return problems_.add(type->where, path, ".type: unknown ", name_of(kind), " '", *name, "'; ",
-                             suggestion(*name, plugins_.names(kind)));
     }
     if (const Schema* schema = plugins_.find(kind, plugin.type))
       problems_.add(schema->parse(others, nullptr, &plugins_, also), path);
+    else
+      problems_.add(type ? type->where : source.where, path, ".type: ", why_not(plugins_, kind, plugin.type));
     plugin.options = std::move(others);
   }
 

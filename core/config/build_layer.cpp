@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include <dlhost/explained.h>
 #include <dlhost/nearest.h>
 
 #include "config/compose.h"
@@ -49,6 +50,11 @@ class LayerBuilder {
     name(own);
     plugin(schema, others);
     sources(keys.src, own.find("src"));
+    if (!layer_.augment.empty() && !layer_.src.empty())
+      add(own.find("augment")->where, "augment: is for sources, which bring samples in; this layer reads '",
+          layer_.src[0].layer, "'");
+    if (layer_.dtype && layer_.src.empty())
+      add(own.find("dtype")->where, "dtype: a source brings samples as they are; say it of the layers that compute");
     phases(keys.phases, own.find("phases"));
     for (const auto& [param, value] : keys.param.entries) this->param(param, value);
     layer_.options = std::move(others);
@@ -71,9 +77,7 @@ class LayerBuilder {
   void plugin(const Schema& core, const Table& options) {
     if (layer_.type.empty()) return;
     const Schema* schema = plugins_.find(Kind::layer, layer_.type);
-    if (!schema)
-      return add(raw_.table.find("type")->where, "type: unknown layer '", layer_.type, "'; ",
-                 suggestion(layer_.type, plugins_.names(Kind::layer)));
+    if (!schema) return add(raw_.table.find("type")->where, "type: ", why_not(plugins_, Kind::layer, layer_.type));
     std::vector<std::string_view> also;
     for (const auto& option : core.options()) {
       also.push_back(option.name);

@@ -7,6 +7,7 @@
 #include <dlhost/nearest.h>
 
 #include "env/digest.h"
+#include "plugin/explained.h"
 #include "plugin/mapped.h"
 
 namespace dlhost::plugin {
@@ -78,11 +79,14 @@ std::vector<std::string> Registry::known(Kind kind) const {
 std::vector<std::string> Registry::names(Kind kind) { return known(kind); }
 
 Status Registry::unknown(Kind kind, std::string_view name) const {
-  const auto names = known(kind);
-  std::string looked;
-  for (const auto& entry : catalogue_.entries) looked += concat(looked.empty() ? "" : ", ", entry.where.path);
-  return Status::not_found("there is no ", name_of(kind), " '", name, "': ", suggestion(name, names), "; looked in ",
-                           looked.empty() ? "no folder (DLHOST_PLUGIN_PATH is empty)" : looked);
+  // Files whose stamp cannot be read may be what is meant, under any name.
+  constexpr std::size_t most = 3;
+  std::vector<std::string> unread;
+  for (const auto& candidate : catalogue_.candidates)
+    if (!candidate.stamp && unread.size() < most)
+      unread.push_back(concat(candidate.path, " is not used: ", joined(candidate.problems)));
+  return Status::not_found("unknown ", name_of(kind), " '", name, "'; ", suggestion(name, known(kind)), "; looked in ",
+                           looked_in(catalogue_, false), unread.empty() ? "" : "; ", joined(unread));
 }
 
 Result<Library*> Registry::library(const Candidate& candidate) {

@@ -20,7 +20,8 @@ std::string variable(const char* name) {
 void judge_file(Candidate& candidate, const HostTraits& host) {
   const auto file = MappedFile::open(candidate.path);
   if (!file.ok()) {
-    candidate.problems.push_back(file.status().message());
+    // What keeps it from being opened may have been seen on the way to it.
+    if (candidate.problems.empty()) candidate.problems.push_back(file.status().message());
     return;
   }
   auto stamp = read_stamp(file->bytes());

@@ -53,6 +53,9 @@ with tempfile.TemporaryDirectory() as work:
     assert "ones" not in run("inspect", "--kind", "layer").split("folders")[0]
     expect("refused: it crashed", run("inspect", f"{folder}/static_crash.so", expected=1))
 
+    missing = run("inspect", f"{folder}/nowhere.so", expected=1)
+    assert missing.count("nowhere.so") <= 2 and missing.count("No such file") == 1, missing
+
     machine = json.loads(run("inspect", "host", "--json"))
     assert machine["cpu"]["cores_usable"] >= 1 and machine["memory"]["total_bytes"] > 0
     assert all(library["found"] or any(library["file"] in piece for piece in machine["missing"])

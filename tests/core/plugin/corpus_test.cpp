@@ -361,7 +361,7 @@ TEST_F(CorpusTest, FileThatAForeignGroupCanChange) {
 TEST_F(CorpusTest, FolderThatEveryoneCanChange) {
   copy_of("plain");
   chmod(entry_.path.c_str(), 0777);
-  EXPECT_THAT(told(), HasSubstr("there is no initializer 'bad'"));
+  EXPECT_THAT(told(), HasSubstr("unknown initializer 'bad'"));
   EXPECT_THAT(host_.logged, AllOf(HasSubstr(concat("the plugin folder ", entry_.path, " (test) is not used")),
                                   HasSubstr("can be changed by everyone")));
 }

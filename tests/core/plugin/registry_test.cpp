@@ -4,6 +4,7 @@
 
 #include "fake_host.h"
 #include "folder.h"
+#include "plugin/explained.h"
 #include "plugin/registry.h"
 
 namespace dlhost::plugin {
@@ -38,11 +39,41 @@ TEST_F(RegistryTest, UnknownNameListsKnownOnesAndTheNearest) {
   const auto missing = registry.factory(Kind::initializer, "onse");
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.status().code(), Code::not_found);
-  EXPECT_NE(missing.status().message().find("there is no initializer 'onse'"), std::string::npos);
-  EXPECT_NE(missing.status().message().find("did you mean 'ones'"), std::string::npos) << missing.status().message();
+  EXPECT_NE(missing.status().message().find("unknown initializer 'onse'; did you mean 'ones'?"), std::string::npos);
   EXPECT_NE(missing.status().message().find("zeros"), std::string::npos);
   EXPECT_NE(missing.status().message().find(entries[0].path), std::string::npos);
-  EXPECT_EQ(registry.find(Kind::initializer, "onse"), nullptr);
+}
+
+TEST_F(RegistryTest, TellsWhoChecksAJobWhatIsWrong) {
+  const SearchEntry entries[] = {entry_with("a", ones, "ones.so")};
+  fs::resize_file(entries[0].path + "/ones.so", 100);
+  Registry registry(entries, host_);
+  Explained plugins(registry);
+  EXPECT_EQ(plugins.find(Kind::initializer, "ones"), nullptr);
+  EXPECT_NE(why_not(plugins, Kind::initializer, "ones").find(entries[0].path + "/ones.so): "), std::string::npos);
+  EXPECT_EQ(why_not(plugins, Kind::initializer, "ones"), registry.schema(Kind::initializer, "ones").status().message());
+}
+
+TEST_F(RegistryTest, AnUnknownNameTellsWhichFilesCouldNotBeRead) {
+  const SearchEntry entries[] = {entry_with("a", ones, "ones.so"), entry_with("a", ones, "other.so")};
+  fs::resize_file(entries[0].path + "/other.so", 100);
+  Registry registry({entries, 1}, host_);
+  const std::string told = registry.factory(Kind::initializer, "twos").status().message();
+  EXPECT_NE(told.find(concat(entries[0].path, "/other.so is not used: ")), std::string::npos) << told;
+  EXPECT_NE(told.find("truncated"), std::string::npos) << told;
+}
+
+TEST_F(RegistryTest, NoPluginAtAllIsSaidOnce) {
+  const SearchEntry entries[] = {{folder_ / "nowhere", "--plugin-dir"}, {"build", "DLHOST_PLUGIN_PATH"}};
+  Registry registry(entries, host_);
+  const Status none = any_found(registry.catalogue());
+  ASSERT_FALSE(none.ok());
+  for (const auto& words : {concat((folder_ / "nowhere").string(), " (--plugin-dir; does not exist)"),
+                            std::string("build (DLHOST_PLUGIN_PATH; not used: it depends on the working directory"),
+                            std::string("Name their folder with --plugin-dir")})
+    EXPECT_NE(none.message().find(words), std::string::npos) << none.message();
+  const SearchEntry some[] = {entry_with("a", ones, "ones.so")};
+  EXPECT_TRUE(any_found(Registry(some, host_).catalogue()).ok());
 }
 
 TEST_F(RegistryTest, TwoInOneFolderAreAnError) {

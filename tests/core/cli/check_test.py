@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""check_test.py DLHOST BAD_PLUGINS: `dlhost check` says what is wrong with a job, and with the plugins that it names."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+dlhost, bad = map(os.path.realpath, sys.argv[1:])  # the commands below run elsewhere
+del sys.argv[1:]
+JOB = """name = "small"
+train = { device = "ref", batch = 5, threads = 1 }
+[[layer]]
+name = "data"
+type = "synthetic"
+shape = [30]
+[[layer]]
+name = "fc"
+type = "dense"
+src = "data"
+units = 10
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["fc", "data:label"]
+"""
+
+
+class Check(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "plugins").mkdir()
+        self.write(JOB)
+
+    def write(self, job: str) -> None:
+        (self.root / "job.toml").write_text(job)
+
+    def check(self, code: int, *words: str, **environment: str) -> str:
+        command = [dlhost, "--plugin-dir", "plugins", "check", "job.toml", *words]
+        done = subprocess.run(command, cwd=self.root, env=os.environ | environment, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, f"{done.stdout}\n{done.stderr}")
+        return done.stdout if code == 0 else done.stderr
+
+
+class BrokenPlugins(Check):
+    """What the registry knows of a file reaches whoever named what is in it, with the line that did."""
+
+    def told(self, name: str, code: int = 1) -> str:
+        self.plugin = self.root / "plugins/bad.so"
+        shutil.copy(f"{bad}/{name}.so", self.plugin)
+        self.write(JOB.replace('type = "dense"', 'type = "dense"\nparam.weight.init = "bad"'))
+        return self.check(code)
+
+    def test_a_sound_one(self) -> None:
+        self.told("plain", code=0)
+
+    def test_one_that_was_built_otherwise(self) -> None:
+        said = self.told("old_strings")
+        self.assertIn(f"job.toml:10:14: layer 'fc': param.weight.init: plugin 'bad' ({self.plugin}): ", said)
+        self.assertIn("remove -D_GLIBCXX_USE_CXX11_ABI=0", said)
+
+    def test_one_whose_init_throws(self) -> None:
+        said = self.told("init_throw")
+        self.assertIn(f"job.toml:10:14: layer 'fc': param.weight.init: plugin 'bad' ({self.plugin}): init threw an exception: no licence", said)
+
+    def test_one_that_crashes(self) -> None:
+        said = self.told("init_crash", -signal.SIGFPE)
+        self.assertIn(f"plugin 'bad' ({self.plugin}) crashed with SIGFPE in init", said)
+
+    def test_a_truncated_one(self) -> None:
+        self.told("plain", code=0)
+        os.truncate(self.plugin, 1000)
+        said = self.check(1)
+        self.assertIn(f"param.weight.init: plugin '?' ({self.plugin}): ", said)
+        self.assertIn("truncated", said)
+        # Under another name it is only a guess, and the name stays unknown.
+        self.plugin.rename(self.root / "plugins/other.so")
+        self.assertRegex(self.check(1), r"param.weight.init: unknown initializer 'bad'; .*; looked in .*; \S*/plugins/other.so is not used: .*truncated")
+
+    def test_one_that_everyone_can_change(self) -> None:
+        self.told("plain", code=0)
+        self.plugin.chmod(0o666)
+        self.assertIn(f"param.weight.init: plugin 'bad' ({self.plugin}): the file {self.plugin} can be changed by everyone: chmod o-w", self.check(1))
+
+    def test_a_folder_that_everyone_can_change(self) -> None:
+        self.told("plain", code=0)
+        self.plugin.parent.chmod(0o777)
+        self.assertRegex(self.check(1), r"unknown initializer 'bad'; .*plugins \(--plugin-dir; not used: .* can be changed by everyone: chmod o-w")
+
+    def test_a_device_that_is_not_written_down(self) -> None:
+        """Defaults are plugins too."""
+        (self.root / "plugins/sgd.so").write_text("no plugin")
+        self.assertIn(f"updater.type: plugin '?' ({self.root}/plugins/sgd.so): it is not a shared object", self.check(1))
+
+
+class Refused(Check):
+    def test_what_only_some_layers_take(self) -> None:
+        self.assertIn("layer 'fc': augment: is for sources, which bring samples in; this layer reads 'data'", self.check(1, "--set=layer.fc.augment=mirror"))
+        self.assertIn("layer 'data': dtype: a source brings samples as they are", self.check(1, "--set=layer.data.dtype=bf16"))
+
+
+class Names(Check):
+    def test_no_plugin_at_all_is_said_once(self) -> None:
+        nowhere = str(self.root / "nowhere")
+        said = self.check(1, DLHOST_PLUGIN_PATH="", XDG_DATA_HOME=nowhere)
+        self.assertEqual(said.count("\n"), 1, said)
+        self.assertRegex(said, rf"dlhost: no plugins were found, .*looked in {self.root}/plugins \(--plugin-dir\), {nowhere}/dlhost/plugins \(the user's data home; does not exist\), .*Name their folder with --plugin-dir")
+
+    def test_unknown_names(self) -> None:
+        said = self.check(1, "--set=layer.fc.type=dens", "--set=train.device=reff")
+        self.assertRegex(said, r"layer 'fc': type: unknown layer 'dens'; did you mean 'dense'\? .*looked in ")
+        self.assertRegex(said, r"train.device: unknown device 'reff'; did you mean 'ref'\?")
+
+
+unittest.main()
