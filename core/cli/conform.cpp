@@ -29,7 +29,7 @@ Status become_conform(Context& context, const std::vector<std::string>& words) {
     looked += concat(looked.empty() ? "" : " and ", path);
   }
   return Status::not_found("there is no dlhost-conform, looked for ", looked,
-                           ": it is built where GoogleTest is there (libgtest-dev)");
+                           ": it is built where GoogleTest is there (in dlhost's tree: ./dev setup, then ./dev build)");
 }
 
 } // namespace
