@@ -1,8 +1,12 @@
 // dlhost check: the resolved net, before anything is trained.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/job_file.h"
+#include "env/machine.h"
+#include "record/quantity.h"
 #include "run/session.h"
 
 namespace dlhost::cli {
@@ -14,11 +18,11 @@ struct CheckOptions {
   bool verbose = false, json = false;
 };
 
-std::string scaled(double value, const char* unit) {
-  const char* prefixes[] = {"", "k", "M", "G", "T"};
+std::string scaled(double value) {
+  const char* prefixes[] = {"", " k", " M", " G", " T"};
   std::size_t i = 0;
   for (; value >= 1000 && i < 4; ++i) value /= 1000;
-  return i == 0 ? fmt::format("{:.0f} {}", value, unit) : fmt::format("{:.1f} {}{}", value, prefixes[i], unit);
+  return i == 0 ? fmt::format("{:.0f}", value) : fmt::format("{:.1f}{}", value, prefixes[i]);
 }
 
 std::int64_t elements_of(const net::Node& node) {
@@ -27,44 +31,83 @@ std::int64_t elements_of(const net::Node& node) {
   return sum;
 }
 
+// What another layer's op does is not done by the layer itself.
+bool runs(const program::Unit& unit, const program::OpReport& op) {
+  return op.role == Role::feature ? !unit.feature_fused : !unit.gradient_fused;
+}
+
 double operations_of(const program::Unit& unit) {
   double sum = 0;
   for (const auto& op : unit.ops) sum += op.operations;
   return sum;
 }
 
-void print_kernels(const program::Unit& unit) {
-  for (const auto& op : unit.ops)
-    fmt::print("      {:<20} {:<10} {}{}{}\n", plan::word(op.role), op.spec, op.kernel, op.remark.empty() ? "" : "; ",
-               op.remark);
-  if (!unit.fusion_remark.empty()) fmt::print("      {}\n", unit.fusion_remark);
+std::string output_of(const net::Node& node) {
+  if (node.setup.outputs.empty()) return "";
+  if (node.setup.is_loss) return "the loss";
+  return node.setup.metrics.empty() ? to_string(node.setup.outputs[0].desc.shape) : "a metric";
 }
 
-void print_net(program::Program& program, run::Session& session, bool verbose) {
-  fmt::print("{:<20} {:<18} {:<22} {:>12} {:>14}  {}\n", "layer", "type", "output", "params", "operations", "kernel");
+std::string kernel_of(const program::Unit& unit) {
+  if (unit.feature_fused) return unit.fusion_remark;
+  if (unit.view) return "none: a view of its source";
+  if (unit.ops.empty()) return unit.described->source ? "input" : "on the host";
+  return unit.ops[0].kernel;
+}
+
+void print_ops(const program::Unit& unit) {
+  for (const auto& op : unit.ops)
+    if (runs(unit, op))
+      fmt::print("    {:<18}  {:<12}  {}{}{}\n", plan::word(op.role), op.spec, op.kernel, op.remark.empty() ? "" : "; ",
+                 op.remark);
+  if (!unit.fusion_remark.empty() && !unit.feature_fused) fmt::print("    {}\n", unit.fusion_remark);
+}
+
+void print_layers(const program::Program& program, bool verbose) {
+  std::size_t name = 5, type = 4, output = 6;
+  for (const auto& unit : program.units()) {
+    name = std::max(name, unit.described->name.size());
+    type = std::max(type, unit.described->type.size());
+    output = std::max(output, output_of(*unit.described).size());
+  }
+  const auto row = [&](std::string_view first, std::string_view second, std::string_view third, std::string_view params,
+                       std::string_view operations, std::string_view kernel) {
+    fmt::print("{:<{}}  {:<{}}  {:<{}}  {:>10}  {:>10}  {}\n", first, name, second, type, third, output, params,
+               operations, kernel);
+  };
+  row("layer", "type", "output", "params", "operations", "kernel");
   for (const auto& unit : program.units()) {
     const auto& node = *unit.described;
-    const std::string kernel = unit.feature_fused ? "in the op before it"
-                               : unit.view        ? "a view"
-                               : unit.ops.empty() ? (node.source ? "input" : "host")
-                                                  : unit.ops[0].kernel;
-    fmt::print("{:<20} {:<18} {:<22} {:>12} {:>14}  {}\n", node.name, node.type,
-               node.setup.outputs.empty() ? "" : to_string(node.setup.outputs[0].desc.shape),
-               node.params.empty() ? "" : std::to_string(elements_of(node)),
-               operations_of(unit) > 0 ? scaled(operations_of(unit), "") : "", kernel);
-    if (verbose) print_kernels(unit);
+    row(node.name, node.type, output_of(node), node.params.empty() ? "" : std::to_string(elements_of(node)),
+        operations_of(unit) > 0 ? scaled(operations_of(unit)) : "", kernel_of(unit));
+    if (verbose) print_ops(unit);
   }
-  fmt::print("\n{} params, {} operations a step; {} of activations and gradients ({} were nothing shared), {} of "
-             "params and state\n",
-             session.store().elements(), scaled(program.operations(), ""),
-             scaled(static_cast<double>(program.arena_bytes()), "B"),
-             scaled(static_cast<double>(program.unshared_bytes()), "B"),
-             scaled(static_cast<double>(session.store().bytes()), "B"));
-  if (program.link_count() > 0)
-    fmt::print("{} connectors between layers that disagree on form\n", program.link_count());
+  fmt::print("\n");
+  if (verbose)
+    fmt::print(
+        "Below a layer: the ops that it asks the device for, forward and backward, each with the kernel that the\n"
+        "device chose. Where it passed over a faster one, or a layer could not be computed in the op before it,\n"
+        "the reason stands there too.\n\n");
 }
 
-void print_json(program::Program& program, run::Session& session) {
+void print_net(const program::Program& program, const run::Session& session, bool verbose) {
+  using record::short_bytes;
+  print_layers(program, verbose);
+  const run::Need need = session.need(program, Phase::train);
+  const std::uint64_t available = env::memory_of_machine().available_bytes;
+  fmt::print("params      {}\noperations  {} a step\n", session.store().elements(), scaled(program.operations()));
+  fmt::print(
+      "memory      {} in all, of {} that are available: {} features and gradients ({} if none shared its place), "
+      "{} params and what the updater keeps\n",
+      short_bytes(need.total), short_bytes(available), short_bytes(program.footprint().arena),
+      short_bytes(program.unshared_bytes()), short_bytes(session.store().bytes()));
+  if (program.link_count() > 0)
+    fmt::print("conversions {} a step, between layers that disagree on the form of a feature\n", program.link_count());
+  if (const Status room = run::check_room(need, available, "train.batch", session.batch(Phase::train)); !room.ok())
+    fmt::print("\nIt would not be run on this machine: {}\n", room.message());
+}
+
+void print_json(const program::Program& program, const run::Session& session) {
   nlohmann::json layers = nlohmann::json::array();
   for (const auto& unit : program.units()) {
     nlohmann::json ops = nlohmann::json::array();
@@ -74,7 +117,8 @@ void print_json(program::Program& program, run::Session& session) {
                      {"kernel", op.kernel},
                      {"formats", op.formats},
                      {"remark", op.remark},
-                     {"operations", op.operations}});
+                     {"operations", op.operations},
+                     {"runs", runs(unit, op)}});
     nlohmann::json outputs = nlohmann::json::array();
     for (const auto& port : unit.described->setup.outputs)
       outputs.push_back(
@@ -91,17 +135,19 @@ void print_json(program::Program& program, run::Session& session) {
                               {"params", session.store().elements()},
                               {"operations", program.operations()},
                               {"plan_hash", plan::hash(program.plan())},
-                              {"arena_bytes", program.arena_bytes()},
+                              {"arena_bytes", program.footprint().arena},
                               {"unshared_bytes", program.unshared_bytes()},
                               {"param_bytes", session.store().bytes()},
-                              {"connectors", program.link_count()}};
+                              {"memory_bytes", session.need(program, Phase::train).total},
+                              {"available_bytes", env::memory_of_machine().available_bytes},
+                              {"conversions", program.link_count()}};
   fmt::print("{}\n", net.dump(2));
 }
 
 Status check_job(Context& context, const CheckOptions& options) {
   auto& registry = context.registry();
   DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set));
-  DLHOST_ASSIGN(auto session, run::Session::open(context.host, registry, job));
+  DLHOST_ASSIGN(auto session, run::Session::open(context.host, registry, job, false));
   DLHOST_ASSIGN(auto* program, session->trainer());
   if (options.json)
     print_json(*program, *session);
@@ -122,7 +168,9 @@ void add_check(CLI::App& app, Context& context) {
       ->allow_extra_args(false);
   command->add_flag("-v,--verbose", options->verbose, "every op with its kernel, and why not a faster one");
   command->add_flag("--json", options->json, "print JSON, for programs");
-  command->footer("Nothing is trained. What is wrong is told all at once, each with file, line and column.\n\n"
+  command->footer("Nothing is trained, and the job's memory is not taken. What is wrong is told all at once, each with "
+                  "file, line and\n"
+                  "column.\n\n"
                   "Examples:\n"
                   "  dlhost check job.toml\n"
                   "  dlhost check -v job.toml");

@@ -44,6 +44,10 @@ void add_export(CLI::App& app, Context& context) {
   command->add_option("--format", options->format, "left out: by the file's ending")
       ->check(CLI::IsMember({"safetensors", "npz"}));
   add_names(*command, options->names);
+  command->footer("Of a run's folder, the newest whole checkpoint is taken.\n\n"
+                  "Examples:\n"
+                  "  dlhost export runs/digits-... -o digits.safetensors\n"
+                  "  dlhost export runs/digits-... -o digits.npz --rename '*.weight=*/kernel'");
   command->callback([&context, options] {
     if (Status status = export_params(context, *options); !status.ok()) context.fail(status);
   });

@@ -18,12 +18,6 @@ struct ImportOptions {
   NameOptions names;
 };
 
-class Unwatched final : public run::Observer {
- public:
-  Status on_step(const run::Progress&, program::Program&) override { return {}; }
-  Status on_evaluation(const run::Progress&, Phase, const run::Evaluation&) override { return {}; }
-};
-
 Status import_params(Context& context, const ImportOptions& options) {
   Disk& disk = context.host.disk();
   DLHOST_ASSIGN(auto job, load_job(context, options.job, options.set));
@@ -33,9 +27,8 @@ Status import_params(Context& context, const ImportOptions& options) {
   job.train.start.from = (std::filesystem::path(here) / options.file).string();
   DLHOST_ASSIGN(job.train.start.names, names_of(disk, options.names));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job));
-  Unwatched nobody;
   const std::atomic<bool> interrupted{false};
-  run::Training training(*session, nobody, interrupted);
+  run::Training training(*session, interrupted);
   DLHOST_TRY(training.prepare());
   DLHOST_ASSIGN(const auto taken, training.start());
   DLHOST_ASSIGN(const auto folder, record::RunFolder::make_at(context.host, options.folder));
@@ -44,7 +37,7 @@ Status import_params(Context& context, const ImportOptions& options) {
   training.save_to(&checkpoints);
   DLHOST_TRY(training.save());
   fmt::print("{}\n{} is a run of '{}' that has made no step yet:\n", param::to_string(*taken), folder.path(), job.name);
-  fmt::print("  dlhost eval {0}\n  dlhost run {1} --resume {0}\n", folder.path(), options.job);
+  fmt::print("  dlhost eval {0}\n  dlhost run --resume {0}\n", folder.path());
   return {};
 }
 
@@ -64,6 +57,12 @@ void add_import(CLI::App& app, Context& context) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   add_names(*command, options->names);
+  command->footer("What is not in the file, and not named by --keep, is an error that lists it; so is what the net has "
+                  "no place for.\n"
+                  "The folder can be evaluated, used by predict, and trained on.\n\n"
+                  "Examples:\n"
+                  "  dlhost import digits.npz --job job.toml -o taken\n"
+                  "  dlhost run --resume taken");
   command->callback([&context, options] {
     if (Status status = import_params(context, *options); !status.ok()) context.fail(status);
   });

@@ -1,20 +1,15 @@
 #include "cli/opened.h"
 
 #include "cli/job_file.h"
+#include "record/run_folder.h"
 
 namespace dlhost::cli {
-namespace {
-
-// The job lies in the run's folder, two above a checkpoint: RUN/checkpoints/step-000000100.
-Result<std::string> job_beside(Disk& disk, const std::string& run) {
-  for (const char* up : {"", "/..", "/../.."}) {
-    const std::string path = concat(run, up, "/job.toml");
-    if (disk.exists(path)) return path;
-  }
-  return Status::not_found("there is no job.toml beside '", run, "'; name the job with --job JOB.toml");
+// It lies in the run's folder, two above a checkpoint: RUN/checkpoints/step-000000100.
+Result<std::string> job_of(Disk& disk, const std::string& run) {
+  for (const char* up : {"", "/..", "/../.."})
+    if (auto path = record::RunFolder::job_in(disk, run + up); !path.empty()) return path;
+  return Status::not_found("there is no job.toml beside '", run, "'; name the job as well");
 }
-
-} // namespace
 
 void add_run_choice(CLI::App& command, RunChoice& choice) {
   command.add_option("run", choice.run, "a run's folder, or one checkpoint in it")->required()->type_name("RUN");
@@ -31,7 +26,7 @@ Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& c
   DLHOST_ASSIGN(opened->checkpoint, run::Checkpoints::find(disk, choice.run));
   std::string path = choice.job;
   if (path.empty()) {
-    DLHOST_ASSIGN(path, job_beside(disk, choice.run));
+    DLHOST_ASSIGN(path, job_of(disk, choice.run));
   }
   DLHOST_ASSIGN(opened->job, load_job(context, path, choice.set));
   DLHOST_ASSIGN(opened->session, run::Session::open(context.host, registry, opened->job));

@@ -18,6 +18,9 @@ struct RunChoice {
 };
 void add_run_choice(CLI::App& command, RunChoice&);
 
+// The job that a run, or the run that a checkpoint is of, kept last.
+Result<std::string> job_of(Disk&, const std::string& run);
+
 struct OpenedRun {
   config::Job job;
   param::CheckpointFiles checkpoint;

@@ -137,7 +137,9 @@ class Builder {
   }
 
   void topology(const Table& source, Topology& topology) {
-    parse(topology_schema(), source, &topology, "topology");
+    topology.where = source.where;
+    // Whether there are such plugins is asked when there is somebody to use them.
+    problems_.add(topology_schema().parse(source, &topology, nullptr), "topology");
     const Value* workers = source.find("workers");
     if (topology.framework == Framework::none) {
       if (workers) problems_.add(workers->where, "topology.workers: means something only beside framework");

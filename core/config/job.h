@@ -102,6 +102,7 @@ struct Topology {
   Part sync;       // type empty: none
   Part transport;  // type empty: chosen by core
   Part rendezvous; // type empty: the embedded one
+  Location where;
 };
 
 struct Checkpoint {

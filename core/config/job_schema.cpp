@@ -50,7 +50,7 @@ const Schema& stop_schema() {
           .option(
               "accuracy", &Stop::accuracy,
               "when the accuracy on validation samples (on test samples, when there are no others) is at least this")
-          .option("patience", &Stop::patience, "after so many evaluations without a better one; 0: never", at_least(0));
+          .option("patience", &Stop::patience, "after so many validations without a better one; 0: never", at_least(0));
   return schema;
 }
 
@@ -140,7 +140,8 @@ const Schema& checkpoint_schema() {
           .option("folder", &Checkpoint::folder, "where; empty: in the run's folder")
           .option("keep", &Checkpoint::keep, "how many of the last are kept; 0: no checkpoint is written", at_least(0))
           .option("best", &Checkpoint::best,
-                  "the metric whose best checkpoint is kept as well; \"auto\": accuracy, else the loss; \"none\"");
+                  "the validated metric whose best checkpoint is kept as well; \"auto\": accuracy, else the loss; "
+                  "\"none\"");
   return schema;
 }
 

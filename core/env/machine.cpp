@@ -23,12 +23,12 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-// The value behind "name<spaces>:" in a file such as /proc/cpuinfo.
+// The value behind "name<spaces>:", or behind "name ", in a file such as /proc/cpuinfo.
 std::string value_in(const fs::path& path, std::string_view name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with(name)) continue;
-    const auto value = line.find_first_not_of(" \t", line.find(':') + 1);
+    const auto value = line.find_first_not_of(" \t:", name.size());
     return value == std::string::npos ? "" : line.substr(value);
   }
   return "";
@@ -48,6 +48,39 @@ std::vector<std::string> names_in(const fs::path& folder, std::string_view prefi
     if (auto name = entry->path().filename().string(); name.starts_with(prefix)) names.push_back(std::move(name));
   std::ranges::sort(names);
   return names;
+}
+
+// How the two versions of control groups call what they tell of memory.
+struct GroupNames {
+  const char *limit, *used, *cached;
+};
+constexpr GroupNames version_1 = {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "};
+constexpr GroupNames version_2 = {"memory.max", "memory.current", "inactive_file "};
+
+struct ControlGroup {
+  std::string folder;
+  GroupNames names;
+};
+
+// Those that limit this process: its own and all above it. In a container the path is often that of outside, and only
+// the topmost of them is to be seen.
+std::vector<ControlGroup> control_groups(const std::string& root) {
+  std::vector<ControlGroup> groups;
+  std::ifstream file(root + "/proc/self/cgroup"); // "0::/user.slice/..." or "4:memory:/docker/..."
+  for (std::string line; std::getline(file, line);) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const auto controllers = line.substr(first + 1, second - first - 1);
+    const bool one = controllers == "memory";
+    if (!one && !controllers.empty()) continue;
+    for (fs::path path = line.substr(second + 1);; path = path.parent_path()) {
+      const auto below = path.relative_path().string();
+      groups.push_back(
+          {root + (one ? "/sys/fs/cgroup/memory/" : "/sys/fs/cgroup/") + below, one ? version_1 : version_2});
+      if (below.empty()) break;
+    }
+  }
+  return groups;
 }
 
 // Not every architecture names its model.
@@ -72,13 +105,22 @@ Cpu cpu_of_machine() {
           .numa_nodes = std::max(1, static_cast<int>(nodes))};
 }
 
-MemorySizes memory_of_machine() {
-  const auto bytes = [](std::string_view name) { // "123 kB"
-    return number_in(value_in("/proc/meminfo", name)).value_or(0) * 1024;
+MemorySizes memory_of_machine(const std::string& root) {
+  const auto bytes = [&](std::string_view name) { // "123 kB"
+    return number_in(value_in(root + "/proc/meminfo", name)).value_or(0) * 1024;
   };
-  return {.total_bytes = bytes("MemTotal"),
-          .available_bytes = bytes("MemAvailable"),
-          .limit_bytes = number_in(first_line("/sys/fs/cgroup/memory.max"))};
+  MemorySizes memory{.total_bytes = bytes("MemTotal"), .available_bytes = bytes("MemAvailable"), .limit_bytes = {}};
+  for (const auto& group : control_groups(root)) {
+    const auto limit = number_in(first_line(group.folder + "/" + group.names.limit));
+    if (!limit || *limit >= memory.total_bytes) continue;
+    memory.limit_bytes = std::min(*limit, memory.limit_bytes.value_or(*limit));
+    // Files that are only cached count as used, but make room.
+    const auto used = number_in(first_line(group.folder + "/" + group.names.used)).value_or(0);
+    const auto cached = number_in(value_in(group.folder + "/memory.stat", group.names.cached)).value_or(0);
+    const auto held = used - std::min(used, cached);
+    memory.available_bytes = std::min(memory.available_bytes, *limit - std::min(*limit, held));
+  }
+  return memory;
 }
 
 SharedMemory shared_memory_of_machine() {

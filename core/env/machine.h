@@ -1,4 +1,4 @@
-// What the kernel says of this machine: for `dlhost inspect host`, and for nobody who computes.
+// What the kernel says of this machine: for `dlhost inspect host`, and for who has to know what fits into its memory.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,12 @@ struct Cpu {
 Cpu cpu_of_machine();
 
 struct MemorySizes {
-  std::uint64_t total_bytes = 0, available_bytes = 0;
-  std::optional<std::uint64_t> limit_bytes; // of the container
+  std::uint64_t total_bytes = 0;
+  std::uint64_t available_bytes = 0;        // to this process: what the machine has, within the limit
+  std::optional<std::uint64_t> limit_bytes; // of the container, or of another control group that it is in
 };
-MemorySizes memory_of_machine();
+// `root` stands in front of /proc and /sys, for tests.
+MemorySizes memory_of_machine(const std::string& root = "");
 
 struct SharedMemory {
   std::string path = "/dev/shm";

@@ -77,26 +77,45 @@ Status fill(const Safetensors& file, std::span<const Target> targets, Store& sto
   return {};
 }
 
+// Writes one file of a checkpoint; its size and hash, for the manifest, are those of what lies on the disk.
+Result<nlohmann::json> write_file(Disk& disk, const std::string& path, const Collection& collection) {
+  DLHOST_TRY(write_safetensors(disk, path, collection.tensors()));
+  DLHOST_ASSIGN(const auto file, disk.open(path));
+  const auto bytes = file->map();
+  return nlohmann::json{{"bytes", bytes.size()}, {"blake2b", env::digest(bytes)}};
+}
+
+Status collect_params(Store& store, Collection& into) {
+  for (const auto& param : store.params())
+    DLHOST_TRY(into.add(store, param->declared.name, param->master, param->value.data()));
+  return {};
+}
+
+Status collect_history(Store& store, const Updater::Rule& rule, Collection& into) {
+  for (const auto& param : store.params())
+    for (std::size_t h = 0; h < param->history.size(); ++h)
+      DLHOST_TRY(
+          into.add(store, param->declared.name + "/" + rule.history[h].name, param->master, param->history[h].data()));
+  for (const auto& each : store.carried()) DLHOST_TRY(into.add(store, each->name, each->desc, each->memory.data()));
+  return {};
+}
+
+Status collect_state(Store& store, Collection& into) {
+  for (const auto& each : store.states()) DLHOST_TRY(into.add(store, each->name, each->desc, each->memory.data()));
+  return {};
+}
+
+// One file after the other, so that no more than one is held on the host.
 Status write_files(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule,
                    const nlohmann::json& about) {
-  Collection params, history, state;
-  for (const auto& param : store.params()) {
-    const std::string& name = param->declared.name;
-    DLHOST_TRY(params.add(store, name, param->master, param->value.data()));
-    for (std::size_t h = 0; h < param->history.size(); ++h)
-      DLHOST_TRY(history.add(store, name + "/" + rule.history[h].name, param->master, param->history[h].data()));
-  }
-  for (const auto& each : store.carried()) DLHOST_TRY(history.add(store, each->name, each->desc, each->memory.data()));
-  for (const auto& each : store.states()) DLHOST_TRY(state.add(store, each->name, each->desc, each->memory.data()));
-
   DLHOST_TRY(disk.make_directory(folder));
   nlohmann::json manifest{{"format", manifest_format}, {"run", about}, {"files", nlohmann::json::object()}};
-  const Collection* collections[] = {&params, &history, &state};
-  for (std::size_t i = 0; i < 3; ++i) {
-    const std::string path = folder + "/" + file_names[i];
-    DLHOST_TRY(write_safetensors(disk, path, collections[i]->tensors()));
-    DLHOST_ASSIGN(const auto bytes, disk.read_all(path));
-    manifest["files"][file_names[i]] = {{"bytes", bytes.size()}, {"blake2b", env::digest(bytes)}};
+  for (const std::string name : file_names) {
+    Collection collection;
+    DLHOST_TRY(name == file_names[0]   ? collect_params(store, collection)
+               : name == file_names[1] ? collect_history(store, rule, collection)
+                                       : collect_state(store, collection));
+    DLHOST_ASSIGN(manifest["files"][name], write_file(disk, folder + "/" + name, collection));
   }
   manifest["blake2b"] = seal_of(manifest);
   return disk.write_text(folder + "/manifest.json", manifest.dump(2) + "\n");

@@ -80,6 +80,13 @@ State* Store::declare_carried(std::string name, const BufferSpec& spec) {
   return carried_.back().get();
 }
 
+void Store::lay_out(const Updater::Rule* rule) {
+  for (auto& param : params_) {
+    if (param->master.format.is_any()) param->master.format = Format::plain();
+    if (rule && !param->declared.frozen) param->slots = std::max(param->slots, rule->history.size());
+  }
+}
+
 Status Store::allocate(const Updater::Rule* rule) {
   for (auto& param : params_) DLHOST_TRY(allocate(*param, rule).at("param '", param->declared.name, "'"));
   std::size_t scratch = 1;
@@ -104,12 +111,11 @@ Status Store::allocate(State& state) {
 }
 
 Status Store::allocate(Param& param, const Updater::Rule* rule) {
-  if (param.master.format.is_any()) param.master.format = Format::plain();
   if (!param.value.data()) {
     DLHOST_ASSIGN(param.value, Memory::make(device_, device_.bytes(param.master)));
     DLHOST_TRY(device_.fill_zero(stream_, param.value.data(), param.value.size()));
   }
-  while (rule && !param.declared.frozen && param.history.size() < rule->history.size()) {
+  while (rule && param.history.size() < param.slots) {
     DLHOST_ASSIGN(Memory slot, Memory::make(device_, device_.bytes(param.master)));
     DLHOST_TRY(device_.fill_zero(stream_, slot.data(), slot.size()));
     if (const float initial = rule->history[param.history.size()].initial; initial != 0) {
@@ -165,15 +171,46 @@ std::int64_t Store::elements() const {
   return sum;
 }
 
+std::size_t Store::bytes(const Param& param) const {
+  std::size_t sum = device_.bytes(param.master) * (1 + param.slots);
+  for (const auto& copy : param.copies)
+    if (copy->desc != param.master) sum += device_.bytes(copy->desc);
+  return sum;
+}
+
 std::size_t Store::bytes() const {
   std::size_t sum = 0;
-  for (const auto& param : params_) {
-    sum += param->value.size();
-    for (const auto& slot : param->history) sum += slot.size();
-    for (const auto& copy : param->copies) sum += copy->memory.size();
-  }
+  for (const auto& param : params_) sum += bytes(*param);
   for (const auto* states : {&states_, &carried_})
-    for (const auto& state : *states) sum += state->memory.size();
+    for (const auto& state : *states) sum += device_.bytes(state->desc);
+  return sum;
+}
+
+std::size_t Store::missing(const Param& param) const {
+  std::size_t made = param.value.size();
+  for (const auto& slot : param.history) made += slot.size();
+  for (const auto& copy : param.copies) made += copy->memory.size();
+  return bytes(param) - made;
+}
+
+std::size_t Store::missing(const State& state) const { return device_.bytes(state.desc) - state.memory.size(); }
+
+std::size_t Store::largest_transfer(bool checkpoints) const {
+  std::size_t params = 0, history = 0, largest = 0;
+  for (const auto& param : params_) {
+    const auto bytes = static_cast<std::size_t>(param->declared.shape.count()) * sizeof(float);
+    params += bytes;
+    history += bytes * param->slots;
+    largest = std::max(largest, bytes);
+  }
+  return checkpoints ? std::max(params, history) : largest;
+}
+
+std::size_t Store::missing() const {
+  std::size_t sum = 0;
+  for (const auto& param : params_) sum += missing(*param);
+  for (const auto* states : {&states_, &carried_})
+    for (const auto& state : *states) sum += missing(*state);
   return sum;
 }
 

@@ -41,6 +41,7 @@ struct Param {
   Declaration declared;
   TensorDesc master; // format any until it is settled
   Memory value;
+  std::size_t slots = 0;       // of history, that the updater keeps
   std::vector<Memory> history; // as the master lies
   Version version = 1;
   std::vector<std::unique_ptr<Copy>> copies;
@@ -67,7 +68,9 @@ class Store {
   // What the training program's batches hand on, sample row by sample row; it goes with the histories.
   State* declare_carried(std::string name, const BufferSpec&);
 
-  // Makes what was declared and is not there yet: masters, copies, histories, state.
+  // Settles the form of all that was declared; from here on bytes() tells what it takes, made or not.
+  void lay_out(const Updater::Rule*);
+  // Makes what was laid out and is not there yet: masters, copies, histories, state.
   Status allocate(const Updater::Rule*);
 
   // A new version of a param, from plain values on the host.
@@ -85,12 +88,19 @@ class Store {
   Stream& stream() { return stream_; }
   std::int64_t elements() const;
   std::size_t bytes() const; // masters, copies, histories and state
+  // Of a param, or of a state: what allocate() has yet to make.
+  std::size_t missing(const Param&) const;
+  std::size_t missing(const State&) const;
+  std::size_t missing() const; // of all
+  // On the host, in plain f32, for a moment: the largest file of a checkpoint; else the largest param.
+  std::size_t largest_transfer(bool checkpoints) const;
 
  private:
   Status allocate(Param&, const Updater::Rule*);
   Status allocate(Param&, Copy&);
   void explain_memory();
   Status allocate(State&);
+  std::size_t bytes(const Param&) const;
 
   Device& device_;
   Stream& stream_;

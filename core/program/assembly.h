@@ -7,6 +7,7 @@
 
 #include "net/fusion.h"
 #include "program/builder.h"
+#include "program/memory.h"
 
 namespace dlhost::program {
 
@@ -16,7 +17,8 @@ class Builder {
 
   Status prepare_units();
   Status expand();
-  Status lay_out();
+  void lay_out();
+  Status make_memory();
   Status bind_params();
 
  private:
@@ -61,7 +63,9 @@ class Builder {
   Slot& root_slot(SlotId slot) { return program_.slots_[static_cast<std::size_t>(root(slot))]; }
   void join_lives();
   void reuse_in_place();
-  Status place_slots();
+  void place_slots();
+  void note_footprint();
+  std::size_t alignment() const;
   void point(Program::UnitFrame&);
   void feed_sources();
   void make_metrics();
@@ -81,6 +85,8 @@ class Builder {
   std::map<std::pair<std::size_t, int>, int> param_visits_; // gradient calls of a node in a frame, for its params
   std::map<param::Param*, int> awaited_;                    // contributions that are still to come
   std::map<param::Param*, SlotId> param_gradient_;          // so far
+  Updater::Rule rule_;                                      // of a program that trains
+  std::vector<std::pair<const Slot*, Block>> placed_;       // in the device's arena
   std::map<const param::Param*, std::size_t> update_of_;
   std::vector<param::Param*> updated_; // in the order of their updates
   struct Replacement {

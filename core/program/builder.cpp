@@ -13,7 +13,10 @@ Result<std::unique_ptr<Program>> build(BuildRequest request) {
   Builder builder(*program, request);
   DLHOST_TRY(builder.prepare_units());
   DLHOST_TRY(builder.expand());
-  DLHOST_TRY(builder.lay_out());
+  builder.lay_out();
+  if (!request.make) return program;
+  if (request.admit) DLHOST_TRY(request.admit(*program));
+  DLHOST_TRY(builder.make_memory());
   DLHOST_TRY(builder.bind_params());
   return program;
 }

@@ -6,6 +6,7 @@
 // a sum or an in-place layer reuses memory exactly where the old content is no longer read.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ struct BuildRequest {
   double clip_norm = 0;
   // "layer" or "layer:output", to be read after a step.
   std::vector<std::string> kept;
+  // Asked when all is laid out and nothing is made: not ok, and no memory is.
+  std::function<Status(const Program&)> admit;
+  bool make = true; // false: the program is only looked at, and its memory is never made
 };
 
 Result<std::unique_ptr<Program>> build(BuildRequest);

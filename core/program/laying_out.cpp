@@ -6,6 +6,14 @@
 
 namespace dlhost::program {
 
+namespace {
+constexpr std::size_t host_alignment = 64;
+} // namespace
+
+std::size_t Builder::alignment() const {
+  return std::max<std::size_t>(program_.device_->traits().alignment, host_alignment);
+}
+
 SlotId Builder::root(SlotId slot) const {
   while (program_.slots_[static_cast<std::size_t>(slot)].alias != no_slot)
     slot = program_.slots_[static_cast<std::size_t>(slot)].alias;
@@ -38,7 +46,7 @@ void Builder::reuse_in_place() {
   }
 }
 
-Status Builder::place_slots() {
+void Builder::place_slots() {
   const int end = here();
   std::vector<Block> device_blocks, host_blocks;
   std::vector<std::pair<Slot*, std::size_t>> device_slots, host_slots;
@@ -51,20 +59,68 @@ Status Builder::place_slots() {
     (slot.on_host ? host_slots : device_slots).emplace_back(&slot, blocks.size());
     blocks.push_back(block);
   }
-  const std::size_t alignment = std::max<std::size_t>(program_.device_->traits().alignment, 64);
-  program_.arena_bytes_ = place(device_blocks, alignment);
+  program_.footprint_.arena = place(device_blocks, alignment());
+  program_.footprint_.host = place(host_blocks, host_alignment);
   for (const auto& block : device_blocks) program_.unshared_bytes_ += block.bytes;
-  DLHOST_ASSIGN(program_.arena_, Memory::make(*program_.device_, program_.arena_bytes_ + alignment));
+  for (auto [slot, block] : device_slots) slot->offset = device_blocks[block].offset;
+  for (auto [slot, block] : host_slots) slot->offset = host_blocks[block].offset;
+  for (auto [slot, block] : device_slots) placed_.emplace_back(slot, device_blocks[block]);
+}
+
+// Whose the memory is that is in use when most is, and whose the params.
+void Builder::note_footprint() {
+  std::map<const Slot*, std::size_t> owner; // the first unit that has to do with it
+  std::set<const Slot*> of_params;
+  for (const auto& at : program_.unit_frames_)
+    for (const auto* slots : {&at.output_slots, &at.buffer_slots, &at.param_gradient_slots, &at.input_gradient_slots})
+      for (const SlotId slot : *slots)
+        if (slot != no_slot) owner.emplace(&root_slot(slot), at.unit);
+  for (const auto& at : program_.unit_frames_)
+    for (const SlotId slot : at.param_gradient_slots)
+      if (slot != no_slot) of_params.insert(&root_slot(slot));
+  std::vector<Block> blocks, gradients;
+  for (const auto& [slot, block] : placed_) {
+    blocks.push_back(block);
+    if (of_params.contains(slot)) gradients.push_back(block);
+  }
+  const int full = fullest(blocks);
+  Footprint& footprint = program_.footprint_;
+  std::vector<Footprint::Part> parts(program_.units_.size() + 1);
+  footprint.param_gradients = alive(gradients, fullest(gradients));
+  for (const auto& [slot, block] : placed_) {
+    if (block.first > full || block.last < full) continue;
+    const auto unit = owner.find(slot);
+    parts[unit == owner.end() ? program_.units_.size() : unit->second].activations += slot->bytes;
+  }
+  std::set<const param::Param*> counted;
+  for (std::size_t u = 0; u < program_.units_.size(); ++u) {
+    const Unit& unit = program_.units_[u];
+    parts[u].layer = unit.described->name;
+    for (const auto* param : unit.params)
+      if (counted.insert(param).second) parts[u].params += request_.store->missing(*param);
+    for (const auto& buffer : unit.buffers) {
+      if (buffer.state) parts[u].params += request_.store->missing(*buffer.state);
+      for (const auto* carried : buffer.carried) parts[u].params += request_.store->missing(*carried);
+    }
+  }
+  std::erase_if(parts, [](const Footprint::Part& part) { return part.activations + part.params == 0; });
+  footprint.parts = std::move(parts);
+  footprint.params = request_.store->missing();
+}
+
+Status Builder::make_memory() {
+  DLHOST_ASSIGN(program_.arena_, Memory::make(*program_.device_, program_.footprint_.arena + alignment()));
   DLHOST_TRY(program_.device_->fill_zero(*program_.stream_, program_.arena_.data(), program_.arena_.size()));
   if (!program_.device_->traits().host_memory)
     program_.far_arena_ = plugin::FarMemory(program_.arena_.data(), program_.arena_.size());
-  program_.host_arena_.resize(place(host_blocks, 64) + 64);
-  for (auto [slot, block] : device_slots) slot->data = program_.arena_.data() + device_blocks[block].offset;
-  auto* host =
-      program_.host_arena_.data() + (64 - reinterpret_cast<std::uintptr_t>(program_.host_arena_.data()) % 64) % 64;
-  for (auto [slot, block] : host_slots) slot->data = host + host_blocks[block].offset;
+  program_.host_arena_.resize(program_.footprint_.host + host_alignment);
+  const auto past = reinterpret_cast<std::uintptr_t>(program_.host_arena_.data()) % host_alignment;
+  auto* host = program_.host_arena_.data() + (host_alignment - past) % host_alignment;
+  for (auto& slot : program_.slots_)
+    if (slot.offset != SIZE_MAX) slot.data = (slot.on_host ? host : program_.arena_.data()) + slot.offset;
   for (std::size_t s = 0; s < program_.slots_.size(); ++s)
     program_.slots_[s].data = root_slot(static_cast<SlotId>(s)).data;
+  DLHOST_ASSIGN(program_.scratch_, Memory::make(*program_.device_, program_.footprint_.scratch));
   return {};
 }
 
@@ -151,27 +207,27 @@ void Builder::add_table(const std::string& name, SlotId slot) {
   program_.tables_.push_back(std::move(table));
 }
 
-Status Builder::lay_out() {
+void Builder::lay_out() {
   join_lives();
   reuse_in_place();
-  DLHOST_TRY(place_slots());
+  place_slots();
   std::size_t scratch = 1;
   for (const auto& unit : program_.units_) scratch = std::max(scratch, unit.scratch);
   for (const auto& op : program_.ops_) scratch = std::max(scratch, op->scratch_bytes);
   for (const auto& link : program_.links_)
     for (const auto* op : {link.forward.get(), link.backward.get()})
       if (op) scratch = std::max(scratch, op->scratch_bytes);
-  DLHOST_ASSIGN(program_.scratch_, Memory::make(*program_.device_, scratch));
-  return {};
+  program_.footprint_.scratch = scratch;
+  if (request_.updater) rule_ = request_.updater->rule();
+  request_.store->lay_out(request_.updater ? &rule_ : nullptr);
+  note_footprint();
 }
 
 Status Builder::bind_params() {
-  Updater::Rule rule;
-  if (request_.updater) rule = request_.updater->rule();
-  DLHOST_TRY(request_.store->allocate(request_.updater ? &rule : nullptr));
+  DLHOST_TRY(request_.store->allocate(request_.updater ? &rule_ : nullptr));
   for (auto* param : updated_) {
     DLHOST_ASSIGN(auto update,
-                  param::Update::prepare(*request_.store, *param, *request_.updater, rule, request_.update_settings));
+                  param::Update::prepare(*request_.store, *param, *request_.updater, rule_, request_.update_settings));
     program_.updates_.push_back(std::move(update));
   }
   for (auto& unit_frame : program_.unit_frames_) point(unit_frame);

@@ -1,6 +1,8 @@
 #include "program/memory.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <numeric>
 
 namespace dlhost::program {
@@ -27,15 +29,27 @@ std::size_t place(std::vector<Block>& blocks, std::size_t alignment) {
   return size;
 }
 
-std::size_t most_alive(const std::vector<Block>& blocks) {
-  std::size_t most = 0;
-  for (const Block& at : blocks) {
-    std::size_t sum = 0;
-    for (const Block& block : blocks)
-      if (block.first <= at.first && at.first <= block.last) sum += block.bytes;
-    most = std::max(most, sum);
+std::size_t alive(const std::vector<Block>& blocks, int step) {
+  std::size_t sum = 0;
+  for (const Block& block : blocks)
+    if (block.first <= step && step <= block.last) sum += block.bytes;
+  return sum;
+}
+
+int fullest(const std::vector<Block>& blocks) {
+  std::map<int, std::int64_t> changes; // of what is alive, by step
+  for (const Block& block : blocks) {
+    changes[block.first] += static_cast<std::int64_t>(block.bytes);
+    changes[block.last + 1] -= static_cast<std::int64_t>(block.bytes);
   }
-  return most;
+  std::int64_t now = 0, most = -1;
+  int at = 0;
+  for (const auto& [step, change] : changes)
+    if ((now += change) > most) {
+      most = now;
+      at = step;
+    }
+  return at;
 }
 
 } // namespace dlhost::program

@@ -16,7 +16,8 @@ struct Block {
 // returns the arena's size.
 std::size_t place(std::vector<Block>& blocks, std::size_t alignment);
 
-// The most that is alive at one step: what no placing can go below.
-std::size_t most_alive(const std::vector<Block>& blocks);
+// The step at which most is alive; that much no placing can go below.
+int fullest(const std::vector<Block>& blocks);
+std::size_t alive(const std::vector<Block>& blocks, int step);
 
 } // namespace dlhost::program

@@ -9,7 +9,7 @@ plan::Plan Program::plan() const {
   plan::Plan plan{.device = device_->description(),
                   .threads = parallel_threads(),
                   .batch = graph_->batch() * (cut_ ? frames_ : 1),
-                  .activation_bytes = arena_bytes_,
+                  .activation_bytes = footprint_.arena,
                   .param_bytes = store_->bytes(),
                   .links = links_.size()};
   for (const auto& unit : units_)

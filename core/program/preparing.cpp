@@ -244,6 +244,8 @@ void Builder::settle_fusion(Unit& unit, const net::Fusion* fusion, const Prepara
     node_outputs_[*part] = {unit.outputs[0]};
     done_feature_[*part] = true;
     passed_through_[*part] = preparation.gradient_taken;
+    program_.units_[*part].gradient_fused = preparation.gradient_taken;
+    program_.units_[*part].fusion_remark = fmt::format("in the op of {}", unit.described->name);
   }
 }
 

@@ -54,6 +54,20 @@ struct CountTable {
   SlotId slot = no_slot;
 };
 
+// The memory that it takes, known once it is laid out. A layer's activations are what of the arena is its own when the
+// arena is fullest; its params come with histories and copies, and count only where the program is the first to use
+// them.
+struct Footprint {
+  struct Part {
+    std::string layer; // empty: what core puts between layers
+    std::size_t activations = 0, params = 0;
+  };
+  std::vector<Part> parts;
+  std::size_t arena = 0, scratch = 0, params = 0; // of the device
+  std::size_t param_gradients = 0;                // the most of the arena that is theirs: no batch makes it smaller
+  std::size_t host = 0;                           // beside it, where the host cannot reach the device's memory
+};
+
 // What one step of the program costs, when it is measured.
 struct Timing {
   std::string what; // unit or param
@@ -85,7 +99,7 @@ class Program {
   const std::vector<Unit>& units() const { return units_; }
   const net::Graph& graph() const { return *graph_; }
   plan::Plan plan() const; // what was chosen
-  std::size_t arena_bytes() const { return arena_bytes_; }
+  const Footprint& footprint() const { return footprint_; }
   std::size_t unshared_bytes() const { return unshared_bytes_; } // were nothing shared
   double operations() const;
   std::size_t link_count() const { return links_.size(); }
@@ -174,7 +188,8 @@ class Program {
   plugin::FarMemory far_arena_; // where the device's memory is
   std::vector<std::byte> host_arena_;
   std::vector<float> metric_values_, table_values_;
-  std::size_t arena_bytes_ = 0, unshared_bytes_ = 0;
+  Footprint footprint_;
+  std::size_t unshared_bytes_ = 0;
   StepInfo info_;
   float gradient_scale_ = 1;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <climits>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct Slot {
   bool kept = false;              // read from outside after the step
   int first = INT_MAX, last = -1; // steps that touch it
   SlotId alias = no_slot;         // lies where that one lies
+  std::size_t offset = SIZE_MAX;  // in its arena; SIZE_MAX: nobody ever touches it
   void* data = nullptr;
 };
 
@@ -79,7 +81,7 @@ struct Unit {
   bool gradient_fused = false;            // and takes its gradient
   bool reads_output = false;              // its gradient needs its outputs
   std::size_t epilogue_addend = SIZE_MAX; // which input is the addend
-  std::string fusion_remark;              // with what it was fused, or why not
+  std::string fusion_remark;              // with what it was fused, into what, or why not
 };
 
 } // namespace dlhost::program

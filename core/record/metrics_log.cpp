@@ -31,8 +31,8 @@ void append_number(std::string& text, double number) {
 
 } // namespace
 
-MetricsLog::MetricsLog(std::unique_ptr<LogFile> lines, std::unique_ptr<Tensorboard> events, std::uint64_t every)
-    : lines_(std::move(lines)), events_(std::move(events)), every_(std::max<std::uint64_t>(every, 1)) {
+MetricsLog::MetricsLog(std::unique_ptr<LogFile> lines, std::unique_ptr<Tensorboard> events)
+    : lines_(std::move(lines)), events_(std::move(events)) {
   constexpr std::size_t usual_line = 1024;
   line_.reserve(usual_line);
 }
@@ -46,7 +46,7 @@ Result<std::unique_ptr<MetricsLog>> MetricsLog::open(Host& host, const RunFolder
   if (options.tensorboard) {
     DLHOST_ASSIGN(events, Tensorboard::open(host, folder.path(), options.resumed ? options.resumed_from : 0));
   }
-  auto log = std::unique_ptr<MetricsLog>(new MetricsLog(std::move(lines), std::move(events), options.every));
+  auto log = std::unique_ptr<MetricsLog>(new MetricsLog(std::move(lines), std::move(events)));
   if (options.resumed) {
     log->line_ = fmt::format(R"({{"step":{0},"phase":"resumed","resumed_from":{0}}})", options.resumed_from);
     log->line_ += '\n';

@@ -24,9 +24,8 @@
 namespace dlhost::record {
 
 struct MetricsLogOptions {
-  std::uint64_t every = 1;        // training steps between records
-  bool tensorboard = true;        //
-  bool resumed = false;           //
+  bool tensorboard = true;
+  bool resumed = false;
   std::uint64_t resumed_from = 0; // the step of the checkpoint
 };
 
@@ -34,8 +33,6 @@ class MetricsLog {
  public:
   static Result<std::unique_ptr<MetricsLog>> open(Host&, const RunFolder&, const MetricsLogOptions& = {});
 
-  // Whether train() is to be called after this step: what costs time to measure is measured only then.
-  bool due(std::uint64_t step) const { return step == 1 || step % every_ == 0; }
   Status train(const StepReport&);
   Status evaluation(const EvaluationReport&);
   // Once, at the end: after it the records outlast a loss of power.
@@ -48,7 +45,7 @@ class MetricsLog {
     std::string quoted;
   };
 
-  MetricsLog(std::unique_ptr<LogFile> lines, std::unique_ptr<Tensorboard> events, std::uint64_t every);
+  MetricsLog(std::unique_ptr<LogFile> lines, std::unique_ptr<Tensorboard> events);
   const std::string& quoted(const std::string& name);
   void add_number(std::string_view key, double);
   void add_metrics(Metrics);
@@ -56,7 +53,6 @@ class MetricsLog {
 
   std::unique_ptr<LogFile> lines_;
   std::unique_ptr<Tensorboard> events_;
-  std::uint64_t every_;
   std::vector<Key> keys_;
   std::string line_; // keeps its memory from record to record
 };

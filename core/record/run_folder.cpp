@@ -38,6 +38,10 @@ Result<bool> claim(Host& host, const std::string& folder) {
   return all.starts_with(line);
 }
 
+std::string job_file(const std::string& folder, int number) {
+  return number == 1 ? concat(folder, "/job.toml") : concat(folder, "/job-", number, ".toml");
+}
+
 struct Started {
   std::string time;
   std::uint64_t number = 0;
@@ -115,12 +119,19 @@ Result<std::string> RunFolder::newest(Disk& disk, const std::string& parent, std
 }
 
 Status RunFolder::write_job(std::string_view text) const {
-  for (int number = 1;; ++number) {
-    const std::string path = file(number == 1 ? std::string("job.toml") : concat("job-", number, ".toml"));
-    if (!disk_->exists(path)) return disk_->write_text(path, text);
-    DLHOST_ASSIGN(const std::string old, disk_->read_text(path));
-    if (old == text) return {};
+  int number = 1;
+  while (disk_->exists(job_file(path_, number))) ++number;
+  if (number > 1) {
+    DLHOST_ASSIGN(const std::string newest, disk_->read_text(job_file(path_, number - 1)));
+    if (newest == text) return {};
   }
+  return disk_->write_text(job_file(path_, number), text);
+}
+
+std::string RunFolder::job_in(Disk& disk, const std::string& path) {
+  int number = 0;
+  while (disk.exists(job_file(path, number + 1))) ++number;
+  return number == 0 ? "" : job_file(path, number);
 }
 
 } // namespace dlhost::record

@@ -23,8 +23,11 @@ class RunFolder {
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const { return concat(path_, "/", name); }
 
-  // Keeps the job as it was run: job.toml, or job-2.toml and so on where a resumed run has another text.
+  // Keeps the job as it was run: job.toml, or job-2.toml and so on where a resumed run has another text than the
+  // newest.
   Status write_job(std::string_view text) const;
+  // The newest of them in a folder; empty when there is none.
+  static std::string job_in(Disk&, const std::string& path);
 
  private:
   RunFolder(Disk& disk, std::string path) : disk_(&disk), path_(std::move(path)) {}

@@ -58,6 +58,7 @@ std::string row(std::string_view name, std::string_view value) { return fmt::for
 std::string summary_json(const Summary& summary) {
   Json json;
   json["status"] = summary.status;
+  json["reason"] = summary.reason;
   json["steps"] = summary.steps;
   json["epochs"] = summary.epochs;
   json["seconds"] = summary.seconds;
@@ -82,7 +83,7 @@ std::string summary_table(const Summary& summary, bool unicode) {
   std::string line;
   for (int i = 0; i < width; ++i) line += unicode ? "─" : "-";
   std::string text = fmt::format("{}\n{}: {}", line, summary.job_name, summary.status);
-  if (!summary.why.empty()) text += fmt::format(" ({})", summary.why);
+  if (!summary.reason.empty()) text += fmt::format(" ({})", summary.reason);
   text += '\n';
   text += metrics_table(summary);
   // What was tested is what counts in the end; without a test, what was validated.

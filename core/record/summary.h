@@ -1,5 +1,5 @@
-// How a run ended: a table for people, and summary.json with the same figures for programs. The run loop fills a
-// Summary once, at the end, also when the run failed or was interrupted.
+// How a run ended: a table for people, and summary.json with the same figures for programs. It is written when a run
+// starts and again when it ends, also when it failed or was interrupted.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@
 namespace dlhost::record {
 
 struct Summary {
-  std::string status; // "done", "interrupted" or "failed"
+  std::string status; // "running", "done", "interrupted" or "failed"
+  std::string reason; // "30 epochs", "no better for 5 epochs", the error: why it ended
   std::uint64_t steps = 0;
   double epochs = 0;
   double seconds = 0;
@@ -34,7 +35,6 @@ struct Summary {
 
   // For people only.
   std::string job_name;
-  std::string why; // "30 epochs", "no better for 5 epochs", the error: why it ended
   std::string folder;
   std::vector<std::pair<std::string, std::string>> next; // {"dlhost plot FOLDER", "draws the curves"}
 };

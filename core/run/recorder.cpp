@@ -1,5 +1,8 @@
 #include "run/recorder.h"
 
+#include <cmath>
+#include <utility>
+
 namespace dlhost::run {
 
 const record::StepReport& Recorder::read(Since& since, const Progress& progress, const program::Program& program) {
@@ -16,16 +19,29 @@ const record::StepReport& Recorder::read(Since& since, const Progress& progress,
   return since.report;
 }
 
+bool Recorder::due(const Progress& now) {
+  const auto passed = [](double every, double before, double after) {
+    constexpr double rounding = 1e-9; // an epoch's last step may end a hair before it
+    return every > 0 && std::floor(after / every + rounding) > std::floor(before / every + rounding);
+  };
+  const Progress before = std::exchange(before_, now);
+  if (every_.never()) return false;
+  return now.step == 1 ||
+         passed(static_cast<double>(every_.steps), static_cast<double>(before.step), static_cast<double>(now.step)) ||
+         passed(every_.epochs, before.epoch, now.epoch) || passed(every_.seconds, before.seconds, now.seconds);
+}
+
 Status Recorder::on_step(const Progress& progress, program::Program& program) {
   stepped_ = true;
   shown_.averages.add(program.metrics());
   logged_.averages.add(program.metrics());
-  if (log_.due(progress.step)) DLHOST_TRY(log_.train(read(logged_, progress, program)));
+  if (due(progress)) DLHOST_TRY(log_.train(read(logged_, progress, program)));
   if (progress_.due(progress.epoch)) progress_.step(read(shown_, progress, program));
   return {};
 }
 
 Result<record::StepReport> Recorder::finish(const Progress& progress, const program::Program& program) {
+  Status logged;
   if (!stepped_)
     logged_.report = {.step = progress.step,
                       .total_steps = progress.total_steps,
@@ -35,8 +51,9 @@ Result<record::StepReport> Recorder::finish(const Progress& progress, const prog
                       .items_per_second = 0,
                       .rate = progress.rate};
   else if (logged_.report.step != progress.step)
-    DLHOST_TRY(log_.train(read(logged_, progress, program)));
+    logged = log_.train(read(logged_, progress, program));
   progress_.finish(logged_.report);
+  DLHOST_TRY(logged);
   return logged_.report;
 }
 

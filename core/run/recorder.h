@@ -9,7 +9,10 @@ namespace dlhost::run {
 
 class Recorder final : public Observer {
  public:
-  Recorder(record::Progress& progress, record::MetricsLog& log) : progress_(progress), log_(log) {}
+  // Writes a record after the first step and whenever a multiple of `every` is passed, so that a run that is resumed at
+  // `from` has its records where one that never stopped has them.
+  Recorder(record::Progress& progress, record::MetricsLog& log, const config::Cadence& every, const Progress& from)
+      : progress_(progress), log_(log), every_(every), before_(from) {}
 
   Status on_step(const Progress&, program::Program&) override;
   Status on_evaluation(const Progress&, Phase, const Evaluation&) override;
@@ -25,10 +28,13 @@ class Recorder final : public Observer {
     double seconds = 0;
     record::StepReport report; // the last
   };
+  bool due(const Progress&);
   static const record::StepReport& read(Since&, const Progress&, const program::Program&);
 
   record::Progress& progress_;
   record::MetricsLog& log_;
+  config::Cadence every_;
+  Progress before_;
   Since shown_, logged_;
   bool stepped_ = false;
 };

@@ -4,10 +4,12 @@
 
 #include <dlhost/parallel.h>
 
+#include "env/machine.h"
 #include "env/real_host.h"
 #include "net/extent.h"
 #include "plugin/contained.h"
 #include "program/builder.h"
+#include "run/supported.h"
 
 namespace dlhost::run {
 
@@ -16,8 +18,10 @@ namespace {
 constexpr std::int64_t reproducible_block = 8;
 } // namespace
 
-Result<std::unique_ptr<Session>> Session::open(Host& host, plugin::Registry& registry, const config::Job& job) {
-  std::unique_ptr<Session> session(new Session(host, registry, job));
+Result<std::unique_ptr<Session>> Session::open(Host& host, plugin::Registry& registry, const config::Job& job,
+                                               bool make) {
+  DLHOST_TRY(check_supported(job));
+  std::unique_ptr<Session> session(new Session(host, registry, job, make));
   DLHOST_TRY(session->open_device());
   DLHOST_TRY(session->open_sources());
   DLHOST_ASSIGN(session->algorithm_, registry.create<Algorithm>(job.train.algorithm.type, job.train.algorithm.options));
@@ -151,7 +155,9 @@ Result<program::Program*> Session::trainer() {
                                 .updater = updater_.get(),
                                 .updater_actor = updater_actor,
                                 .update_settings = {.clip_value = job_.updater.clip_value},
-                                .clip_norm = job_.updater.clip_norm};
+                                .clip_norm = job_.updater.clip_norm,
+                                .admit = admission(Phase::train),
+                                .make = make_};
   DLHOST_ASSIGN(trainer_, program::build(std::move(request)));
   return trainer_.get();
 }
@@ -166,8 +172,50 @@ Result<program::Program*> Session::evaluator(Phase phase, const std::vector<std:
                                                     .stream = stream_.get(),
                                                     .store = store_.get(),
                                                     .activity = &activity_,
-                                                    .kept = kept}));
+                                                    .fuse = job_.train.fuse,
+                                                    .kept = kept,
+                                                    .admit = admission(phase),
+                                                    .make = make_}));
   return evaluators_[phase].get();
+}
+
+Need Session::need(const program::Program& program, Phase phase) const {
+  Need need;
+  const auto add = [&](std::string what, std::size_t bytes) {
+    if (bytes > 0) need.parts.push_back({std::move(what), bytes});
+  };
+  const program::Footprint& footprint = program.footprint();
+  if (device_->traits().host_memory) {
+    for (const auto& part : footprint.parts) {
+      add(part.layer.empty() ? "what is passed on between layers"
+                             : concat("features, gradients and buffers of layer '", part.layer, "'"),
+          part.activations);
+      add(concat("params of layer '", part.layer, "', with what the updater keeps"), part.params);
+    }
+    add("room for the device's ops", footprint.scratch);
+    need.total = footprint.arena + footprint.scratch + footprint.params;
+    need.by_batch = footprint.arena - footprint.param_gradients + footprint.scratch;
+  }
+  std::size_t ahead = 0;
+  for (const auto& open : sources_) {
+    std::size_t row = open.augment.empty() ? open.outputs[0].desc.plain_bytes() : open.augment.result().plain_bytes();
+    for (std::size_t o = 1; o < open.outputs.size(); ++o) row += open.outputs[o].desc.plain_bytes();
+    ahead += row * static_cast<std::size_t>(batch(phase) * (job_.train.readers == 0 ? 1 : job_.train.prefetch + 1));
+  }
+  add("batches that are read ahead (train.prefetch)", ahead);
+  const std::size_t saved = phase == Phase::train ? store_->largest_transfer(job_.checkpoint.keep > 0) : 0;
+  add(job_.checkpoint.keep > 0 ? "a checkpoint while it is written" : "the largest param while it is filled", saved);
+  need.total += footprint.host + ahead + saved;
+  need.by_batch += footprint.host + ahead;
+  return need;
+}
+
+std::function<Status(const program::Program&)> Session::admission(Phase phase) const {
+  return [this, phase](const program::Program& program) {
+    const bool own_batch = phase != Phase::train && batch(phase) != job_.train.batch;
+    const std::string table = !own_batch ? "train" : phase == Phase::validate ? "validate" : "test";
+    return check_room(need(program, phase), env::memory_of_machine().available_bytes, table + ".batch", batch(phase));
+  };
 }
 
 } // namespace dlhost::run

@@ -19,12 +19,14 @@
 #include "plugin/registry.h"
 #include "program/program.h"
 #include "program/record.h"
+#include "run/room.h"
 
 namespace dlhost::run {
 
 class Session {
  public:
-  static Result<std::unique_ptr<Session>> open(Host&, plugin::Registry&, const config::Job&);
+  // Without `make` its programs are only to be looked at: their memory is never made.
+  static Result<std::unique_ptr<Session>> open(Host&, plugin::Registry&, const config::Job&, bool make = true);
 
   struct OpenSource {
     std::string name;
@@ -44,27 +46,33 @@ class Session {
   Result<program::Program*> trainer();
   Result<program::Program*> evaluator(Phase, const std::vector<std::string>& kept = {});
 
+  // What one of its programs takes of the host's memory, beside what is made already.
+  Need need(const program::Program&, Phase) const;
+
   const config::Job& job() const { return job_; }
   Host& host() { return host_; }
   plugin::Registry& registry() { return registry_; }
   Device& device() { return *device_; }
   Stream& stream() { return *stream_; }
   param::Store& store() { return *store_; }
+  const param::Store& store() const { return *store_; }
   const Updater& updater() const { return *updater_; }
   plugin::Activity& activity() { return activity_; }
   std::vector<OpenSource>& sources() { return sources_; }
 
  private:
-  Session(Host& host, plugin::Registry& registry, const config::Job& job)
-      : host_(host), registry_(registry), job_(job) {}
+  Session(Host& host, plugin::Registry& registry, const config::Job& job, bool make)
+      : host_(host), registry_(registry), job_(job), make_(make) {}
   Status open_device();
   Status open_sources();
   Result<std::unique_ptr<net::Graph>> graph(Phase, std::int64_t batch, bool cyclic);
   Result<program::Record> record(std::unique_ptr<net::Graph>&, Algorithm&);
+  std::function<Status(const program::Program&)> admission(Phase) const;
 
   Host& host_;
   plugin::Registry& registry_;
   const config::Job& job_;
+  bool make_;
   plugin::Activity activity_; // of the task that opens and uses the session
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;

@@ -1,9 +1,12 @@
 #include "run/training.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <dlhost/nearest.h>
 
 #include "config/compose.h"
 #include "env/usage.h"
@@ -23,7 +26,46 @@ std::optional<double> accuracy_of(const Evaluation& evaluation) {
   return accuracy;
 }
 
+// The metric that chooses the best, and whether it is better high: the one of a name, else the accuracy, else the loss.
+struct Judged {
+  double value;
+  bool high;
+};
+std::optional<Judged> judged_metric(const Evaluation& evaluation, const std::string& best) {
+  const bool named = best != "auto" && best != "none";
+  if (const auto accuracy = accuracy_of(evaluation); accuracy && !named) return Judged{*accuracy, true};
+  const auto& metrics = evaluation.metrics;
+  const auto found = named ? std::ranges::find(metrics, best, &MetricValues::value_type::first) : metrics.begin();
+  if (found == metrics.end()) return {};
+  return Judged{found->second, std::ranges::find(evaluation.rising, found->first) != evaluation.rising.end()};
+}
+
 } // namespace
+
+// What a job waits for has to be able to come.
+Status Training::check_ends() {
+  const config::Job& job = session_.job();
+  const bool validates = session_.samples(Phase::validate) > 0 && !job.validate.every.never();
+  const bool tests = session_.samples(Phase::test) > 0 && !job.test.every.never();
+  const std::string& best = job.checkpoint.best;
+  const bool named = best != "auto" && best != "none";
+  const config::Stop& stop = job.train.stop;
+  if (!validates && (stop.patience > 0 || named))
+    return Status::invalid(
+        stop.patience > 0 ? "train.stop.patience" : "checkpoint.best", " looks at validations, but ",
+        session_.samples(Phase::validate) == 0
+            ? "there are no validation samples: give the source some (`dlhost inspect TYPE` says how)"
+            : "validate.every is {}, which is never");
+  if (std::isfinite(stop.accuracy) && !validates && !(tests && session_.samples(Phase::validate) == 0))
+    return Status::invalid("train.stop.accuracy is looked at when validation samples are evaluated, or test samples "
+                           "when there are no others, but none are while it trains: set validate.every, or test.every");
+  if (!named) return {};
+  DLHOST_ASSIGN(const auto* program, session_.evaluator(Phase::validate));
+  std::vector<std::string> known;
+  for (const auto& metric : program->metrics()) known.push_back(metric.name);
+  if (std::ranges::find(known, best) != known.end()) return {};
+  return Status::invalid("checkpoint.best: unknown metric '", best, "'; ", suggestion(best, known));
+}
 
 Status Training::prepare() {
   const config::Job& job = session_.job();
@@ -31,6 +73,7 @@ Status Training::prepare() {
     return Status::invalid("source '", session_.sources()[0].name, "' has no training samples; give it a `train` file");
   started_bytes_ = env::resident_bytes();
   DLHOST_ASSIGN(program_, session_.trainer());
+  DLHOST_TRY(check_ends());
   DLHOST_TRY(param::initialize(session_.store(), session_.registry(), session_.activity(),
                                static_cast<std::uint64_t>(job.seed)));
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
@@ -65,7 +108,7 @@ nlohmann::json Training::state() const {
           {"items", progress_.items},
           {"validated", last(validated_)},
           {"tested", last(tested_)},
-          {"best", best_},
+          {"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
           {"worse", worse_},
           {"smoothed_loss", smoothed_loss_},
           {"has_loss", has_loss_}};
@@ -88,7 +131,7 @@ Status Training::resume(const param::CheckpointFiles& files) {
     validated_ = last("validated");
     tested_ = last("tested");
     saved_ = {progress_.step, progress_.epoch, progress_.seconds};
-    best_ = state.at("best");
+    if (!state.at("best").is_null()) best_ = state.at("best").get<double>();
     worse_ = state.at("worse");
     smoothed_loss_ = state.at("smoothed_loss");
     has_loss_ = state.at("has_loss");
@@ -149,33 +192,33 @@ Status Training::save_due() {
   return due(session_.job().checkpoint.every, saved_) ? save() : Status();
 }
 
-Result<Evaluation> Training::evaluate(Phase phase) {
+Result<Evaluation> Training::evaluate(Phase phase, Observer& observer) {
   DLHOST_ASSIGN(auto evaluation, run::evaluate(session_, phase));
-  if (evaluation.samples > 0) DLHOST_TRY(observer_.on_evaluation(progress_, phase, evaluation));
+  if (evaluation.samples > 0) DLHOST_TRY(observer.on_evaluation(progress_, phase, evaluation));
   return evaluation;
 }
 
-Status Training::evaluate_due(Outcome& outcome) {
+// Whether it is the best so far. What is not finite never is: nothing could be better than it afterwards.
+void Training::judge(const Evaluation& evaluation) {
+  const auto judged = judged_metric(evaluation, session_.job().checkpoint.best);
+  if (!judged) return;
+  const auto [value, high] = *judged;
+  is_best_ = std::isfinite(value) && (!best_ || (high ? value > *best_ : value < *best_));
+  worse_ = is_best_ ? 0 : worse_ + 1;
+  if (is_best_) best_ = value;
+}
+
+Status Training::evaluate_due(Outcome& outcome, Observer& observer) {
   const config::Job& job = session_.job();
   if (due(job.validate.every, validated_)) {
-    DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate));
-    if (!outcome.validation.metrics.empty()) {
-      const auto accuracy = accuracy_of(outcome.validation);
-      const bool high = accuracy.has_value();
-      const double value = high ? *accuracy : outcome.validation.metrics.front().second;
-      if (worse_ < 0 || (high ? value > best_ : value < best_)) {
-        best_ = value;
-        worse_ = 0;
-        is_best_ = true;
-      } else {
-        ++worse_;
-      }
-      if (high && value >= job.train.stop.accuracy)
-        outcome.reason = fmt::format("validation accuracy reached {:.4f}", value);
-    }
+    DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate, observer));
+    judge(outcome.validation);
+    const auto accuracy = accuracy_of(outcome.validation);
+    if (accuracy && *accuracy >= job.train.stop.accuracy)
+      outcome.reason = fmt::format("validation accuracy reached {:.4f}", *accuracy);
   }
   if (due(job.test.every, tested_)) {
-    DLHOST_ASSIGN(outcome.test, evaluate(Phase::test));
+    DLHOST_ASSIGN(outcome.test, evaluate(Phase::test, observer));
     if (session_.samples(Phase::validate) == 0) {
       const auto accuracy = accuracy_of(outcome.test);
       if (accuracy && *accuracy >= job.train.stop.accuracy)
@@ -198,13 +241,23 @@ std::string Training::reason_to_stop(const Outcome& outcome) {
   return {};
 }
 
-Result<Outcome> Training::run() {
-  Outcome outcome;
+// The mean of the last fifty steps or so.
+void Training::note_loss() {
+  for (const auto& metric : program_->metrics())
+    if (metric.is_loss && metric.last_count > 0) {
+      const double loss = metric.last_sum / metric.last_count;
+      smoothed_loss_ = has_loss_ ? 0.98 * smoothed_loss_ + 0.02 * loss : loss;
+      has_loss_ = true;
+      return;
+    }
+}
+
+Status Training::steps(Outcome& outcome, Observer& observer) {
   Clock& clock = session_.host().clock();
   HangWatch watch(session_.job().train.hang_limit);
   const double before = progress_.seconds;
-  outcome.started_bytes = started_bytes_;
-  Nanoseconds begin = clock.now(), evaluating = 0;
+  const Nanoseconds begin = clock.now();
+  Nanoseconds evaluating = 0;
   // A run that was interrupted in its last step has none left when it is resumed.
   while ((outcome.reason = reason_to_stop(outcome)).empty()) {
     const Nanoseconds step_begin = clock.now();
@@ -214,41 +267,54 @@ Result<Outcome> Training::run() {
     if (!converging) {
       outcome.ending = Ending::diverged;
       outcome.reason = diverged_;
-      break;
+      return {};
     }
-    for (const auto& metric : program_->metrics())
-      if (metric.is_loss && metric.last_count > 0) {
-        const double loss = metric.last_sum / metric.last_count;
-        smoothed_loss_ = has_loss_ ? 0.98 * smoothed_loss_ + 0.02 * loss : loss;
-        has_loss_ = true;
-        break;
-      }
-    DLHOST_TRY(observer_.on_step(progress_, *program_));
+    note_loss();
+    DLHOST_TRY(observer.on_step(progress_, *program_));
     const Nanoseconds pause = clock.now();
     pace_.add(static_cast<double>(pause - step_begin) * 1e-9);
-    DLHOST_TRY(evaluate_due(outcome));
+    DLHOST_TRY(evaluate_due(outcome, observer));
     DLHOST_TRY(save_due());
     evaluating += clock.now() - pause;
     if (interrupted_.load(std::memory_order_relaxed)) {
       outcome.ending = Ending::interrupted;
       outcome.reason = "interrupted";
-      break;
+      return {};
     }
+  }
+  return {};
+}
+
+Status Training::last_evaluations(Outcome& outcome, Observer& observer) {
+  if (session_.job().validate.at_end) {
+    DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate, observer));
+  }
+  if (session_.job().test.at_end) {
+    DLHOST_ASSIGN(outcome.test, evaluate(Phase::test, observer));
+  }
+  return {};
+}
+
+Outcome Training::run(Observer& observer) {
+  Outcome outcome;
+  const double before = progress_.seconds;
+  outcome.started_bytes = started_bytes_;
+  const auto all = [&]() -> Status {
+    DLHOST_TRY(steps(outcome, observer));
+    if (outcome.ending == Ending::diverged) return {}; // the last checkpoint stays the newest
+    if (checkpoints_ && saved_.step != progress_.step) DLHOST_TRY(save());
+    return outcome.ending == Ending::interrupted ? Status() : last_evaluations(outcome, observer);
+  };
+  outcome.error = all();
+  if (!outcome.error.ok()) {
+    outcome.ending = Ending::failed;
+    outcome.reason = outcome.error.message();
   }
   outcome.progress = progress_;
   outcome.seconds = progress_.seconds - before;
   outcome.load_seconds = feeds_->waited_seconds();
   outcome.step_median = pace_.median();
   outcome.step_least = pace_.least();
-  if (outcome.ending == Ending::diverged) return outcome; // the last checkpoint stays the newest
-  if (checkpoints_ && saved_.step != progress_.step) DLHOST_TRY(save());
-  if (outcome.ending == Ending::interrupted) return outcome;
-  if (session_.job().validate.at_end) {
-    DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate));
-  }
-  if (session_.job().test.at_end) {
-    DLHOST_ASSIGN(outcome.test, evaluate(Phase::test));
-  }
   return outcome;
 }
 

@@ -34,11 +34,12 @@ class Observer {
   virtual Status on_evaluation(const Progress&, Phase, const Evaluation&) = 0;
 };
 
-enum class Ending : std::uint8_t { finished, interrupted, diverged };
+enum class Ending : std::uint8_t { finished, interrupted, diverged, failed };
 
 struct Outcome {
   Ending ending = Ending::finished;
   std::string reason; // why it stopped
+  Status error;       // failed: what ended it; the rest is what was reached
   Progress progress;
   double seconds = 0;                     // of training since it was resumed, or began
   double load_seconds = 0;                // of them, spent waiting for input
@@ -49,8 +50,7 @@ struct Outcome {
 
 class Training {
  public:
-  Training(Session& session, Observer& observer, const std::atomic<bool>& interrupted)
-      : session_(session), observer_(observer), interrupted_(interrupted) {}
+  Training(Session& session, const std::atomic<bool>& interrupted) : session_(session), interrupted_(interrupted) {}
 
   // Builds the program and the first values; then start() or resume() may replace them.
   Status prepare();
@@ -60,7 +60,7 @@ class Training {
   Status resume(const param::CheckpointFiles&);
   // Checkpoints go there; without it none are written.
   void save_to(Checkpoints* checkpoints) { checkpoints_ = checkpoints; }
-  Result<Outcome> run();
+  Outcome run(Observer&);
   // A checkpoint of the state as it is.
   Status save();
 
@@ -69,10 +69,15 @@ class Training {
   const program::Program& program() const { return *program_; }
 
  private:
+  Status check_ends();
   Result<double> rate();
   Result<bool> step(); // false: diverged
-  Status evaluate_due(Outcome&);
-  Result<Evaluation> evaluate(Phase);
+  Status steps(Outcome&, Observer&);
+  void note_loss();
+  Status last_evaluations(Outcome&, Observer&);
+  Status evaluate_due(Outcome&, Observer&);
+  void judge(const Evaluation&);
+  Result<Evaluation> evaluate(Phase, Observer&);
   std::string reason_to_stop(const Outcome&);
   Status save_due();
   nlohmann::json state() const;
@@ -85,7 +90,6 @@ class Training {
   bool due(const config::Cadence&, Last&) const;
 
   Session& session_;
-  Observer& observer_;
   const std::atomic<bool>& interrupted_;
   program::Program* program_ = nullptr;
   std::unique_ptr<Feeds> feeds_;
@@ -97,9 +101,9 @@ class Training {
   std::string diverged_;
   Checkpoints* checkpoints_ = nullptr;
   Last validated_, tested_, saved_;
-  double best_ = 0;
-  bool is_best_ = false;    // the newest evaluation was
-  std::int64_t worse_ = -1; // evaluations since the best; -1: none yet
+  std::optional<double> best_; // of what checkpoint.best names; none yet, or none that was finite
+  bool is_best_ = false;       // the newest evaluation was
+  std::int64_t worse_ = 0;     // evaluations since
   double smoothed_loss_ = 0;
   bool has_loss_ = false;
 };

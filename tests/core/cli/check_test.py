@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """check_test.py DLHOST BAD_PLUGINS: `dlhost check` says what is wrong with a job, and with the plugins that it names."""
+import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -99,9 +101,40 @@ class BrokenPlugins(Check):
 
 
 class Refused(Check):
+    def test_a_topology_that_is_not_there_yet(self) -> None:
+        self.write(JOB + "[topology]\nframework = \"hogwild\"\nworkers = 3\nrun_as = \"processes\"\nsync = { type = \"ring\", every = 2 }\n")
+        said = self.check(1)
+        for words in ("worker_groups = 3", "server_groups = 3", 'run_as = "processes"', 'sync = { type = "ring", every = 2 }'):
+            self.assertIn(f"job.toml:16:1: topology.{words}: not in this version, which trains with one worker in one process; leave it out", said)
+        self.assertEqual(said.count("\n"), 4, said)
+        self.write(JOB + "[topology]\nworker_groups = 1\nconsistency = \"strict\"\nrun_as = \"threads\"\n")
+        self.check(0)
+
     def test_what_only_some_layers_take(self) -> None:
         self.assertIn("layer 'fc': augment: is for sources, which bring samples in; this layer reads 'data'", self.check(1, "--set=layer.fc.augment=mirror"))
         self.assertIn("layer 'data': dtype: a source brings samples as they are", self.check(1, "--set=layer.data.dtype=bf16"))
+
+    def test_a_job_that_no_machine_holds(self) -> None:
+        """Checked, it is only counted; run, it is refused before anything is taken."""
+        huge = ("--set=layer.data.shape=[20000000]", "--set=layer.fc.units=1000000")  # 80 TB of weights
+        said = self.check(0, *huge)
+        self.assertRegex(said, r"\nparams +20000001000000\n")
+        self.assertRegex(said, r"memory +\d+ TiB in all, of [\d.]+ \w+ that are available")
+        self.assertRegex(said, r"It would not be run on this machine: the job needs \d+ TiB of memory, .* no batch is small enough")
+        self.assertIn("  72.8 TiB  params of layer 'fc', with what the updater keeps\n", said)
+        memory = json.loads(self.check(0, "--json", *huge))
+        self.assertGreater(memory["memory_bytes"], 80e12)
+        command = [dlhost, "run", "job.toml", *huge]
+        done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, r"dlhost: the job needs \d+ TiB of memory, and [\d.]+ \w+ are available; no batch is small enough")
+        self.assertFalse((self.root / "runs").exists())
+
+    def test_a_batch_that_no_machine_holds(self) -> None:
+        said = self.check(0, "--set=train.batch=20000000000")
+        fits = re.search(r"a smaller batch fits: train.batch = (\d+), or a little less", said)
+        self.assertIsNotNone(fits, said)
+        self.assertNotIn("would not be run", self.check(0, f"--set=train.batch={int(fits[1]) // 2}"))
 
 
 class Names(Check):

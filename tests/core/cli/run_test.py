@@ -72,7 +72,10 @@ class Run(unittest.TestCase):
         return err
 
     def folder(self) -> pathlib.Path:
-        return next((self.root / "runs").iterdir())
+        return next(self.root.glob("*runs/*"))
+
+    def summary(self) -> dict:
+        return json.loads((self.folder() / "summary.json").read_text())
 
     def checkpoints(self) -> list[str]:
         return sorted(p.name for p in (self.folder() / "checkpoints").iterdir())
@@ -85,7 +88,7 @@ class Run(unittest.TestCase):
         self.fail("it does not come that far")
 
     def begun(self) -> bool:
-        return any(p.stat().st_size > 0 for p in self.root.glob("runs/*/metrics.jsonl"))
+        return any(p.stat().st_size > 0 for p in self.root.glob("*runs/*/metrics.jsonl"))
 
     def pending(self, process: subprocess.Popen, number: int) -> bool:
         """Sent and not yet delivered."""
@@ -100,10 +103,34 @@ class Run(unittest.TestCase):
             process.send_signal(number)
             out, err = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 130, err)
-            self.assertIn("--resume runs/", out)
-            summary = json.loads((self.folder() / "summary.json").read_text())
-            self.assertEqual(summary["status"], "interrupted")
+            summary = self.summary()
+            self.assertEqual((summary["status"], summary["reason"]), ("interrupted", "interrupted"))
             self.assertEqual(self.checkpoints(), [f"step-{summary['steps']:09}"])
+
+    def test_what_it_says_how_to_go_on_does(self) -> None:
+        process = self.start(*FOR_EVER, "--set=layer.fc.units=7", "--set=record.folder=my runs")
+        self.until(self.begun)
+        self.assertEqual(self.summary()["status"], "running")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        hint = re.search(r"dlhost( --plugin-dir .* run --resume 'my runs/.*') +goes on from the newest checkpoint", out)
+        self.assertIsNotNone(hint, out)
+        # Neither the job file nor what was set has to be named again.
+        (self.root / "job.toml").unlink()
+        again = f"{dlhost}{hint[1]} --set train.stop.steps=1"
+        done = subprocess.run(again, shell=True, cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.summary()["status"], "done")
+        self.assertEqual(len(list((self.root / "my runs").iterdir())), 1)
+
+    def test_what_is_wrong_before_the_first_step_leaves_no_folder(self) -> None:
+        self.run_job(1, "--set=layer.odd.src=data:label")
+        self.run_job(1, "--resume", "nowhere")
+        self.assertFalse((self.root / "runs").exists())
+        self.run_job(0)
+        checkpoint = f"{self.folder()}/checkpoints/{self.checkpoints()[-1]}"
+        self.assertIn("'fc.weight' is 100x30 there and 9x30 here", self.run_job(1, "--set=layer.fc.units=9", "--resume", checkpoint))
+        self.assertEqual(len(list((self.root / "runs").iterdir())), 1)
 
     def test_the_second_ends_at_once(self) -> None:
         """In a step that never ends: an interrupt before it would end the run in good order."""
@@ -141,6 +168,10 @@ class Run(unittest.TestCase):
         self.assertTrue((self.folder() / "metrics.jsonl").read_text().endswith("}\n"))
         newest = self.checkpoints()[-1]
         self.assertRegex(newest, "step-0000000[123]0$")
+        summary = self.summary()
+        self.assertEqual(summary["status"], "failed")
+        self.assertIn("cannot write runs/", summary["reason"])
+        self.assertGreaterEqual(summary["steps"], int(newest[-2:]))
         self.run_job(0, "--set=layer.fc.units=4", "--resume", str(self.folder()))
 
         self.setUp()
@@ -194,6 +225,42 @@ mount -o remount,size=10m runs
             done = subprocess.run([dlhost, "--plugin-dir", os.path.dirname(plugin), "check", "job.toml"], cwd=self.root, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
         self.assertEqual(done.returncode, 1)
         self.assertIn("No space left on device", done.stderr)
+
+    def test_records_as_often_as_asked(self) -> None:
+        for every, steps in (("{ steps = 15 }", [1, 15, 30, 40]), ("{ epochs = 1 }", [1, 10, 20, 30, 40]), ("{ seconds = 1e6 }", [1, 40]),
+                             ("{ seconds = 1e-9 }", list(range(1, 41))), ("{ steps = 25, epochs = 2 }", [1, 20, 25, 40]), ("{}", [40])):
+            with self.subTest(every):
+                self.setUp()
+                self.run_job(0, f"--set=record.every={every}", "--set=layer.fc.units=4")
+                self.assertEqual(self.recorded("train"), steps)
+        self.setUp()
+        self.run_job(0, "--set=record.every.steps=15", "--set=train.stop.steps=22")
+        self.run_job(0, "--set=record.every.steps=15", "--resume", str(self.folder()))
+        self.assertEqual(self.recorded("train"), [1, 15, 22, 30, 40])
+
+    def recorded(self, phase: str, metric: str = "") -> list:
+        records = [json.loads(line) for line in (self.folder() / "metrics.jsonl").read_text().splitlines()]
+        return [record["metrics"][metric] if metric else record["step"] for record in records if record["phase"] == phase]
+
+    def test_the_best_is_that_of_the_metric_that_was_named(self) -> None:
+        (self.root / "job.toml").write_text(JOB + '[[layer]]\nname = "right"\ntype = "accuracy"\nsrc = ["odd", "data:label"]\n')
+        validated = ("--set=layer.data.validate=30", "--set=validate.every.steps=3", "--set=updater.rate=0.02")
+        for name, best in (("loss", min), ("right", max), ("auto", max)):
+            with self.subTest(name):
+                for run in self.root.glob("runs/*"):
+                    shutil.rmtree(run)
+                self.run_job(0, f"--set=checkpoint.best={name}", *validated)
+                kept = json.loads((self.folder() / "checkpoints/best/manifest.json").read_text())["run"]
+                values = self.recorded("validation", "right" if name == "auto" else name)[:13]  # the last is the one at the end
+                self.assertEqual(kept["training"]["best"], best(values))
+                self.assertEqual(kept["step"], 3 * (1 + values.index(best(values))))
+        self.assertIn("checkpoint.best: unknown metric 'los'; did you mean 'loss'? (known: loss, right)", self.run_job(1, "--set=checkpoint.best=los", *validated))
+        said = self.run_job(1, "--set=checkpoint.best=loss")
+        self.assertIn("checkpoint.best looks at validations, but there are no validation samples", said)
+
+    def test_what_never_comes_is_not_waited_for(self) -> None:
+        self.assertIn("train.stop.patience looks at validations, but validate.every is {}", self.run_job(1, "--set=layer.data.validate=30", "--set=validate.every={}", "--set=train.stop.patience=2"))
+        self.assertIn("train.stop.accuracy is looked at when", self.run_job(1, "--set=train.stop.accuracy=0.9"))
 
     def test_numbers_beyond_all_measure(self) -> None:
         for change, words in (

@@ -68,13 +68,6 @@ TEST_F(MetricsLogTest, NumbersThatAreNoneAreNull) {
   EXPECT_TRUE(read[0]["metrics"]["big"].is_null());
 }
 
-TEST_F(MetricsLogTest, IsDueAtTheFirstStepAndEveryFewAfter) {
-  const auto log = open({.every = 10});
-  EXPECT_TRUE(log->due(1));
-  EXPECT_FALSE(log->due(9));
-  EXPECT_TRUE(log->due(10));
-}
-
 TEST_F(MetricsLogTest, ResumingAddsAfterATornLine) {
   { ASSERT_TRUE(open()->train({.step = 1}).ok()); }
   std::ofstream(run_->file("metrics.jsonl"), std::ios::app) << R"({"step":2,"ep)";

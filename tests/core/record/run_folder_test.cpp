@@ -83,6 +83,10 @@ TEST_F(RunFolderTest, KeepsEveryTextOfTheJob) {
   EXPECT_EQ(*host_.disk().read_text(run->file("job.toml")), "a = 1\n");
   EXPECT_EQ(*host_.disk().read_text(run->file("job-2.toml")), "a = 2\n");
   EXPECT_FALSE(host_.disk().exists(run->file("job-3.toml")));
+  EXPECT_EQ(RunFolder::job_in(host_.disk(), run->path()), run->file("job-2.toml"));
+  ASSERT_TRUE(run->write_job("a = 1\n").ok()) << "what was run last is the newest, though it was there before";
+  EXPECT_EQ(RunFolder::job_in(host_.disk(), run->path()), run->file("job-3.toml"));
+  EXPECT_EQ(RunFolder::job_in(host_.disk(), folder_), "");
 }
 
 } // namespace

@@ -13,6 +13,7 @@ using Json = nlohmann::json;
 
 Summary of_a_run() {
   return {.status = "done",
+          .reason = "30 epochs",
           .steps = 840,
           .epochs = 30,
           .seconds = 4.2,
@@ -29,7 +30,6 @@ Summary of_a_run() {
           .job_hash = "def",
           .versions = {{"dlhost", "0.1.0"}},
           .job_name = "digits",
-          .why = "30 epochs",
           .folder = "runs/digits-1",
           .next = {{"dlhost plot runs/digits-1", "draws the curves"}, {"dlhost eval", "tests it again"}}};
 }
@@ -38,9 +38,10 @@ TEST(Summary, HasExactlyThePromisedFields) {
   const auto json = nlohmann::ordered_json::parse(summary_json(of_a_run()));
   std::vector<std::string> names;
   for (const auto& [name, value] : json.items()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"status", "steps", "epochs", "seconds", "train", "validation", "test",
-                                             "items_per_second", "step_seconds", "input_wait_seconds", "peak_rss_bytes",
-                                             "started_rss_bytes", "plan_hash", "job_hash", "versions"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"status", "reason", "steps", "epochs", "seconds", "train", "validation", "test",
+                                      "items_per_second", "step_seconds", "input_wait_seconds", "peak_rss_bytes",
+                                      "started_rss_bytes", "plan_hash", "job_hash", "versions"}));
   EXPECT_EQ(json["steps"], 840);
   EXPECT_EQ(json["train"]["accuracy"], 0.998);
   EXPECT_EQ(json["step_seconds"]["median"], 0.005);

@@ -57,12 +57,18 @@ class Misbehaviour(unittest.TestCase):
     def trouble(self, code: int, owner: str, how: str, where: str, step: int = 0, *more: str) -> str:
         return self.run_job(code, *(f"--set={owner}.{k}={v}" for k, v in (("how", how), ("where", where), ("step", step))), *more)
 
+    def folder(self) -> pathlib.Path:
+        return next((self.root / "runs").iterdir())
+
+    def summary(self) -> dict:
+        return json.loads((self.folder() / "summary.json").read_text())
+
     def goes_on_from(self, step: int) -> None:
         """The newest checkpoint is whole, and a run without the trouble goes on from it to its end."""
-        run = next((self.root / "runs").iterdir())
+        run = self.folder()
         self.assertEqual(max((run / "checkpoints").iterdir()).name, f"step-{step:09}")
         self.run_job(0, "--resume", str(run))
-        summary = json.loads((run / "summary.json").read_text())
+        summary = self.summary()
         self.assertEqual((summary["status"], summary["steps"]), ("done", 8))
 
     def test_a_layer_in_a_step(self) -> None:
@@ -76,8 +82,13 @@ class Misbehaviour(unittest.TestCase):
                     self.setUp()
                     said = self.trouble(code, "layer.odd", how, where, 5)
                     self.assertIn(words.replace("PLACE", f"{where}, step 5"), said)
-                    if how != "throws":
+                    summary = self.summary()
+                    if how == "throws":
+                        self.assertEqual((summary["status"], summary["steps"]), ("failed", 5))
+                        self.assertIn(f"layer 'odd', {where}, step 5: out of ideas", summary["reason"])
+                    else:
                         self.assertRegex(said, "the last checkpoint, runs/.*/step-000000004, is whole")
+                        self.assertEqual(summary["status"], "running")  # nobody was left to write how it ended
                     self.goes_on_from(4)
 
     def test_a_source_on_its_readers_task(self) -> None:

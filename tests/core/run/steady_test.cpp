@@ -126,17 +126,17 @@ class SteadyTest : public Bench {
     DLHOST_ASSIGN(const auto loaded, config::load(host_.disk(), folder_ + "/job.toml", set, *registry_));
     DLHOST_ASSIGN(auto session, run::Session::open(host_, *registry_, loaded));
     DLHOST_ASSIGN(const auto folder, record::RunFolder::make(host_, folder_, loaded.name));
-    DLHOST_ASSIGN(auto log, record::MetricsLog::open(host_, folder, {.every = 3}));
+    DLHOST_ASSIGN(auto log, record::MetricsLog::open(host_, folder));
     Nobody nobody;
     StoppedClock stopped;
     record::Progress progress(stopped, nobody);
-    run::Recorder recorder(progress, *log);
+    run::Recorder recorder(progress, *log, loaded.record.every, {});
     watched.recorder = &recorder;
     watched.after = std::move(after);
     const std::atomic<bool> interrupted{false};
-    run::Training training(*session, watched, interrupted);
+    run::Training training(*session, interrupted);
     DLHOST_TRY(training.prepare());
-    return training.run().status();
+    return training.run(watched).error;
   }
 
   bool has(const std::string& device) { return registry_->find(Kind::device, device) != nullptr; }

@@ -68,14 +68,15 @@ class Bench : public ::testing::Test {
     watch.stop_at = stop_at;
     DLHOST_ASSIGN(auto session, run::Session::open(host_, *registry_, job));
     run::Checkpoints saved(*session, checkpoints);
-    run::Training training(*session, watch, watch.interrupted);
+    run::Training training(*session, watch.interrupted);
     DLHOST_TRY(training.prepare());
     if (!resume.empty()) {
       DLHOST_ASSIGN(const auto files, run::Checkpoints::find(host_.disk(), resume));
       DLHOST_TRY(training.resume(files));
     }
     if (!checkpoints.empty()) training.save_to(&saved);
-    DLHOST_ASSIGN(trained.outcome, training.run());
+    trained.outcome = training.run(watch);
+    DLHOST_TRY(trained.outcome.error);
     trained.test = trained.outcome.test.metrics;
     for (const auto& param : session->store().params()) {
       DLHOST_ASSIGN(trained.params[param->declared.name],

@@ -104,6 +104,40 @@ TEST_F(TrainingTest, ACheckpointOfAnotherNetIsRefused) {
   EXPECT_NE(status.message().find("'fc1.weight' is 9x7 there and 8x7 here"), std::string::npos) << status.message();
 }
 
+TEST_F(TrainingTest, WhatIsPlannedIsWhatIsMade) {
+  ASSERT_TRUE(host_.disk().write_text(folder_ + "/job.toml", small_job()).ok());
+  for (const std::string updater : {"sgd", "adam"}) {
+    auto job = config::load(host_.disk(), folder_ + "/job.toml",
+                            std::vector<std::string>{"updater={ type = \"" + updater + "\" }"}, *registry_);
+    ASSERT_TRUE(job.ok()) << job.status().message();
+    auto planned = run::Session::open(host_, *registry_, *job, false),
+         made = run::Session::open(host_, *registry_, *job);
+    ASSERT_TRUE(planned.ok() && made.ok());
+    const auto plan = (*planned)->trainer(), program = (*made)->trainer();
+    ASSERT_TRUE(plan.ok() && program.ok()) << plan.status().message();
+    for (const auto& param : (*planned)->store().params()) EXPECT_EQ(param->value.data(), nullptr);
+    std::size_t bytes = 0;
+    for (const auto& param : (*made)->store().params()) {
+      bytes += param->value.size();
+      for (const auto& slot : param->history) bytes += slot.size();
+      for (const auto& copy : param->copies) bytes += copy->memory.size();
+    }
+    EXPECT_GT(bytes, 0U);
+    EXPECT_EQ((*planned)->store().bytes(), bytes);
+    EXPECT_EQ((*planned)->store().missing(), bytes);
+    EXPECT_EQ((*made)->store().missing(), 0U);
+    EXPECT_EQ((*plan)->footprint().arena, (*program)->footprint().arena);
+    std::size_t activations = 0, params = 0;
+    for (const auto& part : (*plan)->footprint().parts) {
+      activations += part.activations;
+      params += part.params;
+    }
+    EXPECT_EQ(params, bytes);
+    EXPECT_GT(activations, 0U);
+    EXPECT_LE(activations, (*plan)->footprint().arena);
+  }
+}
+
 TEST_F(TrainingTest, ALossThatIsNotFiniteStopsTheRunAndNamesTheLayer) {
   const auto wild = train(small_job(), {"updater.rate=3e38"});
   EXPECT_EQ(wild.outcome.ending, run::Ending::diverged);

@@ -1,0 +1,92 @@
+#include "cli/run_summary.h"
+
+#include "config/dump.h"
+#include "env/usage.h"
+#include "version.h"
+
+namespace dlhost::cli {
+namespace {
+
+const char* status_of(run::Ending ending) {
+  switch (ending) {
+  case run::Ending::finished: return "done";
+  case run::Ending::interrupted: return "interrupted";
+  case run::Ending::diverged:
+  case run::Ending::failed: return "failed";
+  }
+  return "";
+}
+
+// A word as a shell takes it.
+std::string shell_word(const std::string& word) {
+  static constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+:@%,=";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char letter : word) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
+}
+
+// How this process was called, before the command: what finds the plugins.
+std::string called(const Context& context) {
+  std::string words = "dlhost";
+  for (const auto& folder : context.plugin_dirs) words += " --plugin-dir " + shell_word(folder);
+  return words;
+}
+
+// The command that goes on from the newest checkpoint; empty where none was written.
+std::string resume_command(const Context& context, run::Session& session, const std::string& folder) {
+  const std::string& elsewhere = session.job().checkpoint.folder;
+  Disk& disk = session.host().disk();
+  if (elsewhere.empty())
+    return disk.exists(folder + "/checkpoints") ? called(context) + " run --resume " + shell_word(folder) : "";
+  if (!disk.exists(elsewhere)) return "";
+  return called(context) + " run " + shell_word(record::RunFolder::job_in(disk, folder)) + " --resume " +
+         shell_word(elsewhere);
+}
+
+} // namespace
+
+record::Summary summary_of_start(run::Session& session, const record::RunFolder& folder) {
+  const config::Job& job = session.job();
+  record::Summary summary;
+  summary.status = "running";
+  summary.job_hash = config::job_hash(job);
+  if (const auto program = session.trainer(); program.ok()) summary.plan_hash = plan::hash((*program)->plan());
+  summary.versions = {{"dlhost", version_text()}, {job.train.device.type, session.device().description()}};
+  for (const auto& build : session.registry().builds())
+    summary.versions.emplace_back(concat("plugin ", build.name), concat(build.version, "+", build.digest));
+  summary.job_name = job.name;
+  summary.folder = folder.path();
+  return summary;
+}
+
+void add_end(record::Summary& summary, const Context& context, run::Session& session, const run::Outcome& outcome) {
+  summary.status = status_of(outcome.ending);
+  summary.reason = outcome.reason;
+  summary.steps = outcome.progress.step;
+  summary.epochs = outcome.progress.epoch;
+  summary.seconds = outcome.progress.seconds;
+  summary.validation = outcome.validation.metrics;
+  summary.test = outcome.test.metrics;
+  summary.validation_tables = outcome.validation.tables;
+  summary.test_tables = outcome.test.tables;
+  if (outcome.progress.seconds > 0)
+    summary.items_per_second = static_cast<double>(outcome.progress.items) / outcome.progress.seconds;
+  summary.step_median = outcome.step_median;
+  summary.step_least = outcome.step_least;
+  summary.input_wait_seconds = outcome.load_seconds;
+  summary.started_rss_bytes = outcome.started_bytes;
+  summary.peak_rss_bytes = env::peak_resident_bytes();
+  if (outcome.ending != run::Ending::finished)
+    if (const auto command = resume_command(context, session, summary.folder); !command.empty())
+      summary.next.emplace_back(command, "goes on from the newest checkpoint");
+  const std::string folder = shell_word(summary.folder);
+  summary.next.emplace_back("dlhost plot " + folder, "draws the curves");
+  for (const auto& [phase, word] : {std::pair{Phase::test, "test"}, {Phase::validate, "validation"}})
+    if (session.samples(phase) > 0 && session.job().checkpoint.keep > 0) {
+      summary.next.emplace_back(concat(called(context), " eval ", folder, " --phase ", word), "measures it again");
+      break;
+    }
+}
+
+} // namespace dlhost::cli

@@ -1,0 +1,41 @@
+#include "run/room.h"
+
+#include <algorithm>
+
+#include "record/quantity.h"
+
+namespace dlhost::run {
+namespace {
+
+using record::short_bytes;
+
+std::string largest(std::vector<Need::Part> parts) {
+  constexpr std::size_t shown = 6;
+  std::ranges::stable_sort(parts, std::greater<>{}, &Need::Part::bytes);
+  std::string lines;
+  for (std::size_t i = 0; i < std::min(parts.size(), shown); ++i)
+    lines += concat("\n  ", short_bytes(parts[i].bytes), "  ", parts[i].what);
+  std::uint64_t rest = 0;
+  for (std::size_t i = shown; i < parts.size(); ++i) rest += parts[i].bytes;
+  if (rest > 0) lines += concat("\n  ", short_bytes(rest), "  ", parts.size() - shown, " others");
+  return lines;
+}
+
+} // namespace
+
+Status check_room(const Need& need, std::uint64_t available, const std::string& batch_key, std::int64_t batch) {
+  if (need.total <= available) return {};
+  const std::uint64_t fixed = need.total - need.by_batch;
+  const auto samples = static_cast<std::uint64_t>(batch);
+  const std::uint64_t sample = std::max<std::uint64_t>((need.by_batch + samples - 1) / samples, 1);
+  const std::uint64_t fits = available > fixed ? (available - fixed) / sample : 0;
+  const std::string remedy =
+      fits > 0
+          ? concat("a smaller batch fits: ", batch_key, " = ", fits, ", or a little less")
+          : std::string("no batch is small enough: take fewer units, an updater that keeps less, or a machine with "
+                        "more memory");
+  return Status::no_space("the job needs ", short_bytes(need.total), " of memory, and ", short_bytes(available),
+                          " are available; ", remedy, ". What takes most:", largest(need.parts));
+}
+
+} // namespace dlhost::run
