@@ -131,14 +131,16 @@ class Builder {
     node.setup.compute = config(i).dtype.value_or(request_.compute);
     node.setup.batch = request_.batch;
     node.setup.layer = node.name;
-    Status status = plugin::contained(*request_.activity, node.actor, "setup", plugin::no_step,
-                                      [&] { return node.layer->setup(node.setup); });
-    if (!status.ok()) {
+    if (node.source) { // was set up when it was opened: by now another graph's tasks may read from it
+      node.setup.outputs = request_.sources->at(node.name).outputs;
+      node.setup.has_gradient = false;
+    } else if (const Status status = plugin::contained(*request_.activity, node.actor, "setup", plugin::no_step,
+                                                       [&] { return node.layer->setup(node.setup); });
+               !status.ok()) {
       error(node.where, node.name, status.message());
       node.setup.outputs.clear();
       return;
     }
-    if (node.source) node.setup.outputs = request_.sources->at(node.name).outputs;
     if (!check_extents(node)) {
       node.setup.outputs.clear();
       return;
