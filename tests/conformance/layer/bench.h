@@ -34,6 +34,7 @@ class LayerBench final : public Prepare {
 
   const Setup& setup() const { return setup_; }
   const Layer& layer() const { return *layer_; }
+  Layer& layer() { return *layer_; }
   Lab& lab() { return *lab_; } // of the layer's tensors: the host's, of a host layer
   const std::vector<TensorDesc>& read_forms() const { return reads_; }
   const std::vector<TensorDesc>& given_forms() const { return gives_; }

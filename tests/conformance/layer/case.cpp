@@ -1,6 +1,7 @@
 #include "layer/case.h"
 
 #include <cmath>
+#include <filesystem>
 #include <stdexcept>
 
 #include "config/document.h"
@@ -98,9 +99,10 @@ std::vector<LayerCase> read_cases(Host& host, const std::string& path) {
     made.infers = one.infers;
     made.factor = one.factor;
     made.terms = one.terms;
-    for (const auto& input : list(path, std::get<Table>(item.data), "inputs"))
-      made.inputs.push_back(input_of(path, input));
-    if (made.inputs.empty()) refuse(path, concat("the case of ", one.layer, " has no inputs"));
+    made.folder = std::filesystem::path(path).parent_path();
+    const auto& table = std::get<Table>(item.data);
+    if (table.find("inputs"))
+      for (const auto& input : list(path, table, "inputs")) made.inputs.push_back(input_of(path, input));
     cases.push_back(std::move(made));
   }
   return cases;

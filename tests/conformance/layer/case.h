@@ -4,7 +4,7 @@
 //   layer = "dense"
 //   name = "odd"                      # when there are several
 //   options = { units = 5 }
-//   inputs = [{ shape = [6, 7] }]     # the batch is axis 0; values are uniform in [-1, 1)
+//   inputs = [{ shape = [6, 7] }]     # the batch is axis 0; values are uniform in [-1, 1); none for a source
 //
 // An input may say `below = 10` (i32, integers in [0, 10)), `low` and `high`, `distinct = true` (no two elements near
 // each other are equal), and `given = true` (nothing that could learn stands behind it).
@@ -40,6 +40,7 @@ struct LayerCase {
   double factor = 1;  // of a loss: on its sum, besides 1 / global batch
   double terms = 64;  // that are summed for one element: widens what counts as equal
   bool infers = true; // can be had for evaluation
+  std::string folder; // where the relative paths of its options start: the file's that says the case
 
   std::string title() const { return name.empty() ? layer : layer + "_" + name; }
   std::int64_t batch() const { return inputs.at(0).shape[0]; }

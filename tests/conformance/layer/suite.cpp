@@ -8,6 +8,8 @@
 #include <dlhost/source.h>
 
 #include "device/tests.h"
+#include "kinds/kinds.h"
+#include "kinds/samples.h"
 #include "layer/bench.h"
 #include "layer/tests.h"
 
@@ -279,20 +281,25 @@ void counts_valid_rows_only(const Context& context, const LayerCase& of) {
   EXPECT_TRUE(!bench.setup().is_loss || a.outputs.at("out0") == b.outputs.at("out0"));
 }
 
-// A source or an output: it computes nothing from one tensor to another.
-bool moves_samples(const Context& context, Kind kind, const std::string& name) {
+// Most layers compute; a source brings samples in, a sink takes them away.
+enum class Work { computes, brings, takes };
+Work work_of(const Context& context, Kind kind, const std::string& name) {
   const auto made = context.registry.make(kind, name, context.options);
-  return made.ok() && (dynamic_cast<Source*>(made->get()) || dynamic_cast<Sink*>(made->get()));
+  if (made.ok() && dynamic_cast<Source*>(made->get())) return Work::brings;
+  return made.ok() && dynamic_cast<Sink*>(made->get()) ? Work::takes : Work::computes;
 }
 
-void report_no_suite(const std::string& suite) {
-  class NoSuite : public testing::Test {
-   public:
-    void TestBody() override {
-      GTEST_SKIP() << "it brings samples or takes them away: the suite is for layers that compute";
-    }
-  };
-  add_test(suite, "computes", [] { return new NoSuite(); });
+// What nobody has to say of it; none where an option is required that only its author knows.
+std::vector<LayerCase> guessed_cases(const Context& context, Kind kind, const std::string& name, Work work) {
+  if (work == Work::computes) return guessed_cases(context, kind, name);
+  LayerCase guessed;
+  guessed.layer = name;
+  guessed.folder = ".";
+  guessed.options = usable_options(context, kind, name);
+  if (work == Work::takes) guessed.inputs = {{.shape = {4, 3}}};
+  const auto schema = context.registry.schema(kind, name);
+  if (!schema.ok() || !(*schema)->parse(guessed.options, nullptr, &context.registry).empty()) return {};
+  return {guessed};
 }
 
 } // namespace
@@ -336,22 +343,22 @@ void add_layer_case(const Context& context, const LayerCase& of) {
 
 void register_layer_suite(const Context& context, Kind kind, const std::string& name,
                           const std::vector<LayerCase>& cases) {
-  bool any = false;
-  for (const auto& one : cases)
-    if (one.layer == name && one.kind == kind) {
-      any = true;
+  const Work work = work_of(context, kind, name);
+  std::vector<LayerCase> own;
+  std::ranges::copy_if(cases, std::back_inserter(own),
+                       [&](const LayerCase& one) { return one.layer == name && one.kind == kind; });
+  if (own.empty()) own = guessed_cases(context, kind, name, work);
+  if (own.empty()) report_no_case("Layer_" + name, name);
+  for (const auto& one : own) {
+    if (work != Work::brings && one.inputs.empty())
+      throw std::runtime_error(concat("the case of '", name, "' has no inputs"));
+    if (work == Work::brings)
+      add_source_case(context, one);
+    else if (work == Work::takes)
+      add_sink_case(context, one);
+    else
       add_layer_case(context, one);
-    }
-  if (any) return;
-  if (moves_samples(context, kind, name)) {
-    report_no_suite("Layer_" + name);
-    return;
   }
-  for (const auto& one : guessed_cases(context, kind, name)) {
-    any = true;
-    add_layer_case(context, one);
-  }
-  if (!any) report_no_case("Layer_" + name, name);
 }
 
 void report_no_case(const std::string& suite, const std::string& name) {
