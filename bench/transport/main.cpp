@@ -133,7 +133,7 @@ struct Row {
 
 // How often each is done, so that it takes about the time that is wanted; the first side says it to the second.
 struct Plan {
-  std::size_t ways = 1, rows = 1, messages = window;
+  std::size_t ways = 1, messages = window;
 };
 constexpr std::size_t turns = 21;
 

@@ -93,7 +93,9 @@ Result<Peer*> ShmEndpoint::peer(PeerId id) {
 }
 
 void ShmEndpoint::disconnect(PeerId id) {
-  if (id < peers_.size()) peers_[id].reset();
+  if (id >= peers_.size() || !peers_[id]) return;
+  give_room_back(*peers_[id]);
+  peers_[id].reset();
 }
 
 void ShmEndpoint::complete(const Completion& completion) { append(done_, completion); }
@@ -215,13 +217,17 @@ void ShmEndpoint::look_for_the_dead() {
   }
 }
 
+// Half a message is none: its room is for the next.
+void ShmEndpoint::give_room_back(Peer& peer) {
+  if (!peer.receiving) return;
+  if (rooms_.full()) rooms_.set_capacity(rooms_.capacity() * 2);
+  rooms_.push_front({.room = peer.receiving->room, .cookie = peer.receiving->cookie});
+  peer.receiving.reset();
+}
+
 void ShmEndpoint::bury(PeerId id, Peer& peer) {
   peer.told_gone = true;
-  if (peer.receiving) { // half a message is none: its room is for the next
-    if (rooms_.full()) rooms_.set_capacity(rooms_.capacity() * 2);
-    rooms_.push_front({.room = peer.receiving->room, .cookie = peer.receiving->cookie});
-    peer.receiving.reset();
-  }
+  give_room_back(peer);
   peer.sending.clear();
   complete({.kind = Completion::Kind::gone, .peer = id});
 }

@@ -50,6 +50,7 @@ class ShmEndpoint final : public Endpoint {
   bool receive_from(PeerId, Peer&);
   bool take_part(PeerId, Peer&);
   void look_for_the_dead();
+  void give_room_back(Peer&);
   void bury(PeerId, Peer&);
   std::size_t hand_out(std::span<Completion>);
   void sleep(Nanoseconds until);
