@@ -82,6 +82,7 @@ Result<nlohmann::json> write_file(Disk& disk, const std::string& path, const Col
   DLHOST_TRY(write_safetensors(disk, path, collection.tensors()));
   DLHOST_ASSIGN(const auto file, disk.open(path));
   const auto bytes = file->map();
+  if (bytes.size() != file->size()) return Status::io("'", path, "' cannot be mapped, to make sure of what lies there");
   return nlohmann::json{{"bytes", bytes.size()}, {"blake2b", env::digest(bytes)}};
 }
 

@@ -1,10 +1,10 @@
 // Codecs: they make contributions smaller.
 //
-//   contributor                      others                              contributor, and whoever applies the sum
+//   contributor                      others                           whoever applies the sum
 //   encode(round 0) -> bytes         decode_add() of each, or,
-//                                    where Traits::sums, add() of all
-//   encode(round 1, sum of round 0)  the same again                      decode_add(), then learn(sum of the last
-//   round)
+//                                    where Traits::sums, add()
+//   encode(round 1, sum of round 0)  the same again                   decode_add()
+//   learn(sum of the last round)
 //
 // What a round leaves out is added to the next exchange (error feedback). That, and what a codec learns, is state: core
 // keeps it for each contributor and slice, and checkpoints it with the slice. A codec is used by one task at a time.
