@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <dlhost/explained.h>
-
 #include "config/build_layer.h"
 #include "config/job_schema.h"
 #include "config/names.h"
@@ -132,7 +130,7 @@ class Builder {
     if (const Schema* schema = plugins_.find(kind, plugin.type))
       problems_.add(schema->parse(others, nullptr, &plugins_, also), path);
     else
-      problems_.add(type ? type->where : source.where, path, ".type: ", why_not(plugins_, kind, plugin.type));
+      problems_.add(type ? type->where : source.where, path, ".type: ", plugins_.why_not(kind, plugin.type));
     plugin.options = std::move(others);
   }
 

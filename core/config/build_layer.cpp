@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 
-#include <dlhost/explained.h>
 #include <dlhost/nearest.h>
 
 #include "config/compose.h"
@@ -77,7 +76,7 @@ class LayerBuilder {
   void plugin(const Schema& core, const Table& options) {
     if (layer_.type.empty()) return;
     const Schema* schema = plugins_.find(Kind::layer, layer_.type);
-    if (!schema) return add(raw_.table.find("type")->where, "type: ", why_not(plugins_, Kind::layer, layer_.type));
+    if (!schema) return add(raw_.table.find("type")->where, "type: ", plugins_.why_not(Kind::layer, layer_.type));
     std::vector<std::string_view> also;
     for (const auto& option : core.options()) {
       also.push_back(option.name);

@@ -40,12 +40,6 @@ std::string loader_words() {
 
 } // namespace
 
-std::string joined(const std::vector<std::string>& reasons) {
-  std::string text;
-  for (const auto& reason : reasons) text += concat(text.empty() ? "" : "; ", reason);
-  return text;
-}
-
 std::string described(const Candidate& candidate) {
   return concat("plugin '", candidate.stamp ? candidate.stamp->name : "?", "' (", candidate.path, ")");
 }

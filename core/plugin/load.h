@@ -65,7 +65,5 @@ class Library {
 
 // "plugin 'cube' (/path/cube.so)": how messages name a plugin.
 std::string described(const Candidate&);
-// "a; b"
-std::string joined(const std::vector<std::string>& reasons);
 
 } // namespace dlhost::plugin

@@ -7,7 +7,6 @@
 #include <dlhost/nearest.h>
 
 #include "env/digest.h"
-#include "plugin/explained.h"
 #include "plugin/mapped.h"
 
 namespace dlhost::plugin {

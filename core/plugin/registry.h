@@ -48,10 +48,11 @@ class Registry final : public SchemaSource {
   // How the fault handler is to name an instance of it; made once, when the instance is prepared.
   Result<const Actor*> actor(Kind, std::string_view name, std::string_view instance);
 
-  // SchemaSource: null also for what is there but broken; schema() has the reason.
+  // SchemaSource: null also for what is there but broken; why_not() has the reason.
   const Schema* find(Kind, std::string_view name) override;
   // What can be asked for, sorted.
   std::vector<std::string> names(Kind) override;
+  std::string why_not(Kind kind, std::string_view name) override { return schema(kind, name).status().message(); }
 
   // The files that were loaded, by name.
   struct Build {

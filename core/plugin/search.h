@@ -74,4 +74,13 @@ Trusted trusted_by_process();
 // What is wrong with who owns a path and who may write to it; links are followed, each looked at. Empty: nothing.
 std::vector<std::string> permission_problems(const std::string& path, const Trusted&);
 
+// "a; b"
+std::string joined(const std::vector<std::string>& reasons);
+
+// The folders of a search, each with whose it is and why it is not used; those that are not there only where asked for.
+std::string looked_in(const Catalogue&, bool everywhere);
+
+// Not ok: no plugin file was found at all; where was searched, and what to do.
+Status any_found(const Catalogue&);
+
 } // namespace dlhost::plugin

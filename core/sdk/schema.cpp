@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include <dlhost/explained.h>
 #include <dlhost/nearest.h>
 
 namespace dlhost {
 
 SchemaSource::~SchemaSource() = default;
-ExplainedSource::~ExplainedSource() = default;
 
-std::string why_not(SchemaSource& source, Kind kind, std::string_view name) {
-  if (auto* explained = dynamic_cast<ExplainedSource*>(&source)) return explained->why_not(kind, name);
-  return concat("unknown ", name_of(kind), " '", name, "'; ", suggestion(name, source.names(kind)));
+std::string SchemaSource::why_not(Kind kind, std::string_view name) {
+  return concat("unknown ", name_of(kind), " '", name, "'; ", suggestion(name, names(kind)));
 }
 
 const Value* Table::find(std::string_view key) const {
@@ -197,7 +194,7 @@ class Check {
     if (!name) return problem(type->where, type_key, concat("must be the name of ", what, ", but is ", shown(*type)));
     if (!parts_) return;
     const Schema* schema = parts_->find(option.part, *name);
-    if (!schema) return problem(type->where, type_key, why_not(*parts_, option.part, *name));
+    if (!schema) return problem(type->where, type_key, parts_->why_not(option.part, *name));
     static constexpr std::string_view own[] = {"type"};
     for (auto& inner : schema->parse(*table, nullptr, parts_, own))
       problem(inner.where, concat(key, ".", inner.key), std::move(inner.message));

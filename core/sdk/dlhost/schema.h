@@ -108,9 +108,12 @@ struct Option {
 class DLHOST_API SchemaSource {
  public:
   virtual ~SchemaSource();
-  // Null when no such plugin is known.
+  // Null when no such plugin is known, or none that can be used.
   virtual const class Schema* find(Kind, std::string_view name) = 0;
   virtual std::vector<std::string> names(Kind) = 0;
+  // Of a name for which find() has none: that it is unknown, with the known ones and the nearest; or which plugin it
+  // is, what is wrong with it and what to do.
+  virtual std::string why_not(Kind, std::string_view name);
 };
 
 class DLHOST_API Schema {

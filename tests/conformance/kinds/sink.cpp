@@ -6,6 +6,7 @@
 
 #include <dlhost/sink.h>
 
+#include "../../temporary_folder.h"
 #include "kinds/samples.h"
 #include "layer/bench.h"
 
@@ -19,14 +20,7 @@ constexpr std::int64_t samples = 7;
 // A folder that goes away again, where one sink at a time writes.
 class Pass {
  public:
-  explicit Pass(const Context& context) : context_(context) {
-    std::string path = (fs::temp_directory_path() / "dlhost-conform-XXXXXX").string();
-    folder_ = ::mkdtemp(path.data());
-  }
-  ~Pass() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
+  explicit Pass(const Context& context) : context_(context) {}
 
   // Brings so many samples, of `promised`, in batches of `batch`; the last may count fewer rows.
   Status run(const LayerCase& of, std::int64_t batch, std::int64_t brought = samples, std::int64_t promised = samples) {
@@ -35,7 +29,7 @@ class Pass {
     const auto device = context_.make<Device>("ref", {});
     LayerBench bench(context_, *device, cut, Ask{.phase = Phase::test});
     auto& sink = dynamic_cast<Sink&>(bench.layer());
-    DLHOST_TRY(sink.open(context_.host, folder_, promised));
+    DLHOST_TRY(sink.open(context_.host, folder_.path(), promised));
     for (std::int64_t first = 0; first < brought; first += batch) {
       LayerRun run(bench, rows(of, first, batch), {.valid = std::min(batch, brought - first)});
       run.feature();
@@ -47,7 +41,7 @@ class Pass {
   // What lies there, by name.
   std::map<std::string, std::string> files() const {
     std::map<std::string, std::string> found;
-    for (const auto& entry : fs::recursive_directory_iterator(folder_))
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path()))
       if (entry.is_regular_file()) found[entry.path().filename()] = need(context_.host.disk().read_text(entry.path()));
     return found;
   }
@@ -69,7 +63,7 @@ class Pass {
   }
 
   const Context& context_;
-  std::string folder_;
+  test::TemporaryFolder folder_;
   std::map<std::string, std::string> before_close_;
 };
 

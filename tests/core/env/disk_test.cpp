@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "../../temporary_folder.h"
 #include "env/disk.h"
 
 namespace dlhost::env {
@@ -15,13 +16,6 @@ namespace {
 
 class DiskTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "/dlhost-disk-XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
   std::string at(const std::string& name) const { return folder + "/" + name; }
   std::vector<std::string> names() {
     std::vector<std::string> names;
@@ -31,7 +25,8 @@ class DiskTest : public testing::Test {
     return names;
   }
 
-  std::string folder;
+  const test::TemporaryFolder temporary;
+  const std::string folder = temporary.path();
   PosixDisk disk;
 };
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../../temporary_folder.h"
 #include "env/machine.h"
 #include "env/real_host.h"
 
@@ -82,21 +83,18 @@ TEST(RealHost, KnowsItsProcessors) { EXPECT_GE(usable_processors(), 1); }
 class Memory : public testing::Test {
  protected:
   void SetUp() override {
-    std::string path = (std::filesystem::temp_directory_path() / "dlhost-XXXXXX").string();
-    root_ = ::mkdtemp(path.data());
     write("proc/meminfo", "MemTotal:       16000 kB\nMemFree:  1 kB\nMemAvailable:    8000 kB\n");
   }
-  void TearDown() override { std::filesystem::remove_all(root_); }
   void write(const std::string& name, const std::string& text) {
-    const auto path = std::filesystem::path(root_) / name;
+    const auto path = std::filesystem::path(root_ / name);
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << text;
   }
-  std::string root_;
+  test::TemporaryFolder root_;
 };
 
 TEST_F(Memory, OfAMachineWithoutGroups) {
-  const auto memory = memory_of_machine(root_);
+  const auto memory = memory_of_machine(root_.path());
   EXPECT_EQ(memory.total_bytes, 16000U * 1024);
   EXPECT_EQ(memory.available_bytes, 8000U * 1024);
   EXPECT_FALSE(memory.limit_bytes);
@@ -108,7 +106,7 @@ TEST_F(Memory, EachGroupAboveThisProcessLimitsIt) {
   write("sys/fs/cgroup/user/memory.max", "6000000\n");
   write("sys/fs/cgroup/user/memory.current", "5000000\n");
   write("sys/fs/cgroup/user/memory.stat", "anon 1000000\nactive_file 7\ninactive_file 3000000\n");
-  const auto memory = memory_of_machine(root_);
+  const auto memory = memory_of_machine(root_.path());
   EXPECT_EQ(memory.limit_bytes, 6000000U);
   EXPECT_EQ(memory.available_bytes, 4000000U) << "cached files make room";
 }
@@ -117,7 +115,7 @@ TEST_F(Memory, OfAContainerThatSeesItsOwnGroupOnly) {
   write("proc/self/cgroup", "0::/docker/1234\n");
   write("sys/fs/cgroup/memory.max", "2000000\n");
   write("sys/fs/cgroup/memory.current", "2500000\n"); // just lowered
-  EXPECT_EQ(memory_of_machine(root_).available_bytes, 0U);
+  EXPECT_EQ(memory_of_machine(root_.path()).available_bytes, 0U);
 }
 
 TEST_F(Memory, OfTheFirstVersionOfGroups) {
@@ -126,7 +124,7 @@ TEST_F(Memory, OfTheFirstVersionOfGroups) {
   write("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "3000000\n");
   write("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "1000000\n");
   write("sys/fs/cgroup/memory/a/memory.stat", "cache 9\ntotal_inactive_file 400000\n");
-  const auto memory = memory_of_machine(root_);
+  const auto memory = memory_of_machine(root_.path());
   EXPECT_EQ(memory.limit_bytes, 3000000U);
   EXPECT_EQ(memory.available_bytes, 2400000U);
 }

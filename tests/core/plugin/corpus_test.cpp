@@ -368,7 +368,7 @@ TEST_F(CorpusTest, FolderThatEveryoneCanChange) {
 
 TEST_F(CorpusTest, LinkIntoAFolderThatEveryoneCanChange) {
   const auto path = copy_of("plain");
-  const auto open = folder_ / "open";
+  const std::filesystem::path open = folder_ / "open";
   fs::create_directory(open);
   fs::rename(path, open / "bad.so");
   fs::create_symlink(open / "bad.so", path);

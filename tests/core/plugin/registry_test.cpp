@@ -4,7 +4,6 @@
 
 #include "fake_host.h"
 #include "folder.h"
-#include "plugin/explained.h"
 #include "plugin/registry.h"
 
 namespace dlhost::plugin {
@@ -48,10 +47,9 @@ TEST_F(RegistryTest, TellsWhoChecksAJobWhatIsWrong) {
   const SearchEntry entries[] = {entry_with("a", ones, "ones.so")};
   fs::resize_file(entries[0].path + "/ones.so", 100);
   Registry registry(entries, host_);
-  Explained plugins(registry);
-  EXPECT_EQ(plugins.find(Kind::initializer, "ones"), nullptr);
-  EXPECT_NE(why_not(plugins, Kind::initializer, "ones").find(entries[0].path + "/ones.so): "), std::string::npos);
-  EXPECT_EQ(why_not(plugins, Kind::initializer, "ones"), registry.schema(Kind::initializer, "ones").status().message());
+  EXPECT_EQ(registry.find(Kind::initializer, "ones"), nullptr);
+  EXPECT_NE(registry.why_not(Kind::initializer, "ones").find(entries[0].path + "/ones.so): "), std::string::npos);
+  EXPECT_EQ(registry.why_not(Kind::initializer, "ones"), registry.schema(Kind::initializer, "ones").status().message());
 }
 
 TEST_F(RegistryTest, AnUnknownNameTellsWhichFilesCouldNotBeRead) {
@@ -68,7 +66,7 @@ TEST_F(RegistryTest, NoPluginAtAllIsSaidOnce) {
   Registry registry(entries, host_);
   const Status none = any_found(registry.catalogue());
   ASSERT_FALSE(none.ok());
-  for (const auto& words : {concat((folder_ / "nowhere").string(), " (--plugin-dir; does not exist)"),
+  for (const auto& words : {concat(folder_ / "nowhere", " (--plugin-dir; does not exist)"),
                             std::string("build (DLHOST_PLUGIN_PATH; not used: it depends on the working directory"),
                             std::string("Name their folder with --plugin-dir")})
     EXPECT_NE(none.message().find(words), std::string::npos) << none.message();

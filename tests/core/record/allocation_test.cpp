@@ -22,7 +22,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace dlhost::record {
 namespace {
 
-class Allocation : public TemporaryFolder {};
+class Allocation : public RecordTest {};
 
 TEST_F(Allocation, BetweenLinesAStepTakesNone) {
   FakeTerminal terminal;
@@ -36,7 +36,7 @@ TEST_F(Allocation, BetweenLinesAStepTakesNone) {
 }
 
 TEST_F(Allocation, ARecordTakesNoneAfterTheFirst) {
-  const auto run = RunFolder::make_at(host_, folder_ + "/run");
+  const auto run = RunFolder::make_at(host_, folder_ / "run");
   ASSERT_TRUE(run.ok()) << run.status().message();
   auto log = MetricsLog::open(host_, *run);
   ASSERT_TRUE(log.ok()) << log.status().message();

@@ -74,25 +74,25 @@ TEST(Curves, ForeignFilesAreNamedWithTheirLine) {
   }
 }
 
-class CurvesOfARun : public TemporaryFolder {};
+class CurvesOfARun : public RecordTest {};
 
 TEST_F(CurvesOfARun, ComeFromItsFolderOrItsFile) {
-  const auto run = RunFolder::make_at(host_, folder_ + "/mine");
+  const auto run = RunFolder::make_at(host_, folder_ / "mine");
   ASSERT_TRUE(run.ok()) << run.status().message();
-  EXPECT_EQ(read_curves(host_.disk(), folder_ + "/mine").status().code(), Code::not_found);
+  EXPECT_EQ(read_curves(host_.disk(), folder_ / "mine").status().code(), Code::not_found);
   const std::vector<Metric> metrics = {{"loss", 0.5}};
   {
     auto log = MetricsLog::open(host_, *run);
     ASSERT_TRUE(log.ok()) << log.status().message();
     ASSERT_TRUE((*log)->train({.step = 1, .metrics = metrics}).ok());
   }
-  for (const char* path : {"/mine", "/mine/", "/mine/metrics.jsonl"}) {
-    const auto curves = read_curves(host_.disk(), folder_ + path);
+  for (const char* path : {"mine", "mine/", "mine/metrics.jsonl"}) {
+    const auto curves = read_curves(host_.disk(), folder_ / path);
     ASSERT_TRUE(curves.ok()) << curves.status().message();
     EXPECT_EQ(curves->run, "mine");
     EXPECT_EQ(find(*curves, "loss", "train")->points[0].value, 0.5);
   }
-  EXPECT_EQ(read_curves(host_.disk(), folder_ + "/nowhere").status().code(), Code::not_found);
+  EXPECT_EQ(read_curves(host_.disk(), folder_ / "nowhere").status().code(), Code::not_found);
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 
 #include <dlhost/parts.h>
 
+#include "../../temporary_folder.h"
 #include "env/disk.h"
 #include "env/terminal.h"
 
@@ -49,16 +50,9 @@ class FakeTerminal final : public env::Terminal {
   std::string written;
 };
 
-class TemporaryFolder : public testing::Test {
+class RecordTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "recordXXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string folder_;
+  test::TemporaryFolder folder_;
   FakeHost host_;
 };
 

@@ -13,11 +13,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-class MetricsLogTest : public TemporaryFolder {
+class MetricsLogTest : public RecordTest {
  protected:
   void SetUp() override {
-    TemporaryFolder::SetUp();
-    auto run = RunFolder::make_at(host_, folder_ + "/run");
+    RecordTest::SetUp();
+    auto run = RunFolder::make_at(host_, folder_ / "run");
     ASSERT_TRUE(run.ok()) << run.status().message();
     run_ = std::move(*run);
   }

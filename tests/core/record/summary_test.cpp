@@ -76,13 +76,13 @@ digits: done (30 epochs)
 )" + line + "\n");
 }
 
-class SummaryFile : public TemporaryFolder {};
+class SummaryFile : public RecordTest {};
 
 TEST_F(SummaryFile, LiesInTheRunsFolder) {
-  const auto run = RunFolder::make_at(host_, folder_ + "/run");
+  const auto run = RunFolder::make_at(host_, folder_ / "run");
   ASSERT_TRUE(run.ok()) << run.status().message();
   ASSERT_TRUE(write_summary(host_.disk(), *run, of_a_run()).ok());
-  const auto text = host_.disk().read_text(folder_ + "/run/summary.json");
+  const auto text = host_.disk().read_text(folder_ / "run/summary.json");
   ASSERT_TRUE(text.ok());
   EXPECT_EQ(Json::parse(*text)["status"], "done");
 }

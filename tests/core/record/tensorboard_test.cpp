@@ -9,18 +9,18 @@
 namespace dlhost::record {
 namespace {
 
-class TensorboardTest : public TemporaryFolder {
+class TensorboardTest : public RecordTest {
  protected:
   std::vector<std::string> files() {
     std::vector<std::string> names;
-    const auto entries = host_.disk().list(folder_);
+    const auto entries = host_.disk().list(folder_.path());
     for (const auto& entry : *entries) names.push_back(entry.name);
     return names;
   }
 
   // Takes the frames apart and checks what they promise.
   std::vector<tensorboard::Event> events(const std::string& name) {
-    const std::string bytes = *host_.disk().read_text(folder_ + "/" + name);
+    const std::string bytes = *host_.disk().read_text(folder_ / "" + name);
     std::vector<tensorboard::Event> read;
     for (std::size_t at = 0; at < bytes.size();) {
       std::uint64_t size = 0;
@@ -48,7 +48,7 @@ TEST(MaskedCrc, KnownValues) {
 
 TEST_F(TensorboardTest, ScalarsComeBack) {
   {
-    auto log = Tensorboard::open(host_, folder_, 0);
+    auto log = Tensorboard::open(host_, folder_.path(), 0);
     ASSERT_TRUE(log.ok()) << log.status().message();
     (*log)->add("train", "loss", 0.5);
     (*log)->add("", "rate", 0);
@@ -77,8 +77,8 @@ TEST_F(TensorboardTest, ScalarsComeBack) {
 }
 
 TEST_F(TensorboardTest, AResumedRunTellsWhereItGoesOn) {
-  ASSERT_TRUE(Tensorboard::open(host_, folder_, 0).ok());
-  ASSERT_TRUE(Tensorboard::open(host_, folder_, 40).ok());
+  ASSERT_TRUE(Tensorboard::open(host_, folder_.path(), 0).ok());
+  ASSERT_TRUE(Tensorboard::open(host_, folder_.path(), 40).ok());
   ASSERT_EQ(files().size(), 2u);
   const auto read = events(files()[1]);
   ASSERT_EQ(read.size(), 2u);

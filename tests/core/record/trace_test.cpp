@@ -7,14 +7,14 @@
 namespace dlhost::record {
 namespace {
 
-class TraceTest : public TemporaryFolder {};
+class TraceTest : public RecordTest {};
 
 TEST_F(TraceTest, EventsKeepTheirTimesAndTracks) {
   const TraceEvent events[] = {{"conv \"1\"", "forward", 5'000'000'250, 1'500, 1},
                                {"fc", "update", 5'000'000'000, 1, 0}};
   const std::string tracks[] = {"worker 0", "worker 1"};
-  ASSERT_TRUE(write_trace(host_.disk(), folder_ + "/trace.json", events, tracks).ok());
-  const auto text = host_.disk().read_text(folder_ + "/trace.json");
+  ASSERT_TRUE(write_trace(host_.disk(), folder_ / "trace.json", events, tracks).ok());
+  const auto text = host_.disk().read_text(folder_ / "trace.json");
   ASSERT_TRUE(text.ok());
   const auto all = nlohmann::json::parse(*text)["traceEvents"];
   ASSERT_EQ(all.size(), 5u);
@@ -27,8 +27,8 @@ TEST_F(TraceTest, EventsKeepTheirTimesAndTracks) {
 }
 
 TEST_F(TraceTest, NoEventsAreATraceToo) {
-  ASSERT_TRUE(write_trace(host_.disk(), folder_ + "/trace.json", {}, {}).ok());
-  EXPECT_EQ(nlohmann::json::parse(*host_.disk().read_text(folder_ + "/trace.json"))["traceEvents"].size(), 1u);
+  ASSERT_TRUE(write_trace(host_.disk(), folder_ / "trace.json", {}, {}).ok());
+  EXPECT_EQ(nlohmann::json::parse(*host_.disk().read_text(folder_ / "trace.json"))["traceEvents"].size(), 1u);
 }
 
 } // namespace

@@ -121,11 +121,11 @@ class SteadyTest : public Bench {
       }
       Status on_evaluation(const run::Progress&, Phase, const run::Evaluation&) override { return {}; }
     } watched;
-    DLHOST_TRY(host_.disk().write_text(folder_ + "/job.toml", job));
+    DLHOST_TRY(host_.disk().write_text(folder_ / "job.toml", job));
     const std::vector<std::string> set{"train.device=" + device, concat("train.stop.steps=", steps)};
-    DLHOST_ASSIGN(const auto loaded, config::load(host_.disk(), folder_ + "/job.toml", set, *registry_));
+    DLHOST_ASSIGN(const auto loaded, config::load(host_.disk(), folder_ / "job.toml", set, *registry_));
     DLHOST_ASSIGN(auto session, run::Session::open(host_, *registry_, loaded));
-    DLHOST_ASSIGN(const auto folder, record::RunFolder::make(host_, folder_, loaded.name));
+    DLHOST_ASSIGN(const auto folder, record::RunFolder::make(host_, folder_.path(), loaded.name));
     DLHOST_ASSIGN(auto log, record::MetricsLog::open(host_, folder));
     Nobody nobody;
     StoppedClock stopped;

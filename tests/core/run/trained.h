@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../../temporary_folder.h"
 #include "config/load.h"
 #include "env/real_host.h"
 #include "param/transfer.h"
@@ -30,16 +31,13 @@ class Bench : public ::testing::Test {
     // The build's plugins are named by the environment; see tests/core/run/meson.build.
     registry_ = std::make_unique<plugin::Registry>(plugin::entries_of(plugin::settings_of_process({})), host_);
     host_.set_maker([this](Kind kind, const Part& part) { return registry_->make(kind, part.type, part.options); });
-    folder_ = ::testing::TempDir() + "dlhost-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    EXPECT_TRUE(host_.disk().make_directory(folder_).ok());
   }
-  ~Bench() override { host_.disk().remove(folder_).ignore("a temporary folder"); }
 
   // Runs a job to its end, or until `stop_at` steps are done, as Ctrl-C would stop it.
   Trained train(const std::string& text, const std::vector<std::string>& set = {}, std::uint64_t stop_at = 0,
                 const std::string& resume = {}, const std::string& checkpoints = {}) {
     Trained trained;
-    const std::string path = folder_ + "/job.toml";
+    const std::string path = folder_ / "job.toml";
     EXPECT_TRUE(host_.disk().write_text(path, text).ok());
     auto job = config::load(host_.disk(), path, set, *registry_);
     EXPECT_TRUE(job.ok()) << job.status().message();
@@ -87,7 +85,7 @@ class Bench : public ::testing::Test {
 
   env::RealHost host_{LogLevel::error};
   std::unique_ptr<plugin::Registry> registry_;
-  std::string folder_;
+  TemporaryFolder folder_;
 };
 
 // A net of dense layers on learnable synthetic data; what follows is appended.

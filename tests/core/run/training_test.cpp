@@ -41,7 +41,7 @@ TEST_F(TrainingTest, FrozenParamsStayAndNothingBelowLearns) {
 }
 
 TEST_F(TrainingTest, ResumedEqualsNeverStopped) {
-  const std::string checkpoints = folder_ + "/checkpoints";
+  const std::string checkpoints = folder_ / "checkpoints";
   const auto whole = train(small_job());
   const auto first = train(small_job(), {}, 17, {}, checkpoints);
   EXPECT_EQ(first.outcome.ending, run::Ending::interrupted);
@@ -53,7 +53,7 @@ TEST_F(TrainingTest, ResumedEqualsNeverStopped) {
 }
 
 TEST_F(TrainingTest, InterruptedInItsLastStepItHasNoneLeft) {
-  const std::string checkpoints = folder_ + "/checkpoints";
+  const std::string checkpoints = folder_ / "checkpoints";
   const auto first = train(small_job(), {}, 40, {}, checkpoints);
   EXPECT_EQ(first.outcome.ending, run::Ending::interrupted);
   const auto rest = train(small_job(), {}, 0, checkpoints);
@@ -63,7 +63,7 @@ TEST_F(TrainingTest, InterruptedInItsLastStepItHasNoneLeft) {
 }
 
 TEST_F(TrainingTest, AdamResumesItsHistory) {
-  const std::string checkpoints = folder_ + "/checkpoints";
+  const std::string checkpoints = folder_ / "checkpoints";
   std::string job = small_job();
   job.replace(job.find("type = \"sgd\"\nmomentum = 0.9"), 27, "type = \"adam\"");
   const auto whole = train(job);
@@ -72,7 +72,7 @@ TEST_F(TrainingTest, AdamResumesItsHistory) {
 }
 
 TEST_F(TrainingTest, BrokenCheckpointsAreRefusedAndTheNewestGoodOneIsNamed) {
-  const std::string checkpoints = folder_ + "/checkpoints";
+  const std::string checkpoints = folder_ / "checkpoints";
   train(small_job(), {"checkpoint.every={ steps = 10 }"}, 25, {}, checkpoints);
   const std::string newest = checkpoints + "/step-000000025";
   auto bytes = host_.disk().read_all(newest + "/params.safetensors");
@@ -94,20 +94,20 @@ TEST_F(TrainingTest, BrokenCheckpointsAreRefusedAndTheNewestGoodOneIsNamed) {
 }
 
 TEST_F(TrainingTest, ACheckpointOfAnotherNetIsRefused) {
-  const std::string checkpoints = folder_ + "/checkpoints";
+  const std::string checkpoints = folder_ / "checkpoints";
   train(small_job(), {}, 5, {}, checkpoints);
   Trained trained;
   auto job =
-      config::load(host_.disk(), folder_ + "/job.toml", std::vector<std::string>{"layer.fc1.units=8"}, *registry_);
+      config::load(host_.disk(), folder_ / "job.toml", std::vector<std::string>{"layer.fc1.units=8"}, *registry_);
   ASSERT_TRUE(job.ok());
   const Status status = run(*job, trained, 0, checkpoints, {});
   EXPECT_NE(status.message().find("'fc1.weight' is 9x7 there and 8x7 here"), std::string::npos) << status.message();
 }
 
 TEST_F(TrainingTest, WhatIsPlannedIsWhatIsMade) {
-  ASSERT_TRUE(host_.disk().write_text(folder_ + "/job.toml", small_job()).ok());
+  ASSERT_TRUE(host_.disk().write_text(folder_ / "job.toml", small_job()).ok());
   for (const std::string updater : {"sgd", "adam"}) {
-    auto job = config::load(host_.disk(), folder_ + "/job.toml",
+    auto job = config::load(host_.disk(), folder_ / "job.toml",
                             std::vector<std::string>{"updater={ type = \"" + updater + "\" }"}, *registry_);
     ASSERT_TRUE(job.ok()) << job.status().message();
     auto planned = run::Session::open(host_, *registry_, *job, false),
@@ -261,7 +261,7 @@ TEST_F(TrainingTest, ReproducibleSumsAreMadeInBlocksOrRefused) {
   expect_near(plain, blocks, 1e-5, 20);
   EXPECT_NE(plain.params, blocks.params); // a batch of 12 is two blocks, whose sums round otherwise
   if (!registry_->find(Kind::device, "cpu")) return;
-  auto job = config::load(host_.disk(), folder_ + "/job.toml",
+  auto job = config::load(host_.disk(), folder_ / "job.toml",
                           std::vector<std::string>{"train.device=cpu", "train.reproducible=true"}, *registry_);
   ASSERT_TRUE(job.ok());
   Trained trained;

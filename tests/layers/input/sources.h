@@ -15,23 +15,9 @@
 #include <dlhost/source.h>
 
 #include "../../plugin_host.h"
+#include "../../temporary_folder.h"
 
 namespace dlhost::test {
-
-// A folder that is gone when the test is over.
-class Folder {
- public:
-  Folder() {
-    std::string path = (std::filesystem::temp_directory_path() / "dlhost-XXXXXX").string();
-    path_ = ::mkdtemp(path.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // A source that was opened and set up.
 struct Opened {
@@ -83,7 +69,7 @@ class SourceTest : public testing::Test {
   }
 
   PluginHost host;
-  Folder folder;
+  TemporaryFolder folder;
 };
 
 } // namespace dlhost::test

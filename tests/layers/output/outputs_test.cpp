@@ -8,18 +8,13 @@
 #include <dlhost/sink.h>
 
 #include "../../plugin_host.h"
+#include "../../temporary_folder.h"
 
 namespace dlhost::test {
 namespace {
 
 class OutputTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string path = (std::filesystem::temp_directory_path() / "dlhost-XXXXXX").string();
-    folder_ = ::mkdtemp(path.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   // Sets the sink up for batches of four samples of two elements, f32, and of one label each.
   std::unique_ptr<Sink> sink(const std::string& type, Phase phase = Phase::test) {
     auto made = host_.make(Kind::layer, Part{type, Table{{{"file", value("out")}}, {}}});
@@ -52,15 +47,15 @@ class OutputTest : public testing::Test {
 
   std::string written(const std::string& type) {
     const auto made = sink(type);
-    EXPECT_TRUE(made->open(host_, folder_, 6).ok());
+    EXPECT_TRUE(made->open(host_, folder_.path(), 6).ok());
     pass(*made);
     const Status status = made->close();
     EXPECT_TRUE(status.ok()) << status.message();
-    return *host_.disk().read_text(folder_ + "/out");
+    return *host_.disk().read_text(folder_ / "out");
   }
 
   PluginHost host_;
-  std::string folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(OutputTest, CsvHasALineForEachSample) {
@@ -88,18 +83,18 @@ TEST_F(OutputTest, IdxIsBigEndian) {
 
 TEST_F(OutputTest, AnotherPhaseWritesNothing) {
   const auto made = sink("csv_output", Phase::validate);
-  EXPECT_TRUE(made->open(host_, folder_, 6).ok());
+  EXPECT_TRUE(made->open(host_, folder_.path(), 6).ok());
   pass(*made);
   EXPECT_TRUE(made->close().ok());
-  EXPECT_FALSE(host_.disk().exists(folder_ + "/out"));
+  EXPECT_FALSE(host_.disk().exists(folder_ / "out"));
 }
 
 TEST_F(OutputTest, APassThatEndsEarlyLeavesNoFile) {
   const auto made = sink("npy_output");
-  EXPECT_TRUE(made->open(host_, folder_, 7).ok());
+  EXPECT_TRUE(made->open(host_, folder_.path(), 7).ok());
   pass(*made);
   EXPECT_THAT(made->close().message(), testing::HasSubstr("6 samples came, but 7"));
-  EXPECT_FALSE(host_.disk().exists(folder_ + "/out"));
+  EXPECT_FALSE(host_.disk().exists(folder_ / "out"));
 }
 
 } // namespace

@@ -121,7 +121,7 @@ TEST_P(Proofs, ContrastiveDivergenceOnAnUndirectedPair) {
                        first.begin() + static_cast<std::ptrdiff_t>(4 * j + 4));
 
   // The batches as the feeder gives them, and the draws as any device makes them.
-  auto job = config::load(host_.disk(), folder_ + "/job.toml", with({}), *registry_);
+  auto job = config::load(host_.disk(), folder_ / "job.toml", with({}), *registry_);
   ASSERT_TRUE(job.ok()) << job.status().message();
   auto session = run::Session::open(host_, *registry_, *job);
   ASSERT_TRUE(session.ok()) << session.status().message();
@@ -312,8 +312,8 @@ TEST_P(Proofs, AGradientIsAddedToWhereItLies) {
 // Adding takes the place of sums of core's own: here all but the copy of what `a` hands to two.
 TEST_P(Proofs, AnAddingLayerSavesASum) {
   const auto sums = [&](bool through_views) {
-    EXPECT_TRUE(host_.disk().write_text(folder_ + "/job.toml", cut_job(through_views)).ok());
-    const auto job = config::load(host_.disk(), folder_ + "/job.toml", with({"train.fuse=false"}), *registry_);
+    EXPECT_TRUE(host_.disk().write_text(folder_ / "job.toml", cut_job(through_views)).ok());
+    const auto job = config::load(host_.disk(), folder_ / "job.toml", with({"train.fuse=false"}), *registry_);
     auto session = run::Session::open(host_, *registry_, *job);
     const auto program = (*session)->trainer();
     EXPECT_TRUE(program.ok()) << program.status().message();
@@ -333,7 +333,7 @@ std::string carried_job() {
 }
 
 TEST_P(Proofs, WhatIsCarriedGoesFromBatchToBatchAndIntoCheckpoints) {
-  const std::string checkpoints = folder_ + "/checkpoints";
+  const std::string checkpoints = folder_ / "checkpoints";
   const auto whole = train(carried_job(), with({}));
   train(carried_job(), with({}), 17, {}, checkpoints);
   const auto rest = train(carried_job(), with({}), 0, checkpoints);
@@ -341,7 +341,7 @@ TEST_P(Proofs, WhatIsCarriedGoesFromBatchToBatchAndIntoCheckpoints) {
   EXPECT_EQ(rest.params, whole.params);
 
   // The state of the seventeenth step: what each row of the batch has seen.
-  auto job = config::load(host_.disk(), folder_ + "/job.toml", with({}), *registry_);
+  auto job = config::load(host_.disk(), folder_ / "job.toml", with({}), *registry_);
   auto session = run::Session::open(host_, *registry_, *job);
   ASSERT_TRUE(session.ok()) << session.status().message();
   auto program = (*session)->trainer();
@@ -369,8 +369,8 @@ TEST_P(Proofs, EachFrameCarriesItsOwnRows) {
 }
 
 TEST_P(Proofs, AnEvaluationCarriesFromItsOwnBeginning) {
-  EXPECT_TRUE(host_.disk().write_text(folder_ + "/job.toml", carried_job()).ok());
-  auto job = config::load(host_.disk(), folder_ + "/job.toml", with({"test.batch=5"}), *registry_);
+  EXPECT_TRUE(host_.disk().write_text(folder_ / "job.toml", carried_job()).ok());
+  auto job = config::load(host_.disk(), folder_ / "job.toml", with({"test.batch=5"}), *registry_);
   auto session = run::Session::open(host_, *registry_, *job);
   ASSERT_TRUE(session.ok()) << session.status().message();
   const Source& data = *(*session)->sources()[0].source;
