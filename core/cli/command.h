@@ -50,5 +50,6 @@ void add_plot(CLI::App&, Context&);
 void add_inspect(CLI::App&, Context&);
 void add_new(CLI::App&, Context&);
 void add_conform(CLI::App&, Context&);
+void add_worker(CLI::App&, Context&);
 
 } // namespace dlhost::cli

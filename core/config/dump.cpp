@@ -26,6 +26,14 @@ std::string_view word(Phase phase) {
   return "";
 }
 
+std::string_view word(Data data) {
+  switch (data) {
+  case Data::shared: return "shared";
+  case Data::disjoint: return "disjoint";
+  case Data::bootstrap: return "bootstrap";
+  }
+  return "";
+}
 std::string_view word(RunAs run_as) { return run_as == RunAs::threads ? "threads" : "processes"; }
 
 class Writer {
@@ -141,6 +149,8 @@ class Writer {
     line("workers_per_group", topology.workers_per_group);
     line("server_groups", topology.server_groups);
     line("servers_per_group", topology.servers_per_group);
+    line("slice_elements", topology.slice_elements);
+    line("data", word(topology.data));
     line("run_as", word(topology.run_as));
     // The default goes without saying: one worker needs no handler.
     if (topology.consistency.type != Topology().consistency.type || !topology.consistency.options.entries.empty())

@@ -88,6 +88,8 @@ struct Updater {
 };
 
 enum class RunAs : std::uint8_t { threads, processes };
+// Which samples the worker groups train on.
+enum class Data : std::uint8_t { shared, disjoint, bootstrap };
 enum class Framework : std::uint8_t { none, sandblaster, allreduce, downpour, hogwild };
 
 struct Topology {
@@ -97,6 +99,8 @@ struct Topology {
   std::int64_t workers_per_group = 1;
   std::int64_t server_groups = 1;
   std::int64_t servers_per_group = 1;
+  std::int64_t slice_elements = 16384; // params of so many and more are cut into a slice for each server
+  Data data = Data::disjoint;
   RunAs run_as = RunAs::threads;
   Part consistency{"strict", {}};
   Part sync;       // type empty: none

@@ -124,6 +124,11 @@ const Schema& topology_schema() {
           .option("server_groups", &Topology::server_groups, "replicas of the params", between(1, 65536))
           .option("servers_per_group", &Topology::servers_per_group, "servers that share one replica",
                   between(1, 65536))
+          .option("slice_elements", &Topology::slice_elements,
+                  "params of so many elements and more are cut into a slice for each server", at_least(1))
+          .choice("data", &Topology::data,
+                  {{"shared", Data::shared}, {"disjoint", Data::disjoint}, {"bootstrap", Data::bootstrap}},
+                  "each group trains on all samples, on its part of each pass, or on as many as it draws")
           .choice("run_as", &Topology::run_as, {{"threads", RunAs::threads}, {"processes", RunAs::processes}},
                   "what workers and servers are")
           .part("consistency", &Topology::consistency, Kind::consistency,

@@ -30,7 +30,11 @@ Result<Param*> Store::declare(const Declaration& declaration) {
   }
   auto param = std::make_unique<Param>();
   param->declared = declaration;
+  param->number = params_.size();
   param->master = {DType::f32, declaration.shape, Format::any()};
+  if (const auto preferred = preferred_.find(declaration.name); preferred != preferred_.end()) {
+    DLHOST_ASSIGN(param->master.format, device_.format_named(param->master.as(Format::plain()), preferred->second));
+  }
   params_.push_back(std::move(param));
   return params_.back().get();
 }
@@ -64,7 +68,7 @@ Result<State*> Store::declare_state(std::string name, const BufferSpec& spec) {
 void Store::explain_memory() {
   far_.clear();
   if (device_.traits().host_memory) return;
-  const auto explain = [&](const Memory& memory) { far_.emplace_back(memory.data(), memory.size()); };
+  const auto explain = [&](const auto& memory) { far_.emplace_back(memory.data(), memory.size()); };
   for (const auto& param : params_) {
     explain(param->value);
     std::ranges::for_each(param->history, explain);
@@ -97,32 +101,52 @@ Status Store::allocate(const Updater::Rule* rule) {
     DLHOST_ASSIGN(scratch_, Memory::make(device_, scratch));
   }
   for (auto* states : {&states_, &carried_})
-    for (auto& state : *states)
-      if (!state->memory.data()) DLHOST_TRY(allocate(*state).at("state '", state->name, "'"));
+    for (std::size_t s = 0; s < states->size(); ++s) {
+      State& state = *(*states)[s];
+      const auto lent = lender_ && states == &states_ ? lender_->lend_state(s) : std::span<std::byte>();
+      if (!state.memory.data()) DLHOST_TRY(allocate(state, lent).at("state '", state.name, "'"));
+    }
   explain_memory();
   return stream_.wait();
 }
 
-Status Store::allocate(State& state) {
-  DLHOST_ASSIGN(state.memory, Memory::make(device_, device_.bytes(state.desc)));
+Status Store::allocate(State& state, std::span<std::byte> lent) {
+  if (lent.empty()) {
+    DLHOST_ASSIGN(state.memory, Memory::make(device_, device_.bytes(state.desc)));
+  } else {
+    state.memory = Held(lent);
+  }
   if (state.desc.dtype != DType::f32) return device_.fill_zero(stream_, state.memory.data(), state.memory.size());
   const std::vector<float> first(static_cast<std::size_t>(state.desc.count()), state.initial);
   return upload(device_, stream_, first, state.desc, state.memory.data());
 }
 
+Result<Held> Store::held(const Param& param, std::size_t which) {
+  if (lender_)
+    if (const auto lent = lender_->lend(param, which); !lent.empty()) return Held(lent);
+  DLHOST_ASSIGN(Memory own, Memory::make(device_, device_.bytes(param.master)));
+  return Held(std::move(own));
+}
+
+// Also where it lies padded: all of it is cleared first.
+Status Store::fill(const Param& param, const Held& memory, float value) {
+  DLHOST_TRY(device_.fill_zero(stream_, memory.data(), memory.size()));
+  if (value == 0) return {};
+  const std::vector<float> values(static_cast<std::size_t>(param.master.count()), value);
+  return upload(device_, stream_, values, param.master, memory.data());
+}
+
 Status Store::allocate(Param& param, const Updater::Rule* rule) {
+  const bool fills = !lender_ || lender_->fills();
   if (!param.value.data()) {
-    DLHOST_ASSIGN(param.value, Memory::make(device_, device_.bytes(param.master)));
-    DLHOST_TRY(device_.fill_zero(stream_, param.value.data(), param.value.size()));
+    DLHOST_ASSIGN(param.value, held(param, 0));
+    if (fills) DLHOST_TRY(fill(param, param.value, 0));
   }
   while (rule && param.history.size() < param.slots) {
-    DLHOST_ASSIGN(Memory slot, Memory::make(device_, device_.bytes(param.master)));
-    DLHOST_TRY(device_.fill_zero(stream_, slot.data(), slot.size()));
-    if (const float initial = rule->history[param.history.size()].initial; initial != 0) {
-      const std::vector<float> first(static_cast<std::size_t>(param.master.count()), initial);
-      DLHOST_TRY(upload(device_, stream_, first, param.master, slot.data()));
-    }
-    param.history.push_back(std::move(slot));
+    const std::size_t slot = param.history.size();
+    DLHOST_ASSIGN(Held memory, held(param, 1 + slot));
+    if (fills) DLHOST_TRY(fill(param, memory, rule->history[slot].initial));
+    param.history.push_back(std::move(memory));
   }
   for (auto& copy : param.copies)
     if (!copy->data) DLHOST_TRY(allocate(param, *copy));
@@ -146,6 +170,13 @@ Status Store::set(Param& param, std::span<const float> plain) {
   ++param.version;
   for (auto& copy : param.copies) refresh(param, *copy);
   return {};
+}
+
+void Store::move(Param& param, std::span<std::byte> value) {
+  param.value = Held(value);
+  ++param.version;
+  for (auto& copy : param.copies)
+    if (!copy->from_master) copy->data = value.data();
 }
 
 void Store::refresh(Param& param, Copy& copy) {

@@ -5,6 +5,7 @@
 // allocate() then makes what is new. Used by one task.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,21 @@ struct Declaration {
   bool frozen = false;
 };
 
+// Memory of a store: its own, or lent to it.
+class Held {
+ public:
+  Held() = default;
+  Held(Memory own) : own_(std::move(own)), data_(own_.data()), size_(own_.size()) {}
+  explicit Held(std::span<std::byte> lent) : data_(lent.data()), size_(lent.size()) {}
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  Memory own_;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
 // A form of a param. The master itself is the copy with an op that is null.
 struct Copy {
   TensorDesc desc;
@@ -39,10 +55,11 @@ struct Copy {
 
 struct Param {
   Declaration declared;
-  TensorDesc master; // format any until it is settled
-  Memory value;
-  std::size_t slots = 0;       // of history, that the updater keeps
-  std::vector<Memory> history; // as the master lies
+  std::size_t number = 0; // its place among the store's
+  TensorDesc master;      // format any until it is settled
+  Held value;
+  std::size_t slots = 0;     // of history, that the updater keeps
+  std::vector<Held> history; // as the master lies
   Version version = 1;
   std::vector<std::unique_ptr<Copy>> copies;
 };
@@ -52,7 +69,19 @@ struct State {
   TensorDesc desc;
   Merge merge = Merge::none;
   float initial = 0;
-  Memory memory;
+  Held memory;
+};
+
+// Lends the memory of what several workers share. Empty: the store is to have memory of its own.
+class Lender {
+ public:
+  virtual ~Lender() = default;
+  // Of the value (0) or a history slot (1 and on).
+  virtual std::span<std::byte> lend(const Param&, std::size_t which) = 0;
+  // Whether the borrower is to fill these at first; somebody else does where not.
+  virtual bool fills() const = 0;
+  // Of running state, by its place in the store.
+  virtual std::span<std::byte> lend_state(std::size_t place) = 0;
 };
 
 class Store {
@@ -61,6 +90,8 @@ class Store {
 
   // The same name twice: one param, which both must declare alike in shape.
   Result<Param*> declare(const Declaration&);
+  // Masters of these names are to lie in the formats of these names, which another worker's net chose.
+  void prefer(std::map<std::string, std::string> formats) { preferred_ = std::move(formats); }
   // How the gradient of a param lies, and so its master. The first to say wins; later ones convert.
   void settle(Param&, const TensorDesc& gradient);
   Copy& use(Param&, const TensorDesc&, bool eager);
@@ -70,11 +101,15 @@ class Store {
 
   // Settles the form of all that was declared; from here on bytes() tells what it takes, made or not.
   void lay_out(const Updater::Rule*);
+  // From here on, masters and histories lie there.
+  void borrow(Lender& lender) { lender_ = &lender; }
   // Makes what was laid out and is not there yet: masters, copies, histories, state.
   Status allocate(const Updater::Rule*);
 
   // A new version of a param, from plain values on the host.
   Status set(Param&, std::span<const float> plain);
+  // Another version of a master is there, in the memory that was lent: perhaps elsewhere in it.
+  void move(Param&, std::span<std::byte> value);
   // Brings a copy to its master's version.
   void refresh(Param&, Copy&);
   void refresh_eager(Param&);
@@ -82,9 +117,11 @@ class Store {
   std::vector<std::unique_ptr<Param>>& params() { return params_; }
   const std::vector<std::unique_ptr<Param>>& params() const { return params_; }
   std::vector<std::unique_ptr<State>>& states() { return states_; }
+  const std::vector<std::unique_ptr<State>>& states() const { return states_; }
   std::vector<std::unique_ptr<State>>& carried() { return carried_; }
+  bool carries() const { return !carried_.empty(); }
   Param* find(std::string_view name);
-  Device& device() { return device_; }
+  Device& device() const { return device_; }
   Stream& stream() { return stream_; }
   std::int64_t elements() const;
   std::size_t bytes() const; // masters, copies, histories and state
@@ -98,14 +135,18 @@ class Store {
  private:
   Status allocate(Param&, const Updater::Rule*);
   Status allocate(Param&, Copy&);
+  Result<Held> held(const Param&, std::size_t which);
+  Status fill(const Param&, const Held&, float value);
   void explain_memory();
-  Status allocate(State&);
+  Status allocate(State&, std::span<std::byte> lent);
   std::size_t bytes(const Param&) const;
 
   Device& device_;
   Stream& stream_;
   std::vector<std::unique_ptr<Param>> params_;
   std::vector<std::unique_ptr<State>> states_, carried_;
+  std::map<std::string, std::string> preferred_;
+  Lender* lender_ = nullptr; // null: all memory is its own
   Memory scratch_;
   std::vector<plugin::FarMemory> far_; // all of it, where the device's memory is
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "param/rule_op.h"
+
 namespace dlhost::param {
 namespace {
 
@@ -9,18 +11,6 @@ namespace {
 // that padding stays what it is and no format matters.
 TensorDesc flat(const Device& device, const TensorDesc& desc) {
   return {desc.dtype, {static_cast<std::int64_t>(device.bytes(desc) / size_of(desc.dtype))}, Format::plain()};
-}
-
-// The rule with its gradient clipped, and the new value once more for each copy that is written along.
-Expression composed(const Expression& rule, std::size_t inputs, double clip_value, std::size_t copies) {
-  Expression composed;
-  std::vector<Term> terms;
-  for (std::size_t i = 0; i < inputs; ++i) terms.push_back(composed.input(static_cast<std::uint16_t>(i)));
-  if (clip_value > 0) terms[1] = min(max(terms[1], -clip_value), clip_value);
-  const auto results = rule.inlined(composed, terms);
-  for (const auto& result : results) composed.result(result);
-  for (std::size_t i = 0; i < copies; ++i) composed.result(results[0]);
-  return composed;
 }
 
 Expression square() {
@@ -45,7 +35,8 @@ Result<std::unique_ptr<Update>> Update::prepare(Store& store, Param& param, cons
   const TensorDesc sum{DType::f32, {1}, Format::plain()};
   std::size_t scratch = update->apply_->scratch_bytes;
   if (!rule.partials.results().empty()) {
-    MapSpec partials{.expression = composed(rule.partials, inputs, settings.clip_value, 0)};
+    MapSpec partials{.expression = with_gradients(rule.partials,
+                                                  {.history = rule.history.size(), .clip_value = settings.clip_value})};
     partials.in.assign(inputs, row);
     partials.out.assign(rule.partials.results().size(), sum);
     DLHOST_ASSIGN(update->partials_, device.prepare(partials));
@@ -77,10 +68,12 @@ Status Update::prepare_apply(const Updater::Rule& rule, const UpdateSettings& se
   Device& device = store_.device();
   const auto prepare = [&] {
     const std::size_t inputs = 2 + rule.history.size();
-    MapSpec apply{.expression = composed(rule.apply, inputs, settings.clip_value, written_.size()),
-                  .in = std::vector<TensorDesc>(inputs, param_.master),
-                  .out = std::vector<TensorDesc>(1 + rule.history.size(), param_.master),
-                  .keeps_zeros = true};
+    MapSpec apply{
+        .expression = with_gradients(
+            rule.apply, {.history = rule.history.size(), .clip_value = settings.clip_value, .copies = written_.size()}),
+        .in = std::vector<TensorDesc>(inputs, param_.master),
+        .out = std::vector<TensorDesc>(1 + rule.history.size(), param_.master),
+        .keeps_zeros = true};
     for (const Copy* copy : written_) apply.out.push_back(copy->desc);
     return device.prepare(apply);
   };

@@ -88,7 +88,6 @@ class Builder {
   Updater::Rule rule_;                                      // of a program that trains
   std::vector<std::pair<const Slot*, Block>> placed_;       // in the device's arena
   std::map<const param::Param*, std::size_t> update_of_;
-  std::vector<param::Param*> updated_; // in the order of their updates
   struct Replacement {
     SlotId written, read;
     int step;

@@ -32,6 +32,7 @@ struct BuildRequest {
   const plugin::Actor* updater_actor = nullptr;
   param::UpdateSettings update_settings;
   double clip_norm = 0;
+  param::Sharing* sharing = nullptr; // null: this worker is the only one
   // "layer" or "layer:output", to be read after a step.
   std::vector<std::string> kept;
   // Asked when all is laid out and nothing is made: not ok, and no memory is.

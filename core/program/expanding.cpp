@@ -331,7 +331,8 @@ Status Builder::emit_update(const Visit& visit) {
     if (param->declared.frozen || gradient == param_gradient_.end() || awaited_[param] > 0) continue;
     const auto [update, fresh] = update_of_.try_emplace(param, update_of_.size());
     if (!fresh) continue;
-    updated_.push_back(param);
+    program_.updated_.push_back(param);
+    if (request_.sharing) program_.slots_[static_cast<std::size_t>(gradient->second)].shared = param;
     if (request_.clip_norm > 0) // all norms are needed first: the updates come at the end
       program_.slots_[static_cast<std::size_t>(gradient->second)].kept = true;
     touch(gradient->second, here());

@@ -39,6 +39,7 @@ void Builder::reuse_in_place() {
     Slot& to = program_.slots_[static_cast<std::size_t>(written)];
     Slot& from = program_.slots_[static_cast<std::size_t>(read)];
     if (written == read || to.external || from.external || to.kept || from.kept) continue;
+    if (to.shared || from.shared) continue;
     if (from.last != candidate.step || to.first != candidate.step) continue;
     if (to.bytes != from.bytes || to.on_host != from.on_host) continue;
     to.alias = read;
@@ -51,7 +52,7 @@ void Builder::place_slots() {
   std::vector<Block> device_blocks, host_blocks;
   std::vector<std::pair<Slot*, std::size_t>> device_slots, host_slots;
   for (auto& slot : program_.slots_) {
-    if (slot.alias != no_slot || slot.external) continue;
+    if (slot.alias != no_slot || slot.external || slot.shared) continue;
     if (slot.last < 0 && !slot.kept) continue; // nobody ever touches it
     Block block{.bytes = std::max<std::size_t>(slot.bytes, 1), .first = slot.first, .last = slot.last};
     if (slot.kept) block.first = 0, block.last = end;
@@ -109,6 +110,7 @@ void Builder::note_footprint() {
 }
 
 Status Builder::make_memory() {
+  if (request_.sharing) DLHOST_TRY(request_.sharing->open(*request_.store));
   DLHOST_ASSIGN(program_.arena_, Memory::make(*program_.device_, program_.footprint_.arena + alignment()));
   DLHOST_TRY(program_.device_->fill_zero(*program_.stream_, program_.arena_.data(), program_.arena_.size()));
   if (!program_.device_->traits().host_memory)
@@ -118,6 +120,8 @@ Status Builder::make_memory() {
   auto* host = program_.host_arena_.data() + (host_alignment - past) % host_alignment;
   for (auto& slot : program_.slots_)
     if (slot.offset != SIZE_MAX) slot.data = (slot.on_host ? host : program_.arena_.data()) + slot.offset;
+  for (auto& slot : program_.slots_)
+    if (slot.shared) slot.data = request_.sharing->gradient(*slot.shared).data();
   for (std::size_t s = 0; s < program_.slots_.size(); ++s)
     program_.slots_[s].data = root_slot(static_cast<SlotId>(s)).data;
   DLHOST_ASSIGN(program_.scratch_, Memory::make(*program_.device_, program_.footprint_.scratch));
@@ -225,7 +229,8 @@ void Builder::lay_out() {
 
 Status Builder::bind_params() {
   DLHOST_TRY(request_.store->allocate(request_.updater ? &rule_ : nullptr));
-  for (auto* param : updated_) {
+  for (auto* param : program_.updated_) {
+    if (request_.sharing) break; // who owns the slices updates them
     DLHOST_ASSIGN(auto update,
                   param::Update::prepare(*request_.store, *param, *request_.updater, rule_, request_.update_settings));
     program_.updates_.push_back(std::move(update));

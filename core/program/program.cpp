@@ -52,6 +52,7 @@ Status Program::run_steps() {
   std::size_t timing = 0;
   for (const Step& step : steps_) {
     const Nanoseconds begin = clock_ ? clock_->now() : 0;
+    if (sharing_) DLHOST_TRY(sharing_->progress());
     DLHOST_TRY(execute(step));
     if (!clock_) continue;
     DLHOST_TRY(stream_->wait());
@@ -90,16 +91,30 @@ Status Program::execute(const Step& step) {
     DLHOST_TRY(device_->copy(*stream_, call.output, call.inputs[0], call.bytes, call.direction));
     return call.direction == Direction::to_host ? stream_->wait() : Status();
   }
-  case Act::collect:
-    for (const auto& use : units_[step.index].uses) store_->refresh(*use.param, *use.copy);
-    return {};
+  case Act::collect: return collect(units_[step.index]);
   case Act::update: return clip_norm_ > 0 ? Status() : update(step);
   case Act::check_losses: return read_metrics();
   }
   return {};
 }
 
+std::span<Program::UnitFrame> Program::frames_of(const Unit& unit) {
+  const auto frames = static_cast<std::size_t>(frames_);
+  return std::span(unit_frames_).subspan(static_cast<std::size_t>(&unit - units_.data()) * frames, frames);
+}
+
+Status Program::collect(const Unit& unit) {
+  for (std::size_t u = 0; u < unit.uses.size(); ++u) {
+    const auto& use = unit.uses[u];
+    if (sharing_) DLHOST_TRY(sharing_->collect(*use.param));
+    store_->refresh(*use.param, *use.copy);
+    for (UnitFrame& at : frames_of(unit)) at.params[u] = use.copy->data; // a new version may lie elsewhere
+  }
+  return {};
+}
+
 Status Program::update(const Step& step) {
+  if (sharing_) return sharing_->update(*updated_[step.index], info_.step, info_.rate);
   const void* gradient = slots_[static_cast<std::size_t>(step.gradient)].data;
   activity_->enter(updater_actor_, "update", info_.step);
   Status status = updates_[step.index]->run(gradient, info_.rate, gradient_scale_);
@@ -188,6 +203,7 @@ Result<std::string> Program::find_not_finite() {
   for (const Step& step : steps_) { // the same batch once more, looking after each layer
     if (step.act == Act::check_losses) break;
     if (step.act == Act::gradient || step.act == Act::update) break;
+    if (step.act == Act::collect) continue; // they are here
     DLHOST_TRY(execute(step));
     if (step.act != Act::feature) continue;
     const UnitFrame& at = unit_frames_[step.index];
@@ -243,7 +259,7 @@ void Program::measure(Clock* clock) {
       timing = {.what = units_[step.index].described->name, .type = "collect", .direction = "params"};
       break;
     case Act::update:
-      timing = {.what = updates_[step.index]->param().declared.name, .type = "update", .direction = "update"};
+      timing = {.what = updated_[step.index]->declared.name, .type = "update", .direction = "update"};
       break;
     case Act::check_losses: timing = {.what = "losses", .type = "metrics", .direction = "between"}; break;
     }

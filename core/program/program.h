@@ -10,6 +10,7 @@
 
 #include <dlhost/host.h>
 
+#include "param/sharing.h"
 #include "param/update.h"
 #include "plan/plan.h"
 #include "plugin/faults.h"
@@ -85,6 +86,7 @@ class Program {
   Status run(const BatchView&, const StepInfo&);
 
   const std::vector<Metric>& metrics() const { return metrics_; }
+  std::vector<Metric>& metrics() { return metrics_; }
   // Of a program that does not train.
   const std::vector<CountTable>& tables() const { return tables_; }
   // So many updates of each param are done already.
@@ -156,6 +158,8 @@ class Program {
   void set_passes(const BatchView&, const StepInfo&);
   Status read_metrics();
   Status read_tables();
+  std::span<UnitFrame> frames_of(const Unit&);
+  Status collect(const Unit&);
   Status update(const Step&);
   Status clipped_updates();
 
@@ -164,6 +168,7 @@ class Program {
   Device* device_ = nullptr;
   Stream* stream_ = nullptr;
   param::Store* store_ = nullptr;
+  param::Sharing* sharing_ = nullptr;
   plugin::Activity* activity_ = nullptr;
   const plugin::Actor* updater_actor_ = nullptr;
   int frames_ = 1;
@@ -176,8 +181,9 @@ class Program {
   std::vector<std::unique_ptr<Op>> ops_; // of core's own calls
   std::vector<Call> calls_;
   std::vector<Step> steps_;
-  std::vector<UnitFrame> unit_frames_; // unit * frames + frame
-  std::vector<std::unique_ptr<param::Update>> updates_;
+  std::vector<UnitFrame> unit_frames_;                  // unit * frames + frame
+  std::vector<param::Param*> updated_;                  // in the order of their updates
+  std::vector<std::unique_ptr<param::Update>> updates_; // of each; none where they are shared
   std::vector<Feed> feeds_;
   std::vector<Pass> passes_;
   std::vector<Metric> metrics_;

@@ -22,12 +22,13 @@ inline constexpr SlotId no_slot = -1;
 struct Slot {
   TensorDesc desc;
   std::size_t bytes = 0;
-  bool on_host = false;           // in host memory, of a device whose memory the host cannot reach
-  bool external = false;          // the feeder's memory, another address each step
-  bool kept = false;              // read from outside after the step
-  int first = INT_MAX, last = -1; // steps that touch it
-  SlotId alias = no_slot;         // lies where that one lies
-  std::size_t offset = SIZE_MAX;  // in its arena; SIZE_MAX: nobody ever touches it
+  bool on_host = false;                 // in host memory, of a device whose memory the host cannot reach
+  bool external = false;                // the feeder's memory, another address each step
+  bool kept = false;                    // read from outside after the step
+  const param::Param* shared = nullptr; // it is the gradient that other workers may read, where those look for it
+  int first = INT_MAX, last = -1;       // steps that touch it
+  SlotId alias = no_slot;               // lies where that one lies
+  std::size_t offset = SIZE_MAX;        // in its arena; SIZE_MAX: nobody ever touches it
   void* data = nullptr;
 };
 

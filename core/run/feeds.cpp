@@ -12,6 +12,24 @@ Last last_of(config::Last last) {
   return Last::drop;
 }
 
+Share share_of(config::Data data) {
+  switch (data) {
+  case config::Data::shared: return Share::shared;
+  case config::Data::disjoint: return Share::disjoint;
+  case config::Data::bootstrap: return Share::bootstrap;
+  }
+  return Share::shared;
+}
+
+void take_place(SamplingSpec& sampling, const Session& session) {
+  const Place& place = session.place();
+  sampling.first_row = place.first_row;
+  sampling.rows = place.rows;
+  sampling.group = static_cast<int>(place.group);
+  sampling.groups = static_cast<int>(place.groups);
+  sampling.share = share_of(session.job().topology.data);
+}
+
 } // namespace
 
 Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Program& program, Phase phase,
@@ -35,6 +53,7 @@ Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Prog
                        .stream = session.sources()[0].stream,
                        .last = last_of(session.job().train.last),
                        .shuffle = session.job().train.shuffle};
+      if (phase == Phase::train) take_place(spec.sampling, session);
       if (phase != Phase::train) spec.sampling = spec.sampling.evaluation();
       auto feeder = Feeder::make(session.host(), *open.source, open.outputs, open.augment, spec);
       if (!feeder.ok()) return std::move(feeder).status().at("source '", open.name, "'");

@@ -20,6 +20,7 @@ class Feeds {
   void seek(std::uint64_t step);
 
   std::uint32_t epoch() const { return epoch_; } // of the batch that next() gave last
+  std::int64_t valid(std::uint64_t step) const { return feeders_[0]->sampling().batch_valid(step); } // of all workers
   double epochs(std::uint64_t steps) const { return feeders_[0]->sampling().epochs(steps); }
   std::uint64_t steps(double epochs) const { return feeders_[0]->sampling().steps(epochs); }
   double waited_seconds() const;

@@ -54,10 +54,16 @@ Sampling::Place Sampling::place(std::uint64_t step, std::int64_t row) const {
   return {static_cast<std::uint32_t>(step / steps_per_epoch_), std::min(index, samples_ - 1)};
 }
 
-std::int64_t Sampling::valid(std::uint64_t step) const {
-  if (spec_.last != Last::partial) return spec_.rows;
-  const std::uint64_t first = step % steps_per_epoch_ * stride_ + offset_;
-  return first >= samples_ ? 0 : std::min(spec_.rows, static_cast<std::int64_t>(samples_ - first));
+std::int64_t Sampling::valid(std::uint64_t step, std::uint64_t offset, std::int64_t rows) const {
+  if (spec_.last != Last::partial) return rows;
+  const std::uint64_t first = step % steps_per_epoch_ * stride_ + offset;
+  return first >= samples_ ? 0 : std::min(rows, static_cast<std::int64_t>(samples_ - first));
+}
+
+std::int64_t Sampling::valid(std::uint64_t step) const { return valid(step, offset_, spec_.rows); }
+
+std::int64_t Sampling::batch_valid(std::uint64_t step) const {
+  return valid(step, offset_ - static_cast<std::uint64_t>(spec_.first_row), spec_.batch);
 }
 
 double Sampling::epochs(std::uint64_t steps) const {

@@ -67,6 +67,8 @@ class Sampling {
   Place place(std::uint64_t step, std::int64_t row) const;
   // Those of its rows that count; the others follow them.
   std::int64_t valid(std::uint64_t step) const;
+  // Those of the whole batch, of all the group's workers.
+  std::int64_t batch_valid(std::uint64_t step) const;
   // Passes over the data that are done when `steps` steps are.
   double epochs(std::uint64_t steps) const;
   // The number of steps after which at least `epochs` passes are done.
@@ -87,6 +89,7 @@ class Sampling {
 
  private:
   Sampling(const SamplingSpec& spec, std::uint64_t samples);
+  std::int64_t valid(std::uint64_t step, std::uint64_t offset, std::int64_t rows) const;
   bool dealt() const { return spec_.share == Share::disjoint; }
 
   SamplingSpec spec_;

@@ -24,13 +24,43 @@ Result<std::unique_ptr<Session>> Session::open(Host& host, plugin::Registry& reg
   std::unique_ptr<Session> session(new Session(host, registry, job, make));
   DLHOST_TRY(session->open_device());
   DLHOST_TRY(session->open_sources());
-  DLHOST_ASSIGN(session->algorithm_, registry.create<Algorithm>(job.train.algorithm.type, job.train.algorithm.options));
-  DLHOST_ASSIGN(session->updater_, registry.create<Updater>(job.updater.plugin.type, job.updater.plugin.options));
+  DLHOST_TRY(session->open_plugins());
   return session;
 }
 
+Result<std::unique_ptr<Session>> Session::open_beside(Session& first) {
+  std::unique_ptr<Session> session(new Session(first.host_, first.registry_, first.job_, first.make_));
+  DLHOST_TRY(session->open_device());
+  session->sources_ = first.sources_;
+  DLHOST_TRY(session->open_plugins());
+  return session;
+}
+
+Status Session::open_plugins() {
+  const config::Train& train = job_.train;
+  DLHOST_ASSIGN(algorithm_, registry_.create<Algorithm>(train.algorithm.type, train.algorithm.options));
+  DLHOST_ASSIGN(updater_, registry_.create<Updater>(job_.updater.plugin.type, job_.updater.plugin.options));
+  return {};
+}
+
+void Session::take_part(const Place& place, param::Sharing* sharing) {
+  place_ = place;
+  sharing_ = sharing;
+}
+
+program::StepInfo Session::step_info(std::uint64_t step, std::uint32_t epoch, double rate) const {
+  return {.phase = Phase::train,
+          .step = step,
+          .epoch = epoch,
+          .seed = static_cast<std::uint64_t>(job_.seed),
+          .global_batch = place_.global_batch,
+          .rate = rate};
+}
+
 Status Session::open_device() {
-  const int threads = job_.train.threads > 0 ? static_cast<int>(job_.train.threads) : env::usable_processors();
+  const auto workers = static_cast<int>(Place::seats(job_.topology));
+  const int threads =
+      job_.train.threads > 0 ? static_cast<int>(job_.train.threads) : std::max(1, env::usable_processors() / workers);
   set_parallel_threads(threads);
   const Part& part = job_.train.device;
   auto device = registry_.create<Device>(part.type, part.options);
@@ -70,30 +100,31 @@ Status Session::open_sources() {
     if (open.outputs.empty())
       return Status::internal("source '", layer.name, "' declares no output; this is a bug in the plugin");
     DLHOST_ASSIGN(open.augment, net::Augment::make(host_, layer.augment, open.outputs[0].desc));
-    sources_.push_back(std::move(open));
+    sources_->push_back(std::move(open));
   }
-  if (sources_.empty())
+  if (sources_->empty())
     return Status::invalid("the net has no source: add a [[layer]] that reads data, such as csv or idx");
   for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
-    for (const auto& open : sources_)
-      if (open.source->count(phase) != sources_[0].source->count(phase))
-        return Status::invalid("sources '", sources_[0].name, "' and '", open.name,
-                               "' have different numbers of samples: ", sources_[0].source->count(phase), " and ",
+    for (const auto& open : *sources_)
+      if (open.source->count(phase) != (*sources_)[0].source->count(phase))
+        return Status::invalid("sources '", (*sources_)[0].name, "' and '", open.name,
+                               "' have different numbers of samples: ", (*sources_)[0].source->count(phase), " and ",
                                open.source->count(phase));
   return {};
 }
 
-std::int64_t Session::samples(Phase phase) const { return sources_[0].source->count(phase); }
+std::int64_t Session::samples(Phase phase) const { return (*sources_)[0].source->count(phase); }
 
 std::int64_t Session::batch(Phase phase) const {
   const auto& evaluate = phase == Phase::validate ? job_.validate : job_.test;
-  if (phase == Phase::train || evaluate.batch == 0) return job_.train.batch;
+  if (phase == Phase::train) return place_.rows;
+  if (evaluate.batch == 0) return job_.train.batch;
   return evaluate.batch;
 }
 
 Result<std::unique_ptr<net::Graph>> Session::graph(Phase phase, std::int64_t batch, bool cyclic) {
   std::map<std::string, net::SourceView> views;
-  for (auto& open : sources_) {
+  for (auto& open : *sources_) {
     net::SourceView view{open.source, open.outputs};
     if (!open.augment.empty()) view.outputs[0].desc = open.augment.result();
     for (auto& port : view.outputs) {
@@ -134,7 +165,7 @@ Result<program::Record> Session::record(std::unique_ptr<net::Graph>& graph, Algo
 Result<program::Program*> Session::trainer() {
   if (trainer_) return trainer_.get();
   const auto traits = algorithm_->traits();
-  DLHOST_ASSIGN(auto graph, this->graph(Phase::train, job_.train.batch, traits.cyclic));
+  DLHOST_ASSIGN(auto graph, this->graph(Phase::train, place_.rows, traits.cyclic));
   if (traits.needs_loss &&
       std::ranges::none_of(graph->nodes(), [](const net::Node& node) { return node.setup.is_loss; }))
     return Status::invalid(
@@ -156,6 +187,7 @@ Result<program::Program*> Session::trainer() {
                                 .updater_actor = updater_actor,
                                 .update_settings = {.clip_value = job_.updater.clip_value},
                                 .clip_norm = job_.updater.clip_norm,
+                                .sharing = sharing_,
                                 .admit = admission(Phase::train),
                                 .make = make_};
   DLHOST_ASSIGN(trainer_, program::build(std::move(request)));
@@ -197,7 +229,7 @@ Need Session::need(const program::Program& program, Phase phase) const {
     need.by_batch = footprint.arena - footprint.param_gradients + footprint.scratch;
   }
   std::size_t ahead = 0;
-  for (const auto& open : sources_) {
+  for (const auto& open : *sources_) {
     std::size_t row = open.augment.empty() ? open.outputs[0].desc.plain_bytes() : open.augment.result().plain_bytes();
     for (std::size_t o = 1; o < open.outputs.size(); ++o) row += open.outputs[o].desc.plain_bytes();
     ahead += row * static_cast<std::size_t>(batch(phase) * (job_.train.readers == 0 ? 1 : job_.train.prefetch + 1));

@@ -19,6 +19,7 @@
 #include "plugin/registry.h"
 #include "program/program.h"
 #include "program/record.h"
+#include "run/place.h"
 #include "run/room.h"
 
 namespace dlhost::run {
@@ -38,9 +39,16 @@ class Session {
     std::uint32_t stream = 0;  // by its place in the job
   };
 
+  // One more for the same job, on the calling task, for a worker beside: it reads from the same sources.
+  static Result<std::unique_ptr<Session>> open_beside(Session&);
+  // Before the trainer is made: it computes these rows of each batch only, and shares its params.
+  void take_part(const Place& place, param::Sharing* sharing);
+
   // Samples that a phase has; 0: it has none. Sources that disagree are an error found by open().
   std::int64_t samples(Phase) const;
-  std::int64_t batch(Phase) const;
+  std::int64_t batch(Phase) const; // rows of one program
+  const Place& place() const { return place_; }
+  program::StepInfo step_info(std::uint64_t step, std::uint32_t epoch, double rate) const;
 
   // The program that trains, or that evaluates a phase. `kept`: outputs to be read after a step.
   Result<program::Program*> trainer();
@@ -58,11 +66,12 @@ class Session {
   const param::Store& store() const { return *store_; }
   const Updater& updater() const { return *updater_; }
   plugin::Activity& activity() { return activity_; }
-  std::vector<OpenSource>& sources() { return sources_; }
+  std::vector<OpenSource>& sources() { return *sources_; }
 
  private:
   Session(Host& host, plugin::Registry& registry, const config::Job& job, bool make)
-      : host_(host), registry_(registry), job_(job), make_(make) {}
+      : host_(host), registry_(registry), job_(job), make_(make), place_(Place::alone(job)) {}
+  Status open_plugins();
   Status open_device();
   Status open_sources();
   Result<std::unique_ptr<net::Graph>> graph(Phase, std::int64_t batch, bool cyclic);
@@ -73,10 +82,12 @@ class Session {
   plugin::Registry& registry_;
   const config::Job& job_;
   bool make_;
+  Place place_;
+  param::Sharing* sharing_ = nullptr;
   plugin::Activity activity_; // of the task that opens and uses the session
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
-  std::vector<OpenSource> sources_;
+  std::shared_ptr<std::vector<OpenSource>> sources_ = std::make_shared<std::vector<OpenSource>>();
   std::unique_ptr<Updater> updater_;
   std::unique_ptr<Algorithm> algorithm_;
   std::unique_ptr<param::Store> store_;

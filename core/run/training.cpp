@@ -72,22 +72,17 @@ Status Training::prepare() {
   if (session_.samples(Phase::train) == 0)
     return Status::invalid("source '", session_.sources()[0].name, "' has no training samples; give it a `train` file");
   started_bytes_ = env::resident_bytes();
+  if (Place::seats(job.topology) > 1) {
+    DLHOST_ASSIGN(workers_, Workers::make(session_));
+  }
   DLHOST_ASSIGN(program_, session_.trainer());
+  if (workers_) DLHOST_TRY(workers_->join());
   DLHOST_TRY(check_ends());
   DLHOST_TRY(param::initialize(session_.store(), session_.registry(), session_.activity(),
                                static_cast<std::uint64_t>(job.seed)));
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
-  const Part& rate = job.updater.rate;
-  DLHOST_ASSIGN(schedule_, session_.registry().create<Schedule>(rate.type, rate.options));
-  DLHOST_ASSIGN(schedule_actor_, session_.registry().actor(Kind::schedule, rate.type, rate.type));
-  DLHOST_TRY(schedule_->setup(session_.host()));
-  const config::Stop& stop = job.train.stop;
-  if (stop.epochs > 0) progress_.total_steps = feeds_->steps(stop.epochs);
-  if (stop.steps > 0 && (progress_.total_steps == 0 || static_cast<std::uint64_t>(stop.steps) < progress_.total_steps))
-    progress_.total_steps = static_cast<std::uint64_t>(stop.steps);
-  if (progress_.total_steps == 0 && stop.seconds <= 0 && !std::isfinite(stop.loss) && !std::isfinite(stop.accuracy) &&
-      stop.patience == 0)
-    progress_.total_steps = feeds_->steps(10);
+  DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_));
+  progress_.total_steps = rates_->total_steps();
   return {};
 }
 
@@ -114,7 +109,12 @@ nlohmann::json Training::state() const {
           {"has_loss", has_loss_}};
 }
 
-Status Training::save() { return checkpoints_->save(progress_.step, state()); }
+Status Training::settle() { return workers_ ? workers_->settle() : Status(); }
+
+Status Training::save() {
+  DLHOST_TRY(settle());
+  return checkpoints_->save(progress_.step, state());
+}
 
 Status Training::resume(const param::CheckpointFiles& files) {
   const auto rule = session_.updater().rule();
@@ -146,33 +146,25 @@ Status Training::resume(const param::CheckpointFiles& files) {
   return {};
 }
 
-Result<double> Training::rate() {
-  return plugin::contained(session_.activity(), schedule_actor_, "rate", progress_.step, [&]() -> Result<double> {
-    return schedule_->rate({progress_.step, progress_.epoch, progress_.total_steps});
-  });
-}
-
 Result<bool> Training::step() {
-  const config::Job& job = session_.job();
   DLHOST_ASSIGN(const auto* batch, feeds_->next());
-  DLHOST_ASSIGN(progress_.rate, rate());
-  const Status status = program_->run(*batch, {.phase = Phase::train,
-                                               .step = progress_.step,
-                                               .epoch = feeds_->epoch(),
-                                               .seed = static_cast<std::uint64_t>(job.seed),
-                                               .global_batch = job.train.batch,
-                                               .rate = progress_.rate});
-  if (status.code() == Code::cancelled) {
-    DLHOST_ASSIGN(const auto where, program_->find_not_finite());
-    diverged_ =
-        status.message() + (where.empty() ? "" : "; " + where) + "; a smaller rate, warm-up or clip_norm often help";
-    return false;
-  }
-  DLHOST_TRY(status);
+  DLHOST_ASSIGN(progress_.rate, rates_->at(progress_.step));
+  if (workers_) DLHOST_TRY(workers_->go(progress_.step, progress_.rate));
+  Status status = program_->run(*batch, session_.step_info(progress_.step, feeds_->epoch(), progress_.rate));
+  if (status.ok() && workers_) status = workers_->gather(progress_.step, program_->metrics());
+  if (status.code() == Code::cancelled) return diverged(status);
+  DLHOST_TRY(std::move(status));
   ++progress_.step;
-  progress_.items += batch->valid;
+  progress_.items += feeds_->valid(progress_.step - 1);
   progress_.epoch = feeds_->epochs(progress_.step);
   return true;
+}
+
+Result<bool> Training::diverged(const Status& status) {
+  DLHOST_ASSIGN(const auto where, program_->find_not_finite());
+  diverged_ =
+      status.message() + (where.empty() ? "" : "; " + where) + "; a smaller rate, warm-up or clip_norm often help";
+  return false;
 }
 
 bool Training::due(const config::Cadence& every, Last& last) const {
@@ -186,13 +178,14 @@ bool Training::due(const config::Cadence& every, Last& last) const {
 
 Status Training::save_due() {
   if (!checkpoints_) return {};
-  if (is_best_ && session_.job().checkpoint.best != "none")
+  if (is_best_ && session_.job().checkpoint.best != "none") // evaluated just now: all is settled
     DLHOST_TRY(checkpoints_->save_best(progress_.step, state()));
   is_best_ = false;
   return due(session_.job().checkpoint.every, saved_) ? save() : Status();
 }
 
 Result<Evaluation> Training::evaluate(Phase phase, Observer& observer) {
+  DLHOST_TRY(settle());
   DLHOST_ASSIGN(auto evaluation, run::evaluate(session_, phase));
   if (evaluation.samples > 0) DLHOST_TRY(observer.on_evaluation(progress_, phase, evaluation));
   return evaluation;
@@ -255,6 +248,7 @@ void Training::note_loss() {
 Status Training::steps(Outcome& outcome, Observer& observer) {
   Clock& clock = session_.host().clock();
   HangWatch watch(session_.job().train.hang_limit);
+  if (workers_) DLHOST_TRY(workers_->begin(progress_.step, progress_.total_steps));
   const double before = progress_.seconds;
   const Nanoseconds begin = clock.now();
   Nanoseconds evaluating = 0;
@@ -302,10 +296,14 @@ Outcome Training::run(Observer& observer) {
   const auto all = [&]() -> Status {
     DLHOST_TRY(steps(outcome, observer));
     if (outcome.ending == Ending::diverged) return {}; // the last checkpoint stays the newest
+    if (workers_ && outcome.ending == Ending::finished && progress_.step == progress_.total_steps)
+      DLHOST_TRY(workers_->finish(progress_.step));
+    DLHOST_TRY(settle());
     if (checkpoints_ && saved_.step != progress_.step) DLHOST_TRY(save());
     return outcome.ending == Ending::interrupted ? Status() : last_evaluations(outcome, observer);
   };
   outcome.error = all();
+  if (workers_) outcome.error = workers_->explained(std::move(outcome.error));
   if (!outcome.error.ok()) {
     outcome.ending = Ending::failed;
     outcome.reason = outcome.error.message();

@@ -13,7 +13,9 @@
 #include "run/evaluation.h"
 #include "run/feeds.h"
 #include "run/pace.h"
+#include "run/rates.h"
 #include "run/session.h"
+#include "run/workers.h"
 
 namespace dlhost::run {
 
@@ -70,8 +72,8 @@ class Training {
 
  private:
   Status check_ends();
-  Result<double> rate();
   Result<bool> step(); // false: diverged
+  Result<bool> diverged(const Status&);
   Status steps(Outcome&, Observer&);
   void note_loss();
   Status last_evaluations(Outcome&, Observer&);
@@ -80,6 +82,7 @@ class Training {
   Result<Evaluation> evaluate(Phase, Observer&);
   std::string reason_to_stop(const Outcome&);
   Status save_due();
+  Status settle();
   nlohmann::json state() const;
 
   // When something is due again.
@@ -91,11 +94,11 @@ class Training {
 
   Session& session_;
   const std::atomic<bool>& interrupted_;
+  std::unique_ptr<Workers> workers_; // null: one
   program::Program* program_ = nullptr;
   std::unique_ptr<Feeds> feeds_;
-  std::unique_ptr<Schedule> schedule_;
+  std::optional<Rates> rates_;
   std::uint64_t started_bytes_ = 0;
-  const plugin::Actor* schedule_actor_ = nullptr;
   Progress progress_;
   Pace pace_;
   std::string diverged_;

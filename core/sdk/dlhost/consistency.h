@@ -7,9 +7,10 @@
 //
 //   worker                      server half               core then
 //   get(slice, have)            on_get                    answers now, or keeps it until the next decision
-//   update(contribution)        on_update                 applies the chosen ones with one updater call, or keeps, or
-//   drops put(values)                 on_put                    replaces the value (joins, leaves, dies) on_member
-//   counts anew (time passes)               on_timer                  looks again
+//   update(contribution)        on_update                 applies the chosen ones by one updater call, keeps, or drops
+//   put(values)                 on_put                    replaces the value
+//   (joins, leaves, dies)       on_member                 counts anew
+//   (time passes)               on_timer                  looks again
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,9 @@ struct SliceState {
   SliceId slice = 0;
   Version version = 0;
   std::uint32_t groups = 1;           // worker groups that are in
-  std::uint32_t contributors = 1;     // of each version, under a synchronous rule
+  std::uint32_t contributors = 1;     // workers of theirs
+  std::uint32_t expected = 1;         // workers by whose samples, all together, joint losses are divided
+  std::uint32_t from = 0;             // which of `expected` brings the update, or asks: from 0 on, group by group
   std::span<const Contribution> held; // updates that wait, in the order of their arrival
   std::span<std::uint64_t> own;       // the handler's words, as many as it asked for
 };
@@ -62,11 +65,15 @@ class DLHOST_API Consistency : public Plugin {
   static constexpr Kind kind = Kind::consistency;
 
   struct Traits {
+    // The groups' contributions make one update together: losses are divided by all their samples. Else each group's
+    // make updates of their own.
+    bool joint = false;
     bool by_step = false;         // contributors are chosen for a whole step, not slice by slice
     bool readers_overlap = false; // an update may be made while a version is read: needs two buffers
     std::size_t own_words = 0;    // of SliceState::own
-    // The contract that simulation checks: how far behind a get may be (in versions), and whether an update may be
-    // lost.
+    std::size_t words_each = 0;   // and behind them so many for each contributor
+    // The contract that simulation checks: a get of a worker that has made n steps has in it all that each other one
+    // brought in its first n - staleness steps, but for what was dropped.
     std::uint64_t staleness = 0;
     bool may_drop = false;
   };

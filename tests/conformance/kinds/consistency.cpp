@@ -14,14 +14,15 @@ namespace {
 // Core's part, for one slice.
 class Server {
  public:
-  Server(Consistency& handler, std::uint32_t groups) : handler_(handler), own_(handler.traits().own_words) {
-    state_.groups = state_.contributors = groups;
+  Server(Consistency& handler, std::uint32_t groups)
+      : handler_(handler), own_(handler.traits().own_words + groups * handler.traits().words_each), in_(groups) {
+    state_.groups = state_.contributors = state_.expected = groups;
     state_.own = own_;
   }
 
-  GetVerdict get(std::uint16_t group, Version at_least) { return handler_.on_get(view(), group, 0, at_least); }
+  GetVerdict get(std::uint16_t group, Version at_least) { return handler_.on_get(view(group), group, 0, at_least); }
   void update(const Contribution& contribution) {
-    SliceState now = view();
+    SliceState now = view(contribution.who.group);
     act(handler_.on_update(now, contribution), &contribution);
   }
   void let_time_pass() {
@@ -36,11 +37,14 @@ class Server {
 
   Version version() const { return state_.version; }
   std::size_t held() const { return held_.size(); }
+  // Contributions of a worker that are in the value.
+  std::uint64_t in(std::size_t worker) const { return in_[worker]; }
   std::uint64_t applied = 0, dropped = 0;
 
  private:
-  SliceState view() {
+  SliceState view(std::uint32_t from = 0) {
     state_.held = held_;
+    state_.from = from;
     return state_;
   }
   void act(const UpdateVerdict& verdict, const Contribution* contribution) {
@@ -51,12 +55,15 @@ class Server {
     if (verdict.act == Act::apply) {
       ASSERT_NE(contribution, nullptr) << "there is nothing to apply alone";
       ++applied;
+      ++in_[contribution->who.group];
       ++state_.version;
     }
     if (verdict.act == Act::combine) {
       const std::size_t combined = held_.size() + (contribution ? 1 : 0);
       ASSERT_GT(combined, 0U) << "there is nothing to combine";
       applied += combined;
+      for (const Contribution& held : held_) ++in_[held.who.group];
+      if (contribution) ++in_[contribution->who.group];
       held_.clear();
       ++state_.version;
     }
@@ -65,6 +72,7 @@ class Server {
   Consistency& handler_;
   std::vector<std::uint64_t> own_;
   std::vector<Contribution> held_;
+  std::vector<std::uint64_t> in_;
   SliceState state_;
 };
 
@@ -89,6 +97,7 @@ Outcome history(const Context& context, const std::string& name, std::uint32_t s
   Random random({seed, 4}, 0, 0);
   Outcome outcome;
   std::uint64_t turns = 0;
+  std::uint32_t in = groups;
   const auto busy = [&] { return std::ranges::any_of(workers, [&](const Worker& w) { return w.step < steps; }); };
   while (busy()) {
     if (++turns > 1000 * steps * groups) throw std::runtime_error("somebody waits for ever");
@@ -101,8 +110,11 @@ Outcome history(const Context& context, const std::string& name, std::uint32_t s
         server.let_time_pass();
         continue;
       }
-      const Version behind = plan.at_least - std::min(plan.at_least, server.version());
-      EXPECT_LE(behind, handler->traits().staleness) << "answers with what is too old";
+      const std::uint64_t staleness = std::min(handler->traits().staleness, worker.step);
+      for (std::size_t other = 0; !handler->traits().may_drop && other < workers.size(); ++other) {
+        if (other == who) continue;
+        EXPECT_GE(server.in(other), worker.step - staleness) << "answers with what is too old";
+      }
       EXPECT_GE(server.version(), worker.have) << "goes back in versions";
       worker.have = server.version();
     }
@@ -112,14 +124,17 @@ Outcome history(const Context& context, const std::string& name, std::uint32_t s
     }
     worker.at = Worker::At::pull;
     ++worker.step;
-    if (!plan.push) continue;
+    if (!plan.push) {
+      if (worker.step == steps) server.leave(--in);
+      continue;
+    }
     ++outcome.pushed;
     Contribution contribution{.based_on = worker.have, .elements = 4};
     contribution.kind = plan.send_delta ? ContributionKind::delta : ContributionKind::dense;
     contribution.who = {.group = who, .step = worker.step - 1, .samples = {worker.step * 8, 8}};
     server.update(contribution);
+    if (worker.step == steps) server.leave(--in); // who has made its steps goes
   }
-  for (std::uint32_t left = groups; left-- > 1;) server.leave(left);
   EXPECT_EQ(server.applied + server.dropped + server.held(), outcome.pushed) << "an update is gone, or applied twice";
   outcome.version = server.version();
   outcome.applied = server.applied;

@@ -1,0 +1,69 @@
+#include "env/process.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace dlhost::env {
+
+Result<std::unique_ptr<Process>> Process::start_own(const std::vector<std::string>& arguments,
+                                                    const std::string& words) {
+  std::vector<char*> argv{const_cast<char*>("dlhost")};
+  for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, words.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  pid_t number = 0;
+  const int error = posix_spawn(&number, "/proc/self/exe", &files, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  if (error != 0) return Status::system(error, "start another process of dlhost");
+  return std::unique_ptr<Process>(new Process(number));
+}
+
+Process::~Process() {
+  if (status_) return;
+  ::kill(number_, SIGKILL);
+  reap(true);
+}
+
+bool Process::reap(bool wait) {
+  if (status_) return true;
+  int status = 0;
+  pid_t got = 0;
+  do got = ::waitpid(number_, &status, wait ? 0 : WNOHANG);
+  while (got < 0 && errno == EINTR);
+  if (got == 0) return false;
+  status_ = got == number_ ? status : 0;
+  return true;
+}
+
+std::optional<std::string> Process::ended() {
+  if (!reap(false)) return {};
+  if (WIFSIGNALED(*status_)) return concat("killed by ", ::strsignal(WTERMSIG(*status_)));
+  return concat("ended with exit status ", WEXITSTATUS(*status_));
+}
+
+bool Process::wait(std::int64_t limit) {
+  constexpr std::int64_t pause = 2'000'000;
+  for (std::int64_t waited = 0; !reap(false); waited += pause) {
+    if (waited >= limit) return false;
+    const timespec time{0, pause};
+    ::nanosleep(&time, nullptr);
+  }
+  return true;
+}
+
+void ignore_interrupts() { ::signal(SIGINT, SIG_IGN); }
+
+} // namespace dlhost::env

@@ -1,0 +1,41 @@
+// Another process of this program. Started by exec: a fork of a process whose threads compute would hang.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dlhost/status.h>
+
+namespace dlhost::env {
+
+class Process {
+ public:
+  // Runs this program's own file with these arguments; what it says goes to the end of the file `words`.
+  static Result<std::unique_ptr<Process>> start_own(const std::vector<std::string>& arguments,
+                                                    const std::string& words);
+  // Ends it at once where it has not ended by itself.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  int number() const { return number_; }
+  // How it ended, in words; none: it runs.
+  std::optional<std::string> ended();
+  // Until it has ended by itself; false: it has not, after so many nanoseconds.
+  bool wait(std::int64_t limit);
+
+ private:
+  explicit Process(int number) : number_(number) {}
+  bool reap(bool wait);
+
+  int number_;
+  std::optional<int> status_;
+};
+
+// Ctrl-C reaches all processes of a terminal's group: those that are told by another what to do let it pass.
+void ignore_interrupts();
+
+} // namespace dlhost::env

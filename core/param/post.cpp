@@ -1,0 +1,90 @@
+#include "param/post.h"
+
+#include <algorithm>
+
+namespace dlhost::param {
+namespace {
+
+constexpr std::size_t rooms = 64;
+
+} // namespace
+
+Post::Post(std::uint32_t seat, std::uint32_t seats, std::size_t credit)
+    : seat_(seat), peers_(seats, unconnected), letters_(rooms), outbox_(credit), rooms_(rooms), completions_(rooms) {
+  for (std::uint32_t letter = 0; letter < letters_.size(); ++letter) free_.push_back(letter);
+}
+
+Result<std::unique_ptr<Post>> Post::open(Host& host, Transport& transport, std::uint32_t seat, std::uint32_t seats,
+                                         std::size_t credit) {
+  std::unique_ptr<Post> post(new Post(seat, seats, credit));
+  DLHOST_ASSIGN(post->endpoint_, transport.open(host, concat("seat", seat)));
+  for (std::size_t room = 0; room < post->rooms_.size(); ++room)
+    DLHOST_TRY(post->endpoint_->post_recv(post->rooms_[room], room));
+  return post;
+}
+
+Status Post::connect(std::uint32_t seat, std::string_view address) {
+  DLHOST_ASSIGN(peers_.at(seat), endpoint_->connect(address));
+  return {};
+}
+
+Result<PeerId> Post::peer(std::uint32_t seat) const {
+  if (seat >= peers_.size() || peers_[seat] == unconnected)
+    return Status::internal("seat ", seat, " is not connected with seat ", seat_);
+  return static_cast<PeerId>(peers_[seat]);
+}
+
+Status Post::send(std::uint32_t seat, Message message) {
+  message.seat = static_cast<std::uint16_t>(seat_);
+  if (outbox_.full())
+    return Status::internal("seat ", seat_, " has more messages under way than it has credit for (", outbox_.capacity(),
+                            ")");
+  Letter letter{.seat = seat};
+  write(message, letter.bytes);
+  outbox_.push_back(letter);
+  return flush();
+}
+
+// In order: a letter that finds no room keeps back those behind it.
+Status Post::flush() {
+  while (!outbox_.empty() && !free_.empty()) {
+    DLHOST_ASSIGN(const PeerId peer, this->peer(outbox_.front().seat));
+    const std::uint32_t letter = free_.back();
+    letters_[letter] = outbox_.front();
+    Status status = endpoint_->post_send(peer, 0, letters_[letter].bytes, letter);
+    if (status.code() == Code::timeout) return {};
+    DLHOST_TRY(std::move(status));
+    free_.pop_back();
+    outbox_.pop_front();
+  }
+  return {};
+}
+
+Status Post::progress(Taker& taker, Nanoseconds limit) {
+  DLHOST_TRY(flush());
+  DLHOST_ASSIGN(const std::size_t count, endpoint_->progress(completions_, outbox_.empty() ? limit : 0));
+  for (std::size_t c = 0; c < count; ++c) {
+    const Completion& completion = completions_[c];
+    switch (completion.kind) {
+    case Completion::Kind::sent: free_.push_back(static_cast<std::uint32_t>(completion.cookie)); break;
+    case Completion::Kind::received: {
+      auto& room = rooms_.at(completion.cookie);
+      const auto message = read_message(std::span(room).first(std::min(completion.bytes, room.size())));
+      DLHOST_TRY(endpoint_->post_recv(room, completion.cookie));
+      DLHOST_TRY(message.status());
+      DLHOST_TRY(taker.take(*message));
+      break;
+    }
+    case Completion::Kind::gone: {
+      const auto seat = static_cast<std::uint32_t>(std::ranges::find(peers_, completion.peer) - peers_.begin());
+      gone_.push_back(seat);
+      return Status::gone("worker ", seat, " is gone");
+    }
+    case Completion::Kind::put:
+    case Completion::Kind::got: break;
+    }
+  }
+  return {};
+}
+
+} // namespace dlhost::param

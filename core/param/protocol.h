@@ -1,0 +1,56 @@
+// The words of the parameter table. They are the same on every transport; docs/workers.md has them as one table.
+//
+//   sender   word     receiver   effect
+//   worker   update   server     a contribution to a slice: the consistency handler holds, applies, combines or drops
+//   it worker   get      server     answered by `value` once the handler serves it worker   look     server answered by
+//   `seen` at once, whatever the handler would say leader   leave    server     its group makes no more steps: handlers
+//   count without this worker of it server   value,   worker     the slice has this version, and is read where it lies
+//            seen
+//   leader   go       worker     the step may be made, at this rate
+//   worker   done     leader     its part of the step is computed; what its metrics sum up to lies in its memory
+//   leader   free     leaders    their groups may make steps by themselves, up to this one
+//   leader   hold     worker     no further step; the server has all of this worker's updates when it says idle
+//   worker   idle     leader     so it is, and so many steps are done
+//   leader   stop     worker     there are no more steps
+//   anyone   failed   all        this one cannot go on, and says why in its memory; who waits stops waiting
+//
+// A message is one cache line. Bytes that belong to it lie in the sender's shared memory, at `place`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include <dlhost/message.h>
+#include <dlhost/status.h>
+
+namespace dlhost::param {
+
+enum class Word : std::uint8_t { update = 1, get, look, leave, value, seen, go, done, free, hold, idle, stop, failed };
+
+struct Message {
+  Word word = Word::update;
+  ContributionKind contribution = ContributionKind::dense;
+  std::uint16_t seat = 0; // who sends it
+  std::uint32_t epoch = 0;
+  SliceId slice = 0;
+  std::uint16_t group = 0, rank = 0;
+  std::uint64_t step = 0;
+  SampleRange samples;     // of the step
+  Version version = 0;     // update: computed with; get: at least; value: this one
+  std::uint64_t place = 0; // update: in the sender's memory; value, seen: which of the masters' values
+  double rate = 0;         // update, go: the schedule's, of the step
+
+  Identity identity() const { return {epoch, group, rank, step, slice, samples}; }
+};
+static_assert(std::is_trivially_copyable_v<Message>);
+
+inline constexpr std::size_t message_bytes = 64;
+
+// As it travels.
+void write(const Message&, std::span<std::byte, message_bytes>);
+// Bytes come from outside: the length and the word are checked here, everything else by whoever acts on it.
+Result<Message> read_message(std::span<const std::byte>);
+
+} // namespace dlhost::param

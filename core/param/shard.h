@@ -1,0 +1,109 @@
+// A server: the slices that it owns, and what becomes of the contributions to them. The consistency handler decides,
+// the updater's rule is applied, and whoever asked for a version hears of it.
+//
+// A shard belongs to the task that brings it messages; values and gradients it reads and writes where they lie. After
+// make() it allocates nothing.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <dlhost/consistency.h>
+
+#include "param/protocol.h"
+#include "param/slice_update.h"
+#include "param/slices.h"
+#include "param/table_memory.h"
+#include "plugin/activity.h"
+
+namespace dlhost::param {
+
+// A worker as servers see it.
+struct Contributor {
+  std::uint16_t group = 0, rank = 0;
+  std::uint32_t seat = 0;
+  std::span<const std::byte> gradients; // its memory, where the places of its updates lie
+};
+
+struct ShardSetup {
+  std::uint32_t server = 0;
+  std::uint32_t epoch = 0;
+  const Slices* slices = nullptr;
+  const Masters* masters = nullptr;      // which it writes
+  Store* store = nullptr;                // that borrows them
+  std::vector<Contributor> contributors; // by group, then by rank
+  std::uint32_t groups = 1;
+  Consistency* consistency = nullptr;
+  const plugin::Actor* consistency_actor = nullptr;
+  const Updater* updater = nullptr;
+  const plugin::Actor* updater_actor = nullptr;
+  UpdateSettings update_settings;
+  plugin::Activity* activity = nullptr;
+  std::function<Status(std::uint32_t seat, const Message&)> answer;
+};
+
+class Shard {
+ public:
+  static Result<std::unique_ptr<Shard>> make(ShardSetup);
+
+  // An update, a get or a look at one of its slices.
+  Status take(const Message&);
+  // So many updates of each slice are made already.
+  void resume_at(Version);
+
+  // What was not taken: updates that were counted before, and those of another epoch.
+  std::uint64_t repeated() const { return repeated_; }
+  std::uint64_t stale() const { return stale_; }
+  std::uint64_t dropped() const { return dropped_; } // by the handler
+  std::size_t slices() const { return owned_.size(); }
+
+ private:
+  struct Held {
+    Contribution contribution;
+    std::size_t contributor = 0;
+    double rate = 0;
+  };
+  struct Waiting {
+    std::size_t contributor = 0;
+    Version at_least = 0;
+  };
+  static constexpr std::size_t nothing = ~std::size_t{0};
+  struct Owned {
+    const Slice* slice = nullptr;
+    Version version = 0;
+    std::size_t current = 0;       // which of the masters' values it is
+    std::vector<std::size_t> read; // which each contributor reads; nothing: none
+    std::vector<Held> held;
+    std::vector<Contribution> seen; // the held ones, as the handler sees them
+    std::vector<Waiting> waiting;
+    std::vector<std::uint64_t> own;                    // the handler's words
+    std::vector<std::uint64_t> accepted;               // of each contributor: steps below this one are in
+    std::vector<std::unique_ptr<SliceUpdate>> updates; // of one contribution, of two, ...
+  };
+
+  explicit Shard(ShardSetup setup) : setup_(std::move(setup)), in_(setup_.contributors.size(), true) {}
+  Status own(const Slice&, const Updater::Rule&);
+  Result<std::size_t> contributor(const Message&) const;
+  Status update(Owned&, const Message&);
+  Status get(Owned&, const Message&);
+  Status answer(Owned&, std::size_t contributor, Word);
+  float* value(const Owned&, std::size_t which) const;
+  Result<std::size_t> room(const Owned&) const;
+  Status leave(std::size_t contributor);
+  // `arrived`: what it is about; null: what is held.
+  Status decide(Owned&, const Held* arrived, const UpdateVerdict&);
+  Status apply(Owned&, std::span<const Held>, const UpdateVerdict&);
+  Status answer_waiting(Owned&);
+  SliceState state(Owned&, std::size_t contributor) const;
+
+  ShardSetup setup_;
+  std::vector<bool> in_; // of the contributors, those that still make steps
+  std::vector<Owned> owned_;
+  std::vector<std::size_t> owned_by_slice_; // of all slices; not_owned: another server's
+  std::vector<const float*> gradients_;     // of one update
+  std::uint64_t repeated_ = 0, stale_ = 0, dropped_ = 0;
+};
+
+} // namespace dlhost::param

@@ -1,0 +1,24 @@
+// How a program that is one of several shares its params with the others. With one worker there is none, and the
+// program updates its params itself.
+#pragma once
+
+#include "param/store.h"
+
+namespace dlhost::param {
+
+class Sharing {
+ public:
+  virtual ~Sharing() = default;
+  // All is laid out and nothing is made: takes its share, and lends the store what is common.
+  virtual Status open(Store&) = 0;
+  // Where the program is to leave the gradient of a param.
+  virtual std::span<std::byte> gradient(const Param&) = 0;
+  // It lies there. Returns at once.
+  virtual Status update(const Param&, std::uint64_t step, double rate) = 0;
+  // The param is needed: waits until it is what the updates so far have made of it.
+  virtual Status collect(const Param&) = 0;
+  // Between two ops: whatever waits for this worker.
+  virtual Status progress() = 0;
+};
+
+} // namespace dlhost::param

@@ -1,0 +1,50 @@
+// The update of one slice, from the contributions of several workers: their sum and the updater's rule in one op.
+// Prepared once; run by the server that owns the slice.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <dlhost/updater.h>
+
+#include "param/slices.h"
+#include "param/store.h"
+#include "param/update.h"
+
+namespace dlhost::param {
+
+class SliceUpdate {
+ public:
+  // For sums of `contributions` gradients.
+  static Result<std::unique_ptr<SliceUpdate>> prepare(Store&, Param&, const Slice&, std::size_t contributions,
+                                                      const Updater&, const Updater::Rule&, const UpdateSettings&);
+
+  struct Run {
+    const float* from = nullptr; // the slice's value
+    float* to = nullptr;         // its new one; the same place, or another
+    std::span<const float* const> gradients;
+    std::uint64_t count = 0; // which update of the slice it is, from 1
+    double rate = 0;
+    float weight = 1; // of the sum
+  };
+  // What was computed is there when it returns: on a device that runs behind the host it waits.
+  Status run(const Run&);
+
+  std::size_t bytes_moved() const { return bytes_moved_; }
+
+ private:
+  SliceUpdate(Store& store, Param& param, const Updater& updater) : store_(store), param_(param), updater_(updater) {}
+
+  Store& store_;
+  Param& param_;
+  const Updater& updater_;
+  std::unique_ptr<Op> apply_;
+  std::vector<const void*> inputs_;
+  std::vector<void*> outputs_;
+  std::vector<float> scalars_;
+  Memory scratch_;
+  std::size_t bytes_moved_ = 0;
+};
+
+} // namespace dlhost::param

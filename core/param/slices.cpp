@@ -1,0 +1,46 @@
+#include "param/slices.h"
+
+#include <algorithm>
+
+namespace dlhost::param {
+namespace {
+
+constexpr std::int64_t line = 16; // elements of a cache line: no two owners write into one
+
+} // namespace
+
+Slices Slices::cut(std::span<const std::int64_t> elements, std::uint32_t servers, std::int64_t threshold) {
+  Slices cut;
+  std::vector<std::int64_t> load(servers);
+  std::vector<SliceId> whole;
+  for (std::size_t p = 0; p < elements.size(); ++p) {
+    cut.first_.push_back(cut.slices_.size());
+    if (elements[p] == 0) continue;
+    const bool cuts = servers > 1 && elements[p] >= std::max(threshold, line * servers);
+    const std::int64_t lines = (elements[p] + line - 1) / line;
+    for (std::uint32_t s = 0; s < (cuts ? servers : 1); ++s) {
+      const auto begin = cuts ? lines * s / servers * line : 0;
+      const auto end = cuts ? std::min(lines * (s + 1) / servers * line, elements[p]) : elements[p];
+      const auto id = static_cast<SliceId>(cut.slices_.size());
+      cut.slices_.push_back({id, static_cast<std::uint32_t>(p), s, begin, end - begin});
+      if (cuts)
+        load[s] += end - begin;
+      else
+        whole.push_back(id);
+    }
+  }
+  cut.first_.push_back(cut.slices_.size());
+  std::ranges::stable_sort(whole, std::greater<>{}, [&](SliceId id) { return cut.slices_[id].count; });
+  for (const SliceId id : whole) {
+    const auto least = std::ranges::min_element(load);
+    *least += cut.slices_[id].count;
+    cut.slices_[id].server = static_cast<std::uint32_t>(least - load.begin());
+  }
+  return cut;
+}
+
+std::span<const Slice> Slices::of(std::size_t param) const {
+  return std::span(slices_).subspan(first_[param], first_[param + 1] - first_[param]);
+}
+
+} // namespace dlhost::param

@@ -1,0 +1,112 @@
+#include "param/table.h"
+
+#include <algorithm>
+
+namespace dlhost::param {
+
+Table::Table(Setup setup)
+    : setup_(std::move(setup)), views_(setup_.slices->size()), news_(setup_.store->params().size()) {}
+
+void Table::resume_at(Version version) {
+  std::ranges::fill(views_, View{.version = version});
+  if (shard_) shard_->resume_at(version);
+}
+
+Message Table::about(SliceId slice, Word word) const {
+  return {.word = word, .epoch = setup_.epoch, .slice = slice, .group = setup_.group, .rank = setup_.rank};
+}
+
+Status Table::ask(const Slice& slice, Word word, Version at_least) {
+  (word == Word::get ? views_[slice.id].asked : views_[slice.id].looked) = true;
+  Message message = about(slice.id, word);
+  message.version = at_least;
+  return send(setup_.seats[slice.server], message);
+}
+
+Status Table::update(std::size_t param, std::uint64_t step, double rate) {
+  for (const Slice& slice : setup_.slices->of(param)) {
+    const View& view = views_[slice.id];
+    const WorkerPlan next = setup_.consistency->plan(step + 1, view.version);
+    Message message = about(slice.id, Word::update);
+    message.step = step;
+    message.samples = setup_.rows;
+    message.version = view.version;
+    message.place = setup_.gradients->offset(param) + static_cast<std::size_t>(slice.first) * sizeof(float);
+    message.rate = rate;
+    DLHOST_TRY(send(setup_.seats[slice.server], message));
+    if (next.pull) DLHOST_TRY(ask(slice, Word::get, next.at_least));
+  }
+  return {};
+}
+
+bool Table::arrived(std::size_t param) const {
+  return std::ranges::none_of(setup_.slices->of(param), [&](const Slice& slice) { return views_[slice.id].asked; });
+}
+
+// Copies that were made of what was there before are old. Where several versions can be there, a param is one slice.
+void Table::adopt(std::size_t param) {
+  if (!news_[param]) return;
+  news_[param] = false;
+  const Slice& slice = setup_.slices->of(param).front();
+  setup_.store->move(*setup_.store->params()[param], setup_.masters->value(param, views_[slice.id].place));
+}
+
+Status Table::collect(std::size_t param) {
+  DLHOST_TRY(progress());
+  if (!arrived(param)) {
+    Clock& clock = setup_.host->clock();
+    const Nanoseconds begin = clock.now();
+    while (!arrived(param)) // what it waits for may have to wait for this worker to stand still
+      DLHOST_TRY(setup_.control->calls() ? setup_.control->attend() : progress(longest_wait));
+    waited_ += clock.now() - begin;
+  }
+  adopt(param);
+  return {};
+}
+
+Status Table::look() {
+  for (const Slice& slice : setup_.slices->all()) DLHOST_TRY(ask(slice, Word::look, 0));
+  DLHOST_TRY(wait_until([&] { return std::ranges::none_of(views_, &View::looked); }));
+  for (std::size_t param = 0; param < news_.size(); ++param) adopt(param);
+  return {};
+}
+
+Status Table::leave(std::uint16_t rank) {
+  for (const std::uint32_t seat : setup_.seats) {
+    Message message = about(0, Word::leave);
+    message.rank = rank;
+    DLHOST_TRY(send(seat, message));
+  }
+  return {};
+}
+
+Status Table::send(std::uint32_t seat, Message message) {
+  if (seat != setup_.post->seat()) return setup_.post->send(seat, message);
+  message.seat = static_cast<std::uint16_t>(seat);
+  return take(message);
+}
+
+Status Table::take(const Message& message) {
+  switch (message.word) {
+  case Word::update:
+  case Word::get:
+  case Word::look:
+  case Word::leave:
+    if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " got a message for a server, which it is not");
+    return shard_->take(message);
+  case Word::value:
+  case Word::seen: {
+    if (message.slice >= views_.size() || message.place >= setup_.masters->versions())
+      return Status::corrupt("value ", message.place, " of slice ", message.slice, ", which there is not");
+    View& view = views_[message.slice];
+    view.version = message.version;
+    view.place = message.place;
+    (message.word == Word::value ? view.asked : view.looked) = false;
+    news_[(*setup_.slices)[message.slice].param] = true;
+    return {};
+  }
+  default: return setup_.control->take(message);
+  }
+}
+
+} // namespace dlhost::param

@@ -1,0 +1,86 @@
+// The parameter table as one worker sees it. update() returns at once; collect() waits for one param, and what arrives
+// meanwhile is dealt with: also for the shard that sits beside the worker, which has no task of its own.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "param/post.h"
+#include "param/shard.h"
+#include "param/slices.h"
+#include "param/table_memory.h"
+
+namespace dlhost::param {
+
+// Who acts on words that are not the table's, and may want a worker that waits to stand still for a while.
+class Control : public Taker {
+ public:
+  virtual bool calls() const = 0;
+  virtual Status attend() = 0;
+};
+
+class Table final : public Taker {
+ public:
+  struct Setup {
+    Host* host = nullptr;
+    Post* post = nullptr;
+    Store* store = nullptr;
+    const Slices* slices = nullptr;
+    const Masters* masters = nullptr;
+    const Gradients* gradients = nullptr; // where this worker's lie
+    const Consistency* consistency = nullptr;
+    std::vector<std::uint32_t> seats; // of each server
+    std::uint32_t epoch = 0;
+    std::uint16_t group = 0, rank = 0;
+    SampleRange rows; // its part of each step's samples
+    Control* control = nullptr;
+  };
+  explicit Table(Setup);
+
+  // The shard that this worker moves along; it may be null.
+  void sit_beside(Shard* shard) { shard_ = shard; }
+  // So many updates of each param are made already.
+  void resume_at(Version);
+
+  // The gradient of a param lies where it has to: its servers may have it. Asks for what the next step needs.
+  Status update(std::size_t param, std::uint64_t step, double rate);
+  // Until what was asked for is there.
+  Status collect(std::size_t param);
+  // The newest of all params: all that this worker has sent is with its servers then.
+  Status look();
+  // This worker makes no more steps; or another one of its group, which it leads.
+  Status leave(std::uint16_t rank);
+  // What has arrived; waits up to `limit` for something.
+  Status progress(Nanoseconds limit = 0) { return setup_.post->progress(*this, limit); }
+  // Waits, moving things along, until `done()`.
+  template <class Done> Status wait_until(Done done) {
+    while (!done()) DLHOST_TRY(progress(longest_wait));
+    return {};
+  }
+
+  Status send(std::uint32_t seat, Message);
+  Status take(const Message&) override;
+
+  Nanoseconds waited() const { return waited_; } // in collect()
+
+ private:
+  static constexpr Nanoseconds longest_wait = 50'000'000;
+  struct View { // of a slice
+    Version version = 0;
+    std::size_t place = 0;
+    bool asked = false, looked = false; // and not yet answered
+  };
+
+  bool arrived(std::size_t param) const;
+  void adopt(std::size_t param);
+  Status ask(const Slice&, Word, Version at_least);
+  Message about(SliceId slice, Word word) const;
+
+  Setup setup_;
+  Shard* shard_ = nullptr;
+  std::vector<View> views_;
+  std::vector<bool> news_; // of each param, that the store has not heard of
+  Nanoseconds waited_ = 0;
+};
+
+} // namespace dlhost::param

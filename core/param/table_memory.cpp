@@ -1,0 +1,51 @@
+#include "param/table_memory.h"
+
+namespace dlhost::param {
+namespace {
+
+// The next place; huge pages and vector units like what begins on a line of its own.
+std::size_t take(std::size_t& bytes, std::size_t wanted) {
+  constexpr std::size_t alignment = 64;
+  const std::size_t at = bytes;
+  bytes += (wanted + alignment - 1) / alignment * alignment;
+  return at;
+}
+
+} // namespace
+
+Masters::Masters(const Store& store, std::size_t versions) : versions_(versions) {
+  for (const auto& param : store.params()) {
+    Places places{.bytes = store.device().bytes(param->master), .values = {}, .history = {}};
+    const std::size_t values = param->declared.frozen ? 1 : versions;
+    for (std::size_t version = 0; version < values; ++version) places.values.push_back(take(bytes_, places.bytes));
+    for (std::size_t slot = 0; slot < param->slots; ++slot) places.history.push_back(take(bytes_, places.bytes));
+    params_.push_back(std::move(places));
+  }
+}
+
+void Masters::lie_at(std::span<std::byte> memory, bool fills) {
+  memory_ = memory.first(bytes_);
+  fills_ = fills;
+}
+
+// What was declared later, by a net that only evaluates, is nobody else's.
+std::span<std::byte> Masters::lend(const Param& param, std::size_t which) {
+  if (param.number >= params_.size()) return {};
+  const Places& places = params_[param.number];
+  return at(places, which == 0 ? places.values.front() : places.history.at(which - 1));
+}
+
+std::span<std::byte> Masters::value(std::size_t param, std::size_t version) const {
+  const Places& places = params_[param];
+  return at(places, places.values.at(version));
+}
+
+Gradients::Gradients(const Store& store) {
+  for (const auto& param : store.params()) {
+    const std::size_t bytes = param->declared.frozen ? 0 : store.device().bytes(param->master);
+    elements_.push_back(static_cast<std::int64_t>(bytes / size_of(param->master.dtype)));
+    offsets_.push_back(take(bytes_, bytes));
+  }
+}
+
+} // namespace dlhost::param

@@ -1,0 +1,58 @@
+// Where the table's tensors lie in memory that several workers reach: the masters with their histories, which all
+// share, and each worker's gradients. All who know the net lay it out alike.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "param/store.h"
+
+namespace dlhost::param {
+
+// The values and histories of a server group.
+class Masters {
+ public:
+  // Of a store that is laid out. `versions`: so many values of each param can be there at once.
+  Masters(const Store&, std::size_t versions);
+  std::size_t bytes() const { return bytes_; }
+  // `fills`: this one's store gives the first values.
+  void lie_at(std::span<std::byte> memory, bool fills);
+
+  std::span<std::byte> lend(const Param&, std::size_t which);
+  std::size_t versions() const { return versions_; }
+  std::span<std::byte> value(std::size_t param, std::size_t version) const;
+  bool fills() const { return fills_; }
+
+ private:
+  struct Places {
+    std::size_t bytes = 0; // of each
+    std::vector<std::size_t> values, history;
+  };
+  std::span<std::byte> at(const Places& places, std::size_t offset) const {
+    return memory_.subspan(offset, places.bytes);
+  }
+
+  std::size_t versions_;
+  std::vector<Places> params_;
+  std::size_t bytes_ = 0;
+  std::span<std::byte> memory_;
+  bool fills_ = false;
+};
+
+// The gradients of one worker, as the masters lie; frozen params have none.
+class Gradients {
+ public:
+  explicit Gradients(const Store&);
+  std::size_t bytes() const { return bytes_; }
+  // Elements of each master as it lies; 0: frozen.
+  std::span<const std::int64_t> elements() const { return elements_; }
+  std::size_t offset(std::size_t param) const { return offsets_[param]; }
+
+ private:
+  std::vector<std::int64_t> elements_;
+  std::vector<std::size_t> offsets_;
+  std::size_t bytes_ = 0;
+};
+
+} // namespace dlhost::param

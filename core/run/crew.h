@@ -1,0 +1,26 @@
+// The workers beside the leader, as what a job wants them: tasks of this process, or processes of this machine.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "run/roster.h"
+#include "run/session.h"
+
+namespace dlhost::run {
+
+class Crew {
+ public:
+  // run_as says which.
+  static Result<std::unique_ptr<Crew>> make(Session& leader);
+  // Until all have ended; they were told to.
+  virtual ~Crew() = default;
+
+  virtual Roster& roster() = 0;
+  // The leader's card is on the roster.
+  virtual Status start() = 0;
+  // What is known of a worker that is gone: how it ended, and its last words.
+  virtual std::string fate(std::uint32_t seat) = 0;
+};
+
+} // namespace dlhost::run

@@ -1,0 +1,39 @@
+// The roster of workers that are processes of one machine: files in a folder of their own, each written once and whole.
+// It is looked at again and again while they meet, which is for fractions of a second, and not at all afterwards.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "run/roster.h"
+
+namespace dlhost::run {
+
+class FolderRoster final : public Roster {
+ public:
+  // `look`: asked whenever it waits; not ok: somebody is gone who has left no word.
+  FolderRoster(Host& host, std::string folder, std::uint32_t seats, std::function<Status()> look)
+      : host_(host), folder_(std::move(folder)), seats_(seats), look_(std::move(look)), met_(seats) {}
+
+  std::uint32_t seats() const override { return seats_; }
+  Status put(std::uint32_t seat, Card) override;
+  Result<Card> card(std::uint32_t seat) override;
+  Status begin(std::uint64_t step) override;
+  Result<std::uint64_t> begun() override;
+  Status meet(std::uint32_t seat) override;
+  void fail(const Status&) override;
+
+ private:
+  std::string at(const std::string& name) const { return folder_ + "/" + name; }
+  Result<std::string> await(const std::string& name);
+
+  Host& host_;
+  const std::string folder_;
+  const std::uint32_t seats_;
+  const std::function<Status()> look_;
+  std::vector<int> met_; // how often each has come
+};
+
+} // namespace dlhost::run

@@ -1,0 +1,63 @@
+#include "run/follower.h"
+
+#include "run/rates.h"
+
+namespace dlhost::run {
+
+Status Follower::run() {
+  Status status = prepare();
+  if (status.ok()) status = steps();
+  if (status.ok() || (seat_ && seat_->stopped())) return {};
+  if (seat_) seat_->fail(status);
+  return status;
+}
+
+Status Follower::prepare() {
+  DLHOST_ASSIGN(session_, open_());
+  DLHOST_ASSIGN(seat_, Seat::make(*session_, roster_, number_));
+  session_->take_part(seat_->place(), seat_.get());
+  DLHOST_ASSIGN(const Card leader, roster_.card(0));
+  session_->store().prefer(leader.formats);
+  DLHOST_ASSIGN(program_, session_->trainer());
+  DLHOST_ASSIGN(feeds_, Feeds::make(*session_, *program_, Phase::train, session_->job().train.batch));
+  return seat_->join();
+}
+
+Status Follower::steps() {
+  DLHOST_ASSIGN(next_, roster_.begun());
+  seat_->resume_at(next_);
+  feeds_->seek(next_);
+  DLHOST_TRY(roster_.meet(number_));
+  return seat_->leads() ? lead_steps() : follow_steps();
+}
+
+Status Follower::follow_steps() {
+  while (true) {
+    DLHOST_ASSIGN(const auto go, seat_->next());
+    if (!go) return {};
+    DLHOST_TRY(step(go->step, go->rate));
+    DLHOST_TRY(seat_->done(go->step, program_->metrics()));
+  }
+}
+
+Status Follower::lead_steps() {
+  DLHOST_ASSIGN(const Rates rates, Rates::make(*session_, *feeds_));
+  for (std::uint64_t done = next_;; ++done) {
+    DLHOST_ASSIGN(const auto until, seat_->freed(done));
+    if (!until) return {};
+    DLHOST_ASSIGN(const double rate, rates.at(done));
+    DLHOST_TRY(seat_->go(done, rate));
+    DLHOST_TRY(step(done, rate));
+    DLHOST_TRY(seat_->gather(done, program_->metrics()));
+  }
+}
+
+// Who was left behind goes on with the newest step.
+Status Follower::step(std::uint64_t step, double rate) {
+  if (step != next_) feeds_->seek(step);
+  next_ = step + 1;
+  DLHOST_ASSIGN(const auto* batch, feeds_->next());
+  return program_->run(*batch, session_->step_info(step, feeds_->epoch(), rate));
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,42 @@
+// A worker that does not lead the run: the loop of its task or process. It computes its rows, step by step;
+// evaluations, checkpoints and words to people are the leader's.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "run/feeds.h"
+#include "run/roster.h"
+#include "run/seat.h"
+#include "run/session.h"
+
+namespace dlhost::run {
+
+class Follower {
+ public:
+  using Open = std::function<Result<std::unique_ptr<Session>>()>;
+  // `open` is called on its task.
+  Follower(Open open, Roster& roster, std::uint32_t number)
+      : open_(std::move(open)), roster_(roster), number_(number) {}
+
+  // Until it is over. Not ok: why it could not go on; the others have heard it.
+  Status run();
+
+ private:
+  Status prepare();
+  Status steps();
+  Status follow_steps();
+  Status lead_steps();
+  Status step(std::uint64_t step, double rate);
+
+  const Open open_;
+  Roster& roster_;
+  const std::uint32_t number_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Seat> seat_;
+  program::Program* program_ = nullptr;
+  std::unique_ptr<Feeds> feeds_;
+  std::uint64_t next_ = 0; // step, that the feeds are at
+};
+
+} // namespace dlhost::run

@@ -1,0 +1,38 @@
+// A worker's place among all: its group, its rank in it, and its rows of the group's batches.
+#pragma once
+
+#include <cstdint>
+
+#include "config/job.h"
+
+namespace dlhost::run {
+
+struct Place {
+  std::uint32_t group = 0, groups = 1;
+  std::uint32_t rank = 0, workers = 1; // of the group
+  std::int64_t first_row = 0, rows = 0;
+  std::int64_t global_batch = 0; // samples that make one update
+
+  // The only worker.
+  static Place alone(const config::Job& job) { return {.rows = job.train.batch, .global_batch = job.train.batch}; }
+  // The one on that seat: group by group, rank by rank. `joint`: the groups' contributions make one update together.
+  // Each gets as many rows as any other of its group, or one more.
+  static Place at(const config::Job& job, std::uint32_t seat, bool joint) {
+    const auto workers = static_cast<std::uint32_t>(job.topology.workers_per_group);
+    const auto groups = static_cast<std::uint32_t>(job.topology.worker_groups);
+    const std::uint32_t rank = seat % workers;
+    const auto row = [&](std::uint32_t r) { return job.train.batch * r / workers; };
+    return {.group = seat / workers,
+            .groups = groups,
+            .rank = rank,
+            .workers = workers,
+            .first_row = row(rank),
+            .rows = row(rank + 1) - row(rank),
+            .global_batch = job.train.batch * (joint ? groups : 1)};
+  }
+  static std::uint32_t seats(const config::Topology& topology) {
+    return static_cast<std::uint32_t>(topology.worker_groups * topology.workers_per_group);
+  }
+};
+
+} // namespace dlhost::run

@@ -1,0 +1,73 @@
+#include "run/process_crew.h"
+
+#include "config/dump.h"
+#include "run/follower.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr Nanoseconds to_end = 10'000'000'000; // that a process is given when all is over
+constexpr std::size_t last_words = 2000;
+
+} // namespace
+
+Result<std::unique_ptr<Crew>> ProcessCrew::make(Session& leader) {
+  std::unique_ptr<ProcessCrew> crew(new ProcessCrew(leader));
+  DLHOST_ASSIGN(crew->folder_, env::TemporaryFolder::make("dlhost-run-"));
+  const std::string& folder = crew->folder_->path();
+  DLHOST_TRY(leader.host().disk().write_text(job_in(folder), config::to_toml(leader.job(), folder)));
+  crew->roster_.emplace(leader.host(), folder, Place::seats(leader.job().topology),
+                        [crew = crew.get()] { return crew->look(); });
+  return std::unique_ptr<Crew>(std::move(crew));
+}
+
+ProcessCrew::~ProcessCrew() {
+  roster_->fail(Status::cancelled("it is over"));
+  for (auto& process : processes_) process->wait(to_end);
+}
+
+Status ProcessCrew::start() {
+  std::vector<std::string> arguments;
+  for (const auto& entry : leader_.registry().catalogue().entries)
+    if (entry.exists) arguments.insert(arguments.end(), {"--plugin-dir", entry.where.path});
+  arguments.insert(arguments.end(), {"worker", folder_->path(), ""});
+  for (std::uint32_t seat = 1; seat < roster_->seats(); ++seat) {
+    arguments.back() = concat(seat);
+    DLHOST_ASSIGN(auto process, env::Process::start_own(arguments, words_of(seat)));
+    processes_.push_back(std::move(process));
+  }
+  return {};
+}
+
+std::string ProcessCrew::fate(std::uint32_t seat) {
+  if (seat == 0 || seat > processes_.size()) return {};
+  env::Process& process = *processes_[seat - 1];
+  const auto ended = process.ended();
+  const auto said = leader_.host().disk().read_text(words_of(seat));
+  std::string words = said.ok() ? *said : "";
+  if (words.size() > last_words) words = "..." + words.substr(words.size() - last_words);
+  while (words.ends_with('\n')) words.pop_back();
+  return concat("process ", process.number(), ended ? concat(" was ", *ended) : " runs",
+                words.empty() ? "" : concat("; its last words: ", words));
+}
+
+// Who has ended before it came to the roster never will.
+Status ProcessCrew::look() {
+  for (std::uint32_t seat = 1; seat <= processes_.size(); ++seat)
+    if (processes_[seat - 1]->ended()) return Status::gone("worker ", seat, " is gone: ", fate(seat));
+  return {};
+}
+
+Status ProcessCrew::work(Host& host, plugin::Registry& registry, const config::Job& job, const std::string& folder,
+                         std::uint32_t seat) {
+  const auto leader_is_there = [&] {
+    return host.disk().exists(job_in(folder)) ? Status() : Status::gone("the leader is gone");
+  };
+  FolderRoster roster(host, folder, Place::seats(job.topology), leader_is_there);
+  Follower follower([&] { return Session::open(host, registry, job); }, roster, seat);
+  Status status = follower.run();
+  if (!status.ok()) roster.fail(std::move(status).at("worker ", seat));
+  return status;
+}
+
+} // namespace dlhost::run

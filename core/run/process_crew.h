@@ -1,0 +1,38 @@
+// Workers that are processes of this machine: `dlhost worker FOLDER SEAT`, each with sources and plugins of its own.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "env/process.h"
+#include "env/temporary_folder.h"
+#include "run/crew.h"
+#include "run/folder_roster.h"
+
+namespace dlhost::run {
+
+class ProcessCrew final : public Crew {
+ public:
+  static Result<std::unique_ptr<Crew>> make(Session& leader);
+  ~ProcessCrew() override;
+
+  Roster& roster() override { return *roster_; }
+  Status start() override;
+  std::string fate(std::uint32_t seat) override;
+
+  // What such a process does.
+  static Status work(Host&, plugin::Registry&, const config::Job&, const std::string& folder, std::uint32_t seat);
+  static std::string job_in(const std::string& folder) { return folder + "/job.toml"; }
+
+ private:
+  explicit ProcessCrew(Session& leader) : leader_(leader) {}
+  Status look();
+  std::string words_of(std::uint32_t seat) const { return concat(folder_->path(), "/worker-", seat, ".log"); }
+
+  Session& leader_;
+  std::optional<env::TemporaryFolder> folder_;
+  std::optional<FolderRoster> roster_;
+  std::vector<std::unique_ptr<env::Process>> processes_; // of seat 1 and on
+};
+
+} // namespace dlhost::run

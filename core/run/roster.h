@@ -1,0 +1,35 @@
+// Where the workers of a run meet before they begin: each puts its card there, and takes the others'. Nothing of it is
+// used while they compute.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include <dlhost/status.h>
+
+namespace dlhost::run {
+
+struct Card {
+  std::string address;                        // of its endpoint
+  std::string own, masters;                   // keys of its memory, and of the table's where it made that
+  std::map<std::string, std::string> formats; // of the masters, by name: the first worker's
+};
+
+// Each wait ends when what it waits for is there, or, with the reason, when one of them failed.
+class Roster {
+ public:
+  virtual ~Roster() = default;
+  virtual std::uint32_t seats() const = 0;
+  virtual Status put(std::uint32_t seat, Card) = 0;
+  virtual Result<Card> card(std::uint32_t seat) = 0;
+  // From which step on; the first worker says it.
+  virtual Status begin(std::uint64_t step) = 0;
+  virtual Result<std::uint64_t> begun() = 0;
+  // Returns when all have come here as often as this one.
+  virtual Status meet(std::uint32_t seat) = 0;
+  // Who waits here waits no more; the first reason counts.
+  virtual void fail(const Status&) = 0;
+};
+
+} // namespace dlhost::run

@@ -1,0 +1,218 @@
+#include "run/seat.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace dlhost::run {
+namespace {
+
+constexpr std::size_t most_metrics = 256;
+constexpr std::size_t words_bytes = 4096; // of the reason why a worker failed
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+} // namespace
+
+class Seat::Lent final : public param::Lender {
+ public:
+  Lent(const param::Store& store, std::size_t versions) : masters(store, versions) {}
+  std::span<std::byte> lend(const param::Param& param, std::size_t which) override {
+    return masters.lend(param, which);
+  }
+  bool fills() const override { return masters.fills(); }
+  std::span<std::byte> lend_state(std::size_t place) override {
+    return place < states.size() ? states[place] : std::span<std::byte>();
+  }
+
+  param::Masters masters;
+  std::vector<std::span<std::byte>> states;
+};
+
+Seat::Seat(Session& session, Roster& roster, std::uint32_t number)
+    : session_(session), roster_(roster), number_(number), seats_(roster.seats()),
+      servers_(static_cast<std::uint32_t>(session.job().topology.servers_per_group)), own_(seats_), done_(seats_),
+      idle_(seats_) {}
+
+Seat::~Seat() = default;
+
+// The one that the job names, or one whose memory all can map.
+Result<std::unique_ptr<Transport>> Seat::transport() const {
+  plugin::Registry& registry = session_.registry();
+  const dlhost::Part& named = session_.job().topology.transport;
+  if (!named.type.empty()) return registry.create<Transport>(named.type, named.options);
+  for (const auto& name : registry.names(Kind::transport)) {
+    DLHOST_ASSIGN(auto transport, registry.create<Transport>(name, {}));
+    if (transport->capabilities().maps) return transport;
+  }
+  return Status::not_found("no plugin of kind transport whose memory can be mapped: several workers need one, such as "
+                           "shm (`dlhost inspect --kind transport` lists what there is)");
+}
+
+Result<std::unique_ptr<Seat>> Seat::make(Session& session, Roster& roster, std::uint32_t number) {
+  std::unique_ptr<Seat> seat(new Seat(session, roster, number));
+  DLHOST_ASSIGN(seat->transport_, seat->transport());
+  if (!seat->transport_->capabilities().maps)
+    return Status::unsupported("topology.transport: its memory cannot be mapped, which workers of one machine need");
+  const config::Job& job = session.job();
+  const auto& handler = job.topology.consistency;
+  DLHOST_ASSIGN(seat->consistency_, session.registry().create<Consistency>(handler.type, handler.options));
+  seat->traits_ = seat->consistency_->traits();
+  seat->in_step_ = seat->traits_.joint && seat->traits_.staleness == 0;
+  seat->place_ = Place::at(job, number, seat->traits_.joint);
+  seat->find_others();
+  DLHOST_ASSIGN(seat->consistency_actor_, session.registry().actor(Kind::consistency, handler.type, handler.type));
+  const std::string& updater = job.updater.plugin.type;
+  DLHOST_ASSIGN(seat->updater_actor_, session.registry().actor(Kind::updater, updater, updater));
+  return seat;
+}
+
+void Seat::find_others() {
+  leader_ = in_step_ ? 0 : place_.group * place_.workers;
+  for (std::uint32_t other = 0; other < seats_; ++other) {
+    if (other == number_ || !leads()) continue;
+    if (in_step_ || other / place_.workers == place_.group) led_.push_back(other);
+  }
+}
+
+Status Seat::supported(const param::Store& store) const {
+  const config::Job& job = session_.job();
+  const auto refuse = [&](const std::string& what) {
+    return Status::unsupported(what, " with several workers: not in this version; train with one");
+  };
+  if (!session_.device().traits().host_memory)
+    return refuse("device '" + job.train.device.type + "', whose memory the host cannot reach,");
+  if (job.updater.clip_norm > 0) return refuse("updater.clip_norm");
+  if (!session_.updater().rule().partials.results().empty())
+    return refuse("updater '" + job.updater.plugin.type + "', which needs sums over whole params,");
+  if (std::ranges::any_of(store.states(), [](const auto& state) { return state->merge == Merge::sum; }))
+    return refuse("running state that is summed over workers");
+  if (store.carries()) return refuse("what layers carry from batch to batch");
+  return {};
+}
+
+Status Seat::open(param::Store& store) {
+  DLHOST_TRY(supported(store));
+  gradients_.emplace(store);
+  // Where several versions of a param are there at once, it is read whole, from one of them.
+  const bool overlap = traits_.readers_overlap;
+  slices_ =
+      param::Slices::cut(gradients_->elements(), servers_,
+                         overlap ? std::numeric_limits<std::int64_t>::max() : session_.job().topology.slice_elements);
+  // An update, a get and a look, or their answers, for each slice, and what leaders say.
+  const std::size_t credit = 4 * slices_->size() * seats_ + 16 * seats_;
+  DLHOST_ASSIGN(post_, param::Post::open(session_.host(), *transport_, number_, seats_, credit));
+
+  std::size_t bytes = gradients_->bytes();
+  std::vector<std::size_t> sizes;
+  for (const auto& state : store.states()) {
+    sizes.push_back(store.device().bytes(state->desc));
+    state_offsets_.push_back(bytes);
+    bytes += aligned(sizes.back());
+  }
+  numbers_offset_ = bytes;
+  words_offset_ = numbers_offset_ + most_metrics * 2 * sizeof(double);
+  DLHOST_ASSIGN(own_[number_].region, post_->endpoint().allocate(words_offset_ + words_bytes));
+  own_[number_].bytes = own_[number_].region->bytes();
+
+  lent_ = std::make_unique<Lent>(store, overlap ? seats_ + 2 : 1);
+  for (std::size_t s = 0; s < sizes.size(); ++s)
+    lent_->states.push_back(own_[number_].bytes.subspan(state_offsets_[s], sizes[s]));
+  Card card{.address = post_->endpoint().address(), .own = own_[number_].region->key(), .masters = {}, .formats = {}};
+  if (number_ == 0) {
+    DLHOST_ASSIGN(masters_, post_->endpoint().allocate(std::max<std::size_t>(lent_->masters.bytes(), 1)));
+    card.masters = masters_->key();
+    for (const auto& param : store.params())
+      card.formats[param->declared.name] = store.device().format_name(param->master);
+  } else {
+    DLHOST_ASSIGN(const Card leader, roster_.card(0));
+    DLHOST_TRY(post_->connect(0, leader.address));
+    DLHOST_ASSIGN(const PeerId peer, post_->peer(0));
+    DLHOST_ASSIGN(masters_, post_->endpoint().map(peer, leader.masters));
+    if (masters_->bytes().size() < lent_->masters.bytes())
+      return Status::internal("worker ", number_, " has a net of other params than worker 0");
+  }
+  lent_->masters.lie_at(masters_->bytes(), number_ == 0);
+  store.borrow(*lent_);
+  return roster_.put(number_, std::move(card));
+}
+
+std::span<std::byte> Seat::gradient(const param::Param& param) {
+  return own_[number_].bytes.subspan(gradients_->offset(param.number),
+                                     static_cast<std::size_t>(gradients_->elements()[param.number]) * sizeof(float));
+}
+
+Status Seat::connect() {
+  for (std::uint32_t other = 0; other < seats_; ++other) {
+    if (other == number_) continue;
+    DLHOST_ASSIGN(const Card card, roster_.card(other));
+    if (number_ == 0 || other != 0) DLHOST_TRY(post_->connect(other, card.address));
+    DLHOST_ASSIGN(const PeerId peer, post_->peer(other));
+    DLHOST_ASSIGN(own_[other].region, post_->endpoint().map(peer, card.own));
+    own_[other].bytes = own_[other].region->bytes();
+    if (own_[other].bytes.size() < words_offset_ + words_bytes)
+      return Status::internal("worker ", other, " has a net of other params than worker ", number_);
+  }
+  return {};
+}
+
+Status Seat::make_shard() {
+  param::ShardSetup setup{
+      .server = number_,
+      .slices = &*slices_,
+      .masters = &lent_->masters,
+      .store = &session_.store(),
+      .groups = place_.groups,
+      .consistency = consistency_.get(),
+      .consistency_actor = consistency_actor_,
+      .updater = &session_.updater(),
+      .updater_actor = updater_actor_,
+      .update_settings = {.clip_value = session_.job().updater.clip_value},
+      .activity = &session_.activity(),
+      .answer = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
+  for (std::uint32_t seat = 0; seat < seats_; ++seat)
+    setup.contributors.push_back({.group = static_cast<std::uint16_t>(seat / place_.workers),
+                                  .rank = static_cast<std::uint16_t>(seat % place_.workers),
+                                  .seat = seat,
+                                  .gradients = own_[seat].bytes.first(gradients_->bytes())});
+  DLHOST_ASSIGN(shard_, param::Shard::make(std::move(setup)));
+  return {};
+}
+
+Status Seat::join() {
+  DLHOST_TRY(connect());
+  param::Table::Setup setup{
+      .host = &session_.host(),
+      .post = post_.get(),
+      .store = &session_.store(),
+      .slices = &*slices_,
+      .masters = &lent_->masters,
+      .gradients = &*gradients_,
+      .consistency = consistency_.get(),
+      .seats = {},
+      .group = static_cast<std::uint16_t>(place_.group),
+      .rank = static_cast<std::uint16_t>(place_.rank),
+      .rows = {static_cast<std::uint64_t>(place_.first_row), static_cast<std::uint32_t>(place_.rows)},
+      .control = this};
+  for (std::uint32_t server = 0; server < servers_; ++server) setup.seats.push_back(server);
+  table_ = std::make_unique<param::Table>(std::move(setup));
+  if (number_ < servers_) {
+    DLHOST_TRY(make_shard());
+    table_->sit_beside(shard_.get());
+  }
+  return roster_.meet(number_);
+}
+
+void Seat::resume_at(std::uint64_t step) {
+  table_->resume_at(step);
+  std::ranges::fill(done_, step);
+}
+
+std::span<double> Seat::numbers(std::uint32_t seat) const {
+  return {reinterpret_cast<double*>(own_[seat].bytes.data() + numbers_offset_), most_metrics * 2};
+}
+
+std::span<char> Seat::words(std::uint32_t seat) const {
+  return {reinterpret_cast<char*>(own_[seat].bytes.data() + words_offset_), words_bytes};
+}
+
+} // namespace dlhost::run

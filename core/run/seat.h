@@ -1,0 +1,138 @@
+// A worker's seat among the others: its post, its share of the table's memory, the server that may be beside it, and
+// the words by which leaders move their workers from step to step.
+//
+//   open()   while its program is made: memory for what is shared
+//   join()   when all have theirs: connects, and prepares the server's updates
+//   then     leaders say go() and gather what was done; the others wait for next()
+//
+// The first seat leads the run: it alone evaluates, saves and tells. Where all contributions make each update together
+// and nobody is ahead, it says each step to all; else the first worker of each group leads its group, which makes steps
+// by itself while it is free.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dlhost/consistency.h>
+#include <dlhost/transport.h>
+
+#include "param/sharing.h"
+#include "param/table.h"
+#include "run/place.h"
+#include "run/roster.h"
+#include "run/session.h"
+
+namespace dlhost::run {
+
+class Seat final : public param::Sharing, private param::Control {
+ public:
+  static Result<std::unique_ptr<Seat>> make(Session&, Roster&, std::uint32_t number);
+  ~Seat() override;
+
+  const Place& place() const { return place_; }
+  bool leads() const { return number_ == 0 || (!in_step_ && place_.rank == 0); }
+
+  Status open(param::Store&) override;
+  std::span<std::byte> gradient(const param::Param&) override;
+  Status update(const param::Param& param, std::uint64_t step, double rate) override {
+    return table_->update(param.number, step, rate);
+  }
+  Status collect(const param::Param& param) override { return table_->collect(param.number); }
+  Status progress() override { return table_->progress(); }
+
+  Status join();
+  void resume_at(std::uint64_t step);
+
+  // A leader's.
+  Status go(std::uint64_t step, double rate);
+  // Until those whose metrics count have computed the step; adds their sums.
+  Status gather(std::uint64_t step, std::vector<program::Metric>&);
+  // Nobody that it leads computes when it returns, and all that they sent is with its servers.
+  Status hold();
+  Status stop();
+
+  // The run's leader's: other groups may make steps up to this one by themselves; until all have.
+  Status free(std::uint64_t until);
+  Status wait_for_groups(std::uint64_t steps);
+  // After hold(): running state becomes the same everywhere.
+  void merge_states();
+
+  // Of a group's leader that is not the run's: how many steps it may make by now; none: it is over.
+  Result<std::optional<std::uint64_t>> freed(std::uint64_t done);
+
+  // Of who does not lead.
+  struct Go {
+    std::uint64_t step;
+    double rate;
+  };
+  Result<std::optional<Go>> next(); // none: it is over
+  Status done(std::uint64_t step, const std::vector<program::Metric>&);
+
+  bool stopped() const { return stopped_; }
+  // What the others are to hear.
+  void fail(const Status&);
+
+  // Seats whose task or process is no longer there.
+  std::vector<std::uint32_t> gone() const { return post_ ? post_->gone() : std::vector<std::uint32_t>(); }
+  Nanoseconds waited() const { return table_ ? table_->waited() : 0; }
+
+ private:
+  Seat(Session& session, Roster& roster, std::uint32_t number);
+  Result<std::unique_ptr<Transport>> transport() const;
+  void find_others();
+  Status supported(const param::Store&) const;
+  Status connect();
+  Status make_shard();
+  Status take(const param::Message&) override;
+  bool calls() const override { return holder_.has_value(); }
+  Status attend() override;
+  Status rest_those_led();
+  Status tell(std::span<const std::uint32_t> seats, const param::Message&);
+  template <class Done> Status wait_until(Done done);
+
+  // A worker's own memory, as all see it: gradients, running state, numbers, words.
+  struct Own {
+    std::unique_ptr<Region> region;
+    std::span<std::byte> bytes;
+  };
+  std::span<double> numbers(std::uint32_t seat) const;
+  std::span<char> words(std::uint32_t seat) const;
+
+  class Lent; // the masters, and this worker's running state
+
+  Session& session_;
+  Roster& roster_;
+  const std::uint32_t number_, seats_, servers_;
+  std::unique_ptr<Consistency> consistency_;
+  Consistency::Traits traits_;
+  bool in_step_ = true; // all groups make each step together
+  Place place_;
+  std::vector<std::uint32_t> led_; // seats that it leads
+  std::uint32_t leader_ = 0;       // who leads this one
+  const plugin::Actor* consistency_actor_ = nullptr;
+  const plugin::Actor* updater_actor_ = nullptr;
+
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<param::Post> post_;
+  std::unique_ptr<Lent> lent_;
+  std::unique_ptr<Region> masters_;
+  std::vector<Own> own_; // of each worker, as this one sees it
+  std::optional<param::Gradients> gradients_;
+  std::vector<std::size_t> state_offsets_;
+  std::size_t numbers_offset_ = 0, words_offset_ = 0;
+  std::optional<param::Slices> slices_;
+  std::unique_ptr<param::Shard> shard_;
+  std::unique_ptr<param::Table> table_;
+
+  std::optional<Go> go_;
+  std::uint64_t free_until_ = 0;
+  std::optional<std::uint32_t> holder_; // who wants this one to stand still
+  bool resting_ = false, computing_ = false, stopped_ = false;
+  std::vector<std::uint64_t> done_; // steps, of each worker
+  std::vector<bool> idle_;          // those who said so since they were held
+};
+
+} // namespace dlhost::run

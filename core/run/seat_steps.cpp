@@ -1,0 +1,184 @@
+// From step to step: what leaders say, and what the others answer.
+#include <algorithm>
+#include <utility>
+
+#include "run/seat.h"
+
+namespace dlhost::run {
+
+using param::Message;
+using param::Word;
+
+Status Seat::take(const Message& message) {
+  if (message.seat >= seats_) return Status::corrupt("a message of seat ", message.seat, ", which there is not");
+  switch (message.word) {
+  case Word::go:
+    go_ = {message.step, message.rate};
+    resting_ = false;
+    return {};
+  case Word::free:
+    free_until_ = message.step;
+    resting_ = false;
+    return {};
+  case Word::hold: holder_ = message.seat; return {};
+  case Word::stop: // in the midst of a step, what it waits for will not come
+    stopped_ = true;
+    return computing_ ? Status::cancelled("stopped by the leader") : Status();
+  case Word::done: done_[message.seat] = std::max(done_[message.seat], message.step + 1); return {};
+  case Word::idle:
+    done_[message.seat] = std::max(done_[message.seat], message.step);
+    idle_[message.seat] = true;
+    return {};
+  case Word::failed: { // it is over for all
+    stopped_ = true;
+    const auto said = words(message.seat);
+    const std::string reason(said.data(), static_cast<std::size_t>(std::ranges::find(said, '\0') - said.begin()));
+    const auto code =
+        message.step <= static_cast<std::uint64_t>(Code::internal) ? static_cast<Code>(message.step) : Code::internal;
+    return Status(code, concat("worker ", message.seat, ": ", reason));
+  }
+  default: return Status::corrupt("a word that is not for this seat");
+  }
+}
+
+// While it waits for others it may be asked to stand still.
+template <class Done> Status Seat::wait_until(Done done) {
+  while (!done()) DLHOST_TRY(calls() ? attend() : table_->progress(50'000'000));
+  return {};
+}
+
+Status Seat::tell(std::span<const std::uint32_t> seats, const Message& message) {
+  for (const std::uint32_t seat : seats) DLHOST_TRY(table_->send(seat, message));
+  return {};
+}
+
+Status Seat::go(std::uint64_t step, double rate) { return tell(led_, {.word = Word::go, .step = step, .rate = rate}); }
+
+Status Seat::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
+  DLHOST_TRY(
+      wait_until([&] { return std::ranges::all_of(led_, [&](std::uint32_t seat) { return done_[seat] > step; }); }));
+  for (const std::uint32_t seat : led_)
+    for (std::size_t m = 0; m < metrics.size(); ++m) {
+      metrics[m].last_sum += numbers(seat)[2 * m];
+      metrics[m].last_count += numbers(seat)[2 * m + 1];
+    }
+  done_[number_] = step + 1;
+  return {};
+}
+
+Status Seat::rest_those_led() {
+  std::vector<std::uint32_t> held = led_;
+  if (number_ == 0 && !in_step_)
+    for (std::uint32_t group = 1; group < place_.groups; ++group) held.push_back(group * place_.workers);
+  for (const std::uint32_t seat : held) idle_[seat] = false;
+  DLHOST_TRY(tell(held, {.word = Word::hold}));
+  return table_->wait_until(
+      [&] { return std::ranges::all_of(held, [&](std::uint32_t seat) { return bool(idle_[seat]); }); });
+}
+
+Status Seat::hold() {
+  DLHOST_TRY(rest_those_led());
+  return table_->look();
+}
+
+// Stands still until it is told to go on; those whom it leads as well.
+Status Seat::attend() {
+  const std::uint32_t holder = *std::exchange(holder_, std::nullopt);
+  resting_ = true;
+  DLHOST_TRY(rest_those_led());
+  DLHOST_TRY(table_->look());
+  DLHOST_TRY(table_->send(holder, {.word = Word::idle, .step = done_[number_]}));
+  DLHOST_TRY(table_->wait_until([&] { return !resting_ || stopped_; }));
+  return stopped_ && computing_ ? Status::cancelled("stopped by the leader") : Status();
+}
+
+Status Seat::stop() {
+  std::vector<std::uint32_t> all = led_;
+  if (number_ == 0)
+    for (std::uint32_t seat = 1; seat < seats_; ++seat) all.push_back(seat);
+  return tell(all, {.word = Word::stop});
+}
+
+Status Seat::free(std::uint64_t until) {
+  if (in_step_) return {};
+  for (std::uint32_t seat = 1; seat < seats_; ++seat)
+    DLHOST_TRY(table_->send(seat, {.word = Word::free, .step = until}));
+  return {};
+}
+
+Status Seat::wait_for_groups(std::uint64_t steps) {
+  if (traits_.joint) return {}; // who is late may wait for those who have done
+  return table_->wait_until([&] {
+    for (std::uint32_t group = 1; group < place_.groups; ++group)
+      if (done_[group * place_.workers] < steps) return false;
+    return true;
+  });
+}
+
+Result<std::optional<std::uint64_t>> Seat::freed(std::uint64_t done) {
+  computing_ = false;
+  done_[number_] = done;
+  if (done > 0 && free_until_ == done) {
+    for (std::uint32_t rank = 0; rank < place_.workers; ++rank)
+      DLHOST_TRY(table_->leave(static_cast<std::uint16_t>(rank)));
+    DLHOST_TRY(table_->send(0, {.word = Word::done, .step = done - 1}));
+  }
+  DLHOST_TRY(wait_until([&] { return stopped_ || (!calls() && free_until_ > done); }));
+  if (stopped_) return std::optional<std::uint64_t>();
+  computing_ = true;
+  return std::optional(free_until_);
+}
+
+Result<std::optional<Seat::Go>> Seat::next() {
+  DLHOST_TRY(wait_until([&] { return stopped_ || (!calls() && go_); }));
+  if (stopped_) return std::optional<Go>();
+  computing_ = true;
+  return std::exchange(go_, std::nullopt);
+}
+
+Status Seat::done(std::uint64_t step, const std::vector<program::Metric>& metrics) {
+  const auto numbers = this->numbers(number_);
+  if (2 * metrics.size() > numbers.size())
+    return Status::unsupported("more than ", numbers.size() / 2, " metrics with several workers");
+  for (std::size_t m = 0; m < metrics.size(); ++m) {
+    numbers[2 * m] = metrics[m].last_sum;
+    numbers[2 * m + 1] = metrics[m].last_count;
+  }
+  computing_ = false;
+  done_[number_] = step + 1;
+  return table_->send(leader_, {.word = Word::done, .step = step});
+}
+
+void Seat::fail(const Status& status) {
+  if (!table_) return; // nobody listens yet
+  const auto said = words(number_);
+  const std::string& message = status.message();
+  const std::size_t length = std::min(message.size(), said.size() - 1);
+  std::ranges::copy_n(message.begin(), static_cast<std::ptrdiff_t>(length), said.begin());
+  said[length] = '\0';
+  std::vector<std::uint32_t> others;
+  for (std::uint32_t seat = 0; seat < seats_; ++seat)
+    if (seat != number_) others.push_back(seat);
+  tell(others, {.word = Word::failed, .step = static_cast<std::uint64_t>(status.code())})
+      .ignore("who cannot be told notices that this worker is gone");
+}
+
+// Running state of replicas becomes one: at fixed steps, so that a run that is resumed sees the same.
+void Seat::merge_states() {
+  for (std::size_t place = 0; place < state_offsets_.size(); ++place) {
+    const param::State& state = *session_.store().states()[place];
+    if (state.merge != Merge::mean || state.desc.dtype != DType::f32) continue;
+    const auto values = [&](std::uint32_t seat) {
+      return std::span(reinterpret_cast<float*>(own_[seat].bytes.data() + state_offsets_[place]),
+                       state.memory.size() / sizeof(float));
+    };
+    const auto merged = values(0);
+    for (std::size_t i = 0; i < merged.size(); ++i) {
+      double sum = 0;
+      for (std::uint32_t seat = 0; seat < seats_; ++seat) sum += static_cast<double>(values(seat)[i]);
+      for (std::uint32_t seat = 0; seat < seats_; ++seat) values(seat)[i] = static_cast<float>(sum / seats_);
+    }
+  }
+}
+
+} // namespace dlhost::run

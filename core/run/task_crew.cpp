@@ -1,0 +1,24 @@
+#include "run/task_crew.h"
+
+#include "run/follower.h"
+
+namespace dlhost::run {
+
+TaskCrew::TaskCrew(Session& leader)
+    : leader_(leader), roster_(leader.host().tasks(), Place::seats(leader.job().topology)) {}
+
+TaskCrew::~TaskCrew() {
+  roster_.fail(Status::cancelled("it is over"));
+  tasks_.clear();
+}
+
+Status TaskCrew::start() {
+  for (std::uint32_t number = 1; number < roster_.seats(); ++number)
+    tasks_.push_back(leader_.host().tasks().start(concat("worker ", number), [this, number] {
+      Follower follower([this] { return Session::open_beside(leader_); }, roster_, number);
+      if (const Status status = follower.run(); !status.ok()) roster_.fail(status);
+    }));
+  return {};
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,71 @@
+#include "run/task_roster.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr Nanoseconds look_again = 1'000'000'000;
+
+} // namespace
+
+template <class Ready> Status TaskRoster::await(Ready ready) {
+  while (true) {
+    const std::uint64_t ticket = changed_->ticket();
+    {
+      const std::scoped_lock lock(guard_);
+      if (!failed_.ok()) return failed_;
+      if (ready()) return {};
+    }
+    changed_->wait(ticket, look_again);
+  }
+}
+
+Status TaskRoster::put(std::uint32_t seat, Card card) {
+  {
+    const std::scoped_lock lock(guard_);
+    cards_.at(seat) = std::move(card);
+  }
+  changed_->notify_all();
+  return {};
+}
+
+Result<Card> TaskRoster::card(std::uint32_t seat) {
+  DLHOST_TRY(await([&] { return cards_.at(seat).has_value(); }));
+  const std::scoped_lock lock(guard_);
+  return *cards_[seat];
+}
+
+Status TaskRoster::begin(std::uint64_t step) {
+  {
+    const std::scoped_lock lock(guard_);
+    begun_ = step;
+  }
+  changed_->notify_all();
+  return {};
+}
+
+Result<std::uint64_t> TaskRoster::begun() {
+  DLHOST_TRY(await([&] { return begun_.has_value(); }));
+  const std::scoped_lock lock(guard_);
+  return *begun_;
+}
+
+Status TaskRoster::meet(std::uint32_t) {
+  std::uint32_t all = 0;
+  {
+    const std::scoped_lock lock(guard_);
+    all = (met_ / seats_ + 1) * seats_;
+    ++met_;
+  }
+  changed_->notify_all();
+  return await([&] { return met_ >= all; });
+}
+
+void TaskRoster::fail(const Status& status) {
+  {
+    const std::scoped_lock lock(guard_);
+    if (failed_.ok()) failed_ = status;
+  }
+  changed_->notify_all();
+}
+
+} // namespace dlhost::run

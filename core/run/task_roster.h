@@ -1,0 +1,39 @@
+// The roster of workers that are tasks of one process.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "run/roster.h"
+
+namespace dlhost::run {
+
+class TaskRoster final : public Roster {
+ public:
+  TaskRoster(Tasks& tasks, std::uint32_t seats) : seats_(seats), cards_(seats), changed_(tasks.waiter()) {}
+
+  std::uint32_t seats() const override { return seats_; }
+  Status put(std::uint32_t seat, Card) override;
+  Result<Card> card(std::uint32_t seat) override;
+  Status begin(std::uint64_t step) override;
+  Result<std::uint64_t> begun() override;
+  Status meet(std::uint32_t seat) override;
+  void fail(const Status&) override;
+
+ private:
+  template <class Ready> Status await(Ready);
+
+  const std::uint32_t seats_;
+  std::mutex guard_;
+  std::vector<std::optional<Card>> cards_;
+  std::optional<std::uint64_t> begun_;
+  std::uint32_t met_ = 0;
+  Status failed_;
+  std::unique_ptr<Waiter> changed_;
+};
+
+} // namespace dlhost::run

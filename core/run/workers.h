@@ -1,0 +1,47 @@
+// All workers of a run, seen from its leader, which trains as if it were alone and tells the others what to do.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "run/crew.h"
+#include "run/seat.h"
+#include "run/session.h"
+
+namespace dlhost::run {
+
+class Workers {
+ public:
+  // The leader's session gets its place; its program is not made yet.
+  static Result<std::unique_ptr<Workers>> make(Session& leader);
+  // Ends the others' work and waits for them.
+  ~Workers();
+
+  // The leader's program is made: the others make theirs.
+  Status join();
+  // All values are there; so many steps are done, and so many are to be (0: not known).
+  Status begin(std::uint64_t step, std::uint64_t until);
+
+  // Around each step of the leader's.
+  Status go(std::uint64_t step, double rate);
+  Status gather(std::uint64_t step, std::vector<program::Metric>& metrics) { return seat_->gather(step, metrics); }
+  // All updates are made, and nobody computes until the next go().
+  Status settle();
+  // The leader has made its steps: the others make theirs.
+  Status finish(std::uint64_t steps);
+
+  // What is known of a failure that a message brought, or that of a worker brought about.
+  Status explained(Status);
+  double waited_seconds() const { return static_cast<double>(seat_->waited()) * 1e-9; }
+
+ private:
+  explicit Workers(std::unique_ptr<Crew> crew) : crew_(std::move(crew)) {}
+
+  std::unique_ptr<Crew> crew_;
+  std::unique_ptr<Seat> seat_;
+  bool begun_ = false;
+  bool settled_ = true; // nobody computes
+  std::uint64_t until_ = 0;
+};
+
+} // namespace dlhost::run

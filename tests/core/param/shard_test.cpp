@@ -1,0 +1,130 @@
+// A server alone: what it does with the messages of two workers, good ones and bad ones.
+#include "param/shard.h"
+
+#include <array>
+
+#include <gmock/gmock.h>
+
+#include "env/real_host.h"
+#include "param/transfer.h"
+#include "plugin/registry.h"
+
+namespace dlhost::param {
+namespace {
+
+class ShardTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = *registry_.create<Device>("ref", {});
+    stream_ = *device_->stream();
+    store_.emplace(*device_, *stream_);
+    Param& param = **store_->declare({.name = "w", .shape = {4}, .init = {}});
+    updater_ = *registry_.create<Updater>("sgd", {});
+    consistency_ = *registry_.create<Consistency>("strict", {});
+    const auto rule = updater_->rule();
+    store_->lay_out(&rule);
+    masters_.emplace(*store_, 1);
+    memory_.resize(masters_->bytes());
+    masters_->lie_at(memory_, true);
+    ASSERT_TRUE(store_->allocate(&rule).ok());
+    store_->move(param, masters_->value(0, 0));
+    ASSERT_TRUE(store_->set(param, std::array{1.F, 2.F, 3.F, 4.F}).ok());
+    ShardSetup setup{.epoch = 5,
+                     .slices = &slices_,
+                     .masters = &*masters_,
+                     .store = &*store_,
+                     .contributors = {{0, 0, 0, std::as_bytes(std::span(gradients_[0]))},
+                                      {0, 1, 1, std::as_bytes(std::span(gradients_[1]))}},
+                     .consistency = consistency_.get(),
+                     .updater = updater_.get(),
+                     .activity = &activity_,
+                     .answer = [this](std::uint32_t seat, const Message& message) {
+                       answers_.emplace_back(seat, message.version);
+                       return Status();
+                     }};
+    auto shard = Shard::make(std::move(setup));
+    ASSERT_TRUE(shard.ok()) << shard.status().message();
+    shard_ = *std::move(shard);
+  }
+
+  Message update(std::uint16_t rank, std::uint64_t step) const {
+    return {.word = Word::update, .epoch = 5, .rank = rank, .step = step, .rate = 0.5};
+  }
+  Message get(std::uint16_t rank, Version version) const {
+    return {.word = Word::get, .seat = rank, .epoch = 5, .rank = rank, .version = version};
+  }
+  std::vector<float> values() {
+    const Param& param = *store_->params()[0];
+    return *download(*device_, *stream_, param.master, param.value.data());
+  }
+
+  env::RealHost host_{LogLevel::error};
+  plugin::Registry registry_{plugin::entries_of(plugin::settings_of_process({})), host_};
+  plugin::Activity activity_;
+  std::array<std::array<float, 4>, 2> gradients_{{{1, 1, 1, 1}, {0, 1, 2, 3}}};
+  Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{4}, 1, 100);
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  std::optional<Store> store_;
+  std::optional<Masters> masters_;
+  std::vector<std::byte> memory_;
+  std::unique_ptr<Updater> updater_;
+  std::unique_ptr<Consistency> consistency_;
+  std::unique_ptr<Shard> shard_;
+  std::vector<std::pair<std::uint32_t, Version>> answers_;
+};
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+TEST_F(ShardTest, AddsWhatAllBringAndTellsWhoAsked) {
+  ASSERT_TRUE(shard_->take(get(1, 1)).ok());
+  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4));
+  EXPECT_TRUE(answers_.empty());
+  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  EXPECT_THAT(values(), ElementsAre(0.5, 1, 1.5, 2)); // minus half of {1, 2, 3, 4}
+  EXPECT_THAT(answers_, ElementsAre(Pair(1, 1)));
+  ASSERT_TRUE(shard_->take(get(0, 1)).ok());
+  EXPECT_THAT(answers_, ElementsAre(Pair(1, 1), Pair(0, 1)));
+}
+
+TEST_F(ShardTest, ARepeatedUpdateCountsOnce) {
+  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  EXPECT_EQ(shard_->repeated(), 1U);
+  EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4));
+  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  ASSERT_TRUE(shard_->take(update(1, 0)).ok()); // late, when all is done
+  EXPECT_EQ(shard_->repeated(), 2U);
+  EXPECT_THAT(values(), ElementsAre(0.5, 1, 1.5, 2));
+}
+
+TEST_F(ShardTest, AnotherEpochsMessagesAreDroppedAndCounted) {
+  Message old = update(0, 0);
+  old.epoch = 4;
+  ASSERT_TRUE(shard_->take(old).ok());
+  EXPECT_EQ(shard_->stale(), 1U);
+  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(ShardTest, WhatIsNotThereIsRefused) {
+  Message bad = update(0, 0);
+  bad.slice = 9;
+  EXPECT_THAT(shard_->take(bad).message(), HasSubstr("slice 9, which it does not own"));
+  bad = update(7, 0);
+  EXPECT_THAT(shard_->take(bad).message(), HasSubstr("worker 7 of group 0, which there is not"));
+  for (const std::uint64_t place :
+       {std::uint64_t{4}, std::uint64_t{2}, std::uint64_t{1} << 63, ~std::uint64_t{0} - 7}) {
+    bad = update(0, 0);
+    bad.place = place;
+    EXPECT_THAT(shard_->take(bad).message(), HasSubstr("outside of its memory of 16 bytes")) << place;
+  }
+  ASSERT_TRUE(shard_->take(get(0, 100)).ok());
+  EXPECT_THAT(shard_->take(get(0, 100)).message(), HasSubstr("worker 0 of group 0 asks twice for slice 0"));
+}
+
+} // namespace
+} // namespace dlhost::param

@@ -1,0 +1,49 @@
+#include "param/slices.h"
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+namespace dlhost::param {
+namespace {
+
+TEST(Slices, EveryElementHasOneOwner) {
+  const std::vector<std::int64_t> elements{1000, 7, 0, 16384, 50001, 33};
+  for (const std::uint32_t servers : {1U, 2U, 3U, 8U}) {
+    const Slices slices = Slices::cut(elements, servers, 1000);
+    for (std::size_t p = 0; p < elements.size(); ++p) {
+      std::int64_t next = 0;
+      for (const Slice& slice : slices.of(p)) {
+        EXPECT_EQ(slice.param, p);
+        EXPECT_EQ(slice.first, next);
+        EXPECT_GT(slice.count, 0);
+        EXPECT_LT(slice.server, servers);
+        EXPECT_EQ(slices[slice.id].first, slice.first);
+        next += slice.count;
+      }
+      EXPECT_EQ(next, elements[p]);
+    }
+  }
+}
+
+TEST(Slices, OwnersDoNotShareACacheLine) {
+  const Slices slices = Slices::cut(std::vector<std::int64_t>{100'003}, 7, 1);
+  ASSERT_EQ(slices.size(), 7U);
+  for (const Slice& slice : slices.all()) EXPECT_EQ(slice.first % 16, 0);
+}
+
+TEST(Slices, SmallParamsStayWholeAndGoToTheLeastLoaded) {
+  const Slices slices = Slices::cut(std::vector<std::int64_t>{100, 10'000, 200, 300}, 2, 1000);
+  EXPECT_EQ(slices.of(1).size(), 2U);
+  EXPECT_EQ(slices.of(0).size(), 1U);
+  std::vector<std::int64_t> load(2);
+  for (const Slice& slice : slices.all()) load[slice.server] += slice.count;
+  EXPECT_LE(std::abs(load[0] - load[1]), 16); // a line
+}
+
+TEST(Slices, AFewElementsAreNeverCutThinnerThanALine) {
+  EXPECT_EQ(Slices::cut(std::vector<std::int64_t>{20}, 4, 1).size(), 1U);
+}
+
+} // namespace
+} // namespace dlhost::param

@@ -1,0 +1,189 @@
+// Several workers train as one does.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "trained.h"
+
+namespace dlhost::test {
+namespace {
+
+using WorkersTest = Bench;
+
+std::vector<std::string> workers(int count, int servers, std::vector<std::string> more = {}) {
+  more.push_back(concat("topology.workers_per_group=", count));
+  more.push_back(concat("topology.servers_per_group=", servers));
+  more.push_back("topology.slice_elements=20"); // so that there is something to cut
+  return more;
+}
+
+void expect_near(const Trained& one, const Trained& several, double relative, std::size_t steps) {
+  ASSERT_GE(one.losses.size(), steps);
+  ASSERT_EQ(several.losses.size(), one.losses.size());
+  for (std::size_t i = 0; i < steps; ++i)
+    EXPECT_NEAR(one.losses[i], several.losses[i], relative * std::abs(one.losses[i])) << "step " << i;
+}
+
+TEST_F(WorkersTest, SeveralWorkersTrainAsOneDoes) {
+  for (const std::string device : {"ref", "cpu"}) {
+    if (!registry_->find(Kind::device, device)) continue;
+    const auto one = train(small_job(device));
+    for (const int count : {2, 3, 4, 8})
+      for (const int servers : {1, count}) {
+        SCOPED_TRACE(concat(device, ", ", count, " workers, ", servers, " servers"));
+        const auto several = train(small_job(device), workers(count, servers));
+        expect_near(one, several, 1e-5, 20);
+        ASSERT_EQ(several.test.size(), one.test.size());
+        EXPECT_NEAR(several.test[0].second, one.test[0].second, 1e-3);
+        EXPECT_EQ(several.outcome.progress.items, one.outcome.progress.items);
+      }
+  }
+}
+
+// Each of 200 steps, begun from one worker's params and state.
+TEST_F(WorkersTest, EachStepIsThatOfOneWorker) {
+  const std::vector<std::string> settings{"train.stop.steps=200", "checkpoint.every={ steps = 1 }",
+                                          "checkpoint.keep=200", "updater.rate=0.05"};
+  const std::string checkpoints = folder_ / "checkpoints";
+  const auto one = train(small_job(), settings, 0, {}, checkpoints);
+  ASSERT_EQ(one.losses.size(), 200U);
+  for (const int at : {1, 2, 3, 50, 100, 150, 199}) {
+    const std::string from = checkpoints + fmt::format("/step-{:09}", at);
+    auto here = workers(4, 2, settings);
+    here.push_back(concat("train.stop.steps=", at + 1));
+    const auto several = train(small_job(), here, 0, from);
+    ASSERT_EQ(several.losses.size(), 1U);
+    const double loss = one.losses[static_cast<std::size_t>(at)];
+    EXPECT_NEAR(several.losses[0], loss, 1e-5 * std::abs(loss)) << "step " << at;
+  }
+}
+
+TEST_F(WorkersTest, IsTheSameTwice) {
+  const auto settings = workers(3, 3);
+  const auto one = train(small_job(), settings), two = train(small_job(), settings);
+  EXPECT_EQ(one.losses, two.losses);
+  EXPECT_EQ(one.params, two.params);
+}
+
+TEST_F(WorkersTest, ResumedEqualsNeverStopped) {
+  const std::string checkpoints = folder_ / "checkpoints";
+  const auto settings = workers(3, 2);
+  const auto whole = train(small_job(), settings);
+  const auto first = train(small_job(), settings, 17, {}, checkpoints);
+  EXPECT_EQ(first.outcome.ending, run::Ending::interrupted);
+  const auto rest = train(small_job(), settings, 0, checkpoints);
+  ASSERT_EQ(first.losses.size() + rest.losses.size(), whole.losses.size());
+  EXPECT_TRUE(std::equal(rest.losses.begin(), rest.losses.end(), whole.losses.begin() + 17));
+  EXPECT_EQ(rest.params, whole.params);
+}
+
+std::vector<std::string> groups(int count, const std::string& consistency, std::vector<std::string> more = {}) {
+  more.push_back(concat("topology.worker_groups=", count));
+  more.push_back("topology.consistency=" + consistency);
+  more.push_back("topology.slice_elements=20");
+  return more;
+}
+
+// Step s of all groups is step s of one with as many times the batch.
+TEST_F(WorkersTest, StrictGroupsMakeTheStepsOfOne) {
+  const auto one = train(small_job());
+  const auto two = train(small_job(), groups(2, "strict", {"train.batch=6"}));
+  expect_near(one, two, 1e-5, 20);
+  const auto four =
+      train(small_job(),
+            groups(2, "strict", {"train.batch=6", "topology.workers_per_group=2", "topology.servers_per_group=3"}));
+  expect_near(one, four, 1e-5, 20);
+}
+
+TEST_F(WorkersTest, EveryHandlerLearns) {
+  const std::vector<std::string> slowly{"train.batch=6", "train.stop.steps=120", "updater.rate=0.01"};
+  for (const std::string handler :
+       {"eventual", "{ type = \"eventual\", fetch = 3 }", "hogwild", "bounded", "{ type = \"bounded\", bound = 0 }"})
+    for (const int workers : {1, 2}) {
+      SCOPED_TRACE(concat(handler, ", ", workers, " workers a group"));
+      auto settings = groups(3, handler, slowly);
+      settings.push_back(concat("topology.workers_per_group=", workers));
+      settings.push_back("topology.servers_per_group=2");
+      settings.push_back("test.every={ steps = 50 }");
+      const auto trained = train(small_job(), settings);
+      EXPECT_EQ(trained.losses.size(), 120U);
+      ASSERT_EQ(trained.test.size(), 1U);
+      EXPECT_LT(trained.test[0].second, 0.5 * trained.losses.front());
+    }
+}
+
+TEST_F(WorkersTest, AnAsynchronousRunGoesOnFromItsCheckpoint) {
+  const std::string checkpoints = folder_ / "checkpoints";
+  const auto settings = groups(3, "bounded", {"checkpoint.every={ steps = 7 }", "updater.rate=0.01"});
+  const auto first = train(small_job(), settings, 17, {}, checkpoints);
+  EXPECT_EQ(first.outcome.ending, run::Ending::interrupted);
+  const auto rest = train(small_job(), settings, 0, checkpoints);
+  EXPECT_EQ(first.losses.size() + rest.losses.size(), 40U);
+  EXPECT_LT(rest.losses.back(), first.losses.front());
+}
+
+TEST_F(WorkersTest, EveryUpdaterThatNeedsNoSumsWorks) {
+  for (const std::string updater : {"adam", "adagrad", "rmsprop", "nadam"}) {
+    SCOPED_TRACE(updater);
+    std::string job = small_job();
+    job.replace(job.find("type = \"sgd\"\nmomentum = 0.9"), 27, "type = \"" + updater + "\"");
+    const std::vector<std::string> settings{"updater.rate=0.01", "updater.clip_value=0.01"};
+    expect_near(train(job, settings), train(job, workers(2, 2, settings)), 1e-5, 20);
+  }
+}
+
+TEST_F(WorkersTest, ABatchThatIsNotFullAndMicroBatches) {
+  for (const std::string last : {"partial", "wrap"}) {
+    const std::vector<std::string> settings{"train.last=\"" + last + "\""};
+    const auto one = train(small_job(), settings), several = train(small_job(), workers(4, 4, settings));
+    expect_near(one, several, 1e-5, 20);
+    EXPECT_EQ(one.outcome.progress.items, several.outcome.progress.items);
+  }
+  const auto whole = train(small_job());
+  const auto cut = train(small_job(), workers(2, 2, {"train.algorithm={ type = \"bp\", micro_batches = 3 }"}));
+  for (const auto& [name, values] : whole.params)
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], cut.params.at(name)[i], 1e-5) << name;
+}
+
+TEST_F(WorkersTest, DrawsAndPlacesOfRowsAreThoseOfOneWorker) {
+  std::string job = small_job();
+  job.replace(job.find("src = \"act\""), 11, "src = \"drop\"");
+  job += "[[layer]]\nname = \"drop\"\ntype = \"dropout\"\nsrc = \"act\"\n";
+  const auto move = job.find("[[layer]]\nname = \"fc2\"");
+  const std::string rest = job.substr(move, job.find("[[layer]]\nname = \"drop\"") - move);
+  job.erase(move, rest.size());
+  job += rest;
+  expect_near(train(job), train(job, workers(3, 3)), 1e-5, 20);
+}
+
+TEST_F(WorkersTest, WhatOneWorkerCannotDoEndsTheRunAndIsNamed) {
+  Trained trained;
+  std::string text = small_job();
+  ASSERT_TRUE(host_.disk().write_text(folder_ / "job.toml", text).ok());
+  // The rate overflows the params; whoever sees the loss first tells the others.
+  const auto job = config::load(host_.disk(), folder_ / "job.toml", workers(4, 2, {"updater.rate=1e38"}), *registry_);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  const Status status = run(*job, trained, 0, {}, {});
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(trained.outcome.ending, run::Ending::diverged);
+  EXPECT_NE(trained.outcome.reason.find("loss"), std::string::npos) << trained.outcome.reason;
+}
+
+TEST_F(WorkersTest, WhatIsNotThereYetIsRefused) {
+  ASSERT_TRUE(host_.disk().write_text(folder_ / "job.toml", small_job()).ok());
+  const auto told = [&](std::vector<std::string> settings) {
+    const auto job = config::load(host_.disk(), folder_ / "job.toml", settings, *registry_);
+    if (!job.ok()) return job.status().message();
+    Trained trained;
+    return run(*job, trained, 0, {}, {}).message();
+  };
+  EXPECT_NE(told(workers(2, 2, {"train.device={ type = \"ref\", far = true }"})).find("the host cannot reach"),
+            std::string::npos);
+  EXPECT_NE(told(workers(2, 2, {"updater.clip_norm=1.0"})).find("updater.clip_norm with several workers"),
+            std::string::npos);
+  EXPECT_NE(told(workers(2, 3)).find("ask for as many at most"), std::string::npos);
+  EXPECT_NE(told(workers(13, 1)).find("has no row for some of them"), std::string::npos);
+}
+
+} // namespace
+} // namespace dlhost::test
