@@ -127,5 +127,7 @@ def prepare(workload: Workload, folder: pathlib.Path) -> Prepared:
     (params,) = run.glob("checkpoints/step-*/params.safetensors")
     params.replace(folder / "params.safetensors")
     resolved = tomllib.loads((run / "job.toml").read_text())
-    updater = tomllib.loads((JOBS / "common.toml").read_text())["updater"]
+    updater = {}
+    for job in (JOBS / "common.toml", workload.job):  # as it says itself: this run had another rate
+        updater |= tomllib.loads(job.read_text()).get("updater", {})
     return Prepared(workload, folder, _read_layers(resolved), updater["rate"], updater["momentum"])
