@@ -100,6 +100,16 @@ def worst_difference(ours: list[float], theirs: list[float]) -> float:
     return max(abs(a - b) / max(abs(b), 1e-12) for a, b in zip(ours, theirs, strict=True))
 
 
+def row_of(system: System, workload: Workload, dtype: str, threads: int, operations: float, peak: float,
+           best: float) -> dict:
+    return {
+        "workload": workload.name, "system": system.name, "setting": system.setting, "threads": threads, "dtype": dtype,
+        "seconds_median": system.median, "seconds_min": system.least,
+        "items_per_second": workload.batch / system.median, "share_of_peak": operations / system.median / peak,
+        "ratio_to_best_peer": system.median / best, "added_bytes": system.added_bytes,
+    }
+
+
 def compare(workload: Workload, dtype: str, options: argparse.Namespace, folder: pathlib.Path) -> list[dict]:
     say(f"{workload.name}, batch {workload.batch}, {dtype}, {options.threads} threads")
     prepared = prepare(workload, folder / workload.name)
@@ -121,13 +131,7 @@ def compare(workload: Workload, dtype: str, options: argparse.Namespace, folder:
     best = min(system.median for system in others)
     rows = []
     for system in systems:
-        row = {
-            "workload": workload.name, "system": system.name, "setting": system.setting, "threads": options.threads,
-            "dtype": dtype, "seconds_median": system.median, "seconds_min": system.least,
-            "items_per_second": workload.batch / system.median,
-            "share_of_peak": operations / system.median / peak, "ratio_to_best_peer": system.median / best,
-            "added_bytes": system.added_bytes,
-        }
+        row = row_of(system, workload, dtype, options.threads, operations, peak, best)
         if system.name == "pytorch":
             row["losses_differ"] = worst_difference(us.losses, system.losses)
             row["losses_agree"] = row["losses_differ"] <= TOLERANCE[dtype]

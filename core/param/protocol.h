@@ -1,18 +1,21 @@
 // The words of the parameter table. They are the same on every transport; docs/workers.md has them as one table.
 //
-//   sender   word     receiver   effect
-//   worker   update   server     a contribution to a slice: the consistency handler holds, applies, combines or drops
-//   it worker   get      server     answered by `value` once the handler serves it worker   look     server answered by
-//   `seen` at once, whatever the handler would say leader   leave    server     its group makes no more steps: handlers
-//   count without this worker of it server   value,   worker     the slice has this version, and is read where it lies
+//   sender   word      receiver   effect
+//   worker   update    server     a contribution to a slice: the handler holds, applies, combines or drops it
+//   worker   get       server     answered by `value` once the handler serves it
+//   worker   look      server     answered by `seen` at once, whatever the handler would say
+//   worker   settle    server     answered by `settled`: what this worker sent before has been dealt with
+//   leader   leave     server     its group makes no more steps: handlers count without this worker of it
+//   server   value,    worker     the slice has this version, and is read where it lies
 //            seen
-//   leader   go       worker     the step may be made, at this rate
-//   worker   done     leader     its part of the step is computed; what its metrics sum up to lies in its memory
-//   leader   free     leaders    their groups may make steps by themselves, up to this one
-//   leader   hold     worker     no further step; the server has all of this worker's updates when it says idle
-//   worker   idle     leader     so it is, and so many steps are done
-//   leader   stop     worker     there are no more steps
-//   anyone   failed   all        this one cannot go on, and says why in its memory; who waits stops waiting
+//   server   settled   worker     so it is; its memory may be written again
+//   leader   go        worker     the step may be made, at this rate
+//   worker   done      leader     its part of the step is computed; its metrics' sums lie in its memory
+//   leader   free      leaders    their groups may make steps by themselves, up to this one
+//   leader   hold      worker     no further step; all that it sent is dealt with when it says idle
+//   worker   idle      leader     so it is, and so many steps are done
+//   leader   stop      worker     there are no more steps
+//   anyone   failed    all        this one cannot go on, and says why in its memory; nobody waits any more
 //
 // A message is one cache line. Bytes that belong to it lie in the sender's shared memory, at `place`.
 #pragma once
@@ -27,7 +30,23 @@
 
 namespace dlhost::param {
 
-enum class Word : std::uint8_t { update = 1, get, look, leave, value, seen, go, done, free, hold, idle, stop, failed };
+enum class Word : std::uint8_t {
+  update = 1,
+  get,
+  look,
+  settle,
+  leave,
+  value,
+  seen,
+  settled,
+  go,
+  done,
+  free,
+  hold,
+  idle,
+  stop,
+  failed
+};
 
 struct Message {
   Word word = Word::update;

@@ -86,8 +86,13 @@ Status Shard::take(const Message& message) {
   switch (message.word) {
   case Word::update: return update(owned, message);
   case Word::get: return get(owned, message);
+  case Word::settle: {
+    DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+    return answer(owned, contributor, Word::settled);
+  }
   default: {
     DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+    owned.read[contributor] = owned.current;
     return answer(owned, contributor, Word::seen);
   }
   }
@@ -220,6 +225,7 @@ Status Shard::answer_waiting(Owned& owned) {
       continue;
     }
     owned.waiting.erase(owned.waiting.begin() + static_cast<std::ptrdiff_t>(w));
+    owned.read[waiting.contributor] = owned.current;
     DLHOST_TRY(answer(owned, waiting.contributor, Word::value));
   }
   return {};
@@ -227,7 +233,6 @@ Status Shard::answer_waiting(Owned& owned) {
 
 Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
   const Contributor& asks = setup_.contributors[contributor];
-  owned.read[contributor] = owned.current;
   return setup_.answer(asks.seat, {.word = word,
                                    .epoch = setup_.epoch,
                                    .slice = owned.slice->id,

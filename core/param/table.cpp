@@ -17,7 +17,8 @@ Message Table::about(SliceId slice, Word word) const {
 }
 
 Status Table::ask(const Slice& slice, Word word, Version at_least) {
-  (word == Word::get ? views_[slice.id].asked : views_[slice.id].looked) = true;
+  View& view = views_[slice.id];
+  (word == Word::get ? view.asked : word == Word::look ? view.looked : view.settling) = true;
   Message message = about(slice.id, word);
   message.version = at_least;
   return send(setup_.seats[slice.server], message);
@@ -34,13 +35,15 @@ Status Table::update(std::size_t param, std::uint64_t step, double rate) {
     message.place = setup_.gradients->offset(param) + static_cast<std::size_t>(slice.first) * sizeof(float);
     message.rate = rate;
     DLHOST_TRY(send(setup_.seats[slice.server], message));
-    if (next.pull) DLHOST_TRY(ask(slice, Word::get, next.at_least));
+    // The answer also says that the gradient has been read, and may be made anew.
+    DLHOST_TRY(ask(slice, next.pull ? Word::get : Word::settle, next.at_least));
   }
   return {};
 }
 
 bool Table::arrived(std::size_t param) const {
-  return std::ranges::none_of(setup_.slices->of(param), [&](const Slice& slice) { return views_[slice.id].asked; });
+  return std::ranges::none_of(setup_.slices->of(param),
+                              [&](const Slice& slice) { return views_[slice.id].asked || views_[slice.id].settling; });
 }
 
 // Copies that were made of what was there before are old. Where several versions can be there, a param is one slice.
@@ -71,6 +74,11 @@ Status Table::look() {
   return {};
 }
 
+Status Table::settle() {
+  for (const Slice& slice : setup_.slices->all()) DLHOST_TRY(ask(slice, Word::settle, 0));
+  return wait_until([&] { return std::ranges::none_of(views_, &View::settling); });
+}
+
 Status Table::leave(std::uint16_t rank) {
   for (const std::uint32_t seat : setup_.seats) {
     Message message = about(0, Word::leave);
@@ -91,6 +99,7 @@ Status Table::take(const Message& message) {
   case Word::update:
   case Word::get:
   case Word::look:
+  case Word::settle:
   case Word::leave:
     if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " got a message for a server, which it is not");
     return shard_->take(message);
@@ -105,6 +114,10 @@ Status Table::take(const Message& message) {
     news_[(*setup_.slices)[message.slice].param] = true;
     return {};
   }
+  case Word::settled:
+    if (message.slice >= views_.size()) return Status::corrupt("slice ", message.slice, ", which there is not");
+    views_[message.slice].settling = false;
+    return {};
   default: return setup_.control->take(message);
   }
 }

@@ -46,8 +46,10 @@ class Table final : public Taker {
   Status update(std::size_t param, std::uint64_t step, double rate);
   // Until what was asked for is there.
   Status collect(std::size_t param);
-  // The newest of all params: all that this worker has sent is with its servers then.
+  // The newest of all params.
   Status look();
+  // Until the servers have dealt with all that this worker has sent.
+  Status settle();
   // This worker makes no more steps; or another one of its group, which it leads.
   Status leave(std::uint16_t rank);
   // What has arrived; waits up to `limit` for something.
@@ -68,7 +70,7 @@ class Table final : public Taker {
   struct View { // of a slice
     Version version = 0;
     std::size_t place = 0;
-    bool asked = false, looked = false; // and not yet answered
+    bool asked = false, looked = false, settling = false; // and not yet answered
   };
 
   bool arrived(std::size_t param) const;

@@ -99,7 +99,7 @@ Status Seat::open(param::Store& store) {
       param::Slices::cut(gradients_->elements(), servers_,
                          overlap ? std::numeric_limits<std::int64_t>::max() : session_.job().topology.slice_elements);
   // An update, a get and a look, or their answers, for each slice, and what leaders say.
-  const std::size_t credit = 4 * slices_->size() * seats_ + 16 * seats_;
+  const std::size_t credit = 6 * slices_->size() * seats_ + 16 * seats_;
   DLHOST_ASSIGN(post_, param::Post::open(session_.host(), *transport_, number_, seats_, credit));
 
   std::size_t bytes = gradients_->bytes();

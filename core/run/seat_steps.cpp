@@ -86,7 +86,7 @@ Status Seat::attend() {
   const std::uint32_t holder = *std::exchange(holder_, std::nullopt);
   resting_ = true;
   DLHOST_TRY(rest_those_led());
-  DLHOST_TRY(table_->look());
+  DLHOST_TRY(table_->settle());
   DLHOST_TRY(table_->send(holder, {.word = Word::idle, .step = done_[number_]}));
   DLHOST_TRY(table_->wait_until([&] { return !resting_ || stopped_; }));
   return stopped_ && computing_ ? Status::cancelled("stopped by the leader") : Status();

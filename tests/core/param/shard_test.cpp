@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <dlhost/random.h>
+
 #include "env/real_host.h"
 #include "param/transfer.h"
 #include "plugin/registry.h"
@@ -124,6 +126,25 @@ TEST_F(ShardTest, WhatIsNotThereIsRefused) {
   }
   ASSERT_TRUE(shard_->take(get(0, 100)).ok());
   EXPECT_THAT(shard_->take(get(0, 100)).message(), HasSubstr("worker 0 of group 0 asks twice for slice 0"));
+}
+
+TEST_F(ShardTest, ArbitraryMessagesDoNoHarm) {
+  Random random({1, 2}, 0, 0);
+  std::uint64_t taken = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::array<std::byte, message_bytes> bytes;
+    write(random.below(2) == 0 ? update(static_cast<std::uint16_t>(i % 2), static_cast<std::uint64_t>(i)) : get(1, 0),
+          bytes);
+    for (std::uint32_t spoiled = random.below(4); spoiled > 0; --spoiled)
+      bytes[random.below(message_bytes)] = static_cast<std::byte>(random.below(256));
+    const auto message = read_message(bytes);
+    if (!message.ok()) continue;
+    const bool own = message->word == Word::update || message->word == Word::get || message->word == Word::look ||
+                     message->word == Word::settle || message->word == Word::leave;
+    if (own && shard_->take(*message).ok()) ++taken;
+  }
+  EXPECT_GT(taken, 1000U);
+  for (const float value : values()) EXPECT_TRUE(value == value);
 }
 
 } // namespace
