@@ -3,6 +3,9 @@
 //   sender   word      receiver   effect
 //   worker   update    server     a contribution to a slice: the handler holds, applies, combines or drops it
 //   worker   get       server     answered by `value` once the handler serves it
+//   worker   whole     chooser    all of a step is sent (where contributors are chosen for whole steps)
+//   chooser  chosen    server     one of those whose contributions make this version
+//   chooser  dropped   server     this contribution makes none
 //   worker   look      server     answered by `seen` at once, whatever the handler would say
 //   worker   settle    server     answered by `settled`: what this worker sent before has been dealt with
 //   leader   leave     server     its group makes no more steps: handlers count without this worker of it
@@ -33,6 +36,9 @@ namespace dlhost::param {
 enum class Word : std::uint8_t {
   update = 1,
   get,
+  whole,
+  chosen,
+  dropped,
   look,
   settle,
   leave,
@@ -56,10 +62,10 @@ struct Message {
   SliceId slice = 0;
   std::uint16_t group = 0, rank = 0;
   std::uint64_t step = 0;
-  SampleRange samples;     // of the step
+  SampleRange samples;     // of the step; chosen: how many make the version
   Version version = 0;     // update: computed with; get: at least; value: this one
   std::uint64_t place = 0; // update: in the sender's memory; value, seen: which of the masters' values
-  double rate = 0;         // update, go: the schedule's, of the step
+  double rate = 0;         // update, go: the schedule's, of the step; chosen: the weight
 
   Identity identity() const { return {epoch, group, rank, step, slice, samples}; }
 };

@@ -7,8 +7,15 @@ namespace dlhost::param {
 namespace {
 
 constexpr std::size_t not_owned = ~std::size_t{0};
+constexpr std::size_t choices_ahead = 64; // of the slice that is furthest behind
 
 } // namespace
+
+Shard::Shard(ShardSetup setup)
+    : setup_(std::move(setup)), in_(setup_.contributors.size(), true), by_step_(setup_.consistency->traits().by_step),
+      choices_(by_step_ ? choices_ahead : 0), forgotten_(in_.size()) {
+  for (Choice& choice : choices_) choice.members.reserve(in_.size());
+}
 
 Result<std::unique_ptr<Shard>> Shard::make(ShardSetup setup) {
   std::unique_ptr<Shard> shard(new Shard(std::move(setup)));
@@ -24,7 +31,8 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   const std::size_t contributors = setup_.contributors.size();
   owned_by_slice_[slice.id] = owned_.size();
   Owned owned{.slice = &slice};
-  owned.held.reserve(contributors);
+  // Of a worker that is late, one contribution may be here that is not yet known to be, beside its next.
+  owned.held.reserve(by_step_ ? 2 * contributors : contributors);
   owned.seen.reserve(contributors);
   owned.waiting.reserve(contributors);
   const auto traits = setup_.consistency->traits();
@@ -74,8 +82,10 @@ Result<std::size_t> Shard::contributor(const Message& message) const {
 Status Shard::take(const Message& message) {
   if (message.word == Word::leave) {
     DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-    return leave(contributor);
+    return by_step_ ? Status() : leave(contributor);
   }
+  if (message.word == Word::chosen) return choose(message);
+  if (message.word == Word::dropped) return drop(message);
   if (message.slice >= owned_by_slice_.size() || owned_by_slice_[message.slice] == not_owned)
     return Status::corrupt("server ", setup_.server, " was asked for slice ", message.slice, ", which it does not own");
   if (message.epoch != setup_.epoch) { // of a process that was given up since
@@ -118,6 +128,13 @@ Status Shard::update(Owned& owned, const Message& message) {
                                       .bytes = memory.subspan(message.place, bytes)},
                      .contributor = contributor,
                      .rate = message.rate};
+  if (by_step_) {
+    if (message.step < forgotten_[contributor]) return {};
+    if (owned.held.size() == owned.held.capacity())
+      return Status::internal("more updates of slice ", message.slice, " wait than workers could send");
+    owned.held.push_back(arrived);
+    return apply_chosen(owned);
+  }
   setup_.activity->enter(setup_.consistency_actor, "on_update", message.step);
   SliceState state = this->state(owned, contributor);
   const UpdateVerdict verdict = setup_.consistency->on_update(state, arrived.contribution);
@@ -138,6 +155,55 @@ Status Shard::leave(std::size_t contributor) {
     DLHOST_TRY(answer_waiting(owned));
   }
   return {};
+}
+
+Status Shard::choose(const Message& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  if (!by_step_ || message.samples.count == 0 || message.samples.count > in_.size())
+    return Status::corrupt("a choice of ", message.samples.count, " contributions, which cannot be");
+  Choice& choice = choices_[message.version % choices_.size()];
+  if (choice.version != message.version || choice.whole()) choice = {.members = std::move(choice.members)};
+  if (choice.count == 0) choice.members.clear();
+  choice.version = message.version;
+  choice.weight = static_cast<float>(message.rate);
+  choice.count = message.samples.count;
+  choice.members.emplace_back(contributor, message.step);
+  if (!choice.whole()) return {};
+  for (Owned& owned : owned_) DLHOST_TRY(apply_chosen(owned));
+  return {};
+}
+
+Status Shard::drop(const Message& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  forgotten_[contributor] = std::max(forgotten_[contributor], message.step + 1);
+  for (Owned& owned : owned_) {
+    std::erase_if(owned.held, [&](const Held& held) {
+      return held.contributor == contributor && held.contribution.who.step < forgotten_[contributor];
+    });
+    for (Waiting& waiting : owned.waiting)
+      if (waiting.contributor == contributor) waiting.at_least = 0;
+    DLHOST_TRY(answer_waiting(owned));
+  }
+  return {};
+}
+
+// All that are chosen have to be here. Those of the next version may be, too.
+Status Shard::apply_chosen(Owned& owned) {
+  while (true) {
+    const Choice& choice = choices_[owned.version % choices_.size()];
+    if (choice.version != owned.version || !choice.whole()) return {};
+    const auto is_member = [&](const Held& held) {
+      return std::ranges::find(choice.members, std::pair(held.contributor, held.contribution.who.step)) !=
+             choice.members.end();
+    };
+    const auto others = std::ranges::partition(owned.held, is_member);
+    const auto here = static_cast<std::size_t>(others.begin() - owned.held.begin());
+    if (here < choice.count) return {};
+    const std::span members(owned.held.data(), here);
+    std::ranges::sort(members, {}, &Held::contributor);
+    DLHOST_TRY(apply(owned, members, {.weight = choice.weight}));
+    owned.held.erase(owned.held.begin(), owned.held.begin() + static_cast<std::ptrdiff_t>(here));
+  }
 }
 
 Status Shard::decide(Owned& owned, const Held* arrived, const UpdateVerdict& verdict) {
@@ -208,7 +274,9 @@ Status Shard::get(Owned& owned, const Message& message) {
     return Status::corrupt("worker ", message.rank, " of group ", message.group, " asks twice for slice ",
                            message.slice);
   owned.read[contributor] = nothing;
-  owned.waiting.push_back({contributor, message.version});
+  // Whose step was dropped is not to wait for what it has no part in: perhaps nobody else makes it.
+  const bool dropped = by_step_ && message.step < forgotten_[contributor];
+  owned.waiting.push_back({contributor, dropped ? 0 : message.version});
   return answer_waiting(owned);
 }
 

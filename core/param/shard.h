@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <dlhost/consistency.h>
@@ -56,7 +57,7 @@ class Shard {
   // What was not taken: updates that were counted before, and those of another epoch.
   std::uint64_t repeated() const { return repeated_; }
   std::uint64_t stale() const { return stale_; }
-  std::uint64_t dropped() const { return dropped_; } // by the handler
+  std::uint64_t dropped() const { return dropped_; } // by the handler, slice by slice
   std::size_t slices() const { return owned_.size(); }
 
  private:
@@ -83,7 +84,16 @@ class Shard {
     std::vector<std::unique_ptr<SliceUpdate>> updates; // of one contribution, of two, ...
   };
 
-  explicit Shard(ShardSetup setup) : setup_(std::move(setup)), in_(setup_.contributors.size(), true) {}
+  // Whose contributions make a version of all slices, as the chooser says.
+  struct Choice {
+    Version version = 0;
+    float weight = 1;
+    std::size_t count = 0;
+    std::vector<std::pair<std::size_t, std::uint64_t>> members; // contributors and their steps, so far
+    bool whole() const { return count > 0 && members.size() == count; }
+  };
+
+  explicit Shard(ShardSetup setup);
   Status own(const Slice&, const Updater::Rule&);
   Result<std::size_t> contributor(const Message&) const;
   Status update(Owned&, const Message&);
@@ -92,6 +102,9 @@ class Shard {
   float* value(const Owned&, std::size_t which) const;
   Result<std::size_t> room(const Owned&) const;
   Status leave(std::size_t contributor);
+  Status choose(const Message&);
+  Status drop(const Message&);
+  Status apply_chosen(Owned&);
   // `arrived`: what it is about; null: what is held.
   Status decide(Owned&, const Held* arrived, const UpdateVerdict&);
   Status apply(Owned&, std::span<const Held>, const UpdateVerdict&);
@@ -100,6 +113,9 @@ class Shard {
 
   ShardSetup setup_;
   std::vector<bool> in_; // of the contributors, those that still make steps
+  bool by_step_;
+  std::vector<Choice> choices_;          // a ring, by version
+  std::vector<std::uint64_t> forgotten_; // of each contributor: steps below this one make no version any more
   std::vector<Owned> owned_;
   std::vector<std::size_t> owned_by_slice_; // of all slices; not_owned: another server's
   std::vector<const float*> gradients_;     // of one update

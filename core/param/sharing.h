@@ -15,6 +15,8 @@ class Sharing {
   virtual std::span<std::byte> gradient(const Param&) = 0;
   // It lies there. Returns at once.
   virtual Status update(const Param&, std::uint64_t step, double rate) = 0;
+  // All updates of the step are there.
+  virtual Status end_step(std::uint64_t step) = 0;
   // The param is needed: waits until it is what the updates so far have made of it.
   virtual Status collect(const Param&) = 0;
   // Between two ops: whatever waits for this worker.

@@ -1,6 +1,7 @@
 #include "param/table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dlhost::param {
 
@@ -10,16 +11,18 @@ Table::Table(Setup setup)
 void Table::resume_at(Version version) {
   std::ranges::fill(views_, View{.version = version});
   if (shard_) shard_->resume_at(version);
+  if (chooser_) chooser_->resume_at(version);
 }
 
 Message Table::about(SliceId slice, Word word) const {
   return {.word = word, .epoch = setup_.epoch, .slice = slice, .group = setup_.group, .rank = setup_.rank};
 }
 
-Status Table::ask(const Slice& slice, Word word, Version at_least) {
+Status Table::ask(const Slice& slice, Word word, std::uint64_t step, Version at_least) {
   View& view = views_[slice.id];
   (word == Word::get ? view.asked : word == Word::look ? view.looked : view.settling) = true;
   Message message = about(slice.id, word);
+  message.step = step;
   message.version = at_least;
   return send(setup_.seats[slice.server], message);
 }
@@ -27,6 +30,7 @@ Status Table::ask(const Slice& slice, Word word, Version at_least) {
 Status Table::update(std::size_t param, std::uint64_t step, double rate) {
   for (const Slice& slice : setup_.slices->of(param)) {
     const View& view = views_[slice.id];
+    based_on_ = std::min(based_on_, view.version);
     const WorkerPlan next = setup_.consistency->plan(step + 1, view.version);
     Message message = about(slice.id, Word::update);
     message.step = step;
@@ -36,9 +40,19 @@ Status Table::update(std::size_t param, std::uint64_t step, double rate) {
     message.rate = rate;
     DLHOST_TRY(send(setup_.seats[slice.server], message));
     // The answer also says that the gradient has been read, and may be made anew.
-    DLHOST_TRY(ask(slice, next.pull ? Word::get : Word::settle, next.at_least));
+    DLHOST_TRY(ask(slice, next.pull ? Word::get : Word::settle, step, next.at_least));
   }
   return {};
+}
+
+// What it is based on is the oldest that it computed with.
+Status Table::end_step(std::uint64_t step) {
+  if (!setup_.consistency->traits().by_step) return {};
+  Message message = about(0, Word::whole);
+  message.step = step;
+  message.samples = setup_.rows;
+  message.version = std::exchange(based_on_, newest);
+  return send(setup_.seats.front(), message);
 }
 
 bool Table::arrived(std::size_t param) const {
@@ -68,14 +82,14 @@ Status Table::collect(std::size_t param) {
 }
 
 Status Table::look() {
-  for (const Slice& slice : setup_.slices->all()) DLHOST_TRY(ask(slice, Word::look, 0));
+  for (const Slice& slice : setup_.slices->all()) DLHOST_TRY(ask(slice, Word::look));
   DLHOST_TRY(wait_until([&] { return std::ranges::none_of(views_, &View::looked); }));
   for (std::size_t param = 0; param < news_.size(); ++param) adopt(param);
   return {};
 }
 
 Status Table::settle() {
-  for (const Slice& slice : setup_.slices->all()) DLHOST_TRY(ask(slice, Word::settle, 0));
+  for (const Slice& slice : setup_.slices->all()) DLHOST_TRY(ask(slice, Word::settle));
   return wait_until([&] { return std::ranges::none_of(views_, &View::settling); });
 }
 
@@ -100,7 +114,8 @@ Status Table::take(const Message& message) {
   case Word::get:
   case Word::look:
   case Word::settle:
-  case Word::leave:
+  case Word::chosen:
+  case Word::dropped:
     if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " got a message for a server, which it is not");
     return shard_->take(message);
   case Word::value:
@@ -114,6 +129,10 @@ Status Table::take(const Message& message) {
     news_[(*setup_.slices)[message.slice].param] = true;
     return {};
   }
+  case Word::whole:
+  case Word::leave:
+    if (chooser_) DLHOST_TRY(chooser_->take(message));
+    return shard_ && message.word == Word::leave ? shard_->take(message) : Status();
   case Word::settled:
     if (message.slice >= views_.size()) return Status::corrupt("slice ", message.slice, ", which there is not");
     views_[message.slice].settling = false;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "param/chooser.h"
 #include "param/post.h"
 #include "param/shard.h"
 #include "param/slices.h"
@@ -37,13 +38,18 @@ class Table final : public Taker {
   };
   explicit Table(Setup);
 
-  // The shard that this worker moves along; it may be null.
-  void sit_beside(Shard* shard) { shard_ = shard; }
+  // The shard that this worker moves along, and the chooser of whole steps; both may be null.
+  void sit_beside(Shard* shard, Chooser* chooser) {
+    shard_ = shard;
+    chooser_ = chooser;
+  }
   // So many updates of each param are made already.
   void resume_at(Version);
 
   // The gradient of a param lies where it has to: its servers may have it. Asks for what the next step needs.
   Status update(std::size_t param, std::uint64_t step, double rate);
+  // All of the step is sent.
+  Status end_step(std::uint64_t step);
   // Until what was asked for is there.
   Status collect(std::size_t param);
   // The newest of all params.
@@ -66,6 +72,7 @@ class Table final : public Taker {
   Nanoseconds waited() const { return waited_; } // in collect()
 
  private:
+  static constexpr Version newest = ~Version{0};
   static constexpr Nanoseconds longest_wait = 50'000'000;
   struct View { // of a slice
     Version version = 0;
@@ -75,13 +82,15 @@ class Table final : public Taker {
 
   bool arrived(std::size_t param) const;
   void adopt(std::size_t param);
-  Status ask(const Slice&, Word, Version at_least);
+  Status ask(const Slice&, Word, std::uint64_t step = 0, Version at_least = 0);
   Message about(SliceId slice, Word word) const;
 
   Setup setup_;
   Shard* shard_ = nullptr;
+  Chooser* chooser_ = nullptr;
   std::vector<View> views_;
-  std::vector<bool> news_; // of each param, that the store has not heard of
+  std::vector<bool> news_;    // of each param, that the store has not heard of
+  Version based_on_ = newest; // the oldest version that this step computed with, so far
   Nanoseconds waited_ = 0;
 };
 

@@ -60,7 +60,7 @@ Status Program::run_steps() {
     ++timings_[timing++].calls;
   }
   if (training_ && clip_norm_ > 0) DLHOST_TRY(clipped_updates());
-  return {};
+  return sharing_ ? sharing_->end_step(info_.step) : Status();
 }
 
 Status Program::execute(const Step& step) {

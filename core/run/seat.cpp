@@ -99,7 +99,7 @@ Status Seat::open(param::Store& store) {
       param::Slices::cut(gradients_->elements(), servers_,
                          overlap ? std::numeric_limits<std::int64_t>::max() : session_.job().topology.slice_elements);
   // An update, a get and a look, or their answers, for each slice, and what leaders say.
-  const std::size_t credit = 6 * slices_->size() * seats_ + 16 * seats_;
+  const std::size_t credit = 8 * slices_->size() * seats_ + 16 * seats_;
   DLHOST_ASSIGN(post_, param::Post::open(session_.host(), *transport_, number_, seats_, credit));
 
   std::size_t bytes = gradients_->bytes();
@@ -175,6 +175,17 @@ Status Seat::make_shard() {
                                   .seat = seat,
                                   .gradients = own_[seat].bytes.first(gradients_->bytes())});
   DLHOST_ASSIGN(shard_, param::Shard::make(std::move(setup)));
+  if (!traits_.by_step || number_ != 0) return {};
+  chooser_.emplace(param::Chooser::Setup{.groups = place_.groups,
+                                         .workers = place_.workers,
+                                         .consistency = consistency_.get(),
+                                         .actor = consistency_actor_,
+                                         .activity = &session_.activity(),
+                                         .tell = [this](const param::Message& message) {
+                                           for (std::uint32_t server = 0; server < servers_; ++server)
+                                             DLHOST_TRY(table_->send(server, message));
+                                           return Status();
+                                         }});
   return {};
 }
 
@@ -197,7 +208,7 @@ Status Seat::join() {
   table_ = std::make_unique<param::Table>(std::move(setup));
   if (number_ < servers_) {
     DLHOST_TRY(make_shard());
-    table_->sit_beside(shard_.get());
+    table_->sit_beside(shard_.get(), chooser_ ? &*chooser_ : nullptr);
   }
   return roster_.meet(number_);
 }

@@ -40,6 +40,7 @@ class Seat final : public param::Sharing, private param::Control {
   Status update(const param::Param& param, std::uint64_t step, double rate) override {
     return table_->update(param.number, step, rate);
   }
+  Status end_step(std::uint64_t step) override { return table_->end_step(step); }
   Status collect(const param::Param& param) override { return table_->collect(param.number); }
   Status progress() override { return table_->progress(); }
 
@@ -125,6 +126,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::size_t numbers_offset_ = 0, words_offset_ = 0;
   std::optional<param::Slices> slices_;
   std::unique_ptr<param::Shard> shard_;
+  std::optional<param::Chooser> chooser_; // beside the first server
   std::unique_ptr<param::Table> table_;
 
   std::optional<Go> go_;

@@ -68,7 +68,7 @@ class DLHOST_API Consistency : public Plugin {
     // The groups' contributions make one update together: losses are divided by all their samples. Else each group's
     // make updates of their own.
     bool joint = false;
-    bool by_step = false;         // contributors are chosen for a whole step, not slice by slice
+    bool by_step = false;         // groups are chosen for a whole step, not workers slice by slice
     bool readers_overlap = false; // an update may be made while a version is read: needs two buffers
     std::size_t own_words = 0;    // of SliceState::own
     std::size_t words_each = 0;   // and behind them so many for each contributor

@@ -97,8 +97,8 @@ TEST_F(WorkersTest, StrictGroupsMakeTheStepsOfOne) {
 
 TEST_F(WorkersTest, EveryHandlerLearns) {
   const std::vector<std::string> slowly{"train.batch=6", "train.stop.steps=120", "updater.rate=0.01"};
-  for (const std::string handler :
-       {"eventual", "{ type = \"eventual\", fetch = 3 }", "hogwild", "bounded", "{ type = \"bounded\", bound = 0 }"})
+  for (const std::string handler : {"eventual", "{ type = \"eventual\", fetch = 3 }", "hogwild", "bounded",
+                                    "{ type = \"bounded\", bound = 0 }", "{ type = \"first_t\", t = 2 }", "backup"})
     for (const int workers : {1, 2}) {
       SCOPED_TRACE(concat(handler, ", ", workers, " workers a group"));
       auto settings = groups(3, handler, slowly);
@@ -110,6 +110,15 @@ TEST_F(WorkersTest, EveryHandlerLearns) {
       ASSERT_EQ(trained.test.size(), 1U);
       EXPECT_LT(trained.test[0].second, 0.5 * trained.losses.front());
     }
+}
+
+// When everyone is waited for, it is bulk synchronous.
+TEST_F(WorkersTest, TheFirstOfAllIsStrict) {
+  const std::vector<std::string> half{"train.batch=6"};
+  const auto strict = train(small_job(), groups(2, "strict", half));
+  const auto first = train(small_job(), groups(2, "{ type = \"first_t\", t = 2 }", half));
+  for (const auto& [name, values] : strict.params)
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], first.params.at(name)[i], 1e-5) << name;
 }
 
 TEST_F(WorkersTest, AnAsynchronousRunGoesOnFromItsCheckpoint) {

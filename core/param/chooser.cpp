@@ -1,0 +1,103 @@
+#include "param/chooser.h"
+
+#include <algorithm>
+
+namespace dlhost::param {
+
+Chooser::Chooser(Setup setup) : setup_(std::move(setup)), groups_(setup_.groups, Group{.in = setup_.workers}) {
+  const auto traits = setup_.consistency->traits();
+  held_.reserve(groups_.size() + 1);
+  own_.resize(traits.own_words + groups_.size() * traits.words_each);
+}
+
+SliceState Chooser::state(std::uint32_t group) {
+  const auto in = static_cast<std::uint32_t>(std::ranges::count_if(groups_, [](const Group& g) { return g.in > 0; }));
+  return {.version = version_,
+          .groups = in,
+          .contributors = in,
+          .expected = setup_.groups,
+          .from = group,
+          .held = held_,
+          .own = own_};
+}
+
+Status Chooser::take(const Message& message) {
+  if (message.epoch != setup_.epoch) return {};
+  if (message.group >= setup_.groups || message.rank >= setup_.workers)
+    return Status::corrupt("a message of worker ", message.rank, " of group ", message.group, ", which there is not");
+  Group& group = groups_[message.group];
+  return message.word == Word::leave ? leave(group, message) : update(group, message);
+}
+
+Status Chooser::update(Group& group, const Message& message) {
+  if (message.step < group.next) return {}; // once more
+  group.based_on = group.here == 0 ? message.version : std::min(group.based_on, message.version);
+  if (++group.here < setup_.workers) return {};
+  group.here = 0;
+  group.next = message.step + 1;
+  const Contribution arrived{.who = message.identity(), .based_on = group.based_on};
+  setup_.activity->enter(setup_.actor, "on_update", message.step);
+  SliceState state = this->state(message.group);
+  const UpdateVerdict verdict = setup_.consistency->on_update(state, arrived);
+  setup_.activity->leave();
+  return decide(&arrived, verdict);
+}
+
+Status Chooser::leave(Group& group, const Message& message) {
+  if (group.in == 0 || --group.in > 0) return {};
+  SliceState state = this->state(message.group);
+  if (state.contributors == 0) return {};
+  setup_.activity->enter(setup_.actor, "on_member");
+  const UpdateVerdict verdict = setup_.consistency->on_member(state);
+  setup_.activity->leave();
+  return decide(nullptr, verdict);
+}
+
+Status Chooser::decide(const Contribution* arrived, const UpdateVerdict& verdict) {
+  switch (verdict.act) {
+  case UpdateVerdict::Act::hold:
+    if (arrived && held_.size() == held_.capacity())
+      return Status::internal("the consistency handler holds more steps than there are groups");
+    if (arrived) held_.push_back(*arrived);
+    return {};
+  case UpdateVerdict::Act::apply:
+    if (!arrived) return Status::internal("the consistency handler applies alone what there is not");
+    return choose({arrived, 1}, verdict.weight);
+  case UpdateVerdict::Act::combine: {
+    if (arrived) held_.push_back(*arrived);
+    const Status status = choose(held_, verdict.weight);
+    held_.clear();
+    return status;
+  }
+  case UpdateVerdict::Act::drop:
+    if (!arrived) return {};
+    ++dropped_;
+    return tell(*arrived, {.word = Word::dropped});
+  }
+  return {};
+}
+
+// To all servers, of each worker of the group.
+Status Chooser::tell(const Contribution& of, Message message) {
+  message.epoch = setup_.epoch;
+  message.group = of.who.group;
+  message.step = of.who.step;
+  for (std::uint32_t rank = 0; rank < setup_.workers; ++rank) {
+    message.rank = static_cast<std::uint16_t>(rank);
+    DLHOST_TRY(setup_.tell(message));
+  }
+  return {};
+}
+
+Status Chooser::choose(std::span<const Contribution> chosen, float weight) {
+  const auto count = static_cast<std::uint32_t>(chosen.size()) * setup_.workers;
+  for (const Contribution& one : chosen)
+    DLHOST_TRY(tell(one, {.word = Word::chosen,
+                          .samples = {0, count},
+                          .version = version_,
+                          .rate = static_cast<double>(weight)}));
+  ++version_;
+  return {};
+}
+
+} // namespace dlhost::param

@@ -1,0 +1,59 @@
+// Chooses, where a handler chooses for whole steps (Consistency::Traits::by_step), whose contributions make the next
+// version of all slices: slice by slice two workers could each wait for what only the other can complete. It chooses
+// groups: the workers of one make a step together or not at all. It sits beside the first server; workers tell it when
+// all of a step is sent, and it tells all servers.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <dlhost/consistency.h>
+
+#include "param/protocol.h"
+#include "plugin/activity.h"
+
+namespace dlhost::param {
+
+class Chooser {
+ public:
+  struct Setup {
+    std::uint32_t epoch = 0;
+    std::uint32_t groups = 1, workers = 1; // of each group
+    Consistency* consistency = nullptr;
+    const plugin::Actor* actor = nullptr;
+    plugin::Activity* activity = nullptr;
+    std::function<Status(const Message&)> tell; // all servers
+  };
+  explicit Chooser(Setup);
+
+  // That a step is whole, or that a worker leaves.
+  Status take(const Message&);
+  void resume_at(Version version) { version_ = version; }
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  // What has come of a group's step.
+  struct Group {
+    std::uint64_t next = 0;         // steps below this one are in
+    std::uint32_t here = 0;         // workers that have sent all of it
+    Version based_on = 0;           // the oldest version that any of them computed with
+    std::uint32_t in = 0;           // workers that still make steps
+  };
+
+  SliceState state(std::uint32_t group);
+  Status update(Group&, const Message&);
+  Status leave(Group&, const Message&);
+  Status tell(const Contribution&, Message);
+  Status decide(const Contribution* arrived, const UpdateVerdict&);
+  Status choose(std::span<const Contribution>, float weight);
+
+  Setup setup_;
+  std::vector<Group> groups_;
+  std::vector<Contribution> held_; // of a group each
+  std::vector<std::uint64_t> own_; // the handler's words
+  Version version_ = 0;
+  std::uint64_t dropped_ = 0;
+};
+
+} // namespace dlhost::param
