@@ -92,10 +92,8 @@ Status Chooser::tell(const Contribution& of, Message message) {
 Status Chooser::choose(std::span<const Contribution> chosen, float weight) {
   const auto count = static_cast<std::uint32_t>(chosen.size()) * setup_.workers;
   for (const Contribution& one : chosen)
-    DLHOST_TRY(tell(one, {.word = Word::chosen,
-                          .samples = {0, count},
-                          .version = version_,
-                          .rate = static_cast<double>(weight)}));
+    DLHOST_TRY(tell(
+        one, {.word = Word::chosen, .samples = {0, count}, .version = version_, .rate = static_cast<double>(weight)}));
   ++version_;
   return {};
 }

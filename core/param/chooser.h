@@ -35,10 +35,10 @@ class Chooser {
  private:
   // What has come of a group's step.
   struct Group {
-    std::uint64_t next = 0;         // steps below this one are in
-    std::uint32_t here = 0;         // workers that have sent all of it
-    Version based_on = 0;           // the oldest version that any of them computed with
-    std::uint32_t in = 0;           // workers that still make steps
+    std::uint64_t next = 0; // steps below this one are in
+    std::uint32_t here = 0; // workers that have sent all of it
+    Version based_on = 0;   // the oldest version that any of them computed with
+    std::uint32_t in = 0;   // workers that still make steps
   };
 
   SliceState state(std::uint32_t group);

@@ -12,8 +12,9 @@ class FirstT final : public First {
     std::int64_t t = 1;
   };
   static Schema schema() {
-    return SchemaOf<Options>("Bagging-Down: the contributions of the first T groups to a version make it, scaled to stand for all. A "
-                             "get returns a version newer than the last; late contributions are dropped and counted.")
+    return SchemaOf<Options>(
+               "Bagging-Down: the contributions of the first T groups to a version make it, scaled to stand for all. A "
+               "get returns a version newer than the last; late contributions are dropped and counted.")
         .option("t", &Options::t, "groups whose contributions make a version; at most as many as there are",
                 at_least(1));
   }
