@@ -8,7 +8,11 @@ Status Follower::run() {
   Status status = prepare();
   if (status.ok()) status = steps();
   if (status.ok() || (seat_ && seat_->stopped())) return {};
-  if (seat_) seat_->fail(status);
+  // The leader sees for itself who is gone, and is to name that one: it must not see this one go first.
+  if (seat_ && status.code() == Code::gone)
+    seat_->await_end();
+  else if (seat_)
+    seat_->fail(status);
   return status;
 }
 

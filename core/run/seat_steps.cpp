@@ -149,6 +149,14 @@ Status Seat::done(std::uint64_t step, const std::vector<program::Metric>& metric
   return table_->send(leader_, {.word = Word::done, .step = step});
 }
 
+void Seat::await_end() {
+  if (!table_) return;
+  Clock& clock = session_.host().clock();
+  const Nanoseconds end = clock.now() + 5'000'000'000;
+  while (!stopped_ && clock.now() < end && std::ranges::find(post_->gone(), 0U) == post_->gone().end())
+    table_->progress(10'000'000).ignore("more may go, now that one has");
+}
+
 void Seat::fail(const Status& status) {
   if (!table_) return; // nobody listens yet
   const auto said = words(number_);
