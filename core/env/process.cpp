@@ -64,6 +64,9 @@ bool Process::wait(std::int64_t limit) {
   return true;
 }
 
+int own_process() { return ::getpid(); }
+int parent_process() { return ::getppid(); }
+
 void ignore_interrupts() { ::signal(SIGINT, SIG_IGN); }
 
 } // namespace dlhost::env

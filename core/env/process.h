@@ -35,6 +35,10 @@ class Process {
   std::optional<int> status_;
 };
 
+// The numbers of this process and of the one that started it, or that has taken it over.
+int own_process();
+int parent_process();
+
 // Ctrl-C reaches all processes of a terminal's group: those that are told by another what to do let it pass.
 void ignore_interrupts();
 

@@ -60,29 +60,35 @@ Status Post::flush() {
   return {};
 }
 
+// What comes beside a failure is dealt with as well: it may be the word that ends it all.
 Status Post::progress(Taker& taker, Nanoseconds limit) {
   DLHOST_TRY(flush());
   DLHOST_ASSIGN(const std::size_t count, endpoint_->progress(completions_, outbox_.empty() ? limit : 0));
+  Status first;
   for (std::size_t c = 0; c < count; ++c) {
-    const Completion& completion = completions_[c];
-    switch (completion.kind) {
-    case Completion::Kind::sent: free_.push_back(static_cast<std::uint32_t>(completion.cookie)); break;
-    case Completion::Kind::received: {
-      auto& room = rooms_.at(completion.cookie);
-      const auto message = read_message(std::span(room).first(std::min(completion.bytes, room.size())));
-      DLHOST_TRY(endpoint_->post_recv(room, completion.cookie));
-      DLHOST_TRY(message.status());
-      DLHOST_TRY(taker.take(*message));
-      break;
-    }
-    case Completion::Kind::gone: {
-      const auto seat = static_cast<std::uint32_t>(std::ranges::find(peers_, completion.peer) - peers_.begin());
-      gone_.push_back(seat);
-      return Status::gone("worker ", seat, " is gone");
-    }
-    case Completion::Kind::put:
-    case Completion::Kind::got: break;
-    }
+    Status status = deal_with(completions_[c], taker);
+    if (first.ok()) first = std::move(status);
+  }
+  return first;
+}
+
+Status Post::deal_with(const Completion& completion, Taker& taker) {
+  switch (completion.kind) {
+  case Completion::Kind::sent: free_.push_back(static_cast<std::uint32_t>(completion.cookie)); return {};
+  case Completion::Kind::received: {
+    auto& room = rooms_.at(completion.cookie);
+    const auto message = read_message(std::span(room).first(std::min(completion.bytes, room.size())));
+    DLHOST_TRY(endpoint_->post_recv(room, completion.cookie));
+    DLHOST_TRY(message.status());
+    return taker.take(*message);
+  }
+  case Completion::Kind::gone: {
+    const auto seat = static_cast<std::uint32_t>(std::ranges::find(peers_, completion.peer) - peers_.begin());
+    gone_.push_back(seat);
+    return Status::gone("worker ", seat, " is gone");
+  }
+  case Completion::Kind::put:
+  case Completion::Kind::got: return {};
   }
   return {};
 }

@@ -47,6 +47,7 @@ class Post {
  private:
   Post(std::uint32_t seat, std::uint32_t seats, std::size_t credit);
   Status flush();
+  Status deal_with(const Completion&, Taker&);
 
   struct Letter {
     std::uint32_t seat = 0;

@@ -30,9 +30,9 @@ Status ProcessCrew::start() {
   std::vector<std::string> arguments;
   for (const auto& entry : leader_.registry().catalogue().entries)
     if (entry.exists) arguments.insert(arguments.end(), {"--plugin-dir", entry.where.path});
-  arguments.insert(arguments.end(), {"worker", folder_->path(), ""});
+  arguments.insert(arguments.end(), {"worker", folder_->path(), "", concat(env::own_process())});
   for (std::uint32_t seat = 1; seat < roster_->seats(); ++seat) {
-    arguments.back() = concat(seat);
+    arguments[arguments.size() - 2] = concat(seat);
     DLHOST_ASSIGN(auto process, env::Process::start_own(arguments, words_of(seat)));
     processes_.push_back(std::move(process));
   }
@@ -59,14 +59,15 @@ Status ProcessCrew::look() {
 }
 
 Status ProcessCrew::work(Host& host, plugin::Registry& registry, const config::Job& job, const std::string& folder,
-                         std::uint32_t seat) {
+                         std::uint32_t seat, int leader) {
   const auto leader_is_there = [&] {
-    return host.disk().exists(job_in(folder)) ? Status() : Status::gone("the leader is gone");
+    return env::parent_process() == leader ? Status() : Status::gone("the leader is gone");
   };
   FolderRoster roster(host, folder, Place::seats(job.topology), leader_is_there);
   Follower follower([&] { return Session::open(host, registry, job); }, roster, seat);
   Status status = follower.run();
   if (!status.ok()) roster.fail(std::move(status).at("worker ", seat));
+  if (!leader_is_there().ok()) host.disk().remove(folder).ignore("another worker may be at it");
   return status;
 }
 

@@ -1,4 +1,5 @@
-// Workers that are processes of this machine: `dlhost worker FOLDER SEAT`, each with sources and plugins of its own.
+// Workers that are processes of this machine: `dlhost worker FOLDER SEAT LEADER`, each with sources and plugins of its
+// own.
 #pragma once
 
 #include <optional>
@@ -20,8 +21,9 @@ class ProcessCrew final : public Crew {
   Status start() override;
   std::string fate(std::uint32_t seat) override;
 
-  // What such a process does.
-  static Status work(Host&, plugin::Registry&, const config::Job&, const std::string& folder, std::uint32_t seat);
+  // What such a process does; `leader` is the number of the one that started it.
+  static Status work(Host&, plugin::Registry&, const config::Job&, const std::string& folder, std::uint32_t seat,
+                     int leader);
   static std::string job_in(const std::string& folder) { return folder + "/job.toml"; }
 
  private:

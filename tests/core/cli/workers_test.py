@@ -150,7 +150,14 @@ class Workers(unittest.TestCase):
         self.until(self.begun)
         process.kill()
         process.communicate()
-        self.until(lambda: not self.workers())
+        self.nothing_is_left()
+
+    def test_when_the_leader_dies_before_they_begin_the_others_end(self) -> None:
+        process = self.start(*FOR_EVER)
+        self.until(self.workers)
+        process.kill()
+        process.communicate()
+        self.nothing_is_left()
 
 
 if __name__ == "__main__":
