@@ -33,8 +33,8 @@ Status import_params(Context& context, const ImportOptions& options) {
   DLHOST_ASSIGN(const auto taken, training.start());
   DLHOST_ASSIGN(const auto folder, record::RunFolder::make_at(context.host, options.folder));
   DLHOST_TRY(folder.write_job(kept));
-  run::Checkpoints checkpoints(*session, folder.file("checkpoints"));
-  training.save_to(&checkpoints);
+  run::Checkpoints checkpoints(*session, folder.file("checkpoints"), 1);
+  training.keep_in(&checkpoints);
   DLHOST_TRY(training.save());
   fmt::print("{}\n{} is a run of '{}' that has made no step yet:\n", param::to_string(*taken), folder.path(), job.name);
   fmt::print("  dlhost eval {0}\n  dlhost run --resume {0}\n", folder.path());

@@ -15,6 +15,7 @@
 #include "record/trace.h"
 #include "run/peak.h"
 #include "run/recorder.h"
+#include "run/recovery.h"
 
 namespace dlhost::cli {
 namespace {
@@ -25,13 +26,6 @@ struct RunOptions {
   std::string resume;
   bool profile = false;
 };
-
-// A resumed run goes on in its own folder.
-Result<record::RunFolder> folder_of(Context& context, const config::Job& job, const std::string& resume) {
-  if (!resume.empty() && context.host.disk().exists(resume + "/checkpoints"))
-    return record::RunFolder::open(context.host, resume);
-  return record::RunFolder::make(context.host, job.record.folder.empty() ? "runs" : job.record.folder, job.name);
-}
 
 std::string checkpoint_folder(const config::Job& job, const record::RunFolder& folder) {
   return job.checkpoint.folder.empty() ? folder.file("checkpoints") : job.checkpoint.folder;
@@ -59,38 +53,129 @@ Status write_profile(Context& context, run::Session& session, const run::Trainin
   return {};
 }
 
+// From the job to its end: one attempt, or, where workers die that are processes, several in one folder.
+class JobRun {
+ public:
+  JobRun(Context& context, const RunOptions& options, const config::Job& job)
+      : context_(context), disk_(context.host.disk()), options_(options), job_(job), recovery_(job) {}
+
+  // `from`: the checkpoint that it goes on with.
+  Status run(std::optional<param::CheckpointFiles> from) {
+    Status status = attempt(std::move(from));
+    while (recovery_.goes_on(status, steps_) && !env::interrupted()) {
+      DLHOST_ASSIGN(auto point, newest_point());
+      context_.host.log().write(LogLevel::warning, fmt::format("{}; the run goes on at step {}", status.message(),
+                                                               point ? run::Checkpoints::step_of(*point) : 0));
+      status = attempt(std::move(point));
+    }
+    if (!status.ok() && folder_) tell_failure(status);
+    return status;
+  }
+
+ private:
+  Status attempt(std::optional<param::CheckpointFiles> from);
+  Status make_folder();
+  Status train(run::Session&, run::Training&, bool resumed);
+  void tell_failure(const Status&);
+  Result<std::optional<param::CheckpointFiles>> newest_point();
+
+  Context& context_;
+  Disk& disk_;
+  const RunOptions& options_;
+  const config::Job& job_;
+  run::Recovery recovery_;
+  env::StandardTerminal terminal_{1};
+  std::optional<record::RunFolder> folder_;
+  record::Summary summary_;
+  std::uint64_t steps_ = 0; // done, at the end of an attempt
+};
+
+// The folder is made when all is ready for the first step: what is wrong before leaves none.
+Status JobRun::attempt(std::optional<param::CheckpointFiles> from) {
+  DLHOST_ASSIGN(auto session, run::Session::open(context_.host, context_.registry(), job_));
+  run::Training training(*session, env::interrupted());
+  DLHOST_TRY(training.prepare());
+  if (from) {
+    DLHOST_TRY(training.resume(*from));
+  } else {
+    DLHOST_ASSIGN(const auto taken, training.start());
+    if (taken) terminal_.write(param::to_string(*taken) + "\n");
+  }
+  if (!folder_) DLHOST_TRY(make_folder());
+  summary_ = summary_of_start(*session, *folder_);
+  summary_.steps = training.progress().step;
+  DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
+  Status status = train(*session, training, from.has_value());
+  steps_ = training.progress().step;
+  return status;
+}
+
+// A resumed run goes on in its own folder.
+Status JobRun::make_folder() {
+  if (!options_.resume.empty())
+    if (auto own = record::RunFolder::open(context_.host, options_.resume); own.ok()) folder_ = *std::move(own);
+  if (!folder_) {
+    const std::string& parent = job_.record.folder;
+    DLHOST_ASSIGN(folder_, record::RunFolder::make(context_.host, parent.empty() ? "runs" : parent, job_.name));
+  }
+  return folder_->write_job(config::to_toml(job_, std::filesystem::current_path().string()));
+}
+
 // Trains, and writes down all that is to be known of it; the status is that of the training.
-Status record_training(Context& context, const RunOptions& options, env::StandardTerminal& terminal,
-                       run::Session& session, run::Training& training, const record::RunFolder& folder,
-                       record::Summary& summary) {
-  record::Progress progress(context.host.clock(), terminal);
-  const config::Job& job = session.job();
-  run::Checkpoints checkpoints(session, checkpoint_folder(job, folder));
-  if (job.checkpoint.keep > 0) training.save_to(&checkpoints);
+Status JobRun::train(run::Session& session, run::Training& training, bool resumed) {
+  record::Progress progress(context_.host.clock(), terminal_);
+  run::Checkpoints checkpoints(session, checkpoint_folder(job_, *folder_),
+                               static_cast<std::size_t>(job_.checkpoint.keep));
+  run::Checkpoints points(session, folder_->file("recovery"), 1);
+  if (job_.checkpoint.keep > 0) training.keep_in(&checkpoints);
+  if (recovery_.on()) training.recover_from(&points);
   const std::uint64_t first_step = training.progress().step;
-  DLHOST_ASSIGN(auto log, record::MetricsLog::open(context.host, folder,
-                                                   {.tensorboard = job.record.tensorboard,
-                                                    .resumed = !options.resume.empty(),
+  DLHOST_ASSIGN(auto log, record::MetricsLog::open(context_.host, *folder_,
+                                                   {.tensorboard = job_.record.tensorboard,
+                                                    .resumed = resumed || recovery_.times() > 0,
                                                     .resumed_from = first_step}));
-  run::Recorder recorder(progress, *log, job.record.every, training.progress());
-  if (options.profile) training.program().measure(&context.host.clock());
+  run::Recorder recorder(progress, *log, job_.record.every, training.progress());
+  if (options_.profile) training.program().measure(&context_.host.clock());
   const run::Outcome outcome = training.run(recorder);
   const auto last = recorder.finish(training.progress(), training.program());
-  add_end(summary, context, session, outcome);
-  if (last.ok()) summary.train.assign(last->metrics.begin(), last->metrics.end());
+  add_end(summary_, context_, session, outcome);
+  summary_.recoveries = recovery_.times();
+  if (last.ok()) summary_.train.assign(last->metrics.begin(), last->metrics.end());
   DLHOST_TRY(outcome.error);
   DLHOST_TRY(last.status());
   DLHOST_TRY(log->sync());
-  DLHOST_TRY(record::write_summary(context.host.disk(), folder, summary));
-  terminal.write(record::summary_table(summary, terminal.unicode()));
-  if (options.profile)
-    DLHOST_TRY(write_profile(context, session, training, folder, outcome, outcome.progress.step - first_step));
-  if (outcome.ending == run::Ending::diverged) context.exit_code = exit_diverged;
-  if (outcome.ending == run::Ending::interrupted) context.exit_code = exit_interrupted;
+  DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
+  if (job_.checkpoint.keep > 0) disk_.remove(folder_->file("recovery")).ignore("it takes room and does no harm");
+  terminal_.write(record::summary_table(summary_, terminal_.unicode()));
+  if (options_.profile)
+    DLHOST_TRY(write_profile(context_, session, training, *folder_, outcome, outcome.progress.step - first_step));
+  if (outcome.ending == run::Ending::diverged) context_.exit_code = exit_diverged;
+  if (outcome.ending == run::Ending::interrupted) context_.exit_code = exit_interrupted;
   return {};
 }
 
-// The folder is made when all is ready for the first step: what is wrong before leaves none.
+void JobRun::tell_failure(const Status& status) {
+  summary_.status = "failed";
+  summary_.reason = status.message();
+  record::write_summary(disk_, *folder_, summary_).ignore("what ended the run is what has to be told");
+  summary_.reason.clear(); // it is told below the table
+  terminal_.write(record::summary_table(summary_, terminal_.unicode()));
+}
+
+// None was written yet: from the beginning, once more.
+Result<std::optional<param::CheckpointFiles>> JobRun::newest_point() {
+  if (folder_) {
+    const std::string folders[] = {checkpoint_folder(job_, *folder_), folder_->file("recovery")};
+    std::string refused;
+    auto newest = run::Checkpoints::newest(disk_, folders, refused);
+    if (newest.ok()) return std::optional(*std::move(newest));
+    if (newest.status().code() != Code::not_found || !refused.empty()) return newest.status();
+  }
+  if (options_.resume.empty()) return std::optional<param::CheckpointFiles>();
+  DLHOST_ASSIGN(auto first, run::Checkpoints::find(disk_, options_.resume));
+  return std::optional(std::move(first));
+}
+
 Status run_job(Context& context, const RunOptions& options) {
   Disk& disk = context.host.disk();
   std::optional<param::CheckpointFiles> from;
@@ -102,29 +187,7 @@ Status run_job(Context& context, const RunOptions& options) {
     }
   }
   DLHOST_ASSIGN(const auto job, load_job(context, job_file, options.set));
-  DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job));
-  env::StandardTerminal terminal(1);
-  run::Training training(*session, env::interrupted());
-  DLHOST_TRY(training.prepare());
-  if (from) {
-    DLHOST_TRY(training.resume(*from));
-  } else {
-    DLHOST_ASSIGN(const auto taken, training.start());
-    if (taken) terminal.write(param::to_string(*taken) + "\n");
-  }
-  DLHOST_ASSIGN(auto folder, folder_of(context, job, options.resume));
-  DLHOST_TRY(folder.write_job(config::to_toml(job, std::filesystem::current_path().string())));
-  auto summary = summary_of_start(*session, folder);
-  summary.steps = training.progress().step;
-  DLHOST_TRY(record::write_summary(disk, folder, summary));
-  Status status = record_training(context, options, terminal, *session, training, folder, summary);
-  if (status.ok()) return status;
-  summary.status = "failed";
-  summary.reason = status.message();
-  record::write_summary(disk, folder, summary).ignore("what ended the run is what has to be told");
-  summary.reason.clear(); // it is told below the table
-  terminal.write(record::summary_table(summary, terminal.unicode()));
-  return status;
+  return JobRun(context, options, job).run(std::move(from));
 }
 
 } // namespace
@@ -144,7 +207,8 @@ void add_run(CLI::App& app, Context& context) {
   command->add_flag("--profile", options->profile, "print where the time of a step goes, and write a trace");
   command->footer(
       "Each run leaves its results in a folder of its own: runs/NAME-..., with the job, summary.json, metrics.jsonl,\n"
-      "TensorBoard events and checkpoints. Ctrl-C saves a checkpoint and ends; twice ends at once.\n\n"
+      "TensorBoard events and checkpoints. Ctrl-C saves a checkpoint and ends; twice ends at once. Where workers are\n"
+      "processes and one of them dies, the run goes on where it was last whole ([recovery] in the job).\n\n"
       "Examples:\n"
       "  dlhost run job.toml\n"
       "  dlhost run job.toml --set train.batch=32 --set layer.hidden.units=256\n"

@@ -27,6 +27,10 @@ class Builder {
     job.checkpoint.every.seconds = 300;
     parse(checkpoint_schema(), checkpoint, &job.checkpoint, "checkpoint", {"every"});
     cadence(checkpoint, "checkpoint", job.checkpoint.every);
+    const Table& recovery = table(document, "recovery");
+    job.recovery.every.seconds = 20;
+    parse(recovery_schema(), recovery, &job.recovery, "recovery", {"every"});
+    cadence(recovery, "recovery", job.recovery.every);
     const Table& record = table(document, "record");
     job.record.every.steps = 20;
     parse(record_schema(), record, &job.record, "record", {"every"});
@@ -35,8 +39,8 @@ class Builder {
   }
 
  private:
-  static constexpr std::string_view tables_[] = {"train",      "validate", "test",  "updater", "topology",
-                                                 "checkpoint", "record",   "layer", "block"};
+  static constexpr std::string_view tables_[] = {"train",      "validate", "test",   "updater", "topology",
+                                                 "checkpoint", "recovery", "record", "layer",   "block"};
 
   void head(const Table& document, Job& job) {
     Head head;

@@ -166,6 +166,9 @@ class Writer {
     line("every", job.checkpoint.every);
     line("keep", job.checkpoint.keep);
     line("best", job.checkpoint.best);
+    open("[recovery]");
+    line("every", job.recovery.every);
+    line("restarts", job.recovery.restarts);
     open("[record]");
     line("folder", job.record.folder);
     line("every", job.record.every);

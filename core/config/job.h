@@ -116,6 +116,12 @@ struct Checkpoint {
   std::string best = "auto"; // the metric that chooses the best; "auto": accuracy, else the loss; "none"
 };
 
+// What a run does when one of its processes dies.
+struct Recovery {
+  Cadence every;             // how often it writes down where to go on, beside checkpoints
+  std::int64_t restarts = 5; // so many in a row that get no further; 0: the run ends
+};
+
 struct Record {
   std::string folder; // empty: runs beside where dlhost is called
   Cadence every;
@@ -168,6 +174,7 @@ struct Job {
   Updater updater;
   Topology topology;
   Checkpoint checkpoint;
+  Recovery recovery;
   Record record;
   std::vector<Layer> layers; // in the order of the file
 

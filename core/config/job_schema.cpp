@@ -150,6 +150,14 @@ const Schema& checkpoint_schema() {
   return schema;
 }
 
+const Schema& recovery_schema() {
+  static const Schema schema =
+      SchemaOf<Recovery>("What a run whose workers are processes does when one of them dies.")
+          .option("restarts", &Recovery::restarts,
+                  "how often it goes on by itself without having come further; 0: it ends", at_least(0));
+  return schema;
+}
+
 const Schema& record_schema() {
   static const Schema schema = SchemaOf<Record>("What is written down about a run.")
                                    .option("folder", &Record::folder, "where runs' folders are made; empty: runs")
@@ -223,6 +231,8 @@ const std::vector<CoreTable>& core_tables() {
       {"topology", topology_schema()},
       {"checkpoint", checkpoint_schema()},
       {"checkpoint.every", cadence_schema()},
+      {"recovery", recovery_schema()},
+      {"recovery.every", cadence_schema()},
       {"record", record_schema()},
       {"record.every", cadence_schema()},
       {"layer", layer_schema()},

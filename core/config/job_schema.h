@@ -30,6 +30,7 @@ const Schema& cadence_schema();
 const Schema& evaluate_schema();
 const Schema& topology_schema();
 const Schema& checkpoint_schema();
+const Schema& recovery_schema();
 const Schema& record_schema();
 
 // What stands in [updater] beside `type` and the plugin's options.

@@ -10,6 +10,11 @@ Chooser::Chooser(Setup setup) : setup_(std::move(setup)), groups_(setup_.groups,
   own_.resize(traits.own_words + groups_.size() * traits.words_each);
 }
 
+void Chooser::begin(const Beginning& beginning) {
+  version_ = beginning.version;
+  for (std::size_t group = 0; group < groups_.size(); ++group) groups_[group].next = beginning.steps.at(group);
+}
+
 SliceState Chooser::state(std::uint32_t group) {
   const auto in = static_cast<std::uint32_t>(std::ranges::count_if(groups_, [](const Group& g) { return g.in > 0; }));
   return {.version = version_,

@@ -10,6 +10,7 @@
 
 #include <dlhost/consistency.h>
 
+#include "param/beginning.h"
 #include "param/protocol.h"
 #include "plugin/activity.h"
 
@@ -29,7 +30,7 @@ class Chooser {
 
   // That a step is whole, or that a worker leaves.
   Status take(const Message&);
-  void resume_at(Version version) { version_ = version; }
+  void begin(const Beginning&);
   std::uint64_t dropped() const { return dropped_; }
 
  private:

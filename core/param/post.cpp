@@ -45,19 +45,24 @@ Status Post::send(std::uint32_t seat, Message message) {
   return flush();
 }
 
-// In order: a letter that finds no room keeps back those behind it.
+// In order: a letter that finds no room keeps back those behind it. One that cannot be sent does not: the others are to
+// hear what became of its receiver.
 Status Post::flush() {
+  Status first;
   while (!outbox_.empty() && !free_.empty()) {
-    DLHOST_ASSIGN(const PeerId peer, this->peer(outbox_.front().seat));
     const std::uint32_t letter = free_.back();
     letters_[letter] = outbox_.front();
-    Status status = endpoint_->post_send(peer, 0, letters_[letter].bytes, letter);
-    if (status.code() == Code::timeout) return {};
-    DLHOST_TRY(std::move(status));
-    free_.pop_back();
+    const auto peer = this->peer(letters_[letter].seat);
+    Status status =
+        peer.ok() ? endpoint_->post_send(*peer, 0, letters_[letter].bytes, letter) : std::move(peer).status();
+    if (status.code() == Code::timeout) return first;
     outbox_.pop_front();
+    if (status.ok())
+      free_.pop_back();
+    else if (first.ok())
+      first = std::move(status);
   }
-  return {};
+  return first;
 }
 
 // What comes beside a failure is dealt with as well: it may be the word that ends it all.

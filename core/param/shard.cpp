@@ -49,12 +49,13 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   return {};
 }
 
-void Shard::resume_at(Version version) {
+void Shard::begin(const Beginning& beginning) {
   for (auto& owned : owned_) {
-    owned.version = version;
+    owned.version = beginning.version;
     owned.current = 0;
     std::ranges::fill(owned.read, nothing);
-    std::ranges::fill(owned.accepted, version);
+    for (std::size_t c = 0; c < owned.accepted.size(); ++c)
+      owned.accepted[c] = beginning.steps.at(setup_.contributors[c].group);
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include <dlhost/consistency.h>
 
+#include "param/beginning.h"
 #include "param/protocol.h"
 #include "param/slice_update.h"
 #include "param/slices.h"
@@ -51,8 +52,7 @@ class Shard {
 
   // An update, a get or a look at one of its slices.
   Status take(const Message&);
-  // So many updates of each slice are made already.
-  void resume_at(Version);
+  void begin(const Beginning&);
 
   // What was not taken: updates that were counted before, and those of another epoch.
   std::uint64_t repeated() const { return repeated_; }

@@ -8,10 +8,10 @@ namespace dlhost::param {
 Table::Table(Setup setup)
     : setup_(std::move(setup)), views_(setup_.slices->size()), news_(setup_.store->params().size()) {}
 
-void Table::resume_at(Version version) {
-  std::ranges::fill(views_, View{.version = version});
-  if (shard_) shard_->resume_at(version);
-  if (chooser_) chooser_->resume_at(version);
+void Table::begin(const Beginning& beginning) {
+  std::ranges::fill(views_, View{.version = beginning.version});
+  if (shard_) shard_->begin(beginning);
+  if (chooser_) chooser_->begin(beginning);
 }
 
 Message Table::about(SliceId slice, Word word) const {

@@ -43,8 +43,9 @@ class Table final : public Taker {
     shard_ = shard;
     chooser_ = chooser;
   }
-  // So many updates of each param are made already.
-  void resume_at(Version);
+  void begin(const Beginning&);
+  // After look(), when nobody computes: of every slice.
+  Version version() const { return views_.empty() ? 0 : views_.front().version; }
 
   // The gradient of a param lies where it has to: its servers may have it. Asks for what the next step needs.
   Status update(std::size_t param, std::uint64_t step, double rate);

@@ -68,6 +68,7 @@ std::string summary_json(const Summary& summary) {
   json["items_per_second"] = summary.items_per_second;
   json["step_seconds"] = {{"median", summary.step_median}, {"min", summary.step_least}};
   json["input_wait_seconds"] = summary.input_wait_seconds;
+  json["recoveries"] = summary.recoveries;
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["started_rss_bytes"] = summary.started_rss_bytes;
   json["plan_hash"] = summary.plan_hash;
@@ -93,6 +94,9 @@ std::string summary_table(const Summary& summary, bool unicode) {
   text += row("time", fmt::format("{}, {} items/s, {} waiting for input", short_duration(summary.seconds),
                                   short_rate(summary.items_per_second),
                                   short_duration(std::round(summary.input_wait_seconds * 1e3) / 1e3)));
+  if (summary.recoveries > 0)
+    text += row("recovered", fmt::format("{} time{} after a worker had died", summary.recoveries,
+                                         summary.recoveries == 1 ? "" : "s"));
   text += row("peak memory", short_bytes(summary.peak_rss_bytes));
   if (!summary.folder.empty()) text += row("run folder", summary.folder);
   std::size_t widest = 0;

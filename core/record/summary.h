@@ -27,6 +27,7 @@ struct Summary {
   double items_per_second = 0;
   double step_median = 0, step_least = 0; // seconds
   double input_wait_seconds = 0;
+  std::uint32_t recoveries = 0; // that the run went on after one of its processes had died
   std::uint64_t peak_rss_bytes = 0;
   std::uint64_t started_rss_bytes = 0; // before the net was made
   std::string plan_hash;

@@ -10,14 +10,14 @@
 namespace dlhost::run {
 namespace {
 
-constexpr std::string_view prefix = "step-";
+constexpr std::string_view prefix = "step-", unfinished = ".unfinished";
 
 // Names of the whole checkpoints by step, newest first.
 Result<std::vector<std::string>> steps_in(Disk& disk, const std::string& folder) {
   std::vector<std::string> names;
   DLHOST_ASSIGN(const auto entries, disk.list(folder));
   for (const auto& entry : entries)
-    if (entry.directory && entry.name.starts_with(prefix) && !entry.name.ends_with(".unfinished"))
+    if (entry.directory && entry.name.starts_with(prefix) && !entry.name.ends_with(unfinished))
       names.push_back(entry.name);
   std::ranges::sort(names, std::greater<>{});
   return names;
@@ -70,7 +70,7 @@ std::uint64_t Checkpoints::step_of(const param::CheckpointFiles& files) {
 Status Checkpoints::save(std::uint64_t step, const nlohmann::json& training) {
   DLHOST_TRY(write(fmt::format("{}{:09}", prefix, step), step, training));
   DLHOST_ASSIGN(const auto names, steps_in(session_.host().disk(), folder_));
-  for (auto i = static_cast<std::size_t>(session_.job().checkpoint.keep); i < names.size(); ++i)
+  for (std::size_t i = keep_; i < names.size(); ++i)
     DLHOST_TRY(session_.host().disk().remove(folder_ + "/" + names[i]));
   return {};
 }
@@ -79,25 +79,39 @@ Status Checkpoints::save_best(std::uint64_t step, const nlohmann::json& training
   return write("best", step, training);
 }
 
-Result<param::CheckpointFiles> Checkpoints::newest(Disk& disk, const std::string& folder, std::string& refused) {
-  DLHOST_ASSIGN(const auto names, steps_in(disk, folder));
-  for (const auto& name : names) {
+Result<param::CheckpointFiles> Checkpoints::newest(Disk& disk, std::span<const std::string> folders,
+                                                   std::string& refused) {
+  std::vector<std::pair<std::string, std::string>> found; // name and folder
+  for (const auto& folder : folders) {
+    if (folders.size() > 1 && !disk.exists(folder)) continue;
+    DLHOST_ASSIGN(const auto names, steps_in(disk, folder));
+    for (const auto& name : names) found.emplace_back(name, folder);
+  }
+  std::ranges::stable_sort(found, std::greater<>{}, &std::pair<std::string, std::string>::first);
+  for (const auto& [name, folder] : found) {
     auto files = param::open_checkpoint(disk, folder + "/" + name);
     if (files.ok()) return files;
     refused += (refused.empty() ? "" : "\n") + files.status().message();
   }
-  return Status::not_found("no good checkpoint in '", folder, "'", refused.empty() ? "" : ":\n", refused);
+  return Status::not_found("no good checkpoint in '", folders.front(), "'", refused.empty() ? "" : ":\n", refused);
+}
+
+std::vector<std::string> Checkpoints::folders_of(const std::string& run) {
+  return {run + "/checkpoints", run + "/recovery"};
 }
 
 Result<param::CheckpointFiles> Checkpoints::find(Disk& disk, const std::string& what) {
   if (!disk.exists(what))
     return Status::not_found("there is no '", what, "'; name a run's folder or a checkpoint in it");
   std::string refused;
-  if (disk.exists(what + "/checkpoints")) return newest(disk, what + "/checkpoints", refused);
+  const auto folders = folders_of(what);
+  if (std::ranges::any_of(folders, [&](const auto& folder) { return disk.exists(folder); }))
+    return newest(disk, folders, refused);
   auto files = param::open_checkpoint(disk, what);
   if (files.ok()) return files;
-  if (auto all = newest(disk, what, refused); all.ok()) return all;
-  auto other = newest(disk, parent_of(what), refused);
+  if (auto all = newest(disk, {&what, 1}, refused); all.ok()) return all;
+  const std::string parent = parent_of(what);
+  auto other = newest(disk, {&parent, 1}, refused);
   if (!other.ok()) return files;
   return Status::corrupt(files.status().message(), "; the newest good one is ", other->folder);
 }

@@ -1,7 +1,7 @@
 // Which checkpoints a run has: writes them, keeps the last few and the best, finds the newest good one to go on from.
 #pragma once
 
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,16 +14,19 @@ namespace dlhost::run {
 
 class Checkpoints {
  public:
-  // `folder` holds one folder for each checkpoint: step-000000660, best.
-  Checkpoints(Session& session, std::string folder) : session_(session), folder_(std::move(folder)) {}
+  // `folder` holds one folder for each checkpoint: step-000000660, best; `keep` of the former at most.
+  Checkpoints(Session& session, std::string folder, std::size_t keep)
+      : session_(session), folder_(std::move(folder)), keep_(keep) {}
 
   // Writes the checkpoint of a step, tells the fault handler where it is, and removes the oldest beyond `keep`.
   Status save(std::uint64_t step, const nlohmann::json& training);
   // The same, as the best so far.
   Status save_best(std::uint64_t step, const nlohmann::json& training);
 
-  // The newest checkpoint of a folder that opens; what is broken on the way is named in `refused`.
-  static Result<param::CheckpointFiles> newest(Disk&, const std::string& folder, std::string& refused);
+  // The newest checkpoint of these folders that opens; what is broken on the way is named in `refused`.
+  static Result<param::CheckpointFiles> newest(Disk&, std::span<const std::string> folders, std::string& refused);
+  // Where a run's lie: those that it keeps, and where it went on should one of its processes die.
+  static std::vector<std::string> folders_of(const std::string& run);
   // `what` is a checkpoint, a run's folder or a folder of checkpoints. A broken checkpoint that was named itself is
   // refused, with the newest good one beside it in the message.
   static Result<param::CheckpointFiles> find(Disk&, const std::string& what);
@@ -39,6 +42,7 @@ class Checkpoints {
 
   Session& session_;
   std::string folder_;
+  std::size_t keep_;
 };
 
 // The tensors of a run's newest checkpoint, of a checkpoint, or of a file of tensors.

@@ -47,15 +47,19 @@ Result<Card> FolderRoster::card(std::uint32_t seat) {
   }
 }
 
-Status FolderRoster::begin(std::uint64_t step) {
-  return host_.disk().write_text(at("begin.json"), nlohmann::json{{"step", step}}.dump());
+Status FolderRoster::begin(const param::Beginning& beginning) {
+  const nlohmann::json text{{"version", beginning.version}, {"steps", beginning.steps}};
+  return host_.disk().write_text(at("begin.json"), text.dump());
 }
 
-Result<std::uint64_t> FolderRoster::begun() {
+Result<param::Beginning> FolderRoster::begun() {
   DLHOST_ASSIGN(const auto text, await("begin.json"));
-  const auto said = nlohmann::json::parse(text, nullptr, false);
-  if (said.is_discarded() || !said.contains("step")) return Status::corrupt(at("begin.json"), " is damaged");
-  return said["step"].get<std::uint64_t>();
+  try {
+    const auto said = nlohmann::json::parse(text);
+    return param::Beginning{.version = said.at("version"), .steps = said.at("steps").get<std::vector<std::uint64_t>>()};
+  } catch (const nlohmann::json::exception& error) {
+    return Status::corrupt(at("begin.json"), " is damaged: ", error.what());
+  }
 }
 
 Status FolderRoster::meet(std::uint32_t seat) {

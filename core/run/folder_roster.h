@@ -20,8 +20,8 @@ class FolderRoster final : public Roster {
   std::uint32_t seats() const override { return seats_; }
   Status put(std::uint32_t seat, Card) override;
   Result<Card> card(std::uint32_t seat) override;
-  Status begin(std::uint64_t step) override;
-  Result<std::uint64_t> begun() override;
+  Status begin(const param::Beginning&) override;
+  Result<param::Beginning> begun() override;
   Status meet(std::uint32_t seat) override;
   void fail(const Status&) override;
 

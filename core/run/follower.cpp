@@ -28,8 +28,12 @@ Status Follower::prepare() {
 }
 
 Status Follower::steps() {
-  DLHOST_ASSIGN(next_, roster_.begun());
-  seat_->resume_at(next_);
+  DLHOST_ASSIGN(const param::Beginning beginning, roster_.begun());
+  if (beginning.steps.size() != seat_->place().groups)
+    return Status::corrupt("the leader begins with ", beginning.steps.size(), " groups, and there are ",
+                           seat_->place().groups);
+  next_ = beginning.steps[seat_->place().group];
+  seat_->begin(beginning);
   feeds_->seek(next_);
   DLHOST_TRY(roster_.meet(number_));
   return seat_->leads() ? lead_steps() : follow_steps();

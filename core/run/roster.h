@@ -8,6 +8,8 @@
 
 #include <dlhost/status.h>
 
+#include "param/beginning.h"
+
 namespace dlhost::run {
 
 struct Card {
@@ -23,9 +25,9 @@ class Roster {
   virtual std::uint32_t seats() const = 0;
   virtual Status put(std::uint32_t seat, Card) = 0;
   virtual Result<Card> card(std::uint32_t seat) = 0;
-  // From which step on; the first worker says it.
-  virtual Status begin(std::uint64_t step) = 0;
-  virtual Result<std::uint64_t> begun() = 0;
+  // Where; the first worker says it.
+  virtual Status begin(const param::Beginning&) = 0;
+  virtual Result<param::Beginning> begun() = 0;
   // Returns when all have come here as often as this one.
   virtual Status meet(std::uint32_t seat) = 0;
   // Who waits here waits no more; the first reason counts.

@@ -213,9 +213,15 @@ Status Seat::join() {
   return roster_.meet(number_);
 }
 
-void Seat::resume_at(std::uint64_t step) {
-  table_->resume_at(step);
-  std::ranges::fill(done_, step);
+void Seat::begin(const param::Beginning& beginning) {
+  table_->begin(beginning);
+  for (std::uint32_t seat = 0; seat < seats_; ++seat) done_[seat] = beginning.steps.at(seat / place_.workers);
+}
+
+param::Beginning Seat::reached() const {
+  param::Beginning reached{.version = table_->version(), .steps = {}};
+  for (std::uint32_t group = 0; group < place_.groups; ++group) reached.steps.push_back(done_[group * place_.workers]);
+  return reached;
 }
 
 std::span<double> Seat::numbers(std::uint32_t seat) const {

@@ -45,7 +45,7 @@ class Seat final : public param::Sharing, private param::Control {
   Status progress() override { return table_->progress(); }
 
   Status join();
-  void resume_at(std::uint64_t step);
+  void begin(const param::Beginning&);
 
   // A leader's.
   Status go(std::uint64_t step, double rate);
@@ -58,6 +58,8 @@ class Seat final : public param::Sharing, private param::Control {
   // The run's leader's: other groups may make steps up to this one by themselves; until all have.
   Status free(std::uint64_t until);
   Status wait_for_groups(std::uint64_t steps);
+  // After hold(): where all of them are.
+  param::Beginning reached() const;
   // After hold(): running state becomes the same everywhere.
   void merge_states();
 

@@ -47,9 +47,14 @@ template <class Done> Status Seat::wait_until(Done done) {
   return {};
 }
 
+// Who can be told is told, whoever else is gone.
 Status Seat::tell(std::span<const std::uint32_t> seats, const Message& message) {
-  for (const std::uint32_t seat : seats) DLHOST_TRY(table_->send(seat, message));
-  return {};
+  Status first;
+  for (const std::uint32_t seat : seats) {
+    Status status = table_->send(seat, message);
+    if (first.ok()) first = std::move(status);
+  }
+  return first;
 }
 
 Status Seat::go(std::uint64_t step, double rate) { return tell(led_, {.word = Word::go, .step = step, .rate = rate}); }

@@ -34,16 +34,16 @@ Result<Card> TaskRoster::card(std::uint32_t seat) {
   return *cards_[seat];
 }
 
-Status TaskRoster::begin(std::uint64_t step) {
+Status TaskRoster::begin(const param::Beginning& beginning) {
   {
     const std::scoped_lock lock(guard_);
-    begun_ = step;
+    begun_ = beginning;
   }
   changed_->notify_all();
   return {};
 }
 
-Result<std::uint64_t> TaskRoster::begun() {
+Result<param::Beginning> TaskRoster::begun() {
   DLHOST_TRY(await([&] { return begun_.has_value(); }));
   const std::scoped_lock lock(guard_);
   return *begun_;

@@ -19,8 +19,8 @@ class TaskRoster final : public Roster {
   std::uint32_t seats() const override { return seats_; }
   Status put(std::uint32_t seat, Card) override;
   Result<Card> card(std::uint32_t seat) override;
-  Status begin(std::uint64_t step) override;
-  Result<std::uint64_t> begun() override;
+  Status begin(const param::Beginning&) override;
+  Result<param::Beginning> begun() override;
   Status meet(std::uint32_t seat) override;
   void fail(const Status&) override;
 
@@ -30,7 +30,7 @@ class TaskRoster final : public Roster {
   const std::uint32_t seats_;
   std::mutex guard_;
   std::vector<std::optional<Card>> cards_;
-  std::optional<std::uint64_t> begun_;
+  std::optional<param::Beginning> begun_;
   std::uint32_t met_ = 0;
   Status failed_;
   std::unique_ptr<Waiter> changed_;

@@ -82,6 +82,7 @@ Status Training::prepare() {
                                static_cast<std::uint64_t>(job.seed)));
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_));
+  beginning_.steps.resize(static_cast<std::size_t>(job.topology.worker_groups));
   progress_.total_steps = rates_->total_steps();
   return {};
 }
@@ -97,23 +98,38 @@ Result<std::optional<param::Taken>> Training::start() {
 
 nlohmann::json Training::state() const {
   const auto last = [](const Last& at) { return nlohmann::json{at.step, at.epoch, at.seconds}; };
-  return {{"step", progress_.step},
-          {"epoch", progress_.epoch},
-          {"seconds", progress_.seconds},
-          {"items", progress_.items},
-          {"validated", last(validated_)},
-          {"tested", last(tested_)},
-          {"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
-          {"worse", worse_},
-          {"smoothed_loss", smoothed_loss_},
+  nlohmann::json workers;
+  if (workers_) {
+    const param::Beginning reached = workers_->reached();
+    workers = {{"consistency", session_.job().topology.consistency.type},
+               {"version", reached.version},
+               {"steps", reached.steps}};
+  }
+  return {{"step", progress_.step},   {"workers", workers},
+          {"epoch", progress_.epoch}, {"seconds", progress_.seconds},
+          {"items", progress_.items}, {"validated", last(validated_)},
+          {"tested", last(tested_)},  {"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
+          {"worse", worse_},          {"smoothed_loss", smoothed_loss_},
           {"has_loss", has_loss_}};
 }
 
 Status Training::settle() { return workers_ ? workers_->settle() : Status(); }
 
-Status Training::save() {
+Status Training::save_to(Checkpoints& checkpoints) {
   DLHOST_TRY(settle());
-  return checkpoints_->save(progress_.step, state());
+  return checkpoints.save(progress_.step, state());
+}
+
+// Groups that go at their own pace go on where each was; others than they were begin together.
+param::Beginning Training::beginning(const nlohmann::json& state) const {
+  const config::Topology& topology = session_.job().topology;
+  const auto groups = static_cast<std::size_t>(topology.worker_groups);
+  param::Beginning beginning{.version = progress_.step, .steps = std::vector(groups, progress_.step)};
+  const auto workers = state.value("workers", nlohmann::json());
+  if (workers.is_object() && workers.at("consistency") == topology.consistency.type &&
+      workers.at("steps").size() == groups)
+    beginning = {.version = workers.at("version"), .steps = workers.at("steps").get<std::vector<std::uint64_t>>()};
+  return beginning;
 }
 
 Status Training::resume(const param::CheckpointFiles& files) {
@@ -130,9 +146,10 @@ Status Training::resume(const param::CheckpointFiles& files) {
     progress_.items = state.at("items");
     validated_ = last("validated");
     tested_ = last("tested");
-    saved_ = {progress_.step, progress_.epoch, progress_.seconds};
+    saved_ = secured_ = {progress_.step, progress_.epoch, progress_.seconds};
     if (!state.at("best").is_null()) best_ = state.at("best").get<double>();
     worse_ = state.at("worse");
+    beginning_ = beginning(state);
     smoothed_loss_ = state.at("smoothed_loss");
     has_loss_ = state.at("has_loss");
   } catch (const nlohmann::json::exception& error) {
@@ -177,11 +194,15 @@ bool Training::due(const config::Cadence& every, Last& last) const {
 }
 
 Status Training::save_due() {
-  if (!checkpoints_) return {};
-  if (is_best_ && session_.job().checkpoint.best != "none") // evaluated just now: all is settled
+  const config::Job& job = session_.job();
+  if (checkpoints_ && is_best_ && job.checkpoint.best != "none") // evaluated just now: all is settled
     DLHOST_TRY(checkpoints_->save_best(progress_.step, state()));
   is_best_ = false;
-  return due(session_.job().checkpoint.every, saved_) ? save() : Status();
+  if (checkpoints_ && due(job.checkpoint.every, saved_)) {
+    secured_ = saved_;
+    return save();
+  }
+  return points_ && due(job.recovery.every, secured_) ? save_to(*points_) : Status();
 }
 
 Result<Evaluation> Training::evaluate(Phase phase, Observer& observer) {
@@ -248,7 +269,7 @@ void Training::note_loss() {
 Status Training::steps(Outcome& outcome, Observer& observer) {
   Clock& clock = session_.host().clock();
   HangWatch watch(session_.job().train.hang_limit);
-  if (workers_) DLHOST_TRY(workers_->begin(progress_.step, progress_.total_steps));
+  if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
   const double before = progress_.seconds;
   const Nanoseconds begin = clock.now();
   Nanoseconds evaluating = 0;

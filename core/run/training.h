@@ -61,10 +61,12 @@ class Training {
   // Continues as if it had never stopped: params, histories, data position, what was best.
   Status resume(const param::CheckpointFiles&);
   // Checkpoints go there; without it none are written.
-  void save_to(Checkpoints* checkpoints) { checkpoints_ = checkpoints; }
+  void keep_in(Checkpoints* checkpoints) { checkpoints_ = checkpoints; }
+  // And between them there, for when one of several workers dies.
+  void recover_from(Checkpoints* points) { points_ = points; }
   Outcome run(Observer&);
   // A checkpoint of the state as it is.
-  Status save();
+  Status save() { return save_to(*checkpoints_); }
 
   const Progress& progress() const { return progress_; }
   program::Program& program() { return *program_; }
@@ -82,6 +84,8 @@ class Training {
   Result<Evaluation> evaluate(Phase, Observer&);
   std::string reason_to_stop(const Outcome&);
   Status save_due();
+  Status save_to(Checkpoints&);
+  param::Beginning beginning(const nlohmann::json& state) const;
   Status settle();
   nlohmann::json state() const;
 
@@ -95,6 +99,7 @@ class Training {
   Session& session_;
   const std::atomic<bool>& interrupted_;
   std::unique_ptr<Workers> workers_; // null: one
+  param::Beginning beginning_;       // of them
   program::Program* program_ = nullptr;
   std::unique_ptr<Feeds> feeds_;
   std::optional<Rates> rates_;
@@ -103,7 +108,8 @@ class Training {
   Pace pace_;
   std::string diverged_;
   Checkpoints* checkpoints_ = nullptr;
-  Last validated_, tested_, saved_;
+  Checkpoints* points_ = nullptr;
+  Last validated_, tested_, saved_, secured_;
   std::optional<double> best_; // of what checkpoint.best names; none yet, or none that was finite
   bool is_best_ = false;       // the newest evaluation was
   std::int64_t worse_ = 0;     // evaluations since

@@ -20,10 +20,10 @@ Status Workers::join() {
   return seat_->join();
 }
 
-Status Workers::begin(std::uint64_t step, std::uint64_t until) {
+Status Workers::begin(const param::Beginning& beginning, std::uint64_t until) {
   until_ = until == 0 ? ~std::uint64_t{0} : until;
-  seat_->resume_at(step);
-  DLHOST_TRY(crew_->roster().begin(step));
+  seat_->begin(beginning);
+  DLHOST_TRY(crew_->roster().begin(beginning));
   DLHOST_TRY(crew_->roster().meet(0));
   begun_ = true;
   return {};

@@ -19,8 +19,10 @@ class Workers {
 
   // The leader's program is made: the others make theirs.
   Status join();
-  // All values are there; so many steps are done, and so many are to be (0: not known).
-  Status begin(std::uint64_t step, std::uint64_t until);
+  // All values are there; so many steps are to be done (0: not known).
+  Status begin(const param::Beginning&, std::uint64_t until);
+  // After settle(): where it could begin once more.
+  param::Beginning reached() const { return seat_->reached(); }
 
   // Around each step of the leader's.
   Status go(std::uint64_t step, double rate);

@@ -1,109 +1,18 @@
 #!/usr/bin/env python3
 """workers_test.py DLHOST: a run whose workers are processes: it trains as tasks do, and says what became of those that
 die."""
-import hashlib
 import json
 import os
-import pathlib
 import signal
-import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
-dlhost = os.path.realpath(sys.argv.pop(1))
-JOB = """name = "small"
-seed = 3
-[train]
-device = "ref"
-batch = 12
-threads = 1
-stop = { steps = 60 }
-[updater]
-type = "sgd"
-momentum = 0.9
-rate = 0.05
-[topology]
-framework = "allreduce"
-workers = 3
-slice_elements = 20
-[checkpoint]
-every = { steps = 20 }
-[record]
-every = { steps = 1 }
-[[layer]]
-name = "data"
-type = "synthetic"
-mode = "learnable"
-shape = [7]
-classes = 3
-train = 50
-test = 20
-[[layer]]
-name = "fc"
-type = "dense"
-src = "data"
-units = 3
-[[layer]]
-name = "loss"
-type = "softmax_loss"
-src = ["fc", "data:label"]
-"""
-PROCESSES = "--set=topology.run_as=processes"
-FOR_EVER = (PROCESSES, "--set=train.stop.steps=1000000000", "--set=record.every.steps=1000")
+from several import FOR_EVER, PROCESSES, Workers
+
+Workers.dlhost = os.path.realpath(sys.argv.pop(1))
 
 
-class Workers(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
-        (self.root / "job.toml").write_text(JOB)
-        (self.root / "tmp").mkdir()
-
-    def start(self, *words: str) -> subprocess.Popen:
-        process = subprocess.Popen(
-            [dlhost, "run", "job.toml", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            cwd=self.root, env=os.environ | {"TMPDIR": str(self.root / "tmp")}, start_new_session=True)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        return process
-
-    def run_job(self, *words: str) -> dict:
-        """The summary, and a hash of the params."""
-        process = self.start(*words)
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 0, f"{out}\n{err}")
-        folder = max((self.root / "runs").iterdir(), key=lambda run: run.stat().st_mtime_ns)
-        params = sorted(folder.glob("checkpoints/step-*/params.safetensors"))[-1].read_bytes()
-        return json.loads((folder / "summary.json").read_text()) | {"params": hashlib.sha256(params).hexdigest()}
-
-    def until(self, what, seconds: float = 30) -> None:
-        end = time.monotonic() + seconds
-        while not what():
-            self.assertLess(time.monotonic(), end, "it does not come that far")
-            time.sleep(0.02)
-
-    def begun(self) -> bool:
-        return any(p.stat().st_size > 0 for p in self.root.glob("runs/*/metrics.jsonl"))
-
-    def workers(self) -> dict[int, int]:
-        """Process numbers, by seat."""
-        found = {}
-        for process in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                words = (process / "cmdline").read_bytes().decode().split("\0")
-            except OSError:  # it has just ended
-                continue
-            if "worker" in words and any(word.startswith(str(self.root)) for word in words):
-                found[int(words[words.index("worker") + 2])] = int(process.name)
-        return found
-
-    def nothing_is_left(self) -> None:
-        self.until(lambda: not self.workers())
-        self.assertEqual(list((self.root / "tmp").iterdir()), [])
-
+class Processes(Workers):
     def test_processes_train_as_tasks_do(self) -> None:
         tasks, processes = self.run_job(), self.run_job(PROCESSES)
         self.assertEqual(tasks["params"], processes["params"])
@@ -130,7 +39,7 @@ class Workers(unittest.TestCase):
         self.nothing_is_left()
 
     def test_who_dies_is_named_and_nothing_is_lost(self) -> None:
-        process = self.start(*FOR_EVER)
+        process = self.start(*FOR_EVER, "--set=recovery.restarts=0")
         self.until(lambda: any(self.root.glob("runs/*/checkpoints/step-*/manifest.json")))
         victim = self.workers()[2]
         os.kill(victim, signal.SIGKILL)

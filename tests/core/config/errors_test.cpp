@@ -28,7 +28,7 @@ TEST_F(JobErrors, Empty) {
 TEST_F(JobErrors, UnknownTopKey) {
   EXPECT_EQ(problems("nmae = \"x\"\n"),
             "job.toml:1:1: nmae: unknown option; did you mean 'name'? (known: block, checkpoint, folder, layer, name, "
-            "record, seed, test, topology, train, updater, validate)\n"
+            "record, recovery, seed, test, topology, train, updater, validate)\n"
             "job.toml:1:1: name: is required: what the run is called");
 }
 

@@ -40,8 +40,8 @@ TEST(Summary, HasExactlyThePromisedFields) {
   for (const auto& [name, value] : json.items()) names.push_back(name);
   EXPECT_EQ(names,
             (std::vector<std::string>{"status", "reason", "steps", "epochs", "seconds", "train", "validation", "test",
-                                      "items_per_second", "step_seconds", "input_wait_seconds", "peak_rss_bytes",
-                                      "started_rss_bytes", "plan_hash", "job_hash", "versions"}));
+                                      "items_per_second", "step_seconds", "input_wait_seconds", "recoveries",
+                                      "peak_rss_bytes", "started_rss_bytes", "plan_hash", "job_hash", "versions"}));
   EXPECT_EQ(json["steps"], 840);
   EXPECT_EQ(json["train"]["accuracy"], 0.998);
   EXPECT_EQ(json["step_seconds"]["median"], 0.005);

@@ -65,14 +65,14 @@ class Bench : public ::testing::Test {
     watch.trained = &trained;
     watch.stop_at = stop_at;
     DLHOST_ASSIGN(auto session, run::Session::open(host_, *registry_, job));
-    run::Checkpoints saved(*session, checkpoints);
+    run::Checkpoints saved(*session, checkpoints, static_cast<std::size_t>(job.checkpoint.keep));
     run::Training training(*session, watch.interrupted);
     DLHOST_TRY(training.prepare());
     if (!resume.empty()) {
       DLHOST_ASSIGN(const auto files, run::Checkpoints::find(host_.disk(), resume));
       DLHOST_TRY(training.resume(files));
     }
-    if (!checkpoints.empty()) training.save_to(&saved);
+    if (!checkpoints.empty()) training.keep_in(&saved);
     trained.outcome = training.run(watch);
     DLHOST_TRY(trained.outcome.error);
     trained.test = trained.outcome.test.metrics;

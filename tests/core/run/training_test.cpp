@@ -88,7 +88,7 @@ TEST_F(TrainingTest, BrokenCheckpointsAreRefusedAndTheNewestGoodOneIsNamed) {
   ASSERT_TRUE(host_.disk().write_all(newest + "/params.safetensors", *bytes).ok());
   EXPECT_NE(run::Checkpoints::find(host_.disk(), newest).status().message().find("truncated"), std::string::npos);
   std::string refused;
-  const auto fallback = run::Checkpoints::newest(host_.disk(), checkpoints, refused);
+  const auto fallback = run::Checkpoints::newest(host_.disk(), {&checkpoints, 1}, refused);
   ASSERT_TRUE(fallback.ok());
   EXPECT_EQ(run::Checkpoints::step_of(*fallback), 20U);
 }

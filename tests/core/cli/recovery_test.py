@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""recovery_test.py DLHOST: a run goes on when its workers are killed, and ends as if nothing had happened.
+
+DLHOST_SEED chooses who is killed and when; DLHOST_KILLS how often in each test (10)."""
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from several import FOR_EVER, PROCESSES, Workers
+
+Workers.dlhost = os.path.realpath(sys.argv.pop(1))
+KILLS = int(os.environ.get("DLHOST_KILLS", "10"))
+LONG = (PROCESSES, "--set=checkpoint.every.steps=1500", "--set=recovery.every.steps=50", "--set=record.every.steps=10")
+
+
+class Recovery(Workers):
+    def setUp(self) -> None:
+        super().setUp()
+        self.draw = random.Random(f"{os.environ.get('DLHOST_SEED', '1')} {self.id()}")
+
+    def kill_one(self, process: subprocess.Popen, within: float = 0.3) -> float:
+        """At some moment of its life; returns the seconds until steps are made again."""
+        self.until(lambda: len(self.workers()) == 2 and self.begun() or process.poll() is not None)
+        time.sleep(self.draw.uniform(0, within))
+        victims = set(self.workers().values())
+        if process.poll() is not None or not victims:
+            return 0
+        begin = time.monotonic()
+        os.kill(self.draw.choice(sorted(victims)), signal.SIGKILL)
+        self.until(lambda: not victims & set(self.workers().values()))
+        before = self.recorded()
+        self.until(lambda: self.recorded() != before or process.poll() is not None)
+        return time.monotonic() - begin
+
+    def recorded(self) -> bytes:
+        return b"".join(p.read_bytes() for p in self.root.glob("runs/*/metrics.jsonl"))
+
+    def with_kills(self, *words: str) -> dict:
+        """The summary of a run during which some were killed."""
+        process = self.start(*words)
+        took = [self.kill_one(process) for _ in range(KILLS)]
+        out, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, f"{out}\n{err}")
+        print(f"{len(took)} kills; training again after {max(took):.2f} s at most", file=sys.stderr)
+        self.nothing_is_left()
+        return self.outcome()
+
+    def test_the_end_is_as_if_nobody_had_died(self) -> None:
+        steps = f"--set=train.stop.steps={600 * KILLS}"
+        cut = self.with_kills(*LONG, steps)
+        whole = self.run_job(*LONG, steps)
+        self.assertGreater(cut["recoveries"], 0)
+        self.assertEqual(whole["recoveries"], 0)
+        for key in ("params", "train", "test", "steps"):
+            self.assertEqual(cut[key], whole[key], key)
+
+    def test_groups_go_on_where_each_was(self) -> None:
+        summary = self.with_kills(*LONG, "--set=topology.framework=downpour", "--set=topology.consistency=eventual",
+                                  "--set=updater.rate=0.01", f"--set=train.stop.steps={600 * KILLS}")
+        self.assertGreater(summary["recoveries"], 0)
+        self.assertEqual(summary["steps"], 600 * KILLS)
+        self.assertLess(summary["train"]["loss"], 0.3)
+
+    def test_who_dies_again_and_again_is_not_replaced_for_ever(self) -> None:
+        process = self.start(*FOR_EVER, "--set=recovery.restarts=2", "--set=recovery.every={}", "--set=checkpoint.every={}")
+        end = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < end:
+            for number in self.workers().values():
+                try:
+                    os.kill(number, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        out, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 1, err)
+        self.assertIn("is gone", err.splitlines()[-1])
+        self.nothing_is_left()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
