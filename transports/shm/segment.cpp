@@ -44,7 +44,7 @@ Result<Segment> Segment::make(std::string name, std::size_t bytes) {
     const int file = made.object_.get_mapping_handle().handle;
     if (const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes)); error != 0)
       return no_room(name, bytes, error);
-    made.mapped_ = bip::mapped_region(made.object_, bip::read_write, 0, bytes);
+    made.mapped_ = map_once(made.object_);
     return made;
   } catch (const bip::interprocess_exception& error) {
     return failed(error, name, "making");
@@ -57,7 +57,7 @@ Result<Segment> Segment::open(std::string name) {
     made.object_ = bip::shared_memory_object(bip::open_only, name.c_str(), bip::read_write);
     bip::offset_t size = 0;
     if (!made.object_.get_size(size) || size <= 0) return Status::corrupt("shared memory '", name, "' is empty");
-    made.mapped_ = bip::mapped_region(made.object_, bip::read_write);
+    made.mapped_ = map_once(made.object_);
     return made;
   } catch (const bip::interprocess_exception& error) {
     return failed(error, name, "opening");

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include <boost/interprocess/mapped_region.hpp>
 #include <boost/interprocess/shared_memory_object.hpp>
 
 #include <dlhost/status.h>
+
+#include "mapping.h"
 
 namespace dlhost::plugins::shm {
 
@@ -24,8 +25,8 @@ class Segment {
   Segment& operator=(Segment&&) noexcept;
   ~Segment();
 
-  void* data() const { return mapped_.get_address(); }
-  std::size_t size() const { return mapped_.get_size(); }
+  void* data() const { return mapped_ ? mapped_->get_address() : nullptr; }
+  std::size_t size() const { return mapped_ ? mapped_->get_size() : 0; }
   // Nobody finds it any more; it lives on while it is mapped.
   void remove_name();
   // Held until the process that owns the segment has ended; whoever gets it knows that nobody does.
@@ -34,7 +35,7 @@ class Segment {
  private:
   std::string name_; // empty: not ours to remove
   boost::interprocess::shared_memory_object object_;
-  boost::interprocess::mapped_region mapped_;
+  Mapping mapped_;
 };
 
 // Removes what processes of this user have left behind that ended without doing so.
