@@ -8,11 +8,13 @@
 #include "cli/run_summary.h"
 #include "config/dump.h"
 #include "env/interrupt.h"
+#include "env/process.h"
 #include "env/terminal.h"
 #include "env/write_signals.h"
 #include "record/profile.h"
 #include "record/run_folder.h"
 #include "record/trace.h"
+#include "run/leadership.h"
 #include "run/peak.h"
 #include "run/recorder.h"
 #include "run/recovery.h"
@@ -24,6 +26,7 @@ struct RunOptions {
   std::string job;
   std::vector<std::string> set;
   std::string resume;
+  bool take_over = false; // in the place of a leader that died
   bool profile = false;
 };
 
@@ -59,22 +62,20 @@ class JobRun {
   JobRun(Context& context, const RunOptions& options, const config::Job& job)
       : context_(context), disk_(context.host.disk()), options_(options), job_(job), recovery_(job) {}
 
-  // `from`: the checkpoint that it goes on with.
-  Status run(std::optional<param::CheckpointFiles> from) {
-    Status status = attempt(std::move(from));
-    while (recovery_.goes_on(status, steps_) && !env::interrupted()) {
-      DLHOST_ASSIGN(auto point, newest_point());
-      context_.host.log().write(LogLevel::warning, fmt::format("{}; the run goes on at step {}", status.message(),
-                                                               point ? run::Checkpoints::step_of(*point) : 0));
-      status = attempt(std::move(point));
-    }
+  Status run() {
+    Status status = begin();
+    while (recovery_.goes_on(status, steps_) && !env::interrupted()) status = go_on(status);
     if (!status.ok() && folder_) tell_failure(status);
     return status;
   }
 
  private:
+  Status begin();
+  Status go_on(const Status& why);
   Status attempt(std::optional<param::CheckpointFiles> from);
+  Status open_folder();
   Status make_folder();
+  Status bequeath(run::Training&);
   Status train(run::Session&, run::Training&, bool resumed);
   void tell_failure(const Status&);
   Result<std::optional<param::CheckpointFiles>> newest_point();
@@ -86,14 +87,38 @@ class JobRun {
   run::Recovery recovery_;
   env::StandardTerminal terminal_{1};
   std::optional<record::RunFolder> folder_;
+  std::optional<run::Leadership> leadership_; // of the run in that folder
   record::Summary summary_;
   std::uint64_t steps_ = 0; // done, at the end of an attempt
 };
+
+Status JobRun::begin() {
+  DLHOST_TRY(open_folder());
+  if (options_.resume.empty()) return attempt({});
+  if (!options_.take_over) {
+    DLHOST_ASSIGN(auto from, run::Checkpoints::find(disk_, options_.resume));
+    return attempt(std::move(from));
+  }
+  DLHOST_ASSIGN(const auto before, run::Leadership::told(disk_, options_.resume));
+  recovery_ = run::Recovery(job_, before.past);
+  const Status status = Status::gone("the leader, process ", before.process, ", is gone");
+  DLHOST_ASSIGN(const auto point, newest_point());
+  if (!recovery_.goes_on(status, point ? run::Checkpoints::step_of(*point) : 0)) return status;
+  return go_on(status);
+}
+
+Status JobRun::go_on(const Status& why) {
+  DLHOST_ASSIGN(auto point, newest_point());
+  context_.host.log().write(LogLevel::warning, fmt::format("{}; the run goes on at step {}", why.message(),
+                                                           point ? run::Checkpoints::step_of(*point) : 0));
+  return attempt(std::move(point));
+}
 
 // The folder is made when all is ready for the first step: what is wrong before leaves none.
 Status JobRun::attempt(std::optional<param::CheckpointFiles> from) {
   DLHOST_ASSIGN(auto session, run::Session::open(context_.host, context_.registry(), job_));
   run::Training training(*session, env::interrupted());
+  if (folder_) DLHOST_TRY(bequeath(training));
   DLHOST_TRY(training.prepare());
   if (from) {
     DLHOST_TRY(training.resume(*from));
@@ -101,7 +126,12 @@ Status JobRun::attempt(std::optional<param::CheckpointFiles> from) {
     DLHOST_ASSIGN(const auto taken, training.start());
     if (taken) terminal_.write(param::to_string(*taken) + "\n");
   }
-  if (!folder_) DLHOST_TRY(make_folder());
+  if (!folder_) {
+    DLHOST_TRY(make_folder());
+    DLHOST_TRY(bequeath(training));
+  }
+  DLHOST_TRY(folder_->write_job(config::to_toml(job_, std::filesystem::current_path().string())));
+  DLHOST_TRY(leadership_->tell({env::own_process(), training.processes(), recovery_.past()}));
   summary_ = summary_of_start(*session, *folder_);
   summary_.steps = training.progress().step;
   DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
@@ -110,15 +140,25 @@ Status JobRun::attempt(std::optional<param::CheckpointFiles> from) {
   return status;
 }
 
-// A resumed run goes on in its own folder.
+Status JobRun::bequeath(run::Training& training) {
+  return recovery_.on() ? training.bequeath(std::filesystem::absolute(folder_->path()).string()) : Status();
+}
+
+// A run that is resumed goes on in its own folder, and nobody else may be at it.
+Status JobRun::open_folder() {
+  if (options_.resume.empty()) return {};
+  auto own = record::RunFolder::open(context_.host, options_.resume);
+  if (!own.ok()) return {}; // it is a checkpoint
+  DLHOST_ASSIGN(leadership_, run::Leadership::take(disk_, own->path()));
+  folder_ = *std::move(own);
+  return {};
+}
+
 Status JobRun::make_folder() {
-  if (!options_.resume.empty())
-    if (auto own = record::RunFolder::open(context_.host, options_.resume); own.ok()) folder_ = *std::move(own);
-  if (!folder_) {
-    const std::string& parent = job_.record.folder;
-    DLHOST_ASSIGN(folder_, record::RunFolder::make(context_.host, parent.empty() ? "runs" : parent, job_.name));
-  }
-  return folder_->write_job(config::to_toml(job_, std::filesystem::current_path().string()));
+  const std::string& parent = job_.record.folder;
+  DLHOST_ASSIGN(folder_, record::RunFolder::make(context_.host, parent.empty() ? "runs" : parent, job_.name));
+  DLHOST_ASSIGN(leadership_, run::Leadership::take(disk_, folder_->path()));
+  return {};
 }
 
 // Trains, and writes down all that is to be known of it; the status is that of the training.
@@ -132,14 +172,14 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   const std::uint64_t first_step = training.progress().step;
   DLHOST_ASSIGN(auto log, record::MetricsLog::open(context_.host, *folder_,
                                                    {.tensorboard = job_.record.tensorboard,
-                                                    .resumed = resumed || recovery_.times() > 0,
+                                                    .resumed = resumed || recovery_.past().times > 0,
                                                     .resumed_from = first_step}));
   run::Recorder recorder(progress, *log, job_.record.every, training.progress());
   if (options_.profile) training.program().measure(&context_.host.clock());
   const run::Outcome outcome = training.run(recorder);
   const auto last = recorder.finish(training.progress(), training.program());
   add_end(summary_, context_, session, outcome);
-  summary_.recoveries = recovery_.times();
+  summary_.recoveries = recovery_.past().times;
   if (last.ok()) summary_.train.assign(last->metrics.begin(), last->metrics.end());
   DLHOST_TRY(outcome.error);
   DLHOST_TRY(last.status());
@@ -178,16 +218,14 @@ Result<std::optional<param::CheckpointFiles>> JobRun::newest_point() {
 
 Status run_job(Context& context, const RunOptions& options) {
   Disk& disk = context.host.disk();
-  std::optional<param::CheckpointFiles> from;
   std::string job_file = options.job;
-  if (!options.resume.empty()) {
-    DLHOST_ASSIGN(from, run::Checkpoints::find(disk, options.resume));
-    if (job_file.empty()) {
-      DLHOST_ASSIGN(job_file, job_of(disk, options.resume));
-    }
+  if (!options.resume.empty() && !disk.exists(options.resume))
+    return run::Checkpoints::find(disk, options.resume).status();
+  if (job_file.empty()) {
+    DLHOST_ASSIGN(job_file, job_of(disk, options.resume));
   }
   DLHOST_ASSIGN(const auto job, load_job(context, job_file, options.set));
-  return JobRun(context, options, job).run(std::move(from));
+  return JobRun(context, options, job).run();
 }
 
 } // namespace
@@ -204,6 +242,7 @@ void add_run(CLI::App& app, Context& context) {
       ->add_option("--resume", options->resume,
                    "go on from a run's folder, or from one checkpoint, as if it had never stopped")
       ->type_name("FOLDER");
+  command->add_flag("--take-over", options->take_over)->group(""); // what a worker does whose leader died
   command->add_flag("--profile", options->profile, "print where the time of a step goes, and write a trace");
   command->footer(
       "Each run leaves its results in a folder of its own: runs/NAME-..., with the job, summary.json, metrics.jsonl,\n"

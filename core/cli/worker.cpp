@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/job_file.h"
 #include "env/process.h"
+#include "run/leadership.h"
 #include "run/process_crew.h"
 
 namespace dlhost::cli {
@@ -14,10 +15,29 @@ struct WorkerOptions {
   int leader = 0;
 };
 
+// Of those that survive their leader one takes its place: who holds the run's lock first. The others stay until it has
+// workers again, for it may die as well.
+Status take_over(Context& context, const std::string& run) {
+  constexpr Nanoseconds pause = 20'000'000;
+  Disk& disk = context.host.disk();
+  DLHOST_ASSIGN(const auto before, run::Leadership::told(disk, run));
+  while (!run::Leadership::take(disk, run).ok()) {
+    const auto now = run::Leadership::told(disk, run);
+    if (now.ok() && now->process != before.process) return {};
+    context.host.clock().sleep(pause);
+  }
+  std::vector<std::string> arguments;
+  for (const auto& folder : context.plugin_dirs) arguments.insert(arguments.end(), {"--plugin-dir", folder});
+  arguments.insert(arguments.end(), {"run", "--resume", run, "--take-over"});
+  return env::become_own(arguments, run + "/output.log");
+}
+
 Status work(Context& context, const WorkerOptions& options) {
   env::ignore_interrupts(); // the leader says when it is over
   DLHOST_ASSIGN(const auto job, load_job(context, run::ProcessCrew::job_in(options.folder), {}));
-  return run::ProcessCrew::work(context.host, context.registry(), job, options.folder, options.seat, options.leader);
+  DLHOST_ASSIGN(const auto run, run::ProcessCrew::work(context.host, context.registry(), job, options.folder,
+                                                       options.seat, options.leader));
+  return run.empty() ? Status() : take_over(context, run);
 }
 
 } // namespace

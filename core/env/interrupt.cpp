@@ -3,6 +3,8 @@
 #include <csignal>
 #include <unistd.h>
 
+#include "env/heirs.h"
+
 namespace dlhost::env {
 namespace {
 
@@ -10,7 +12,9 @@ std::atomic<bool> asked{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
 void on_signal(int) {
-  if (asked.exchange(true)) _exit(130);
+  if (!asked.exchange(true)) return;
+  disinherit();
+  _exit(130);
 }
 
 } // namespace

@@ -10,15 +10,25 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "env/posix.h"
+
 extern char** environ;
 
 namespace dlhost::env {
+namespace {
 
-Result<std::unique_ptr<Process>> Process::start_own(const std::vector<std::string>& arguments,
-                                                    const std::string& words) {
+std::vector<char*> argv_of(const std::vector<std::string>& arguments) {
   std::vector<char*> argv{const_cast<char*>("dlhost")};
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  return argv;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Process>> Process::start_own(const std::vector<std::string>& arguments,
+                                                    const std::string& words) {
+  auto argv = argv_of(arguments);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -63,6 +73,19 @@ bool Process::wait(std::int64_t limit) {
   }
   return true;
 }
+
+Status become_own(const std::vector<std::string>& arguments, const std::string& words) {
+  const int file = ::open(words.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  if (file < 0) return failed(errno, "open", words);
+  ::dup2(file, STDOUT_FILENO);
+  ::dup2(file, STDERR_FILENO);
+  if (file > STDERR_FILENO) ::close(file);
+  ::execve("/proc/self/exe", argv_of(arguments).data(), environ);
+  return Status::system(errno, "run dlhost anew");
+}
+
+bool ask_to_end(int process) { return ::kill(process, SIGTERM) == 0; }
+bool kill(int process) { return ::kill(process, SIGKILL) == 0; }
 
 int own_process() { return ::getpid(); }
 int parent_process() { return ::getppid(); }

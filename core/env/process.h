@@ -35,6 +35,14 @@ class Process {
   std::optional<int> status_;
 };
 
+// This process runs this program anew, with these arguments; what it says goes to the end of the file `words`. Returns
+// only where that cannot be.
+Status become_own(const std::vector<std::string>& arguments, const std::string& words);
+
+// Asks a process to end, or ends it. False: there is no such process.
+bool ask_to_end(int process);
+bool kill(int process);
+
 // The numbers of this process and of the one that started it, or that has taken it over.
 int own_process();
 int parent_process();

@@ -11,6 +11,7 @@
 #include <execinfo.h>
 #include <unistd.h>
 
+#include "env/heirs.h"
 #include "plugin/fault_text.h"
 
 namespace dlhost::plugin {
@@ -45,10 +46,12 @@ bool is_far(std::uintptr_t address) {
   });
 }
 
-// The first to come tells; whoever else crashes meanwhile waits for the end.
+// The first to come tells; whoever else crashes meanwhile waits for the end. Nobody is to go on from here: it would
+// crash there as well.
 void claim_telling() {
   if (telling.exchange(true))
     for (;;) pause();
+  env::disinherit();
 }
 
 void write_first_line(const Doing& doing, std::string_view what_happened, std::string_view signal = {}) {

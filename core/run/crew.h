@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "run/roster.h"
 #include "run/session.h"
@@ -19,6 +20,10 @@ class Crew {
   virtual Roster& roster() = 0;
   // The leader's card is on the roster.
   virtual Status start() = 0;
+  // Who survives the leader may go on with the run in that folder.
+  virtual Status bequeath(const std::string& run) = 0;
+  // Their numbers, where they are processes.
+  virtual std::vector<int> processes() const { return {}; }
   // What is known of a worker that is gone: how it ended, and its last words.
   virtual std::string fate(std::uint32_t seat) = 0;
 };

@@ -1,6 +1,7 @@
 #include "run/process_crew.h"
 
 #include "config/dump.h"
+#include "env/heirs.h"
 #include "run/follower.h"
 
 namespace dlhost::run {
@@ -8,6 +9,9 @@ namespace {
 
 constexpr Nanoseconds to_end = 10'000'000'000; // that a process is given when all is over
 constexpr std::size_t last_words = 2000;
+
+// There while others may go on should the leader be gone; it names the run's folder.
+std::string will_in(const std::string& folder) { return folder + "/will"; }
 
 } // namespace
 
@@ -22,6 +26,7 @@ Result<std::unique_ptr<Crew>> ProcessCrew::make(Session& leader) {
 }
 
 ProcessCrew::~ProcessCrew() {
+  env::leave_to_heirs("");
   roster_->fail(Status::cancelled("it is over"));
   for (auto& process : processes_) process->wait(to_end);
 }
@@ -58,17 +63,39 @@ Status ProcessCrew::look() {
   return {};
 }
 
-Status ProcessCrew::work(Host& host, plugin::Registry& registry, const config::Job& job, const std::string& folder,
-                         std::uint32_t seat, int leader) {
+Status ProcessCrew::bequeath(const std::string& run) {
+  env::leave_to_heirs(will_in(folder_->path()));
+  return leader_.host().disk().write_text(will_in(folder_->path()), run);
+}
+
+std::vector<int> ProcessCrew::processes() const {
+  std::vector<int> numbers;
+  for (const auto& process : processes_) numbers.push_back(process->number());
+  return numbers;
+}
+
+Result<std::string> ProcessCrew::work(Host& host, plugin::Registry& registry, const config::Job& job,
+                                      const std::string& folder, std::uint32_t seat, int leader) {
   const auto leader_is_there = [&] {
     return env::parent_process() == leader ? Status() : Status::gone("the leader is gone");
   };
   FolderRoster roster(host, folder, Place::seats(job.topology), leader_is_there);
-  Follower follower([&] { return Session::open(host, registry, job); }, roster, seat);
-  Status status = follower.run();
-  if (!status.ok()) roster.fail(std::move(status).at("worker ", seat));
-  if (!leader_is_there().ok()) host.disk().remove(folder).ignore("another worker may be at it");
-  return status;
+  Status status = Follower([&] { return Session::open(host, registry, job); }, roster, seat).run();
+  if (!status.ok()) {
+    status = std::move(status).at("worker ", seat);
+    roster.fail(status);
+  }
+  if (leader_is_there().ok()) {
+    DLHOST_TRY(std::move(status));
+    return std::string();
+  }
+  const auto will = host.disk().read_text(will_in(folder));
+  // The others are at it as well, and what one has just seen is gone.
+  for (int tries = 0; tries < 100 && host.disk().exists(folder); ++tries)
+    host.disk().remove(folder).ignore("tried again");
+  if (will.ok()) return *will;
+  DLHOST_TRY(std::move(status));
+  return std::string();
 }
 
 } // namespace dlhost::run

@@ -19,11 +19,14 @@ class ProcessCrew final : public Crew {
 
   Roster& roster() override { return *roster_; }
   Status start() override;
+  Status bequeath(const std::string& run) override;
+  std::vector<int> processes() const override;
   std::string fate(std::uint32_t seat) override;
 
-  // What such a process does; `leader` is the number of the one that started it.
-  static Status work(Host&, plugin::Registry&, const config::Job&, const std::string& folder, std::uint32_t seat,
-                     int leader);
+  // What such a process does; `leader` is the number of the one that started it. The folder of a run that has lost its
+  // leader and may go on; empty: it is over.
+  static Result<std::string> work(Host&, plugin::Registry&, const config::Job&, const std::string& folder,
+                                  std::uint32_t seat, int leader);
   static std::string job_in(const std::string& folder) { return folder + "/job.toml"; }
 
  private:

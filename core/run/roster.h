@@ -25,7 +25,6 @@ class Roster {
   virtual std::uint32_t seats() const = 0;
   virtual Status put(std::uint32_t seat, Card) = 0;
   virtual Result<Card> card(std::uint32_t seat) = 0;
-  // Where; the first worker says it.
   virtual Status begin(const param::Beginning&) = 0;
   virtual Result<param::Beginning> begun() = 0;
   // Returns when all have come here as often as this one.

@@ -15,6 +15,7 @@ class TaskCrew final : public Crew {
 
   Roster& roster() override { return roster_; }
   Status start() override;
+  Status bequeath(const std::string&) override { return {}; } // none survives
   std::string fate(std::uint32_t) override { return {}; }
 
  private:

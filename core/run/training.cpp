@@ -74,6 +74,7 @@ Status Training::prepare() {
   started_bytes_ = env::resident_bytes();
   if (Place::seats(job.topology) > 1) {
     DLHOST_ASSIGN(workers_, Workers::make(session_));
+    if (!bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
   }
   DLHOST_ASSIGN(program_, session_.trainer());
   if (workers_) DLHOST_TRY(workers_->join());
@@ -85,6 +86,11 @@ Status Training::prepare() {
   beginning_.steps.resize(static_cast<std::size_t>(job.topology.worker_groups));
   progress_.total_steps = rates_->total_steps();
   return {};
+}
+
+Status Training::bequeath(std::string run) {
+  bequeathed_ = std::move(run);
+  return workers_ ? workers_->bequeath(bequeathed_) : Status();
 }
 
 Result<std::optional<param::Taken>> Training::start() {

@@ -64,6 +64,10 @@ class Training {
   void keep_in(Checkpoints* checkpoints) { checkpoints_ = checkpoints; }
   // And between them there, for when one of several workers dies.
   void recover_from(Checkpoints* points) { points_ = points; }
+  // If it is the leader, another goes on with the run in that folder.
+  Status bequeath(std::string run);
+  // Of the workers, where they are processes.
+  std::vector<int> processes() const { return workers_ ? workers_->processes() : std::vector<int>(); }
   Outcome run(Observer&);
   // A checkpoint of the state as it is.
   Status save() { return save_to(*checkpoints_); }
@@ -109,6 +113,7 @@ class Training {
   std::string diverged_;
   Checkpoints* checkpoints_ = nullptr;
   Checkpoints* points_ = nullptr;
+  std::string bequeathed_; // run
   Last validated_, tested_, saved_, secured_;
   std::optional<double> best_; // of what checkpoint.best names; none yet, or none that was finite
   bool is_best_ = false;       // the newest evaluation was

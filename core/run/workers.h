@@ -21,6 +21,9 @@ class Workers {
   Status join();
   // All values are there; so many steps are to be done (0: not known).
   Status begin(const param::Beginning&, std::uint64_t until);
+  // Should this process die, the others may go on with the run in that folder.
+  Status bequeath(const std::string& run) { return crew_->bequeath(run); }
+  std::vector<int> processes() const { return crew_->processes(); }
   // After settle(): where it could begin once more.
   param::Beginning reached() const { return seat_->reached(); }
 

@@ -2,6 +2,7 @@
 """recovery_test.py DLHOST: a run goes on when its workers are killed, and ends as if nothing had happened.
 
 DLHOST_SEED chooses who is killed and when; DLHOST_KILLS how often in each test (10)."""
+import json
 import os
 import random
 import signal
@@ -22,19 +23,25 @@ class Recovery(Workers):
         super().setUp()
         self.draw = random.Random(f"{os.environ.get('DLHOST_SEED', '1')} {self.id()}")
 
-    def kill_one(self, process: subprocess.Popen, within: float = 0.3) -> float:
+    def kill_one(self, *, leader: bool = False, within: float = 0.3) -> float:
         """At some moment of its life; returns the seconds until steps are made again."""
-        self.until(lambda: len(self.workers()) == 2 and self.begun() or process.poll() is not None)
+        self.until(lambda: len(self.workers()) == 2 and self.begun() or self.over())
         time.sleep(self.draw.uniform(0, within))
         victims = set(self.workers().values())
-        if process.poll() is not None or not victims:
+        if self.over() or not victims:
             return 0
         begin = time.monotonic()
-        os.kill(self.draw.choice(sorted(victims)), signal.SIGKILL)
+        os.kill(self.leader() if leader else self.draw.choice(sorted(victims)), signal.SIGKILL)
         self.until(lambda: not victims & set(self.workers().values()))
         before = self.recorded()
-        self.until(lambda: self.recorded() != before or process.poll() is not None)
+        self.until(lambda: self.recorded() != before or self.over())
         return time.monotonic() - begin
+
+    def over(self) -> bool:
+        return any(json.loads(p.read_text())["status"] != "running" for p in self.root.glob("runs/*/summary.json"))
+
+    def leader(self) -> int:
+        return json.loads(next(self.root.glob("runs/*/leader")).read_text())["process"]
 
     def recorded(self) -> bytes:
         return b"".join(p.read_bytes() for p in self.root.glob("runs/*/metrics.jsonl"))
@@ -42,7 +49,7 @@ class Recovery(Workers):
     def with_kills(self, *words: str) -> dict:
         """The summary of a run during which some were killed."""
         process = self.start(*words)
-        took = [self.kill_one(process) for _ in range(KILLS)]
+        took = [self.kill_one() for _ in range(KILLS)]
         out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 0, f"{out}\n{err}")
         print(f"{len(took)} kills; training again after {max(took):.2f} s at most", file=sys.stderr)
@@ -57,6 +64,42 @@ class Recovery(Workers):
         self.assertEqual(whole["recoveries"], 0)
         for key in ("params", "train", "test", "steps"):
             self.assertEqual(cut[key], whole[key], key)
+
+    def test_who_survives_the_leader_takes_its_place(self) -> None:
+        steps = f"--set=train.stop.steps={600 * KILLS}"
+        process = self.start(*LONG, steps)
+        took = [self.kill_one(leader=True) for _ in range(KILLS)]
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+        self.until(lambda: self.over(), 120)
+        print(f"{len(took)} leaders killed; training again after {max(took):.2f} s at most", file=sys.stderr)
+        self.nothing_is_left()
+        cut = self.outcome()
+        said = next(self.root.glob("runs/*/output.log")).read_text()
+        self.assertIn("the leader, process", said)
+        self.assertIn("small: done", said)
+        whole = self.run_job(*LONG, steps)
+        for key in ("params", "train", "test", "steps"):
+            self.assertEqual(cut[key], whole[key], key)
+
+    def test_a_run_has_one_leader(self) -> None:
+        process = self.start(*FOR_EVER)
+        self.until(self.begun)
+        run = next((self.root / "runs").iterdir())
+        other = self.start(f"--resume={run}")
+        self.assertIn(f"process {process.pid} leads it", other.communicate(timeout=30)[1])
+        self.assertEqual(other.returncode, 1)
+
+    def test_who_is_interrupted_twice_has_no_heirs(self) -> None:
+        process = self.start(*FOR_EVER)
+        self.until(self.begun)
+        os.kill(process.pid, signal.SIGSTOP)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        os.kill(process.pid, signal.SIGCONT)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130)
+        self.nothing_is_left()
 
     def test_groups_go_on_where_each_was(self) -> None:
         summary = self.with_kills(*LONG, "--set=topology.framework=downpour", "--set=topology.consistency=eventual",

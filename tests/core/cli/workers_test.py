@@ -55,7 +55,7 @@ class Processes(Workers):
         self.assertEqual(again.returncode, 0, err)
 
     def test_when_the_leader_dies_the_others_end(self) -> None:
-        process = self.start(*FOR_EVER)
+        process = self.start(*FOR_EVER, "--set=recovery.restarts=0")
         self.until(self.begun)
         process.kill()
         process.communicate()

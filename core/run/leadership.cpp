@@ -1,0 +1,48 @@
+#include "run/leadership.h"
+
+#include <nlohmann/json.hpp>
+
+namespace dlhost::run {
+namespace {
+
+std::string file_of(const std::string& run) { return run + "/leader"; }
+
+} // namespace
+
+Result<Leadership> Leadership::take(Disk& disk, const std::string& run) {
+  DLHOST_ASSIGN(auto lock, env::FileLock::take(file_of(run)));
+  if (lock) return Leadership(*std::move(lock));
+  const auto leader = told(disk, run);
+  return Status::exists("the run in ", run, " goes on: process ", leader.ok() ? leader->process : 0,
+                        " leads it; `dlhost stop ", run, "` lets it save and end");
+}
+
+Status Leadership::tell(const Leader& leader) {
+  const nlohmann::json text{{"process", leader.process},
+                            {"workers", leader.workers},
+                            {"recoveries", leader.past.times},
+                            {"tries", leader.past.tries},
+                            {"furthest", leader.past.furthest}};
+  return lock_.write(text.dump() + "\n");
+}
+
+Result<Leader> Leadership::told(Disk& disk, const std::string& run) {
+  if (!disk.exists(file_of(run))) return Leader();
+  DLHOST_ASSIGN(const auto text, disk.read_text(file_of(run)));
+  if (text.empty()) return Leader();
+  try {
+    const auto said = nlohmann::json::parse(text);
+    return Leader{.process = said.at("process"),
+                  .workers = said.at("workers").get<std::vector<int>>(),
+                  .past = {.times = said.at("recoveries"), .tries = said.at("tries"), .furthest = said.at("furthest")}};
+  } catch (const nlohmann::json::exception& error) {
+    return Status::corrupt(file_of(run), " is damaged: ", error.what());
+  }
+}
+
+Result<bool> Leadership::led(const std::string& run) {
+  DLHOST_ASSIGN(const auto lock, env::FileLock::take(file_of(run)));
+  return !lock.has_value();
+}
+
+} // namespace dlhost::run

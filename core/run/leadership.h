@@ -1,0 +1,37 @@
+// Who leads a run: the process that holds the file `leader` in the run's folder, which also says who works for it.
+// There is one at a time, and none once it has ended.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "env/file_lock.h"
+#include "run/recovery.h"
+
+namespace dlhost::run {
+
+struct Leader {
+  int process = 0;
+  std::vector<int> workers; // processes, from the second seat on
+  Recovery::Past past;
+};
+
+class Leadership {
+ public:
+  // An error says who leads the run.
+  static Result<Leadership> take(Disk&, const std::string& run);
+  Status tell(const Leader&);
+  // What the last one told; empty where nobody did.
+  static Result<Leader> told(Disk&, const std::string& run);
+  // Whether somebody leads it now.
+  static Result<bool> led(const std::string& run);
+
+ private:
+  explicit Leadership(env::FileLock lock) : lock_(std::move(lock)) {}
+
+  env::FileLock lock_;
+};
+
+} // namespace dlhost::run
