@@ -63,6 +63,9 @@ int main(int argc, char** argv) {
   cli::add_export(app, context);
   cli::add_import(app, context);
   cli::add_plot(app, context);
+  cli::add_ps(app, context);
+  cli::add_stop(app, context);
+  cli::add_kill(app, context);
   cli::add_inspect(app, context);
   cli::add_new(app, context);
   cli::add_conform(app, context);

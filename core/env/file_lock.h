@@ -15,6 +15,8 @@ class FileLock {
  public:
   // Makes the file where there is none. None: another process holds it.
   static Result<std::optional<FileLock>> take(const std::string& path);
+  // Whether somebody holds it. Does not touch it, so that nobody who wants it meets this.
+  static Result<bool> held(const std::string& path);
   // What others are to know of the holder, in place of what the file said.
   Status write(std::string_view text);
 

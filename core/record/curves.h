@@ -1,6 +1,7 @@
 // The curves of a run, read back from its metrics.jsonl: what `dlhost plot` draws. Pure functions, but for the disk.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ Result<Curves> parse_curves(std::string_view text, const std::string& path);
 
 // From a run folder, or from the file itself.
 Result<Curves> read_curves(Disk&, const std::string& path);
+
+// Of the last record of a run folder; 0 where there is none.
+std::uint64_t last_step(Disk&, const std::string& folder);
 
 // The names of curves that are no metrics of a layer.
 bool is_vital_sign(std::string_view metric); // "rate", "items_per_second"

@@ -5,7 +5,7 @@
 namespace dlhost::run {
 namespace {
 
-std::string file_of(const std::string& run) { return run + "/leader"; }
+std::string file_of(const std::string& run) { return concat(run, "/", Leadership::file_name); }
 
 } // namespace
 
@@ -40,9 +40,6 @@ Result<Leader> Leadership::told(Disk& disk, const std::string& run) {
   }
 }
 
-Result<bool> Leadership::led(const std::string& run) {
-  DLHOST_ASSIGN(const auto lock, env::FileLock::take(file_of(run)));
-  return !lock.has_value();
-}
+Result<bool> Leadership::led(const std::string& run) { return env::FileLock::held(file_of(run)); }
 
 } // namespace dlhost::run

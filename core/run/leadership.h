@@ -27,6 +27,7 @@ class Leadership {
   static Result<Leader> told(Disk&, const std::string& run);
   // Whether somebody leads it now.
   static Result<bool> led(const std::string& run);
+  static constexpr const char* file_name = "leader"; // in the run's folder
 
  private:
   explicit Leadership(env::FileLock lock) : lock_(std::move(lock)) {}
