@@ -197,8 +197,8 @@ Status Shard::apply_chosen(Owned& owned) {
       return std::ranges::find(choice.members, std::pair(held.contributor, held.contribution.who.step)) !=
              choice.members.end();
     };
-    const auto others = std::ranges::partition(owned.held, is_member);
-    const auto here = static_cast<std::size_t>(others.begin() - owned.held.begin());
+    const auto others = std::partition(owned.held.begin(), owned.held.end(), is_member);
+    const auto here = static_cast<std::size_t>(others - owned.held.begin());
     if (here < choice.count) return {};
     const std::span members(owned.held.data(), here);
     std::ranges::sort(members, {}, &Held::contributor);

@@ -1,4 +1,4 @@
-#include <ranges>
+#include <vector>
 
 #include <dlhost/algorithm.h>
 #include <dlhost/plugin.h>
@@ -22,13 +22,14 @@ class BackPropagation final : public Algorithm {
   explicit BackPropagation(Options options) : micro_batches_(static_cast<int>(options.micro_batches)) {}
 
   void train_one_batch(NetView& net) override {
+    const std::vector<Node*> back(net.nodes().rbegin(), net.nodes().rend());
     net.frames(micro_batches_, micro_batches_ > 1);
     for (int frame = 0; frame < micro_batches_; ++frame) {
       for (Node* node : net.nodes()) {
         if (frame == 0) net.collect(*node);
         net.feature(*node, frame);
       }
-      for (Node* node : std::views::reverse(net.nodes())) {
+      for (Node* node : back) {
         if (!node->has_gradient()) continue;
         net.gradient(*node, Wanted::both, frame);
         if (frame == micro_batches_ - 1) net.update(*node);

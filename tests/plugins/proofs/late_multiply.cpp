@@ -1,6 +1,6 @@
 // Proof that the SDK carries late multiplication ("Practical Lessons"): errors travel down before any param gradient is
 // made, and what leaves for the updater are the factors.
-#include <ranges>
+#include <vector>
 
 #include <dlhost/algorithm.h>
 #include <dlhost/plugin.h>
@@ -20,7 +20,8 @@ class LateMultiply final : public Algorithm {
       net.collect(*node);
       net.feature(*node);
     }
-    for (Node* node : std::views::reverse(net.nodes())) net.gradient(*node, Wanted::inputs);
+    const std::vector<Node*> back(net.nodes().rbegin(), net.nodes().rend());
+    for (Node* node : back) net.gradient(*node, Wanted::inputs);
     for (Node* node : net.nodes()) net.update_late(*node);
   }
 };

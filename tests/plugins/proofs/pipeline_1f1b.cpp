@@ -4,7 +4,6 @@
 //   stage 0   F0  F1  -   B0  F2  B1
 //   stage 1   -   F0  B0  F1  B1  F2
 #include <algorithm>
-#include <ranges>
 #include <vector>
 
 #include <dlhost/algorithm.h>
@@ -42,7 +41,7 @@ class Pipeline final : public Algorithm {
       backward(net, top, frame);
       backward(net, bottom, frame);
     }
-    for (Node* node : std::views::reverse(nodes)) net.update(*node);
+    std::for_each(nodes.rbegin(), nodes.rend(), [&](Node* node) { net.update(*node); });
   }
 
  private:
@@ -50,7 +49,7 @@ class Pipeline final : public Algorithm {
     for (Node* node : stage) net.feature(*node, frame);
   }
   static void backward(NetView& net, std::span<Node* const> stage, int frame) {
-    for (Node* node : std::views::reverse(stage)) net.gradient(*node, Wanted::both, frame);
+    std::for_each(stage.rbegin(), stage.rend(), [&](Node* node) { net.gradient(*node, Wanted::both, frame); });
   }
   Options options_;
 };
