@@ -24,8 +24,9 @@ void* or_throw(void* made) {
 
 std::uint64_t dlhost::conform::allocations() { return count.load(std::memory_order_relaxed); }
 
-// The other forms of operator new call these two.
+// The forms for arrays call these; AddressSanitizer's, which do not, are a pair.
 void* operator new(std::size_t size) { return or_throw(counted(size, 1)); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size, 1); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return or_throw(counted(size, static_cast<std::size_t>(alignment)));
 }
@@ -34,6 +35,7 @@ void* operator new(std::size_t size, std::align_val_t alignment, const std::noth
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept { std::free(memory); }
