@@ -57,7 +57,7 @@ Status ShmEndpoint::open_inbox() {
   if (!inbox_.try_own()) return Status::internal("the segment '", own_, "' is new and yet owned by somebody");
   auto* inbox = new (inbox_.data()) Inbox;
   inbox->process = getpid();
-  inbox->layout.store(Inbox::this_layout, std::memory_order_release);
+  inbox->show();
   return {};
 }
 

@@ -23,7 +23,8 @@ struct Slot {
 struct Inbox {
   static constexpr std::uint64_t this_layout = 0x646c686f73740001; // "dlhost", 1
 
-  std::atomic<std::uint64_t> layout{0}; // this_layout once all of it is there
+  // this_layout once all of it is there. Others look at it while it is made: it stays the zero that fresh memory has.
+  std::uint64_t layout;
   std::int32_t process = 0;
   std::atomic<std::uint32_t> closed{0};
   alignas(64) std::atomic<std::uint32_t> sleeping{0}; // ring the bell after leaving something
@@ -31,9 +32,10 @@ struct Inbox {
   alignas(64) std::atomic<std::uint32_t> announcements{0};
   Slot slots[256];
 
+  void show() { std::atomic_ref(layout).store(this_layout, std::memory_order_release); }
   static bool ready(const Segment& segment) {
     return segment.size() >= sizeof(Inbox) &&
-           static_cast<const Inbox*>(segment.data())->layout.load(std::memory_order_acquire) == this_layout;
+           std::atomic_ref(static_cast<Inbox*>(segment.data())->layout).load(std::memory_order_acquire) == this_layout;
   }
 };
 
