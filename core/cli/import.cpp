@@ -24,6 +24,7 @@ Status import_params(Context& context, const ImportOptions& options) {
   const std::string here = std::filesystem::current_path().string();
   job.train.start = {};
   const std::string kept = config::to_toml(job, here); // a run from this checkpoint needs the file no more
+  job.topology = {};                                   // one worker takes the params, however many train them
   job.train.start.from = (std::filesystem::path(here) / options.file).string();
   DLHOST_ASSIGN(job.train.start.names, names_of(disk, options.names));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job));

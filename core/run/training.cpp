@@ -161,9 +161,10 @@ Status Training::resume(const param::CheckpointFiles& files) {
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(files.folder, "/manifest.json: its training state is damaged: ", error.what());
   }
-  for (const auto& difference : Checkpoints::differences(files, session_))
-    session_.host().log().write(LogLevel::warning, fmt::format("{}: this run is not quite the one that wrote it: {}",
-                                                               files.folder, difference));
+  if (progress_.step > 0) // else nothing was computed otherwise
+    for (const auto& difference : Checkpoints::differences(files, session_))
+      session_.host().log().write(LogLevel::warning, fmt::format("{}: this run is not quite the one that wrote it: {}",
+                                                                 files.folder, difference));
   program_->resume_at(progress_.step);
   feeds_->seek(progress_.step);
   return {};

@@ -2,6 +2,7 @@
 """exchange_test.py DLHOST HAS_NPZ: params go out of a run and into another, under any names, or every mismatch is told."""
 import importlib.util
 import json
+import os
 import pathlib
 import struct
 import subprocess
@@ -97,8 +98,9 @@ class Exchange(unittest.TestCase):
         self.dlhost("export", str(self.run_folder), "-o", "small.safetensors")
         self.params = read_safetensors(self.root / "small.safetensors")
 
-    def dlhost(self, *arguments: str, code: int = 0) -> str:
-        done = subprocess.run([DLHOST, *arguments], cwd=self.root, capture_output=True, text=True, timeout=120)
+    def dlhost(self, *arguments: str, code: int = 0, **environment: str) -> str:
+        done = subprocess.run([DLHOST, *arguments], cwd=self.root, capture_output=True, text=True, timeout=120,
+                              env=os.environ | environment)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stderr if code else done.stdout
 
@@ -126,6 +128,15 @@ class Exchange(unittest.TestCase):
         self.assertEqual((summary["status"], summary["steps"]), ("done", 5))
         self.assertNotEqual(self.params_of("taken"), self.params)
         self.assertIn("taken", self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "taken", code=1))
+
+    def test_one_worker_takes_them_however_many_train(self) -> None:
+        two = ("--set", "topology.workers_per_group=2", "--set", "topology.run_as=processes")
+        # Processes meet in a temporary folder: nowhere, none can be started.
+        self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "taken", *two, TMPDIR=str(self.root / "nowhere"))
+        self.assertEqual(self.params_of("taken"), self.params)
+        done = subprocess.run([DLHOST, "run", "--resume", "taken"], cwd=self.root, capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))  # one that it began computes the plan of two, and says nothing
+        self.assertIn("workers_per_group = 2", (self.root / "taken/job.toml").read_text())
 
     def test_other_names_axes_and_types(self) -> None:
         theirs = {"head.kernel": ("F64", [4, 3], transposed(self.params["fc2.weight"], "d")),
