@@ -8,6 +8,18 @@ namespace dlhost::param {
 Table::Table(Setup setup)
     : setup_(std::move(setup)), views_(setup_.slices->size()), news_(setup_.store->params().size()) {}
 
+Status Table::can_follow(const WorkerPlan& plan, std::uint64_t step, const plugin::Actor* handler) {
+  const char* wanted = !plan.push               ? "push = false"
+                       : plan.update_locally    ? "update_locally = true"
+                       : plan.send_delta        ? "send_delta = true"
+                       : plan.delta_factor != 1 ? "a delta_factor"
+                                                : nullptr;
+  if (!wanted) return {};
+  return Status::unsupported("consistency handler '", handler->plugin, "' plans ", wanted, " for step ", step,
+                             ": not in this version, whose workers send the gradient of each step, and nothing else; "
+                             "choose another handler (topology.consistency)");
+}
+
 void Table::begin(const Beginning& beginning) {
   std::ranges::fill(views_, View{.version = beginning.version});
   if (shard_) shard_->begin(beginning);
@@ -32,6 +44,7 @@ Status Table::update(std::size_t param, std::uint64_t step, double rate) {
     const View& view = views_[slice.id];
     based_on_ = std::min(based_on_, view.version);
     const WorkerPlan next = setup_.consistency->plan(step + 1, view.version);
+    DLHOST_TRY(can_follow(next, step + 1, setup_.consistency_actor));
     Message message = about(slice.id, Word::update);
     message.step = step;
     message.samples = setup_.rows;
@@ -116,7 +129,9 @@ Status Table::take(const Message& message) {
   case Word::settle:
   case Word::chosen:
   case Word::dropped:
+  case Word::leave:
     if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " got a message for a server, which it is not");
+    if (chooser_ && message.word == Word::leave) DLHOST_TRY(chooser_->take(message));
     return shard_->take(message);
   case Word::value:
   case Word::seen: {
@@ -130,9 +145,9 @@ Status Table::take(const Message& message) {
     return {};
   }
   case Word::whole:
-  case Word::leave:
-    if (chooser_) DLHOST_TRY(chooser_->take(message));
-    return shard_ && message.word == Word::leave ? shard_->take(message) : Status();
+    if (!chooser_)
+      return Status::corrupt("seat ", setup_.post->seat(), " got a message for a chooser, which it is not");
+    return chooser_->take(message);
   case Word::settled:
     if (message.slice >= views_.size()) return Status::corrupt("slice ", message.slice, ", which there is not");
     views_[message.slice].settling = false;

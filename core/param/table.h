@@ -30,6 +30,7 @@ class Table final : public Taker {
     const Masters* masters = nullptr;
     const Gradients* gradients = nullptr; // where this worker's lie
     const Consistency* consistency = nullptr;
+    const plugin::Actor* consistency_actor = nullptr;
     std::vector<std::uint32_t> seats; // of each server
     std::uint32_t epoch = 0;
     std::uint16_t group = 0, rank = 0;
@@ -37,6 +38,8 @@ class Table final : public Taker {
     Control* control = nullptr;
   };
   explicit Table(Setup);
+  // Not ok: what a handler wants of a worker in a step, and no table does.
+  static Status can_follow(const WorkerPlan&, std::uint64_t step, const plugin::Actor* handler);
 
   // The shard that this worker moves along, and the chooser of whole steps; both may be null.
   void sit_beside(Shard* shard, Chooser* chooser) {

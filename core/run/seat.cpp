@@ -87,7 +87,10 @@ Status Seat::supported(const param::Store& store) const {
   if (std::ranges::any_of(store.states(), [](const auto& state) { return state->merge == Merge::sum; }))
     return refuse("running state that is summed over workers");
   if (store.carries()) return refuse("what layers carry from batch to batch");
-  return {};
+  if (consistency_->next_timer({}) != 0)
+    return refuse("consistency handler '" + job.topology.consistency.type +
+                  "', which wants to be called after a while,");
+  return param::Table::can_follow(consistency_->plan(0, 0), 0, consistency_actor_);
 }
 
 Status Seat::open(param::Store& store) {
@@ -199,6 +202,7 @@ Status Seat::join() {
       .masters = &lent_->masters,
       .gradients = &*gradients_,
       .consistency = consistency_.get(),
+      .consistency_actor = consistency_actor_,
       .seats = {},
       .group = static_cast<std::uint16_t>(place_.group),
       .rank = static_cast<std::uint16_t>(place_.rank),

@@ -55,6 +55,7 @@ class Workers(unittest.TestCase):
     """Every test has a folder of its own, with a small job of three workers."""
 
     dlhost = "dlhost"
+    options: tuple[str, ...] = ()  # before the command
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -66,7 +67,7 @@ class Workers(unittest.TestCase):
 
     def start(self, *words: str) -> subprocess.Popen:
         process = subprocess.Popen(
-            [self.dlhost, "run", "job.toml", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            [self.dlhost, *self.options, "run", "job.toml", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             cwd=self.root, env=os.environ | {"TMPDIR": str(self.root / "tmp")}, start_new_session=True)
         self.addCleanup(self.end, process)
         return process

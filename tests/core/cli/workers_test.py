@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""workers_test.py DLHOST: a run whose workers are processes: it trains as tasks do, and says what became of those that
+"""workers_test.py DLHOST WILFUL: a run whose workers are processes: it trains as tasks do, and says what became of those that
 die."""
 import json
 import os
@@ -9,7 +9,9 @@ import unittest
 
 from several import FOR_EVER, PROCESSES, Workers
 
-Workers.dlhost = os.path.realpath(sys.argv.pop(1))
+Workers.dlhost, wilful = map(os.path.realpath, sys.argv[1:3])
+Workers.options = ("--plugin-dir", os.path.dirname(wilful))
+del sys.argv[1:3]
 
 
 class Processes(Workers):
@@ -25,6 +27,21 @@ class Processes(Workers):
                                    "--set=updater.rate=0.01")
             self.assertEqual(summary["steps"], 60)
             self.assertLess(summary["test"]["loss"], 1.0)
+        self.nothing_is_left()
+
+    def test_what_a_handler_plans_and_no_table_does_is_refused(self) -> None:
+        for wants, told in (("no_push", "push = false"), ("local_updates", "update_locally = true"),
+                            ("deltas", "send_delta = true"), ("part_of_deltas", "a delta_factor")):
+            for step in (0, 5):
+                handler = f"--set=topology.consistency={{ type = 'wilful', wants = '{wants}', from = {step} }}"
+                process = self.start(PROCESSES if step else "--set=topology.run_as=threads", handler)
+                _, err = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 1, err)
+                self.assertIn(f"consistency handler 'wilful' plans {told} for step {step}: not in this version", err)
+        process = self.start("--set=topology.consistency={ type = 'wilful', wants = 'time' }")
+        _, err = process.communicate(timeout=60)
+        self.assertIn("consistency handler 'wilful', which wants to be called after a while, with several workers", err)
+        self.run_job(PROCESSES, "--set=topology.consistency=wilful", "--set=updater.rate=0.01")
         self.nothing_is_left()
 
     def test_an_interrupt_saves_and_ends_all(self) -> None:
