@@ -86,8 +86,7 @@ Status Table::collect(std::size_t param) {
   if (!arrived(param)) {
     Clock& clock = setup_.host->clock();
     const Nanoseconds begin = clock.now();
-    while (!arrived(param)) // what it waits for may have to wait for this worker to stand still
-      DLHOST_TRY(setup_.control->calls() ? setup_.control->attend() : progress(longest_wait));
+    DLHOST_TRY(attend_until([&] { return arrived(param); }));
     waited_ += clock.now() - begin;
   }
   adopt(param);

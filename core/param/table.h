@@ -69,6 +69,11 @@ class Table final : public Taker {
     while (!done()) DLHOST_TRY(progress(longest_wait));
     return {};
   }
+  // The same, of who may be asked to stand still: what it waits for may have to wait for just that.
+  template <class Done> Status attend_until(Done done) {
+    while (!done()) DLHOST_TRY(setup_.control->calls() ? setup_.control->attend() : progress(longest_wait));
+    return {};
+  }
 
   Status send(std::uint32_t seat, Message);
   Status take(const Message&) override;

@@ -96,7 +96,6 @@ class Seat final : public param::Sharing, private param::Control {
   Status attend() override;
   Status rest_those_led();
   Status tell(std::span<const std::uint32_t> seats, const param::Message&);
-  template <class Done> Status wait_until(Done done);
 
   // A worker's own memory, as all see it: gradients, running state, numbers, words.
   struct Own {

@@ -41,12 +41,6 @@ Status Seat::take(const Message& message) {
   }
 }
 
-// While it waits for others it may be asked to stand still.
-template <class Done> Status Seat::wait_until(Done done) {
-  while (!done()) DLHOST_TRY(calls() ? attend() : table_->progress(50'000'000));
-  return {};
-}
-
 // Who can be told is told, whoever else is gone.
 Status Seat::tell(std::span<const std::uint32_t> seats, const Message& message) {
   Status first;
@@ -60,8 +54,8 @@ Status Seat::tell(std::span<const std::uint32_t> seats, const Message& message) 
 Status Seat::go(std::uint64_t step, double rate) { return tell(led_, {.word = Word::go, .step = step, .rate = rate}); }
 
 Status Seat::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
-  DLHOST_TRY(
-      wait_until([&] { return std::ranges::all_of(led_, [&](std::uint32_t seat) { return done_[seat] > step; }); }));
+  DLHOST_TRY(table_->attend_until(
+      [&] { return std::ranges::all_of(led_, [&](std::uint32_t seat) { return done_[seat] > step; }); }));
   for (const std::uint32_t seat : led_)
     for (std::size_t m = 0; m < metrics.size(); ++m) {
       metrics[m].last_sum += numbers(seat)[2 * m];
@@ -128,14 +122,14 @@ Result<std::optional<std::uint64_t>> Seat::freed(std::uint64_t done) {
       DLHOST_TRY(table_->leave(static_cast<std::uint16_t>(rank)));
     DLHOST_TRY(table_->send(0, {.word = Word::done, .step = done - 1}));
   }
-  DLHOST_TRY(wait_until([&] { return stopped_ || (!calls() && free_until_ > done); }));
+  DLHOST_TRY(table_->attend_until([&] { return stopped_ || (!calls() && free_until_ > done); }));
   if (stopped_) return std::optional<std::uint64_t>();
   computing_ = true;
   return std::optional(free_until_);
 }
 
 Result<std::optional<Seat::Go>> Seat::next() {
-  DLHOST_TRY(wait_until([&] { return stopped_ || (!calls() && go_); }));
+  DLHOST_TRY(table_->attend_until([&] { return stopped_ || (!calls() && go_); }));
   if (stopped_) return std::optional<Go>();
   computing_ = true;
   return std::exchange(go_, std::nullopt);
