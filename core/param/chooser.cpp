@@ -28,8 +28,7 @@ SliceState Chooser::state(std::uint32_t group) {
 
 Status Chooser::take(const Message& message) {
   if (message.epoch != setup_.epoch) return {};
-  if (message.group >= setup_.groups || message.rank >= setup_.workers)
-    return Status::corrupt("a message of worker ", message.rank, " of group ", message.group, ", which there is not");
+  DLHOST_TRY(contributor(message, setup_.groups, setup_.workers).status());
   Group& group = groups_[message.group];
   return message.word == Word::leave ? leave(group, message) : update(group, message);
 }

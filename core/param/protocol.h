@@ -73,6 +73,10 @@ static_assert(std::is_trivially_copyable_v<Message>);
 
 inline constexpr std::size_t message_bytes = 64;
 
+// The place of the worker that a message names, among all: group by group, rank by rank. Messages come from other
+// tasks, and one day from other hosts: whom they name has to be there.
+Result<std::size_t> contributor(const Message&, std::uint32_t groups, std::uint32_t workers);
+
 // As it travels.
 void write(const Message&, std::span<std::byte, message_bytes>);
 // Bytes come from outside: the length and the word are checked here, everything else by whoever acts on it.

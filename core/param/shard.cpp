@@ -70,14 +70,9 @@ SliceState Shard::state(Owned& owned, std::size_t contributor) const {
           .own = owned.own};
 }
 
-// Messages come from other tasks, and one day from other hosts: whatever they name has to be there.
 Result<std::size_t> Shard::contributor(const Message& message) const {
-  const auto& all = setup_.contributors;
-  const auto found = std::ranges::find_if(
-      all, [&](const Contributor& one) { return one.group == message.group && one.rank == message.rank; });
-  if (found == all.end())
-    return Status::corrupt("a message of worker ", message.rank, " of group ", message.group, ", which there is not");
-  return static_cast<std::size_t>(found - all.begin());
+  return param::contributor(message, setup_.groups,
+                            static_cast<std::uint32_t>(setup_.contributors.size() / setup_.groups));
 }
 
 Status Shard::take(const Message& message) {
@@ -122,13 +117,13 @@ Status Shard::update(Owned& owned, const Message& message) {
                            message.slice, " at ", message.place, ", outside of its memory of ", memory.size(),
                            " bytes");
   owned.accepted[contributor] = message.step + 1;
-  const Held arrived{.contribution = {.kind = message.contribution,
-                                      .who = message.identity(),
-                                      .based_on = message.version,
-                                      .elements = owned.slice->count,
-                                      .bytes = memory.subspan(message.place, bytes)},
-                     .contributor = contributor,
-                     .rate = message.rate};
+  const Arrival arrived{.contribution = {.kind = message.contribution,
+                                         .who = message.identity(),
+                                         .based_on = message.version,
+                                         .elements = owned.slice->count,
+                                         .bytes = memory.subspan(message.place, bytes)},
+                        .contributor = contributor,
+                        .rate = message.rate};
   if (by_step_) {
     if (message.step < forgotten_[contributor]) return {};
     if (owned.held.size() == owned.held.capacity())
@@ -178,7 +173,7 @@ Status Shard::drop(const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
   forgotten_[contributor] = std::max(forgotten_[contributor], message.step + 1);
   for (Owned& owned : owned_) {
-    std::erase_if(owned.held, [&](const Held& held) {
+    std::erase_if(owned.held, [&](const Arrival& held) {
       return held.contributor == contributor && held.contribution.who.step < forgotten_[contributor];
     });
     for (Waiting& waiting : owned.waiting)
@@ -193,7 +188,7 @@ Status Shard::apply_chosen(Owned& owned) {
   while (true) {
     const Choice& choice = choices_[owned.version % choices_.size()];
     if (choice.version != owned.version || !choice.whole()) return {};
-    const auto is_member = [&](const Held& held) {
+    const auto is_member = [&](const Arrival& held) {
       return std::ranges::find(choice.members, std::pair(held.contributor, held.contribution.who.step)) !=
              choice.members.end();
     };
@@ -201,13 +196,13 @@ Status Shard::apply_chosen(Owned& owned) {
     const auto here = static_cast<std::size_t>(others - owned.held.begin());
     if (here < choice.count) return {};
     const std::span members(owned.held.data(), here);
-    std::ranges::sort(members, {}, &Held::contributor);
+    std::ranges::sort(members, {}, &Arrival::contributor);
     DLHOST_TRY(apply(owned, members, {.weight = choice.weight}));
     owned.held.erase(owned.held.begin(), owned.held.begin() + static_cast<std::ptrdiff_t>(here));
   }
 }
 
-Status Shard::decide(Owned& owned, const Held* arrived, const UpdateVerdict& verdict) {
+Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& verdict) {
   switch (verdict.act) {
   case UpdateVerdict::Act::hold:
     if (!arrived) return {};
@@ -224,7 +219,7 @@ Status Shard::decide(Owned& owned, const Held* arrived, const UpdateVerdict& ver
     if (arrived) owned.held.push_back(*arrived);
     if (owned.held.empty()) return Status::internal("the consistency handler combines what there is not");
     // In the order of the workers, whoever was first: sums have the same bits every time.
-    std::ranges::sort(owned.held, {}, &Held::contributor);
+    std::ranges::sort(owned.held, {}, &Arrival::contributor);
     const Status status = apply(owned, owned.held, verdict);
     owned.held.clear();
     owned.seen.clear();
@@ -246,7 +241,7 @@ Result<std::size_t> Shard::room(const Owned& owned) const {
   return Status::internal("no place is left for a new version of slice ", owned.slice->id);
 }
 
-Status Shard::apply(Owned& owned, std::span<const Held> chosen, const UpdateVerdict& verdict) {
+Status Shard::apply(Owned& owned, std::span<const Arrival> chosen, const UpdateVerdict& verdict) {
   for (std::size_t c = 0; c < chosen.size(); ++c)
     gradients_[c] = reinterpret_cast<const float*>(chosen[c].contribution.bytes.data());
   std::size_t next = owned.current;

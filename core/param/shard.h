@@ -61,7 +61,7 @@ class Shard {
   std::size_t slices() const { return owned_.size(); }
 
  private:
-  struct Held {
+  struct Arrival {
     Contribution contribution;
     std::size_t contributor = 0;
     double rate = 0;
@@ -76,7 +76,7 @@ class Shard {
     Version version = 0;
     std::size_t current = 0;       // which of the masters' values it is
     std::vector<std::size_t> read; // which each contributor reads; nothing: none
-    std::vector<Held> held;
+    std::vector<Arrival> held;
     std::vector<Contribution> seen; // the held ones, as the handler sees them
     std::vector<Waiting> waiting;
     std::vector<std::uint64_t> own;                    // the handler's words
@@ -106,8 +106,8 @@ class Shard {
   Status drop(const Message&);
   Status apply_chosen(Owned&);
   // `arrived`: what it is about; null: what is held.
-  Status decide(Owned&, const Held* arrived, const UpdateVerdict&);
-  Status apply(Owned&, std::span<const Held>, const UpdateVerdict&);
+  Status decide(Owned&, const Arrival* arrived, const UpdateVerdict&);
+  Status apply(Owned&, std::span<const Arrival>, const UpdateVerdict&);
   Status answer_waiting(Owned&);
   SliceState state(Owned&, std::size_t contributor) const;
 

@@ -46,5 +46,12 @@ TEST(Protocol, WhatIsNoMessageIsRefused) {
   EXPECT_EQ(read_message(bytes).status().code(), Code::corrupt);
 }
 
+TEST(Protocol, AContributorIsCountedGroupByGroup) {
+  EXPECT_EQ(*contributor({.group = 0, .rank = 1}, 2, 3), 1U);
+  EXPECT_EQ(*contributor({.group = 1, .rank = 2}, 2, 3), 5U);
+  EXPECT_EQ(contributor({.group = 2, .rank = 0}, 2, 3).status().code(), Code::corrupt);
+  EXPECT_EQ(contributor({.group = 0, .rank = 3}, 2, 3).status().code(), Code::corrupt);
+}
+
 } // namespace
 } // namespace dlhost::param
