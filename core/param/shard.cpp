@@ -225,7 +225,7 @@ Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& 
     owned.seen.clear();
     return status;
   }
-  case UpdateVerdict::Act::drop: dropped_ += arrived ? 1 : 0; return {};
+  case UpdateVerdict::Act::drop: return {};
   }
   return {};
 }

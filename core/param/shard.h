@@ -57,8 +57,6 @@ class Shard {
   // What was not taken: updates that were counted before, and those of another epoch.
   std::uint64_t repeated() const { return repeated_; }
   std::uint64_t stale() const { return stale_; }
-  std::uint64_t dropped() const { return dropped_; } // by the handler, slice by slice
-  std::size_t slices() const { return owned_.size(); }
 
  private:
   struct Arrival {
@@ -119,7 +117,7 @@ class Shard {
   std::vector<Owned> owned_;
   std::vector<std::size_t> owned_by_slice_; // of all slices; not_owned: another server's
   std::vector<const float*> gradients_;     // of one update
-  std::uint64_t repeated_ = 0, stale_ = 0, dropped_ = 0;
+  std::uint64_t repeated_ = 0, stale_ = 0;
 };
 
 } // namespace dlhost::param

@@ -17,7 +17,6 @@ Result<std::unique_ptr<SliceUpdate>> SliceUpdate::prepare(Store& store, Param& p
                 .in = std::vector<TensorDesc>(1 + contributions + history, row),
                 .out = std::vector<TensorDesc>(1 + history, row),
                 .keeps_zeros = true};
-  update->bytes_moved_ = (apply.in.size() + apply.out.size()) * row.plain_bytes();
   DLHOST_ASSIGN(update->apply_, store.device().prepare(apply));
   DLHOST_ASSIGN(update->scratch_, Memory::make(store.device(), update->apply_->scratch_bytes + 1));
   const auto at = [&](const Held& memory) { return reinterpret_cast<float*>(memory.data()) + slice.first; };

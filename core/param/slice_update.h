@@ -31,8 +31,6 @@ class SliceUpdate {
   // What was computed is there when it returns: on a device that runs behind the host it waits.
   Status run(const Run&);
 
-  std::size_t bytes_moved() const { return bytes_moved_; }
-
  private:
   SliceUpdate(Store& store, Param& param, const Updater& updater) : store_(store), param_(param), updater_(updater) {}
 
@@ -44,7 +42,6 @@ class SliceUpdate {
   std::vector<void*> outputs_;
   std::vector<float> scalars_;
   Memory scratch_;
-  std::size_t bytes_moved_ = 0;
 };
 
 } // namespace dlhost::param

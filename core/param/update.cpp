@@ -28,8 +28,6 @@ Result<std::unique_ptr<Update>> Update::prepare(Store& store, Param& param, cons
   std::unique_ptr<Update> update(new Update(store, param, updater));
   const std::size_t inputs = 2 + rule.history.size();
   DLHOST_TRY(update->prepare_apply(rule, settings));
-  for (const auto& desc : update->apply_->in) update->bytes_moved_ += device.bytes(desc);
-  for (const auto& desc : update->apply_->out) update->bytes_moved_ += device.bytes(desc);
 
   const TensorDesc row = flat(device, param.master);
   const TensorDesc sum{DType::f32, {1}, Format::plain()};

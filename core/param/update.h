@@ -29,7 +29,6 @@ class Update {
   Param& param() { return param_; }
   std::uint64_t count() const { return count_; }
   void resume_at(std::uint64_t count) { count_ = count; }
-  std::size_t bytes_moved() const { return bytes_moved_; }
 
  private:
   Update(Store& store, Param& param, const Updater& updater) : store_(store), param_(param), updater_(updater) {}
@@ -48,7 +47,6 @@ class Update {
   std::vector<void*> sum_outputs_;
   Memory sum_memory_, scratch_;
   std::uint64_t count_ = 0;
-  std::size_t bytes_moved_ = 0;
 };
 
 } // namespace dlhost::param
