@@ -75,6 +75,9 @@ void add_end(record::Summary& summary, const Context& context, run::Session& ses
   summary.step_median = outcome.step_median;
   summary.step_least = outcome.step_least;
   summary.input_wait_seconds = outcome.load_seconds;
+  summary.workers_wait_seconds = outcome.wait_seconds;
+  summary.contributions = outcome.contributions.arrived;
+  summary.late_contributions = outcome.contributions.dropped;
   summary.started_rss_bytes = outcome.started_bytes;
   summary.peak_rss_bytes = env::peak_resident_bytes();
   if (outcome.ending != run::Ending::finished)

@@ -39,6 +39,7 @@ Status Chooser::update(Group& group, const Message& message) {
   if (++group.here < setup_.workers) return {};
   group.here = 0;
   group.next = message.step + 1;
+  ++tally_.arrived;
   const Contribution arrived{.who = message.identity(), .based_on = group.based_on};
   setup_.activity->enter(setup_.actor, "on_update", message.step);
   SliceState state = this->state(message.group);
@@ -75,7 +76,7 @@ Status Chooser::decide(const Contribution* arrived, const UpdateVerdict& verdict
   }
   case UpdateVerdict::Act::drop:
     if (!arrived) return {};
-    ++dropped_;
+    ++tally_.dropped;
     return tell(*arrived, {.word = Word::dropped});
   }
   return {};

@@ -31,7 +31,12 @@ class Chooser {
   // That a step is whole, or that a worker leaves.
   Status take(const Message&);
   void begin(const Beginning&);
-  std::uint64_t dropped() const { return dropped_; }
+
+  // Steps of groups: those that came, and of them those that make no version.
+  struct Tally {
+    std::uint64_t arrived = 0, dropped = 0;
+  };
+  const Tally& tally() const { return tally_; }
 
  private:
   // What has come of a group's step.
@@ -54,7 +59,7 @@ class Chooser {
   std::vector<Contribution> held_; // of a group each
   std::vector<std::uint64_t> own_; // the handler's words
   Version version_ = 0;
-  std::uint64_t dropped_ = 0;
+  Tally tally_;
 };
 
 } // namespace dlhost::param

@@ -83,12 +83,7 @@ void Table::adopt(std::size_t param) {
 
 Status Table::collect(std::size_t param) {
   DLHOST_TRY(progress());
-  if (!arrived(param)) {
-    Clock& clock = setup_.host->clock();
-    const Nanoseconds begin = clock.now();
-    DLHOST_TRY(attend_until([&] { return arrived(param); }));
-    waited_ += clock.now() - begin;
-  }
+  DLHOST_TRY(attend_until([&] { return arrived(param); }));
   adopt(param);
   return {};
 }

@@ -71,14 +71,18 @@ class Table final : public Taker {
   }
   // The same, of who may be asked to stand still: what it waits for may have to wait for just that.
   template <class Done> Status attend_until(Done done) {
+    if (done()) return {};
+    Clock& clock = setup_.host->clock();
+    const Nanoseconds begin = clock.now();
     while (!done()) DLHOST_TRY(setup_.control->calls() ? setup_.control->attend() : progress(longest_wait));
+    waited_ += clock.now() - begin;
     return {};
   }
 
   Status send(std::uint32_t seat, Message);
   Status take(const Message&) override;
 
-  Nanoseconds waited() const { return waited_; } // in collect()
+  Nanoseconds waited() const { return waited_; } // in attend_until()
 
  private:
   static constexpr Version newest = ~Version{0};

@@ -68,6 +68,8 @@ std::string summary_json(const Summary& summary) {
   json["items_per_second"] = summary.items_per_second;
   json["step_seconds"] = {{"median", summary.step_median}, {"min", summary.step_least}};
   json["input_wait_seconds"] = summary.input_wait_seconds;
+  json["workers_wait_seconds"] = summary.workers_wait_seconds;
+  json["contributions"] = {{"arrived", summary.contributions}, {"late", summary.late_contributions}};
   json["recoveries"] = summary.recoveries;
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["started_rss_bytes"] = summary.started_rss_bytes;
@@ -91,9 +93,14 @@ std::string summary_table(const Summary& summary, bool unicode) {
   for (const auto& table : summary.test_tables.empty() ? summary.validation_tables : summary.test_tables)
     text += table_text(table);
   text += row("steps", fmt::format("{} in {:.4g} epochs", summary.steps, summary.epochs));
-  text += row("time", fmt::format("{}, {} items/s, {} waiting for input", short_duration(summary.seconds),
-                                  short_rate(summary.items_per_second),
-                                  short_duration(std::round(summary.input_wait_seconds * 1e3) / 1e3)));
+  const auto waited = [](double seconds) { return short_duration(std::round(seconds * 1e3) / 1e3); };
+  text += row("time", fmt::format("{}, {} items/s, {} waiting for input{}", short_duration(summary.seconds),
+                                  short_rate(summary.items_per_second), waited(summary.input_wait_seconds),
+                                  summary.workers_wait_seconds > 0
+                                      ? fmt::format(", {} for other workers", waited(summary.workers_wait_seconds))
+                                      : ""));
+  if (summary.contributions > 0)
+    text += row("too late", fmt::format("{} of {} contributions", summary.late_contributions, summary.contributions));
   if (summary.recoveries > 0)
     text += row("recovered", fmt::format("{} time{} after a worker had died", summary.recoveries,
                                          summary.recoveries == 1 ? "" : "s"));

@@ -82,7 +82,10 @@ class Seat final : public param::Sharing, private param::Control {
 
   // Seats whose task or process is no longer there.
   std::vector<std::uint32_t> gone() const { return post_ ? post_->gone() : std::vector<std::uint32_t>(); }
+  // For other workers, in its steps.
   Nanoseconds waited() const { return table_ ? table_->waited() : 0; }
+  // Of the run's leader: what came of contributions that are chosen for whole steps; else there are none.
+  param::Chooser::Tally tally() const { return chooser_ ? chooser_->tally() : param::Chooser::Tally(); }
 
  private:
   Seat(Session& session, Roster& roster, std::uint32_t number);

@@ -339,6 +339,10 @@ Outcome Training::run(Observer& observer) {
   outcome.progress = progress_;
   outcome.seconds = progress_.seconds - before;
   outcome.load_seconds = feeds_->waited_seconds();
+  if (workers_) {
+    outcome.wait_seconds = workers_->waited_seconds();
+    outcome.contributions = workers_->tally();
+  }
   outcome.step_median = pace_.median();
   outcome.step_least = pace_.least();
   return outcome;

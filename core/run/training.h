@@ -45,6 +45,8 @@ struct Outcome {
   Progress progress;
   double seconds = 0;                     // of training since it was resumed, or began
   double load_seconds = 0;                // of them, spent waiting for input
+  double wait_seconds = 0;                // and for other workers
+  param::Chooser::Tally contributions;    // where some may come too late
   double step_median = 0, step_least = 0; // seconds
   std::uint64_t started_bytes = 0;        // resident before the net was made
   Evaluation validation, test;            // the last of each

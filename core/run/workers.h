@@ -38,6 +38,7 @@ class Workers {
   // What is known of a failure that a message brought, or that of a worker brought about.
   Status explained(Status);
   double waited_seconds() const { return static_cast<double>(seat_->waited()) * 1e-9; }
+  param::Chooser::Tally tally() const { return seat_->tally(); }
 
  private:
   explicit Workers(std::unique_ptr<Crew> crew) : crew_(std::move(crew)) {}

@@ -24,6 +24,7 @@ Summary of_a_run() {
           .step_median = 0.005,
           .step_least = 0.004,
           .input_wait_seconds = 0.1,
+          .workers_wait_seconds = 0,
           .peak_rss_bytes = 100 << 20,
           .started_rss_bytes = 30 << 20,
           .plan_hash = "abc",
@@ -38,10 +39,10 @@ TEST(Summary, HasExactlyThePromisedFields) {
   const auto json = nlohmann::ordered_json::parse(summary_json(of_a_run()));
   std::vector<std::string> names;
   for (const auto& [name, value] : json.items()) names.push_back(name);
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"status", "reason", "steps", "epochs", "seconds", "train", "validation", "test",
-                                      "items_per_second", "step_seconds", "input_wait_seconds", "recoveries",
-                                      "peak_rss_bytes", "started_rss_bytes", "plan_hash", "job_hash", "versions"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"status", "reason", "steps", "epochs", "seconds", "train", "validation",
+                                             "test", "items_per_second", "step_seconds", "input_wait_seconds",
+                                             "workers_wait_seconds", "contributions", "recoveries", "peak_rss_bytes",
+                                             "started_rss_bytes", "plan_hash", "job_hash", "versions"}));
   EXPECT_EQ(json["steps"], 840);
   EXPECT_EQ(json["train"]["accuracy"], 0.998);
   EXPECT_EQ(json["step_seconds"]["median"], 0.005);
@@ -74,6 +75,19 @@ digits: done (30 epochs)
   next          dlhost plot runs/digits-1  draws the curves
                 dlhost eval                tests it again
 )" + line + "\n");
+}
+
+TEST(Summary, OfSeveralWorkersItSaysTheirWaitingAndWhatCameTooLate) {
+  auto summary = of_a_run();
+  summary.workers_wait_seconds = 1.5;
+  summary.contributions = 480;
+  summary.late_contributions = 12;
+  const std::string table = summary_table(summary, false);
+  EXPECT_NE(table.find("0.1 s waiting for input, 1.5 s for other workers\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("  too late      12 of 480 contributions\n"), std::string::npos) << table;
+  const auto json = Json::parse(summary_json(summary));
+  EXPECT_EQ(json["workers_wait_seconds"], 1.5);
+  EXPECT_EQ(json["contributions"].dump(), R"({"arrived":480,"late":12})");
 }
 
 class SummaryFile : public RecordTest {};

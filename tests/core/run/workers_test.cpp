@@ -119,6 +119,23 @@ TEST_F(WorkersTest, TheFirstOfAllIsStrict) {
   const auto first = train(small_job(), groups(2, "{ type = \"first_t\", t = 2 }", half));
   for (const auto& [name, values] : strict.params)
     for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], first.params.at(name)[i], 1e-5) << name;
+  EXPECT_EQ(first.outcome.contributions.arrived, 2 * 40U);
+  EXPECT_EQ(first.outcome.contributions.dropped, 0U);
+  EXPECT_EQ(strict.outcome.contributions.arrived, 0U);
+}
+
+// Both groups begin with the version that the first of them makes old.
+TEST_F(WorkersTest, WhatCameTooLateIsCounted) {
+  const auto first = train(small_job(), groups(2, "first_t", {"train.batch=6"}));
+  EXPECT_GT(first.outcome.contributions.dropped, 0U);
+  EXPECT_GT(first.outcome.contributions.arrived, first.outcome.contributions.dropped);
+}
+
+TEST_F(WorkersTest, WaitingForOthersIsCounted) {
+  EXPECT_EQ(train(small_job()).outcome.wait_seconds, 0);
+  const auto trained = train(small_job(), workers(2, 1));
+  EXPECT_GT(trained.outcome.wait_seconds, 0);
+  EXPECT_LT(trained.outcome.wait_seconds, trained.outcome.seconds);
 }
 
 TEST_F(WorkersTest, AnAsynchronousRunGoesOnFromItsCheckpoint) {

@@ -1,0 +1,93 @@
+// Who makes a version, where whole steps are chosen: what the chooser tells servers of the steps of three groups.
+#include "param/chooser.h"
+
+#include <gmock/gmock.h>
+
+#include "env/real_host.h"
+#include "plugin/registry.h"
+
+namespace dlhost::param {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class ChooserTest : public testing::Test {
+ protected:
+  // That a worker has sent all of a step, which it computed with that version.
+  Status whole(std::uint16_t group, std::uint16_t rank, std::uint64_t step, Version based_on) {
+    return chooser_.take({.word = Word::whole, .group = group, .rank = rank, .step = step, .version = based_on});
+  }
+  void group_sends(std::uint16_t group, std::uint64_t step, Version based_on) {
+    for (std::uint16_t rank : {0, 1}) EXPECT_TRUE(whole(group, rank, step, based_on).ok());
+  }
+  // What was told since: "chosen group.rank for version", or "dropped group.rank".
+  std::vector<std::string> told() { return std::exchange(told_, {}); }
+
+  static dlhost::Table first_two() {
+    dlhost::Table options;
+    options.entries.emplace_back("t", Value(std::int64_t{2}));
+    return options;
+  }
+
+  env::RealHost host_{LogLevel::error};
+  plugin::Registry registry_{plugin::entries_of(plugin::settings_of_process({})), host_};
+  std::unique_ptr<Consistency> consistency_ = *registry_.create<Consistency>("first_t", first_two());
+  plugin::Activity activity_;
+  std::vector<std::string> told_;
+  Chooser chooser_{{.groups = 3,
+                    .workers = 2,
+                    .consistency = consistency_.get(),
+                    .activity = &activity_,
+                    .tell = [this](const Message& message) {
+                      const bool chosen = message.word == Word::chosen;
+                      told_.push_back(concat(chosen ? "chosen " : "dropped ", message.group, ".", message.rank,
+                                             chosen ? concat(" for ", message.version) : ""));
+                      return Status();
+                    }}};
+};
+
+TEST_F(ChooserTest, TheFirstTwoGroupsMakeAVersionAndTheThirdIsLate) {
+  EXPECT_TRUE(whole(2, 0, 0, 0).ok());
+  group_sends(0, 0, 0);
+  EXPECT_THAT(told(), ElementsAre()); // of group 2 one worker is still at it
+  EXPECT_TRUE(whole(2, 1, 0, 0).ok());
+  EXPECT_THAT(told(), ElementsAre("chosen 0.0 for 0", "chosen 0.1 for 0", "chosen 2.0 for 0", "chosen 2.1 for 0"));
+  group_sends(1, 0, 0);
+  EXPECT_THAT(told(), ElementsAre("dropped 1.0", "dropped 1.1"));
+  EXPECT_EQ(chooser_.tally().arrived, 3U);
+  EXPECT_EQ(chooser_.tally().dropped, 1U);
+}
+
+TEST_F(ChooserTest, AGroupIsAsOldAsItsOldestWorker) {
+  group_sends(0, 0, 0);
+  group_sends(1, 0, 0);
+  told();
+  EXPECT_TRUE(whole(2, 0, 0, 1).ok());
+  EXPECT_TRUE(whole(2, 1, 0, 0).ok());
+  EXPECT_THAT(told(), ElementsAre("dropped 2.0", "dropped 2.1"));
+}
+
+TEST_F(ChooserTest, WhatComesTwiceOrOfAnotherEpochCountsOnce) {
+  group_sends(0, 0, 0);
+  group_sends(0, 0, 0);
+  EXPECT_TRUE(chooser_.take({.word = Word::whole, .epoch = 1, .group = 1}).ok());
+  EXPECT_THAT(told(), ElementsAre());
+  EXPECT_EQ(chooser_.tally().arrived, 1U);
+}
+
+TEST_F(ChooserTest, WhoLeavesIsNotWaitedFor) {
+  group_sends(0, 0, 0);
+  for (std::uint16_t group : {1, 2})
+    for (std::uint16_t rank : {0, 1})
+      EXPECT_TRUE(chooser_.take({.word = Word::leave, .group = group, .rank = rank}).ok());
+  EXPECT_THAT(told(), ElementsAre("chosen 0.0 for 0", "chosen 0.1 for 0"));
+}
+
+TEST_F(ChooserTest, WhoIsNotThereIsRefused) {
+  EXPECT_THAT(whole(3, 0, 0, 0).message(), HasSubstr("worker 0 of group 3, which there is not"));
+  EXPECT_THAT(whole(0, 2, 0, 0).message(), HasSubstr("worker 2 of group 0, which there is not"));
+}
+
+} // namespace
+} // namespace dlhost::param
