@@ -9,6 +9,11 @@ namespace dlhost::param {
 class Sharing {
  public:
   virtual ~Sharing() = default;
+  // What is shared of a store that is laid out: by this worker, and by all together.
+  struct Bytes {
+    std::size_t own = 0, common = 0;
+  };
+  virtual Bytes bytes(const Store&) const = 0;
   // All is laid out and nothing is made: takes its share, and lends the store what is common.
   virtual Status open(Store&) = 0;
   // Where the program is to leave the gradient of a param.

@@ -226,6 +226,14 @@ std::size_t Store::missing(const Param& param) const {
 
 std::size_t Store::missing(const State& state) const { return device_.bytes(state.desc) - state.memory.size(); }
 
+std::size_t Store::lendable() const {
+  std::size_t sum = 0;
+  for (const auto& param : params_)
+    if (!param->value.data()) sum += device_.bytes(param->master) * (1 + param->slots);
+  for (const auto& state : states_) sum += missing(*state);
+  return sum;
+}
+
 std::size_t Store::largest_transfer(bool checkpoints) const {
   std::size_t params = 0, history = 0, largest = 0;
   for (const auto& param : params_) {

@@ -128,7 +128,8 @@ class Store {
   // Of a param, or of a state: what allocate() has yet to make.
   std::size_t missing(const Param&) const;
   std::size_t missing(const State&) const;
-  std::size_t missing() const; // of all
+  std::size_t missing() const;  // of all
+  std::size_t lendable() const; // of missing(), what a lender would lend
   // On the host, in plain f32, for a moment: the largest file of a checkpoint; else the largest param.
   std::size_t largest_transfer(bool checkpoints) const;
 

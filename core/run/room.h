@@ -19,9 +19,20 @@ struct Need {
   std::vector<Part> parts;
   std::uint64_t total = 0;
   std::uint64_t by_batch = 0; // of it, what grows with the batch
+  std::uint64_t shared = 0;   // of it, what several workers share
 };
+
+// What several workers take, each what one takes: the params, which they share, aside.
+struct SharedNeed {
+  std::uint64_t workers = 1;
+  std::uint64_t each = 0;     // of a worker, but all see it
+  std::uint64_t together = 0; // of all
+};
+Need several(Need one, const SharedNeed&);
 
 // Not ok: what takes most, and the largest batch that fits. `batch_key` is the key of the job that says `batch`.
 Status check_room(const Need&, std::uint64_t available, const std::string& batch_key, std::int64_t batch);
+// The same of what is shared, and where it has to lie.
+Status check_shared_room(const Need&, std::uint64_t free, const std::string& place);
 
 } // namespace dlhost::run

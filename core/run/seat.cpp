@@ -13,6 +13,15 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 } // namespace
 
+Seat::Layout::Layout(const param::Store& store) : gradients(store), numbers(gradients.bytes()) {
+  for (const auto& state : store.states()) {
+    states.push_back(numbers);
+    numbers += aligned(store.device().bytes(state->desc));
+  }
+  words = numbers + most_metrics * 2 * sizeof(double);
+  bytes = words + words_bytes;
+}
+
 class Seat::Lent final : public param::Lender {
  public:
   Lent(const param::Store& store, std::size_t versions) : masters(store, versions) {}
@@ -93,33 +102,28 @@ Status Seat::supported(const param::Store& store) const {
   return param::Table::can_follow(consistency_->plan(0, 0), 0, consistency_actor_);
 }
 
+param::Sharing::Bytes Seat::bytes(const param::Store& store) const {
+  return {.own = Layout(store).bytes, .common = param::Masters(store, versions()).bytes()};
+}
+
 Status Seat::open(param::Store& store) {
   DLHOST_TRY(supported(store));
-  gradients_.emplace(store);
+  layout_.emplace(store);
   // Where several versions of a param are there at once, it is read whole, from one of them.
-  const bool overlap = traits_.readers_overlap;
-  slices_ =
-      param::Slices::cut(gradients_->elements(), servers_,
-                         overlap ? std::numeric_limits<std::int64_t>::max() : session_.job().topology.slice_elements);
+  slices_ = param::Slices::cut(layout_->gradients.elements(), servers_,
+                               versions() > 1 ? std::numeric_limits<std::int64_t>::max()
+                                              : session_.job().topology.slice_elements);
   // An update, a get and a look, or their answers, for each slice, and what leaders say.
   const std::size_t credit = 8 * slices_->size() * seats_ + 16 * seats_;
   DLHOST_ASSIGN(post_, param::Post::open(session_.host(), *transport_, number_, seats_, credit));
 
-  std::size_t bytes = gradients_->bytes();
-  std::vector<std::size_t> sizes;
-  for (const auto& state : store.states()) {
-    sizes.push_back(store.device().bytes(state->desc));
-    state_offsets_.push_back(bytes);
-    bytes += aligned(sizes.back());
-  }
-  numbers_offset_ = bytes;
-  words_offset_ = numbers_offset_ + most_metrics * 2 * sizeof(double);
-  DLHOST_ASSIGN(own_[number_].region, post_->endpoint().allocate(words_offset_ + words_bytes));
+  DLHOST_ASSIGN(own_[number_].region, post_->endpoint().allocate(layout_->bytes));
   own_[number_].bytes = own_[number_].region->bytes();
 
-  lent_ = std::make_unique<Lent>(store, overlap ? seats_ + 2 : 1);
-  for (std::size_t s = 0; s < sizes.size(); ++s)
-    lent_->states.push_back(own_[number_].bytes.subspan(state_offsets_[s], sizes[s]));
+  lent_ = std::make_unique<Lent>(store, versions());
+  for (std::size_t s = 0; s < layout_->states.size(); ++s)
+    lent_->states.push_back(
+        own_[number_].bytes.subspan(layout_->states[s], store.device().bytes(store.states()[s]->desc)));
   Card card{.address = post_->endpoint().address(), .own = own_[number_].region->key(), .masters = {}, .formats = {}};
   if (number_ == 0) {
     DLHOST_ASSIGN(masters_, post_->endpoint().allocate(std::max<std::size_t>(lent_->masters.bytes(), 1)));
@@ -140,8 +144,9 @@ Status Seat::open(param::Store& store) {
 }
 
 std::span<std::byte> Seat::gradient(const param::Param& param) {
-  return own_[number_].bytes.subspan(gradients_->offset(param.number),
-                                     static_cast<std::size_t>(gradients_->elements()[param.number]) * sizeof(float));
+  return own_[number_].bytes.subspan(layout_->gradients.offset(param.number),
+                                     static_cast<std::size_t>(layout_->gradients.elements()[param.number]) *
+                                         sizeof(float));
 }
 
 Status Seat::connect() {
@@ -152,7 +157,7 @@ Status Seat::connect() {
     DLHOST_ASSIGN(const PeerId peer, post_->peer(other));
     DLHOST_ASSIGN(own_[other].region, post_->endpoint().map(peer, card.own));
     own_[other].bytes = own_[other].region->bytes();
-    if (own_[other].bytes.size() < words_offset_ + words_bytes)
+    if (own_[other].bytes.size() < layout_->bytes)
       return Status::internal("worker ", other, " has a net of other params than worker ", number_);
   }
   return {};
@@ -176,7 +181,7 @@ Status Seat::make_shard() {
     setup.contributors.push_back({.group = static_cast<std::uint16_t>(seat / place_.workers),
                                   .rank = static_cast<std::uint16_t>(seat % place_.workers),
                                   .seat = seat,
-                                  .gradients = own_[seat].bytes.first(gradients_->bytes())});
+                                  .gradients = own_[seat].bytes.first(layout_->gradients.bytes())});
   DLHOST_ASSIGN(shard_, param::Shard::make(std::move(setup)));
   if (!traits_.by_step || number_ != 0) return {};
   chooser_.emplace(param::Chooser::Setup{.groups = place_.groups,
@@ -200,7 +205,7 @@ Status Seat::join() {
       .store = &session_.store(),
       .slices = &*slices_,
       .masters = &lent_->masters,
-      .gradients = &*gradients_,
+      .gradients = &layout_->gradients,
       .consistency = consistency_.get(),
       .consistency_actor = consistency_actor_,
       .seats = {},
@@ -229,11 +234,11 @@ param::Beginning Seat::reached() const {
 }
 
 std::span<double> Seat::numbers(std::uint32_t seat) const {
-  return {reinterpret_cast<double*>(own_[seat].bytes.data() + numbers_offset_), most_metrics * 2};
+  return {reinterpret_cast<double*>(own_[seat].bytes.data() + layout_->numbers), most_metrics * 2};
 }
 
 std::span<char> Seat::words(std::uint32_t seat) const {
-  return {reinterpret_cast<char*>(own_[seat].bytes.data() + words_offset_), words_bytes};
+  return {reinterpret_cast<char*>(own_[seat].bytes.data() + layout_->words), words_bytes};
 }
 
 } // namespace dlhost::run

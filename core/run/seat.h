@@ -35,6 +35,7 @@ class Seat final : public param::Sharing, private param::Control {
   const Place& place() const { return place_; }
   bool leads() const { return number_ == 0 || (!in_step_ && place_.rank == 0); }
 
+  Bytes bytes(const param::Store&) const override;
   Status open(param::Store&) override;
   std::span<std::byte> gradient(const param::Param&) override;
   Status update(const param::Param& param, std::uint64_t step, double rate) override {
@@ -90,6 +91,7 @@ class Seat final : public param::Sharing, private param::Control {
  private:
   Seat(Session& session, Roster& roster, std::uint32_t number);
   Result<std::unique_ptr<Transport>> transport() const;
+  std::size_t versions() const { return traits_.readers_overlap ? seats_ + 2 : 1; } // of a param, at once
   void find_others();
   Status supported(const param::Store&) const;
   Status connect();
@@ -100,7 +102,13 @@ class Seat final : public param::Sharing, private param::Control {
   Status rest_those_led();
   Status tell(std::span<const std::uint32_t> seats, const param::Message&);
 
-  // A worker's own memory, as all see it: gradients, running state, numbers, words.
+  // A worker's own memory, as all see it: where in it gradients, running state, numbers and words lie.
+  struct Layout {
+    explicit Layout(const param::Store&);
+    param::Gradients gradients;
+    std::vector<std::size_t> states;
+    std::size_t numbers = 0, words = 0, bytes = 0;
+  };
   struct Own {
     std::unique_ptr<Region> region;
     std::span<std::byte> bytes;
@@ -127,9 +135,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::unique_ptr<Lent> lent_;
   std::unique_ptr<Region> masters_;
   std::vector<Own> own_; // of each worker, as this one sees it
-  std::optional<param::Gradients> gradients_;
-  std::vector<std::size_t> state_offsets_;
-  std::size_t numbers_offset_ = 0, words_offset_ = 0;
+  std::optional<Layout> layout_;
   std::optional<param::Slices> slices_;
   std::unique_ptr<param::Shard> shard_;
   std::optional<param::Chooser> chooser_; // beside the first server

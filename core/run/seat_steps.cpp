@@ -172,11 +172,11 @@ void Seat::fail(const Status& status) {
 
 // Running state of replicas becomes one: at fixed steps, so that a run that is resumed sees the same.
 void Seat::merge_states() {
-  for (std::size_t place = 0; place < state_offsets_.size(); ++place) {
+  for (std::size_t place = 0; place < layout_->states.size(); ++place) {
     const param::State& state = *session_.store().states()[place];
     if (state.merge != Merge::mean || state.desc.dtype != DType::f32) continue;
     const auto values = [&](std::uint32_t seat) {
-      return std::span(reinterpret_cast<float*>(own_[seat].bytes.data() + state_offsets_[place]),
+      return std::span(reinterpret_cast<float*>(own_[seat].bytes.data() + layout_->states[place]),
                        state.memory.size() / sizeof(float));
     };
     const auto merged = values(0);

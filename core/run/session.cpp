@@ -212,6 +212,7 @@ Result<program::Program*> Session::evaluator(Phase phase, const std::vector<std:
 }
 
 Need Session::need(const program::Program& program, Phase phase) const {
+  const bool shares = sharing_ && phase == Phase::train;
   Need need;
   const auto add = [&](std::string what, std::size_t bytes) {
     if (bytes > 0) need.parts.push_back({std::move(what), bytes});
@@ -222,10 +223,12 @@ Need Session::need(const program::Program& program, Phase phase) const {
       add(part.layer.empty() ? "what is passed on between layers"
                              : concat("features, gradients and buffers of layer '", part.layer, "'"),
           part.activations);
-      add(concat("params of layer '", part.layer, "', with what the updater keeps"), part.params);
+      if (!shares) add(concat("params of layer '", part.layer, "', with what the updater keeps"), part.params);
     }
+    const std::size_t params = footprint.params - (shares ? store_->lendable() : 0);
+    if (shares) add("copies of params, as ops want them", params);
     add("room for the device's ops", footprint.scratch);
-    need.total = footprint.arena + footprint.scratch + footprint.params;
+    need.total = footprint.arena + footprint.scratch + params;
     need.by_batch = footprint.arena - footprint.param_gradients + footprint.scratch;
   }
   std::size_t ahead = 0;
@@ -235,18 +238,31 @@ Need Session::need(const program::Program& program, Phase phase) const {
     ahead += row * static_cast<std::size_t>(batch(phase) * (job_.train.readers == 0 ? 1 : job_.train.prefetch + 1));
   }
   add("batches that are read ahead (train.prefetch)", ahead);
+  need.total += footprint.host + ahead;
+  need.by_batch += footprint.host + ahead;
+  if (shares) {
+    const auto [own, common] = sharing_->bytes(*store_);
+    need = several(std::move(need), {.workers = Place::seats(job_.topology), .each = own, .together = common});
+  }
   const std::size_t saved = phase == Phase::train ? store_->largest_transfer(job_.checkpoint.keep > 0) : 0;
   add(job_.checkpoint.keep > 0 ? "a checkpoint while it is written" : "the largest param while it is filled", saved);
-  need.total += footprint.host + ahead + saved;
-  need.by_batch += footprint.host + ahead;
+  need.total += saved;
   return need;
 }
 
 std::function<Status(const program::Program&)> Session::admission(Phase phase) const {
-  return [this, phase](const program::Program& program) {
+  return [this, phase](const program::Program& program) -> Status {
+    const std::uint64_t available = env::memory_of_machine().available_bytes;
+    if (sharing_ && phase == Phase::train) {
+      if (place_.group > 0 || place_.rank > 0) return {}; // the first has counted for all
+      const Need all = need(program, phase);
+      DLHOST_TRY(check_room(all, available, "train.batch", job_.train.batch));
+      const auto shared = env::shared_memory_of_machine();
+      return check_shared_room(all, shared.free_bytes, shared.path);
+    }
     const bool own_batch = phase != Phase::train && batch(phase) != job_.train.batch;
     const std::string table = !own_batch ? "train" : phase == Phase::validate ? "validate" : "test";
-    return check_room(need(program, phase), env::memory_of_machine().available_bytes, table + ".batch", batch(phase));
+    return check_room(need(program, phase), available, table + ".batch", batch(phase));
   };
 }
 

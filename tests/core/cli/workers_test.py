@@ -4,6 +4,7 @@ die."""
 import json
 import os
 import signal
+import subprocess
 import sys
 import unittest
 
@@ -42,6 +43,19 @@ class Processes(Workers):
         _, err = process.communicate(timeout=60)
         self.assertIn("consistency handler 'wilful', which wants to be called after a while, with several workers", err)
         self.run_job(PROCESSES, "--set=topology.consistency=wilful", "--set=updater.rate=0.01")
+        self.nothing_is_left()
+
+    def test_what_does_not_fit_is_refused_before_it_starts(self) -> None:
+        check = subprocess.run([self.dlhost, "check", "job.toml", "--json"], cwd=self.root, capture_output=True, text=True, timeout=60)
+        # Params of a sixth of what is there: one worker would have room for them, their history and gradients.
+        units = json.loads(check.stdout)["available_bytes"] // 6 // 4 // 1000
+        big = ("--set=layer.data.shape=[1000]", f"--set=layer.fc.units={units}",
+               PROCESSES, "--set=topology.framework=downpour", "--set=topology.consistency=eventual")
+        _, err = (process := self.start(*big)).communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, err)
+        self.assertRegex(err, r"(the job needs|workers share) .* of memory, and .* are (available|free in /dev/shm); ")
+        self.assertIn("params in shared memory, in all versions that are there at once", err)
+        self.assertIn("gradients and running state, in shared memory, of 3 workers", err)
         self.nothing_is_left()
 
     def test_an_interrupt_saves_and_ends_all(self) -> None:

@@ -47,5 +47,29 @@ TEST(Room, ManySmallThingsAreSummedUp) {
   EXPECT_THAT(check_room(many, 0, "train.batch", 60).message(), testing::HasSubstr("9 others"));
 }
 
+// Features and copies of each worker, gradients of each that all see, params of all.
+TEST(Room, SeveralWorkersShareTheirParamsOnly) {
+  Need one;
+  one.parts = {{"features of layer 'conv'", 3 * gib}};
+  one.total = 3 * gib;
+  one.by_batch = 2 * gib;
+  const Need all = several(one, {.workers = 4, .each = gib, .together = 5 * gib});
+  EXPECT_EQ(all.total, (4 * 3 + 4 + 5) * gib);
+  EXPECT_EQ(all.shared, (4 + 5) * gib);
+  EXPECT_EQ(all.by_batch, 4 * 2 * gib);
+  EXPECT_TRUE(check_room(all, 21 * gib, "train.batch", 64).ok());
+  EXPECT_THAT(check_room(all, 17 * gib, "train.batch", 64).message(),
+              testing::AllOf(testing::HasSubstr("needs 21 GiB of memory, and 17 GiB are available"),
+                             testing::HasSubstr("train.batch = 32, or"),
+                             testing::HasSubstr("12 GiB  features of layer 'conv', of 4 workers"),
+                             testing::HasSubstr("5 GiB  params in shared memory")));
+  EXPECT_THAT(check_room(all, 4 * gib, "train.batch", 64).message(), testing::HasSubstr("fewer workers"));
+  EXPECT_TRUE(check_shared_room(all, 9 * gib, "/dev/shm").ok());
+  const Status full = check_shared_room(all, 8 * gib, "/dev/shm");
+  EXPECT_EQ(full.code(), Code::no_space);
+  EXPECT_THAT(full.message(), testing::HasSubstr("share 9 GiB of memory, and 8 GiB are free in /dev/shm; make it "
+                                                 "larger (mount -o remount,size=... /dev/shm"));
+}
+
 } // namespace
 } // namespace dlhost::run
