@@ -15,8 +15,13 @@ void Chooser::begin(const Beginning& beginning) {
   for (std::size_t group = 0; group < groups_.size(); ++group) groups_[group].next = beginning.steps.at(group);
 }
 
+// Who has left is counted for as long as a contribution of its waits: those that are to come are waited for beside it.
 SliceState Chooser::state(std::uint32_t group) {
-  const auto in = static_cast<std::uint32_t>(std::ranges::count_if(groups_, [](const Group& g) { return g.in > 0; }));
+  std::uint32_t in = 0;
+  for (std::uint16_t g = 0; g < groups_.size(); ++g)
+    if (groups_[g].in > 0 ||
+        std::ranges::find(held_, g, [](const Contribution& one) { return one.who.group; }) != held_.end())
+      ++in;
   return {.version = version_,
           .groups = in,
           .contributors = in,

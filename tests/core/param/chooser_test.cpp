@@ -84,6 +84,16 @@ TEST_F(ChooserTest, WhoLeavesIsNotWaitedFor) {
   EXPECT_THAT(told(), ElementsAre("chosen 0.0 for 0", "chosen 0.1 for 0"));
 }
 
+TEST_F(ChooserTest, WhoLeavesBehindAContributionIsCounted) {
+  for (std::uint16_t rank : {0, 1}) EXPECT_TRUE(chooser_.take({.word = Word::leave, .group = 1, .rank = rank}).ok());
+  group_sends(0, 0, 0);
+  for (std::uint16_t rank : {0, 1}) EXPECT_TRUE(chooser_.take({.word = Word::leave, .rank = rank}).ok());
+  EXPECT_THAT(told(), ElementsAre()); // group 2 makes the version with it
+  group_sends(2, 0, 0);
+  EXPECT_THAT(told(), ElementsAre("chosen 0.0 for 0", "chosen 0.1 for 0", "chosen 2.0 for 0", "chosen 2.1 for 0"));
+  EXPECT_EQ(chooser_.tally().dropped, 0U);
+}
+
 TEST_F(ChooserTest, WhoIsNotThereIsRefused) {
   EXPECT_THAT(whole(3, 0, 0, 0).message(), HasSubstr("worker 0 of group 3, which there is not"));
   EXPECT_THAT(whole(0, 2, 0, 0).message(), HasSubstr("worker 2 of group 0, which there is not"));
