@@ -48,6 +48,7 @@ void add_export(CLI::App&, Context&);
 void add_import(CLI::App&, Context&);
 void add_plot(CLI::App&, Context&);
 void add_ps(CLI::App&, Context&);
+void add_top(CLI::App&, Context&);
 void add_stop(CLI::App&, Context&);
 void add_kill(CLI::App&, Context&);
 void add_inspect(CLI::App&, Context&);

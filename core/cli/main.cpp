@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   cli::add_import(app, context);
   cli::add_plot(app, context);
   cli::add_ps(app, context);
+  cli::add_top(app, context);
   cli::add_stop(app, context);
   cli::add_kill(app, context);
   cli::add_inspect(app, context);

@@ -64,6 +64,7 @@ class JobRun {
 
   Status run() {
     Status status = begin();
+    if (options_.take_over && !leadership_) return {}; // another was faster
     while (recovery_.goes_on(status, steps_) && !env::interrupted()) status = go_on(status);
     if (!status.ok() && folder_) tell_failure(status);
     return status;
@@ -89,7 +90,8 @@ class JobRun {
   std::optional<record::RunFolder> folder_;
   std::optional<run::Leadership> leadership_; // of the run in that folder
   record::Summary summary_;
-  std::uint64_t steps_ = 0; // done, at the end of an attempt
+  std::uint64_t steps_ = 0;      // done, at the end of an attempt
+  bool began_elsewhere_ = false; // with a checkpoint of another run
 };
 
 Status JobRun::begin() {
@@ -97,6 +99,7 @@ Status JobRun::begin() {
   if (options_.resume.empty()) return attempt({});
   if (!options_.take_over) {
     DLHOST_ASSIGN(auto from, run::Checkpoints::find(disk_, options_.resume));
+    began_elsewhere_ = !folder_;
     return attempt(std::move(from));
   }
   DLHOST_ASSIGN(const auto before, run::Leadership::told(disk_, options_.resume));
@@ -168,13 +171,18 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
                                static_cast<std::size_t>(job_.checkpoint.keep));
   run::Checkpoints points(session, folder_->file("recovery"), 1);
   if (job_.checkpoint.keep > 0) training.keep_in(&checkpoints);
-  if (recovery_.on()) training.recover_from(&points);
+  if (recovery_.on()) training.recover_from(&points, began_elsewhere_);
   const std::uint64_t first_step = training.progress().step;
   DLHOST_ASSIGN(auto log, record::MetricsLog::open(context_.host, *folder_,
                                                    {.tensorboard = job_.record.tensorboard,
                                                     .resumed = resumed || recovery_.past().times > 0,
                                                     .resumed_from = first_step}));
   run::Recorder recorder(progress, *log, job_.record.every, training.progress());
+  std::unique_ptr<record::WorkersLog> workers;
+  if (run::Place::seats(job_.topology) > 1) {
+    DLHOST_ASSIGN(workers, record::WorkersLog::open(context_.host, *folder_));
+    recorder.record_workers(workers.get());
+  }
   if (options_.profile) training.program().measure(&context_.host.clock());
   const run::Outcome outcome = training.run(recorder);
   const auto last = recorder.finish(training.progress(), training.program());
@@ -211,7 +219,7 @@ Result<std::optional<param::CheckpointFiles>> JobRun::newest_point() {
     if (newest.ok()) return std::optional(*std::move(newest));
     if (newest.status().code() != Code::not_found || !refused.empty()) return newest.status();
   }
-  if (options_.resume.empty()) return std::optional<param::CheckpointFiles>();
+  if (options_.resume.empty() || options_.take_over) return std::optional<param::CheckpointFiles>();
   DLHOST_ASSIGN(auto first, run::Checkpoints::find(disk_, options_.resume));
   return std::optional(std::move(first));
 }

@@ -169,6 +169,7 @@ class Writer {
     open("[recovery]");
     line("every", job.recovery.every);
     line("restarts", job.recovery.restarts);
+    line("silence", job.recovery.silence);
     open("[record]");
     line("folder", job.record.folder);
     line("every", job.record.every);

@@ -120,6 +120,7 @@ struct Checkpoint {
 struct Recovery {
   Cadence every;             // how often it writes down where to go on, beside checkpoints
   std::int64_t restarts = 5; // so many in a row that get no further; 0: the run ends
+  double silence = 0;        // seconds that a process may show no life in a step; 0: chosen from the steps
 };
 
 struct Record {

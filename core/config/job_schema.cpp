@@ -154,7 +154,12 @@ const Schema& recovery_schema() {
   static const Schema schema =
       SchemaOf<Recovery>("What a run whose workers are processes does when one of them dies.")
           .option("restarts", &Recovery::restarts,
-                  "how often it goes on by itself without having come further; 0: it ends", at_least(0));
+                  "how often it goes on by itself without having come further; 0: it ends", at_least(0))
+          .option(
+              "silence", &Recovery::silence,
+              "seconds that one may show no life in a step before it is ended as hung; 0: the longer of ten seconds "
+              "and ten steps; inf: for ever",
+              at_least(0));
   return schema;
 }
 

@@ -26,6 +26,8 @@ class Sharing {
   virtual Status collect(const Param&) = 0;
   // Between two ops: whatever waits for this worker.
   virtual Status progress() = 0;
+  // The others are to see that it is alive.
+  virtual void beat() = 0;
 };
 
 } // namespace dlhost::param

@@ -83,7 +83,9 @@ void Table::adopt(std::size_t param) {
 
 Status Table::collect(std::size_t param) {
   DLHOST_TRY(progress());
+  awaited_ = param;
   DLHOST_TRY(attend_until([&] { return arrived(param); }));
+  awaited_ = no_param;
   adopt(param);
   return {};
 }

@@ -13,11 +13,14 @@
 
 namespace dlhost::param {
 
-// Who acts on words that are not the table's, and may want a worker that waits to stand still for a while.
+// Who acts on words that are not the table's, may want a worker that waits to stand still for a while, and looks after
+// the others.
 class Control : public Taker {
  public:
   virtual bool calls() const = 0;
   virtual Status attend() = 0;
+  virtual void beat() = 0;  // it gets on, or looks whether it could
+  virtual void watch() = 0; // it waits
 };
 
 class Table final : public Taker {
@@ -63,7 +66,12 @@ class Table final : public Taker {
   // This worker makes no more steps; or another one of its group, which it leads.
   Status leave(std::uint16_t rank);
   // What has arrived; waits up to `limit` for something.
-  Status progress(Nanoseconds limit = 0) { return setup_.post->progress(*this, limit); }
+  Status progress(Nanoseconds limit = 0) {
+    setup_.control->beat();
+    DLHOST_TRY(setup_.post->progress(*this, limit));
+    if (limit > 0) setup_.control->watch();
+    return {};
+  }
   // Waits, moving things along, until `done()`.
   template <class Done> Status wait_until(Done done) {
     while (!done()) DLHOST_TRY(progress(longest_wait));
@@ -83,6 +91,8 @@ class Table final : public Taker {
   Status take(const Message&) override;
 
   Nanoseconds waited() const { return waited_; } // in attend_until()
+  std::size_t awaited() const { return awaited_; }
+  static constexpr std::size_t no_param = ~std::size_t{0};
 
  private:
   static constexpr Version newest = ~Version{0};
@@ -105,6 +115,7 @@ class Table final : public Taker {
   std::vector<bool> news_;    // of each param, that the store has not heard of
   Version based_on_ = newest; // the oldest version that this step computed with, so far
   Nanoseconds waited_ = 0;
+  std::size_t awaited_ = no_param; // the param that collect() waits for
 };
 
 } // namespace dlhost::param

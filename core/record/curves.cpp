@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "record/tail.h"
+
 namespace dlhost::record {
 
 namespace {
@@ -118,21 +120,10 @@ Result<Curves> read_curves(Disk& disk, const std::string& path) {
   return parse_curves(text, path);
 }
 
-// Its end is enough, and the file may be long; a line may be torn, by a kill or because it is being written.
 std::uint64_t last_step(Disk& disk, const std::string& folder) {
-  constexpr std::uint64_t enough = 64 * 1024;
-  auto file = disk.open(concat(folder, "/metrics.jsonl"));
-  if (!file.ok()) return 0;
-  const std::uint64_t size = (*file)->size(), bytes = std::min(size, enough);
-  std::string end(bytes, '\0');
-  if (!(*file)->read_at(size - bytes, std::as_writable_bytes(std::span(end))).ok()) return 0;
-  while (!end.empty()) {
-    const auto line = end.rfind('\n', end.size() - 2);
-    const Json record = Json::parse(end.substr(line == std::string::npos ? 0 : line + 1), nullptr, false);
+  for (const auto& line : last_lines(disk, concat(folder, "/metrics.jsonl"))) {
+    const Json record = Json::parse(line, nullptr, false);
     if (record.is_object() && record.contains("step")) return record["step"].get<std::uint64_t>();
-    if (line == std::string::npos) return 0;
-    end.resize(line + 1);
-    if (end.size() < 2) return 0;
   }
   return 0;
 }

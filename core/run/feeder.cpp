@@ -152,7 +152,7 @@ void Feeder::wait_until_read(Slot& slot) {
   for (;;) {
     const auto ticket = filled_->ticket();
     if (slot.left.load(std::memory_order_acquire) == 0) break;
-    filled_->wait(ticket, look_again);
+    if (!filled_->wait(ticket, look_again) && spec_.waiting) spec_.waiting();
   }
   count_wait(since);
 }

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -32,6 +33,7 @@ struct FeederSpec {
   int readers = 1;                                               // tasks; 0: next() reads, on its caller's task
   int prefetch = 2;                                              // batches that are read ahead of the one in use
   std::uint64_t end = std::numeric_limits<std::uint64_t>::max(); // no step from here on is read ahead or given
+  std::function<void()> waiting; // called about every second while next() waits; may be empty
 };
 
 // Valid until the feeder's next() or seek() is called again, or the feeder is gone.

@@ -55,6 +55,7 @@ Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Prog
                        .shuffle = session.job().train.shuffle};
       if (phase == Phase::train) take_place(spec.sampling, session);
       if (phase != Phase::train) spec.sampling = spec.sampling.evaluation();
+      if (phase == Phase::train && session.sharing()) spec.waiting = [sharing = session.sharing()] { sharing->beat(); };
       auto feeder = Feeder::make(session.host(), *open.source, open.outputs, open.augment, spec);
       if (!feeder.ok()) return std::move(feeder).status().at("source '", open.name, "'");
       feeds->feeders_.push_back(*std::move(feeder));

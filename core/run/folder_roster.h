@@ -13,9 +13,12 @@ namespace dlhost::run {
 
 class FolderRoster final : public Roster {
  public:
-  // `look`: asked whenever it waits; not ok: somebody is gone who has left no word.
-  FolderRoster(Host& host, std::string folder, std::uint32_t seats, std::function<Status()> look)
-      : host_(host), folder_(std::move(folder)), seats_(seats), look_(std::move(look)), met_(seats) {}
+  // `look`: asked whenever it waits; not ok: somebody is gone who has left no word. `end`: ends the process of a seat,
+  // as far as that is this one's business.
+  FolderRoster(Host& host, std::string folder, std::uint32_t seats, std::function<Status()> look,
+               std::function<void(std::uint32_t)> end)
+      : host_(host), folder_(std::move(folder)), seats_(seats), look_(std::move(look)), end_(std::move(end)),
+        met_(seats) {}
 
   std::uint32_t seats() const override { return seats_; }
   Status put(std::uint32_t seat, Card) override;
@@ -23,6 +26,7 @@ class FolderRoster final : public Roster {
   Status begin(const param::Beginning&) override;
   Result<param::Beginning> begun() override;
   Status meet(std::uint32_t seat) override;
+  void end(std::uint32_t seat) override { end_(seat); }
   void fail(const Status&) override;
 
  private:
@@ -33,6 +37,7 @@ class FolderRoster final : public Roster {
   const std::string folder_;
   const std::uint32_t seats_;
   const std::function<Status()> look_;
+  const std::function<void(std::uint32_t)> end_;
   std::vector<int> met_; // how often each has come
 };
 

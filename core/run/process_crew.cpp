@@ -3,6 +3,7 @@
 #include "config/dump.h"
 #include "env/heirs.h"
 #include "run/follower.h"
+#include "run/hang_watch.h"
 
 namespace dlhost::run {
 namespace {
@@ -20,8 +21,9 @@ Result<std::unique_ptr<Crew>> ProcessCrew::make(Session& leader) {
   DLHOST_ASSIGN(crew->folder_, env::TemporaryFolder::make("dlhost-run-"));
   const std::string& folder = crew->folder_->path();
   DLHOST_TRY(leader.host().disk().write_text(job_in(folder), config::to_toml(leader.job(), folder)));
-  crew->roster_.emplace(leader.host(), folder, Place::seats(leader.job().topology),
-                        [crew = crew.get()] { return crew->look(); });
+  crew->roster_.emplace(
+      leader.host(), folder, Place::seats(leader.job().topology), [crew = crew.get()] { return crew->look(); },
+      [crew = crew.get()](std::uint32_t seat) { env::kill(crew->processes_.at(seat - 1)->number()); });
   return std::unique_ptr<Crew>(std::move(crew));
 }
 
@@ -79,7 +81,12 @@ Result<std::string> ProcessCrew::work(Host& host, plugin::Registry& registry, co
   const auto leader_is_there = [&] {
     return env::parent_process() == leader ? Status() : Status::gone("the leader is gone");
   };
-  FolderRoster roster(host, folder, Place::seats(job.topology), leader_is_there);
+  // The others are the leader's to end.
+  const auto end = [&](std::uint32_t other) {
+    if (other == 0 && leader_is_there().ok()) env::kill(leader);
+  };
+  FolderRoster roster(host, folder, Place::seats(job.topology), leader_is_there, end);
+  const HangWatch watch(job.train.hang_limit);
   Status status = Follower([&] { return Session::open(host, registry, job); }, roster, seat).run();
   if (!status.ok()) {
     status = std::move(status).at("worker ", seat);

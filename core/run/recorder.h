@@ -13,8 +13,13 @@ class Recorder final : public Observer {
   // `from` has its records where one that never stopped has them.
   Recorder(record::Progress& progress, record::MetricsLog& log, const config::Cadence& every, const Progress& from)
       : progress_(progress), log_(log), every_(every), before_(from) {}
+  void record_workers(record::WorkersLog* workers) { workers_ = workers; }
 
   Status on_step(const Progress&, program::Program&) override;
+  bool asks_after_workers() override { return workers_ && workers_->due(); }
+  Status on_workers(const Progress& progress, std::vector<record::WorkerReport> workers) override {
+    return workers_->add(progress.step, std::move(workers));
+  }
   Status on_evaluation(const Progress&, Phase, const Evaluation&) override;
   // After the last step: its record, and the progress line's end. The report, which is the record's, stays valid. A run
   // that was resumed after its last step made none: no record, and a report without metrics.
@@ -33,6 +38,7 @@ class Recorder final : public Observer {
 
   record::Progress& progress_;
   record::MetricsLog& log_;
+  record::WorkersLog* workers_ = nullptr; // null: nobody wants to know
   config::Cadence every_;
   Progress before_;
   Since shown_, logged_;

@@ -29,6 +29,8 @@ class Roster {
   virtual Result<param::Beginning> begun() = 0;
   // Returns when all have come here as often as this one.
   virtual Status meet(std::uint32_t seat) = 0;
+  // Ends one that hangs, where it can be ended: as if it had died.
+  virtual void end(std::uint32_t seat) = 0;
   // Who waits here waits no more; the first reason counts.
   virtual void fail(const Status&) = 0;
 };

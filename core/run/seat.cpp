@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 
 namespace dlhost::run {
 namespace {
@@ -13,11 +14,12 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 } // namespace
 
-Seat::Layout::Layout(const param::Store& store) : gradients(store), numbers(gradients.bytes()) {
+Seat::Layout::Layout(const param::Store& store) : gradients(store), vitals(gradients.bytes()) {
   for (const auto& state : store.states()) {
-    states.push_back(numbers);
-    numbers += aligned(store.device().bytes(state->desc));
+    states.push_back(vitals);
+    vitals += aligned(store.device().bytes(state->desc));
   }
+  numbers = vitals + sizeof(Vitals);
   words = numbers + most_metrics * 2 * sizeof(double);
   bytes = words + words_bytes;
 }
@@ -40,7 +42,7 @@ class Seat::Lent final : public param::Lender {
 Seat::Seat(Session& session, Roster& roster, std::uint32_t number)
     : session_(session), roster_(roster), number_(number), seats_(roster.seats()),
       servers_(static_cast<std::uint32_t>(session.job().topology.servers_per_group)), own_(seats_), done_(seats_),
-      idle_(seats_) {}
+      idle_(seats_), silences_(seats_) {}
 
 Seat::~Seat() = default;
 
@@ -119,6 +121,7 @@ Status Seat::open(param::Store& store) {
 
   DLHOST_ASSIGN(own_[number_].region, post_->endpoint().allocate(layout_->bytes));
   own_[number_].bytes = own_[number_].region->bytes();
+  new (own_[number_].bytes.data() + layout_->vitals) Vitals;
 
   lent_ = std::make_unique<Lent>(store, versions());
   for (std::size_t s = 0; s < layout_->states.size(); ++s)
@@ -225,12 +228,19 @@ Status Seat::join() {
 void Seat::begin(const param::Beginning& beginning) {
   table_->begin(beginning);
   for (std::uint32_t seat = 0; seat < seats_; ++seat) done_[seat] = beginning.steps.at(seat / place_.workers);
+  begun_with_ = done_[number_];
+  begun_at_ = session_.host().clock().now();
+  set_away(false);
 }
 
 param::Beginning Seat::reached() const {
   param::Beginning reached{.version = table_->version(), .steps = {}};
   for (std::uint32_t group = 0; group < place_.groups; ++group) reached.steps.push_back(done_[group * place_.workers]);
   return reached;
+}
+
+Vitals& Seat::vitals(std::uint32_t seat) const {
+  return *std::launder(reinterpret_cast<Vitals*>(own_[seat].bytes.data() + layout_->vitals));
 }
 
 std::span<double> Seat::numbers(std::uint32_t seat) const {

@@ -21,9 +21,11 @@
 
 #include "param/sharing.h"
 #include "param/table.h"
+#include "record/workers_log.h"
 #include "run/place.h"
 #include "run/roster.h"
 #include "run/session.h"
+#include "run/vitals.h"
 
 namespace dlhost::run {
 
@@ -44,6 +46,7 @@ class Seat final : public param::Sharing, private param::Control {
   Status end_step(std::uint64_t step) override { return table_->end_step(step); }
   Status collect(const param::Param& param) override { return table_->collect(param.number); }
   Status progress() override { return table_->progress(); }
+  void beat() override;
 
   Status join();
   void begin(const param::Beginning&);
@@ -75,6 +78,11 @@ class Seat final : public param::Sharing, private param::Control {
   Result<std::optional<Go>> next(); // none: it is over
   Status done(std::uint64_t step, const std::vector<program::Metric>&);
 
+  // Around what may take long in silence.
+  void set_away(bool away);
+  // Of each worker.
+  std::vector<record::WorkerReport> reports() const;
+
   bool stopped() const { return stopped_; }
   // What the others are to hear.
   void fail(const Status&);
@@ -99,20 +107,24 @@ class Seat final : public param::Sharing, private param::Control {
   Status take(const param::Message&) override;
   bool calls() const override { return holder_.has_value(); }
   Status attend() override;
+  void watch() override;
+  bool hangs(std::uint32_t seat, Nanoseconds limit);
+  Nanoseconds longest_silence() const;
   Status rest_those_led();
   Status tell(std::span<const std::uint32_t> seats, const param::Message&);
 
-  // A worker's own memory, as all see it: where in it gradients, running state, numbers and words lie.
+  // A worker's own memory, as all see it: where in it gradients, running state, vitals, numbers and words lie.
   struct Layout {
     explicit Layout(const param::Store&);
     param::Gradients gradients;
     std::vector<std::size_t> states;
-    std::size_t numbers = 0, words = 0, bytes = 0;
+    std::size_t vitals = 0, numbers = 0, words = 0, bytes = 0;
   };
   struct Own {
     std::unique_ptr<Region> region;
     std::span<std::byte> bytes;
   };
+  Vitals& vitals(std::uint32_t seat) const;
   std::span<double> numbers(std::uint32_t seat) const;
   std::span<char> words(std::uint32_t seat) const;
 
@@ -147,6 +159,16 @@ class Seat final : public param::Sharing, private param::Control {
   bool resting_ = false, computing_ = false, stopped_ = false;
   std::vector<std::uint64_t> done_; // steps, of each worker
   std::vector<bool> idle_;          // those who said so since they were held
+
+  // Of another worker: what it showed when it was last looked at, and for how long it has shown the same.
+  struct Silence {
+    std::uint64_t beats = 0;
+    Nanoseconds lasts = 0;
+    bool told = false;
+  };
+  std::vector<Silence> silences_;
+  Nanoseconds looked_ = 0, begun_at_ = 0;
+  std::uint64_t begun_with_ = 0; // steps
 };
 
 } // namespace dlhost::run

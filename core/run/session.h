@@ -48,6 +48,7 @@ class Session {
   std::int64_t samples(Phase) const;
   std::int64_t batch(Phase) const; // rows of one program
   const Place& place() const { return place_; }
+  param::Sharing* sharing() { return sharing_; } // null: this worker is the only one
   program::StepInfo step_info(std::uint64_t step, std::uint32_t epoch, double rate) const;
 
   // The program that trains, or that evaluates a phase. `kept`: outputs to be read after a step.

@@ -22,6 +22,7 @@ class TaskRoster final : public Roster {
   Status begin(const param::Beginning&) override;
   Result<param::Beginning> begun() override;
   Status meet(std::uint32_t seat) override;
+  void end(std::uint32_t) override {} // a task cannot be ended
   void fail(const Status&) override;
 
  private:

@@ -277,6 +277,7 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
   Clock& clock = session_.host().clock();
   HangWatch watch(session_.job().train.hang_limit);
   if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
+  if (points_ && points_at_once_) DLHOST_TRY(save_to(*points_));
   const double before = progress_.seconds;
   const Nanoseconds begin = clock.now();
   Nanoseconds evaluating = 0;
@@ -293,6 +294,7 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
     }
     note_loss();
     DLHOST_TRY(observer.on_step(progress_, *program_));
+    if (workers_ && observer.asks_after_workers()) DLHOST_TRY(observer.on_workers(progress_, workers_->reports()));
     const Nanoseconds pause = clock.now();
     pace_.add(static_cast<double>(pause - step_begin) * 1e-9);
     DLHOST_TRY(evaluate_due(outcome, observer));

@@ -33,6 +33,9 @@ class Observer {
   virtual ~Observer() = default;
   // After each step; cheap unless it prints. `metrics` are the program's running ones.
   virtual Status on_step(const Progress&, program::Program&) = 0;
+  // Where there are several workers: whether it wants to know where they are, and where.
+  virtual bool asks_after_workers() { return false; }
+  virtual Status on_workers(const Progress&, std::vector<record::WorkerReport>) { return {}; }
   virtual Status on_evaluation(const Progress&, Phase, const Evaluation&) = 0;
 };
 
@@ -65,7 +68,11 @@ class Training {
   // Checkpoints go there; without it none are written.
   void keep_in(Checkpoints* checkpoints) { checkpoints_ = checkpoints; }
   // And between them there, for when one of several workers dies.
-  void recover_from(Checkpoints* points) { points_ = points; }
+  // `at_once`: nothing in the run's folder says how it began.
+  void recover_from(Checkpoints* points, bool at_once) {
+    points_ = points;
+    points_at_once_ = at_once;
+  }
   // If it is the leader, another goes on with the run in that folder.
   Status bequeath(std::string run);
   // Of the workers, where they are processes.
@@ -115,6 +122,7 @@ class Training {
   std::string diverged_;
   Checkpoints* checkpoints_ = nullptr;
   Checkpoints* points_ = nullptr;
+  bool points_at_once_ = false;
   std::string bequeathed_; // run
   Last validated_, tested_, saved_, secured_;
   std::optional<double> best_; // of what checkpoint.best names; none yet, or none that was finite

@@ -32,6 +32,7 @@ Status Workers::begin(const param::Beginning& beginning, std::uint64_t until) {
 Status Workers::go(std::uint64_t step, double rate) {
   if (settled_) DLHOST_TRY(seat_->free(until_));
   settled_ = false;
+  seat_->set_away(false);
   return seat_->go(step, rate);
 }
 
@@ -40,6 +41,7 @@ Status Workers::settle() {
   settled_ = true;
   DLHOST_TRY(seat_->hold());
   seat_->merge_states();
+  seat_->set_away(true);
   return {};
 }
 

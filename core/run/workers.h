@@ -30,6 +30,7 @@ class Workers {
   // Around each step of the leader's.
   Status go(std::uint64_t step, double rate);
   Status gather(std::uint64_t step, std::vector<program::Metric>& metrics) { return seat_->gather(step, metrics); }
+  std::vector<record::WorkerReport> reports() const { return seat_->reports(); }
   // All updates are made, and nobody computes until the next go().
   Status settle();
   // The leader has made its steps: the others make theirs.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """recovery_test.py DLHOST: a run goes on when its workers are killed, and ends as if nothing had happened.
 
-DLHOST_SEED chooses who is killed and when; DLHOST_KILLS how often in each test (10)."""
+DLHOST_SEED chooses who is killed and when; DLHOST_KILLS how often in each test (7)."""
 import json
 import os
 import random
@@ -14,7 +14,7 @@ import unittest
 from several import FOR_EVER, PROCESSES, Workers
 
 Workers.dlhost = os.path.realpath(sys.argv.pop(1))
-KILLS = int(os.environ.get("DLHOST_KILLS", "10"))
+KILLS = int(os.environ.get("DLHOST_KILLS", "7"))
 LONG = (PROCESSES, "--set=checkpoint.every.steps=1500", "--set=recovery.every.steps=50", "--set=record.every.steps=10")
 
 
@@ -100,6 +100,59 @@ class Recovery(Workers):
         process.communicate(timeout=30)
         self.assertEqual(process.returncode, 130)
         self.nothing_is_left()
+
+    def test_what_began_with_another_runs_checkpoint_goes_on_from_there(self) -> None:
+        self.run_job(PROCESSES)
+        checkpoint = next(self.root.glob("runs/*/checkpoints/step-*40"))
+        words = (PROCESSES, f"--resume={checkpoint}", "--set=checkpoint.every={}", "--set=recovery.every={}",
+                 "--set=train.stop.steps=8000", "--set=record.every.steps=10")
+        process = self.start(*words, "--set=record.folder=cut")
+        self.until(lambda: any(p.stat().st_size > 500 for p in self.root.glob("cut/*/metrics.jsonl")))
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        run = next((self.root / "cut").iterdir())
+        self.until(lambda: json.loads((run / "summary.json").read_text())["status"] != "running", 60)
+        whole = self.start(*words, "--set=record.folder=whole")
+        self.assertEqual(whole.wait(60), 0)
+        cut, whole = (next(self.root.glob(f"{runs}/*/checkpoints/*8000/params.safetensors")).read_bytes()
+                      for runs in ("cut", "whole"))
+        self.assertEqual(cut, whole)
+
+    def hung(self, *words: str) -> tuple[subprocess.Popen, dict[int, int]]:
+        process = self.start(*words, "--set=recovery.silence=1", "--set=recovery.every.steps=5000")
+        self.until(self.begun)
+        return process, self.workers()
+
+    def test_who_hangs_is_named_and_replaced(self) -> None:
+        steps = "--set=train.stop.steps=8000"
+        process, workers = self.hung(*LONG, steps)
+        os.kill(workers[2], signal.SIGSTOP)
+        out, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertRegex(err, "worker 2 hangs: it has shown no life for [0-9.]+ s in step [0-9]+, where it (computes|waits)")
+        self.assertIn(f"worker 2 is gone: process {workers[2]} was killed", err)
+        self.assertEqual(self.outcome()["recoveries"], 1)
+        cut, whole = self.outcome(), self.run_job(*LONG, steps)
+        self.assertEqual(cut["params"], whole["params"])
+
+    def test_a_leader_that_hangs_loses_its_place(self) -> None:
+        process, _ = self.hung(*LONG, "--set=train.stop.steps=8000")
+        os.kill(process.pid, signal.SIGSTOP)
+        process.communicate(timeout=90)  # longer where it evaluated or saved just then
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+        self.until(lambda: self.over(), 60)
+        self.assertEqual(self.outcome()["steps"], 8000)
+
+    def test_a_run_that_stands_still_as_a_whole_goes_on(self) -> None:
+        process, workers = self.hung(*FOR_EVER)
+        for number in (*workers.values(), process.pid):
+            os.kill(number, signal.SIGSTOP)
+        time.sleep(2)
+        for number in (process.pid, *workers.values()):
+            os.kill(number, signal.SIGCONT)
+        before = self.recorded()
+        self.until(lambda: self.recorded() != before)
+        self.assertEqual(self.workers(), workers)
 
     def test_groups_go_on_where_each_was(self) -> None:
         summary = self.with_kills(*LONG, "--set=topology.framework=downpour", "--set=topology.consistency=eventual",

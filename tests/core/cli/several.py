@@ -88,8 +88,11 @@ class Workers(unittest.TestCase):
     def outcome(self) -> dict:
         """Of the newest run."""
         folder = max((self.root / "runs").iterdir(), key=lambda run: run.stat().st_mtime_ns)
+        summary = json.loads((folder / "summary.json").read_text())
+        said = folder / "output.log"
+        self.assertEqual(summary["status"], "done", f"{summary} {said.read_text() if said.exists() else ''}")
         params = sorted(folder.glob("checkpoints/step-*/params.safetensors"))[-1].read_bytes()
-        return json.loads((folder / "summary.json").read_text()) | {"params": hashlib.sha256(params).hexdigest()}
+        return summary | {"params": hashlib.sha256(params).hexdigest()}
 
     def until(self, what, seconds: float = 30) -> None:
         end = time.monotonic() + seconds

@@ -38,6 +38,19 @@ class Steering(Workers):
         self.process.communicate()
         self.assertIsNone(self.listed())
 
+    def test_top_says_where_each_worker_is(self) -> None:
+        def seen() -> dict:
+            return json.loads(self.say("top", self.folder, "--json"))
+
+        self.until(lambda: list(self.root.glob("runs/*/workers.jsonl")) and "waits for" in self.say("top", self.folder, "--once"))
+        self.until(lambda: all(worker["steps_per_second"] > 0 for worker in seen()["workers"]))
+        workers = seen()["workers"]
+        self.assertEqual([worker["process"] for worker in workers],
+                         [self.process.pid, *(number for _, number in sorted(self.workers().items()))])
+        for worker in workers:
+            self.assertLessEqual(worker["behind"], 1)  # strict: nobody is
+            self.assertLessEqual(worker["waiting"], 1)
+
     def test_stop_saves_and_ends(self) -> None:
         self.assertIn("has saved and ended", self.say("stop", self.folder))
         self.process.communicate(timeout=30)

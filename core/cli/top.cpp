@@ -1,0 +1,122 @@
+// dlhost top: where the workers of a run are, live.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "env/interrupt.h"
+#include "env/terminal.h"
+#include "record/workers_log.h"
+#include "run/leadership.h"
+
+namespace dlhost::cli {
+namespace {
+
+struct TopOptions {
+  std::string run;
+  bool once = false, json = false;
+};
+
+struct Row {
+  int process = 0;
+  std::uint64_t steps = 0, behind = 0; // the worker that is furthest
+  double rate = 0, waiting = 0;        // steps a second; part of the time
+  std::string awaits;
+};
+
+// What happened between the last two reports.
+std::vector<Row> rows_of(const std::vector<record::WorkersReport>& reports, const run::Leader& leader) {
+  std::vector<Row> rows;
+  if (reports.empty()) return rows;
+  const auto& now = reports.back();
+  std::uint64_t furthest = 0;
+  for (const auto& worker : now.workers) furthest = std::max(furthest, worker.steps);
+  const auto& before = reports.front();
+  const double passed = now.seconds - before.seconds;
+  const bool comparable = passed > 0 && before.workers.size() == now.workers.size() && before.step <= now.step;
+  for (std::size_t seat = 0; seat < now.workers.size(); ++seat) {
+    const auto& worker = now.workers[seat];
+    Row row{
+        .process = leader.process, .steps = worker.steps, .behind = furthest - worker.steps, .awaits = worker.awaits};
+    if (seat > 0 && seat <= leader.workers.size()) row.process = leader.workers[seat - 1];
+    if (comparable && worker.steps >= before.workers[seat].steps && worker.waited >= before.workers[seat].waited) {
+      row.rate = static_cast<double>(worker.steps - before.workers[seat].steps) / passed;
+      row.waiting = std::min(1.0, (worker.waited - before.workers[seat].waited) / passed);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string table(const std::string& run, const run::Leader& leader, const std::vector<Row>& rows) {
+  std::string text = fmt::format("{}: {} worker{}, recovered {} time{}\n", run, rows.size(),
+                                 rows.size() == 1 ? "" : "s", leader.past.times, leader.past.times == 1 ? "" : "s");
+  text += fmt::format("{:>6}  {:>8}  {:>10}  {:>8}  {:>8}  {:>6}  {}\n", "worker", "process", "steps", "steps/s",
+                      "waiting", "behind", "waits for");
+  for (std::size_t seat = 0; seat < rows.size(); ++seat) {
+    const Row& row = rows[seat];
+    text += fmt::format("{:>6}  {:>8}  {:>10}  {:>8.1f}  {:>7.0f}%  {:>6}  {}\n", seat, row.process, row.steps,
+                        row.rate, row.waiting * 100, row.behind, row.awaits);
+  }
+  return text;
+}
+
+std::string json(const run::Leader& leader, const std::vector<Row>& rows) {
+  nlohmann::ordered_json out{{"leader", leader.process}, {"recoveries", leader.past.times}, {"workers", nullptr}};
+  out["workers"] = nlohmann::ordered_json::array();
+  for (const Row& row : rows)
+    out["workers"].push_back({{"process", row.process},
+                              {"steps", row.steps},
+                              {"steps_per_second", row.rate},
+                              {"waiting", row.waiting},
+                              {"behind", row.behind},
+                              {"awaits", row.awaits}});
+  return out.dump(2) + "\n";
+}
+
+Status top(Context& context, const TopOptions& options) {
+  constexpr Nanoseconds pause = 1'000'000'000;
+  constexpr const char* clear = "\x1b[H\x1b[J";
+  Disk& disk = context.host.disk();
+  if (!disk.exists(options.run))
+    return Status::not_found("there is no run folder '", options.run, "'; `dlhost ps` lists what goes on");
+  env::StandardTerminal terminal(1);
+  while (true) {
+    DLHOST_ASSIGN(const bool led, run::Leadership::led(options.run));
+    DLHOST_ASSIGN(const auto leader, run::Leadership::told(disk, options.run));
+    const auto rows = rows_of(record::WorkersLog::newest(disk, options.run), leader);
+    if (rows.empty())
+      return Status::not_found("nothing is known of workers of '", options.run, "': it has one, or has not begun");
+    if (options.json) {
+      terminal.write(json(leader, rows));
+    } else {
+      if (terminal.interactive() && !options.once) terminal.write(clear);
+      terminal.write(table(options.run, leader, rows));
+    }
+    if (!led && !options.json) terminal.write("it does not go on\n");
+    if (!led || options.once || options.json || env::interrupted()) return {};
+    context.host.clock().sleep(pause);
+  }
+}
+
+} // namespace
+
+void add_top(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("top", "show where the workers of a run are, live");
+  auto options = std::make_shared<TopOptions>();
+  command->add_option("run", options->run, "its folder")->required()->type_name("RUN");
+  command->add_flag("--once", options->once, "show it once");
+  command->add_flag("--json", options->json, "print it once as JSON, for programs");
+  command->footer(
+      "For each worker: its steps, how many it makes a second, which part of the time it waits for others, how\n"
+      "many steps it is behind the one that is furthest, and the param that it waits for just now.\n\n"
+      "Example:\n"
+      "  dlhost top runs/digits-...");
+  command->callback([&context, options] {
+    env::catch_interrupts();
+    if (Status status = top(context, *options); !status.ok()) context.fail(status);
+  });
+}
+
+} // namespace dlhost::cli

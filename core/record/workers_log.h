@@ -1,0 +1,47 @@
+// workers.jsonl of a run folder: where each of several workers is, a line about every second. The leader of the run
+// writes it, from one task; `dlhost top` reads it.
+//
+//   {"seconds":12.5,"step":400,"workers":[{"steps":400,"waited":0.25,"awaits":"fc1.weight"}, ...]}
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "record/run_folder.h"
+
+namespace dlhost::record {
+
+struct WorkerReport {
+  std::uint64_t steps = 0; // done
+  double waited = 0;       // seconds, for others
+  std::string awaits;      // the param that it waits for; empty: none
+};
+
+struct WorkersReport {
+  double seconds = 0; // of the leader's clock, whose zero is arbitrary
+  std::uint64_t step = 0;
+  std::vector<WorkerReport> workers;
+};
+
+class WorkersLog {
+ public:
+  static Result<std::unique_ptr<WorkersLog>> open(Host&, const RunFolder&);
+  bool due(); // a second has passed since the last
+  Status add(std::uint64_t step, std::vector<WorkerReport>);
+
+  // The last two, the newer one last; fewer where there are none.
+  static std::vector<WorkersReport> newest(Disk&, const std::string& run);
+
+ private:
+  WorkersLog(Clock& clock, std::unique_ptr<LogFile> lines) : clock_(clock), lines_(std::move(lines)) {}
+
+  Clock& clock_;
+  std::unique_ptr<LogFile> lines_;
+  Nanoseconds next_ = 0;
+};
+
+} // namespace dlhost::record

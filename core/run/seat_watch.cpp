@@ -1,0 +1,88 @@
+// Signs of life: each worker shows its own, and who waits looks for those of the others. The kernel says who has died;
+// this finds who is there and gets nowhere.
+#include <algorithm>
+
+#include <dlhost/host.h>
+
+#include "run/seat.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr Nanoseconds second = 1'000'000'000;
+constexpr Nanoseconds before_the_first_step = 600 * second; // kernels may be made then
+constexpr Nanoseconds shortest = 10 * second;
+constexpr Nanoseconds steps_in_limit = 10;
+constexpr Nanoseconds longest_look = second / 5; // who was stopped itself has not looked meanwhile
+constexpr Nanoseconds times_when_away = 60;
+constexpr double longest_seconds = 365.0 * 24 * 3600;
+
+} // namespace
+
+void Seat::beat() {
+  Vitals& mine = vitals(number_);
+  mine.steps.store(done_[number_], std::memory_order_relaxed);
+  mine.beats.store(mine.beats.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  mine.waited.store(table_->waited(), std::memory_order_relaxed);
+  const std::size_t awaited = table_->awaited();
+  mine.awaits.store(awaited == param::Table::no_param ? 0 : static_cast<std::uint32_t>(awaited) + 1,
+                    std::memory_order_relaxed);
+}
+
+void Seat::set_away(bool away) { vitals(number_).away.store(away, std::memory_order_relaxed); }
+
+Nanoseconds Seat::longest_silence() const {
+  const double given = session_.job().recovery.silence;
+  if (given > 0) return given < longest_seconds ? static_cast<Nanoseconds>(given * 1e9) : 0;
+  const std::uint64_t steps = done_[number_] - begun_with_;
+  if (steps == 0) return before_the_first_step;
+  return std::max(shortest, steps_in_limit * ((looked_ - begun_at_) / static_cast<Nanoseconds>(steps)));
+}
+
+bool Seat::hangs(std::uint32_t seat, Nanoseconds limit) {
+  Silence& silence = silences_[seat];
+  const Vitals& shown = vitals(seat);
+  const std::uint64_t beats = shown.beats.load(std::memory_order_relaxed);
+  if (beats != silence.beats) silence = {.beats = beats};
+  return silence.lasts > (shown.away.load(std::memory_order_relaxed) ? times_when_away * limit : limit);
+}
+
+// Time counts only as far as this one looks: a whole run may be stopped for a while, and go on.
+void Seat::watch() {
+  const Nanoseconds now = session_.host().clock().now();
+  const Nanoseconds passed = std::min(now - std::exchange(looked_, now), longest_look);
+  const Nanoseconds limit = longest_silence();
+  if (limit == 0) return;
+  for (std::uint32_t seat = 0; seat < seats_; ++seat) {
+    if (seat == number_) continue;
+    silences_[seat].lasts += passed;
+    if (!hangs(seat, limit) || std::exchange(silences_[seat].told, true)) continue;
+    const Vitals& shown = vitals(seat);
+    const std::uint32_t awaits = shown.awaits.load(std::memory_order_relaxed);
+    const std::string does =
+        awaits == 0 || awaits > session_.store().params().size()
+            ? "computes"
+            : concat("waits for param '", session_.store().params()[awaits - 1]->declared.name, "'");
+    session_.host().log().write(LogLevel::warning,
+                                concat("worker ", seat, " hangs: it has shown no life for ",
+                                       static_cast<double>(silences_[seat].lasts / (second / 10)) / 10, " s in step ",
+                                       shown.steps.load(std::memory_order_relaxed), ", where it ", does,
+                                       "; a longer recovery.silence gives it more time"));
+    roster_.end(seat);
+  }
+}
+
+std::vector<record::WorkerReport> Seat::reports() const {
+  std::vector<record::WorkerReport> all;
+  for (std::uint32_t seat = 0; seat < seats_; ++seat) {
+    const Vitals& shown = vitals(seat);
+    const std::uint32_t awaits = shown.awaits.load(std::memory_order_relaxed);
+    const auto& params = session_.store().params();
+    all.push_back({.steps = shown.steps.load(std::memory_order_relaxed),
+                   .waited = static_cast<double>(shown.waited.load(std::memory_order_relaxed)) * 1e-9,
+                   .awaits = awaits == 0 || awaits > params.size() ? "" : params[awaits - 1]->declared.name});
+  }
+  return all;
+}
+
+} // namespace dlhost::run
