@@ -1,6 +1,7 @@
 // A worker's place among all: its group, its rank in it, and its rows of the group's batches.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "config/job.h"
@@ -12,6 +13,16 @@ struct Place {
   std::uint32_t rank = 0, workers = 1; // of the group
   std::int64_t first_row = 0, rows = 0;
   std::int64_t global_batch = 0; // samples that make one update
+
+  // Where a job wants the same bits for any number of workers, each sum over a batch is made of eight blocks, of so
+  // many samples.
+  static constexpr std::int64_t blocks = 8;
+  std::int64_t block() const { return (global_batch + blocks - 1) / blocks; }
+  // Whether this worker's blocks are a branch of the tree in which all are summed.
+  bool has_whole_blocks() const {
+    return global_batch % blocks == 0 && rows % block() == 0 &&
+           std::has_single_bit(static_cast<std::uint64_t>(rows / block()));
+  }
 
   // The only worker.
   static Place alone(const config::Job& job) { return {.rows = job.train.batch, .global_batch = job.train.batch}; }

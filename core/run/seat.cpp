@@ -98,6 +98,14 @@ Status Seat::supported(const param::Store& store) const {
   if (std::ranges::any_of(store.states(), [](const auto& state) { return state->merge == Merge::sum; }))
     return refuse("running state that is summed over workers");
   if (store.carries()) return refuse("what layers carry from batch to batch");
+  if (job.train.reproducible && !in_step_)
+    return refuse("train.reproducible under consistency '" + job.topology.consistency.type +
+                  "', where updates are made in the order in which they come,");
+  if (job.train.reproducible && !place_.has_whole_blocks())
+    return Status::invalid(
+        "train.reproducible: the ", place_.global_batch, " samples of an update are summed in ", Place::blocks,
+        " blocks, which ", seats_,
+        " workers cannot share equally; take 2, 4 or 8 workers, and a batch that is a multiple of 8");
   if (consistency_->next_timer({}) != 0)
     return refuse("consistency handler '" + job.topology.consistency.type +
                   "', which wants to be called after a while,");

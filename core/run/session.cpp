@@ -13,11 +13,6 @@
 
 namespace dlhost::run {
 
-namespace {
-// Of so many samples each sum is made where a job wants the same bits however its batches are cut.
-constexpr std::int64_t reproducible_block = 8;
-} // namespace
-
 Result<std::unique_ptr<Session>> Session::open(Host& host, plugin::Registry& registry, const config::Job& job,
                                                bool make) {
   DLHOST_TRY(check_supported(job));
@@ -182,7 +177,7 @@ Result<program::Program*> Session::trainer() {
                                 .training = true,
                                 .needs_loss = traits.needs_loss,
                                 .fuse = job_.train.fuse,
-                                .block_samples = job_.train.reproducible ? reproducible_block : 0,
+                                .block_samples = job_.train.reproducible ? place_.block() : 0,
                                 .updater = updater_.get(),
                                 .updater_actor = updater_actor,
                                 .update_settings = {.clip_value = job_.updater.clip_value},

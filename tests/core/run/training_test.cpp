@@ -259,7 +259,7 @@ TEST_F(TrainingTest, TheCpuDeviceTrainsLikeTheOracle) {
 TEST_F(TrainingTest, ReproducibleSumsAreMadeInBlocksOrRefused) {
   const auto plain = train(small_job()), blocks = train(small_job(), {"train.reproducible=true"});
   expect_near(plain, blocks, 1e-5, 20);
-  EXPECT_NE(plain.params, blocks.params); // a batch of 12 is two blocks, whose sums round otherwise
+  EXPECT_NE(plain.params, blocks.params); // sums of blocks round otherwise
   if (!registry_->find(Kind::device, "cpu")) return;
   auto job = config::load(host_.disk(), folder_ / "job.toml",
                           std::vector<std::string>{"train.device=cpu", "train.reproducible=true"}, *registry_);

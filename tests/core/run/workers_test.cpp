@@ -58,6 +58,22 @@ TEST_F(WorkersTest, EachStepIsThatOfOneWorker) {
   }
 }
 
+TEST_F(WorkersTest, ReproducibleParamsHaveTheSameBitsForAnyNumberOfWorkers) {
+  const std::vector<std::string> same{"train.batch=16", "train.reproducible=true"}, not_so{"train.batch=16"};
+  const auto one = train(small_job(), same), loose = train(small_job(), not_so);
+  bool differs = false;
+  for (const int count : {2, 4, 8}) {
+    SCOPED_TRACE(concat(count, " workers"));
+    for (const int servers : {1, count})
+      EXPECT_EQ(train(small_job(), workers(count, servers, same)).params, one.params);
+    differs = differs || train(small_job(), workers(count, 1, not_so)).params != loose.params;
+  }
+  EXPECT_TRUE(differs) << "it is the same without: this shows nothing";
+  auto groups = workers(2, 3, same);
+  groups.insert(groups.end(), {"topology.worker_groups=2", "train.batch=8"});
+  EXPECT_EQ(train(small_job(), groups).params, one.params);
+}
+
 TEST_F(WorkersTest, IsTheSameTwice) {
   const auto settings = workers(3, 3);
   const auto one = train(small_job(), settings), two = train(small_job(), settings);
@@ -206,6 +222,9 @@ TEST_F(WorkersTest, WhatIsNotThereYetIsRefused) {
   EXPECT_NE(told(workers(2, 2, {"train.device={ type = \"ref\", far = true }"})).find("the host cannot reach"),
             std::string::npos);
   EXPECT_NE(told(workers(2, 2, {"updater.clip_norm=1.0"})).find("updater.clip_norm with several workers"),
+            std::string::npos);
+  EXPECT_NE(told(workers(3, 1, {"train.reproducible=true"})).find("cannot share equally"), std::string::npos);
+  EXPECT_NE(told(groups(2, "eventual", {"train.reproducible=true"})).find("in the order in which they come"),
             std::string::npos);
   EXPECT_NE(told(workers(2, 3)).find("ask for as many at most"), std::string::npos);
   EXPECT_NE(told(workers(13, 1)).find("has no row for some of them"), std::string::npos);
