@@ -14,6 +14,7 @@
 #include "kinds/kinds.h"
 #include "layer/tests.h"
 #include "plugin/search.h"
+#include "simulated.h"
 
 namespace dlhost::conform {
 namespace {
@@ -28,6 +29,7 @@ struct Arguments {
   std::string case_file;
   std::string url;
   std::uint64_t seed = 1;
+  bool simulated = false;
 };
 
 std::vector<std::string> names_of_ops() {
@@ -66,6 +68,8 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->type_name("FOLDER")
       ->allow_extra_args(false);
   app.add_option("--seed", arguments.seed, "of all values")->type_name("NUMBER")->capture_default_str();
+  app.add_flag("--simulated", arguments.simulated,
+               "on a simulated host: one task at a time, in virtual time, from the seed");
 }
 
 // What is no option of ours is GoogleTest's, or wrong.
@@ -129,6 +133,28 @@ bool register_suites(const Context& context, const std::string& file) {
   return true;
 }
 
+int test(const Arguments& arguments, const std::vector<std::string>& folders, Host& host, const SetMaker& set_maker) {
+  plugin::Registry registry(plugin::entries_of(plugin::settings_of_process(folders)), host);
+  set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
+  Context context{.host = host,
+                  .registry = registry,
+                  .device = arguments.device,
+                  .case_file = arguments.case_file,
+                  .url = arguments.url,
+                  .seed = arguments.seed,
+                  .declined = arguments.declined};
+  if (!read_settings(arguments.settings, context.options)) return 2;
+  if (!read_settings(arguments.device_settings, context.device_options)) return 2;
+  try {
+    for (const auto& file : arguments.files)
+      if (!register_suites(context, file)) return 2;
+  } catch (const std::exception& wrong) {
+    std::fprintf(stderr, "dlhost-conform: %s\n", wrong.what());
+    return 2;
+  }
+  return RUN_ALL_TESTS();
+}
+
 } // namespace
 } // namespace dlhost::conform
 
@@ -147,25 +173,10 @@ int main(int argc, char** argv) {
     folders.push_back(std::filesystem::path(file).parent_path());
   }
   folders.insert(folders.end(), arguments.plugin_dirs.begin(), arguments.plugin_dirs.end());
+  if (arguments.simulated)
+    return conform::in_a_world(arguments.seed, [&](Host& host, const conform::SetMaker& set_maker) {
+      return conform::test(arguments, folders, host, set_maker);
+    });
   env::RealHost host(LogLevel::warning);
-  plugin::Registry registry(plugin::entries_of(plugin::settings_of_process(folders)), host);
-  host.set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
-
-  conform::Context context{.host = host,
-                           .registry = registry,
-                           .device = arguments.device,
-                           .case_file = arguments.case_file,
-                           .url = arguments.url,
-                           .seed = arguments.seed,
-                           .declined = arguments.declined};
-  if (!conform::read_settings(arguments.settings, context.options)) return 2;
-  if (!conform::read_settings(arguments.device_settings, context.device_options)) return 2;
-  try {
-    for (const auto& file : arguments.files)
-      if (!conform::register_suites(context, file)) return 2;
-  } catch (const std::exception& wrong) {
-    std::fprintf(stderr, "dlhost-conform: %s\n", wrong.what());
-    return 2;
-  }
-  return RUN_ALL_TESTS();
+  return conform::test(arguments, folders, host, [&](env::RealHost::Maker maker) { host.set_maker(std::move(maker)); });
 }
