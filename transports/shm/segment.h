@@ -25,8 +25,8 @@ class Segment {
   Segment& operator=(Segment&&) noexcept;
   ~Segment();
 
-  void* data() const { return mapped_ ? mapped_->get_address() : nullptr; }
-  std::size_t size() const { return mapped_ ? mapped_->get_size() : 0; }
+  void* data() const { return mapped_ ? mapped_->region.get_address() : nullptr; }
+  std::size_t size() const { return mapped_ ? mapped_->region.get_size() : 0; }
   // Nobody finds it any more; it lives on while it is mapped.
   void remove_name();
   // Held until the process that owns the segment has ended; whoever gets it knows that nobody does.
