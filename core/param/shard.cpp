@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "param/racing.h"
+
 namespace dlhost::param {
 namespace {
 
@@ -38,7 +40,7 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   const auto traits = setup_.consistency->traits();
   owned.own.resize(traits.own_words + contributors * traits.words_each);
   owned.accepted.resize(contributors);
-  owned.read.assign(contributors, nothing);
+  owned.read.assign(contributors, owned.current);
   Param& param = *setup_.store->params()[slice.param];
   for (std::size_t gradients = 1; gradients <= contributors; ++gradients) {
     DLHOST_ASSIGN(auto update, SliceUpdate::prepare(*setup_.store, param, slice, gradients, *setup_.updater, rule,
@@ -53,7 +55,7 @@ void Shard::begin(const Beginning& beginning) {
   for (auto& owned : owned_) {
     owned.version = beginning.version;
     owned.current = 0;
-    std::ranges::fill(owned.read, nothing);
+    std::ranges::fill(owned.read, owned.current); // before they ask for anything
     for (std::size_t c = 0; c < owned.accepted.size(); ++c)
       owned.accepted[c] = beginning.steps.at(setup_.contributors[c].group);
   }
@@ -248,6 +250,7 @@ Status Shard::apply(Owned& owned, std::span<const Arrival> chosen, const UpdateV
   if (setup_.masters->versions() > 1 && !verdict.in_place) {
     DLHOST_ASSIGN(next, room(owned));
   }
+  const Racing racing(verdict.in_place);
   setup_.activity->enter(setup_.updater_actor, "update", chosen.front().contribution.who.step);
   Status status = owned.updates.at(chosen.size() - 1)
                       ->run({.from = value(owned, owned.current),

@@ -10,14 +10,7 @@
 
 // ThreadSanitizer does not see through libgomp: the fork and the join of a region are told to it here, and what libgomp
 // itself hands to the threads of a region is read and written by a function that it does not look at.
-#if defined(__SANITIZE_THREAD__)
-#define DLHOST_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DLHOST_TSAN 1
-#endif
-#endif
-#ifdef DLHOST_TSAN
+#ifdef DLHOST_THREAD_SANITIZER
 extern "C" void __tsan_acquire(void*);
 extern "C" void __tsan_release(void*);
 #define DLHOST_BEFORE(word) __tsan_release(&(word))

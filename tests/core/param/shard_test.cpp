@@ -22,10 +22,10 @@ class ShardTest : public testing::Test {
     store_.emplace(*device_, *stream_);
     Param& param = **store_->declare({.name = "w", .shape = {4}, .init = {}});
     updater_ = *registry_.create<Updater>("sgd", {});
-    consistency_ = *registry_.create<Consistency>("strict", {});
+    consistency_ = *registry_.create<Consistency>(handler_, {});
     const auto rule = updater_->rule();
     store_->lay_out(&rule);
-    masters_.emplace(*store_, 1);
+    masters_.emplace(*store_, versions_);
     memory_.resize(masters_->bytes());
     masters_->lie_at(memory_, true);
     ASSERT_TRUE(store_->allocate(&rule).ok());
@@ -60,6 +60,8 @@ class ShardTest : public testing::Test {
     return *download(*device_, *stream_, param.master, param.value.data());
   }
 
+  std::string handler_ = "strict";
+  std::size_t versions_ = 1;
   env::RealHost host_{LogLevel::error};
   plugin::Registry registry_{plugin::entries_of(plugin::settings_of_process({})), host_};
   plugin::Activity activity_;
@@ -90,6 +92,29 @@ TEST_F(ShardTest, AddsWhatAllBringAndTellsWhoAsked) {
   EXPECT_THAT(answers_, ElementsAre(Pair(1, 1)));
   ASSERT_TRUE(shard_->take(get(0, 1)).ok());
   EXPECT_THAT(answers_, ElementsAre(Pair(1, 1), Pair(0, 1)));
+}
+
+class OverlappingTest : public ShardTest {
+ protected:
+  OverlappingTest() {
+    handler_ = "eventual";
+    versions_ = 4;
+  }
+};
+
+TEST_F(OverlappingTest, WhatAWorkerReadsStaysUntilItAsksForMore) {
+  const auto first = std::span(reinterpret_cast<const float*>(memory_.data()), 4);
+  const auto steps_of_another = [&](std::uint64_t from) {
+    for (std::uint64_t step = from; step < from + 10; ++step) {
+      ASSERT_TRUE(shard_->take(update(1, step)).ok());
+      ASSERT_TRUE(shard_->take(get(1, 0)).ok());
+    }
+  };
+  steps_of_another(0); // worker 0 is still at its first step, and reads what was there when all began
+  EXPECT_THAT(first, ElementsAre(1, 2, 3, 4));
+  ASSERT_TRUE(shard_->take(get(0, 0)).ok());
+  steps_of_another(10);
+  EXPECT_NE(first[3], 4) << "nobody reads it any more";
 }
 
 TEST_F(ShardTest, ARepeatedUpdateCountsOnce) {
