@@ -11,7 +11,7 @@ import sys
 import time
 import unittest
 
-from several import FOR_EVER, PROCESSES, Workers
+from several import FOR_EVER, PATIENCE, PROCESSES, Workers
 
 Workers.dlhost = os.path.realpath(sys.argv.pop(1))
 KILLS = int(os.environ.get("DLHOST_KILLS", "7"))
@@ -50,7 +50,7 @@ class Recovery(Workers):
         """The summary of a run during which some were killed."""
         process = self.start(*words)
         took = [self.kill_one() for _ in range(KILLS)]
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, f"{out}\n{err}")
         print(f"{len(took)} kills; training again after {max(took):.2f} s at most", file=sys.stderr)
         self.nothing_is_left()
@@ -71,7 +71,7 @@ class Recovery(Workers):
         took = [self.kill_one(leader=True) for _ in range(KILLS)]
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, -signal.SIGKILL)
-        self.until(lambda: self.over(), 120)
+        self.until(lambda: self.over(), PATIENCE)
         print(f"{len(took)} leaders killed; training again after {max(took):.2f} s at most", file=sys.stderr)
         self.nothing_is_left()
         cut = self.outcome()

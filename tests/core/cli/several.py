@@ -47,6 +47,7 @@ name = "loss"
 type = "softmax_loss"
 src = ["fc", "data:label"]
 """
+PATIENCE = 60 + 5 * int(os.environ.get("DLHOST_KILLS", "0"))  # seconds for a whole run; soak's are long
 PROCESSES = "--set=topology.run_as=processes"
 FOR_EVER = (PROCESSES, "--set=train.stop.steps=1000000000", "--set=record.every.steps=1000")
 
@@ -81,7 +82,7 @@ class Workers(unittest.TestCase):
     def run_job(self, *words: str) -> dict:
         """The summary, and a hash of the params."""
         process = self.start(*words)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, f"{out}\n{err}")
         return self.outcome()
 
