@@ -1,6 +1,7 @@
 // The workers beside the leader, as what a job wants them: tasks of this process, or processes of this machine.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@ namespace dlhost::run {
 
 class Crew {
  public:
+  using Maker = std::function<Result<std::unique_ptr<Crew>>(Session& leader)>;
   // run_as says which.
   static Result<std::unique_ptr<Crew>> make(Session& leader);
   // Until all have ended; they were told to.

@@ -73,7 +73,7 @@ Status Training::prepare() {
     return Status::invalid("source '", session_.sources()[0].name, "' has no training samples; give it a `train` file");
   started_bytes_ = env::resident_bytes();
   if (Place::seats(job.topology) > 1) {
-    DLHOST_ASSIGN(workers_, Workers::make(session_));
+    DLHOST_ASSIGN(workers_, Workers::make(session_, make_crew_));
     if (!bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
   }
   DLHOST_ASSIGN(program_, session_.trainer());

@@ -59,6 +59,8 @@ class Training {
  public:
   Training(Session& session, const std::atomic<bool>& interrupted) : session_(session), interrupted_(interrupted) {}
 
+  // Where several workers are something else than run_as says.
+  void employ(Crew::Maker make_crew) { make_crew_ = std::move(make_crew); }
   // Builds the program and the first values; then start() or resume() may replace them.
   Status prepare();
   // Takes the values that the job's [train.start] names, if it does; says what it took.
@@ -111,6 +113,7 @@ class Training {
 
   Session& session_;
   const std::atomic<bool>& interrupted_;
+  Crew::Maker make_crew_ = Crew::make;
   std::unique_ptr<Workers> workers_; // null: one
   param::Beginning beginning_;       // of them
   program::Program* program_ = nullptr;

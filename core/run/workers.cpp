@@ -2,8 +2,8 @@
 
 namespace dlhost::run {
 
-Result<std::unique_ptr<Workers>> Workers::make(Session& leader) {
-  DLHOST_ASSIGN(auto crew, Crew::make(leader));
+Result<std::unique_ptr<Workers>> Workers::make(Session& leader, const Crew::Maker& make_crew) {
+  DLHOST_ASSIGN(auto crew, make_crew(leader));
   std::unique_ptr<Workers> workers(new Workers(std::move(crew)));
   DLHOST_ASSIGN(workers->seat_, Seat::make(leader, workers->crew_->roster(), 0));
   leader.take_part(workers->seat_->place(), workers->seat_.get());

@@ -13,7 +13,7 @@ namespace dlhost::run {
 class Workers {
  public:
   // The leader's session gets its place; its program is not made yet.
-  static Result<std::unique_ptr<Workers>> make(Session& leader);
+  static Result<std::unique_ptr<Workers>> make(Session& leader, const Crew::Maker&);
   // Ends the others' work and waits for them.
   ~Workers();
 

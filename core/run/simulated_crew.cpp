@@ -1,0 +1,82 @@
+#include "run/simulated_crew.h"
+
+#include <algorithm>
+
+#include "run/follower.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr Nanoseconds to_end = 10'000'000'000; // that a process is given when all is over
+constexpr Nanoseconds look_again = 1'000'000;
+
+// What a worker's process does. All that it is given outlives it, the leader's own things do not.
+struct Work {
+  env::simulated::World& world;
+  Host& host;
+  plugin::Registry& registry;
+  const config::Job& job;
+  std::string folder;
+  std::uint32_t seat;
+  int leader; // process
+
+  void operator()() const {
+    const auto leader_is_there = [this] { return world.runs(leader) ? Status() : Status::gone("the leader is gone"); };
+    FolderRoster roster(host, folder, Place::seats(job.topology), leader_is_there, [this](std::uint32_t other) {
+      if (other == 0) world.kill(leader);
+    });
+    Status status = Follower([this] { return Session::open(host, registry, job); }, roster, seat).run();
+    if (!status.ok()) roster.fail(std::move(status).at("worker ", seat));
+  }
+};
+
+} // namespace
+
+Result<std::unique_ptr<Crew>> SimulatedCrew::make(env::simulated::World& world, Session& leader,
+                                                  const std::string& folder) {
+  DLHOST_TRY(leader.host().disk().make_directory(folder));
+  std::unique_ptr<SimulatedCrew> crew(new SimulatedCrew(world, leader, folder));
+  crew->roster_.emplace(
+      leader.host(), folder, Place::seats(leader.job().topology), [crew = crew.get()] { return crew->look(); },
+      [crew = crew.get()](std::uint32_t seat) { crew->world_.kill(crew->processes_.at(seat - 1)); });
+  return std::unique_ptr<Crew>(std::move(crew));
+}
+
+// Where the leader itself was killed, they see that for themselves.
+SimulatedCrew::~SimulatedCrew() {
+  roster_->fail(Status::cancelled("it is over"));
+  const Nanoseconds end = world_.now() + to_end;
+  const auto runs = [this](int process) { return world_.runs(process); };
+  while (world_.lives() && world_.now() < end && std::ranges::any_of(processes_, runs))
+    world_.pause(look_again, "waits for its workers to end");
+  if (world_.lives())
+    for (const int process : processes_) world_.kill(process);
+}
+
+Status SimulatedCrew::start() {
+  for (std::uint32_t seat = 1; seat < roster_->seats(); ++seat)
+    processes_.push_back(world_.start(concat("worker ", seat),
+                                      Work{.world = world_,
+                                           .host = leader_.host(),
+                                           .registry = leader_.registry(),
+                                           .job = leader_.job(),
+                                           .folder = folder_,
+                                           .seat = seat,
+                                           .leader = world_.process()},
+                                      world_.machine()));
+  return {};
+}
+
+std::string SimulatedCrew::fate(std::uint32_t seat) {
+  if (seat == 0 || seat > processes_.size()) return {};
+  const int process = processes_[seat - 1];
+  return concat("process ", process, world_.runs(process) ? " runs" : " has ended");
+}
+
+Status SimulatedCrew::look() {
+  for (std::uint32_t seat = 1; seat <= processes_.size(); ++seat)
+    if (!world_.runs(processes_[seat - 1])) return Status::gone("worker ", seat, " is gone: ", fate(seat));
+  return {};
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,38 @@
+// Workers that are processes of a simulated world, on the leader's machine: what ProcessCrew has, without an operating
+// system beneath. They meet in a folder of the simulated disk.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "env/simulated/world.h"
+#include "run/crew.h"
+#include "run/folder_roster.h"
+
+namespace dlhost::run {
+
+class SimulatedCrew final : public Crew {
+ public:
+  // `folder`: where they meet, theirs alone.
+  static Result<std::unique_ptr<Crew>> make(env::simulated::World&, Session& leader, const std::string& folder);
+  ~SimulatedCrew() override;
+
+  Roster& roster() override { return *roster_; }
+  Status start() override;
+  Status bequeath(const std::string&) override { return {}; } // nobody takes the leader's place yet
+  std::vector<int> processes() const override { return processes_; }
+  std::string fate(std::uint32_t seat) override;
+
+ private:
+  SimulatedCrew(env::simulated::World& world, Session& leader, std::string folder)
+      : world_(world), leader_(leader), folder_(std::move(folder)) {}
+  Status look();
+
+  env::simulated::World& world_;
+  Session& leader_;
+  const std::string folder_;
+  std::optional<FolderRoster> roster_;
+  std::vector<int> processes_; // of seat 1 and on
+};
+
+} // namespace dlhost::run

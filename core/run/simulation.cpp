@@ -1,0 +1,138 @@
+#include "run/simulation.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "env/disk.h"
+#include "env/simulated/host.h"
+#include "param/transfer.h"
+#include "run/recovery.h"
+#include "run/simulated_crew.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr const char* run_folder = "/run";
+constexpr const char* checkpoint_folder = "/run/checkpoints";
+constexpr const char* point_folder = "/run/recovery";
+
+// The run's leader: trains, and begins once more when a worker has died.
+class SimulatedRun final : private Observer {
+ public:
+  SimulatedRun(env::simulated::World& world, Host& host, plugin::Registry& registry, const config::Job& job,
+               Simulated& result)
+      : world_(world), host_(host), registry_(registry), job_(job), recovery_(job), result_(result) {}
+
+  Status run() {
+    Status status = attempt({});
+    while (recovery_.goes_on(status, steps_)) {
+      DLHOST_ASSIGN(auto point, newest_point());
+      host_.log().write(LogLevel::warning, concat(status.message(), "; the run goes on at step ",
+                                                  point ? Checkpoints::step_of(*point) : 0));
+      status = attempt(std::move(point));
+    }
+    result_.recoveries = recovery_.past().times;
+    return status;
+  }
+
+  // Those of the attempt under way.
+  const std::vector<int>& workers() const { return workers_; }
+
+ private:
+  Status attempt(std::optional<param::CheckpointFiles> from) {
+    DLHOST_ASSIGN(auto session, Session::open(host_, registry_, job_));
+    Training training(*session, interrupted_);
+    training.employ([&](Session& leader) {
+      return SimulatedCrew::make(world_, leader, concat(run_folder, "/meeting-", ++attempts_));
+    });
+    DLHOST_TRY(training.prepare());
+    workers_ = training.processes();
+    if (from) {
+      DLHOST_TRY(training.resume(*from));
+    } else {
+      DLHOST_TRY(training.start().status());
+    }
+    Checkpoints checkpoints(*session, checkpoint_folder, static_cast<std::size_t>(job_.checkpoint.keep));
+    Checkpoints points(*session, point_folder, 1);
+    if (job_.checkpoint.keep > 0) training.keep_in(&checkpoints);
+    if (recovery_.on()) training.recover_from(&points, false);
+    result_.outcome = training.run(*this);
+    steps_ = training.progress().step;
+    DLHOST_TRY(result_.outcome.error);
+    for (const auto& param : session->store().params()) {
+      DLHOST_ASSIGN(result_.params[param->declared.name],
+                    param::download(session->device(), session->stream(), param->master, param->value.data()));
+    }
+    return {};
+  }
+
+  // None was written yet: from the beginning, once more.
+  Result<std::optional<param::CheckpointFiles>> newest_point() {
+    const std::string folders[] = {checkpoint_folder, point_folder};
+    std::string refused;
+    auto newest = Checkpoints::newest(host_.disk(), folders, refused);
+    if (newest.ok()) return std::optional(*std::move(newest));
+    if (newest.status().code() != Code::not_found || !refused.empty()) return newest.status();
+    return std::optional<param::CheckpointFiles>();
+  }
+
+  Status on_step(const Progress& progress, program::Program& program) override {
+    for (const auto& metric : program.metrics())
+      if (metric.is_loss) result_.losses[progress.step] = metric.last_sum / metric.last_count;
+    return {};
+  }
+  Status on_evaluation(const Progress&, Phase, const Evaluation&) override { return {}; }
+
+  env::simulated::World& world_;
+  Host& host_;
+  plugin::Registry& registry_;
+  const config::Job& job_;
+  Recovery recovery_;
+  Simulated& result_;
+  const std::atomic<bool> interrupted_{false};
+  std::uint64_t steps_ = 0; // done, at the end of an attempt
+  int attempts_ = 0;
+  std::vector<int> workers_;
+};
+
+// One of those that run; nobody, where all begin once more at that moment.
+void kill_one(env::simulated::World& world, std::vector<int> workers) {
+  std::erase_if(workers, [&](int process) { return !world.runs(process); });
+  if (!workers.empty()) world.kill(workers[world.below(static_cast<std::uint32_t>(workers.size()))]);
+}
+
+void adapt(config::Job& job, const SimulationSpec& spec) {
+  job.topology.run_as = config::RunAs::processes;
+  job.topology.transport = spec.transport;
+  job.topology.transport.options.entries.emplace_back("seed", Value{static_cast<std::int64_t>(spec.seed >> 1), {}});
+  job.train.threads = 1; // a world is one thread
+}
+
+} // namespace
+
+Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins, const SimulationSpec& spec) {
+  adapt(job, spec);
+  Simulated result;
+  env::PosixDisk disk;
+  env::simulated::World world(spec.seed);
+  env::simulated::SimulatedHost host(world, &disk);
+  plugin::Registry registry(plugins, host);
+  host.set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
+  SimulatedRun run(world, host, registry, job, result);
+  for (int i = 0; i < spec.kills; ++i) {
+    const auto microseconds = static_cast<std::uint32_t>(std::max<Nanoseconds>(1, spec.within / 1000));
+    world.at(Nanoseconds{world.below(microseconds)} * 1000, [&] { kill_one(world, run.workers()); });
+  }
+  Status status;
+  world.start("leader", [&] {
+    status = run.run();
+    result.took = world.now();
+  });
+  Status ended = world.run(spec.longest);
+  result.status = ended.ok() ? std::move(status) : std::move(ended);
+  result.history = world.history();
+  result.told = world.told();
+  return result;
+}
+
+} // namespace dlhost::run

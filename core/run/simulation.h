@@ -1,0 +1,41 @@
+// A whole run in a simulated world (docs/simulation.md): its leader and each of its workers are processes of one
+// machine, and some of the workers are killed on the way. What trains, exchanges and recovers is what real runs have.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "config/job.h"
+#include "plugin/search.h"
+#include "run/training.h"
+
+namespace dlhost::run {
+
+struct SimulationSpec {
+  Part transport{"sim", {}};              // between processes of a world; it has a seed
+  std::uint64_t seed = 0;                 // of all that is drawn about the world; the job has its own
+  int kills = 0;                          // of a worker, at drawn moments
+  Nanoseconds within = 0;                 // from the start, in simulated time
+  Nanoseconds longest = 3600'000'000'000; // what takes longer hangs
+};
+
+struct Simulated {
+  Status status; // not ok: how the run ended
+  Outcome outcome;
+  std::uint32_t recoveries = 0;
+  std::map<std::uint64_t, double> losses;           // of each step, as it was last made
+  std::map<std::string, std::vector<float>> params; // plain
+  Nanoseconds took = 0;                             // simulated
+  std::uint64_t history = 0;                        // equal for equal runs
+  std::vector<std::string> told;                    // what happened
+};
+
+// The job's `transport` and `run_as` are the simulation's; its sources read this machine's disk, and nothing is written
+// there. `plugins`: where to find them.
+Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins, const SimulationSpec&);
+
+} // namespace dlhost::run

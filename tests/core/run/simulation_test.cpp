@@ -1,0 +1,73 @@
+// Whole runs in simulated worlds: what comes out is what real runs give, whoever is killed, and the same again from the
+// same seed.
+#include <cmath>
+
+#include "run/simulation.h"
+#include "trained.h"
+
+namespace dlhost::test {
+namespace {
+
+class SimulationTest : public Bench {
+ protected:
+  run::Simulated simulate(const std::string& text, const std::vector<std::string>& set,
+                          const run::SimulationSpec& spec) {
+    const std::string path = folder_ / "job.toml";
+    EXPECT_TRUE(host_.disk().write_text(path, text).ok());
+    auto job = config::load(host_.disk(), path, set, *registry_);
+    EXPECT_TRUE(job.ok()) << job.status().message();
+    if (!job.ok()) return {};
+    auto simulated = run::simulate(*job, plugin::entries_of(plugin::settings_of_process({})), spec);
+    EXPECT_TRUE(simulated.status.ok()) << simulated.status.message() << history_of(simulated);
+    return simulated;
+  }
+
+  static std::string history_of(const run::Simulated& simulated) {
+    std::string lines;
+    for (const auto& line : simulated.told) lines += "\n" + line;
+    return lines;
+  }
+};
+
+const std::vector<std::string> four_workers{"topology.workers_per_group=4", "topology.servers_per_group=2",
+                                            "topology.slice_elements=20", "recovery.every={ steps = 6 }"};
+
+TEST_F(SimulationTest, StrictTrainsAsOneRealWorkerDoes) {
+  const auto real = train(small_job());
+  const auto simulated = simulate(small_job(), four_workers, {.seed = 1});
+  ASSERT_EQ(simulated.losses.size(), real.losses.size());
+  for (const auto& [step, loss] : simulated.losses)
+    EXPECT_NEAR(loss, real.losses[step - 1], 1e-5 * std::abs(loss)) << "step " << step;
+  for (const auto& [name, values] : real.params)
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(simulated.params.at(name)[i], values[i], 1e-5) << name;
+  EXPECT_GT(simulated.took, 0);
+}
+
+TEST_F(SimulationTest, OneSeedIsOneHistory) {
+  const run::SimulationSpec spec{.seed = 5, .kills = 2, .within = 50'000'000};
+  const auto one = simulate(small_job(), four_workers, spec), again = simulate(small_job(), four_workers, spec);
+  EXPECT_EQ(one.history, again.history);
+  EXPECT_EQ(one.told, again.told);
+  EXPECT_EQ(one.params, again.params);
+  const auto other = simulate(small_job(), four_workers, {.seed = 6, .kills = 2, .within = 50'000'000});
+  EXPECT_NE(one.history, other.history);
+}
+
+// Bit for bit, whoever was killed when, and however late messages came.
+TEST_F(SimulationTest, UnderStrictDeathsChangeNothing) {
+  const auto whole = simulate(small_job(), four_workers, {.seed = 0});
+  EXPECT_EQ(whole.recoveries, 0U);
+  std::uint32_t recoveries = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const auto killed =
+        simulate(small_job(), four_workers,
+                 {.seed = seed, .kills = 1 + static_cast<int>(seed % 3), .within = whole.took + whole.took / 4});
+    EXPECT_EQ(killed.params, whole.params) << "seed " << seed << history_of(killed);
+    EXPECT_EQ(killed.losses, whole.losses) << "seed " << seed;
+    recoveries += killed.recoveries;
+  }
+  EXPECT_GT(recoveries, 6U) << "the deaths have to be in time to matter";
+}
+
+} // namespace
+} // namespace dlhost::test
