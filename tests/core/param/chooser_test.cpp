@@ -26,7 +26,7 @@ class ChooserTest : public testing::Test {
 
   static dlhost::Table first_two() {
     dlhost::Table options;
-    options.entries.emplace_back("t", Value(std::int64_t{2}));
+    options.entries.emplace_back("t", Value{std::int64_t{2}});
     return options;
   }
 
