@@ -6,7 +6,9 @@
 //   worker   whole     chooser    all of a step is sent (where contributors are chosen for whole steps)
 //   chooser  chosen    server     one of those whose contributions make this version
 //   chooser  dropped   server     this contribution makes none
-//   worker   look      server     answered by `seen` at once, whatever the handler would say
+//   server   norm      servers    of all its slices: what clips a version by the norm of all gradients
+//   server   sums      servers    of one slice: what the updater needs of the whole param
+//   worker   look      server     answered by `seen`, whatever the handler would say, once nothing is due
 //   worker   settle    server     answered by `settled`: what this worker sent before has been dealt with
 //   leader   leave     server     its group makes no more steps: handlers count without this worker of it
 //   server   value,    worker     the slice has this version, and is read where it lies
@@ -39,6 +41,8 @@ enum class Word : std::uint8_t {
   whole,
   chosen,
   dropped,
+  norm,
+  sums,
   look,
   settle,
   leave,
@@ -63,9 +67,9 @@ struct Message {
   std::uint16_t group = 0, rank = 0;
   std::uint64_t step = 0;
   SampleRange samples;     // of the step; chosen: how many make the version
-  Version version = 0;     // update: computed with; get: at least; value: this one
-  std::uint64_t place = 0; // update: in the sender's memory; value, seen: which of the masters' values
-  double rate = 0;         // update, go: the schedule's, of the step; chosen: the weight
+  Version version = 0;     // update: computed with; get: at least; value: this one; norm, sums: to be made of it
+  std::uint64_t place = 0; // update: in the sender's memory; value, seen: which of the masters' values; sums: which sum
+  double rate = 0;         // update, go: the schedule's, of the step; chosen: the weight; norm, sums: the value
 
   Identity identity() const { return {epoch, group, rank, step, slice, samples}; }
 };

@@ -3,19 +3,34 @@
 #include <vector>
 
 namespace dlhost::param {
+namespace {
+
+// Of the next inputs, pairwise, in a tree that depends on their number alone: as devices sum blocks of samples, so that
+// it is all one whether a block is a worker's or one of many of a worker.
+Term sum_of(Expression& expression, std::uint16_t& next, std::size_t count) {
+  std::vector<Term> gradients;
+  for (std::size_t g = 0; g < count; ++g) gradients.push_back(expression.input(next++));
+  for (std::size_t step = 1; step < gradients.size(); step *= 2)
+    for (std::size_t g = 0; g + step < gradients.size(); g += 2 * step)
+      gradients[g] = gradients[g] + gradients[g + step];
+  return gradients.front();
+}
+
+} // namespace
+
+Expression squared_sum(std::size_t gradients) {
+  Expression squared;
+  std::uint16_t next = 0;
+  const Term sum = sum_of(squared, next, gradients);
+  squared.result(sum * sum);
+  return squared;
+}
 
 Expression with_gradients(const Expression& rule, const RuleForm& form) {
   Expression composed;
   std::uint16_t next = 0;
   std::vector<Term> terms{composed.input(next++)};
-  // Pairwise, in a tree that depends on their number alone: as devices sum blocks of samples, so that it is all one
-  // whether a block is a worker's or one of many of a worker.
-  std::vector<Term> gradients;
-  for (std::size_t g = 0; g < form.gradients; ++g) gradients.push_back(composed.input(next++));
-  for (std::size_t step = 1; step < gradients.size(); step *= 2)
-    for (std::size_t g = 0; g + step < gradients.size(); g += 2 * step)
-      gradients[g] = gradients[g] + gradients[g + step];
-  Term gradient = gradients.front();
+  Term gradient = sum_of(composed, next, form.gradients);
   if (form.clip_value > 0) gradient = min(max(gradient, -form.clip_value), form.clip_value);
   terms.push_back(gradient);
   for (std::size_t h = 0; h < form.history; ++h) terms.push_back(composed.input(next++));

@@ -14,5 +14,7 @@ struct RuleForm {
 
 // Inputs: value, gradients, history; results: those of the rule, then the copies.
 Expression with_gradients(const Expression& rule, const RuleForm&);
+// Of so many gradients: the square of their sum.
+Expression squared_sum(std::size_t gradients);
 
 } // namespace dlhost::param

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "param/racing.h"
-
 namespace dlhost::param {
 namespace {
 
@@ -25,6 +23,7 @@ Result<std::unique_ptr<Shard>> Shard::make(ShardSetup setup) {
   shard->owned_by_slice_.assign(shard->setup_.slices->size(), not_owned);
   for (const Slice& slice : shard->setup_.slices->all())
     if (slice.server == shard->setup_.server) DLHOST_TRY(shard->own(slice, rule));
+  shard->find_peers();
   shard->gradients_.resize(shard->setup_.contributors.size());
   return shard;
 }
@@ -37,6 +36,8 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   owned.held.reserve(by_step_ ? 2 * contributors : contributors);
   owned.seen.reserve(contributors);
   owned.waiting.reserve(contributors);
+  owned.due.reserve(contributors);
+  owned.asked.reserve(3 * contributors); // a look of each, and a settle at the end of a step and before it rests
   const auto traits = setup_.consistency->traits();
   owned.own.resize(traits.own_words + contributors * traits.words_each);
   owned.accepted.resize(contributors);
@@ -47,13 +48,26 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
                                                     setup_.update_settings));
     owned.updates.push_back(std::move(update));
   }
+  const std::size_t sums = rule.partials.results().size();
+  if (const auto pieces = setup_.slices->of(slice.param).size(); pieces > 1 && sums > 0)
+    owned.sums.emplace(pieces, sums);
   owned_.push_back(std::move(owned));
   return {};
 }
 
+// Who owns nothing has no part in the norm.
+void Shard::find_peers() {
+  for (const Slice& slice : setup_.slices->all()) peers_.push_back(slice.server);
+  std::ranges::sort(peers_);
+  peers_.erase(std::unique(peers_.begin(), peers_.end()), peers_.end());
+  if (setup_.update_settings.clip_norm > 0 && !owned_.empty()) norm_.emplace(peers_.size(), 1);
+}
+
 void Shard::begin(const Beginning& beginning) {
+  if (norm_) norm_->begin(beginning.version);
   for (auto& owned : owned_) {
     owned.version = beginning.version;
+    if (owned.sums) owned.sums->begin(beginning.version);
     owned.current = 0;
     std::ranges::fill(owned.read, owned.current); // before they ask for anything
     for (std::size_t c = 0; c < owned.accepted.size(); ++c)
@@ -84,6 +98,8 @@ Status Shard::take(const Message& message) {
   }
   if (message.word == Word::chosen) return choose(message);
   if (message.word == Word::dropped) return drop(message);
+  if (message.word == Word::norm) return hear_norm(message);
+  if (message.word == Word::sums) return hear_sums(message);
   if (message.slice >= owned_by_slice_.size() || owned_by_slice_[message.slice] == not_owned)
     return Status::corrupt("server ", setup_.server, " was asked for slice ", message.slice, ", which it does not own");
   if (message.epoch != setup_.epoch) { // of a process that was given up since
@@ -94,16 +110,19 @@ Status Shard::take(const Message& message) {
   switch (message.word) {
   case Word::update: return update(owned, message);
   case Word::get: return get(owned, message);
-  case Word::settle: {
-    DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-    return answer(owned, contributor, Word::settled);
+  default: return asked(owned, message);
   }
-  default: {
-    DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-    owned.read[contributor] = owned.current;
-    return answer(owned, contributor, Word::seen);
-  }
-  }
+}
+
+// What is due is not dealt with yet, and is in no version.
+Status Shard::asked(Owned& owned, const Message& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  if (owned.due.empty()) return answer(owned, contributor, message.word == Word::settle ? Word::settled : Word::seen);
+  if (owned.asked.size() == owned.asked.capacity())
+    return Status::corrupt("worker ", message.rank, " of group ", message.group, " asks again and again for slice ",
+                           message.slice);
+  owned.asked.push_back({contributor, message.word});
+  return {};
 }
 
 Status Shard::update(Owned& owned, const Message& message) {
@@ -155,117 +174,6 @@ Status Shard::leave(std::size_t contributor) {
   return {};
 }
 
-Status Shard::choose(const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-  if (!by_step_ || message.samples.count == 0 || message.samples.count > in_.size())
-    return Status::corrupt("a choice of ", message.samples.count, " contributions, which cannot be");
-  Choice& choice = choices_[message.version % choices_.size()];
-  if (choice.version != message.version || choice.whole()) choice = {.members = std::move(choice.members)};
-  if (choice.count == 0) choice.members.clear();
-  choice.version = message.version;
-  choice.weight = static_cast<float>(message.rate);
-  choice.count = message.samples.count;
-  choice.members.emplace_back(contributor, message.step);
-  if (!choice.whole()) return {};
-  for (Owned& owned : owned_) DLHOST_TRY(apply_chosen(owned));
-  return {};
-}
-
-Status Shard::drop(const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-  forgotten_[contributor] = std::max(forgotten_[contributor], message.step + 1);
-  for (Owned& owned : owned_) {
-    std::erase_if(owned.held, [&](const Arrival& held) {
-      return held.contributor == contributor && held.contribution.who.step < forgotten_[contributor];
-    });
-    for (Waiting& waiting : owned.waiting)
-      if (waiting.contributor == contributor) waiting.at_least = 0;
-    DLHOST_TRY(answer_waiting(owned));
-  }
-  return {};
-}
-
-// All that are chosen have to be here. Those of the next version may be, too.
-Status Shard::apply_chosen(Owned& owned) {
-  while (true) {
-    const Choice& choice = choices_[owned.version % choices_.size()];
-    if (choice.version != owned.version || !choice.whole()) return {};
-    const auto is_member = [&](const Arrival& held) {
-      return std::ranges::find(choice.members, std::pair(held.contributor, held.contribution.who.step)) !=
-             choice.members.end();
-    };
-    const auto others = std::partition(owned.held.begin(), owned.held.end(), is_member);
-    const auto here = static_cast<std::size_t>(others - owned.held.begin());
-    if (here < choice.count) return {};
-    const std::span members(owned.held.data(), here);
-    std::ranges::sort(members, {}, &Arrival::contributor);
-    DLHOST_TRY(apply(owned, members, {.weight = choice.weight}));
-    owned.held.erase(owned.held.begin(), owned.held.begin() + static_cast<std::ptrdiff_t>(here));
-  }
-}
-
-Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& verdict) {
-  switch (verdict.act) {
-  case UpdateVerdict::Act::hold:
-    if (!arrived) return {};
-    if (owned.held.size() == owned.held.capacity())
-      return Status::internal("the consistency handler holds more updates of slice ", owned.slice->id,
-                              " than there are workers");
-    owned.held.push_back(*arrived);
-    owned.seen.push_back(arrived->contribution);
-    return {};
-  case UpdateVerdict::Act::apply:
-    if (!arrived) return Status::internal("the consistency handler applies alone what there is not");
-    return apply(owned, {arrived, 1}, verdict);
-  case UpdateVerdict::Act::combine: {
-    if (arrived) owned.held.push_back(*arrived);
-    if (owned.held.empty()) return Status::internal("the consistency handler combines what there is not");
-    // In the order of the workers, whoever was first: sums have the same bits every time.
-    std::ranges::sort(owned.held, {}, &Arrival::contributor);
-    const Status status = apply(owned, owned.held, verdict);
-    owned.held.clear();
-    owned.seen.clear();
-    return status;
-  }
-  case UpdateVerdict::Act::drop: return {};
-  }
-  return {};
-}
-
-float* Shard::value(const Owned& owned, std::size_t which) const {
-  return reinterpret_cast<float*>(setup_.masters->value(owned.slice->param, which).data()) + owned.slice->first;
-}
-
-// A place for a new value that nobody reads. There are two more than readers.
-Result<std::size_t> Shard::room(const Owned& owned) const {
-  for (std::size_t which = 0; which < setup_.masters->versions(); ++which)
-    if (which != owned.current && std::ranges::find(owned.read, which) == owned.read.end()) return which;
-  return Status::internal("no place is left for a new version of slice ", owned.slice->id);
-}
-
-Status Shard::apply(Owned& owned, std::span<const Arrival> chosen, const UpdateVerdict& verdict) {
-  for (std::size_t c = 0; c < chosen.size(); ++c)
-    gradients_[c] = reinterpret_cast<const float*>(chosen[c].contribution.bytes.data());
-  std::size_t next = owned.current;
-  if (setup_.masters->versions() > 1 && !verdict.in_place) {
-    DLHOST_ASSIGN(next, room(owned));
-  }
-  const Racing racing(verdict.in_place);
-  setup_.activity->enter(setup_.updater_actor, "update", chosen.front().contribution.who.step);
-  Status status = owned.updates.at(chosen.size() - 1)
-                      ->run({.from = value(owned, owned.current),
-                             .to = value(owned, next),
-                             .gradients = std::span(gradients_).first(chosen.size()),
-                             .count = owned.version + 1,
-                             .rate = chosen.back().rate * static_cast<double>(verdict.rate_factor),
-                             .weight = verdict.weight});
-  setup_.activity->leave();
-  DLHOST_TRY(std::move(status));
-  owned.current = next;
-  ++owned.version;
-  return answer_waiting(owned);
-}
-
 // Who asks has done with what it read before.
 Status Shard::get(Owned& owned, const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
@@ -292,7 +200,6 @@ Status Shard::answer_waiting(Owned& owned) {
       continue;
     }
     owned.waiting.erase(owned.waiting.begin() + static_cast<std::ptrdiff_t>(w));
-    owned.read[waiting.contributor] = owned.current;
     DLHOST_TRY(answer(owned, waiting.contributor, Word::value));
   }
   return {};
@@ -300,13 +207,14 @@ Status Shard::answer_waiting(Owned& owned) {
 
 Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
   const Contributor& asks = setup_.contributors[contributor];
-  return setup_.answer(asks.seat, {.word = word,
-                                   .epoch = setup_.epoch,
-                                   .slice = owned.slice->id,
-                                   .group = asks.group,
-                                   .rank = asks.rank,
-                                   .version = owned.version,
-                                   .place = owned.current});
+  if (word != Word::settled) owned.read[contributor] = owned.current;
+  return setup_.send(asks.seat, {.word = word,
+                                 .epoch = setup_.epoch,
+                                 .slice = owned.slice->id,
+                                 .group = asks.group,
+                                 .rank = asks.rank,
+                                 .version = owned.version,
+                                 .place = owned.current});
 }
 
 } // namespace dlhost::param

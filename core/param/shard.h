@@ -1,5 +1,7 @@
 // A server: the slices that it owns, and what becomes of the contributions to them. The consistency handler decides,
-// the updater's rule is applied, and whoever asked for a version hears of it.
+// the updater's rule is applied, and whoever asked for a version hears of it. Where the rule, or clipping, needs sums
+// over more than a slice, servers tell one another theirs before they apply anything (agreed_sums.h): contributions are
+// then due until these are known.
 //
 // A shard belongs to the task that brings it messages; values and gradients it reads and writes where they lie. After
 // make() it allocates nothing.
@@ -7,12 +9,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include <dlhost/consistency.h>
 
+#include "param/agreed_sums.h"
 #include "param/beginning.h"
 #include "param/protocol.h"
 #include "param/slice_update.h"
@@ -41,16 +45,16 @@ struct ShardSetup {
   const plugin::Actor* consistency_actor = nullptr;
   const Updater* updater = nullptr;
   const plugin::Actor* updater_actor = nullptr;
-  UpdateSettings update_settings;
+  UpdateSettings update_settings; // clip_norm: only where all slices make their versions together
   plugin::Activity* activity = nullptr;
-  std::function<Status(std::uint32_t seat, const Message&)> answer;
+  std::function<Status(std::uint32_t seat, const Message&)> send;
 };
 
 class Shard {
  public:
   static Result<std::unique_ptr<Shard>> make(ShardSetup);
 
-  // An update, a get or a look at one of its slices.
+  // What a worker, the chooser or another server says.
   Status take(const Message&);
   void begin(const Beginning&);
 
@@ -68,6 +72,10 @@ class Shard {
     std::size_t contributor = 0;
     Version at_least = 0;
   };
+  struct Asked { // a look or a settle
+    std::size_t contributor = 0;
+    Word word = Word::look;
+  };
   static constexpr std::size_t nothing = ~std::size_t{0};
   struct Owned {
     const Slice* slice = nullptr;
@@ -77,6 +85,11 @@ class Shard {
     std::vector<Arrival> held;
     std::vector<Contribution> seen; // the held ones, as the handler sees them
     std::vector<Waiting> waiting;
+    std::vector<Arrival> due;                          // what makes the next version, all of it
+    UpdateVerdict verdict;                             // on them
+    double square = 0;                                 // of the norm of their sum, where that clips
+    std::optional<AgreedSums> sums;                    // where the updater needs some of a param that is cut
+    std::vector<Asked> asked;                          // while something is due
     std::vector<std::uint64_t> own;                    // the handler's words
     std::vector<std::uint64_t> accepted;               // of each contributor: steps below this one are in
     std::vector<std::unique_ptr<SliceUpdate>> updates; // of one contribution, of two, ...
@@ -93,9 +106,11 @@ class Shard {
 
   explicit Shard(ShardSetup setup);
   Status own(const Slice&, const Updater::Rule&);
+  void find_peers();
   Result<std::size_t> contributor(const Message&) const;
   Status update(Owned&, const Message&);
   Status get(Owned&, const Message&);
+  Status asked(Owned&, const Message&);
   Status answer(Owned&, std::size_t contributor, Word);
   float* value(const Owned&, std::size_t which) const;
   Result<std::size_t> room(const Owned&) const;
@@ -105,7 +120,17 @@ class Shard {
   Status apply_chosen(Owned&);
   // `arrived`: what it is about; null: what is held.
   Status decide(Owned&, const Arrival* arrived, const UpdateVerdict&);
-  Status apply(Owned&, std::span<const Arrival>, const UpdateVerdict&);
+  // The next version is to be made of what is due: now, or when the sums are known that it needs.
+  Status make(Owned&, const UpdateVerdict&);
+  Status say_norm(Owned&);
+  Status hear_norm(const Message&);
+  Status clip();
+  Status say_sums(Owned&);
+  Status hear_sums(const Message&);
+  Status apply_summed(Owned&);
+  SliceUpdate& update_of(const Owned&) const;
+  SliceUpdate::Run run_of(const Owned&, std::size_t next);
+  Status apply(Owned&, std::span<const double> sums = {});
   Status answer_waiting(Owned&);
   SliceState state(Owned&, std::size_t contributor) const;
 
@@ -117,6 +142,9 @@ class Shard {
   std::vector<Owned> owned_;
   std::vector<std::size_t> owned_by_slice_; // of all slices; not_owned: another server's
   std::vector<const float*> gradients_;     // of one update
+  std::vector<std::uint32_t> peers_;        // all servers that own slices, this one as well
+  std::optional<AgreedSums> norm_;          // of the gradients of all, where that clips
+  std::size_t due_ = 0;                     // of its slices, for the next version
   std::uint64_t repeated_ = 0, stale_ = 0;
 };
 

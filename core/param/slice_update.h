@@ -10,6 +10,7 @@
 
 #include "param/slices.h"
 #include "param/store.h"
+#include "param/sums.h"
 #include "param/update.h"
 
 namespace dlhost::param {
@@ -28,19 +29,28 @@ class SliceUpdate {
     double rate = 0;
     float weight = 1; // of the sum
   };
-  // What was computed is there when it returns: on a device that runs behind the host it waits.
-  Status run(const Run&);
+  // The sum of the squares of the weighted sum's elements. Only where the settings clip by a norm.
+  Result<double> squared_norm(const Run&);
+  // The updater's partials over the slice; empty where its rule has none.
+  Result<std::span<const double>> partials(const Run&);
+  // What was computed is there when it returns: on a device that runs behind the host it waits. `sums`: the partials
+  // over the whole param.
+  Status run(const Run&, std::span<const double> sums);
 
  private:
   SliceUpdate(Store& store, Param& param, const Updater& updater) : store_(store), param_(param), updater_(updater) {}
+  Status prepare_sums(const Updater::Rule&, const UpdateSettings&, std::size_t contributions, const TensorDesc& row);
+  void set(const Run&, std::span<const double> sums);
 
   Store& store_;
   Param& param_;
   const Updater& updater_;
-  std::unique_ptr<Op> apply_;
+  std::unique_ptr<Op> apply_, partials_, norm_; // the last two: null where they are not needed
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;
   std::vector<float> scalars_;
+  Sums sums_;
+  std::size_t partial_count_ = 0;
   Memory scratch_;
 };
 

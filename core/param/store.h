@@ -58,6 +58,7 @@ struct Param {
   std::size_t number = 0; // its place among the store's
   TensorDesc master;      // format any until it is settled
   Held value;
+  bool updated = false;      // the training program makes a gradient of it
   std::size_t slots = 0;     // of history, that the updater keeps
   std::vector<Held> history; // as the master lies
   Version version = 1;

@@ -6,7 +6,9 @@
 namespace dlhost::param {
 
 Table::Table(Setup setup)
-    : setup_(std::move(setup)), views_(setup_.slices->size()), news_(setup_.store->params().size()) {}
+    : setup_(std::move(setup)), views_(setup_.slices->size()), news_(setup_.store->params().size()) {
+  kept_.reserve(news_.size());
+}
 
 Status Table::can_follow(const WorkerPlan& plan, std::uint64_t step, const plugin::Actor* handler) {
   const char* wanted = !plan.push               ? "push = false"
@@ -40,6 +42,12 @@ Status Table::ask(const Slice& slice, Word word, std::uint64_t step, Version at_
 }
 
 Status Table::update(std::size_t param, std::uint64_t step, double rate) {
+  if (!setup_.clip) return send_update(param, step, rate);
+  kept_.push_back({param, rate});
+  return {};
+}
+
+Status Table::send_update(std::size_t param, std::uint64_t step, double rate) {
   for (const Slice& slice : setup_.slices->of(param)) {
     const View& view = views_[slice.id];
     based_on_ = std::min(based_on_, view.version);
@@ -60,6 +68,9 @@ Status Table::update(std::size_t param, std::uint64_t step, double rate) {
 
 // What it is based on is the oldest that it computed with.
 Status Table::end_step(std::uint64_t step) {
+  if (setup_.clip) DLHOST_TRY(setup_.clip->run());
+  for (const Kept& kept : kept_) DLHOST_TRY(send_update(kept.param, step, kept.rate));
+  kept_.clear();
   if (!setup_.consistency->traits().by_step) return {};
   Message message = about(0, Word::whole);
   message.step = step;
@@ -125,6 +136,8 @@ Status Table::take(const Message& message) {
   case Word::settle:
   case Word::chosen:
   case Word::dropped:
+  case Word::norm:
+  case Word::sums:
   case Word::leave:
     if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " got a message for a server, which it is not");
     if (chooser_ && message.word == Word::leave) DLHOST_TRY(chooser_->take(message));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "param/chooser.h"
+#include "param/clip.h"
 #include "param/post.h"
 #include "param/shard.h"
 #include "param/slices.h"
@@ -37,7 +38,8 @@ class Table final : public Taker {
     std::vector<std::uint32_t> seats; // of each server
     std::uint32_t epoch = 0;
     std::uint16_t group = 0, rank = 0;
-    SampleRange rows; // its part of each step's samples
+    SampleRange rows;           // its part of each step's samples
+    std::unique_ptr<Clip> clip; // of each step's gradients, before they are sent; null: they are sent as they are made
     Control* control = nullptr;
   };
   explicit Table(Setup);
@@ -53,9 +55,10 @@ class Table final : public Taker {
   // After look(), when nobody computes: of every slice.
   Version version() const { return views_.empty() ? 0 : views_.front().version; }
 
-  // The gradient of a param lies where it has to: its servers may have it. Asks for what the next step needs.
+  // The gradient of a param lies where it has to: its servers may have it, at once or, where a step's are clipped
+  // together, at its end. Asks for what the next step needs.
   Status update(std::size_t param, std::uint64_t step, double rate);
-  // All of the step is sent.
+  // All of the step is made.
   Status end_step(std::uint64_t step);
   // Until what was asked for is there.
   Status collect(std::size_t param);
@@ -103,6 +106,7 @@ class Table final : public Taker {
     bool asked = false, looked = false, settling = false; // and not yet answered
   };
 
+  Status send_update(std::size_t param, std::uint64_t step, double rate);
   bool arrived(std::size_t param) const;
   void adopt(std::size_t param);
   Status ask(const Slice&, Word, std::uint64_t step = 0, Version at_least = 0);
@@ -112,7 +116,12 @@ class Table final : public Taker {
   Shard* shard_ = nullptr;
   Chooser* chooser_ = nullptr;
   std::vector<View> views_;
-  std::vector<bool> news_;    // of each param, that the store has not heard of
+  std::vector<bool> news_; // of each param, that the store has not heard of
+  struct Kept {
+    std::size_t param = 0;
+    double rate = 0;
+  };
+  std::vector<Kept> kept_;    // updates of this step, until it ends
   Version based_on_ = newest; // the oldest version that this step computed with, so far
   Nanoseconds waited_ = 0;
   std::size_t awaited_ = no_param; // the param that collect() waits for

@@ -16,7 +16,7 @@ std::size_t take(std::size_t& bytes, std::size_t wanted) {
 Masters::Masters(const Store& store, std::size_t versions) : versions_(versions) {
   for (const auto& param : store.params()) {
     Places places{.bytes = store.device().bytes(param->master), .values = {}, .history = {}};
-    const std::size_t values = param->declared.frozen ? 1 : versions;
+    const std::size_t values = param->updated ? versions : 1;
     for (std::size_t version = 0; version < values; ++version) places.values.push_back(take(bytes_, places.bytes));
     for (std::size_t slot = 0; slot < param->slots; ++slot) places.history.push_back(take(bytes_, places.bytes));
     params_.push_back(std::move(places));
@@ -42,7 +42,7 @@ std::span<std::byte> Masters::value(std::size_t param, std::size_t version) cons
 
 Gradients::Gradients(const Store& store) {
   for (const auto& param : store.params()) {
-    const std::size_t bytes = param->declared.frozen ? 0 : store.device().bytes(param->master);
+    const std::size_t bytes = param->updated ? store.device().bytes(param->master) : 0;
     elements_.push_back(static_cast<std::int64_t>(bytes / size_of(param->master.dtype)));
     offsets_.push_back(take(bytes_, bytes));
   }

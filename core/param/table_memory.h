@@ -40,12 +40,12 @@ class Masters {
   bool fills_ = false;
 };
 
-// The gradients of one worker, as the masters lie; frozen params have none.
+// The gradients of one worker, as the masters lie, of the params that are updated.
 class Gradients {
  public:
   explicit Gradients(const Store&);
   std::size_t bytes() const { return bytes_; }
-  // Elements of each master as it lies; 0: frozen.
+  // Elements of each master as it lies; 0: it is not updated.
   std::span<const std::int64_t> elements() const { return elements_; }
   std::size_t offset(std::size_t param) const { return offsets_[param]; }
 

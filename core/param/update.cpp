@@ -13,13 +13,6 @@ TensorDesc flat(const Device& device, const TensorDesc& desc) {
   return {desc.dtype, {static_cast<std::int64_t>(device.bytes(desc) / size_of(desc.dtype))}, Format::plain()};
 }
 
-Expression square() {
-  Expression square;
-  const auto g = square.input(0);
-  square.result(g * g);
-  return square;
-}
-
 } // namespace
 
 Result<std::unique_ptr<Update>> Update::prepare(Store& store, Param& param, const Updater& updater,
@@ -32,23 +25,20 @@ Result<std::unique_ptr<Update>> Update::prepare(Store& store, Param& param, cons
   const TensorDesc row = flat(device, param.master);
   const TensorDesc sum{DType::f32, {1}, Format::plain()};
   std::size_t scratch = update->apply_->scratch_bytes;
-  if (!rule.partials.results().empty()) {
+  update->partial_count_ = rule.partials.results().size();
+  if (update->partial_count_ > 0) {
     MapSpec partials{.expression = with_gradients(rule.partials,
                                                   {.history = rule.history.size(), .clip_value = settings.clip_value})};
     partials.in.assign(inputs, row);
-    partials.out.assign(rule.partials.results().size(), sum);
+    partials.out.assign(update->partial_count_, sum);
     DLHOST_ASSIGN(update->partials_, device.prepare(partials));
     scratch = std::max(scratch, update->partials_->scratch_bytes);
-    update->sums_.resize(partials.out.size());
   }
-  MapSpec norm{.expression = square(), .in = {row}, .out = {sum}};
+  MapSpec norm{.expression = squared_sum(1), .in = {row}, .out = {sum}};
   DLHOST_ASSIGN(update->norm_, device.prepare(norm));
   scratch = std::max(scratch, update->norm_->scratch_bytes);
   DLHOST_ASSIGN(update->scratch_, Memory::make(device, scratch + 1));
-  DLHOST_ASSIGN(update->sum_memory_,
-                Memory::make(device, sizeof(float) * 16 * std::max<std::size_t>(update->sums_.size(), 1)));
-  for (std::size_t i = 0; i < update->sums_.size(); ++i)
-    update->sum_outputs_.push_back(update->sum_memory_.data() + i * sizeof(float) * 16);
+  DLHOST_ASSIGN(update->sums_, Sums::make(device, store.stream(), std::max<std::size_t>(update->partial_count_, 1)));
 
   update->inputs_ = {param.value.data(), nullptr};
   update->outputs_ = {param.value.data()};
@@ -87,17 +77,10 @@ Status Update::prepare_apply(const Updater::Rule& rule, const UpdateSettings& se
   return {};
 }
 
-Result<double> Update::read_sum(std::size_t index) {
-  float sum = 0;
-  DLHOST_TRY(store_.device().copy(store_.stream(), &sum, sum_memory_.data() + index * sizeof(float) * 16, sizeof sum,
-                                  Direction::to_host));
-  DLHOST_TRY(store_.stream().wait());
-  return static_cast<double>(sum);
-}
-
 Result<double> Update::squared_norm(const void* gradient) {
-  norm_->run(store_.stream(), {gradient}, {sum_memory_.data()}, scratch_.data());
-  return read_sum(0);
+  norm_->execute(store_.stream(), {&gradient, 1}, sums_.places(1), scratch_.data(), {});
+  DLHOST_ASSIGN(const auto sums, sums_.read(1));
+  return sums[0];
 }
 
 Status Update::run(const void* gradient, double rate, float gradient_scale) {
@@ -109,14 +92,13 @@ Status Update::run(const void* gradient, double rate, float gradient_scale) {
   scalars_[Updater::gradient_scale] = gradient_scale;
   const Updater::When when{count_, rate * declared.rate_scale};
   const auto own = std::span(scalars_).subspan(Updater::first_own);
+  std::span<const double> sums;
   if (partials_) {
     updater_.scalars(when, {}, own);
-    partials_->execute(store_.stream(), inputs_, sum_outputs_, scratch_.data(), {.scalars = scalars_});
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      DLHOST_ASSIGN(sums_[i], read_sum(i));
-    }
+    partials_->execute(store_.stream(), inputs_, sums_.places(partial_count_), scratch_.data(), {.scalars = scalars_});
+    DLHOST_ASSIGN(sums, sums_.read(partial_count_));
   }
-  updater_.scalars(when, sums_, own);
+  updater_.scalars(when, sums, own);
   apply_->execute(store_.stream(), inputs_, outputs_, scratch_.data(), {.scalars = scalars_});
   ++param_.version;
   for (Copy* copy : written_) copy->version = param_.version;

@@ -9,11 +9,13 @@
 #include <dlhost/updater.h>
 
 #include "param/store.h"
+#include "param/sums.h"
 
 namespace dlhost::param {
 
 struct UpdateSettings {
   double clip_value = 0; // 0: not
+  double clip_norm = 0;  // of the gradients of all params; 0: not
 };
 
 class Update {
@@ -33,7 +35,6 @@ class Update {
  private:
   Update(Store& store, Param& param, const Updater& updater) : store_(store), param_(param), updater_(updater) {}
   Status prepare_apply(const Updater::Rule&, const UpdateSettings&);
-  Result<double> read_sum(std::size_t index);
 
   Store& store_;
   Param& param_;
@@ -43,9 +44,9 @@ class Update {
   std::vector<void*> outputs_;
   std::vector<Copy*> written_; // by apply_ itself
   std::vector<float> scalars_;
-  std::vector<double> sums_;
-  std::vector<void*> sum_outputs_;
-  Memory sum_memory_, scratch_;
+  Sums sums_;
+  std::size_t partial_count_ = 0;
+  Memory scratch_;
   std::uint64_t count_ = 0;
 };
 

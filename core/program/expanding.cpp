@@ -332,6 +332,7 @@ Status Builder::emit_update(const Visit& visit) {
     const auto [update, fresh] = update_of_.try_emplace(param, update_of_.size());
     if (!fresh) continue;
     program_.updated_.push_back(param);
+    param->updated = true;
     if (request_.sharing) program_.slots_[static_cast<std::size_t>(gradient->second)].shared = param;
     if (request_.clip_norm > 0) // all norms are needed first: the updates come at the end
       program_.slots_[static_cast<std::size_t>(gradient->second)].kept = true;

@@ -92,15 +92,14 @@ Status Seat::supported(const param::Store& store) const {
   };
   if (!session_.device().traits().host_memory)
     return refuse("device '" + job.train.device.type + "', whose memory the host cannot reach,");
-  if (job.updater.clip_norm > 0) return refuse("updater.clip_norm");
-  if (!session_.updater().rule().partials.results().empty())
-    return refuse("updater '" + job.updater.plugin.type + "', which needs sums over whole params,");
   if (std::ranges::any_of(store.states(), [](const auto& state) { return state->merge == Merge::sum; }))
     return refuse("running state that is summed over workers");
   if (store.carries()) return refuse("what layers carry from batch to batch");
   if (job.train.reproducible && !in_step_)
     return refuse("train.reproducible under consistency '" + job.topology.consistency.type +
                   "', where updates are made in the order in which they come,");
+  if (job.train.reproducible && job.updater.clip_norm > 0)
+    return refuse("train.reproducible with updater.clip_norm, whose squares are added server by server,");
   if (job.train.reproducible && !place_.has_whole_blocks())
     return Status::invalid(
         "train.reproducible: the ", place_.global_batch, " samples of an update are summed in ", Place::blocks,
@@ -116,15 +115,24 @@ param::Sharing::Bytes Seat::bytes(const param::Store& store) const {
   return {.own = Layout(store).bytes, .common = param::Masters(store, versions()).bytes()};
 }
 
+// Where several versions of a param are there at once, it is read whole, from one of them. Where its slices go at their
+// own pace, there are no sums over a param but of one slice; and one slice's are those of one worker, bit for bit.
+void Seat::cut_slices() {
+  const bool sums = !session_.updater().rule().partials.results().empty();
+  const bool whole = versions() > 1 || (sums && (!whole_versions() || session_.job().train.reproducible));
+  slices_ =
+      param::Slices::cut(layout_->gradients.elements(), servers_,
+                         whole ? std::numeric_limits<std::int64_t>::max() : session_.job().topology.slice_elements);
+}
+
 Status Seat::open(param::Store& store) {
   DLHOST_TRY(supported(store));
   layout_.emplace(store);
-  // Where several versions of a param are there at once, it is read whole, from one of them.
-  slices_ = param::Slices::cut(layout_->gradients.elements(), servers_,
-                               versions() > 1 ? std::numeric_limits<std::int64_t>::max()
-                                              : session_.job().topology.slice_elements);
-  // An update, a get and a look, or their answers, for each slice, and what leaders say.
-  const std::size_t credit = 8 * slices_->size() * seats_ + 16 * seats_;
+  cut_slices();
+  // For each slice an update, a get and a look, or their answers, and its sums for two versions; what leaders say, and
+  // norms.
+  const std::size_t sums = session_.updater().rule().partials.results().size();
+  const std::size_t credit = (8 + 2 * sums) * slices_->size() * seats_ + 18 * seats_;
   DLHOST_ASSIGN(post_, param::Post::open(session_.host(), *transport_, number_, seats_, credit));
 
   DLHOST_ASSIGN(own_[number_].region, post_->endpoint().allocate(layout_->bytes));
@@ -185,9 +193,10 @@ Status Seat::make_shard() {
       .consistency_actor = consistency_actor_,
       .updater = &session_.updater(),
       .updater_actor = updater_actor_,
-      .update_settings = {.clip_value = session_.job().updater.clip_value},
+      .update_settings = {.clip_value = session_.job().updater.clip_value,
+                          .clip_norm = whole_versions() ? session_.job().updater.clip_norm : 0},
       .activity = &session_.activity(),
-      .answer = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
+      .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     setup.contributors.push_back({.group = static_cast<std::uint16_t>(seat / place_.workers),
                                   .rank = static_cast<std::uint16_t>(seat % place_.workers),
@@ -223,7 +232,11 @@ Status Seat::join() {
       .group = static_cast<std::uint16_t>(place_.group),
       .rank = static_cast<std::uint16_t>(place_.rank),
       .rows = {static_cast<std::uint64_t>(place_.first_row), static_cast<std::uint32_t>(place_.rows)},
+      .clip = nullptr,
       .control = this};
+  if (const double norm = session_.job().updater.clip_norm; norm > 0 && !whole_versions()) {
+    DLHOST_ASSIGN(setup.clip, param::Clip::prepare(session_.store(), layout_->gradients, own_[number_].bytes, norm));
+  }
   for (std::uint32_t server = 0; server < servers_; ++server) setup.seats.push_back(server);
   table_ = std::make_unique<param::Table>(std::move(setup));
   if (number_ < servers_) {

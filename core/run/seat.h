@@ -100,6 +100,11 @@ class Seat final : public param::Sharing, private param::Control {
   Seat(Session& session, Roster& roster, std::uint32_t number);
   Result<std::unique_ptr<Transport>> transport() const;
   std::size_t versions() const { return traits_.readers_overlap ? seats_ + 2 : 1; } // of a param, at once
+  // Whether all slices make each version of the same steps, so that they can know of one another what goes into it.
+  bool whole_versions() const {
+    return traits_.joint && (traits_.by_step || (traits_.staleness == 0 && !traits_.may_drop));
+  }
+  void cut_slices();
   void find_others();
   Status supported(const param::Store&) const;
   Status connect();

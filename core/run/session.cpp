@@ -181,7 +181,7 @@ Result<program::Program*> Session::trainer() {
                                 .updater = updater_.get(),
                                 .updater_actor = updater_actor,
                                 .update_settings = {.clip_value = job_.updater.clip_value},
-                                .clip_norm = job_.updater.clip_norm,
+                                .clip_norm = sharing_ ? 0 : job_.updater.clip_norm, // who makes updates clips them
                                 .sharing = sharing_,
                                 .admit = admission(Phase::train),
                                 .make = make_};

@@ -22,6 +22,13 @@ class Processes(Workers):
         self.assertEqual(tasks["train"], processes["train"])
         self.nothing_is_left()
 
+    def test_servers_that_are_processes_agree_on_a_norm(self) -> None:
+        clip = "--set=updater.clip_norm=0.05"
+        tasks, processes = self.run_job(clip), self.run_job(clip, PROCESSES)
+        self.assertEqual(tasks["params"], processes["params"])
+        self.assertNotEqual(tasks["params"], self.run_job()["params"])
+        self.nothing_is_left()
+
     def test_every_handler_trains_in_processes(self) -> None:
         for handler in ("eventual", "bounded", "hogwild"):
             summary = self.run_job(PROCESSES, f"--set=topology.consistency={handler}", "--set=topology.framework=downpour",

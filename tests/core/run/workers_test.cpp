@@ -164,14 +164,116 @@ TEST_F(WorkersTest, AnAsynchronousRunGoesOnFromItsCheckpoint) {
   EXPECT_LT(rest.losses.back(), first.losses.front());
 }
 
-TEST_F(WorkersTest, EveryUpdaterThatNeedsNoSumsWorks) {
-  for (const std::string updater : {"adam", "adagrad", "rmsprop", "nadam"}) {
+std::string job_with(const std::string& updater) {
+  std::string job = small_job();
+  job.replace(job.find("type = \"sgd\"\nmomentum = 0.9"), 27, "type = \"" + updater + "\"");
+  return job;
+}
+
+TEST_F(WorkersTest, EveryUpdaterWorks) {
+  for (const std::string updater : {"adam", "adagrad", "rmsprop", "nadam", "lamb"}) {
     SCOPED_TRACE(updater);
-    std::string job = small_job();
-    job.replace(job.find("type = \"sgd\"\nmomentum = 0.9"), 27, "type = \"" + updater + "\"");
     const std::vector<std::string> settings{"updater.rate=0.01", "updater.clip_value=0.01"};
+    const std::string job = job_with(updater);
     expect_near(train(job, settings), train(job, workers(2, 2, settings)), 1e-5, 20);
   }
+}
+
+TEST_F(WorkersTest, ReproducibleSumsOverParamsAreThoseOfOneWorker) {
+  const std::vector<std::string> same{"train.batch=16", "train.reproducible=true", "updater.rate=0.02"};
+  const auto one = train(job_with("lamb"), same);
+  for (const int count : {2, 4}) EXPECT_EQ(train(job_with("lamb"), workers(count, count, same)).params, one.params);
+}
+
+// Norms of all gradients and sums over params that are cut: what servers tell one another.
+TEST_F(WorkersTest, WhatNeedsSumsOverSlicesIsThatOfOneWorker) {
+  for (const std::string updater : {"sgd", "lamb"})
+    for (const std::string norm : {"0.05", "0"}) {
+      if (updater == "sgd" && norm == "0") continue; // needs none
+      const std::vector<std::string> settings{"updater.rate=0.02", "updater.clip_norm=" + norm};
+      const auto one = train(job_with(updater), settings);
+      for (const int count : {2, 3, 4})
+        for (const int servers : {1, count}) {
+          SCOPED_TRACE(concat(updater, ", norm ", norm, ", ", count, " workers, ", servers, " servers"));
+          expect_near(one, train(job_with(updater), workers(count, servers, settings)), 1e-5, 20);
+        }
+    }
+}
+
+// It clips where it should: another rate, or none, makes other steps.
+TEST_F(WorkersTest, ANormThatIsReachedChangesTheSteps) {
+  const auto free = train(small_job(), workers(2, 2)),
+             wide = train(small_job(), workers(2, 2, {"updater.clip_norm=1e6"}));
+  EXPECT_EQ(free.losses, wide.losses);
+  const auto clipped = train(small_job(), workers(2, 2, {"updater.clip_norm=0.05"}));
+  EXPECT_GT(clipped.losses.back(), 1.05 * free.losses.back());
+}
+
+TEST_F(WorkersTest, SumsAreTheSameTwiceAndWhenItIsResumed) {
+  for (const std::string norm : {"0.05", "0"}) {
+    const std::string checkpoints = folder_ / ("checkpoints" + norm);
+    const auto settings = workers(3, 3, {"updater.rate=0.02", "updater.clip_norm=" + norm});
+    const auto whole = train(job_with("lamb"), settings);
+    EXPECT_EQ(train(job_with("lamb"), settings).params, whole.params);
+    const auto first = train(job_with("lamb"), settings, 17, {}, checkpoints);
+    const auto rest = train(job_with("lamb"), settings, 0, checkpoints);
+    ASSERT_EQ(first.losses.size() + rest.losses.size(), whole.losses.size());
+    EXPECT_TRUE(std::equal(rest.losses.begin(), rest.losses.end(), whole.losses.begin() + 17));
+    EXPECT_EQ(rest.params, whole.params);
+  }
+}
+
+// Evaluations and checkpoints in the midst of it see whole versions: what is due is waited for.
+TEST_F(WorkersTest, EvaluationsSeeWhatIsMadeOfSums) {
+  const std::vector<std::string> often{"updater.rate=0.02", "updater.clip_norm=0.05", "test.every={ steps = 1 }",
+                                       "checkpoint.every={ steps = 1 }"};
+  const auto one = train(job_with("lamb"), often, 0, {}, folder_ / "one");
+  const auto several = train(job_with("lamb"), workers(4, 4, often), 0, {}, folder_ / "several");
+  expect_near(one, several, 1e-5, 20);
+  EXPECT_NEAR(several.test[0].second, one.test[0].second, 1e-3);
+}
+
+// Where all groups make a version together, its norm is that of all of them.
+TEST_F(WorkersTest, ClippingUnderTheFirstOfAllIsStrict) {
+  const std::vector<std::string> half{"train.batch=6", "updater.clip_norm=0.05", "topology.servers_per_group=2"};
+  const auto one = train(small_job(), {"updater.clip_norm=0.05"});
+  const auto strict = train(small_job(), groups(2, "strict", half));
+  expect_near(one, strict, 1e-5, 20);
+  const auto first = train(small_job(), groups(2, "{ type = \"first_t\", t = 2 }", half));
+  for (const auto& [name, values] : strict.params)
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], first.params.at(name)[i], 1e-5) << name;
+}
+
+TEST_F(WorkersTest, EveryHandlerClipsAndSums) {
+  for (const std::string handler :
+       {"eventual", "{ type = \"eventual\", fetch = 3 }", "hogwild", "bounded", "first_t", "backup"})
+    for (const std::string updater : {"sgd", "lamb"}) {
+      SCOPED_TRACE(concat(handler, ", ", updater));
+      // A step of lamb's is as long, however small the part of the batch that it is made of.
+      const std::string rate = updater == "lamb" ? "0.002" : "0.03";
+      auto settings = groups(3, handler, {"train.batch=6", "train.stop.steps=200", "updater.rate=" + rate});
+      settings.push_back("updater.clip_norm=0.5");
+      settings.push_back("topology.workers_per_group=2");
+      settings.push_back("topology.servers_per_group=3");
+      settings.push_back("test.every={ steps = 50 }");
+      const auto trained = train(job_with(updater), settings);
+      EXPECT_EQ(trained.losses.size(), 200U);
+      ASSERT_EQ(trained.test.size(), 1U);
+      EXPECT_LT(trained.test[0].second, 0.7 * trained.losses.front());
+    }
+}
+
+// One update after another of a worker that is alone in its group: no step is longer than the norm lets it be.
+TEST_F(WorkersTest, AContributionOfItsOwnIsClippedByItsOwnNorm) {
+  const std::vector<std::string> settings{"train.stop.steps=1", "updater.rate=1.0", "updater.clip_norm=0.01"};
+  const auto start = train(job_with("sgd"), {"train.stop.steps=1", "updater.rate=0.0"});
+  const auto moved = train(job_with("sgd"), groups(2, "eventual", settings));
+  double squares = 0;
+  for (const auto& [name, values] : start.params)
+    for (std::size_t i = 0; i < values.size(); ++i)
+      squares += std::pow(static_cast<double>(moved.params.at(name)[i] - values[i]), 2);
+  EXPECT_LE(std::sqrt(squares), 2 * 0.01 * 1.0001); // of each group one
+  EXPECT_GE(std::sqrt(squares), 0.01 * 0.5);
 }
 
 TEST_F(WorkersTest, ABatchThatIsNotFullAndMicroBatches) {
@@ -221,7 +323,8 @@ TEST_F(WorkersTest, WhatIsNotThereYetIsRefused) {
   };
   EXPECT_NE(told(workers(2, 2, {"train.device={ type = \"ref\", far = true }"})).find("the host cannot reach"),
             std::string::npos);
-  EXPECT_NE(told(workers(2, 2, {"updater.clip_norm=1.0"})).find("updater.clip_norm with several workers"),
+  EXPECT_NE(told(workers(2, 2, {"train.reproducible=true", "train.batch=16", "updater.clip_norm=1.0"}))
+                .find("train.reproducible with updater.clip_norm"),
             std::string::npos);
   EXPECT_NE(told(workers(3, 1, {"train.reproducible=true"})).find("cannot share equally"), std::string::npos);
   EXPECT_NE(told(groups(2, "eventual", {"train.reproducible=true"})).find("in the order in which they come"),

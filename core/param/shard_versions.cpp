@@ -1,0 +1,218 @@
+// From contributions to a version: who makes it, what has to be known first, and the update itself.
+#include <algorithm>
+#include <cmath>
+
+#include "param/racing.h"
+#include "param/shard.h"
+
+namespace dlhost::param {
+
+Status Shard::choose(const Message& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  if (!by_step_ || message.samples.count == 0 || message.samples.count > in_.size())
+    return Status::corrupt("a choice of ", message.samples.count, " contributions, which cannot be");
+  Choice& choice = choices_[message.version % choices_.size()];
+  if (choice.version != message.version || choice.whole()) choice = {.members = std::move(choice.members)};
+  if (choice.count == 0) choice.members.clear();
+  choice.version = message.version;
+  choice.weight = static_cast<float>(message.rate);
+  choice.count = message.samples.count;
+  choice.members.emplace_back(contributor, message.step);
+  if (!choice.whole()) return {};
+  for (Owned& owned : owned_) DLHOST_TRY(apply_chosen(owned));
+  return {};
+}
+
+Status Shard::drop(const Message& message) {
+  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  forgotten_[contributor] = std::max(forgotten_[contributor], message.step + 1);
+  for (Owned& owned : owned_) {
+    std::erase_if(owned.held, [&](const Arrival& held) {
+      return held.contributor == contributor && held.contribution.who.step < forgotten_[contributor];
+    });
+    for (Waiting& waiting : owned.waiting)
+      if (waiting.contributor == contributor) waiting.at_least = 0;
+    DLHOST_TRY(answer_waiting(owned));
+  }
+  return {};
+}
+
+// All that are chosen have to be here. Those of the next version may be, too.
+Status Shard::apply_chosen(Owned& owned) {
+  const Choice& choice = choices_[owned.version % choices_.size()];
+  if (!owned.due.empty() || choice.version != owned.version || !choice.whole()) return {};
+  const auto is_member = [&](const Arrival& held) {
+    return std::ranges::find(choice.members, std::pair(held.contributor, held.contribution.who.step)) !=
+           choice.members.end();
+  };
+  const auto others = std::partition(owned.held.begin(), owned.held.end(), is_member);
+  if (static_cast<std::size_t>(others - owned.held.begin()) < choice.count) return {};
+  owned.due.assign(owned.held.begin(), others);
+  owned.held.erase(owned.held.begin(), others);
+  return make(owned, {.weight = choice.weight});
+}
+
+Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& verdict) {
+  const bool makes = verdict.act == UpdateVerdict::Act::apply || verdict.act == UpdateVerdict::Act::combine;
+  if (makes && !owned.due.empty())
+    return Status::internal("the consistency handler makes a version of slice ", owned.slice->id,
+                            " before its last is made");
+  switch (verdict.act) {
+  case UpdateVerdict::Act::hold:
+    if (!arrived) return {};
+    if (owned.held.size() == owned.held.capacity())
+      return Status::internal("the consistency handler holds more updates of slice ", owned.slice->id,
+                              " than there are workers");
+    owned.held.push_back(*arrived);
+    owned.seen.push_back(arrived->contribution);
+    return {};
+  case UpdateVerdict::Act::apply:
+    if (!arrived) return Status::internal("the consistency handler applies alone what there is not");
+    owned.due.assign(1, *arrived);
+    return make(owned, verdict);
+  case UpdateVerdict::Act::combine:
+    owned.due.assign(owned.held.begin(), owned.held.end());
+    owned.held.clear();
+    owned.seen.clear();
+    if (arrived) owned.due.push_back(*arrived);
+    if (owned.due.empty()) return Status::internal("the consistency handler combines what there is not");
+    return make(owned, verdict);
+  case UpdateVerdict::Act::drop: return {};
+  }
+  return {};
+}
+
+Status Shard::make(Owned& owned, const UpdateVerdict& verdict) {
+  if (owned.due.size() > owned.updates.size())
+    return Status::internal("more updates of slice ", owned.slice->id, " make a version than there are workers");
+  // In the order of the workers, whoever was first: sums have the same bits every time.
+  std::ranges::sort(owned.due, {}, &Arrival::contributor);
+  owned.verdict = verdict;
+  if (norm_) return say_norm(owned);
+  return owned.sums ? say_sums(owned) : apply(owned);
+}
+
+// When all its slices are due.
+Status Shard::say_norm(Owned& owned) {
+  DLHOST_ASSIGN(owned.square, update_of(owned).squared_norm(run_of(owned, owned.current)));
+  if (++due_ < owned_.size()) return {};
+  double sum = 0;
+  for (const Owned& one : owned_) sum += one.square;
+  const Message norm{.word = Word::norm, .epoch = setup_.epoch, .version = norm_->version(), .rate = sum};
+  const auto own = std::ranges::find(peers_, setup_.server) - peers_.begin();
+  DLHOST_TRY(norm_->put(norm.version, static_cast<std::size_t>(own), 0, sum));
+  for (const std::uint32_t peer : peers_)
+    if (peer != setup_.server) DLHOST_TRY(setup_.send(peer, norm));
+  return clip();
+}
+
+Status Shard::hear_norm(const Message& message) {
+  const auto peer = std::ranges::find(peers_, message.seat);
+  if (!norm_ || peer == peers_.end() || *peer == setup_.server)
+    return Status::corrupt("a norm of seat ", message.seat, ", which nobody waits for");
+  if (message.epoch != setup_.epoch) {
+    ++stale_;
+    return {};
+  }
+  DLHOST_TRY(norm_->put(message.version, static_cast<std::size_t>(peer - peers_.begin()), 0, message.rate));
+  return clip();
+}
+
+Status Shard::clip() {
+  if (!norm_->whole()) return {};
+  const double norm = std::sqrt(norm_->take()[0]), largest = setup_.update_settings.clip_norm;
+  due_ = 0;
+  for (Owned& owned : owned_) {
+    if (norm > largest) owned.verdict.weight *= static_cast<float>(largest / norm);
+    DLHOST_TRY(owned.sums ? say_sums(owned) : apply(owned));
+  }
+  return {};
+}
+
+Status Shard::say_sums(Owned& owned) {
+  setup_.activity->enter(setup_.updater_actor, "partials", owned.due.front().contribution.who.step);
+  const auto made = update_of(owned).partials(run_of(owned, owned.current));
+  setup_.activity->leave();
+  DLHOST_ASSIGN(const auto partials, made);
+  Message message{
+      .word = Word::sums, .epoch = setup_.epoch, .slice = owned.slice->id, .version = owned.sums->version()};
+  const auto pieces = setup_.slices->of(owned.slice->param);
+  for (message.place = 0; message.place < partials.size(); ++message.place) {
+    message.rate = partials[message.place];
+    DLHOST_TRY(owned.sums->put(message.version, owned.slice->id - pieces.front().id, message.place, message.rate));
+    for (const Slice& piece : pieces)
+      if (piece.server != setup_.server) DLHOST_TRY(setup_.send(piece.server, message));
+  }
+  return apply_summed(owned);
+}
+
+Status Shard::hear_sums(const Message& message) {
+  if (message.slice >= setup_.slices->size()) return Status::corrupt("slice ", message.slice, ", which there is not");
+  const auto pieces = setup_.slices->of((*setup_.slices)[message.slice].param);
+  const auto own = std::ranges::find(pieces, setup_.server, &Slice::server);
+  if (own == pieces.end() || own->id == message.slice || (*setup_.slices)[message.slice].server != message.seat)
+    return Status::corrupt("sums of slice ", message.slice, " from seat ", message.seat, ", which nobody waits for");
+  if (message.epoch != setup_.epoch) {
+    ++stale_;
+    return {};
+  }
+  Owned& owned = owned_[owned_by_slice_[own->id]];
+  if (!owned.sums) return Status::corrupt("sums of slice ", message.slice, ", which nobody waits for");
+  DLHOST_TRY(owned.sums->put(message.version, message.slice - pieces.front().id, message.place, message.rate));
+  return apply_summed(owned);
+}
+
+Status Shard::apply_summed(Owned& owned) { return owned.sums->whole() ? apply(owned, owned.sums->take()) : Status(); }
+
+float* Shard::value(const Owned& owned, std::size_t which) const {
+  return reinterpret_cast<float*>(setup_.masters->value(owned.slice->param, which).data()) + owned.slice->first;
+}
+
+// A place for a new value that nobody reads. There are two more than readers.
+Result<std::size_t> Shard::room(const Owned& owned) const {
+  for (std::size_t which = 0; which < setup_.masters->versions(); ++which)
+    if (which != owned.current && std::ranges::find(owned.read, which) == owned.read.end()) return which;
+  return Status::internal("no place is left for a new version of slice ", owned.slice->id);
+}
+
+SliceUpdate& Shard::update_of(const Owned& owned) const { return *owned.updates[owned.due.size() - 1]; }
+
+SliceUpdate::Run Shard::run_of(const Owned& owned, std::size_t next) {
+  for (std::size_t c = 0; c < owned.due.size(); ++c)
+    gradients_[c] = reinterpret_cast<const float*>(owned.due[c].contribution.bytes.data());
+  return {.from = value(owned, owned.current),
+          .to = value(owned, next),
+          .gradients = std::span(gradients_).first(owned.due.size()),
+          .count = owned.version + 1,
+          .rate = owned.due.back().rate * static_cast<double>(owned.verdict.rate_factor),
+          .weight = owned.verdict.weight};
+}
+
+Status Shard::apply(Owned& owned, std::span<const double> sums) {
+  std::size_t next = owned.current;
+  if (setup_.masters->versions() > 1 && !owned.verdict.in_place) {
+    DLHOST_ASSIGN(next, room(owned));
+  }
+  const auto run = run_of(owned, next);
+  SliceUpdate& update = update_of(owned);
+  const Racing racing(owned.verdict.in_place);
+  setup_.activity->enter(setup_.updater_actor, "update", owned.due.front().contribution.who.step);
+  const auto updated = [&]() -> Status {
+    if (owned.sums) return update.run(run, sums);
+    DLHOST_ASSIGN(const auto own, update.partials(run)); // of a param that is whole
+    return update.run(run, own);
+  };
+  Status status = updated();
+  setup_.activity->leave();
+  DLHOST_TRY(std::move(status));
+  owned.due.clear();
+  owned.current = next;
+  ++owned.version;
+  DLHOST_TRY(answer_waiting(owned));
+  for (const Asked& asked : owned.asked)
+    DLHOST_TRY(answer(owned, asked.contributor, asked.word == Word::settle ? Word::settled : Word::seen));
+  owned.asked.clear();
+  return by_step_ ? apply_chosen(owned) : Status();
+}
+
+} // namespace dlhost::param

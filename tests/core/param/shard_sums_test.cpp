@@ -1,0 +1,151 @@
+// The first of two servers that each own half of a param: what it tells the other, and what waits for the other's
+// words.
+#include <array>
+#include <cmath>
+
+#include <gmock/gmock.h>
+
+#include "env/real_host.h"
+#include "param/shard.h"
+#include "plugin/registry.h"
+
+namespace dlhost::param {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class ShardSumsTest : public testing::Test {
+ protected:
+  void serve(const std::string& updater, double clip_norm) {
+    device_ = *registry_.create<Device>("ref", {});
+    stream_ = *device_->stream();
+    store_.emplace(*device_, *stream_);
+    Param& param = **store_->declare({.name = "w", .shape = {32}, .init = {}});
+    param.updated = true;
+    updater_ = *registry_.create<Updater>(updater, {});
+    consistency_ = *registry_.create<Consistency>("strict", {});
+    const auto rule = updater_->rule();
+    store_->lay_out(&rule);
+    masters_.emplace(*store_, 1);
+    memory_.resize(masters_->bytes());
+    masters_->lie_at(memory_, true);
+    ASSERT_TRUE(store_->allocate(&rule).ok());
+    store_->move(param, masters_->value(0, 0));
+    ASSERT_TRUE(store_->set(param, std::vector<float>(32, 1.0F)).ok());
+    gradient_.fill(1);
+    ShardSetup setup{.server = 0,
+                     .slices = &slices_,
+                     .masters = &*masters_,
+                     .store = &*store_,
+                     .contributors = {{0, 0, 0, std::as_bytes(std::span(gradient_))}},
+                     .consistency = consistency_.get(),
+                     .updater = updater_.get(),
+                     .update_settings = {.clip_norm = clip_norm},
+                     .activity = &activity_,
+                     .send = [this](std::uint32_t seat, const Message& message) {
+                       sent_.push_back(message);
+                       to_.push_back(seat);
+                       return Status();
+                     }};
+    shard_ = *Shard::make(std::move(setup));
+    shard_->begin({.version = 0, .steps = {0}});
+  }
+  Status update() { return shard_->take({.word = Word::update, .rate = 0.5}); }
+  Status norm(std::uint16_t seat, Version version, double squares) {
+    return shard_->take({.word = Word::norm, .seat = seat, .version = version, .rate = squares});
+  }
+  Status sum(std::uint64_t which, double value, SliceId slice = 1, std::uint16_t seat = 1) {
+    return shard_->take({.word = Word::sums, .seat = seat, .slice = slice, .place = which, .rate = value});
+  }
+  float value() const { return reinterpret_cast<const float*>(masters_->value(0, 0).data())[0]; }
+  std::vector<Word> words() {
+    std::vector<Word> words;
+    for (const Message& message : std::exchange(sent_, {})) words.push_back(message.word);
+    return words;
+  }
+
+  env::RealHost host_{LogLevel::error};
+  plugin::Registry registry_{plugin::entries_of(plugin::settings_of_process({})), host_};
+  plugin::Activity activity_;
+  std::array<float, 32> gradient_{};
+  Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{32}, 2, 16);
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  std::optional<Store> store_;
+  std::optional<Masters> masters_;
+  std::vector<std::byte> memory_;
+  std::unique_ptr<Updater> updater_;
+  std::unique_ptr<Consistency> consistency_;
+  std::unique_ptr<Shard> shard_;
+  std::vector<Message> sent_;
+  std::vector<std::uint32_t> to_;
+};
+
+TEST_F(ShardSumsTest, ClipsByTheNormOfBoth) {
+  serve("sgd", 2);
+  ASSERT_TRUE(update().ok());
+  EXPECT_EQ(value(), 1);
+  ASSERT_THAT(to_, ElementsAre(1));
+  EXPECT_EQ(sent_[0].rate, 16);
+  EXPECT_THAT(words(), ElementsAre(Word::norm));
+  ASSERT_TRUE(norm(1, 0, 48).ok()); // 64 together: a norm of 8, four times the largest
+  EXPECT_FLOAT_EQ(value(), 1 - 0.5F / 4);
+}
+
+TEST_F(ShardSumsTest, TheOtherMayBeFirst) {
+  serve("sgd", 2);
+  ASSERT_TRUE(norm(1, 0, 48).ok());
+  EXPECT_EQ(value(), 1);
+  ASSERT_TRUE(update().ok());
+  EXPECT_FLOAT_EQ(value(), 1 - 0.5F / 4);
+}
+
+TEST_F(ShardSumsTest, WhatIsDueIsAnsweredWhenItIsMade) {
+  serve("sgd", 2);
+  ASSERT_TRUE(update().ok());
+  words();
+  for (const Word word : {Word::get, Word::look, Word::settle})
+    ASSERT_TRUE(shard_->take({.word = word, .version = 1}).ok());
+  EXPECT_THAT(words(), ElementsAre());
+  ASSERT_TRUE(norm(1, 0, 48).ok());
+  for (const Message& message : sent_) EXPECT_EQ(message.version, 1U);
+  EXPECT_THAT(words(), ElementsAre(Word::value, Word::seen, Word::settled));
+}
+
+TEST_F(ShardSumsTest, AnUpdaterGetsSumsOverTheWholeParam) {
+  serve("lamb", 0);
+  ASSERT_TRUE(update().ok());
+  EXPECT_EQ(value(), 1);
+  ASSERT_EQ(sent_.size(), 2U);
+  EXPECT_EQ(sent_[0].rate, 16); // of the values' squares
+  const double step = sent_[1].rate / 16;
+  EXPECT_THAT(words(), ElementsAre(Word::sums, Word::sums));
+  ASSERT_TRUE(sum(0, 128).ok());
+  EXPECT_EQ(value(), 1);
+  ASSERT_TRUE(sum(1, 16 * step).ok());
+  // rate |w| / |d| d, with |w| of both halves.
+  EXPECT_NEAR(value(), 1 - 0.5 * std::sqrt(144 / (32 * step)) * std::sqrt(step), 1e-6);
+}
+
+TEST_F(ShardSumsTest, ANormThatNobodyWaitsForIsCorrupt) {
+  serve("sgd", 2);
+  EXPECT_THAT(norm(0, 0, 1).message(), HasSubstr("a norm of seat 0, which nobody waits for"));
+  EXPECT_THAT(norm(2, 0, 1).message(), HasSubstr("a norm of seat 2, which nobody waits for"));
+  EXPECT_EQ(norm(1, 2, 1).code(), Code::corrupt);
+  ASSERT_TRUE(norm(1, 0, 1).ok());
+  EXPECT_EQ(norm(1, 0, 1).code(), Code::corrupt);
+  EXPECT_THAT(sum(0, 1).message(), HasSubstr("which nobody waits for")); // sgd needs none
+}
+
+TEST_F(ShardSumsTest, SumsThatNobodyWaitsForAreCorrupt) {
+  serve("lamb", 0);
+  EXPECT_THAT(norm(1, 0, 1).message(), HasSubstr("a norm of seat 1, which nobody waits for"));
+  EXPECT_THAT(sum(0, 1, 0).message(), HasSubstr("sums of slice 0 from seat 1")); // its own
+  EXPECT_THAT(sum(0, 1, 1, 2).message(), HasSubstr("sums of slice 1 from seat 2"));
+  EXPECT_THAT(sum(0, 1, 9).message(), HasSubstr("slice 9, which there is not"));
+  EXPECT_EQ(sum(2, 1).code(), Code::corrupt);
+}
+
+} // namespace
+} // namespace dlhost::param
