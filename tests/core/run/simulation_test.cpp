@@ -69,5 +69,48 @@ TEST_F(SimulationTest, UnderStrictDeathsChangeNothing) {
   EXPECT_GT(recoveries, 6U) << "the deaths have to be in time to matter";
 }
 
+// 72 samples, each counted by the updates that it made part of.
+std::string tally_job() {
+  return R"(name = "tally"
+[train]
+batch = 12
+device = "ref"
+stop = { steps = 24 }
+[recovery]
+every = { steps = 5 }
+[updater]
+type = "sgd"
+rate = 1.0
+[[layer]]
+name = "data"
+type = "synthetic"
+mode = "learnable"
+shape = [2]
+classes = 2
+train = 72
+[[layer]]
+name = "tally"
+type = "tally"
+src = "data"
+samples = 72
+)";
+}
+
+// Six steps are an epoch.
+TEST_F(SimulationTest, UnderStrictEachSampleIsAppliedOnceAnEpochWhoeverDies) {
+  const std::vector<std::string> workers{"topology.workers_per_group=4", "topology.servers_per_group=3",
+                                         "topology.slice_elements=16"};
+  const auto whole = simulate(tally_job(), workers, {.seed = 0});
+  std::uint32_t recoveries = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const auto killed = simulate(tally_job(), workers, {.seed = seed, .kills = 3, .within = whole.took * 2});
+    ASSERT_EQ(killed.params.size(), 1U);
+    for (const float times : killed.params.begin()->second)
+      ASSERT_EQ(times, 4) << "seed " << seed << history_of(killed);
+    recoveries += killed.recoveries;
+  }
+  EXPECT_GT(recoveries, 12U) << "the deaths have to be in time to matter";
+}
+
 } // namespace
 } // namespace dlhost::test
