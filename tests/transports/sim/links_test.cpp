@@ -106,7 +106,7 @@ TEST_P(Links, OfACutLinkBothSidesSeeTheOtherGone) {
   std::map<std::string, std::string> addresses;
   std::vector<Nanoseconds> gone;
   for (const auto& [self, other] : {std::pair("one", "two"), std::pair("two", "one")})
-    world.start(self, [&, self, other] {
+    world.start(self, [&, self = self, other = other] {
       End end(host, self, weather);
       addresses[self] = end.address();
       while (!addresses.contains(other)) host.clock().sleep(millisecond);
