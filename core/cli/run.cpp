@@ -26,7 +26,7 @@ struct RunOptions {
   std::string job;
   std::vector<std::string> set;
   std::string resume;
-  bool take_over = false; // in the place of a leader that died
+  int take_over = -1; // in the place of a leader that died: the lock that this process holds already
   bool profile = false;
 };
 
@@ -64,7 +64,6 @@ class JobRun {
 
   Status run() {
     Status status = begin();
-    if (options_.take_over && !leadership_) return {}; // another was faster
     while (recovery_.goes_on(status, steps_) && !env::interrupted()) status = go_on(status);
     if (!status.ok() && folder_) tell_failure(status);
     return status;
@@ -72,11 +71,13 @@ class JobRun {
 
  private:
   Status begin();
+  Status inherit();
   Status go_on(const Status& why);
   Status attempt(std::optional<param::CheckpointFiles> from);
   Status open_folder();
   Status make_folder();
-  Status bequeath(run::Training&);
+  Status lead(const std::string& run);
+  void bequeath(run::Training&);
   Status train(run::Session&, run::Training&, bool resumed);
   void tell_failure(const Status&);
   Result<std::optional<param::CheckpointFiles>> newest_point();
@@ -95,16 +96,20 @@ class JobRun {
 };
 
 Status JobRun::begin() {
-  DLHOST_TRY(open_folder());
   if (options_.resume.empty()) return attempt({});
-  if (!options_.take_over) {
-    DLHOST_ASSIGN(auto from, run::Checkpoints::find(disk_, options_.resume));
-    began_elsewhere_ = !folder_;
-    return attempt(std::move(from));
-  }
+  if (options_.take_over >= 0) return inherit();
+  DLHOST_TRY(open_folder());
+  DLHOST_ASSIGN(auto from, run::Checkpoints::find(disk_, options_.resume));
+  began_elsewhere_ = !folder_;
+  return attempt(std::move(from));
+}
+
+Status JobRun::inherit() {
+  DLHOST_ASSIGN(leadership_, run::Leadership::adopt(disk_, options_.resume, options_.take_over));
+  DLHOST_ASSIGN(folder_, record::RunFolder::open(context_.host, options_.resume));
   DLHOST_ASSIGN(const auto before, run::Leadership::told(disk_, options_.resume));
   recovery_ = run::Recovery(job_, before.past);
-  const Status status = Status::gone("the leader, process ", before.process, ", is gone");
+  const Status status = Status::gone("the run's leader is gone, and process ", env::own_process(), " takes its place");
   DLHOST_ASSIGN(const auto point, newest_point());
   if (!recovery_.goes_on(status, point ? run::Checkpoints::step_of(*point) : 0)) return status;
   return go_on(status);
@@ -121,7 +126,9 @@ Status JobRun::go_on(const Status& why) {
 Status JobRun::attempt(std::optional<param::CheckpointFiles> from) {
   DLHOST_ASSIGN(auto session, run::Session::open(context_.host, context_.registry(), job_));
   run::Training training(*session, env::interrupted());
-  if (folder_) DLHOST_TRY(bequeath(training));
+  if (leadership_) DLHOST_TRY(leadership_->tell({env::own_process(), {}, recovery_.past()}));
+  const bool known = folder_ && (!began_elsewhere_ || disk_.exists(folder_->file("recovery"))); // how it began
+  if (known) bequeath(training);
   DLHOST_TRY(training.prepare());
   if (from) {
     DLHOST_TRY(training.resume(*from));
@@ -129,12 +136,10 @@ Status JobRun::attempt(std::optional<param::CheckpointFiles> from) {
     DLHOST_ASSIGN(const auto taken, training.start());
     if (taken) terminal_.write(param::to_string(*taken) + "\n");
   }
-  if (!folder_) {
-    DLHOST_TRY(make_folder());
-    DLHOST_TRY(bequeath(training));
-  }
+  if (!folder_) DLHOST_TRY(make_folder());
+  bequeath(training);
   DLHOST_TRY(folder_->write_job(config::to_toml(job_, std::filesystem::current_path().string())));
-  DLHOST_TRY(leadership_->tell({env::own_process(), training.processes(), recovery_.past()}));
+  if (leadership_) DLHOST_TRY(leadership_->tell({env::own_process(), training.processes(), recovery_.past()}));
   summary_ = summary_of_start(*session, *folder_);
   summary_.steps = training.progress().step;
   DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
@@ -143,16 +148,15 @@ Status JobRun::attempt(std::optional<param::CheckpointFiles> from) {
   return status;
 }
 
-Status JobRun::bequeath(run::Training& training) {
-  return recovery_.on() ? training.bequeath(std::filesystem::absolute(folder_->path()).string()) : Status();
+void JobRun::bequeath(run::Training& training) {
+  if (recovery_.on() && leadership_) training.bequeath(std::filesystem::absolute(folder_->path()).string());
 }
 
 // A run that is resumed goes on in its own folder, and nobody else may be at it.
 Status JobRun::open_folder() {
-  if (options_.resume.empty()) return {};
   auto own = record::RunFolder::open(context_.host, options_.resume);
   if (!own.ok()) return {}; // it is a checkpoint
-  DLHOST_ASSIGN(leadership_, run::Leadership::take(disk_, own->path()));
+  DLHOST_TRY(lead(own->path()));
   folder_ = *std::move(own);
   return {};
 }
@@ -160,7 +164,20 @@ Status JobRun::open_folder() {
 Status JobRun::make_folder() {
   const std::string& parent = job_.record.folder;
   DLHOST_ASSIGN(folder_, record::RunFolder::make(context_.host, parent.empty() ? "runs" : parent, job_.name));
-  DLHOST_ASSIGN(leadership_, run::Leadership::take(disk_, folder_->path()));
+  return lead(folder_->path());
+}
+
+// Without locks a run goes on as well, but for what needs to know who leads it.
+Status JobRun::lead(const std::string& run) {
+  auto leadership = run::Leadership::take(disk_, run);
+  if (leadership.ok()) {
+    leadership_ = *std::move(leadership);
+    return {};
+  }
+  if (leadership.status().code() != Code::unsupported) return leadership.status();
+  context_.host.log().write(LogLevel::warning, leadership.status().message() +
+                                                   ": nobody takes over should this process die, and `dlhost ps` does "
+                                                   "not see the run");
   return {};
 }
 
@@ -213,13 +230,15 @@ void JobRun::tell_failure(const Status& status) {
 // None was written yet: from the beginning, once more.
 Result<std::optional<param::CheckpointFiles>> JobRun::newest_point() {
   if (folder_) {
-    const std::string folders[] = {checkpoint_folder(job_, *folder_), folder_->file("recovery")};
+    // What lies in a folder that the job names may be of other runs as well.
+    const auto folders = job_.checkpoint.folder.empty() ? run::Checkpoints::folders_of(folder_->path())
+                                                        : std::vector{folder_->file("recovery"), std::string()};
     std::string refused;
     auto newest = run::Checkpoints::newest(disk_, folders, refused);
     if (newest.ok()) return std::optional(*std::move(newest));
     if (newest.status().code() != Code::not_found || !refused.empty()) return newest.status();
   }
-  if (options_.resume.empty() || options_.take_over) return std::optional<param::CheckpointFiles>();
+  if (options_.resume.empty() || options_.take_over >= 0) return std::optional<param::CheckpointFiles>();
   DLHOST_ASSIGN(auto first, run::Checkpoints::find(disk_, options_.resume));
   return std::optional(std::move(first));
 }
@@ -250,7 +269,7 @@ void add_run(CLI::App& app, Context& context) {
       ->add_option("--resume", options->resume,
                    "go on from a run's folder, or from one checkpoint, as if it had never stopped")
       ->type_name("FOLDER");
-  command->add_flag("--take-over", options->take_over)->group(""); // what a worker does whose leader died
+  command->add_option("--take-over", options->take_over)->group(""); // what a worker does whose leader died
   command->add_flag("--profile", options->profile, "print where the time of a step goes, and write a trace");
   command->footer(
       "Each run leaves its results in a folder of its own: runs/NAME-..., with the job, summary.json, metrics.jsonl,\n"

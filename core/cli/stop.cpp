@@ -1,7 +1,11 @@
 // dlhost stop and dlhost kill: to end a run from elsewhere, and one of its workers.
+#include <filesystem>
+
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "env/holders.h"
 #include "env/process.h"
 #include "run/leadership.h"
 
@@ -18,13 +22,22 @@ struct KillOptions {
   std::size_t rank = 0;
 };
 
+// Only a process that has the run's file open is believed to lead it: numbers are given again.
 Result<run::Leader> leader_of(Context& context, const std::string& run) {
   Disk& disk = context.host.disk();
   if (!disk.exists(run)) return Status::not_found("there is no run folder '", run, "'; `dlhost ps` lists what goes on");
   DLHOST_ASSIGN(const auto leader, run::Leadership::told(disk, run));
-  DLHOST_ASSIGN(const bool led, run::Leadership::led(run));
-  if (!led) return Status::not_found("the run in '", run, "' does not go on; `dlhost ps` lists those that do");
-  return leader;
+  const std::string file = std::filesystem::canonical(run).string() + "/" + run::Leadership::file_name;
+  for (const auto& holder : env::holders_of(run::Leadership::file_name))
+    if (holder.process == leader.process && holder.path == file) return leader;
+  return Status::not_found("the run in '", run, "' does not go on, or is not yours; `dlhost ps` lists those that do");
+}
+
+// Of its summary; "running" as long as none leads it to its end.
+std::string status_of(Disk& disk, const std::string& run) {
+  const auto text = disk.read_text(run + "/summary.json");
+  const auto json = nlohmann::json::parse(text.ok() ? *text : "", nullptr, false);
+  return json.is_object() ? json.value("status", "running") : "running";
 }
 
 Status stop(Context& context, const StopOptions& options) {
@@ -35,10 +48,17 @@ Status stop(Context& context, const StopOptions& options) {
   const Nanoseconds end = clock.now() + static_cast<Nanoseconds>(options.wait * 1e9);
   while (clock.now() < end) {
     DLHOST_ASSIGN(const bool led, run::Leadership::led(options.run));
-    if (!led) {
+    const std::string status = status_of(context.host.disk(), options.run);
+    if (!led && status == "interrupted") {
       fmt::print("{} has saved and ended; dlhost run --resume {} goes on with it\n", options.run, options.run);
       return {};
     }
+    if (!led && status == "done") {
+      fmt::print("{} was done before it could be stopped\n", options.run);
+      return {};
+    }
+    if (!led && status != "running")
+      return Status::gone("the run in '", options.run, "' has ended otherwise: ", status);
     clock.sleep(pause);
   }
   return Status::timeout("process ", leader.process, " was asked to save and end, and has not within ", options.wait,
@@ -52,6 +72,8 @@ Status kill(Context& context, const KillOptions& options) {
                            leader.workers.empty() ? "; it is one process, 0"
                                                   : concat("; its processes are 0 to ", leader.workers.size()));
   const int process = options.rank == 0 ? leader.process : leader.workers[options.rank - 1];
+  if (options.rank > 0 && !env::is_child_of(process, leader.process))
+    return Status::gone("worker ", options.rank, ", process ", process, ", is gone; the run may be starting it anew");
   if (!env::kill(process)) return Status::io("process ", process, " is gone, or not yours to kill");
   fmt::print("killed worker {}, process {}\n", options.rank, process);
   return {};

@@ -15,21 +15,26 @@ struct WorkerOptions {
   int leader = 0;
 };
 
-// Of those that survive their leader one takes its place: who holds the run's lock first. The others stay until it has
-// workers again, for it may die as well.
-Status take_over(Context& context, const std::string& run) {
-  constexpr Nanoseconds pause = 20'000'000;
+// Of those that survive their leader one takes its place: who holds the run's lock first, and keeps it. The others
+// stand by until it has workers again, for it may die as well.
+Status take_over(Context& context, const std::string& run, int dead) {
+  constexpr Nanoseconds pause = 20'000'000, longest = 600'000'000'000;
   Disk& disk = context.host.disk();
-  DLHOST_ASSIGN(const auto before, run::Leadership::told(disk, run));
-  while (!run::Leadership::take(disk, run).ok()) {
+  Clock& clock = context.host.clock();
+  for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {
+    auto leadership = run::Leadership::take(disk, run);
+    if (leadership.ok()) {
+      DLHOST_ASSIGN(const int lock, leadership->hand_over());
+      std::vector<std::string> arguments;
+      for (const auto& folder : context.plugin_dirs) arguments.insert(arguments.end(), {"--plugin-dir", folder});
+      arguments.insert(arguments.end(), {"run", "--resume", run, "--take-over", concat(lock)});
+      return env::become_own(arguments, run + "/output.log");
+    }
+    if (leadership.status().code() != Code::exists) return leadership.status();
     const auto now = run::Leadership::told(disk, run);
-    if (now.ok() && now->process != before.process) return {};
-    context.host.clock().sleep(pause);
+    if (now.ok() && now->process != dead && !now->workers.empty()) return {};
   }
-  std::vector<std::string> arguments;
-  for (const auto& folder : context.plugin_dirs) arguments.insert(arguments.end(), {"--plugin-dir", folder});
-  arguments.insert(arguments.end(), {"run", "--resume", run, "--take-over"});
-  return env::become_own(arguments, run + "/output.log");
+  return Status::timeout("the run in ", run, " has a new leader, which has not begun");
 }
 
 Status work(Context& context, const WorkerOptions& options) {
@@ -37,7 +42,7 @@ Status work(Context& context, const WorkerOptions& options) {
   DLHOST_ASSIGN(const auto job, load_job(context, run::ProcessCrew::job_in(options.folder), {}));
   DLHOST_ASSIGN(const auto run, run::ProcessCrew::work(context.host, context.registry(), job, options.folder,
                                                        options.seat, options.leader));
-  return run.empty() ? Status() : take_over(context, run);
+  return run.empty() ? Status() : take_over(context, run, options.leader);
 }
 
 } // namespace

@@ -8,31 +8,46 @@
 namespace dlhost::env {
 namespace {
 
-struct flock whole_file() {
+struct flock whole_file(short type) {
   struct flock whole {};
-  whole.l_type = F_WRLCK;
+  whole.l_type = type;
   whole.l_whence = SEEK_SET;
   return whole;
 }
 
 } // namespace
 
-// Locks of open files, not of processes: closing another handle of the file does not lose them.
-Result<std::optional<FileLock>> FileLock::take(const std::string& path) {
+// Locks of open files, not of processes: closing another handle of the file does not lose them, and they outlast exec.
+Result<std::optional<FileLock>> FileLock::lock(const std::string& path, short type) {
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!file.valid()) return failed(errno, "open", path);
-  struct flock whole = whole_file();
-  if (::fcntl(file.get(), F_OFD_SETLK, &whole) != 0) {
-    if (errno == EAGAIN || errno == EACCES) return std::optional<FileLock>();
-    return failed(errno, "lock", path);
-  }
-  return std::optional(FileLock(std::move(file), path));
+  struct flock whole = whole_file(type);
+  if (::fcntl(file.get(), F_OFD_SETLK, &whole) == 0) return std::optional(FileLock(std::move(file), path));
+  if (errno == EAGAIN || errno == EACCES) return std::optional<FileLock>();
+  if (errno == ENOLCK || errno == EOPNOTSUPP || errno == EINVAL)
+    return Status::unsupported("the file system of '", path, "' knows no locks");
+  return failed(errno, "lock", path);
+}
+
+Result<std::optional<FileLock>> FileLock::take(const std::string& path) { return lock(path, F_WRLCK); }
+Result<std::optional<FileLock>> FileLock::share(const std::string& path) { return lock(path, F_RDLCK); }
+
+// Those that this process starts are not to have it: they would hold the lock for as long as they live.
+Result<FileLock> FileLock::adopt(int descriptor, std::string path) {
+  FileLock lock(Descriptor(descriptor), std::move(path));
+  if (::fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0) return failed(errno, "take over the lock of", lock.path_);
+  return lock;
+}
+
+Result<int> FileLock::hand_over() {
+  if (::fcntl(file_.get(), F_SETFD, 0) != 0) return failed(errno, "hand over", path_);
+  return file_.release();
 }
 
 Result<bool> FileLock::held(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return errno == ENOENT ? Result<bool>(false) : failed(errno, "open", path);
-  struct flock whole = whole_file();
+  struct flock whole = whole_file(F_WRLCK);
   if (::fcntl(file.get(), F_OFD_GETLK, &whole) != 0) return failed(errno, "look at the lock of", path);
   return whole.l_type != F_UNLCK;
 }

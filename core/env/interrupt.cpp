@@ -11,8 +11,9 @@ namespace {
 std::atomic<bool> asked{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
-void on_signal(int) {
-  if (!asked.exchange(true)) return;
+// Asking again from elsewhere does no harm; a person who presses Ctrl-C again means it.
+void on_signal(int number) {
+  if (!asked.exchange(true) || number != SIGINT) return;
   disinherit();
   _exit(130);
 }

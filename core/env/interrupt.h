@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM: the first asks the run to save and end, the second ends the process at once.
+// Ctrl-C and SIGTERM: the first asks the run to save and end; a second Ctrl-C ends the process at once.
 #pragma once
 
 #include <atomic>

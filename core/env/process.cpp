@@ -2,7 +2,9 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -42,9 +44,12 @@ Result<std::unique_ptr<Process>> Process::start_own(const std::vector<std::strin
 }
 
 Process::~Process() {
-  if (status_) return;
-  ::kill(number_, SIGKILL);
+  kill();
   reap(true);
+}
+
+void Process::kill() {
+  if (!reap(false)) ::kill(number_, SIGKILL);
 }
 
 bool Process::reap(bool wait) {
@@ -84,12 +89,23 @@ Status become_own(const std::vector<std::string>& arguments, const std::string& 
   return Status::system(errno, "run dlhost anew");
 }
 
-bool ask_to_end(int process) { return ::kill(process, SIGTERM) == 0; }
-bool kill(int process) { return ::kill(process, SIGKILL) == 0; }
+// What is no number of a process means whole groups to the system.
+bool ask_to_end(int process) { return process > 1 && ::kill(process, SIGTERM) == 0; }
+bool kill(int process) { return process > 1 && ::kill(process, SIGKILL) == 0; }
+
+bool is_child_of(int process, int parent) {
+  std::ifstream file(concat("/proc/", process, "/status"));
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("PPid:")) return std::atoi(line.c_str() + 5) == parent;
+  return false;
+}
 
 int own_process() { return ::getpid(); }
 int parent_process() { return ::getppid(); }
 
-void ignore_interrupts() { ::signal(SIGINT, SIG_IGN); }
+void ignore_interrupts() {
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGTERM, SIG_IGN);
+}
 
 } // namespace dlhost::env

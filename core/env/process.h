@@ -24,6 +24,8 @@ class Process {
   int number() const { return number_; }
   // How it ended, in words; none: it runs.
   std::optional<std::string> ended();
+  // Ends it at once.
+  void kill();
   // Until it has ended by itself; false: it has not, after so many nanoseconds.
   bool wait(std::int64_t limit);
 
@@ -39,15 +41,18 @@ class Process {
 // only where that cannot be.
 Status become_own(const std::vector<std::string>& arguments, const std::string& words);
 
-// Asks a process to end, or ends it. False: there is no such process.
+// Asks a process to end, or ends it. False: there is no such process, or it is another's.
 bool ask_to_end(int process);
 bool kill(int process);
+// Whether `process` was started by `parent` and is there.
+bool is_child_of(int process, int parent);
 
 // The numbers of this process and of the one that started it, or that has taken it over.
 int own_process();
 int parent_process();
 
-// Ctrl-C reaches all processes of a terminal's group: those that are told by another what to do let it pass.
+// Ctrl-C, and what ends a whole group or job, reaches all processes of it: those that are told by another what to do
+// let it pass.
 void ignore_interrupts();
 
 } // namespace dlhost::env

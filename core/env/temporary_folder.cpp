@@ -9,17 +9,22 @@
 namespace dlhost::env {
 namespace {
 
-constexpr const char* lock_name = "/in-use";
+constexpr const char* lock_name = "/in-use";   // by its owner
+constexpr const char* joined_name = "/joined"; // by others
+
+void remove_if_abandoned(const std::string& path) {
+  std::error_code ignored; // what is another user's is not ours to clear
+  if (!std::filesystem::exists(path + lock_name, ignored)) return;
+  const auto owner = FileLock::take(path + lock_name);
+  if (!owner.ok() || !*owner) return;
+  const auto others = FileLock::take(path + joined_name);
+  if (others.ok() && *others) std::filesystem::remove_all(path, ignored);
+}
 
 void clear_abandoned(const std::filesystem::path& place, const std::string& prefix) {
-  std::error_code ignored; // what is another user's is not ours to clear
-  for (const auto& entry : std::filesystem::directory_iterator(place, ignored)) {
-    const std::string path = entry.path().string();
-    if (!entry.path().filename().string().starts_with(prefix) || !std::filesystem::exists(path + lock_name, ignored))
-      continue;
-    if (const auto lock = FileLock::take(path + lock_name); lock.ok() && *lock)
-      std::filesystem::remove_all(path, ignored);
-  }
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(place, ignored))
+    if (entry.path().filename().string().starts_with(prefix)) remove_if_abandoned(entry.path().string());
 }
 
 } // namespace
@@ -42,6 +47,18 @@ Result<TemporaryFolder> TemporaryFolder::make(const std::string& prefix) {
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored; // what cannot be removed is the system's to clean
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+Result<SharedFolder> SharedFolder::join(std::string path) {
+  DLHOST_ASSIGN(auto lock, FileLock::share(path + joined_name));
+  if (!lock) return Status::gone("'", path, "' is being removed");
+  return SharedFolder(std::move(path), *std::move(lock));
+}
+
+SharedFolder::~SharedFolder() {
+  if (path_.empty()) return; // moved from
+  lock_.reset();
+  remove_if_abandoned(path_);
 }
 
 } // namespace dlhost::env

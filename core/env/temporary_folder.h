@@ -2,6 +2,7 @@
 // killed is removed by the next that makes one of that prefix.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <dlhost/status.h>
@@ -28,6 +29,21 @@ class TemporaryFolder {
   TemporaryFolder(std::string path, FileLock lock) : path_(std::move(path)), lock_(std::move(lock)) {}
   std::string path_;
   FileLock lock_; // it is in use
+};
+
+// Another process uses such a folder as well: it is not cleared meanwhile, and when its owner is gone the last to leave
+// removes it.
+class SharedFolder {
+ public:
+  static Result<SharedFolder> join(std::string path);
+  SharedFolder(SharedFolder&&) noexcept = default;
+  SharedFolder& operator=(SharedFolder&&) = delete;
+  ~SharedFolder();
+
+ private:
+  SharedFolder(std::string path, FileLock lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  std::string path_;
+  std::optional<FileLock> lock_;
 };
 
 } // namespace dlhost::env

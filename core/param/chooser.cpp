@@ -12,7 +12,12 @@ Chooser::Chooser(Setup setup) : setup_(std::move(setup)), groups_(setup_.groups,
 
 void Chooser::begin(const Beginning& beginning) {
   version_ = beginning.version;
-  for (std::size_t group = 0; group < groups_.size(); ++group) groups_[group].next = beginning.steps.at(group);
+  const auto traits = setup_.consistency->traits();
+  std::ranges::fill(own_, 0);
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    groups_[group].next = beginning.steps.at(group);
+    if (traits.words_each > 0) own_[traits.own_words + group * traits.words_each] = groups_[group].next;
+  }
 }
 
 // Who has left is counted for as long as a contribution of its waits: those that are to come are waited for beside it.

@@ -72,6 +72,10 @@ void Shard::begin(const Beginning& beginning) {
     std::ranges::fill(owned.read, owned.current); // before they ask for anything
     for (std::size_t c = 0; c < owned.accepted.size(); ++c)
       owned.accepted[c] = beginning.steps.at(setup_.contributors[c].group);
+    const auto traits = setup_.consistency->traits();
+    std::ranges::fill(owned.own, 0);
+    for (std::size_t c = 0; traits.words_each > 0 && c < owned.accepted.size(); ++c)
+      owned.own[traits.own_words + c * traits.words_each] = owned.accepted[c];
   }
 }
 

@@ -123,7 +123,8 @@ Result<Curves> read_curves(Disk& disk, const std::string& path) {
 std::uint64_t last_step(Disk& disk, const std::string& folder) {
   for (const auto& line : last_lines(disk, concat(folder, "/metrics.jsonl"))) {
     const Json record = Json::parse(line, nullptr, false);
-    if (record.is_object() && record.contains("step")) return record["step"].get<std::uint64_t>();
+    if (record.is_object() && record.contains("step") && record["step"].is_number_unsigned())
+      return record["step"].get<std::uint64_t>();
   }
   return 0;
 }

@@ -17,22 +17,34 @@ std::string path_in(const std::string& run) { return run + "/workers.jsonl"; }
 } // namespace
 
 Result<std::unique_ptr<WorkersLog>> WorkersLog::open(Host& host, const RunFolder& folder) {
-  DLHOST_ASSIGN(auto lines, host.disk().open_log(path_in(folder.path())));
-  return std::unique_ptr<WorkersLog>(new WorkersLog(host.clock(), std::move(lines)));
+  std::unique_ptr<WorkersLog> log(new WorkersLog(host, path_in(folder.path())));
+  DLHOST_TRY(log->begin_anew());
+  return log;
+}
+
+Status WorkersLog::begin_anew() {
+  if (host_.disk().exists(path_)) DLHOST_TRY(host_.disk().remove(path_));
+  DLHOST_ASSIGN(lines_, host_.disk().open_log(path_));
+  bytes_ = 0;
+  return {};
 }
 
 bool WorkersLog::due() {
-  const Nanoseconds now = clock_.now();
+  const Nanoseconds now = host_.clock().now();
   if (now < next_) return false;
   next_ = now + second;
   return true;
 }
 
 Status WorkersLog::add(std::uint64_t step, std::vector<WorkerReport> workers) {
-  Json line{{"seconds", static_cast<double>(clock_.now()) / second}, {"step", step}, {"workers", Json::array()}};
+  constexpr std::size_t long_enough = 4 << 20;
+  if (bytes_ > long_enough) DLHOST_TRY(begin_anew());
+  Json line{{"seconds", static_cast<double>(host_.clock().now()) / second}, {"step", step}, {"workers", Json::array()}};
   for (const auto& worker : workers)
     line["workers"].push_back({{"steps", worker.steps}, {"waited", worker.waited}, {"awaits", worker.awaits}});
-  return lines_->append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  bytes_ += text.size();
+  return lines_->append(text);
 }
 
 std::vector<WorkersReport> WorkersLog::newest(Disk& disk, const std::string& run) {

@@ -1,5 +1,5 @@
 // workers.jsonl of a run folder: where each of several workers is, a line about every second. The leader of the run
-// writes it, from one task; `dlhost top` reads it.
+// writes it, from one task; `dlhost top` reads its end, and it is begun anew when it is long.
 //
 //   {"seconds":12.5,"step":400,"workers":[{"steps":400,"waited":0.25,"awaits":"fc1.weight"}, ...]}
 #pragma once
@@ -37,10 +37,13 @@ class WorkersLog {
   static std::vector<WorkersReport> newest(Disk&, const std::string& run);
 
  private:
-  WorkersLog(Clock& clock, std::unique_ptr<LogFile> lines) : clock_(clock), lines_(std::move(lines)) {}
+  WorkersLog(Host& host, std::string path) : host_(host), path_(std::move(path)) {}
+  Status begin_anew();
 
-  Clock& clock_;
+  Host& host_;
+  std::string path_;
   std::unique_ptr<LogFile> lines_;
+  std::size_t bytes_ = 0;
   Nanoseconds next_ = 0;
 };
 

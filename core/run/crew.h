@@ -26,6 +26,8 @@ class Crew {
   virtual Status bequeath(const std::string& run) = 0;
   // Their numbers, where they are processes.
   virtual std::vector<int> processes() const { return {}; }
+  // Not ok: one of them has ended, though nobody said that it is over.
+  virtual Status look() { return {}; }
   // What is known of a worker that is gone: how it ended, and its last words.
   virtual std::string fate(std::uint32_t seat) = 0;
 };

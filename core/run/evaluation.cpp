@@ -64,6 +64,7 @@ Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std
     DLHOST_TRY(program->run(
         *view,
         {.phase = phase, .step = step, .seed = static_cast<std::uint64_t>(session.job().seed), .global_batch = batch}));
+    if (session.sharing()) session.sharing()->beat(); // the others wait for this one
     evaluation.samples += view->valid;
     averages.add(program->metrics());
     add_tables(*program, evaluation.tables);

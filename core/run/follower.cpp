@@ -64,7 +64,9 @@ Status Follower::lead_steps() {
 Status Follower::step(std::uint64_t step, double rate) {
   if (step != next_) feeds_->seek(step);
   next_ = step + 1;
+  seat_->set_away(true);
   DLHOST_ASSIGN(const auto* batch, feeds_->next());
+  seat_->set_away(false);
   return program_->run(*batch, session_->step_info(step, feeds_->epoch(), rate));
 }
 

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "env/process.h"
+
 namespace dlhost::run {
 namespace {
 
@@ -11,10 +13,20 @@ std::string file_of(const std::string& run) { return concat(run, "/", Leadership
 
 Result<Leadership> Leadership::take(Disk& disk, const std::string& run) {
   DLHOST_ASSIGN(auto lock, env::FileLock::take(file_of(run)));
-  if (lock) return Leadership(*std::move(lock));
   const auto leader = told(disk, run);
+  if (lock) {
+    Leadership leadership(*std::move(lock));
+    DLHOST_TRY(leadership.tell({.process = env::own_process(), .past = leader.ok() ? leader->past : Recovery::Past()}));
+    return leadership;
+  }
   return Status::exists("the run in ", run, " goes on: process ", leader.ok() ? leader->process : 0,
                         " leads it; `dlhost stop ", run, "` lets it save and end");
+}
+
+Result<Leadership> Leadership::adopt(Disk& disk, const std::string& run, int descriptor) {
+  DLHOST_TRY(told(disk, run).status());
+  DLHOST_ASSIGN(auto lock, env::FileLock::adopt(descriptor, file_of(run)));
+  return Leadership(std::move(lock));
 }
 
 Status Leadership::tell(const Leader& leader) {

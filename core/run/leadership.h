@@ -20,8 +20,11 @@ struct Leader {
 
 class Leadership {
  public:
-  // An error says who leads the run.
+  // Code::exists: another does, and the message says who. From then on the file names this process, without workers.
   static Result<Leadership> take(Disk&, const std::string& run);
+  // What hand_over() said, in the program that this process runs next.
+  static Result<Leadership> adopt(Disk&, const std::string& run, int descriptor);
+  Result<int> hand_over() { return lock_.hand_over(); }
   Status tell(const Leader&);
   // What the last one told; empty where nobody did.
   static Result<Leader> told(Disk&, const std::string& run);

@@ -1,5 +1,7 @@
 #include "run/process_crew.h"
 
+#include <algorithm>
+
 #include "config/dump.h"
 #include "env/heirs.h"
 #include "run/follower.h"
@@ -23,14 +25,20 @@ Result<std::unique_ptr<Crew>> ProcessCrew::make(Session& leader) {
   DLHOST_TRY(leader.host().disk().write_text(job_in(folder), config::to_toml(leader.job(), folder)));
   crew->roster_.emplace(
       leader.host(), folder, Place::seats(leader.job().topology), [crew = crew.get()] { return crew->look(); },
-      [crew = crew.get()](std::uint32_t seat) { env::kill(crew->processes_.at(seat - 1)->number()); });
+      [crew = crew.get()](std::uint32_t seat) {
+        if (seat <= crew->processes_.size()) crew->processes_[seat - 1]->kill();
+      });
   return std::unique_ptr<Crew>(std::move(crew));
 }
 
+// There is nothing to inherit any more. All have the same time to end.
 ProcessCrew::~ProcessCrew() {
+  env::disinherit();
   env::leave_to_heirs("");
-  roster_->fail(Status::cancelled("it is over"));
-  for (auto& process : processes_) process->wait(to_end);
+  if (roster_) roster_->fail(Status::cancelled("it is over"));
+  Clock& clock = leader_.host().clock();
+  const Nanoseconds end = clock.now() + to_end;
+  for (auto& process : processes_) process->wait(std::max<Nanoseconds>(end - clock.now(), 0));
 }
 
 Status ProcessCrew::start() {
@@ -78,6 +86,7 @@ std::vector<int> ProcessCrew::processes() const {
 
 Result<std::string> ProcessCrew::work(Host& host, plugin::Registry& registry, const config::Job& job,
                                       const std::string& folder, std::uint32_t seat, int leader) {
+  DLHOST_ASSIGN(const auto used, env::SharedFolder::join(folder));
   const auto leader_is_there = [&] {
     return env::parent_process() == leader ? Status() : Status::gone("the leader is gone");
   };
@@ -92,15 +101,8 @@ Result<std::string> ProcessCrew::work(Host& host, plugin::Registry& registry, co
     status = std::move(status).at("worker ", seat);
     roster.fail(status);
   }
-  if (leader_is_there().ok()) {
-    DLHOST_TRY(std::move(status));
-    return std::string();
-  }
-  const auto will = host.disk().read_text(will_in(folder));
-  // The others are at it as well, and what one has just seen is gone.
-  for (int tries = 0; tries < 100 && host.disk().exists(folder); ++tries)
-    host.disk().remove(folder).ignore("tried again");
-  if (will.ok()) return *will;
+  if (!leader_is_there().ok())
+    if (const auto will = host.disk().read_text(will_in(folder)); will.ok()) return *will;
   DLHOST_TRY(std::move(status));
   return std::string();
 }

@@ -21,6 +21,7 @@ class ProcessCrew final : public Crew {
   Status start() override;
   Status bequeath(const std::string& run) override;
   std::vector<int> processes() const override;
+  Status look() override;
   std::string fate(std::uint32_t seat) override;
 
   // What such a process does; `leader` is the number of the one that started it. The folder of a run that has lost its
@@ -31,7 +32,6 @@ class ProcessCrew final : public Crew {
 
  private:
   explicit ProcessCrew(Session& leader) : leader_(leader) {}
-  Status look();
   std::string words_of(std::uint32_t seat) const { return concat(folder_->path(), "/worker-", seat, ".log"); }
 
   Session& leader_;

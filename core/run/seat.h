@@ -35,6 +35,7 @@ class Seat final : public param::Sharing, private param::Control {
   ~Seat() override;
 
   const Place& place() const { return place_; }
+  bool joint() const { return traits_.joint; } // all groups' contributions make an update together
   bool leads() const { return number_ == 0 || (!in_step_ && place_.rank == 0); }
 
   Bytes bytes(const param::Store&) const override;
@@ -160,6 +161,7 @@ class Seat final : public param::Sharing, private param::Control {
 
   std::optional<Go> go_;
   std::uint64_t free_until_ = 0;
+  bool left_ = false;                   // its group makes no more steps
   std::optional<std::uint32_t> holder_; // who wants this one to stand still
   bool resting_ = false, computing_ = false, stopped_ = false;
   std::vector<std::uint64_t> done_; // steps, of each worker

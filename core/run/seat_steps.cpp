@@ -106,7 +106,6 @@ Status Seat::free(std::uint64_t until) {
 }
 
 Status Seat::wait_for_groups(std::uint64_t steps) {
-  if (traits_.joint) return {}; // who is late may wait for those who have done
   return table_->wait_until([&] {
     for (std::uint32_t group = 1; group < place_.groups; ++group)
       if (done_[group * place_.workers] < steps) return false;
@@ -117,12 +116,16 @@ Status Seat::wait_for_groups(std::uint64_t steps) {
 Result<std::optional<std::uint64_t>> Seat::freed(std::uint64_t done) {
   computing_ = false;
   done_[number_] = done;
-  if (done > 0 && free_until_ == done) {
+  const auto finished = [&] { return !left_ && free_until_ > 0 && free_until_ <= done; };
+  const auto news = [&] { return stopped_ || (!calls() && (free_until_ > done || finished())); };
+  DLHOST_TRY(table_->attend_until(news));
+  if (!stopped_ && finished()) {
+    left_ = true;
     for (std::uint32_t rank = 0; rank < place_.workers; ++rank)
       DLHOST_TRY(table_->leave(static_cast<std::uint16_t>(rank)));
     DLHOST_TRY(table_->send(0, {.word = Word::done, .step = done - 1}));
+    DLHOST_TRY(table_->attend_until(news));
   }
-  DLHOST_TRY(table_->attend_until([&] { return stopped_ || (!calls() && free_until_ > done); }));
   if (stopped_) return std::optional<std::uint64_t>();
   computing_ = true;
   return std::optional(free_until_);

@@ -13,6 +13,7 @@ constexpr Nanoseconds second = 1'000'000'000;
 constexpr Nanoseconds before_the_first_step = 600 * second; // kernels may be made then
 constexpr Nanoseconds shortest = 10 * second;
 constexpr Nanoseconds steps_in_limit = 10;
+constexpr Nanoseconds shortest_look = second / 50;
 constexpr Nanoseconds longest_look = second / 5; // who was stopped itself has not looked meanwhile
 constexpr Nanoseconds times_when_away = 60;
 constexpr double longest_seconds = 365.0 * 24 * 3600;
@@ -50,6 +51,7 @@ bool Seat::hangs(std::uint32_t seat, Nanoseconds limit) {
 // Time counts only as far as this one looks: a whole run may be stopped for a while, and go on.
 void Seat::watch() {
   const Nanoseconds now = session_.host().clock().now();
+  if (now - looked_ < shortest_look) return;
   const Nanoseconds passed = std::min(now - std::exchange(looked_, now), longest_look);
   const Nanoseconds limit = longest_silence();
   if (limit == 0) return;

@@ -88,11 +88,6 @@ Status Training::prepare() {
   return {};
 }
 
-Status Training::bequeath(std::string run) {
-  bequeathed_ = std::move(run);
-  return workers_ ? workers_->bequeath(bequeathed_) : Status();
-}
-
 Result<std::optional<param::Taken>> Training::start() {
   const config::Start& start = session_.job().train.start;
   if (start.from.empty()) return std::optional<param::Taken>();
@@ -206,7 +201,7 @@ Status Training::save_due() {
     DLHOST_TRY(checkpoints_->save_best(progress_.step, state()));
   is_best_ = false;
   if (checkpoints_ && due(job.checkpoint.every, saved_)) {
-    secured_ = saved_;
+    if (job.checkpoint.folder.empty()) secured_ = saved_; // what lies elsewhere may be of another run
     return save();
   }
   return points_ && due(job.recovery.every, secured_) ? save_to(*points_) : Status();
@@ -278,6 +273,7 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
   HangWatch watch(session_.job().train.hang_limit);
   if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
   if (points_ && points_at_once_) DLHOST_TRY(save_to(*points_));
+  if (workers_ && !bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
   const double before = progress_.seconds;
   const Nanoseconds begin = clock.now();
   Nanoseconds evaluating = 0;

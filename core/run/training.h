@@ -75,8 +75,8 @@ class Training {
     points_ = points;
     points_at_once_ = at_once;
   }
-  // If it is the leader, another goes on with the run in that folder.
-  Status bequeath(std::string run);
+  // If it is the leader, another goes on with the run in that folder, as soon as it says how the run began.
+  void bequeath(std::string run) { bequeathed_ = std::move(run); }
   // Of the workers, where they are processes.
   std::vector<int> processes() const { return workers_ ? workers_->processes() : std::vector<int>(); }
   Outcome run(Observer&);

@@ -15,16 +15,22 @@ Workers::~Workers() {
   crew_.reset();
 }
 
+// Whatever it was that failed: if one of them has died, that is why.
+Status Workers::or_who_died(Status status) {
+  if (!status.ok()) DLHOST_TRY(crew_->look());
+  return status;
+}
+
 Status Workers::join() {
   DLHOST_TRY(crew_->start());
-  return seat_->join();
+  return or_who_died(seat_->join());
 }
 
 Status Workers::begin(const param::Beginning& beginning, std::uint64_t until) {
   until_ = until == 0 ? ~std::uint64_t{0} : until;
   seat_->begin(beginning);
-  DLHOST_TRY(crew_->roster().begin(beginning));
-  DLHOST_TRY(crew_->roster().meet(0));
+  DLHOST_TRY(or_who_died(crew_->roster().begin(beginning)));
+  DLHOST_TRY(or_who_died(crew_->roster().meet(0)));
   begun_ = true;
   return {};
 }
@@ -45,7 +51,21 @@ Status Workers::settle() {
   return {};
 }
 
-Status Workers::finish(std::uint64_t steps) { return settled_ ? Status() : seat_->wait_for_groups(steps); }
+Status Workers::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
+  DLHOST_TRY(seat_->gather(step, metrics));
+  seat_->set_away(true); // it tells people, and reads
+  return {};
+}
+
+// They may have stood still since the last evaluation. Who is late where groups contribute jointly may wait for those
+// who have done.
+Status Workers::finish(std::uint64_t steps) {
+  if (seat_->joint()) return {};
+  if (settled_) DLHOST_TRY(seat_->free(until_));
+  settled_ = false;
+  seat_->set_away(false);
+  return seat_->wait_for_groups(steps);
+}
 
 Status Workers::explained(Status status) {
   if (status.code() != Code::gone) return status;

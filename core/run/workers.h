@@ -29,7 +29,7 @@ class Workers {
 
   // Around each step of the leader's.
   Status go(std::uint64_t step, double rate);
-  Status gather(std::uint64_t step, std::vector<program::Metric>& metrics) { return seat_->gather(step, metrics); }
+  Status gather(std::uint64_t step, std::vector<program::Metric>& metrics);
   std::vector<record::WorkerReport> reports() const { return seat_->reports(); }
   // All updates are made, and nobody computes until the next go().
   Status settle();
@@ -43,6 +43,8 @@ class Workers {
 
  private:
   explicit Workers(std::unique_ptr<Crew> crew) : crew_(std::move(crew)) {}
+
+  Status or_who_died(Status);
 
   std::unique_ptr<Crew> crew_;
   std::unique_ptr<Seat> seat_;

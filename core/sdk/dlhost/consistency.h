@@ -71,7 +71,8 @@ class DLHOST_API Consistency : public Plugin {
     bool by_step = false;         // groups are chosen for a whole step, not workers slice by slice
     bool readers_overlap = false; // an update may be made while a version is read: needs two buffers
     std::size_t own_words = 0;    // of SliceState::own
-    std::size_t words_each = 0;   // and behind them so many for each contributor
+    std::size_t words_each = 0;   // and behind them so many for each contributor; the first is the steps that it has
+                                  // done when the run begins, the others are 0
     // The contract that simulation checks: a get of a worker that has made n steps has in it all that each other one
     // brought in its first n - staleness steps, but for what was dropped.
     std::uint64_t staleness = 0;

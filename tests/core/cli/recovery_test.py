@@ -76,7 +76,7 @@ class Recovery(Workers):
         self.nothing_is_left()
         cut = self.outcome()
         said = next(self.root.glob("runs/*/output.log")).read_text()
-        self.assertIn("the leader, process", said)
+        self.assertIn("the run's leader is gone, and process", said)
         self.assertIn("small: done", said)
         whole = self.run_job(*LONG, steps)
         for key in ("params", "train", "test", "steps"):
@@ -93,12 +93,17 @@ class Recovery(Workers):
     def test_who_is_interrupted_twice_has_no_heirs(self) -> None:
         process = self.start(*FOR_EVER)
         self.until(self.begun)
-        os.kill(process.pid, signal.SIGSTOP)
-        process.send_signal(signal.SIGINT)
+        workers = self.workers()
+        os.kill(workers[1], signal.SIGSTOP)  # so that there is something to wait for
         process.send_signal(signal.SIGTERM)
-        os.kill(process.pid, signal.SIGCONT)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)  # asking again is no more than asking
+        time.sleep(0.2)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
         self.assertEqual(process.returncode, 130)
+        os.kill(workers[1], signal.SIGCONT)
         self.nothing_is_left()
 
     def test_what_began_with_another_runs_checkpoint_goes_on_from_there(self) -> None:

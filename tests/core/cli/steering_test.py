@@ -66,7 +66,7 @@ class Steering(Workers):
         self.until(lambda: self.workers().get(2, before) != before)
         self.say("kill", self.folder, "0")
         self.process.communicate(timeout=30)
-        self.until(lambda: (self.listed() or {}).get("recoveries") == 2)
+        self.until(lambda: (self.listed() or {}).get("recoveries") == 2 and len(self.listed()["workers"]) == 2)
         self.assertIn("its processes are 0 to 2", self.say("kill", self.folder, "3", code=1))
         self.say("stop", self.folder)
 
