@@ -2,6 +2,8 @@
 // with, so that nothing is lost and nothing counts twice.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -11,7 +13,13 @@ namespace dlhost::param {
 
 struct Beginning {
   Version version = 0;              // of every slice
-  std::vector<std::uint64_t> steps; // done by each group, all of which are in that version
+  std::vector<std::uint64_t> steps; // done by each worker, all of which are in that version
+
+  // Where a group goes on: what some of its workers had done already is computed again, and counts once.
+  std::uint64_t of_group(std::size_t group, std::size_t workers) const {
+    const auto first = steps.begin() + static_cast<std::ptrdiff_t>(group * workers);
+    return *std::min_element(first, first + static_cast<std::ptrdiff_t>(workers));
+  }
 };
 
 } // namespace dlhost::param

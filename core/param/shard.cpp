@@ -70,8 +70,7 @@ void Shard::begin(const Beginning& beginning) {
     if (owned.sums) owned.sums->begin(beginning.version);
     owned.current = 0;
     std::ranges::fill(owned.read, owned.current); // before they ask for anything
-    for (std::size_t c = 0; c < owned.accepted.size(); ++c)
-      owned.accepted[c] = beginning.steps.at(setup_.contributors[c].group);
+    for (std::size_t c = 0; c < owned.accepted.size(); ++c) owned.accepted[c] = beginning.steps.at(c);
     const auto traits = setup_.consistency->traits();
     std::ranges::fill(owned.own, 0);
     for (std::size_t c = 0; traits.words_each > 0 && c < owned.accepted.size(); ++c)

@@ -29,10 +29,11 @@ Status Follower::prepare() {
 
 Status Follower::steps() {
   DLHOST_ASSIGN(const param::Beginning beginning, roster_.begun());
-  if (beginning.steps.size() != seat_->place().groups)
-    return Status::corrupt("the leader begins with ", beginning.steps.size(), " groups, and there are ",
-                           seat_->place().groups);
-  next_ = beginning.steps[seat_->place().group];
+  const Place& place = seat_->place();
+  if (beginning.steps.size() != std::size_t{place.groups} * place.workers)
+    return Status::corrupt("the leader begins with ", beginning.steps.size(), " workers, and there are ",
+                           place.groups * place.workers);
+  next_ = beginning.of_group(place.group, place.workers);
   seat_->begin(beginning);
   feeds_->seek(next_);
   DLHOST_TRY(roster_.meet(number_));

@@ -248,7 +248,8 @@ Status Seat::join() {
 
 void Seat::begin(const param::Beginning& beginning) {
   table_->begin(beginning);
-  for (std::uint32_t seat = 0; seat < seats_; ++seat) done_[seat] = beginning.steps.at(seat / place_.workers);
+  for (std::uint32_t seat = 0; seat < seats_; ++seat)
+    done_[seat] = beginning.of_group(seat / place_.workers, place_.workers);
   begun_with_ = done_[number_];
   begun_at_ = session_.host().clock().now();
   set_away(false);
@@ -256,7 +257,8 @@ void Seat::begin(const param::Beginning& beginning) {
 
 param::Beginning Seat::reached() const {
   param::Beginning reached{.version = table_->version(), .steps = {}};
-  for (std::uint32_t group = 0; group < place_.groups; ++group) reached.steps.push_back(done_[group * place_.workers]);
+  for (std::uint32_t seat = 0; seat < seats_; ++seat)
+    reached.steps.push_back(vitals(seat).steps.load(std::memory_order_acquire));
   return reached;
 }
 

@@ -54,6 +54,7 @@ Status Seat::tell(std::span<const std::uint32_t> seats, const Message& message) 
 Status Seat::go(std::uint64_t step, double rate) { return tell(led_, {.word = Word::go, .step = step, .rate = rate}); }
 
 Status Seat::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
+  done_[number_] = step + 1; // all of it is sent, whoever wants it to stand still now
   DLHOST_TRY(table_->attend_until(
       [&] { return std::ranges::all_of(led_, [&](std::uint32_t seat) { return done_[seat] > step; }); }));
   for (const std::uint32_t seat : led_)
@@ -61,7 +62,6 @@ Status Seat::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
       metrics[m].last_sum += numbers(seat)[2 * m];
       metrics[m].last_count += numbers(seat)[2 * m + 1];
     }
-  done_[number_] = step + 1;
   return {};
 }
 

@@ -83,7 +83,7 @@ Status Training::prepare() {
                                static_cast<std::uint64_t>(job.seed)));
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_));
-  beginning_.steps.resize(static_cast<std::size_t>(job.topology.worker_groups));
+  beginning_.steps.resize(Place::seats(job.topology));
   progress_.total_steps = rates_->total_steps();
   return {};
 }
@@ -124,11 +124,11 @@ Status Training::save_to(Checkpoints& checkpoints) {
 // Groups that go at their own pace go on where each was; others than they were begin together.
 param::Beginning Training::beginning(const nlohmann::json& state) const {
   const config::Topology& topology = session_.job().topology;
-  const auto groups = static_cast<std::size_t>(topology.worker_groups);
-  param::Beginning beginning{.version = progress_.step, .steps = std::vector(groups, progress_.step)};
+  const std::size_t seats = Place::seats(topology);
+  param::Beginning beginning{.version = progress_.step, .steps = std::vector(seats, progress_.step)};
   const auto workers = state.value("workers", nlohmann::json());
   if (workers.is_object() && workers.at("consistency") == topology.consistency.type &&
-      workers.at("steps").size() == groups)
+      workers.at("steps").size() == seats)
     beginning = {.version = workers.at("version"), .steps = workers.at("steps").get<std::vector<std::uint64_t>>()};
   return beginning;
 }

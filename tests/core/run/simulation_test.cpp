@@ -112,5 +112,26 @@ TEST_F(SimulationTest, UnderStrictEachSampleIsAppliedOnceAnEpochWhoeverDies) {
   EXPECT_GT(recoveries, 12U) << "the deaths have to be in time to matter";
 }
 
+// Groups, each at its own pace: together they pass over the samples four times a worker group in 24 steps.
+TEST_F(SimulationTest, GroupsAtTheirOwnPaceLoseNothingEither) {
+  for (const std::string handler : {"bounded", "eventual"})
+    for (const auto& [groups, workers] : {std::pair{2, 2}, {3, 1}}) {
+      SCOPED_TRACE(concat(handler, ", ", groups, " groups of ", workers));
+      const std::vector<std::string> settings{concat("topology.worker_groups=", groups),
+                                              concat("topology.workers_per_group=", workers),
+                                              "topology.servers_per_group=2", "topology.consistency=" + handler};
+      const auto whole = simulate(tally_job(), settings, {.seed = 0});
+      std::uint32_t recoveries = 0;
+      for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        const auto killed = simulate(tally_job(), settings, {.seed = seed, .kills = 2, .within = whole.took});
+        ASSERT_EQ(killed.params.size(), 1U);
+        for (const float times : killed.params.begin()->second)
+          ASSERT_EQ(times, 4 * groups) << "seed " << seed << history_of(killed);
+        recoveries += killed.recoveries;
+      }
+      EXPECT_GT(recoveries, 4U);
+    }
+}
+
 } // namespace
 } // namespace dlhost::test
