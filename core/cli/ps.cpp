@@ -22,7 +22,8 @@ std::vector<Running> running(Disk& disk) {
   std::vector<Running> runs;
   for (const auto& holder : env::holders_of(run::Leadership::file_name)) {
     const std::string folder = std::filesystem::path(holder.path).parent_path().string();
-    if (!std::filesystem::is_regular_file(holder.path)) continue; // what it is may block who reads it
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(holder.path, error)) continue; // what it is may block who reads it
     const auto leader = run::Leadership::told(disk, folder);
     if (!leader.ok() || leader->process != holder.process) continue; // another's file of that name
     runs.push_back({folder, *leader, record::last_step(disk, folder)});

@@ -65,12 +65,15 @@ void Shard::find_peers() {
 
 void Shard::begin(const Beginning& beginning) {
   if (norm_) norm_->begin(beginning.version);
+  // Where groups are chosen for whole steps, what only some of a group have sent of one is in no version.
+  const std::size_t workers = setup_.contributors.size() / setup_.groups;
   for (auto& owned : owned_) {
     owned.version = beginning.version;
     if (owned.sums) owned.sums->begin(beginning.version);
     owned.current = 0;
     std::ranges::fill(owned.read, owned.current); // before they ask for anything
-    for (std::size_t c = 0; c < owned.accepted.size(); ++c) owned.accepted[c] = beginning.steps.at(c);
+    for (std::size_t c = 0; c < owned.accepted.size(); ++c)
+      owned.accepted[c] = by_step_ ? beginning.of_group(setup_.contributors[c].group, workers) : beginning.steps.at(c);
     const auto traits = setup_.consistency->traits();
     std::ranges::fill(owned.own, 0);
     for (std::size_t c = 0; traits.words_each > 0 && c < owned.accepted.size(); ++c)

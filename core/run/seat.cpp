@@ -250,15 +250,16 @@ void Seat::begin(const param::Beginning& beginning) {
   table_->begin(beginning);
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     done_[seat] = beginning.of_group(seat / place_.workers, place_.workers);
-  begun_with_ = done_[number_];
+  begun_ = beginning;
   begun_at_ = session_.host().clock().now();
   set_away(false);
 }
 
+// What a worker computes once more, because others of its group had not come that far, is in already.
 param::Beginning Seat::reached() const {
   param::Beginning reached{.version = table_->version(), .steps = {}};
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
-    reached.steps.push_back(vitals(seat).steps.load(std::memory_order_acquire));
+    reached.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
   return reached;
 }
 

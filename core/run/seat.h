@@ -175,7 +175,7 @@ class Seat final : public param::Sharing, private param::Control {
   };
   std::vector<Silence> silences_;
   Nanoseconds looked_ = 0, begun_at_ = 0;
-  std::uint64_t begun_with_ = 0; // steps
+  param::Beginning begun_;
 };
 
 } // namespace dlhost::run

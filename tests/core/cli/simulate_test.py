@@ -6,38 +6,10 @@ import subprocess
 import sys
 import tempfile
 
+import several
+
 DLHOST = str(pathlib.Path(sys.argv[1]).resolve())
-JOB = """
-name = "small"
-[train]
-batch = 12
-device = "ref"
-stop = { steps = 20 }
-[recovery]
-every = { steps = 4 }
-[topology]
-workers_per_group = 3
-servers_per_group = 3
-[updater]
-type = "sgd"
-rate = 0.05
-[[layer]]
-name = "data"
-type = "synthetic"
-mode = "learnable"
-shape = [7]
-classes = 3
-train = 50
-[[layer]]
-name = "fc"
-type = "dense"
-src = "data"
-units = 3
-[[layer]]
-name = "loss"
-type = "softmax_loss"
-src = ["fc", "data:label"]
-"""
+JOB = several.JOB.replace("steps = 60", "steps = 20") + "[recovery]\nevery = { steps = 4 }\n"
 
 
 def simulate(folder: pathlib.Path, *arguments: str) -> str:

@@ -112,6 +112,21 @@ TEST_F(SimulationTest, UnderStrictEachSampleIsAppliedOnceAnEpochWhoeverDies) {
   EXPECT_GT(recoveries, 12U) << "the deaths have to be in time to matter";
 }
 
+// A point may be written while some of a group have made a step and others have not.
+TEST_F(SimulationTest, GroupsThatAreChosenGoOnToTheirEnd) {
+  const std::vector<std::string> settings{"topology.worker_groups=2", "topology.workers_per_group=2",
+                                          "topology.servers_per_group=2",
+                                          "topology.consistency={ type = \"first_t\", t = 1 }"};
+  const auto whole = simulate(tally_job(), settings, {.seed = 0});
+  std::uint32_t recoveries = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const auto killed = simulate(tally_job(), settings, {.seed = seed, .kills = 2, .within = whole.took});
+    ASSERT_EQ(killed.outcome.progress.step, whole.outcome.progress.step) << "seed " << seed << history_of(killed);
+    recoveries += killed.recoveries;
+  }
+  EXPECT_GT(recoveries, 4U);
+}
+
 // Groups, each at its own pace: together they pass over the samples four times a worker group in 24 steps.
 TEST_F(SimulationTest, GroupsAtTheirOwnPaceLoseNothingEither) {
   for (const std::string handler : {"bounded", "eventual"})
