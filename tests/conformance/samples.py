@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""samples.py CASES.toml PICTURE...: a few samples in each format that a bundled source reads, and the cases that say so."""
+"""samples.py CASES.toml [PICTURE | PROGRAM]...: a few samples in each format that a bundled source reads, and the cases
+that say so. A program writes a database to the file that it is given."""
 import pathlib
 import shutil
 import struct
+import subprocess
 import sys
 
-cases, *pictures = map(pathlib.Path, sys.argv[1:])
+cases, *given = map(pathlib.Path, sys.argv[1:])
+pictures = [file for file in given if file.suffix == ".jpg"]
+programs = [file for file in given if file not in pictures]
 folder = cases.parent / "samples"
 shutil.rmtree(folder, ignore_errors=True)
 folder.mkdir(parents=True)
@@ -28,6 +32,8 @@ for number, picture in enumerate(pictures):
     place = folder / f"pictures/class{number % 2}"
     place.mkdir(parents=True, exist_ok=True)
     shutil.copy(picture, place / picture.name)
+for program in programs:
+    subprocess.run([program.absolute(), folder / "database"], check=True)
 
 SOURCES = (
     ("csv", '{ train = "samples/rows.csv", test_every = 3 }'),
@@ -37,5 +43,8 @@ SOURCES = (
     ("text", '{ train = "samples/letters.txt", length = 9 }'),
     ("synthetic", "{ shape = [2, 5], train = 40, test = 7 }"),
     ("images", '{ train = "samples/pictures", size = 16 }'),
+    ("lmdb", '{ train = "samples/database", test_every = 4 }'),
 )
-cases.write_text("".join(f'[[case]]\nlayer = "{layer}"\noptions = {options}\n\n' for layer, options in SOURCES if layer != "images" or pictures))
+missing = {"images": not pictures, "lmdb": not programs}
+cases.write_text("".join(f'[[case]]\nlayer = "{layer}"\noptions = {options}\n\n'
+                         for layer, options in SOURCES if not missing.get(layer)))

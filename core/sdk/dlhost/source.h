@@ -21,8 +21,8 @@ class DLHOST_API Source : public Layer {
   virtual Status open(Host&, const std::string& folder) = 0;
   // 0: this phase has no samples.
   virtual std::int64_t count(Phase) const = 0;
-  // Writes each output's sample (plain, as setup declared it, without the batch axis) to the given places.
-  // May be called from several tasks at once.
+  // Writes each output's sample (plain, as setup declared it, without the batch axis) to the given places. The
+  // index is below count(): nobody asks for another. May be called from several tasks at once.
   virtual Status read(Phase, std::int64_t index, std::span<std::byte* const> outputs) const = 0;
 
   // Core's feeder fills a source's outputs.

@@ -1,6 +1,5 @@
-#include <lmdb.h>
-
 #include "datum.h"
+#include "datum_message.h"
 #include "pictures.h"
 #include "sources.h"
 
@@ -9,57 +8,25 @@ namespace {
 
 using input::parse_datum;
 
-// A protobuf message, written by hand.
-class Message {
- public:
-  Message& number(unsigned field, std::uint64_t value) {
-    varint(field << 3U);
-    varint(value);
-    return *this;
-  }
-  Message& bytes(unsigned field, std::string_view data) {
-    varint(field << 3U | 2U);
-    varint(data.size());
-    text_ += data;
-    return *this;
-  }
-  Message& real(unsigned field, float value) {
-    varint(field << 3U | 5U);
-    text_.append(reinterpret_cast<const char*>(&value), 4);
-    return *this;
-  }
-  const std::string& text() const { return text_; }
-  auto parse() const { return parse_datum(std::as_bytes(std::span(text_))); }
-
- private:
-  void varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7U) text_ += static_cast<char>(value | 0x80U);
-    text_ += static_cast<char>(value);
-  }
-  std::string text_;
-};
-
-Message shaped(std::uint64_t channels, std::uint64_t height, std::uint64_t width) {
-  return Message().number(1, channels).number(2, height).number(3, width);
-}
+Result<input::Datum> parsed(const Message& message) { return parse_datum(std::as_bytes(std::span(message.text()))); }
 
 TEST(Datum, BytesAndFloats) {
   const auto message = shaped(1, 2, 2).bytes(4, "abcd").number(5, 300).bytes(99, "of a later version");
-  const auto datum = message.parse();
+  const auto datum = parsed(message);
   ASSERT_TRUE(datum.ok()) << datum.status().message();
   EXPECT_EQ(datum->label, 300);
   EXPECT_EQ(datum->data.size(), 4U);
   const auto loose = shaped(1, 1, 3).real(6, 1.5F).real(6, -2).real(6, 7);
-  ASSERT_TRUE(loose.parse().ok()) << loose.parse().status().message();
-  EXPECT_EQ(loose.parse()->float_at(1), -2);
-  EXPECT_EQ(loose.parse()->float_at(2), 7);
+  ASSERT_TRUE(parsed(loose).ok()) << parsed(loose).status().message();
+  EXPECT_EQ(parsed(loose)->float_at(1), -2);
+  EXPECT_EQ(parsed(loose)->float_at(2), 7);
   const float values[] = {1, 2};
   const auto packed = shaped(2, 1, 1).bytes(6, {reinterpret_cast<const char*>(values), 8});
-  EXPECT_EQ(packed.parse()->float_at(1), 2);
+  EXPECT_EQ(parsed(packed)->float_at(1), 2);
 }
 
 TEST(Datum, DamageIsTold) {
-  const auto why = [](const Message& message) { return message.parse().status().message(); };
+  const auto why = [](const Message& message) { return parsed(message).status().message(); };
   EXPECT_THAT(why(shaped(1, 2, 2).bytes(4, "abc")), testing::HasSubstr("has 4 values, but it holds 3 bytes"));
   EXPECT_THAT(why(shaped(1, 2, 0)), testing::HasSubstr("its shape is 1x2x0"));
   EXPECT_THAT(why(shaped(1 << 20, 1 << 20, 1 << 20)), testing::HasSubstr("enormous"));
@@ -72,20 +39,7 @@ TEST(Datum, DamageIsTold) {
 class LmdbTest : public SourceTest {
  protected:
   void database(const std::string& name, const std::vector<std::string>& records) {
-    MDB_env* environment = nullptr;
-    MDB_txn* writing = nullptr;
-    MDB_dbi dbi = 0;
-    ASSERT_EQ(mdb_env_create(&environment), 0);
-    ASSERT_EQ(mdb_env_open(environment, (folder / name).c_str(), MDB_NOSUBDIR, 0600), 0);
-    ASSERT_EQ(mdb_txn_begin(environment, nullptr, 0, &writing), 0);
-    ASSERT_EQ(mdb_dbi_open(writing, nullptr, 0, &dbi), 0);
-    for (std::size_t i = 0; i < records.size(); ++i) {
-      std::string key = std::to_string(100 + i), record = records[i];
-      MDB_val k{key.size(), key.data()}, v{record.size(), record.data()};
-      ASSERT_EQ(mdb_put(writing, dbi, &k, &v, 0), 0);
-    }
-    ASSERT_EQ(mdb_txn_commit(writing), 0);
-    mdb_env_close(environment);
+    ASSERT_TRUE(write_database(folder / name, records));
   }
 };
 
