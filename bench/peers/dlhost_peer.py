@@ -21,8 +21,10 @@ class DlhostPeer:
         losses = [record["metrics"]["loss"] for record in records if record["phase"] == "train"]
         summary = json.loads((run / "summary.json").read_text())
         self.step_seconds = summary["step_seconds"]["median"]
-        params = sum(value.nbytes for value in self.prepared.params.values())
-        added = summary["peak_rss_bytes"] - summary["started_rss_bytes"] - params
+        # What the peers hold before they count: the params, and the arrays, whose file a run maps.
+        held = sum(value.nbytes for value in self.prepared.params.values())
+        held += sum(value.nbytes for batch in self.prepared.batches() for value in batch)
+        added = summary["peak_rss_bytes"] - summary["started_rss_bytes"] - held
         return {"losses": losses, "added_bytes": added}
 
     def time(self, seconds: float) -> dict:

@@ -144,11 +144,11 @@ Result<Taken> take(const TensorFile& file, const config::Names& names, Store& st
   DLHOST_TRY(matching.match(taken));
   for (const auto& target : matching.targets()) {
     if (!target.source) continue;
-    const auto values = plain_values(*target.source, target.order);
+    const PlainView plain(*target.source, target.order);
     if (target.param)
-      DLHOST_TRY(store.set(*target.param, values));
+      DLHOST_TRY(store.set(*target.param, plain.values()));
     else
-      DLHOST_TRY(upload(store.device(), store.stream(), values, target.desc, target.state->memory.data()));
+      DLHOST_TRY(upload(store.device(), store.stream(), plain.values(), target.desc, target.state->memory.data()));
     if (target.source->dtype != DType::f32) taken.converted.push_back(target.name);
     ++taken.tensors;
   }

@@ -1,5 +1,7 @@
 #include "param/plain.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include <dlhost/half.h>
@@ -30,6 +32,16 @@ std::vector<float> plain_values(const NamedTensor& tensor, std::span<const std::
   values.reserve(tensor.bytes.size() / size_of(tensor.dtype));
   each_reordered(tensor.shape, order, [&](std::size_t from) { values.push_back(element(tensor, from)); });
   return values;
+}
+
+PlainView::PlainView(const NamedTensor& tensor, std::span<const std::int64_t> order) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % alignof(float) == 0;
+  if (tensor.dtype == DType::f32 && std::ranges::is_sorted(order) && aligned) {
+    values_ = {reinterpret_cast<const float*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float)};
+    return;
+  }
+  made_ = plain_values(tensor, order);
+  values_ = made_;
 }
 
 std::string shape_text(std::span<const std::int64_t> shape) {

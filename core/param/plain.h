@@ -14,6 +14,17 @@ namespace dlhost::param {
 // The tensor is of a float type.
 std::vector<float> plain_values(const NamedTensor&, std::span<const std::int64_t> order = {});
 
+// The same, where they lie if they lie so: of a large param, a copy would be what a run needs most memory for.
+class PlainView {
+ public:
+  explicit PlainView(const NamedTensor&, std::span<const std::int64_t> order = {});
+  std::span<const float> values() const { return values_; }
+
+ private:
+  std::vector<float> made_;
+  std::span<const float> values_;
+};
+
 std::string shape_text(std::span<const std::int64_t> shape); // "4x7"
 
 std::vector<std::int64_t> reordered(std::span<const std::int64_t> shape, std::span<const std::int64_t> order);
