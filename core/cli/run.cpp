@@ -111,8 +111,10 @@ Status JobRun::inherit() {
   recovery_ = run::Recovery(job_, before.past);
   const Status status = Status::gone("the run's leader is gone, and process ", env::own_process(), " takes its place");
   DLHOST_ASSIGN(const auto point, newest_point());
-  if (!recovery_.goes_on(status, point ? run::Checkpoints::step_of(*point) : 0)) return status;
-  return go_on(status);
+  if (recovery_.goes_on(status, point ? run::Checkpoints::step_of(*point) : 0)) return go_on(status);
+  return Status::gone("the run's leader is gone, and ", before.past.tries,
+                      " that took its place came no further than step ", before.past.furthest,
+                      " (recovery.restarts says how many may)");
 }
 
 Status JobRun::go_on(const Status& why) {

@@ -116,9 +116,9 @@ class Recovery(Workers):
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         run = next((self.root / "cut").iterdir())
-        self.until(lambda: json.loads((run / "summary.json").read_text())["status"] != "running", 60)
+        self.until(lambda: json.loads((run / "summary.json").read_text())["status"] != "running", PATIENCE)
         whole = self.start(*words, "--set=record.folder=whole")
-        self.assertEqual(whole.wait(60), 0)
+        self.assertEqual(whole.wait(PATIENCE), 0)
         cut, whole = (next(self.root.glob(f"{runs}/*/checkpoints/*8000/params.safetensors")).read_bytes()
                       for runs in ("cut", "whole"))
         self.assertEqual(cut, whole)
@@ -132,7 +132,7 @@ class Recovery(Workers):
         steps = "--set=train.stop.steps=8000"
         process, workers = self.hung(*LONG, steps)
         os.kill(workers[2], signal.SIGSTOP)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=2 * PATIENCE)
         self.assertEqual(process.returncode, 0, err)
         self.assertRegex(err, "worker 2 hangs: it has shown no life for [0-9.]+ s in step [0-9]+, where it (computes|waits)")
         self.assertIn(f"worker 2 is gone: process {workers[2]} was killed", err)
@@ -143,9 +143,9 @@ class Recovery(Workers):
     def test_a_leader_that_hangs_loses_its_place(self) -> None:
         process, _ = self.hung(*LONG, "--set=train.stop.steps=8000")
         os.kill(process.pid, signal.SIGSTOP)
-        process.communicate(timeout=90)  # longer where it evaluated or saved just then
+        process.communicate(timeout=2 * PATIENCE)  # longer where it evaluated or saved just then
         self.assertEqual(process.returncode, -signal.SIGKILL)
-        self.until(lambda: self.over(), 60)
+        self.until(lambda: self.over(), PATIENCE)
         self.assertEqual(self.outcome()["steps"], 8000)
 
     def test_a_run_that_stands_still_as_a_whole_goes_on(self) -> None:
@@ -178,6 +178,17 @@ class Recovery(Workers):
         out, err = process.communicate(timeout=30)
         self.assertEqual(process.returncode, 1, err)
         self.assertIn("is gone", err.splitlines()[-1])
+        self.nothing_is_left()
+
+    def test_leaders_that_die_again_and_again_are_not_followed_for_ever(self) -> None:
+        process = self.start(*FOR_EVER, "--set=recovery.restarts=1", "--set=recovery.every={}", "--set=checkpoint.every={}",
+                             "--set=record.every.steps=10")
+        for _ in range(2):
+            self.kill_one(leader=True)
+        process.communicate(timeout=PATIENCE)
+        self.until(self.over)
+        reason = json.loads(next(self.root.glob("runs/*/summary.json")).read_text())["reason"]
+        self.assertIn("1 that took its place came no further than step 0 (recovery.restarts", reason)
         self.nothing_is_left()
 
 
