@@ -47,6 +47,7 @@ void add_predict(CLI::App&, Context&);
 void add_export(CLI::App&, Context&);
 void add_import(CLI::App&, Context&);
 void add_plot(CLI::App&, Context&);
+void add_audit(CLI::App&, Context&);
 void add_ps(CLI::App&, Context&);
 void add_top(CLI::App&, Context&);
 void add_stop(CLI::App&, Context&);

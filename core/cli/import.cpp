@@ -6,6 +6,7 @@
 #include "cli/job_file.h"
 #include "cli/names.h"
 #include "config/dump.h"
+#include "env/process.h"
 #include "record/run_folder.h"
 #include "run/training.h"
 
@@ -21,7 +22,7 @@ struct ImportOptions {
 Status import_params(Context& context, const ImportOptions& options) {
   Disk& disk = context.host.disk();
   DLHOST_ASSIGN(auto job, load_job(context, options.job, options.set));
-  const std::string here = std::filesystem::current_path().string();
+  const std::string here = env::working_folder();
   job.train.start = {};
   const std::string kept = config::to_toml(job, here); // a run from this checkpoint needs the file no more
   job.topology = {};                                   // one worker takes the params, however many train them

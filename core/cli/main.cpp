@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
   cli::add_export(app, context);
   cli::add_import(app, context);
   cli::add_plot(app, context);
+  cli::add_audit(app, context);
   cli::add_ps(app, context);
   cli::add_top(app, context);
   cli::add_stop(app, context);

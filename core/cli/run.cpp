@@ -140,7 +140,7 @@ Status JobRun::attempt(std::optional<param::CheckpointFiles> from) {
   }
   if (!folder_) DLHOST_TRY(make_folder());
   bequeath(training);
-  DLHOST_TRY(folder_->write_job(config::to_toml(job_, std::filesystem::current_path().string())));
+  DLHOST_TRY(folder_->write_job(config::to_toml(job_, env::working_folder())));
   if (leadership_) DLHOST_TRY(leadership_->tell({env::own_process(), training.processes(), recovery_.past()}));
   summary_ = summary_of_start(*session, *folder_);
   summary_.steps = training.progress().step;
@@ -191,6 +191,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   run::Checkpoints points(session, folder_->file("recovery"), 1);
   if (job_.checkpoint.keep > 0) training.keep_in(&checkpoints);
   if (recovery_.on()) training.recover_from(&points, began_elsewhere_);
+  if (job_.record.ledger) training.keep_ledger_in(std::filesystem::absolute(folder_->file("ledger")).string());
   const std::uint64_t first_step = training.progress().step;
   DLHOST_ASSIGN(auto log, record::MetricsLog::open(context_.host, *folder_,
                                                    {.tensorboard = job_.record.tensorboard,

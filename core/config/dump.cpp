@@ -174,6 +174,7 @@ class Writer {
     line("folder", job.record.folder);
     line("every", job.record.every);
     line("tensorboard", job.record.tensorboard);
+    line("ledger", job.record.ledger);
   }
 
   void layer(const Layer& layer, const Job& job) {

@@ -127,6 +127,7 @@ struct Record {
   std::string folder; // empty: runs beside where dlhost is called
   Cadence every;
   bool tensorboard = true;
+  bool ledger = true; // of several workers: who contributed to which version
 };
 
 // One source of a layer: the feature of another, or a named output of it.

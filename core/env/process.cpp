@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include <fcntl.h>
@@ -102,6 +103,11 @@ bool is_child_of(int process, int parent) {
 
 int own_process() { return ::getpid(); }
 int parent_process() { return ::getppid(); }
+
+std::string working_folder() {
+  std::error_code unknown;
+  return std::filesystem::current_path(unknown).string();
+}
 
 void ignore_interrupts() {
   ::signal(SIGINT, SIG_IGN);

@@ -50,6 +50,8 @@ bool is_child_of(int process, int parent);
 // The numbers of this process and of the one that started it, or that has taken it over.
 int own_process();
 int parent_process();
+// Where this one's relative paths begin.
+std::string working_folder();
 
 // Ctrl-C, and what ends a whole group or job, reaches all processes of it: those that are told by another what to do
 // let it pass.

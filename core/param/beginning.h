@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <dlhost/message.h>
@@ -14,6 +15,7 @@ namespace dlhost::param {
 struct Beginning {
   Version version = 0;              // of every slice
   std::vector<std::uint64_t> steps; // done by each worker, all of which are in that version
+  std::string ledger;               // the folder in which servers write down what follows; empty: they do not
 
   // Where a group goes on: what some of its workers had done already is computed again, and counts once.
   std::uint64_t of_group(std::size_t group, std::size_t workers) const {

@@ -81,6 +81,15 @@ void Shard::begin(const Beginning& beginning) {
   }
 }
 
+Status Shard::keep_ledger(std::unique_ptr<LogFile> file, const Beginning& beginning) {
+  std::vector<Ledger::Owned> slices;
+  for (const Owned& owned : owned_)
+    slices.push_back({owned.slice, setup_.store->params()[owned.slice->param]->declared.name});
+  parts_.reserve(setup_.contributors.size());
+  ledger_.emplace(std::move(file), std::move(slices), setup_.contributors.size());
+  return ledger_->begin(beginning);
+}
+
 SliceState Shard::state(Owned& owned, std::size_t contributor) const {
   return {.slice = owned.slice->id,
           .version = owned.version,
@@ -211,8 +220,10 @@ Status Shard::answer_waiting(Owned& owned) {
   return {};
 }
 
+// Who looks may keep what it sees: what it was made of is written down by then.
 Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
   const Contributor& asks = setup_.contributors[contributor];
+  if (ledger_ && word == Word::seen) DLHOST_TRY(ledger_->sync());
   if (word != Word::settled) owned.read[contributor] = owned.current;
   return setup_.send(asks.seat, {.word = word,
                                  .epoch = setup_.epoch,

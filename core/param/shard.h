@@ -18,6 +18,7 @@
 
 #include "param/agreed_sums.h"
 #include "param/beginning.h"
+#include "param/ledger.h"
 #include "param/protocol.h"
 #include "param/slice_update.h"
 #include "param/slices.h"
@@ -57,6 +58,8 @@ class Shard {
   // What a worker, the chooser or another server says.
   Status take(const Message&);
   void begin(const Beginning&);
+  // From now on, what makes each version is written down.
+  Status keep_ledger(std::unique_ptr<LogFile>, const Beginning&);
 
   // What was not taken: updates that were counted before, and those of another epoch.
   std::uint64_t repeated() const { return repeated_; }
@@ -130,6 +133,7 @@ class Shard {
   Status apply_summed(Owned&);
   SliceUpdate& update_of(const Owned&) const;
   SliceUpdate::Run run_of(const Owned&, std::size_t next);
+  Status note(const Owned&);
   Status apply(Owned&, std::span<const double> sums = {});
   Status answer_waiting(Owned&);
   SliceState state(Owned&, std::size_t contributor) const;
@@ -146,6 +150,8 @@ class Shard {
   std::optional<AgreedSums> norm_;          // of the gradients of all, where that clips
   std::size_t due_ = 0;                     // of its slices, for the next version
   std::uint64_t repeated_ = 0, stale_ = 0;
+  std::optional<Ledger> ledger_;
+  std::vector<Ledger::Part> parts_; // of one version
 };
 
 } // namespace dlhost::param

@@ -26,6 +26,7 @@ Status Shard::choose(const Message& message) {
 Status Shard::drop(const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
   forgotten_[contributor] = std::max(forgotten_[contributor], message.step + 1);
+  if (ledger_) DLHOST_TRY(ledger_->dropped({contributor, message.step}));
   for (Owned& owned : owned_) {
     std::erase_if(owned.held, [&](const Arrival& held) {
       return held.contributor == contributor && held.contribution.who.step < forgotten_[contributor];
@@ -188,6 +189,12 @@ SliceUpdate::Run Shard::run_of(const Owned& owned, std::size_t next) {
           .weight = owned.verdict.weight};
 }
 
+Status Shard::note(const Owned& owned) {
+  parts_.clear();
+  for (const Arrival& due : owned.due) parts_.push_back({due.contributor, due.contribution.who.step});
+  return ledger_->made(owned_by_slice_[owned.slice->id], parts_);
+}
+
 Status Shard::apply(Owned& owned, std::span<const double> sums) {
   std::size_t next = owned.current;
   if (setup_.masters->versions() > 1 && !owned.verdict.in_place) {
@@ -205,6 +212,7 @@ Status Shard::apply(Owned& owned, std::span<const double> sums) {
   Status status = updated();
   setup_.activity->leave();
   DLHOST_TRY(std::move(status));
+  if (ledger_) DLHOST_TRY(note(owned));
   owned.due.clear();
   owned.current = next;
   ++owned.version;

@@ -1,36 +1,8 @@
 #include "run/feeds.h"
 
+#include "run/training_samples.h"
+
 namespace dlhost::run {
-namespace {
-
-Last last_of(config::Last last) {
-  switch (last) {
-  case config::Last::drop: return Last::drop;
-  case config::Last::wrap: return Last::wrap;
-  case config::Last::partial: return Last::partial;
-  }
-  return Last::drop;
-}
-
-Share share_of(config::Data data) {
-  switch (data) {
-  case config::Data::shared: return Share::shared;
-  case config::Data::disjoint: return Share::disjoint;
-  case config::Data::bootstrap: return Share::bootstrap;
-  }
-  return Share::shared;
-}
-
-void take_place(SamplingSpec& sampling, const Session& session) {
-  const Place& place = session.place();
-  sampling.first_row = place.first_row;
-  sampling.rows = place.rows;
-  sampling.group = static_cast<int>(place.group);
-  sampling.groups = static_cast<int>(place.groups);
-  sampling.share = share_of(session.job().topology.data);
-}
-
-} // namespace
 
 Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Program& program, Phase phase,
                                            std::int64_t batch, std::uint64_t end) {
@@ -46,16 +18,14 @@ Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Prog
       spec.end = end;
       spec.readers = static_cast<int>(session.job().train.readers);
       spec.prefetch = static_cast<int>(session.job().train.prefetch);
-      spec.sampling = {.batch = batch,
-                       .rows = batch,
-                       .seed = static_cast<std::uint64_t>(session.job().seed),
-                       // All sources of a job draw the same order, so that their samples stay together.
-                       .stream = session.sources()[0].stream,
-                       .last = last_of(session.job().train.last),
-                       .shuffle = session.job().train.shuffle};
-      if (phase == Phase::train) take_place(spec.sampling, session);
-      if (phase != Phase::train) spec.sampling = spec.sampling.evaluation();
-      if (phase == Phase::train && session.sharing()) spec.waiting = [sharing = session.sharing()] { sharing->beat(); };
+      const bool trains = phase == Phase::train;
+      spec.sampling = training_samples(session.job(), trains ? session.place() : Place::alone(session.job()),
+                                       session.sources()[0].stream);
+      if (!trains) {
+        spec.sampling = spec.sampling.evaluation();
+        spec.sampling.batch = spec.sampling.rows = batch;
+      }
+      if (trains && session.sharing()) spec.waiting = [sharing = session.sharing()] { sharing->beat(); };
       auto feeder = Feeder::make(session.host(), *open.source, open.outputs, open.augment, spec);
       if (!feeder.ok()) return std::move(feeder).status().at("source '", open.name, "'");
       feeds->feeders_.push_back(*std::move(feeder));

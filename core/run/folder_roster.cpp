@@ -48,7 +48,7 @@ Result<Card> FolderRoster::card(std::uint32_t seat) {
 }
 
 Status FolderRoster::begin(const param::Beginning& beginning) {
-  const nlohmann::json text{{"version", beginning.version}, {"steps", beginning.steps}};
+  const nlohmann::json text{{"version", beginning.version}, {"steps", beginning.steps}, {"ledger", beginning.ledger}};
   return host_.disk().write_text(at("begin.json"), text.dump());
 }
 
@@ -56,7 +56,9 @@ Result<param::Beginning> FolderRoster::begun() {
   DLHOST_ASSIGN(const auto text, await("begin.json"));
   try {
     const auto said = nlohmann::json::parse(text);
-    return param::Beginning{.version = said.at("version"), .steps = said.at("steps").get<std::vector<std::uint64_t>>()};
+    return param::Beginning{.version = said.at("version"),
+                            .steps = said.at("steps").get<std::vector<std::uint64_t>>(),
+                            .ledger = said.at("ledger")};
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(at("begin.json"), " is damaged: ", error.what());
   }

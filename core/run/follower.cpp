@@ -34,7 +34,7 @@ Status Follower::steps() {
     return Status::corrupt("the leader begins with ", beginning.steps.size(), " workers, and there are ",
                            place.groups * place.workers);
   next_ = beginning.of_group(place.group, place.workers);
-  seat_->begin(beginning);
+  DLHOST_TRY(seat_->begin(beginning));
   feeds_->seek(next_);
   DLHOST_TRY(roster_.meet(number_));
   return seat_->leads() ? lead_steps() : follow_steps();

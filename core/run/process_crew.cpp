@@ -22,7 +22,7 @@ Result<std::unique_ptr<Crew>> ProcessCrew::make(Session& leader) {
   std::unique_ptr<ProcessCrew> crew(new ProcessCrew(leader));
   DLHOST_ASSIGN(crew->folder_, env::TemporaryFolder::make("dlhost-run-"));
   const std::string& folder = crew->folder_->path();
-  DLHOST_TRY(leader.host().disk().write_text(job_in(folder), config::to_toml(leader.job(), folder)));
+  DLHOST_TRY(leader.host().disk().write_text(job_in(folder), config::to_toml(leader.job(), env::working_folder())));
   crew->roster_.emplace(
       leader.host(), folder, Place::seats(leader.job().topology), [crew = crew.get()] { return crew->look(); },
       [crew = crew.get()](std::uint32_t seat) {

@@ -246,13 +246,22 @@ Status Seat::join() {
   return roster_.meet(number_);
 }
 
-void Seat::begin(const param::Beginning& beginning) {
+Status Seat::begin(const param::Beginning& beginning) {
   table_->begin(beginning);
+  if (shard_ && !beginning.ledger.empty()) DLHOST_TRY(keep_ledger(beginning));
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     done_[seat] = beginning.of_group(seat / place_.workers, place_.workers);
   begun_ = beginning;
   begun_at_ = session_.host().clock().now();
   set_away(false);
+  return {};
+}
+
+Status Seat::keep_ledger(const param::Beginning& beginning) {
+  Disk& disk = session_.host().disk();
+  DLHOST_TRY(disk.make_directory(beginning.ledger));
+  DLHOST_ASSIGN(auto file, disk.open_log(param::Ledger::file_in(beginning.ledger, number_)));
+  return shard_->keep_ledger(std::move(file), beginning);
 }
 
 // What a worker computes once more, because others of its group had not come that far, is in already.

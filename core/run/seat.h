@@ -50,7 +50,7 @@ class Seat final : public param::Sharing, private param::Control {
   void beat() override;
 
   Status join();
-  void begin(const param::Beginning&);
+  Status begin(const param::Beginning&);
 
   // A leader's.
   Status go(std::uint64_t step, double rate);
@@ -110,6 +110,7 @@ class Seat final : public param::Sharing, private param::Control {
   Status supported(const param::Store&) const;
   Status connect();
   Status make_shard();
+  Status keep_ledger(const param::Beginning&);
   Status take(const param::Message&) override;
   bool calls() const override { return holder_.has_value(); }
   Status attend() override;

@@ -15,6 +15,7 @@ namespace {
 constexpr const char* run_folder = "/run";
 constexpr const char* checkpoint_folder = "/run/checkpoints";
 constexpr const char* point_folder = "/run/recovery";
+constexpr const char* ledger_folder = "/run/ledger";
 
 // The run's leader: trains, and begins once more when a worker has died.
 class SimulatedRun final : private Observer {
@@ -32,6 +33,9 @@ class SimulatedRun final : private Observer {
       status = attempt(std::move(point));
     }
     result_.recoveries = recovery_.past().times;
+    if (status.ok() && Place::seats(job_.topology) > 1) {
+      DLHOST_ASSIGN(result_.audit, audit(host_.disk(), run_folder));
+    }
     return status;
   }
 
@@ -56,6 +60,7 @@ class SimulatedRun final : private Observer {
     Checkpoints points(*session, point_folder, 1);
     if (job_.checkpoint.keep > 0) training.keep_in(&checkpoints);
     if (recovery_.on()) training.recover_from(&points, false);
+    training.keep_ledger_in(ledger_folder);
     result_.outcome = training.run(*this);
     steps_ = training.progress().step;
     DLHOST_TRY(result_.outcome.error);

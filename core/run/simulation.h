@@ -11,6 +11,7 @@
 
 #include "config/job.h"
 #include "plugin/search.h"
+#include "run/audit.h"
 #include "run/training.h"
 
 namespace dlhost::run {
@@ -29,6 +30,7 @@ struct Simulated {
   std::uint32_t recoveries = 0;
   std::map<std::uint64_t, double> losses;           // of each step, as it was last made
   std::map<std::string, std::vector<float>> params; // plain
+  Audit audit;                                      // of the ledgers that its servers kept
   Nanoseconds took = 0;                             // simulated
   std::uint64_t history = 0;                        // equal for equal runs
   std::vector<std::string> told;                    // what happened

@@ -75,6 +75,8 @@ class Training {
     points_ = points;
     points_at_once_ = at_once;
   }
+  // Where there are several workers: who contributed to which version is written down in that folder (param/ledger.h).
+  void keep_ledger_in(std::string folder) { ledger_ = std::move(folder); }
   // If it is the leader, another goes on with the run in that folder, as soon as it says how the run began.
   void bequeath(std::string run) { bequeathed_ = std::move(run); }
   // Of the workers, where they are processes.
@@ -126,7 +128,7 @@ class Training {
   Checkpoints* checkpoints_ = nullptr;
   Checkpoints* points_ = nullptr;
   bool points_at_once_ = false;
-  std::string bequeathed_; // run
+  std::string bequeathed_, ledger_; // run; folder
   Last validated_, tested_, saved_, secured_;
   std::optional<double> best_; // of what checkpoint.best names; none yet, or none that was finite
   bool is_best_ = false;       // the newest evaluation was

@@ -28,7 +28,7 @@ Status Workers::join() {
 
 Status Workers::begin(const param::Beginning& beginning, std::uint64_t until) {
   until_ = until == 0 ? ~std::uint64_t{0} : until;
-  seat_->begin(beginning);
+  DLHOST_TRY(seat_->begin(beginning));
   DLHOST_TRY(or_who_died(crew_->roster().begin(beginning)));
   DLHOST_TRY(or_who_died(crew_->roster().meet(0)));
   begun_ = true;

@@ -59,6 +59,8 @@ class Recovery(Workers):
     def test_the_end_is_as_if_nobody_had_died(self) -> None:
         steps = f"--set=train.stop.steps={600 * KILLS}"
         cut = self.with_kills(*LONG, steps)
+        for worker in self.audit()["workers"]:
+            self.assertEqual(worker["contributions"], [600 * KILLS] * 2)
         whole = self.run_job(*LONG, steps)
         self.assertGreater(cut["recoveries"], 0)
         self.assertEqual(whole["recoveries"], 0)
@@ -164,6 +166,8 @@ class Recovery(Workers):
                                   "--set=updater.rate=0.01", f"--set=train.stop.steps={600 * KILLS}")
         self.assertGreater(summary["recoveries"], 0)
         self.assertEqual(summary["steps"], 600 * KILLS)
+        for worker in self.audit()["workers"]:
+            self.assertEqual(worker["contributions"], [600 * KILLS] * 2)
         self.assertLess(summary["train"]["loss"], 0.3)
 
     def test_who_dies_again_and_again_is_not_replaced_for_ever(self) -> None:

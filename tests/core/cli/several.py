@@ -95,6 +95,13 @@ class Workers(unittest.TestCase):
         params = sorted(folder.glob("checkpoints/step-*/params.safetensors"))[-1].read_bytes()
         return summary | {"params": hashlib.sha256(params).hexdigest()}
 
+    def audit(self, *words: str) -> dict:
+        """Of the newest run; fails where the ledger has a fault."""
+        folder = max((self.root / "runs").iterdir(), key=lambda run: run.stat().st_mtime_ns)
+        told = subprocess.run([self.dlhost, "audit", str(folder), "--json", *words], capture_output=True, text=True, timeout=60)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        return json.loads(told.stdout)
+
     def until(self, what, seconds: float = 30) -> None:
         end = time.monotonic() + seconds
         while not what():

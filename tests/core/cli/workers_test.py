@@ -22,6 +22,37 @@ class Processes(Workers):
         self.assertEqual(tasks["train"], processes["train"])
         self.nothing_is_left()
 
+    def test_data_lies_beside_the_job_for_all_of_them(self) -> None:
+        rows = "".join(f"{row % 7},{row % 5},{row % 3}\n" for row in range(50))
+        (self.root / "rows.csv").write_text(rows)
+        job = (self.root / "job.toml").read_text()
+        synthetic = job[job.index('type = "synthetic"'):job.index('[[layer]]\nname = "fc"')]
+        (self.root / "job.toml").write_text(job.replace(synthetic, 'type = "csv"\ntrain = "rows.csv"\ntest_every = 5\n'))
+        self.assertEqual(self.run_job(PROCESSES)["params"], self.run_job()["params"])
+        self.nothing_is_left()
+
+    def test_the_ledger_says_who_made_what(self) -> None:
+        self.run_job(PROCESSES)
+        audit = self.audit()
+        self.assertEqual([worker["contributions"] for worker in audit["workers"]], [[60, 60]] * 3)
+        self.assertEqual({slice["version"] for slice in audit["slices"]}, {60})
+        self.assertEqual(audit["begun"], 1)
+        # All versions of an epoch together are made of each sample once: 48 of 50 in the first four steps of 12.
+        samples = [sample for version in range(1, 5) for part in self.audit("--param", "fc.bias", "--version", str(version))
+                   for sample in part["samples"]]
+        self.assertEqual((len(samples), len(set(samples))), (48, 48))
+
+        self.run_job(PROCESSES, "--set=topology.framework=downpour",
+                     '--set=topology.consistency={ type = "first_t", t = 2 }', "--set=updater.rate=0.01")
+        audit = self.audit()
+        versions = {slice["version"] for slice in audit["slices"]}
+        self.assertEqual(len(versions), 1, "the same steps make the versions of all slices")
+        sent = [worker["contributions"][0] + worker["dropped"] for worker in audit["workers"]]
+        self.assertEqual(sent[0], 60, "the run is over when the leader's group has made its steps")
+        self.assertLessEqual(max(sent), 60)
+        in_versions = sum(worker["contributions"][0] for worker in audit["workers"])
+        self.assertLess(versions.pop(), in_versions, "two groups make a version, or one when the others have left")
+
     def test_servers_that_are_processes_agree_on_a_norm(self) -> None:
         clip = "--set=updater.clip_norm=0.05"
         tasks, processes = self.run_job(clip), self.run_job(clip, PROCESSES)

@@ -2,6 +2,8 @@
 // same seed.
 #include <cmath>
 
+#include <gmock/gmock.h>
+
 #include "run/simulation.h"
 #include "trained.h"
 
@@ -19,6 +21,7 @@ class SimulationTest : public Bench {
     if (!job.ok()) return {};
     auto simulated = run::simulate(*job, plugin::entries_of(plugin::settings_of_process({})), spec);
     EXPECT_TRUE(simulated.status.ok()) << simulated.status.message() << history_of(simulated);
+    EXPECT_THAT(simulated.audit.faults, testing::IsEmpty()) << history_of(simulated);
     return simulated;
   }
 
@@ -107,6 +110,9 @@ TEST_F(SimulationTest, UnderStrictEachSampleIsAppliedOnceAnEpochWhoeverDies) {
     ASSERT_EQ(killed.params.size(), 1U);
     for (const float times : killed.params.begin()->second)
       ASSERT_EQ(times, 4) << "seed " << seed << history_of(killed);
+    for (const auto& slice : killed.audit.slices) // and so say the servers
+      for (std::size_t worker = 0; worker < 4; ++worker)
+        ASSERT_EQ(run::Audit::contributions(slice, worker), 24U) << "seed " << seed << history_of(killed);
     recoveries += killed.recoveries;
   }
   EXPECT_GT(recoveries, 12U) << "the deaths have to be in time to matter";

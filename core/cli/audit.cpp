@@ -1,0 +1,215 @@
+// dlhost audit: who contributed what to which version of which param, from the ledger that a run's servers kept.
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <dlhost/nearest.h>
+
+#include "cli/command.h"
+#include "cli/job_file.h"
+#include "cli/opened.h"
+#include "run/audit.h"
+#include "run/training_samples.h"
+
+namespace dlhost::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Part = run::Audit::Part;
+
+struct AuditOptions {
+  std::string run, param;
+  std::optional<std::uint64_t> version;
+  bool json = false;
+};
+
+struct Range {
+  std::uint64_t least = 0, most = 0;
+};
+
+// Where workers go at their own pace, more of one may be in one slice than in another.
+Range contributions(const run::Audit& audit, std::size_t contributor) {
+  Range range{~std::uint64_t{0}, 0};
+  for (const auto& slice : audit.slices) {
+    const auto count = run::Audit::contributions(slice, contributor);
+    range = {std::min(range.least, count), std::max(range.most, count)};
+  }
+  return range;
+}
+
+std::uint64_t dropped(const run::Audit& audit, std::size_t contributor) {
+  return static_cast<std::uint64_t>(std::ranges::count(audit.dropped, contributor, &Part::contributor));
+}
+
+std::string text_of(const Range& range) {
+  return range.least == range.most ? fmt::format("{}", range.least) : fmt::format("{} to {}", range.least, range.most);
+}
+
+Range versions(const run::Audit& audit) {
+  Range range{~std::uint64_t{0}, 0};
+  for (const auto& slice : audit.slices) range = {std::min(range.least, slice.last), std::max(range.most, slice.last)};
+  return range;
+}
+
+Status verdict(const run::Audit& audit) {
+  if (audit.faults.empty()) return {};
+  constexpr std::size_t most = 20;
+  std::string text = concat(audit.faults.size(), " faults:");
+  for (std::size_t i = 0; i < std::min(most, audit.faults.size()); ++i) text += "\n  " + audit.faults[i];
+  if (audit.faults.size() > most) text += concat("\n  and ", audit.faults.size() - most, " more");
+  return Status::corrupt(text);
+}
+
+void print_all(const config::Job& job, const run::Audit& audit) {
+  std::set<std::uint32_t> servers;
+  std::set<std::string> params;
+  for (const auto& slice : audit.slices) {
+    servers.insert(slice.server);
+    params.insert(slice.param);
+  }
+  fmt::print("consistency {}; {} params in {} slices of {} servers, at version {}; begun {} time{}\n\n",
+             job.topology.consistency.type, params.size(), audit.slices.size(), servers.size(),
+             text_of(versions(audit)), audit.begun, audit.begun == 1 ? "" : "s");
+  fmt::print("{:>6}  {:>5}  {:>4}  {:>15}  {:>7}\n", "worker", "group", "rank", "contributions", "dropped");
+  for (std::size_t c = 0; c < audit.contributors; ++c) {
+    const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
+    fmt::print("{:>6}  {:>5}  {:>4}  {:>15}  {:>7}\n", c, place.group, place.rank, text_of(contributions(audit, c)),
+               dropped(audit, c));
+  }
+  if (audit.faults.empty()) fmt::print("\nevery version is written down, and no contribution counts twice\n");
+}
+
+Json json_of(const config::Job& job, const run::Audit& audit) {
+  Json json{{"consistency", job.topology.consistency.type},
+            {"begun", audit.begun},
+            {"workers", Json::array()},
+            {"slices", Json::array()},
+            {"faults", audit.faults}};
+  for (std::size_t c = 0; c < audit.contributors; ++c) {
+    const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
+    const auto in = contributions(audit, c);
+    json["workers"].push_back({{"group", place.group},
+                               {"rank", place.rank},
+                               {"contributions", {in.least, in.most}},
+                               {"dropped", dropped(audit, c)}});
+  }
+  for (const auto& slice : audit.slices)
+    json["slices"].push_back({{"slice", slice.id},
+                              {"param", slice.param},
+                              {"first", slice.first},
+                              {"count", slice.count},
+                              {"server", slice.server},
+                              {"begun", slice.begun},
+                              {"version", slice.last}});
+  return json;
+}
+
+// "0 to 15, 20": numbers in their order, neighbours together.
+std::string ranges(std::vector<std::uint32_t> numbers) {
+  std::ranges::sort(numbers);
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] <= numbers[end - 1] + 1) ++end;
+    text += text.empty() ? "" : ", ";
+    text += end - i > 2 ? fmt::format("{} to {}", numbers[i], numbers[end - 1]) : fmt::format("{}", numbers[i]);
+    i = end - i > 2 ? end : i + 1;
+  }
+  return text;
+}
+
+// The source's samples that a worker's step was made of.
+Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const Part& part) {
+  const auto place = run::Place::at(session.job(), static_cast<std::uint32_t>(part.contributor), false);
+  const auto spec = run::training_samples(session.job(), place, session.sources()[0].stream);
+  DLHOST_ASSIGN(const auto sampling, run::Sampling::make(spec, session.samples(Phase::train)));
+  std::vector<std::uint32_t> samples;
+  for (std::int64_t row = 0; row < sampling.valid(part.step); ++row) {
+    const auto at = sampling.place(part.step, row);
+    samples.push_back(sampling.order(at.epoch)[at.index]);
+  }
+  return samples;
+}
+
+Status print_version(Context& context, const config::Job& job, const run::Audit& audit, const AuditOptions& options) {
+  std::vector<const run::Audit::Slice*> slices;
+  std::vector<std::string> known;
+  for (const auto& slice : audit.slices) {
+    known.push_back(slice.param);
+    if (slice.param == options.param) slices.push_back(&slice);
+  }
+  if (slices.empty())
+    return Status::not_found("no param '", options.param, "' is updated by servers; ",
+                             suggestion(options.param, known));
+  DLHOST_ASSIGN(const auto session, run::Session::open(context.host, context.registry(), job));
+  Json rows = Json::array();
+  for (const auto* slice : slices) {
+    const Version version = options.version.value_or(slice->last);
+    const auto parts = slice->parts_of(version);
+    if (parts.empty())
+      return Status::not_found("version ", version, " of '", options.param, "' is not written down: the ledger has ",
+                               slice->begun + 1, " to ", slice->last);
+    for (const Part& part : parts) {
+      const auto place = run::Place::at(job, static_cast<std::uint32_t>(part.contributor), false);
+      DLHOST_ASSIGN(const auto samples, samples_of(*session, part));
+      if (options.json)
+        rows.push_back({{"param", slice->param},
+                        {"slice", slice->id},
+                        {"version", version},
+                        {"group", place.group},
+                        {"rank", place.rank},
+                        {"step", part.step},
+                        {"samples", samples}});
+      else
+        fmt::print("{} [{}, {}) version {}: group {}, rank {}, step {}: samples {}\n", slice->param, slice->first,
+                   slice->first + slice->count, version, place.group, place.rank, part.step, ranges(samples));
+    }
+  }
+  if (options.json) fmt::print("{}\n", rows.dump(2));
+  return {};
+}
+
+Status audit_run(Context& context, const AuditOptions& options) {
+  Disk& disk = context.host.disk();
+  DLHOST_ASSIGN(const auto audit, run::audit(disk, options.run));
+  DLHOST_ASSIGN(const auto job_file, job_of(disk, options.run));
+  DLHOST_ASSIGN(const auto job, load_job(context, job_file, {}));
+  if (audit.contributors != run::Place::seats(job.topology))
+    return Status::invalid("the ledger of '", options.run, "' is of ", audit.contributors, " workers, and its job has ",
+                           run::Place::seats(job.topology));
+  if (!options.param.empty()) return print_version(context, job, audit, options);
+  if (options.json)
+    fmt::print("{}\n", json_of(job, audit).dump(2));
+  else
+    print_all(job, audit);
+  return verdict(audit);
+}
+
+} // namespace
+
+void add_audit(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("audit", "tell whose contributions, and which samples, made the params of a run");
+  auto options = std::make_shared<AuditOptions>();
+  command->add_option("run", options->run, "the run's folder")->type_name("RUN")->required();
+  command->add_option("--param", options->param, "of this param: which samples made a version of it")
+      ->type_name("NAME");
+  command->add_option("--version", options->version, "which version; without it the last")
+      ->type_name("NUMBER")
+      ->needs("--param");
+  command->add_flag("--json", options->json, "print JSON, for programs");
+  command->footer(
+      "A run of several workers writes down whose contributions made each version of each slice of a param\n"
+      "(record.ledger in the job; the files are in RUN/ledger). What was rolled back when a process died is left out.\n"
+      "The command fails where a version is not written down, or a contribution counts twice.\n\n"
+      "Examples:\n"
+      "  dlhost audit runs/digits-...\n"
+      "  dlhost audit runs/digits-... --param hidden.weight --version 120");
+  command->callback([&context, options] {
+    if (Status status = audit_run(context, *options); !status.ok()) context.fail(status);
+  });
+}
+
+} // namespace dlhost::cli

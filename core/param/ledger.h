@@ -1,0 +1,80 @@
+// What a server writes down of each version of its slices: whose contributions made it. From this, and the job, which
+// says the samples of each step, `dlhost audit` answers for every update (run/audit.h reads it).
+//
+//   {"begin":12,"steps":[12,12],"slices":[{"slice":0,"param":"fc1.weight","first":0,"count":512}]}
+//   {"slice":0,"version":13,"made_of":"0+1*20 0 1:40"}
+//   {"dropped":"1:34 1:38"}
+//
+// A run begins, at first or once more, with all slices at one version, and with the steps that each contributor has
+// done. The words of `made_of` stand for one version each, from `version` on: the numbers of its contributors (group by
+// group, rank by rank), a step where it is not the one after the contributor's last in this slice, and how often the
+// same follows. So a strict run is a word for each pause, and one in which nobody waits two bytes an update.
+//
+// Belongs to a shard and its task; after begin() it allocates nothing, and writes when a line is long or when it is
+// told to sync: before anybody relies on what is in a version.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "param/beginning.h"
+#include "param/slices.h"
+
+namespace dlhost::param {
+
+class Ledger {
+ public:
+  struct Part {
+    std::size_t contributor = 0;
+    std::uint64_t step = 0;
+  };
+  struct Owned {
+    const Slice* slice = nullptr;
+    std::string param;
+  };
+
+  static std::string file_in(const std::string& folder, std::uint32_t server);
+
+  Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors);
+  ~Ledger();
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  // Everything after that version is void.
+  Status begin(const Beginning&);
+  // `which`: of those that it owns.
+  Status made(std::size_t which, std::span<const Part>);
+  Status dropped(const Part&);
+  // All that is known is on the disk.
+  Status sync();
+
+ private:
+  struct Chain {         // of a slice
+    Version version = 0; // the first of `text`
+    Version next = 0;
+    std::vector<Part> last;           // of the newest version
+    std::vector<bool> told;           // of each of its parts: whether the step has to be said
+    std::uint64_t repeats = 0;        // of it
+    std::vector<std::uint64_t> steps; // of each contributor: the one that is to be expected
+    std::string text;                 // what came before it
+  };
+  bool repeats(const Chain&, std::span<const Part>) const;
+  void close(Chain&);
+  Status write(std::size_t which);
+  Status write_dropped();
+  Status append(std::string_view line);
+
+  std::unique_ptr<LogFile> file_;
+  bool synced_ = true;
+  std::vector<Owned> owned_;
+  std::vector<Chain> chains_;
+  std::string dropped_, line_;
+};
+
+} // namespace dlhost::param

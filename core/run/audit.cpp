@@ -1,0 +1,214 @@
+#include "run/audit.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace dlhost::run {
+namespace {
+
+using Part = Audit::Part;
+using Json = nlohmann::json;
+
+// One server's ledger.
+class Reader {
+ public:
+  explicit Reader(std::uint32_t server) : server_(server) {}
+
+  Status line(const Json& line) {
+    if (line.contains("begin")) return begin(line);
+    if (line.contains("dropped")) return drop(line.at("dropped").get<std::string>());
+    const auto slice = slices_.find(line.at("slice").get<SliceId>());
+    if (slice == slices_.end()) return Status::corrupt("slice ", line.at("slice").dump(), " was not begun with");
+    return extend(slice->second, line.at("version").get<Version>(), line.at("made_of").get<std::string>());
+  }
+
+  void add_to(Audit& audit) {
+    for (auto& [id, read] : slices_) audit.slices.push_back(std::move(read.slice));
+    audit.contributors = std::max(audit.contributors, steps_.size());
+    audit.begun = std::max(audit.begun, begun_);
+    if (server_ == 0) audit.dropped = std::move(dropped_); // all servers hear of each
+    audit.faults.insert(audit.faults.end(), faults_.begin(), faults_.end());
+  }
+
+ private:
+  struct Read {
+    Audit::Slice slice;
+    std::vector<std::uint64_t> next; // of each contributor: the step that it goes on with
+  };
+
+  // What was made after that version is void.
+  Status begin(const Json& line) {
+    const auto version = line.at("begin").get<Version>();
+    steps_ = line.at("steps").get<std::vector<std::uint64_t>>();
+    ++begun_;
+    std::map<SliceId, Read> before = std::move(slices_);
+    slices_.clear();
+    for (const auto& one : line.at("slices")) {
+      Audit::Slice slice{.id = one.at("slice"),
+                         .server = server_,
+                         .param = one.at("param"),
+                         .first = one.at("first"),
+                         .count = one.at("count"),
+                         .begun = version,
+                         .last = version,
+                         .words = {}};
+      const auto known = before.find(slice.id);
+      if (known != before.end() && same(known->second.slice, slice)) {
+        slice.begun = std::min(known->second.slice.begun, version);
+        slice.words = std::move(known->second.slice.words);
+        cut(slice, version);
+      }
+      slices_[slice.id] = {std::move(slice), steps_};
+    }
+    std::erase_if(dropped_, [&](const Part& part) { return part.step >= steps_.at(part.contributor); });
+    return {};
+  }
+
+  static bool same(const Audit::Slice& a, const Audit::Slice& b) {
+    return a.param == b.param && a.first == b.first && a.count == b.count;
+  }
+
+  static void cut(Audit::Slice& slice, Version version) {
+    while (!slice.words.empty() && slice.words.back().first > version) slice.words.pop_back();
+    if (slice.words.empty()) return;
+    auto& last = slice.words.back();
+    last.count = std::min(last.count, version - last.first + 1);
+  }
+
+  Status extend(Read& read, Version version, std::string_view words) {
+    if (version != read.slice.last + 1)
+      faults_.push_back(fmt::format("versions {} to {} of slice {} ({}) are not written down", read.slice.last + 1,
+                                    version - 1, read.slice.id, read.slice.param));
+    for (Version at = version; !words.empty();) {
+      const auto end = std::min(words.find(' '), words.size());
+      DLHOST_ASSIGN(Audit::Word word, parse(words.substr(0, end), read.next));
+      words.remove_prefix(std::min(end + 1, words.size()));
+      word.first = at;
+      at += word.count;
+      read.slice.last = at - 1;
+      for (const Part& part : word.parts) read.next[part.contributor] = part.step + word.count;
+      read.slice.words.push_back(std::move(word));
+    }
+    return {};
+  }
+
+  Status drop(std::string_view words) {
+    while (!words.empty()) {
+      const auto end = std::min(words.find(' '), words.size());
+      DLHOST_ASSIGN(const Audit::Word word, parse(words.substr(0, end), steps_));
+      dropped_.push_back(word.parts.front());
+      words.remove_prefix(std::min(end + 1, words.size()));
+    }
+    return {};
+  }
+
+  static bool take(std::string_view& text, std::uint64_t& number) {
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (read.ec != std::errc()) return false;
+    text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+    return true;
+  }
+  static bool take(std::string_view& text, char sign) {
+    if (!text.starts_with(sign)) return false;
+    text.remove_prefix(1);
+    return true;
+  }
+
+  // "0+1:17*20"
+  static Result<Audit::Word> parse(std::string_view text, const std::vector<std::uint64_t>& next) {
+    const std::string whole(text);
+    const auto wrong = [&] { return Status::corrupt("'", whole, "' is not what made a version"); };
+    Audit::Word word;
+    do {
+      Part part;
+      if (!take(text, part.contributor) || part.contributor >= next.size()) return wrong();
+      part.step = next[part.contributor];
+      if (take(text, ':') && !take(text, part.step)) return wrong();
+      word.parts.push_back(part);
+    } while (take(text, '+'));
+    if (take(text, '*') && (!take(text, word.count) || word.count == 0)) return wrong();
+    if (!text.empty()) return wrong();
+    return word;
+  }
+
+  std::uint32_t server_;
+  std::map<SliceId, Read> slices_;
+  std::vector<std::uint64_t> steps_; // of each contributor, where the run began last
+  std::vector<Part> dropped_;
+  std::size_t begun_ = 0;
+  std::vector<std::string> faults_;
+};
+
+Status read(Disk& disk, const std::string& path, std::uint32_t server, Audit& audit) {
+  DLHOST_ASSIGN(const auto text, disk.read_text(path));
+  Reader reader(server);
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    ++number;
+    try {
+      Status status = reader.line(
+          Json::parse(text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(end)));
+      if (!status.ok()) return std::move(status).at(path, ":", number);
+    } catch (const std::exception& error) {
+      return Status::corrupt(path, ":", number, ": is no line of a ledger: ", error.what());
+    }
+    at = end + 1;
+  }
+  reader.add_to(audit);
+  return {};
+}
+
+void look_for_doubles(Audit& audit) {
+  for (const auto& slice : audit.slices) {
+    std::vector<std::uint64_t> next(audit.contributors);
+    for (const auto& word : slice.words)
+      for (const Part& part : word.parts) {
+        if (part.step < next[part.contributor])
+          audit.faults.push_back(fmt::format("step {} of worker {} counts twice in slice {} ({}), again in version {}",
+                                             part.step, part.contributor, slice.id, slice.param, word.first));
+        next[part.contributor] = std::max(next[part.contributor], part.step + word.count);
+      }
+  }
+}
+
+} // namespace
+
+std::vector<Part> Audit::Slice::parts_of(Version version) const {
+  auto word = std::ranges::upper_bound(words, version, {}, &Word::first);
+  if (word == words.begin() || version >= (--word)->first + word->count) return {};
+  std::vector<Part> parts = word->parts;
+  for (Part& part : parts) part.step += version - word->first;
+  return parts;
+}
+
+std::uint64_t Audit::contributions(const Slice& slice, std::size_t contributor) {
+  std::uint64_t count = 0;
+  for (const Word& word : slice.words)
+    if (std::ranges::find(word.parts, contributor, &Part::contributor) != word.parts.end()) count += word.count;
+  return count;
+}
+
+Result<Audit> audit(Disk& disk, const std::string& run) {
+  const std::string folder = run + "/ledger";
+  Audit audit;
+  for (std::uint32_t server = 0;; ++server) {
+    const std::string path = param::Ledger::file_in(folder, server);
+    if (!disk.exists(path)) break;
+    DLHOST_TRY(read(disk, path, server, audit));
+  }
+  if (audit.contributors == 0)
+    return Status::not_found(
+        "'", run,
+        "' has no ledger: one worker alone keeps none (each step's samples make each version), nor "
+        "do several with record.ledger = false");
+  std::ranges::sort(audit.slices, {}, &Audit::Slice::id);
+  look_for_doubles(audit);
+  return audit;
+}
+
+} // namespace dlhost::run

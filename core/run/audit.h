@@ -1,0 +1,49 @@
+// The ledgers of a run's servers (param/ledger.h), read and put together: whose contributions made which version of
+// which slice, and whether that is as it should be. What was rolled back is left out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "param/ledger.h"
+
+namespace dlhost::run {
+
+struct Audit {
+  using Part = param::Ledger::Part;
+  // Versions one after another that were made by the same contributors, each by its next step.
+  struct Word {
+    Version first = 0;
+    std::uint64_t count = 1;
+    std::vector<Part> parts; // of the first
+  };
+  struct Slice {
+    SliceId id = 0;
+    std::uint32_t server = 0;
+    std::string param;
+    std::int64_t first = 0, count = 0; // elements
+    Version begun = 0;                 // what came before is not written down
+    Version last = 0;
+    std::vector<Word> words; // by version
+
+    // Empty: not written down.
+    std::vector<Part> parts_of(Version) const;
+  };
+
+  std::vector<Slice> slices; // by number
+  std::vector<Part> dropped;
+  std::size_t contributors = 0;
+  std::size_t begun = 0;           // how often the run began
+  std::vector<std::string> faults; // versions that are missing, contributions that count twice
+
+  // How many of a contributor's are in a slice.
+  static std::uint64_t contributions(const Slice&, std::size_t contributor);
+};
+
+// Not found: the run keeps no ledger, as with one worker. What cannot be read is told with its file and line.
+Result<Audit> audit(Disk&, const std::string& run);
+
+} // namespace dlhost::run
