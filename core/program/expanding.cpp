@@ -68,7 +68,7 @@ Status Builder::expand() {
 Status Builder::emit(const Visit& visit) {
   switch (visit.kind) {
   case Visit::Kind::collect:
-    if (!program_.units_[visit.node].uses.empty())
+    if (!program_.units_[visit.node].params.empty())
       program_.steps_.push_back({.act = Program::Act::collect, .index = static_cast<std::uint32_t>(visit.node)});
     return {};
   case Visit::Kind::feature: emit_feature(visit); return {};

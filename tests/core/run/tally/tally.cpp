@@ -30,7 +30,6 @@ class Tally final : public Layer {
   }
   Status prepare(Prepare& p) override {
     p.reads(0, {DType::f32, p.input(0).shape, {}});
-    p.uses(0, {DType::f32, p.param_shape(0), {}}); // the next step waits for what it is then
     return {};
   }
   void compute_feature(const Pass& pass, Frame& f) const override {
