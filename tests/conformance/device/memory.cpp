@@ -16,9 +16,11 @@ std::vector<float> counted(std::size_t count, float from) {
 
 Memory memory_for(Device& device, std::size_t floats) { return need(Memory::make(device, floats * sizeof(float))); }
 
+// The stream may read them later.
 void copy_in(Device& device, Stream& stream, const Memory& to, const std::vector<float>& values) {
   need(device.copy(stream, to.data(), values.data(), values.size() * sizeof(float), Direction::from_host));
 }
+void copy_in(Device&, Stream&, const Memory&, std::vector<float>&&) = delete;
 
 std::vector<float> copied_out(Device& device, Stream& stream, const Memory& from) {
   std::vector<float> values(from.size() / sizeof(float), -1.0F);
@@ -75,8 +77,8 @@ void streams_keep_order(const Context& context, Device& device) {
   const auto op = times(context, device, 64, 2);
   const Memory a = memory_for(device, 64), b = memory_for(device, 64);
   const Memory scratch = need(Memory::make(device, op->scratch_bytes));
-  copy_in(device, *stream, a, counted(64, 1));
-  const auto others = counted(64, 100);
+  const auto first = counted(64, 1), others = counted(64, 100);
+  copy_in(device, *stream, a, first);
   for (int turn = 0; turn < 100; ++turn) { // more than a queue may hold
     op->run(*stream, {a.data()}, {b.data()}, scratch.data());
     op->run(*stream, {b.data()}, {a.data()}, scratch.data());
