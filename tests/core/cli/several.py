@@ -47,7 +47,8 @@ name = "loss"
 type = "softmax_loss"
 src = ["fc", "data:label"]
 """
-PATIENCE = 60 + 5 * int(os.environ.get("DLHOST_KILLS", "0"))  # seconds for a whole run; soak's are long
+# Seconds for a whole run: soak's are long, and those under sanitizers are slow.
+PATIENCE = int(os.environ.get("DLHOST_PATIENCE", "60")) + 5 * int(os.environ.get("DLHOST_KILLS", "0"))
 PROCESSES = "--set=topology.run_as=processes"
 FOR_EVER = (PROCESSES, "--set=train.stop.steps=1000000000", "--set=record.every.steps=1000")
 
