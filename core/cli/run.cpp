@@ -14,10 +14,10 @@
 #include "record/profile.h"
 #include "record/run_folder.h"
 #include "record/trace.h"
+#include "run/attempts.h"
 #include "run/leadership.h"
 #include "run/peak.h"
 #include "run/recorder.h"
-#include "run/recovery.h"
 
 namespace dlhost::cli {
 namespace {
@@ -57,14 +57,14 @@ Status write_profile(Context& context, run::Session& session, const run::Trainin
 }
 
 // From the job to its end: one attempt, or, where workers die that are processes, several in one folder.
-class JobRun {
+class JobRun final : private run::Attempts {
  public:
   JobRun(Context& context, const RunOptions& options, const config::Job& job)
-      : context_(context), disk_(context.host.disk()), options_(options), job_(job), recovery_(job) {}
+      : Attempts(context.host, run::Recovery(job)), context_(context), disk_(context.host.disk()), options_(options),
+        job_(job) {}
 
   Status run() {
-    Status status = begin();
-    while (recovery_.goes_on(status, steps_) && !env::interrupted()) status = go_on(status);
+    Status status = go_on(begin());
     if (!status.ok() && folder_) tell_failure(status);
     return status;
   }
@@ -72,26 +72,24 @@ class JobRun {
  private:
   Status begin();
   Status inherit();
-  Status go_on(const Status& why);
-  Status attempt(std::optional<param::CheckpointFiles> from);
+  Status attempt(Point from) override;
+  Result<Point> newest_point() override;
+  bool may_go_on() const override { return !env::interrupted(); }
   Status open_folder();
   Status make_folder();
   Status lead(const std::string& run);
   void bequeath(run::Training&);
   Status train(run::Session&, run::Training&, bool resumed);
   void tell_failure(const Status&);
-  Result<std::optional<param::CheckpointFiles>> newest_point();
 
   Context& context_;
   Disk& disk_;
   const RunOptions& options_;
   const config::Job& job_;
-  run::Recovery recovery_;
   env::StandardTerminal terminal_{1};
   std::optional<record::RunFolder> folder_;
   std::optional<run::Leadership> leadership_; // of the run in that folder
   record::Summary summary_;
-  std::uint64_t steps_ = 0;      // done, at the end of an attempt
   bool began_elsewhere_ = false; // with a checkpoint of another run
 };
 
@@ -111,21 +109,14 @@ Status JobRun::inherit() {
   recovery_ = run::Recovery(job_, before.past);
   const Status status = Status::gone("the run's leader is gone, and process ", env::own_process(), " takes its place");
   DLHOST_ASSIGN(const auto point, newest_point());
-  if (recovery_.goes_on(status, point ? run::Checkpoints::step_of(*point) : 0)) return go_on(status);
+  if (recovery_.goes_on(status, point ? run::Checkpoints::step_of(*point) : 0)) return again(status);
   return Status::gone("the run's leader is gone, and ", before.past.tries,
                       " that took its place came no further than step ", before.past.furthest,
                       " (recovery.restarts says how many may)");
 }
 
-Status JobRun::go_on(const Status& why) {
-  DLHOST_ASSIGN(auto point, newest_point());
-  context_.host.log().write(LogLevel::warning, fmt::format("{}; the run goes on at step {}", why.message(),
-                                                           point ? run::Checkpoints::step_of(*point) : 0));
-  return attempt(std::move(point));
-}
-
 // The folder is made when all is ready for the first step: what is wrong before leaves none.
-Status JobRun::attempt(std::optional<param::CheckpointFiles> from) {
+Status JobRun::attempt(Point from) {
   DLHOST_ASSIGN(auto session, run::Session::open(context_.host, context_.registry(), job_));
   run::Training training(*session, env::interrupted());
   if (leadership_) DLHOST_TRY(leadership_->tell({env::own_process(), {}, recovery_.past()}));
@@ -230,20 +221,18 @@ void JobRun::tell_failure(const Status& status) {
   terminal_.write(record::summary_table(summary_, terminal_.unicode()));
 }
 
-// None was written yet: from the beginning, once more.
-Result<std::optional<param::CheckpointFiles>> JobRun::newest_point() {
+// Of a run that began with a checkpoint of another one, the beginning is that.
+Result<run::Attempts::Point> JobRun::newest_point() {
   if (folder_) {
     // What lies in a folder that the job names may be of other runs as well.
     const auto folders = job_.checkpoint.folder.empty() ? run::Checkpoints::folders_of(folder_->path())
                                                         : std::vector{folder_->file("recovery"), std::string()};
-    std::string refused;
-    auto newest = run::Checkpoints::newest(disk_, folders, refused);
-    if (newest.ok()) return std::optional(*std::move(newest));
-    if (newest.status().code() != Code::not_found || !refused.empty()) return newest.status();
+    DLHOST_ASSIGN(auto newest, newest_in(folders));
+    if (newest) return Point(std::move(newest));
   }
-  if (options_.resume.empty() || options_.take_over >= 0) return std::optional<param::CheckpointFiles>();
+  if (options_.resume.empty() || options_.take_over >= 0) return Point();
   DLHOST_ASSIGN(auto first, run::Checkpoints::find(disk_, options_.resume));
-  return std::optional(std::move(first));
+  return Point(std::move(first));
 }
 
 Status run_job(Context& context, const RunOptions& options) {

@@ -6,7 +6,7 @@
 #include "env/disk.h"
 #include "env/simulated/host.h"
 #include "param/transfer.h"
-#include "run/recovery.h"
+#include "run/attempts.h"
 #include "run/simulated_crew.h"
 
 namespace dlhost::run {
@@ -18,20 +18,14 @@ constexpr const char* point_folder = "/run/recovery";
 constexpr const char* ledger_folder = "/run/ledger";
 
 // The run's leader: trains, and begins once more when a worker has died.
-class SimulatedRun final : private Observer {
+class SimulatedRun final : private Attempts, private Observer {
  public:
   SimulatedRun(env::simulated::World& world, Host& host, plugin::Registry& registry, const config::Job& job,
                Simulated& result)
-      : world_(world), host_(host), registry_(registry), job_(job), recovery_(job), result_(result) {}
+      : Attempts(host, Recovery(job)), world_(world), host_(host), registry_(registry), job_(job), result_(result) {}
 
   Status run() {
-    Status status = attempt({});
-    while (recovery_.goes_on(status, steps_)) {
-      DLHOST_ASSIGN(auto point, newest_point());
-      host_.log().write(LogLevel::warning, concat(status.message(), "; the run goes on at step ",
-                                                  point ? Checkpoints::step_of(*point) : 0));
-      status = attempt(std::move(point));
-    }
+    Status status = go_on(attempt({}));
     result_.recoveries = recovery_.past().times;
     if (status.ok() && Place::seats(job_.topology) > 1) {
       DLHOST_ASSIGN(result_.audit, audit(host_.disk(), run_folder));
@@ -43,7 +37,7 @@ class SimulatedRun final : private Observer {
   const std::vector<int>& workers() const { return workers_; }
 
  private:
-  Status attempt(std::optional<param::CheckpointFiles> from) {
+  Status attempt(Point from) override {
     DLHOST_ASSIGN(auto session, Session::open(host_, registry_, job_));
     Training training(*session, interrupted_);
     training.employ([&](Session& leader) {
@@ -71,15 +65,7 @@ class SimulatedRun final : private Observer {
     return {};
   }
 
-  // None was written yet: from the beginning, once more.
-  Result<std::optional<param::CheckpointFiles>> newest_point() {
-    const std::string folders[] = {checkpoint_folder, point_folder};
-    std::string refused;
-    auto newest = Checkpoints::newest(host_.disk(), folders, refused);
-    if (newest.ok()) return std::optional(*std::move(newest));
-    if (newest.status().code() != Code::not_found || !refused.empty()) return newest.status();
-    return std::optional<param::CheckpointFiles>();
-  }
+  Result<Point> newest_point() override { return newest_in({checkpoint_folder, point_folder}); }
 
   Status on_step(const Progress& progress, program::Program& program) override {
     for (const auto& metric : program.metrics())
@@ -92,10 +78,8 @@ class SimulatedRun final : private Observer {
   Host& host_;
   plugin::Registry& registry_;
   const config::Job& job_;
-  Recovery recovery_;
   Simulated& result_;
   const std::atomic<bool> interrupted_{false};
-  std::uint64_t steps_ = 0; // done, at the end of an attempt
   int attempts_ = 0;
   std::vector<int> workers_;
 };

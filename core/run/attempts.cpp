@@ -1,0 +1,27 @@
+#include "run/attempts.h"
+
+#include "run/checkpoints.h"
+
+namespace dlhost::run {
+
+Status Attempts::go_on(Status status) {
+  while (recovery_.goes_on(status, steps_) && may_go_on()) status = again(status);
+  return status;
+}
+
+Status Attempts::again(const Status& why) {
+  DLHOST_ASSIGN(auto point, newest_point());
+  host_.log().write(LogLevel::warning,
+                    concat(why.message(), "; the run goes on at step ", point ? Checkpoints::step_of(*point) : 0));
+  return attempt(std::move(point));
+}
+
+Result<Attempts::Point> Attempts::newest_in(const std::vector<std::string>& folders) const {
+  std::string refused;
+  auto newest = Checkpoints::newest(host_.disk(), folders, refused);
+  if (newest.ok()) return Point(*std::move(newest));
+  if (newest.status().code() != Code::not_found || !refused.empty()) return newest.status();
+  return Point();
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,43 @@
+// A run, from its first attempt to its end: where processes of it die, all begin once more where they last were whole
+// (docs/decisions/recovery.md). What an attempt is, and where its points lie, is for who derives from this.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "param/checkpoint.h"
+#include "run/recovery.h"
+
+namespace dlhost::run {
+
+class Attempts {
+ public:
+  virtual ~Attempts() = default;
+
+ protected:
+  using Point = std::optional<param::CheckpointFiles>; // none: the beginning
+
+  Attempts(Host& host, Recovery recovery) : recovery_(std::move(recovery)), host_(host) {}
+
+  virtual Status attempt(Point from) = 0;
+  virtual Result<Point> newest_point() = 0;
+  virtual bool may_go_on() const { return true; }
+
+  // After the first attempt, which ended so.
+  Status go_on(Status);
+  // Once more, from the newest point.
+  Status again(const Status& why);
+  // The newest in these folders; none was written yet: the beginning. What is there and cannot be used is an error.
+  Result<Point> newest_in(const std::vector<std::string>& folders) const;
+
+  Recovery recovery_;
+  std::uint64_t steps_ = 0; // done, at the end of an attempt
+
+ private:
+  Host& host_;
+};
+
+} // namespace dlhost::run
