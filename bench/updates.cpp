@@ -66,7 +66,10 @@ class Update {
     store_->lay_out(&rule);
     DLHOST_TRY(store_->allocate(&rule));
     const auto count = static_cast<std::size_t>(which.contributions);
-    DLHOST_ASSIGN(update_, param::SliceUpdate::prepare(*store_, *param, slice_, count, *updater_, rule, {}));
+    std::vector<float*> history;
+    for (const auto& slot : param->history) history.push_back(reinterpret_cast<float*>(slot.data()));
+    DLHOST_ASSIGN(update_,
+                  param::SliceUpdate::prepare(*store_, *param, elements, history, count, *updater_, rule, {}));
     gradients_.assign(count, std::vector<float>(elements, 0.001F));
     for (const auto& gradient : gradients_) pointers_.push_back(gradient.data());
     value_ = reinterpret_cast<float*>(param->value.data());
@@ -89,7 +92,6 @@ class Update {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<param::Store> store_;
   std::unique_ptr<Updater> updater_;
-  param::Slice slice_{.count = elements};
   std::unique_ptr<param::SliceUpdate> update_;
   std::vector<std::vector<float>> gradients_;
   std::vector<const float*> pointers_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <dlhost/consistency.h>
 #include <dlhost/nearest.h>
 
 #include "cli/command.h"
@@ -144,6 +145,12 @@ Status print_version(Context& context, const config::Job& job, const run::Audit&
   if (slices.empty())
     return Status::not_found("no param '", options.param, "' is updated by servers; ",
                              suggestion(options.param, known));
+  const dlhost::Part& handler = job.topology.consistency;
+  DLHOST_ASSIGN(const auto consistency, context.registry().create<Consistency>(handler.type, handler.options));
+  if (consistency->plan(0, 0).update_locally)
+    return Status::unsupported("consistency '", handler.type,
+                               "': what makes a version is of several steps, and the "
+                               "ledger has the last of them only; without --param contributions are counted");
   DLHOST_ASSIGN(const auto session, run::Session::open(context.host, context.registry(), job));
   Json rows = Json::array();
   for (const auto* slice : slices) {

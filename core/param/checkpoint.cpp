@@ -15,6 +15,8 @@ namespace {
 constexpr int manifest_format = 2;
 constexpr const char* file_names[] = {"params.safetensors", "history.safetensors", "state.safetensors"};
 
+std::string worker_file(std::size_t worker) { return fmt::format("worker-{}.safetensors", worker); }
+
 // Of everything else in a manifest.
 std::string seal_of(nlohmann::json manifest) {
   manifest.erase("blake2b");
@@ -41,14 +43,7 @@ class Collection {
   std::vector<NamedTensor> tensors_;
 };
 
-// What a file of a checkpoint is to be put into: the store's tensors by their names in it.
-struct Target {
-  std::string name;
-  TensorDesc desc;
-  void* data;
-};
-
-Status match(const Safetensors& file, std::span<const Target> targets, const std::string& what) {
+Status match(const Safetensors& file, std::span<const TensorPlace> targets, const std::string& what) {
   std::string problems;
   const auto problem = [&](const std::string& text) { problems += concat(problems.empty() ? "" : "; ", text); };
   std::vector<std::string> names;
@@ -62,13 +57,13 @@ Status match(const Safetensors& file, std::span<const Target> targets, const std
                           to_string(target.desc.shape)));
   }
   for (const auto& name : names)
-    if (std::ranges::find(targets, name, &Target::name) == targets.end())
+    if (std::ranges::find(targets, name, &TensorPlace::name) == targets.end())
       problem(fmt::format("'{}' is not in this net", name));
   if (problems.empty()) return {};
   return Status::invalid(what, ": is of another net: ", problems);
 }
 
-Status fill(const Safetensors& file, std::span<const Target> targets, Store& store) {
+Status fill(const Safetensors& file, std::span<const TensorPlace> targets, Store& store) {
   for (const auto& target : targets) {
     const auto bytes = file.find(target.name)->bytes;
     const std::span values(reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float));
@@ -108,7 +103,7 @@ Status collect_state(Store& store, Collection& into) {
 
 // One file after the other, so that no more than one is held on the host.
 Status write_files(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule,
-                   const nlohmann::json& about) {
+                   const nlohmann::json& about, std::span<const std::vector<TensorPlace>> workers) {
   DLHOST_TRY(disk.make_directory(folder));
   nlohmann::json manifest{{"format", manifest_format}, {"run", about}, {"files", nlohmann::json::object()}};
   for (const std::string name : file_names) {
@@ -116,6 +111,12 @@ Status write_files(Disk& disk, const std::string& folder, Store& store, const Up
     DLHOST_TRY(name == file_names[0]   ? collect_params(store, collection)
                : name == file_names[1] ? collect_history(store, rule, collection)
                                        : collect_state(store, collection));
+    DLHOST_ASSIGN(manifest["files"][name], write_file(disk, folder + "/" + name, collection));
+  }
+  for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+    const std::string name = worker_file(worker);
+    Collection collection;
+    for (const auto& own : workers[worker]) DLHOST_TRY(collection.add(store, own.name, own.desc, own.data));
     DLHOST_ASSIGN(manifest["files"][name], write_file(disk, folder + "/" + name, collection));
   }
   manifest["blake2b"] = seal_of(manifest);
@@ -130,10 +131,10 @@ CheckpointFiles::CheckpointFiles(CheckpointFiles&&) noexcept = default;
 CheckpointFiles& CheckpointFiles::operator=(CheckpointFiles&&) noexcept = default;
 
 Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule,
-                        const nlohmann::json& about) {
+                        const nlohmann::json& about, std::span<const std::vector<TensorPlace>> workers) {
   const std::string unfinished = folder + ".unfinished";
   if (disk.exists(unfinished)) DLHOST_TRY(disk.remove(unfinished));
-  Status status = write_files(disk, unfinished, store, rule, about);
+  Status status = write_files(disk, unfinished, store, rule, about, workers);
   if (status.ok()) return disk.rename(unfinished, folder);
   disk.remove(unfinished).ignore("what went wrong before is the news; the next checkpoint tries again");
   return status;
@@ -154,24 +155,31 @@ Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
     return Status::unsupported(path, ": is of another version of dlhost; this one reads format ", manifest_format);
   if (!manifest.contains("blake2b") || manifest["blake2b"] != seal_of(manifest))
     return Status::corrupt(path, ": its hash is not its own: damaged or tampered with");
-  std::unique_ptr<File>* opened[] = {&files.params, &files.history, &files.state};
-  for (std::size_t i = 0; i < 3; ++i) {
-    const std::string name = folder + "/" + file_names[i];
-    const auto entry = manifest["files"].value(file_names[i], nlohmann::json());
-    if (!entry.is_object()) return Status::corrupt(path, ": does not list ", file_names[i]);
-    DLHOST_ASSIGN(*opened[i], disk.open(name));
-    const auto bytes = (*opened[i])->map();
+  const auto open = [&](const std::string& file_name) -> Result<std::unique_ptr<File>> {
+    const std::string name = folder + "/" + file_name;
+    const auto entry = manifest["files"].value(file_name, nlohmann::json());
+    if (!entry.is_object()) return Status::corrupt(path, ": does not list ", file_name);
+    DLHOST_ASSIGN(auto file, disk.open(name));
+    const auto bytes = file->map();
     if (bytes.size() != entry.value("bytes", std::uint64_t{0}))
       return Status::corrupt(name, ": has ", bytes.size(), " bytes, but the manifest says ",
                              entry.value("bytes", std::uint64_t{0}), ": truncated or replaced");
     if (env::digest(bytes) != entry.value("blake2b", std::string()))
       return Status::corrupt(name, ": its hash is not the manifest's: damaged or tampered with");
+    return file;
+  };
+  DLHOST_ASSIGN(files.params, open(file_names[0]));
+  DLHOST_ASSIGN(files.history, open(file_names[1]));
+  DLHOST_ASSIGN(files.state, open(file_names[2]));
+  while (manifest["files"].contains(worker_file(files.workers.size()))) {
+    DLHOST_ASSIGN(auto file, open(worker_file(files.workers.size())));
+    files.workers.push_back(std::move(file));
   }
   return files;
 }
 
 Status read_checkpoint(const CheckpointFiles& files, Store& store, const Updater::Rule* training) {
-  std::vector<Target> params, history, state;
+  std::vector<TensorPlace> params, history, state;
   for (auto& param : store.params()) {
     const std::string& name = param->declared.name;
     params.push_back({name, param->master, param->value.data()});
@@ -195,6 +203,19 @@ Status read_checkpoint(const CheckpointFiles& files, Store& store, const Updater
     for (auto& copy : param->copies) store.refresh(*param, *copy);
   }
   return store.stream().wait();
+}
+
+Result<bool> read_workers(const CheckpointFiles& files, Store& store,
+                          std::span<const std::vector<TensorPlace>> workers) {
+  if (files.workers.size() != workers.size()) return false;
+  for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+    const std::string path = files.folder + "/" + worker_file(worker);
+    DLHOST_ASSIGN(const auto file, parse_safetensors(files.workers[worker]->map(), path));
+    DLHOST_TRY(match(file, workers[worker], path));
+    DLHOST_TRY(fill(file, workers[worker], store));
+  }
+  DLHOST_TRY(store.stream().wait());
+  return true;
 }
 
 } // namespace dlhost::param

@@ -4,10 +4,12 @@
 //
 // Params are plain f32 under their names ("fc1.weight"), histories under the param's and the slot's
 // ("fc1.weight/momentum"). What batches of training hand on (recurrent state) stands beside the histories: only who
-// goes on training wants either.
+// goes on training wants either. Workers that have values of their own, which nobody else has, have a file each
+// (worker-0.safetensors), with values and histories under the same names.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,12 +20,21 @@
 
 namespace dlhost::param {
 
+// Where a tensor lies that a checkpoint holds.
+struct TensorPlace {
+  std::string name;
+  TensorDesc desc;
+  void* data = nullptr;
+};
+
 // `about` goes into the manifest under "run": where the data stood, versions, whatever run needs again.
-Status write_checkpoint(Disk&, const std::string& folder, Store&, const Updater::Rule&, const nlohmann::json& about);
+Status write_checkpoint(Disk&, const std::string& folder, Store&, const Updater::Rule&, const nlohmann::json& about,
+                        std::span<const std::vector<TensorPlace>> workers);
 
 struct CheckpointFiles {
   std::string folder;
   std::unique_ptr<File> params, history, state;
+  std::vector<std::unique_ptr<File>> workers;
   std::unique_ptr<nlohmann::json> manifest;
   ~CheckpointFiles();
   CheckpointFiles();
@@ -37,5 +48,7 @@ Result<CheckpointFiles> open_checkpoint(Disk&, const std::string& folder);
 // Puts the values into the store, whose net must have the same params in the same shapes; with `training`, also
 // histories. Everything is checked before anything is changed.
 Status read_checkpoint(const CheckpointFiles&, Store&, const Updater::Rule* training);
+// What workers have of their own. Not so: it is not of as many workers.
+Result<bool> read_workers(const CheckpointFiles&, Store&, std::span<const std::vector<TensorPlace>> workers);
 
 } // namespace dlhost::param

@@ -13,8 +13,13 @@ constexpr std::size_t choices_ahead = 64; // of the slice that is furthest behin
 
 Shard::Shard(ShardSetup setup)
     : setup_(std::move(setup)), in_(setup_.contributors.size(), true), by_step_(setup_.consistency->traits().by_step),
+      kind_(setup_.consistency->plan(0, 0).send_delta ? ContributionKind::delta : ContributionKind::dense),
       choices_(by_step_ ? choices_ahead : 0), forgotten_(in_.size()) {
   for (Choice& choice : choices_) choice.members.reserve(in_.size());
+  if (kind_ == ContributionKind::delta) {
+    setup_.updater = &addition_;
+    setup_.update_settings = {};
+  }
 }
 
 Result<std::unique_ptr<Shard>> Shard::make(ShardSetup setup) {
@@ -43,9 +48,12 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   owned.accepted.resize(contributors);
   owned.read.assign(contributors, owned.current);
   Param& param = *setup_.store->params()[slice.param];
+  std::vector<float*> history;
+  for (std::size_t slot = 0; slot < rule.history.size(); ++slot)
+    history.push_back(reinterpret_cast<float*>(param.history[slot].data()) + slice.first);
   for (std::size_t gradients = 1; gradients <= contributors; ++gradients) {
-    DLHOST_ASSIGN(auto update, SliceUpdate::prepare(*setup_.store, param, slice, gradients, *setup_.updater, rule,
-                                                    setup_.update_settings));
+    DLHOST_ASSIGN(auto update, SliceUpdate::prepare(*setup_.store, param, slice.count, history, gradients,
+                                                    *setup_.updater, rule, setup_.update_settings));
     owned.updates.push_back(std::move(update));
   }
   const std::size_t sums = rule.partials.results().size();
@@ -146,6 +154,9 @@ Status Shard::update(Owned& owned, const Message& message) {
     ++repeated_;
     return {};
   }
+  if (message.contribution != kind_)
+    return Status::corrupt("worker ", message.rank, " of group ", message.group,
+                           " sends what the handler's workers do ", "not send to slice ", message.slice);
   const auto bytes = static_cast<std::size_t>(owned.slice->count) * sizeof(float);
   const auto memory = setup_.contributors[contributor].gradients;
   if (bytes > memory.size() || message.place > memory.size() - bytes || message.place % sizeof(float) != 0)

@@ -16,6 +16,7 @@
 
 #include <dlhost/consistency.h>
 
+#include "param/addition.h"
 #include "param/agreed_sums.h"
 #include "param/beginning.h"
 #include "param/ledger.h"
@@ -141,6 +142,8 @@ class Shard {
   ShardSetup setup_;
   std::vector<bool> in_; // of the contributors, those that still make steps
   bool by_step_;
+  ContributionKind kind_;                // of all contributions
+  Addition addition_;                    // of deltas, for which it takes the updater's place
   std::vector<Choice> choices_;          // a ring, by version
   std::vector<std::uint64_t> forgotten_; // of each contributor: steps below this one make no version any more
   std::vector<Owned> owned_;

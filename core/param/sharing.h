@@ -2,6 +2,7 @@
 // program updates its params itself.
 #pragma once
 
+#include "param/checkpoint.h"
 #include "param/store.h"
 
 namespace dlhost::param {
@@ -9,9 +10,10 @@ namespace dlhost::param {
 class Sharing {
  public:
   virtual ~Sharing() = default;
-  // What is shared of a store that is laid out: by this worker, and by all together.
+  // What is shared of a store that is laid out: by this worker, and by all together; and what of one worker's own goes
+  // into a file of a checkpoint, in plain f32.
   struct Bytes {
-    std::size_t own = 0, common = 0;
+    std::size_t own = 0, common = 0, saved = 0;
   };
   virtual Bytes bytes(const Store&) const = 0;
   // All is laid out and nothing is made: takes its share, and lends the store what is common.
@@ -28,6 +30,8 @@ class Sharing {
   virtual Status progress() = 0;
   // The others are to see that it is alive.
   virtual void beat() = 0;
+  // While nobody computes: what each worker has of its own that a run goes on with; none where the servers have all.
+  virtual std::vector<std::vector<TensorPlace>> own_values() = 0;
 };
 
 } // namespace dlhost::param

@@ -6,16 +6,17 @@
 
 namespace dlhost::param {
 
-Result<std::unique_ptr<SliceUpdate>> SliceUpdate::prepare(Store& store, Param& param, const Slice& slice,
-                                                          std::size_t contributions, const Updater& updater,
-                                                          const Updater::Rule& rule, const UpdateSettings& settings) {
+Result<std::unique_ptr<SliceUpdate>> SliceUpdate::prepare(Store& store, Param& param, std::int64_t elements,
+                                                          std::span<float* const> history, std::size_t contributions,
+                                                          const Updater& updater, const Updater::Rule& rule,
+                                                          const UpdateSettings& settings) {
   std::unique_ptr<SliceUpdate> update(new SliceUpdate(store, param, updater));
-  const std::size_t history = rule.history.size();
-  const TensorDesc row{DType::f32, {slice.count}, Format::plain()};
+  const std::size_t slots = history.size();
+  const TensorDesc row{DType::f32, {elements}, Format::plain()};
   MapSpec apply{.expression = with_gradients(
-                    rule.apply, {.history = history, .gradients = contributions, .clip_value = settings.clip_value}),
-                .in = std::vector<TensorDesc>(1 + contributions + history, row),
-                .out = std::vector<TensorDesc>(1 + history, row),
+                    rule.apply, {.history = slots, .gradients = contributions, .clip_value = settings.clip_value}),
+                .in = std::vector<TensorDesc>(1 + contributions + slots, row),
+                .out = std::vector<TensorDesc>(1 + slots, row),
                 .keeps_zeros = true};
   DLHOST_ASSIGN(update->apply_, store.device().prepare(apply));
   DLHOST_TRY(update->prepare_sums(rule, settings, contributions, row));
@@ -23,12 +24,11 @@ Result<std::unique_ptr<SliceUpdate>> SliceUpdate::prepare(Store& store, Param& p
   for (const Op* op : {update->apply_.get(), update->partials_.get(), update->norm_.get()})
     if (op) scratch = std::max(scratch, op->scratch_bytes);
   DLHOST_ASSIGN(update->scratch_, Memory::make(store.device(), scratch));
-  const auto at = [&](const Held& memory) { return reinterpret_cast<float*>(memory.data()) + slice.first; };
   update->inputs_.resize(1 + contributions);
   update->outputs_.resize(1);
-  for (const auto& slot : param.history) {
-    update->inputs_.push_back(at(slot));
-    update->outputs_.push_back(at(slot));
+  for (float* slot : history) {
+    update->inputs_.push_back(slot);
+    update->outputs_.push_back(slot);
   }
   update->scalars_.resize(Updater::first_own + rule.own_scalars);
   return update;

@@ -1,5 +1,5 @@
 // The update of one slice, from the contributions of several workers: their sum and the updater's rule in one op.
-// Prepared once; run by the server that owns the slice.
+// Prepared once; run by the server that owns the slice, and over whole params by a worker that has values of its own.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,9 @@ namespace dlhost::param {
 
 class SliceUpdate {
  public:
-  // For sums of `contributions` gradients.
-  static Result<std::unique_ptr<SliceUpdate>> prepare(Store&, Param&, const Slice&, std::size_t contributions,
+  // For sums of `contributions` gradients. `history`: where the slots of the slice begin.
+  static Result<std::unique_ptr<SliceUpdate>> prepare(Store&, Param&, std::int64_t elements,
+                                                      std::span<float* const> history, std::size_t contributions,
                                                       const Updater&, const Updater::Rule&, const UpdateSettings&);
 
   struct Run {

@@ -107,6 +107,8 @@ class Store {
   // Makes what was laid out and is not there yet: masters, copies, histories, state.
   Status allocate(const Updater::Rule*);
 
+  // All elements of what lies as a master does.
+  Status fill(const Param&, const Held&, float value);
   // A new version of a param, from plain values on the host.
   Status set(Param&, std::span<const float> plain);
   // Another version of a master is there, in the memory that was lent: perhaps elsewhere in it.
@@ -138,7 +140,6 @@ class Store {
   Status allocate(Param&, const Updater::Rule*);
   Status allocate(Param&, Copy&);
   Result<Held> held(const Param&, std::size_t which);
-  Status fill(const Param&, const Held&, float value);
   void explain_memory();
   Status allocate(State&, std::span<std::byte> lent);
   std::size_t bytes(const Param&) const;

@@ -6,26 +6,39 @@
 namespace dlhost::param {
 
 Table::Table(Setup setup)
-    : setup_(std::move(setup)), views_(setup_.slices->size()), news_(setup_.store->params().size()) {
+    : setup_(std::move(setup)), views_(setup_.slices->size()), news_(setup_.store->params().size()),
+      fetched_(news_.size()) {
   kept_.reserve(news_.size());
+  if (setup_.consistency) first_ = setup_.consistency->plan(0, 0);
 }
 
-Status Table::can_follow(const WorkerPlan& plan, std::uint64_t step, const plugin::Actor* handler) {
-  const char* wanted = !plan.push               ? "push = false"
-                       : plan.update_locally    ? "update_locally = true"
-                       : plan.send_delta        ? "send_delta = true"
-                       : plan.delta_factor != 1 ? "a delta_factor"
-                                                : nullptr;
+Status Table::can_follow(const WorkerPlan& plan, const WorkerPlan& first, std::uint64_t step,
+                         const plugin::Actor* handler) {
+  const bool own = plan.update_locally;
+  const char* wanted = nullptr;
+  if (own != first.update_locally)
+    wanted = own ? "update_locally = true" : "update_locally = false";
+  else if (plan.send_delta != (own && first.send_delta))
+    wanted = plan.send_delta ? "send_delta = true" : "send_delta = false";
+  else if (!own && !plan.push)
+    wanted = "push = false";
+  else if (!plan.send_delta && plan.delta_factor != 1)
+    wanted = "a delta_factor";
   if (!wanted) return {};
-  return Status::unsupported("consistency handler '", handler->plugin, "' plans ", wanted, " for step ", step,
-                             ": not in this version, whose workers send the gradient of each step, and nothing else; "
-                             "choose another handler (topology.consistency)");
+  return Status::unsupported(
+      "consistency handler '", handler->plugin, "' plans ", wanted, " for step ", step,
+      ": not in this version, whose workers send the gradient of each step, and nothing else, or "
+      "update values of their own in every step, and send only gradients, or only differences; "
+      "choose another handler (topology.consistency)");
 }
 
 void Table::begin(const Beginning& beginning) {
   std::ranges::fill(views_, View{.version = beginning.version});
   if (shard_) shard_->begin(beginning);
   if (chooser_) chooser_->begin(beginning);
+  if (!setup_.replica) return;
+  setup_.replica->begin(beginning.own_values ? nullptr : setup_.masters, beginning.steps.at(setup_.group));
+  for (const Slice& slice : setup_.slices->all()) news_[slice.param] = true;
 }
 
 Message Table::about(SliceId slice, Word word) const {
@@ -42,34 +55,64 @@ Status Table::ask(const Slice& slice, Word word, std::uint64_t step, Version at_
 }
 
 Status Table::update(std::size_t param, std::uint64_t step, double rate) {
-  if (!setup_.clip) return send_update(param, step, rate);
+  if (!setup_.clip) return finish_update(param, step, rate);
   kept_.push_back({param, rate});
   return {};
 }
 
-Status Table::send_update(std::size_t param, std::uint64_t step, double rate) {
+// The answer to what is asked here also says that the gradient has been read, and may be made anew.
+Status Table::finish_update(std::size_t param, std::uint64_t step, double rate) {
+  bool sends = true;
+  if (setup_.replica) {
+    const View& view = views_[setup_.slices->of(param).front().id];
+    DLHOST_ASSIGN(sends, update_own(param, setup_.consistency->plan(step, view.version), step, rate));
+  }
   for (const Slice& slice : setup_.slices->of(param)) {
     const View& view = views_[slice.id];
-    based_on_ = std::min(based_on_, view.version);
     const WorkerPlan next = setup_.consistency->plan(step + 1, view.version);
-    DLHOST_TRY(can_follow(next, step + 1, setup_.consistency_actor));
-    Message message = about(slice.id, Word::update);
-    message.step = step;
-    message.samples = setup_.rows;
-    message.version = view.version;
-    message.place = setup_.gradients->offset(param) + static_cast<std::size_t>(slice.first) * sizeof(float);
-    message.rate = rate;
-    DLHOST_TRY(send(setup_.seats[slice.server], message));
-    // The answer also says that the gradient has been read, and may be made anew.
-    DLHOST_TRY(ask(slice, next.pull ? Word::get : Word::settle, step, next.at_least));
+    DLHOST_TRY(can_follow(next, first_, step + 1, setup_.consistency_actor));
+    if (sends) DLHOST_TRY(send_update(slice, step, rate));
+    if (next.pull)
+      DLHOST_TRY(ask(slice, Word::get, step, next.at_least));
+    else if (sends)
+      DLHOST_TRY(ask(slice, Word::settle, step));
   }
   return {};
+}
+
+Result<bool> Table::update_own(std::size_t param, const WorkerPlan& plan, std::uint64_t step, double rate) {
+  Replica& replica = *setup_.replica;
+  DLHOST_TRY(replica.update(param, step, rate));
+  news_[param] = true;
+  if (!plan.push) {
+    if (!plan.send_delta) DLHOST_TRY(replica.accrue(param, {step, rate}));
+    return false;
+  }
+  const Slice& slice = setup_.slices->of(param).front(); // the only one: several versions can be there
+  if (plan.send_delta)
+    DLHOST_TRY(replica.part_from(param, setup_.masters->value(param, views_[slice.id].place), plan.delta_factor));
+  else
+    DLHOST_TRY(replica.gather(param));
+  return true;
+}
+
+Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
+  const View& view = views_[slice.id];
+  based_on_ = std::min(based_on_, view.version);
+  Message message = about(slice.id, Word::update);
+  message.contribution = first_.send_delta ? ContributionKind::delta : ContributionKind::dense;
+  message.step = step;
+  message.samples = setup_.rows;
+  message.version = view.version;
+  message.place = setup_.gradients->offset(slice.param) + static_cast<std::size_t>(slice.first) * sizeof(float);
+  message.rate = rate;
+  return send(setup_.seats[slice.server], message);
 }
 
 // What it is based on is the oldest that it computed with.
 Status Table::end_step(std::uint64_t step) {
   if (setup_.clip) DLHOST_TRY(setup_.clip->run());
-  for (const Kept& kept : kept_) DLHOST_TRY(send_update(kept.param, step, kept.rate));
+  for (const Kept& kept : kept_) DLHOST_TRY(finish_update(kept.param, step, kept.rate));
   kept_.clear();
   if (!setup_.consistency->traits().by_step) return {};
   Message message = about(0, Word::whole);
@@ -89,7 +132,13 @@ void Table::adopt(std::size_t param) {
   if (!news_[param]) return;
   news_[param] = false;
   const Slice& slice = setup_.slices->of(param).front();
-  setup_.store->move(*setup_.store->params()[param], setup_.masters->value(param, views_[slice.id].place));
+  std::span<std::byte> value = setup_.masters->value(param, views_[slice.id].place);
+  if (Replica* replica = setup_.replica.get()) {
+    if (fetched_[param]) replica->fetch(param, value);
+    fetched_[param] = false;
+    value = replica->value(param);
+  }
+  setup_.store->move(*setup_.store->params()[param], value);
 }
 
 Status Table::collect(std::size_t param) {
@@ -104,12 +153,31 @@ Status Table::collect(std::size_t param) {
 Status Table::look() {
   for (const Slice& slice : setup_.slices->all()) DLHOST_TRY(ask(slice, Word::look));
   DLHOST_TRY(wait_until([&] { return std::ranges::none_of(views_, &View::looked); }));
-  for (std::size_t param = 0; param < news_.size(); ++param) adopt(param);
+  for (std::size_t param = 0; param < news_.size(); ++param) {
+    if (!news_[param]) continue;
+    const View& view = views_[setup_.slices->of(param).front().id];
+    setup_.store->move(*setup_.store->params()[param], setup_.masters->value(param, view.place));
+    news_[param] = setup_.replica != nullptr; // its own value is what the next step computes with
+  }
   return {};
 }
 
+// The gradients' memory is the servers' until they have dealt with what they were sent.
+Status Table::flush() {
+  if (!setup_.replica) return {};
+  DLHOST_TRY(settle());
+  for (const Slice& slice : setup_.slices->all())
+    if (const auto accrued = setup_.replica->release(slice.param)) {
+      DLHOST_TRY(send_update(slice, accrued->step, accrued->rate));
+      DLHOST_TRY(ask(slice, Word::settle));
+    }
+  return {};
+}
+
+// What is asked for already covers all that was sent.
 Status Table::settle() {
-  for (const Slice& slice : setup_.slices->all()) DLHOST_TRY(ask(slice, Word::settle));
+  for (const Slice& slice : setup_.slices->all())
+    if (!views_[slice.id].settling) DLHOST_TRY(ask(slice, Word::settle));
   return wait_until([&] { return std::ranges::none_of(views_, &View::settling); });
 }
 
@@ -151,6 +219,7 @@ Status Table::take(const Message& message) {
     view.place = message.place;
     (message.word == Word::value ? view.asked : view.looked) = false;
     news_[(*setup_.slices)[message.slice].param] = true;
+    if (message.word == Word::value) fetched_[(*setup_.slices)[message.slice].param] = !first_.send_delta;
     return {};
   }
   case Word::whole:

@@ -8,6 +8,7 @@
 #include "param/chooser.h"
 #include "param/clip.h"
 #include "param/post.h"
+#include "param/replica.h"
 #include "param/shard.h"
 #include "param/slices.h"
 #include "param/table_memory.h"
@@ -40,11 +41,13 @@ class Table final : public Taker {
     std::uint16_t group = 0, rank = 0;
     SampleRange rows;           // its part of each step's samples
     std::unique_ptr<Clip> clip; // of each step's gradients, before they are sent; null: they are sent as they are made
+    std::unique_ptr<Replica> replica; // of a worker, alone in its group, that has values of its own; null: it has none
     Control* control = nullptr;
   };
   explicit Table(Setup);
-  // Not ok: what a handler wants of a worker in a step, and no table does.
-  static Status can_follow(const WorkerPlan&, std::uint64_t step, const plugin::Actor* handler);
+  // Not ok: what a handler wants of a worker in a step, and no table does. `first`: what it wanted in the first.
+  static Status can_follow(const WorkerPlan&, const WorkerPlan& first, std::uint64_t step,
+                           const plugin::Actor* handler);
 
   // The shard that this worker moves along, and the chooser of whole steps; both may be null.
   void sit_beside(Shard* shard, Chooser* chooser) {
@@ -64,6 +67,8 @@ class Table final : public Taker {
   Status collect(std::size_t param);
   // The newest of all params.
   Status look();
+  // What this worker keeps for later is sent now.
+  Status flush();
   // Until the servers have dealt with all that this worker has sent.
   Status settle();
   // This worker makes no more steps; or another one of its group, which it leads.
@@ -106,7 +111,10 @@ class Table final : public Taker {
     bool asked = false, looked = false, settling = false; // and not yet answered
   };
 
-  Status send_update(std::size_t param, std::uint64_t step, double rate);
+  Status finish_update(std::size_t param, std::uint64_t step, double rate);
+  // Of the values of its own. Not so: there is nothing to send.
+  Result<bool> update_own(std::size_t param, const WorkerPlan&, std::uint64_t step, double rate);
+  Status send_update(const Slice&, std::uint64_t step, double rate);
   bool arrived(std::size_t param) const;
   void adopt(std::size_t param);
   Status ask(const Slice&, Word, std::uint64_t step = 0, Version at_least = 0);
@@ -116,7 +124,9 @@ class Table final : public Taker {
   Shard* shard_ = nullptr;
   Chooser* chooser_ = nullptr;
   std::vector<View> views_;
-  std::vector<bool> news_; // of each param, that the store has not heard of
+  WorkerPlan first_;          // of the first step
+  std::vector<bool> news_;    // of each param, that the store has not heard of
+  std::vector<bool> fetched_; // of each param, that the worker's own value has not become yet
   struct Kept {
     std::size_t param = 0;
     double rate = 0;

@@ -48,4 +48,15 @@ Gradients::Gradients(const Store& store) {
   }
 }
 
+ReplicaPlaces::ReplicaPlaces(const Store& store, std::size_t begin, bool accrues) : end_(begin) {
+  for (const auto& param : store.params()) {
+    Places& places = params_.emplace_back();
+    if (!param->updated) continue;
+    places.bytes = store.device().bytes(param->master);
+    places.value = take(end_, places.bytes);
+    for (std::size_t slot = 0; slot < param->slots; ++slot) places.history.push_back(take(end_, places.bytes));
+    if (accrues) places.accrued = take(end_, places.bytes);
+  }
+}
+
 } // namespace dlhost::param

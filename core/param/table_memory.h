@@ -1,8 +1,9 @@
 // Where the table's tensors lie in memory that several workers reach: the masters with their histories, which all
-// share, and each worker's gradients. All who know the net lay it out alike.
+// share, each worker's gradients, and values of its own if it has some. All who know the net lay it out alike.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,6 +54,25 @@ class Gradients {
   std::vector<std::int64_t> elements_;
   std::vector<std::size_t> offsets_;
   std::size_t bytes_ = 0;
+};
+
+// The values and histories of a worker that has some of its own, of the params that are updated.
+class ReplicaPlaces {
+ public:
+  // Behind `begin` bytes. `accrues`: beside them are sums of gradients.
+  ReplicaPlaces(const Store&, std::size_t begin, bool accrues);
+  std::size_t end() const { return end_; }
+  struct Places {
+    std::size_t bytes = 0; // of each
+    std::size_t value = 0;
+    std::vector<std::size_t> history;
+    std::optional<std::size_t> accrued;
+  };
+  const Places& of(std::size_t param) const { return params_[param]; }
+
+ private:
+  std::vector<Places> params_;
+  std::size_t end_;
 };
 
 } // namespace dlhost::param

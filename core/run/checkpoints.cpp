@@ -42,8 +42,11 @@ Status Checkpoints::write(const std::string& name, std::uint64_t step, const nlo
   for (const auto& build : session_.registry().builds())
     about["plugins"][build.name] = build.version + "+" + build.digest;
   DLHOST_TRY(session_.host().disk().make_directory(folder_));
-  DLHOST_TRY(param::write_checkpoint(session_.host().disk(), path, session_.store(), session_.updater().rule(), about)
-                 .at("checkpoint '", path, "'"));
+  std::vector<std::vector<param::TensorPlace>> workers;
+  if (session_.sharing()) workers = session_.sharing()->own_values();
+  DLHOST_TRY(
+      param::write_checkpoint(session_.host().disk(), path, session_.store(), session_.updater().rule(), about, workers)
+          .at("checkpoint '", path, "'"));
   plugin::tell_checkpoint(plugin::immortal(path));
   return {};
 }

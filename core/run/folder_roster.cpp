@@ -48,7 +48,10 @@ Result<Card> FolderRoster::card(std::uint32_t seat) {
 }
 
 Status FolderRoster::begin(const param::Beginning& beginning) {
-  const nlohmann::json text{{"version", beginning.version}, {"steps", beginning.steps}, {"ledger", beginning.ledger}};
+  const nlohmann::json text{{"version", beginning.version},
+                            {"steps", beginning.steps},
+                            {"ledger", beginning.ledger},
+                            {"own_values", beginning.own_values}};
   return host_.disk().write_text(at("begin.json"), text.dump());
 }
 
@@ -58,7 +61,8 @@ Result<param::Beginning> FolderRoster::begun() {
     const auto said = nlohmann::json::parse(text);
     return param::Beginning{.version = said.at("version"),
                             .steps = said.at("steps").get<std::vector<std::uint64_t>>(),
-                            .ledger = said.at("ledger")};
+                            .ledger = said.at("ledger"),
+                            .own_values = said.at("own_values")};
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(at("begin.json"), " is damaged: ", error.what());
   }

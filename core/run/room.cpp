@@ -29,8 +29,9 @@ Need several(Need one, const SharedNeed& shared) {
     part.bytes *= shared.workers;
   }
   one.shared = shared.workers * shared.each + shared.together;
-  one.parts.push_back({concat("gradients and running state, in shared memory, of ", shared.workers, " workers"),
-                       shared.workers * shared.each});
+  one.parts.push_back(
+      {concat("gradients, running state and values of their own, in shared memory, of ", shared.workers, " workers"),
+       shared.workers * shared.each});
   one.parts.push_back({"params in shared memory, in all versions that are there at once, with what the updater keeps",
                        shared.together});
   one.total = one.total * shared.workers + one.shared;

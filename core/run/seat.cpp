@@ -14,7 +14,11 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 } // namespace
 
-Seat::Layout::Layout(const param::Store& store) : gradients(store), vitals(gradients.bytes()) {
+Seat::Layout::Layout(const param::Store& store, const WorkerPlan& first) : gradients(store), vitals(gradients.bytes()) {
+  if (first.update_locally) {
+    replica.emplace(store, vitals, !first.send_delta);
+    vitals = replica->end();
+  }
   for (const auto& state : store.states()) {
     states.push_back(vitals);
     vitals += aligned(store.device().bytes(state->desc));
@@ -68,6 +72,7 @@ Result<std::unique_ptr<Seat>> Seat::make(Session& session, Roster& roster, std::
   const auto& handler = job.topology.consistency;
   DLHOST_ASSIGN(seat->consistency_, session.registry().create<Consistency>(handler.type, handler.options));
   seat->traits_ = seat->consistency_->traits();
+  seat->first_plan_ = seat->consistency_->plan(0, 0);
   seat->in_step_ = seat->traits_.joint && seat->traits_.staleness == 0;
   seat->place_ = Place::at(job, number, seat->traits_.joint);
   seat->find_others();
@@ -108,11 +113,31 @@ Status Seat::supported(const param::Store& store) const {
   if (consistency_->next_timer({}) != 0)
     return refuse("consistency handler '" + job.topology.consistency.type +
                   "', which wants to be called after a while,");
-  return param::Table::can_follow(consistency_->plan(0, 0), 0, consistency_actor_);
+  DLHOST_TRY(can_have_own_values());
+  return param::Table::can_follow(first_plan_, first_plan_, 0, consistency_actor_);
+}
+
+Status Seat::can_have_own_values() const {
+  if (!first_plan_.update_locally) return {};
+  const auto refuse = [&](const auto&... why) {
+    return Status::unsupported("consistency '", session_.job().topology.consistency.type,
+                               "', whose workers update values of their own, ", why...);
+  };
+  if (place_.workers > 1)
+    return refuse("with ", place_.workers,
+                  " workers a group: each would follow the gradients of its own rows only, and leave the others; take "
+                  "topology.workers_per_group = 1 and as many groups");
+  if (traits_.joint) return refuse("and whose groups make each update together: not in this version");
+  if (!traits_.readers_overlap)
+    return refuse("and read the servers' while these are written: its traits have to say readers_overlap");
+  return {};
 }
 
 param::Sharing::Bytes Seat::bytes(const param::Store& store) const {
-  return {.own = Layout(store).bytes, .common = param::Masters(store, versions()).bytes()};
+  Bytes bytes{.own = Layout(store, first_plan_).bytes, .common = param::Masters(store, versions()).bytes()};
+  for (const auto& param : store.params())
+    if (saves_own_values() && param->updated) bytes.saved += param->master.plain_bytes() * (1 + param->slots);
+  return bytes;
 }
 
 // Where several versions of a param are there at once, it is read whole, from one of them. Where its slices go at their
@@ -127,7 +152,7 @@ void Seat::cut_slices() {
 
 Status Seat::open(param::Store& store) {
   DLHOST_TRY(supported(store));
-  layout_.emplace(store);
+  layout_.emplace(store, first_plan_);
   cut_slices();
   // For each slice an update, a get and a look, or their answers, and its sums for two versions; what leaders say, and
   // norms.
@@ -217,6 +242,17 @@ Status Seat::make_shard() {
   return {};
 }
 
+Result<std::unique_ptr<param::Replica>> Seat::make_replica() {
+  return param::Replica::make({.store = &session_.store(),
+                               .gradients = &layout_->gradients,
+                               .places = &*layout_->replica,
+                               .memory = own_[number_].bytes,
+                               .updater = &session_.updater(),
+                               .updater_actor = updater_actor_,
+                               .update_settings = {.clip_value = session_.job().updater.clip_value},
+                               .activity = &session_.activity()});
+}
+
 Status Seat::join() {
   DLHOST_TRY(connect());
   param::Table::Setup setup{
@@ -233,9 +269,13 @@ Status Seat::join() {
       .rank = static_cast<std::uint16_t>(place_.rank),
       .rows = {static_cast<std::uint64_t>(place_.first_row), static_cast<std::uint32_t>(place_.rows)},
       .clip = nullptr,
+      .replica = nullptr,
       .control = this};
   if (const double norm = session_.job().updater.clip_norm; norm > 0 && !whole_versions()) {
     DLHOST_ASSIGN(setup.clip, param::Clip::prepare(session_.store(), layout_->gradients, own_[number_].bytes, norm));
+  }
+  if (layout_->replica) {
+    DLHOST_ASSIGN(setup.replica, make_replica());
   }
   for (std::uint32_t server = 0; server < servers_; ++server) setup.seats.push_back(server);
   table_ = std::make_unique<param::Table>(std::move(setup));
@@ -262,6 +302,26 @@ Status Seat::keep_ledger(const param::Beginning& beginning) {
   DLHOST_TRY(disk.make_directory(beginning.ledger));
   DLHOST_ASSIGN(auto file, disk.open_log(param::Ledger::file_in(beginning.ledger, number_)));
   return shard_->keep_ledger(std::move(file), beginning);
+}
+
+// What is saved while all stand still is what the next step begins with.
+std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
+  std::vector<std::vector<param::TensorPlace>> all;
+  if (!saves_own_values()) return all;
+  const auto rule = session_.updater().rule();
+  for (std::uint32_t seat = 0; seat < seats_; ++seat) {
+    auto& own = all.emplace_back();
+    for (const auto& param : session_.store().params()) {
+      const std::string& name = param->declared.name;
+      const auto& places = layout_->replica->of(param->number);
+      if (places.bytes == 0) continue;
+      own.push_back({name, param->master, own_[seat].bytes.data() + places.value});
+      for (std::size_t slot = 0; slot < places.history.size(); ++slot)
+        own.push_back(
+            {name + "/" + rule.history[slot].name, param->master, own_[seat].bytes.data() + places.history[slot]});
+    }
+  }
+  return all;
 }
 
 // What a worker computes once more, because others of its group had not come that far, is in already.

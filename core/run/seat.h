@@ -48,6 +48,7 @@ class Seat final : public param::Sharing, private param::Control {
   Status collect(const param::Param& param) override { return table_->collect(param.number); }
   Status progress() override { return table_->progress(); }
   void beat() override;
+  std::vector<std::vector<param::TensorPlace>> own_values() override;
 
   Status join();
   Status begin(const param::Beginning&);
@@ -107,10 +108,14 @@ class Seat final : public param::Sharing, private param::Control {
   }
   void cut_slices();
   void find_others();
+  // Where only differences go to the servers, they do not have what a worker has; else it takes theirs again.
+  bool saves_own_values() const { return first_plan_.update_locally && first_plan_.send_delta; }
   Status supported(const param::Store&) const;
+  Status can_have_own_values() const;
   Status connect();
   Status make_shard();
   Status keep_ledger(const param::Beginning&);
+  Result<std::unique_ptr<param::Replica>> make_replica();
   Status take(const param::Message&) override;
   bool calls() const override { return holder_.has_value(); }
   Status attend() override;
@@ -120,10 +125,11 @@ class Seat final : public param::Sharing, private param::Control {
   Status rest_those_led();
   Status tell(std::span<const std::uint32_t> seats, const param::Message&);
 
-  // A worker's own memory, as all see it: where in it gradients, running state, vitals, numbers and words lie.
+  // A worker's own memory, as all see it: where in it gradients, values, running state, vitals, numbers and words lie.
   struct Layout {
-    explicit Layout(const param::Store&);
+    Layout(const param::Store&, const WorkerPlan& first);
     param::Gradients gradients;
+    std::optional<param::ReplicaPlaces> replica; // values of its own, if it has some
     std::vector<std::size_t> states;
     std::size_t vitals = 0, numbers = 0, words = 0, bytes = 0;
   };
@@ -142,6 +148,7 @@ class Seat final : public param::Sharing, private param::Control {
   const std::uint32_t number_, seats_, servers_;
   std::unique_ptr<Consistency> consistency_;
   Consistency::Traits traits_;
+  WorkerPlan first_plan_;
   bool in_step_ = true; // all groups make each step together
   Place place_;
   std::vector<std::uint32_t> led_; // seats that it leads

@@ -77,6 +77,7 @@ Status Seat::rest_those_led() {
 
 Status Seat::hold() {
   DLHOST_TRY(rest_those_led());
+  DLHOST_TRY(table_->flush());
   return table_->look();
 }
 
@@ -85,6 +86,7 @@ Status Seat::attend() {
   const std::uint32_t holder = *std::exchange(holder_, std::nullopt);
   resting_ = true;
   DLHOST_TRY(rest_those_led());
+  DLHOST_TRY(table_->flush());
   DLHOST_TRY(table_->settle());
   DLHOST_TRY(table_->send(holder, {.word = Word::idle, .step = done_[number_]}));
   DLHOST_TRY(table_->wait_until([&] { return !resting_ || stopped_; }));
@@ -121,6 +123,7 @@ Result<std::optional<std::uint64_t>> Seat::freed(std::uint64_t done) {
   DLHOST_TRY(table_->attend_until(news));
   if (!stopped_ && finished()) {
     left_ = true;
+    DLHOST_TRY(table_->flush());
     for (std::uint32_t rank = 0; rank < place_.workers; ++rank)
       DLHOST_TRY(table_->leave(static_cast<std::uint16_t>(rank)));
     DLHOST_TRY(table_->send(0, {.word = Word::done, .step = done - 1}));

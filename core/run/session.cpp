@@ -235,11 +235,14 @@ Need Session::need(const program::Program& program, Phase phase) const {
   add("batches that are read ahead (train.prefetch)", ahead);
   need.total += footprint.host + ahead;
   need.by_batch += footprint.host + ahead;
+  std::size_t largest = 0;
   if (shares) {
-    const auto [own, common] = sharing_->bytes(*store_);
+    const auto [own, common, kept] = sharing_->bytes(*store_);
     need = several(std::move(need), {.workers = Place::seats(job_.topology), .each = own, .together = common});
+    largest = kept;
   }
-  const std::size_t saved = phase == Phase::train ? store_->largest_transfer(job_.checkpoint.keep > 0) : 0;
+  const std::size_t saved =
+      phase == Phase::train ? std::max(largest, store_->largest_transfer(job_.checkpoint.keep > 0)) : 0;
   add(job_.checkpoint.keep > 0 ? "a checkpoint while it is written" : "the largest param while it is filled", saved);
   need.total += saved;
   return need;

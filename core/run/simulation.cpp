@@ -62,6 +62,17 @@ class SimulatedRun final : private Attempts, private Observer {
       DLHOST_ASSIGN(result_.params[param->declared.name],
                     param::download(session->device(), session->stream(), param->master, param->value.data()));
     }
+    return read_own_values(*session);
+  }
+
+  Status read_own_values(Session& session) {
+    if (!session.sharing()) return {};
+    for (const auto& worker : session.sharing()->own_values()) {
+      auto& values = result_.own_values.emplace_back();
+      for (const auto& own : worker) {
+        DLHOST_ASSIGN(values[own.name], param::download(session.device(), session.stream(), own.desc, own.data));
+      }
+    }
     return {};
   }
 

@@ -30,10 +30,12 @@ struct Simulated {
   std::uint32_t recoveries = 0;
   std::map<std::uint64_t, double> losses;           // of each step, as it was last made
   std::map<std::string, std::vector<float>> params; // plain
-  Audit audit;                                      // of the ledgers that its servers kept
-  Nanoseconds took = 0;                             // simulated
-  std::uint64_t history = 0;                        // equal for equal runs
-  std::vector<std::string> told;                    // what happened
+  // Of each worker that has some: its own values and histories.
+  std::vector<std::map<std::string, std::vector<float>>> own_values;
+  Audit audit;                   // of the ledgers that its servers kept
+  Nanoseconds took = 0;          // simulated
+  std::uint64_t history = 0;     // equal for equal runs
+  std::vector<std::string> told; // what happened
 };
 
 // The job's `transport` and `run_as` are the simulation's; its sources read this machine's disk, and nothing is written

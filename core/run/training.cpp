@@ -129,7 +129,9 @@ param::Beginning Training::beginning(const nlohmann::json& state) const {
   const auto workers = state.value("workers", nlohmann::json());
   if (workers.is_object() && workers.at("consistency") == topology.consistency.type &&
       workers.at("steps").size() == seats)
-    beginning = {.version = workers.at("version"), .steps = workers.at("steps").get<std::vector<std::uint64_t>>()};
+    beginning = {.version = workers.at("version"),
+                 .steps = workers.at("steps").get<std::vector<std::uint64_t>>(),
+                 .own_values = true};
   return beginning;
 }
 
@@ -156,12 +158,22 @@ Status Training::resume(const param::CheckpointFiles& files) {
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(files.folder, "/manifest.json: its training state is damaged: ", error.what());
   }
+  if (session_.sharing()) DLHOST_TRY(resume_workers(files));
   if (progress_.step > 0) // else nothing was computed otherwise
     for (const auto& difference : Checkpoints::differences(files, session_))
       session_.host().log().write(LogLevel::warning, fmt::format("{}: this run is not quite the one that wrote it: {}",
                                                                  files.folder, difference));
   program_->resume_at(progress_.step);
   feeds_->seek(progress_.step);
+  return {};
+}
+
+// Others than they were have nothing of their own there.
+Status Training::resume_workers(const param::CheckpointFiles& files) {
+  const auto workers = session_.sharing()->own_values();
+  if (workers.empty()) beginning_.own_values = false;
+  if (!beginning_.own_values) return {};
+  DLHOST_ASSIGN(beginning_.own_values, param::read_workers(files, session_.store(), workers));
   return {};
 }
 

@@ -91,6 +91,7 @@ class Training {
 
  private:
   Status check_ends();
+  Status resume_workers(const param::CheckpointFiles&);
   Result<bool> step(); // false: diverged
   Result<bool> diverged(const Status&);
   Status steps(Outcome&, Observer&);

@@ -3,6 +3,8 @@
 die."""
 import json
 import os
+import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -61,19 +63,31 @@ class Processes(Workers):
         self.nothing_is_left()
 
     def test_every_handler_trains_in_processes(self) -> None:
-        for handler in ("eventual", "bounded", "hogwild"):
+        for handler in ("eventual", "{ type = 'eventual', push = 3, fetch = 2 }", "elastic", "bounded", "hogwild"):
             summary = self.run_job(PROCESSES, f"--set=topology.consistency={handler}", "--set=topology.framework=downpour",
                                    "--set=updater.rate=0.01")
             self.assertEqual(summary["steps"], 60)
             self.assertLess(summary["test"]["loss"], 1.0)
         self.nothing_is_left()
 
+    def test_elastic_averaging_learns_digits(self) -> None:
+        digits = pathlib.Path(__file__).parents[3] / "examples/digits"
+        for name in ("job.toml", "digits.csv.gz"):
+            shutil.copy(digits / name, self.root)
+        summary = self.run_job(PROCESSES, "--set=topology.framework=downpour", "--set=topology.workers=2",
+                               "--set=topology.data=shared", "--set=topology.consistency=elastic", "--set=train.threads=1")
+        self.assertGreater(summary["test"]["accuracy"], 0.97)  # one worker: 0.986
+        saved = sorted(self.root.glob("runs/*/checkpoints/step-*"))[-1]
+        self.assertEqual(sorted(p.name for p in saved.glob("worker-*")), ["worker-0.safetensors", "worker-1.safetensors"])
+        self.nothing_is_left()
+
     def test_what_a_handler_plans_and_no_table_does_is_refused(self) -> None:
         for wants, told in (("no_push", "push = false"), ("local_updates", "update_locally = true"),
                             ("deltas", "send_delta = true"), ("part_of_deltas", "a delta_factor")):
-            for step in (0, 5):
+            for step in (5,) if wants == "local_updates" else (0, 5):
                 handler = f"--set=topology.consistency={{ type = 'wilful', wants = '{wants}', from = {step} }}"
-                process = self.start(PROCESSES if step else "--set=topology.run_as=threads", handler)
+                process = self.start(PROCESSES if step else "--set=topology.run_as=threads", handler,
+                                     "--set=topology.framework=downpour")
                 _, err = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 1, err)
                 self.assertIn(f"consistency handler 'wilful' plans {told} for step {step}: not in this version", err)
@@ -93,7 +107,7 @@ class Processes(Workers):
         self.assertEqual(process.returncode, 1, err)
         self.assertRegex(err, r"(the job needs|workers share) .* of memory, and .* are (available|free in /dev/shm); ")
         self.assertIn("params in shared memory, in all versions that are there at once", err)
-        self.assertIn("gradients and running state, in shared memory, of 3 workers", err)
+        self.assertIn("gradients, running state and values of their own, in shared memory, of 3 workers", err)
         self.nothing_is_left()
 
     def test_an_interrupt_saves_and_ends_all(self) -> None:

@@ -43,6 +43,7 @@ class ShardTest : public testing::Test {
                      .activity = &activity_,
                      .send = [this](std::uint32_t seat, const Message& message) {
                        answers_.emplace_back(seat, message.version);
+                       place_ = message.place;
                        return Status();
                      }};
     auto shard = Shard::make(std::move(setup));
@@ -77,6 +78,7 @@ class ShardTest : public testing::Test {
   std::unique_ptr<Consistency> consistency_;
   std::unique_ptr<Shard> shard_;
   std::vector<std::pair<std::uint32_t, Version>> answers_;
+  std::uint64_t place_ = 0; // that the last answer named
 };
 
 using testing::ElementsAre;
@@ -116,6 +118,48 @@ TEST_F(OverlappingTest, WhatAWorkerReadsStaysUntilItAsksForMore) {
   ASSERT_TRUE(shard_->take(get(0, 0)).ok());
   steps_of_another(10);
   EXPECT_NE(first[3], 4) << "nobody reads it any more";
+}
+
+class ElasticTest : public ShardTest {
+ protected:
+  ElasticTest() {
+    handler_ = "elastic";
+    versions_ = 4;
+  }
+  Message delta(std::uint16_t rank, std::uint64_t step) const {
+    Message message = update(rank, step);
+    message.contribution = ContributionKind::delta;
+    return message;
+  }
+  std::span<const float> version(std::size_t which) const {
+    return {reinterpret_cast<const float*>(masters_->value(0, which).data()), 4};
+  }
+};
+
+TEST_F(ElasticTest, ADifferenceIsAddedAsItIsAndOnce) {
+  ASSERT_TRUE(shard_->take(delta(0, 3)).ok());
+  ASSERT_TRUE(shard_->take(delta(0, 3)).ok());
+  ASSERT_TRUE(shard_->take(delta(1, 3)).ok());
+  EXPECT_EQ(shard_->repeated(), 1U);
+  ASSERT_TRUE(shard_->take(get(0, 0)).ok());
+  EXPECT_THAT(answers_, ElementsAre(Pair(0, 2)));
+  EXPECT_THAT(version(place_), ElementsAre(2, 4, 6, 8)) << "no rate has a part in it";
+  EXPECT_THAT(version(0), ElementsAre(1, 2, 3, 4)) << "the other worker reads it";
+}
+
+TEST_F(ElasticTest, WhatIsOfAnotherKindIsCorrupt) {
+  EXPECT_THAT(shard_->take(update(0, 0)).message(), HasSubstr("sends what the handler's workers do not send"));
+}
+
+TEST_F(ShardTest, ADifferenceIsNotTakenForAGradient) {
+  for (const ContributionKind kind :
+       {ContributionKind::delta, ContributionKind::rows, ContributionKind::factors, ContributionKind::encoded}) {
+    Message message = update(0, 0);
+    message.contribution = kind;
+    EXPECT_EQ(shard_->take(message).code(), Code::corrupt);
+  }
+  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4)) << "nothing of it is in";
 }
 
 TEST_F(ShardTest, ARepeatedUpdateCountsOnce) {

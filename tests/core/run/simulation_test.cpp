@@ -133,10 +133,34 @@ TEST_F(SimulationTest, GroupsThatAreChosenGoOnToTheirEnd) {
   EXPECT_GT(recoveries, 4U);
 }
 
+// What a worker learns is in its own values and, by what it exchanges, in the centre: whatever moves from one to the
+// other, they sum up to all that was learned. Six exchanges halve what they move, which f32 holds exactly.
+TEST_F(SimulationTest, UnderElasticTheCentreAndTheWorkersHaveAllOfItWhoeverDies) {
+  const std::vector<std::string> settings{"topology.worker_groups=2", "topology.servers_per_group=2",
+                                          "topology.consistency={ type = \"elastic\", alpha = 0.5, every = 8 }"};
+  const auto whole = simulate(tally_job(), settings, {.seed = 0});
+  std::uint32_t recoveries = 0;
+  for (std::uint64_t seed = 0; seed <= 12; ++seed) {
+    const auto killed =
+        simulate(tally_job(), settings, {.seed = seed, .kills = seed > 0 ? 2 : 0, .within = whole.took});
+    ASSERT_EQ(killed.own_values.size(), 2U);
+    const auto& centre = killed.params.begin()->second;
+    for (std::size_t sample = 0; sample < centre.size(); ++sample) {
+      EXPECT_GT(centre[sample], 0) << "seed " << seed;
+      float all = centre[sample];
+      for (const auto& worker : killed.own_values) all += worker.begin()->second[sample];
+      ASSERT_EQ(all, 8) << "seed " << seed << ", sample " << sample << history_of(killed);
+    }
+    recoveries += killed.recoveries;
+  }
+  EXPECT_GT(recoveries, 6U) << "the deaths have to be in time to matter";
+}
+
 // Groups, each at its own pace: together they pass over the samples four times a worker group in 24 steps.
 TEST_F(SimulationTest, GroupsAtTheirOwnPaceLoseNothingEither) {
-  for (const std::string handler : {"bounded", "eventual"})
+  for (const std::string handler : {"bounded", "eventual", "{ type = \"eventual\", push = 5, fetch = 3 }"})
     for (const auto& [groups, workers] : {std::pair{2, 2}, {3, 1}}) {
+      if (workers > 1 && handler.starts_with("{")) continue; // has values of its own
       SCOPED_TRACE(concat(handler, ", ", groups, " groups of ", workers));
       const std::vector<std::string> settings{concat("topology.worker_groups=", groups),
                                               concat("topology.workers_per_group=", workers),

@@ -111,11 +111,17 @@ TEST_F(WorkersTest, StrictGroupsMakeTheStepsOfOne) {
   expect_near(one, four, 1e-5, 20);
 }
 
+bool has_own_values(const std::string& handler) {
+  return handler == "elastic" || handler.find("fetch") != std::string::npos;
+}
+
 TEST_F(WorkersTest, EveryHandlerLearns) {
   const std::vector<std::string> slowly{"train.batch=6", "train.stop.steps=120", "updater.rate=0.01"};
-  for (const std::string handler : {"eventual", "{ type = \"eventual\", fetch = 3 }", "hogwild", "bounded",
-                                    "{ type = \"bounded\", bound = 0 }", "{ type = \"first_t\", t = 2 }", "backup"})
+  for (const std::string handler :
+       {"eventual", "{ type = \"eventual\", fetch = 3 }", "{ type = \"eventual\", push = 3, fetch = 2 }", "elastic",
+        "hogwild", "bounded", "{ type = \"bounded\", bound = 0 }", "{ type = \"first_t\", t = 2 }", "backup"})
     for (const int workers : {1, 2}) {
+      if (workers > 1 && has_own_values(handler)) continue;
       SCOPED_TRACE(concat(handler, ", ", workers, " workers a group"));
       auto settings = groups(3, handler, slowly);
       settings.push_back(concat("topology.workers_per_group=", workers));
@@ -245,15 +251,15 @@ TEST_F(WorkersTest, ClippingUnderTheFirstOfAllIsStrict) {
 }
 
 TEST_F(WorkersTest, EveryHandlerClipsAndSums) {
-  for (const std::string handler :
-       {"eventual", "{ type = \"eventual\", fetch = 3 }", "hogwild", "bounded", "first_t", "backup"})
+  for (const std::string handler : {"eventual", "{ type = \"eventual\", push = 3, fetch = 3 }", "elastic", "hogwild",
+                                    "bounded", "first_t", "backup"})
     for (const std::string updater : {"sgd", "lamb"}) {
       SCOPED_TRACE(concat(handler, ", ", updater));
       // A step of lamb's is as long, however small the part of the batch that it is made of.
       const std::string rate = updater == "lamb" ? "0.002" : "0.03";
       auto settings = groups(3, handler, {"train.batch=6", "train.stop.steps=200", "updater.rate=" + rate});
       settings.push_back("updater.clip_norm=0.5");
-      settings.push_back("topology.workers_per_group=2");
+      if (!has_own_values(handler)) settings.push_back("topology.workers_per_group=2");
       settings.push_back("topology.servers_per_group=3");
       settings.push_back("test.every={ steps = 50 }");
       const auto trained = train(job_with(updater), settings);
@@ -328,6 +334,10 @@ TEST_F(WorkersTest, WhatIsNotThereYetIsRefused) {
             std::string::npos);
   EXPECT_NE(told(workers(3, 1, {"train.reproducible=true"})).find("cannot share equally"), std::string::npos);
   EXPECT_NE(told(groups(2, "eventual", {"train.reproducible=true"})).find("in the order in which they come"),
+            std::string::npos);
+  auto pairs = groups(2, "elastic");
+  pairs.push_back("topology.workers_per_group=2");
+  EXPECT_NE(told(pairs).find("consistency 'elastic', whose workers update values of their own, with 2 workers a group"),
             std::string::npos);
   EXPECT_NE(told(workers(2, 3)).find("ask for as many at most"), std::string::npos);
   EXPECT_NE(told(workers(13, 1)).find("has no row for some of them"), std::string::npos);
