@@ -138,10 +138,21 @@ class Builder {
     plugin.options = std::move(others);
   }
 
+  static bool asks_for_several(const Table& source) {
+    const auto more_than_one = [&](std::string_view key) {
+      const Value* given = source.find(key);
+      const auto* count = given ? std::get_if<std::int64_t>(&given->data) : nullptr;
+      return count && *count > 1;
+    };
+    return source.find("framework") || more_than_one("worker_groups") || more_than_one("workers_per_group");
+  }
+
   void topology(const Table& source, Topology& topology) {
     topology.where = source.where;
     // Whether there are such plugins is asked when there is somebody to use them.
-    problems_.add(topology_schema().parse(source, &topology, nullptr), "topology");
+    // One worker alone needs none of the plugins that are named here.
+    problems_.add(topology_schema().parse(source, &topology, asks_for_several(source) ? &plugins_ : nullptr),
+                  "topology");
     const Value* workers = source.find("workers");
     if (topology.framework == Framework::none) {
       if (workers) problems_.add(workers->where, "topology.workers: means something only beside framework");
