@@ -75,8 +75,9 @@ class Processes(Workers):
         for name in ("job.toml", "digits.csv.gz"):
             shutil.copy(digits / name, self.root)
         summary = self.run_job(PROCESSES, "--set=topology.framework=downpour", "--set=topology.workers=2",
-                               "--set=topology.data=shared", "--set=topology.consistency=elastic", "--set=train.threads=1")
-        self.assertGreater(summary["test"]["accuracy"], 0.97)  # one worker: 0.986
+                               "--set=topology.data=shared", "--set=topology.consistency=elastic", "--set=train.threads=1",
+                               "--set=train.device=ref", "--set=layer.hidden.units=96", "--set=train.stop.epochs=60")
+        self.assertGreater(summary["test"]["accuracy"], 0.94)  # one worker: 0.967
         saved = sorted(self.root.glob("runs/*/checkpoints/step-*"))[-1]
         self.assertEqual(sorted(p.name for p in saved.glob("worker-*")), ["worker-0.safetensors", "worker-1.safetensors"])
         self.nothing_is_left()
