@@ -54,8 +54,8 @@ void memory(benchmark::State& state, const Case& which) {
 // A slice that is all of a param, with the gradients of so many workers.
 class Update {
  public:
-  Status prepare(const Case& which, const char* device) {
-    DLHOST_ASSIGN(device_, registry_.create<Device>(device, {}));
+  Status prepare(const Case& which) {
+    DLHOST_ASSIGN(device_, registry_.create<Device>("cpu", {}));
     DLHOST_ASSIGN(stream_, device_->stream());
     store_ = std::make_unique<param::Store>(*device_, *stream_);
     DLHOST_ASSIGN(param::Param * param, store_->declare({.name = "w", .shape = {elements}, .init = {}}));
@@ -100,7 +100,7 @@ class Update {
 void update(benchmark::State& state, const Case& which) {
   set_parallel_threads(static_cast<int>(state.range(0)));
   Update made;
-  if (Status status = made.prepare(which, "cpu"); !status.ok()) return state.SkipWithError(status.message().c_str());
+  if (Status status = made.prepare(which); !status.ok()) return state.SkipWithError(status.message().c_str());
   std::uint64_t count = 0;
   for (auto _ : state)
     if (Status status = made.run(++count); !status.ok()) return state.SkipWithError(status.message().c_str());

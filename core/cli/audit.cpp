@@ -128,9 +128,12 @@ Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const Part&
   const auto spec = run::training_samples(session.job(), place, session.sources()[0].stream);
   DLHOST_ASSIGN(const auto sampling, run::Sampling::make(spec, session.samples(Phase::train)));
   std::vector<std::uint32_t> samples;
+  auto epoch = sampling.place(part.step, 0).epoch; // a step may go on into the next
+  auto order = sampling.order(epoch);
   for (std::int64_t row = 0; row < sampling.valid(part.step); ++row) {
     const auto at = sampling.place(part.step, row);
-    samples.push_back(sampling.order(at.epoch)[at.index]);
+    if (at.epoch != epoch) order = sampling.order(epoch = at.epoch);
+    samples.push_back(order[at.index]);
   }
   return samples;
 }

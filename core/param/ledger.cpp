@@ -47,7 +47,8 @@ Status Ledger::begin(const Beginning& beginning) {
     chain.text.clear();
   }
   dropped_.clear();
-  return append(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  synced_ = false;
+  return file_->append(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 bool Ledger::repeats(const Chain& chain, std::span<const Part> parts) const {
@@ -59,6 +60,7 @@ bool Ledger::repeats(const Chain& chain, std::span<const Part> parts) const {
 }
 
 Status Ledger::made(std::size_t which, std::span<const Part> parts) {
+  synced_ = false;
   Chain& chain = chains_[which];
   if (repeats(chain, parts)) {
     ++chain.repeats;
@@ -90,6 +92,7 @@ void Ledger::close(Chain& chain) {
 }
 
 Status Ledger::dropped(const Part& part) {
+  synced_ = false;
   fmt::format_to(std::back_inserter(dropped_), "{}{}:{}", dropped_.empty() ? "" : " ", part.contributor, part.step);
   return dropped_.size() < long_enough ? Status() : write_dropped();
 }
@@ -99,20 +102,16 @@ Status Ledger::write_dropped() {
   line_.clear();
   fmt::format_to(std::back_inserter(line_), "{{\"dropped\":\"{}\"}}\n", dropped_);
   dropped_.clear();
-  return append(line_);
+  return file_->append(line_);
 }
 
 Status Ledger::sync() {
+  if (synced_) return {};
   DLHOST_TRY(write_dropped());
   for (std::size_t which = 0; which < chains_.size(); ++which) DLHOST_TRY(write(which));
-  if (synced_) return {};
+  DLHOST_TRY(file_->sync());
   synced_ = true;
-  return file_->sync();
-}
-
-Status Ledger::append(std::string_view line) {
-  synced_ = false;
-  return file_->append(line);
+  return {};
 }
 
 Status Ledger::write(std::size_t which) {
@@ -124,7 +123,7 @@ Status Ledger::write(std::size_t which) {
                  owned_[which].slice->id, chain.version, chain.text);
   chain.version = chain.next;
   chain.text.clear();
-  return append(line_);
+  return file_->append(line_);
 }
 
 } // namespace dlhost::param

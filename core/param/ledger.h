@@ -18,7 +18,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <dlhost/host.h>
@@ -68,10 +67,9 @@ class Ledger {
   void close(Chain&);
   Status write(std::size_t which);
   Status write_dropped();
-  Status append(std::string_view line);
 
   std::unique_ptr<LogFile> file_;
-  bool synced_ = true;
+  bool synced_ = true; // nothing is known that is not on the disk
   std::vector<Owned> owned_;
   std::vector<Chain> chains_;
   std::string dropped_, line_;

@@ -156,7 +156,7 @@ Status Shard::update(Owned& owned, const Message& message) {
   }
   if (message.contribution != kind_)
     return Status::corrupt("worker ", message.rank, " of group ", message.group,
-                           " sends what the handler's workers do ", "not send to slice ", message.slice);
+                           " sends what the handler's workers do not send to slice ", message.slice);
   const auto bytes = static_cast<std::size_t>(owned.slice->count) * sizeof(float);
   const auto memory = setup_.contributors[contributor].gradients;
   if (bytes > memory.size() || message.place > memory.size() - bytes || message.place % sizeof(float) != 0)

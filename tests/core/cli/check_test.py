@@ -110,10 +110,10 @@ class Refused(Check):
         self.check(0)
 
     def test_what_a_handler_of_several_does_not_take(self) -> None:
-        self.write(JOB + "[topology]\nworkers_per_group = 2\nconsistency = { type = \"bounded\", bound = -1, band = 2 }\ntransport = { type = \"shn\" }\n")
+        self.write(JOB + "[topology]\nworkers_per_group = 2\nconsistency = { type = \"bounded\", bound = -1, band = 2 }\ntransport = { type = \"shn\" }\nsync = \"ring\"\n")
         said = self.check(1)
         for words in ("topology.consistency.bound: must be at least 0, but is -1", "topology.consistency.band: unknown option",
-                      "topology.transport.type: unknown transport 'shn'; did you mean 'shm'?"):
+                      "topology.transport.type: unknown transport 'shn'; did you mean 'shm'?", "unknown sync 'ring'; there are none"):
             self.assertIn(words, said)
 
     def test_what_only_some_layers_take(self) -> None:

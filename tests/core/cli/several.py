@@ -87,9 +87,12 @@ class Workers(unittest.TestCase):
         self.assertEqual(process.returncode, 0, f"{out}\n{err}")
         return self.outcome()
 
+    def newest_run(self) -> pathlib.Path:
+        return max((self.root / "runs").iterdir(), key=lambda run: run.stat().st_mtime_ns)
+
     def outcome(self) -> dict:
         """Of the newest run."""
-        folder = max((self.root / "runs").iterdir(), key=lambda run: run.stat().st_mtime_ns)
+        folder = self.newest_run()
         summary = json.loads((folder / "summary.json").read_text())
         said = folder / "output.log"
         self.assertEqual(summary["status"], "done", f"{summary} {said.read_text() if said.exists() else ''}")
@@ -98,7 +101,7 @@ class Workers(unittest.TestCase):
 
     def audit(self, *words: str) -> dict:
         """Of the newest run; fails where the ledger has a fault."""
-        folder = max((self.root / "runs").iterdir(), key=lambda run: run.stat().st_mtime_ns)
+        folder = self.newest_run()
         told = subprocess.run([self.dlhost, "audit", str(folder), "--json", *words], capture_output=True, text=True, timeout=60)
         self.assertEqual(told.returncode, 0, told.stderr)
         return json.loads(told.stdout)

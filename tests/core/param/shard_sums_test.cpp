@@ -3,11 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include <gmock/gmock.h>
-
-#include "env/real_host.h"
-#include "param/shard.h"
-#include "plugin/registry.h"
+#include "served.h"
 
 namespace dlhost::param {
 namespace {
@@ -15,39 +11,19 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class ShardSumsTest : public testing::Test {
+class ShardSumsTest : public Served {
  protected:
   void serve(const std::string& updater, double clip_norm) {
-    device_ = *registry_.create<Device>("ref", {});
-    stream_ = *device_->stream();
-    store_.emplace(*device_, *stream_);
-    Param& param = **store_->declare({.name = "w", .shape = {32}, .init = {}});
-    param.updated = true;
-    updater_ = *registry_.create<Updater>(updater, {});
-    consistency_ = *registry_.create<Consistency>("strict", {});
-    const auto rule = updater_->rule();
-    store_->lay_out(&rule);
-    masters_.emplace(*store_, 1);
-    memory_.resize(masters_->bytes());
-    masters_->lie_at(memory_, true);
-    ASSERT_TRUE(store_->allocate(&rule).ok());
-    store_->move(param, masters_->value(0, 0));
-    ASSERT_TRUE(store_->set(param, std::vector<float>(32, 1.0F)).ok());
+    lay_out(updater, "strict", std::vector<float>(32, 1.0F), 1);
     gradient_.fill(1);
-    ShardSetup setup{.server = 0,
-                     .slices = &slices_,
-                     .masters = &*masters_,
-                     .store = &*store_,
-                     .contributors = {{0, 0, 0, std::as_bytes(std::span(gradient_))}},
-                     .consistency = consistency_.get(),
-                     .updater = updater_.get(),
-                     .update_settings = {.clip_norm = clip_norm},
-                     .activity = &activity_,
-                     .send = [this](std::uint32_t seat, const Message& message) {
-                       sent_.push_back(message);
-                       to_.push_back(seat);
-                       return Status();
-                     }};
+    ShardSetup setup = this->setup(slices_);
+    setup.contributors = {{0, 0, 0, std::as_bytes(std::span(gradient_))}};
+    setup.update_settings.clip_norm = clip_norm;
+    setup.send = [this](std::uint32_t seat, const Message& message) {
+      sent_.push_back(message);
+      to_.push_back(seat);
+      return Status();
+    };
     shard_ = *Shard::make(std::move(setup));
     shard_->begin({.version = 0, .steps = {0}});
   }
@@ -65,19 +41,8 @@ class ShardSumsTest : public testing::Test {
     return words;
   }
 
-  env::RealHost host_{LogLevel::error};
-  plugin::Registry registry_{plugin::entries_of(plugin::settings_of_process({})), host_};
-  plugin::Activity activity_;
   std::array<float, 32> gradient_{};
   Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{32}, 2, 16);
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
-  std::optional<Store> store_;
-  std::optional<Masters> masters_;
-  std::vector<std::byte> memory_;
-  std::unique_ptr<Updater> updater_;
-  std::unique_ptr<Consistency> consistency_;
-  std::unique_ptr<Shard> shard_;
   std::vector<Message> sent_;
   std::vector<std::uint32_t> to_;
 };

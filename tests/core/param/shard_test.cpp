@@ -1,51 +1,27 @@
 // A server alone: what it does with the messages of two workers, good ones and bad ones.
-#include "param/shard.h"
-
 #include <array>
-
-#include <gmock/gmock.h>
 
 #include <dlhost/random.h>
 
-#include "env/real_host.h"
 #include "param/transfer.h"
-#include "plugin/registry.h"
+#include "served.h"
 
 namespace dlhost::param {
 namespace {
 
-class ShardTest : public testing::Test {
+class ShardTest : public Served {
  protected:
   void SetUp() override {
-    device_ = *registry_.create<Device>("ref", {});
-    stream_ = *device_->stream();
-    store_.emplace(*device_, *stream_);
-    Param& param = **store_->declare({.name = "w", .shape = {4}, .init = {}});
-    param.updated = true;
-    updater_ = *registry_.create<Updater>("sgd", {});
-    consistency_ = *registry_.create<Consistency>(handler_, {});
-    const auto rule = updater_->rule();
-    store_->lay_out(&rule);
-    masters_.emplace(*store_, versions_);
-    memory_.resize(masters_->bytes());
-    masters_->lie_at(memory_, true);
-    ASSERT_TRUE(store_->allocate(&rule).ok());
-    store_->move(param, masters_->value(0, 0));
-    ASSERT_TRUE(store_->set(param, std::array{1.F, 2.F, 3.F, 4.F}).ok());
-    ShardSetup setup{.epoch = 5,
-                     .slices = &slices_,
-                     .masters = &*masters_,
-                     .store = &*store_,
-                     .contributors = {{0, 0, 0, std::as_bytes(std::span(gradients_[0]))},
-                                      {0, 1, 1, std::as_bytes(std::span(gradients_[1]))}},
-                     .consistency = consistency_.get(),
-                     .updater = updater_.get(),
-                     .activity = &activity_,
-                     .send = [this](std::uint32_t seat, const Message& message) {
-                       answers_.emplace_back(seat, message.version);
-                       place_ = message.place;
-                       return Status();
-                     }};
+    lay_out("sgd", handler_, {1, 2, 3, 4}, versions_);
+    ShardSetup setup = this->setup(slices_);
+    setup.epoch = 5;
+    setup.contributors = {{0, 0, 0, std::as_bytes(std::span(gradients_[0]))},
+                          {0, 1, 1, std::as_bytes(std::span(gradients_[1]))}};
+    setup.send = [this](std::uint32_t seat, const Message& message) {
+      answers_.emplace_back(seat, message.version);
+      place_ = message.place;
+      return Status();
+    };
     auto shard = Shard::make(std::move(setup));
     ASSERT_TRUE(shard.ok()) << shard.status().message();
     shard_ = *std::move(shard);
@@ -64,19 +40,8 @@ class ShardTest : public testing::Test {
 
   std::string handler_ = "strict";
   std::size_t versions_ = 1;
-  env::RealHost host_{LogLevel::error};
-  plugin::Registry registry_{plugin::entries_of(plugin::settings_of_process({})), host_};
-  plugin::Activity activity_;
   std::array<std::array<float, 4>, 2> gradients_{{{1, 1, 1, 1}, {0, 1, 2, 3}}};
   Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{4}, 1, 100);
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
-  std::optional<Store> store_;
-  std::optional<Masters> masters_;
-  std::vector<std::byte> memory_;
-  std::unique_ptr<Updater> updater_;
-  std::unique_ptr<Consistency> consistency_;
-  std::unique_ptr<Shard> shard_;
   std::vector<std::pair<std::uint32_t, Version>> answers_;
   std::uint64_t place_ = 0; // that the last answer named
 };
