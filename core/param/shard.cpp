@@ -209,7 +209,7 @@ Status Shard::get(Owned& owned, const Message& message) {
   owned.read[contributor] = nothing;
   // Whose step was dropped is not to wait for what it has no part in: perhaps nobody else makes it.
   const bool dropped = by_step_ && message.step < forgotten_[contributor];
-  owned.waiting.push_back({contributor, dropped ? 0 : message.version});
+  owned.waiting.push_back({contributor, message.step, dropped ? 0 : message.version});
   return answer_waiting(owned);
 }
 

@@ -31,8 +31,9 @@ Status Shard::drop(const Message& message) {
     std::erase_if(owned.held, [&](const Arrival& held) {
       return held.contributor == contributor && held.contribution.who.step < forgotten_[contributor];
     });
+    // Who has gone on since, because others made the version, waits for what its next step is in.
     for (Waiting& waiting : owned.waiting)
-      if (waiting.contributor == contributor) waiting.at_least = 0;
+      if (waiting.contributor == contributor && waiting.step <= message.step) waiting.at_least = 0;
     DLHOST_TRY(answer_waiting(owned));
   }
   return {};

@@ -195,10 +195,10 @@ void SimEndpoint::look_for_the_dead() {
     }
     if (peer.link->is_cut(now)) ended = std::min(ended.value_or(now), *peer.link->cut);
     if (!ended || now < *ended + weather_.notice) continue;
+    courier_->forget(peer.link->peer); // before the lock, which the courier takes within its own
     const std::scoped_lock lock(own_->guard);
     if (std::ranges::find(own_->letters, peer.link->to, &Letter::from) != own_->letters.end()) continue;
     peer.told_gone = true;
-    courier_->forget(peer.link->peer);
     own_->done.push_back({.kind = Completion::Kind::gone, .peer = peer.link->peer});
   }
 }

@@ -85,6 +85,38 @@ TEST_F(OverlappingTest, WhatAWorkerReadsStaysUntilItAsksForMore) {
   EXPECT_NE(first[3], 4) << "nobody reads it any more";
 }
 
+class ChosenTest : public ShardTest {
+ protected:
+  ChosenTest() {
+    handler_ = "first_t";
+    versions_ = 4;
+  }
+  Status chosen(std::uint16_t rank, std::uint64_t step, Version version) {
+    return shard_->take(
+        {.word = Word::chosen, .epoch = 5, .rank = rank, .step = step, .samples = {0, 1}, .version = version, .rate = 1});
+  }
+  Message get_after(std::uint16_t rank, std::uint64_t step, Version version) const {
+    Message message = get(rank, version);
+    message.step = step;
+    return message;
+  }
+};
+
+// Worker 1's first step is late, but the version it asks for is there: it goes on before it is told to be late.
+TEST_F(ChosenTest, WhoIsToldLateToBeLateWaitsForItsNextStep) {
+  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(chosen(0, 0, 0).ok());
+  for (const std::uint64_t step : {0, 1}) {
+    ASSERT_TRUE(shard_->take(update(1, step)).ok());
+    ASSERT_TRUE(shard_->take(get_after(1, step, step + 1)).ok());
+  }
+  EXPECT_THAT(answers_, ElementsAre(Pair(1, 1)));
+  ASSERT_TRUE(shard_->take({.word = Word::dropped, .epoch = 5, .rank = 1, .step = 0}).ok());
+  EXPECT_THAT(answers_, ElementsAre(Pair(1, 1))) << "its second step may yet be chosen, and is not to be written over";
+  ASSERT_TRUE(chosen(1, 1, 1).ok());
+  EXPECT_THAT(answers_, ElementsAre(Pair(1, 1), Pair(1, 2)));
+}
+
 class ElasticTest : public ShardTest {
  protected:
   ElasticTest() {
