@@ -8,8 +8,8 @@
 #include <omp.h>
 #endif
 
-// ThreadSanitizer does not see through an OpenMP library: the fork and the join of a region are told to it here, and what
-// that library hands to the threads of a region is read and written by a function that it does not look at.
+// ThreadSanitizer does not see through an OpenMP library: the fork and the join of a region are told to it here, and
+// what that library hands to the threads of a region is read and written by a function that it does not look at.
 #ifdef DLHOST_THREAD_SANITIZER
 extern "C" void __tsan_acquire(void*);
 extern "C" void __tsan_release(void*);

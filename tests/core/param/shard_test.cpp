@@ -92,8 +92,13 @@ class ChosenTest : public ShardTest {
     versions_ = 4;
   }
   Status chosen(std::uint16_t rank, std::uint64_t step, Version version) {
-    return shard_->take(
-        {.word = Word::chosen, .epoch = 5, .rank = rank, .step = step, .samples = {0, 1}, .version = version, .rate = 1});
+    return shard_->take({.word = Word::chosen,
+                         .epoch = 5,
+                         .rank = rank,
+                         .step = step,
+                         .samples = {0, 1},
+                         .version = version,
+                         .rate = 1});
   }
   Message get_after(std::uint16_t rank, std::uint64_t step, Version version) const {
     Message message = get(rank, version);
