@@ -163,6 +163,8 @@ class Run(unittest.TestCase):
         def few_bytes() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, limit)
 
+        if subprocess.run([dlhost, "--version"], preexec_fn=few_bytes, capture_output=True).returncode == -signal.SIGBUS:
+            self.skipTest("clang's ThreadSanitizer writes a longer file of its own when a program starts")
         said = self.run_job(1, "--set=layer.fc.units=4", preexec_fn=few_bytes)
         self.assertRegex(said, r"dlhost: cannot write runs/.*/(metrics.jsonl|events.*): .*ulimit -f")
         self.assertTrue((self.folder() / "metrics.jsonl").read_text().endswith("}\n"))
