@@ -78,6 +78,8 @@ void add_end(record::Summary& summary, const Context& context, run::Session& ses
   summary.workers_wait_seconds = outcome.wait_seconds;
   summary.contributions = outcome.contributions.arrived;
   summary.late_contributions = outcome.contributions.dropped;
+  summary.encoded_bytes = outcome.encoded.sent;
+  summary.dense_bytes = outcome.encoded.dense;
   summary.started_rss_bytes = outcome.started_bytes;
   summary.peak_rss_bytes = env::peak_resident_bytes();
   if (outcome.ending != run::Ending::finished)

@@ -155,6 +155,8 @@ class Writer {
     // The default goes without saying: one worker needs no handler.
     if (topology.consistency.type != Topology().consistency.type || !topology.consistency.options.entries.empty())
       line("consistency", topology.consistency);
+    line("codec", topology.codec);
+    if (!topology.codec.type.empty()) line("codec_elements", topology.codec_elements);
     line("sync", topology.sync);
     line("transport", topology.transport);
     line("rendezvous", topology.rendezvous);

@@ -103,9 +103,11 @@ struct Topology {
   Data data = Data::disjoint;
   RunAs run_as = RunAs::threads;
   Part consistency{"strict", {}};
-  Part sync;       // type empty: none
-  Part transport;  // type empty: chosen by core
-  Part rendezvous; // type empty: the embedded one
+  Part codec;                         // type empty: none
+  std::int64_t codec_elements = 1024; // params of fewer are sent as they are
+  Part sync;                          // type empty: none
+  Part transport;                     // type empty: chosen by core
+  Part rendezvous;                    // type empty: the embedded one
   Location where;
 };
 

@@ -133,6 +133,9 @@ const Schema& topology_schema() {
                   "what workers and servers are")
           .part("consistency", &Topology::consistency, Kind::consistency,
                 "when params are read and when updates are applied")
+          .part("codec", &Topology::codec, Kind::codec, "what makes contributions smaller; empty: nothing")
+          .option("codec_elements", &Topology::codec_elements, "params of fewer elements are sent as they are",
+                  at_least(1))
           .part("sync", &Topology::sync, Kind::sync, "how server groups exchange params")
           .part("transport", &Topology::transport, Kind::transport, "how messages travel; empty: the best there is")
           .part("rendezvous", &Topology::rendezvous, Kind::rendezvous, "how processes meet; empty: the embedded one");

@@ -51,7 +51,11 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   std::vector<float*> history;
   for (std::size_t slot = 0; slot < rule.history.size(); ++slot)
     history.push_back(reinterpret_cast<float*>(param.history[slot].data()) + slice.first);
-  for (std::size_t gradients = 1; gradients <= contributors; ++gradients) {
+  if (setup_.codec.coding && setup_.codec.coding->of(slice.id)) {
+    DLHOST_ASSIGN(owned.decoder, Decoder::make(setup_.codec, slice));
+  }
+  const std::size_t most = owned.decoder ? 1 : contributors; // gradients of an update
+  for (std::size_t gradients = 1; gradients <= most; ++gradients) {
     DLHOST_ASSIGN(auto update, SliceUpdate::prepare(*setup_.store, param, slice.count, history, gradients,
                                                     *setup_.updater, rule, setup_.update_settings));
     owned.updates.push_back(std::move(update));
@@ -148,27 +152,33 @@ Status Shard::asked(Owned& owned, const Message& message) {
   return {};
 }
 
+Result<std::span<const std::byte>> Shard::sent(const Owned& owned, const Message& message,
+                                               std::size_t contributor) const {
+  if (message.contribution != (owned.decoder ? ContributionKind::encoded : kind_))
+    return Status::corrupt("worker ", message.rank, " of group ", message.group,
+                           " sends what the handler's workers do not send to slice ", message.slice);
+  const auto bytes = owned.decoder ? 0 : static_cast<std::size_t>(owned.slice->count) * sizeof(float);
+  const auto memory = setup_.contributors[contributor].sent;
+  if (bytes > memory.size() || message.place > memory.size() - bytes || message.place % sizeof(float) != 0)
+    return Status::corrupt("worker ", message.rank, " of group ", message.group, " has its part of slice ",
+                           message.slice, " at ", message.place, ", outside of its memory of ", memory.size(),
+                           " bytes");
+  return owned.decoder ? owned.decoder->find(memory.subspan(message.place)) : memory.subspan(message.place, bytes);
+}
+
 Status Shard::update(Owned& owned, const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
   if (message.step < owned.accepted[contributor]) {
     ++repeated_;
     return {};
   }
-  if (message.contribution != kind_)
-    return Status::corrupt("worker ", message.rank, " of group ", message.group,
-                           " sends what the handler's workers do not send to slice ", message.slice);
-  const auto bytes = static_cast<std::size_t>(owned.slice->count) * sizeof(float);
-  const auto memory = setup_.contributors[contributor].gradients;
-  if (bytes > memory.size() || message.place > memory.size() - bytes || message.place % sizeof(float) != 0)
-    return Status::corrupt("worker ", message.rank, " of group ", message.group, " has its part of slice ",
-                           message.slice, " at ", message.place, ", outside of its memory of ", memory.size(),
-                           " bytes");
+  DLHOST_ASSIGN(const auto bytes, sent(owned, message, contributor));
   owned.accepted[contributor] = message.step + 1;
   const Arrival arrived{.contribution = {.kind = message.contribution,
                                          .who = message.identity(),
                                          .based_on = message.version,
                                          .elements = owned.slice->count,
-                                         .bytes = memory.subspan(message.place, bytes)},
+                                         .bytes = bytes},
                         .contributor = contributor,
                         .rate = message.rate};
   if (by_step_) {

@@ -19,6 +19,7 @@
 #include "param/addition.h"
 #include "param/agreed_sums.h"
 #include "param/beginning.h"
+#include "param/coder.h"
 #include "param/ledger.h"
 #include "param/protocol.h"
 #include "param/slice_update.h"
@@ -32,7 +33,7 @@ namespace dlhost::param {
 struct Contributor {
   std::uint16_t group = 0, rank = 0;
   std::uint32_t seat = 0;
-  std::span<const std::byte> gradients; // its memory, where the places of its updates lie
+  std::span<const std::byte> sent; // its memory, where the places of its updates lie
 };
 
 struct ShardSetup {
@@ -48,6 +49,7 @@ struct ShardSetup {
   const Updater* updater = nullptr;
   const plugin::Actor* updater_actor = nullptr;
   UpdateSettings update_settings; // clip_norm: only where all slices make their versions together
+  CodecUse codec;                 // coding: null where nothing is encoded
   plugin::Activity* activity = nullptr;
   std::function<Status(std::uint32_t seat, const Message&)> send;
 };
@@ -92,6 +94,8 @@ class Shard {
     std::vector<Waiting> waiting;
     std::vector<Arrival> due;                          // what makes the next version, all of it
     UpdateVerdict verdict;                             // on them
+    std::unique_ptr<Decoder> decoder;                  // where they are encoded
+    const float* decoded = nullptr;                    // their sum, then
     double square = 0;                                 // of the norm of their sum, where that clips
     std::optional<AgreedSums> sums;                    // where the updater needs some of a param that is cut
     std::vector<Asked> asked;                          // while something is due
@@ -113,6 +117,7 @@ class Shard {
   Status own(const Slice&, const Updater::Rule&);
   void find_peers();
   Result<std::size_t> contributor(const Message&) const;
+  Result<std::span<const std::byte>> sent(const Owned&, const Message&, std::size_t contributor) const;
   Status update(Owned&, const Message&);
   Status get(Owned&, const Message&);
   Status asked(Owned&, const Message&);
@@ -127,6 +132,7 @@ class Shard {
   Status decide(Owned&, const Arrival* arrived, const UpdateVerdict&);
   // The next version is to be made of what is due: now, or when the sums are known that it needs.
   Status make(Owned&, const UpdateVerdict&);
+  Status decode(Owned&);
   Status say_norm(Owned&);
   Status hear_norm(const Message&);
   Status clip();

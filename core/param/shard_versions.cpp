@@ -85,13 +85,22 @@ Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& 
 }
 
 Status Shard::make(Owned& owned, const UpdateVerdict& verdict) {
-  if (owned.due.size() > owned.updates.size())
+  if (owned.due.size() > setup_.contributors.size())
     return Status::internal("more updates of slice ", owned.slice->id, " make a version than there are workers");
   // In the order of the workers, whoever was first: sums have the same bits every time.
   std::ranges::sort(owned.due, {}, &Arrival::contributor);
   owned.verdict = verdict;
+  if (owned.decoder) DLHOST_TRY(decode(owned));
   if (norm_) return say_norm(owned);
   return owned.sums ? say_sums(owned) : apply(owned);
+}
+
+Status Shard::decode(Owned& owned) {
+  owned.decoder->clear();
+  for (const Arrival& due : owned.due)
+    DLHOST_TRY(owned.decoder->add(due.contribution.bytes, due.contribution.who.step));
+  DLHOST_ASSIGN(owned.decoded, owned.decoder->sum());
+  return {};
 }
 
 // When all its slices are due.
@@ -177,14 +186,18 @@ Result<std::size_t> Shard::room(const Owned& owned) const {
   return Status::internal("no place is left for a new version of slice ", owned.slice->id);
 }
 
-SliceUpdate& Shard::update_of(const Owned& owned) const { return *owned.updates[owned.due.size() - 1]; }
+SliceUpdate& Shard::update_of(const Owned& owned) const {
+  return owned.decoder ? *owned.updates.front() : *owned.updates[owned.due.size() - 1];
+}
 
 SliceUpdate::Run Shard::run_of(const Owned& owned, std::size_t next) {
-  for (std::size_t c = 0; c < owned.due.size(); ++c)
-    gradients_[c] = reinterpret_cast<const float*>(owned.due[c].contribution.bytes.data());
+  const std::size_t count = owned.decoder ? 1 : owned.due.size();
+  for (std::size_t c = 0; c < count; ++c)
+    gradients_[c] =
+        owned.decoder ? owned.decoded : reinterpret_cast<const float*>(owned.due[c].contribution.bytes.data());
   return {.from = value(owned, owned.current),
           .to = value(owned, next),
-          .gradients = std::span(gradients_).first(owned.due.size()),
+          .gradients = std::span(gradients_).first(count),
           .count = owned.version + 1,
           .rate = owned.due.back().rate * static_cast<double>(owned.verdict.rate_factor),
           .weight = owned.verdict.weight};

@@ -36,8 +36,10 @@ void Table::begin(const Beginning& beginning) {
   std::ranges::fill(views_, View{.version = beginning.version});
   if (shard_) shard_->begin(beginning);
   if (chooser_) chooser_->begin(beginning);
+  if (setup_.coder) setup_.coder->begin(beginning.own_values);
   if (!setup_.replica) return;
-  setup_.replica->begin(beginning.own_values ? nullptr : setup_.masters, beginning.steps.at(setup_.group));
+  const bool has_values = beginning.own_values && first_.send_delta; // else the servers have all there is of them
+  setup_.replica->begin(has_values ? nullptr : setup_.masters, beginning.steps.at(setup_.group));
   for (const Slice& slice : setup_.slices->all()) news_[slice.param] = true;
 }
 
@@ -105,6 +107,10 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
   message.samples = setup_.rows;
   message.version = view.version;
   message.place = setup_.gradients->offset(slice.param) + static_cast<std::size_t>(slice.first) * sizeof(float);
+  if (setup_.coder && setup_.coder->encodes(slice)) {
+    message.contribution = ContributionKind::encoded;
+    DLHOST_ASSIGN(message.place, setup_.coder->encode(slice, message.place, step));
+  }
   message.rate = rate;
   return send(setup_.seats[slice.server], message);
 }

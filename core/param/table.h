@@ -7,6 +7,7 @@
 
 #include "param/chooser.h"
 #include "param/clip.h"
+#include "param/coder.h"
 #include "param/post.h"
 #include "param/replica.h"
 #include "param/shard.h"
@@ -42,6 +43,7 @@ class Table final : public Taker {
     SampleRange rows;           // its part of each step's samples
     std::unique_ptr<Clip> clip; // of each step's gradients, before they are sent; null: they are sent as they are made
     std::unique_ptr<Replica> replica; // of a worker, alone in its group, that has values of its own; null: it has none
+    std::unique_ptr<Coder> coder;     // of what it sends; null: that is sent as it is
     Control* control = nullptr;
   };
   explicit Table(Setup);
@@ -100,6 +102,7 @@ class Table final : public Taker {
 
   Nanoseconds waited() const { return waited_; } // in attend_until()
   std::size_t awaited() const { return awaited_; }
+  Coder::Tally encoded() const { return setup_.coder ? setup_.coder->tally() : Coder::Tally(); }
   static constexpr std::size_t no_param = ~std::size_t{0};
 
  private:

@@ -70,6 +70,7 @@ std::string summary_json(const Summary& summary) {
   json["input_wait_seconds"] = summary.input_wait_seconds;
   json["workers_wait_seconds"] = summary.workers_wait_seconds;
   json["contributions"] = {{"arrived", summary.contributions}, {"late", summary.late_contributions}};
+  json["codec"] = {{"encoded_bytes", summary.encoded_bytes}, {"dense_bytes", summary.dense_bytes}};
   json["recoveries"] = summary.recoveries;
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["started_rss_bytes"] = summary.started_rss_bytes;
@@ -101,6 +102,11 @@ std::string summary_table(const Summary& summary, bool unicode) {
                                       : ""));
   if (summary.contributions > 0)
     text += row("too late", fmt::format("{} of {} contributions", summary.late_contributions, summary.contributions));
+  if (summary.dense_bytes > 0)
+    text += row("encoded", fmt::format("{} of contributions as {}, {:.3g}%, by each worker",
+                                       short_bytes(summary.dense_bytes), short_bytes(summary.encoded_bytes),
+                                       100.0 * static_cast<double>(summary.encoded_bytes) /
+                                           static_cast<double>(summary.dense_bytes)));
   if (summary.recoveries > 0)
     text += row("recovered", fmt::format("{} time{} after a worker had died", summary.recoveries,
                                          summary.recoveries == 1 ? "" : "s"));

@@ -28,6 +28,7 @@ struct Summary {
   double step_median = 0, step_least = 0; // seconds
   double input_wait_seconds = 0, workers_wait_seconds = 0;
   std::uint64_t contributions = 0, late_contributions = 0; // of worker groups, where some may come too late
+  std::uint64_t encoded_bytes = 0, dense_bytes = 0;        // of what the leading worker sent through a codec
   std::uint32_t recoveries = 0;                            // that the run went on after one of its processes had died
   std::uint64_t peak_rss_bytes = 0;
   std::uint64_t started_rss_bytes = 0; // before the net was made

@@ -14,8 +14,14 @@ std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 } // namespace
 
-Seat::Layout::Layout(const param::Store& store, const WorkerPlan& first) : gradients(store), vitals(gradients.bytes()) {
-  if (first.update_locally) {
+Seat::Layout::Layout(const param::Store& store, const Seat& seat)
+    : gradients(store), slices(seat.cut(gradients)), sent(gradients.bytes()), vitals(sent) {
+  if (seat.codec_) {
+    coding.emplace(store, slices, *seat.codec_, seat.session_.job().topology.codec_elements, sent);
+    sent = coding->sent_end();
+    vitals = coding->end();
+  }
+  if (const WorkerPlan& first = seat.first_plan_; first.update_locally) {
     replica.emplace(store, vitals, !first.send_delta);
     vitals = replica->end();
   }
@@ -76,6 +82,10 @@ Result<std::unique_ptr<Seat>> Seat::make(Session& session, Roster& roster, std::
   seat->in_step_ = seat->traits_.joint && seat->traits_.staleness == 0;
   seat->place_ = Place::at(job, number, seat->traits_.joint);
   seat->find_others();
+  if (const dlhost::Part& codec = job.topology.codec; !codec.type.empty()) {
+    DLHOST_ASSIGN(seat->codec_, session.registry().create<Codec>(codec.type, codec.options));
+    DLHOST_ASSIGN(seat->codec_actor_, session.registry().actor(Kind::codec, codec.type, codec.type));
+  }
   DLHOST_ASSIGN(seat->consistency_actor_, session.registry().actor(Kind::consistency, handler.type, handler.type));
   const std::string& updater = job.updater.plugin.type;
   DLHOST_ASSIGN(seat->updater_actor_, session.registry().actor(Kind::updater, updater, updater));
@@ -105,6 +115,9 @@ Status Seat::supported(const param::Store& store) const {
                   "', where updates are made in the order in which they come,");
   if (job.train.reproducible && job.updater.clip_norm > 0)
     return refuse("train.reproducible with updater.clip_norm, whose squares are added server by server,");
+  if (job.train.reproducible && codec_)
+    return refuse(
+        "train.reproducible with topology.codec, which each worker's contributions go through for themselves,");
   if (job.train.reproducible && !place_.has_whole_blocks())
     return Status::invalid(
         "train.reproducible: the ", place_.global_batch, " samples of an update are summed in ", Place::blocks,
@@ -134,30 +147,31 @@ Status Seat::can_have_own_values() const {
 }
 
 param::Sharing::Bytes Seat::bytes(const param::Store& store) const {
-  Bytes bytes{.own = Layout(store, first_plan_).bytes, .common = param::Masters(store, versions()).bytes()};
+  const Layout layout(store, *this);
+  Bytes bytes{.own = layout.bytes, .common = param::Masters(store, versions()).bytes()};
   for (const auto& param : store.params())
     if (saves_own_values() && param->updated) bytes.saved += param->master.plain_bytes() * (1 + param->slots);
+  if (layout.coding) bytes.saved += layout.coding->kept_bytes();
   return bytes;
 }
 
 // Where several versions of a param are there at once, it is read whole, from one of them. Where its slices go at their
 // own pace, there are no sums over a param but of one slice; and one slice's are those of one worker, bit for bit.
-void Seat::cut_slices() {
+param::Slices Seat::cut(const param::Gradients& gradients) const {
   const bool sums = !session_.updater().rule().partials.results().empty();
-  const bool whole = versions() > 1 || (sums && (!whole_versions() || session_.job().train.reproducible));
-  slices_ =
-      param::Slices::cut(layout_->gradients.elements(), servers_,
-                         whole ? std::numeric_limits<std::int64_t>::max() : session_.job().topology.slice_elements);
+  const bool whole = versions() > 1 || (sums && (!whole_versions() || session_.job().train.reproducible)) ||
+                     (codec_ && codec_->traits().whole_matrix);
+  return param::Slices::cut(gradients.elements(), servers_,
+                            whole ? std::numeric_limits<std::int64_t>::max() : session_.job().topology.slice_elements);
 }
 
 Status Seat::open(param::Store& store) {
   DLHOST_TRY(supported(store));
-  layout_.emplace(store, first_plan_);
-  cut_slices();
+  layout_.emplace(store, *this);
   // For each slice an update, a get and a look, or their answers, and its sums for two versions; what leaders say, and
   // norms.
   const std::size_t sums = session_.updater().rule().partials.results().size();
-  const std::size_t credit = (8 + 2 * sums) * slices_->size() * seats_ + 18 * seats_;
+  const std::size_t credit = (8 + 2 * sums) * layout_->slices.size() * seats_ + 18 * seats_;
   DLHOST_ASSIGN(post_, param::Post::open(session_.host(), *transport_, number_, seats_, credit));
 
   DLHOST_ASSIGN(own_[number_].region, post_->endpoint().allocate(layout_->bytes));
@@ -210,7 +224,7 @@ Status Seat::connect() {
 Status Seat::make_shard() {
   param::ShardSetup setup{
       .server = number_,
-      .slices = &*slices_,
+      .slices = &layout_->slices,
       .masters = &lent_->masters,
       .store = &session_.store(),
       .groups = place_.groups,
@@ -220,13 +234,14 @@ Status Seat::make_shard() {
       .updater_actor = updater_actor_,
       .update_settings = {.clip_value = session_.job().updater.clip_value,
                           .clip_norm = whole_versions() ? session_.job().updater.clip_norm : 0},
+      .codec = codec_use(),
       .activity = &session_.activity(),
       .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     setup.contributors.push_back({.group = static_cast<std::uint16_t>(seat / place_.workers),
                                   .rank = static_cast<std::uint16_t>(seat % place_.workers),
                                   .seat = seat,
-                                  .gradients = own_[seat].bytes.first(layout_->gradients.bytes())});
+                                  .sent = own_[seat].bytes.first(layout_->sent)});
   DLHOST_ASSIGN(shard_, param::Shard::make(std::move(setup)));
   if (!traits_.by_step || number_ != 0) return {};
   chooser_.emplace(param::Chooser::Setup{.groups = place_.groups,
@@ -253,13 +268,21 @@ Result<std::unique_ptr<param::Replica>> Seat::make_replica() {
                                .activity = &session_.activity()});
 }
 
+param::CodecUse Seat::codec_use() const {
+  return {.store = &session_.store(),
+          .coding = layout_->coding ? &*layout_->coding : nullptr,
+          .codec = codec_.get(),
+          .actor = codec_actor_,
+          .activity = &session_.activity()};
+}
+
 Status Seat::join() {
   DLHOST_TRY(connect());
   param::Table::Setup setup{
       .host = &session_.host(),
       .post = post_.get(),
       .store = &session_.store(),
-      .slices = &*slices_,
+      .slices = &layout_->slices,
       .masters = &lent_->masters,
       .gradients = &layout_->gradients,
       .consistency = consistency_.get(),
@@ -270,12 +293,20 @@ Status Seat::join() {
       .rows = {static_cast<std::uint64_t>(place_.first_row), static_cast<std::uint32_t>(place_.rows)},
       .clip = nullptr,
       .replica = nullptr,
+      .coder = nullptr,
       .control = this};
   if (const double norm = session_.job().updater.clip_norm; norm > 0 && !whole_versions()) {
     DLHOST_ASSIGN(setup.clip, param::Clip::prepare(session_.store(), layout_->gradients, own_[number_].bytes, norm));
   }
   if (layout_->replica) {
     DLHOST_ASSIGN(setup.replica, make_replica());
+  }
+  if (layout_->coding) {
+    DLHOST_ASSIGN(setup.coder, param::Coder::make({.use = codec_use(),
+                                                   .slices = &layout_->slices,
+                                                   .memory = own_[number_].bytes,
+                                                   .seed = static_cast<std::uint64_t>(session_.job().seed),
+                                                   .contributor = number_}));
   }
   for (std::uint32_t server = 0; server < servers_; ++server) setup.seats.push_back(server);
   table_ = std::make_unique<param::Table>(std::move(setup));
@@ -307,10 +338,13 @@ Status Seat::keep_ledger(const param::Beginning& beginning) {
 // What is saved while all stand still is what the next step begins with.
 std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
   std::vector<std::vector<param::TensorPlace>> all;
-  if (!saves_own_values()) return all;
+  const bool codec_keeps = layout_->coding && layout_->coding->keeps();
+  if (!saves_own_values() && !codec_keeps) return all;
   const auto rule = session_.updater().rule();
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
     auto& own = all.emplace_back();
+    if (codec_keeps) own = layout_->coding->kept(own_[seat].bytes);
+    if (!saves_own_values()) continue;
     for (const auto& param : session_.store().params()) {
       const std::string& name = param->declared.name;
       const auto& places = layout_->replica->of(param->number);

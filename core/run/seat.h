@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include <dlhost/codec.h>
 #include <dlhost/consistency.h>
 #include <dlhost/transport.h>
 
@@ -97,6 +98,7 @@ class Seat final : public param::Sharing, private param::Control {
   Nanoseconds waited() const { return table_ ? table_->waited() : 0; }
   // Of the run's leader: what came of contributions that are chosen for whole steps; else there are none.
   param::Chooser::Tally tally() const { return chooser_ ? chooser_->tally() : param::Chooser::Tally(); }
+  param::Coder::Tally encoded() const { return table_ ? table_->encoded() : param::Coder::Tally(); } // by this worker
 
  private:
   Seat(Session& session, Roster& roster, std::uint32_t number);
@@ -106,7 +108,7 @@ class Seat final : public param::Sharing, private param::Control {
   bool whole_versions() const {
     return traits_.joint && (traits_.by_step || (traits_.staleness == 0 && !traits_.may_drop));
   }
-  void cut_slices();
+  param::Slices cut(const param::Gradients&) const;
   void find_others();
   // Where only differences go to the servers, they do not have what a worker has; else it takes theirs again.
   bool saves_own_values() const { return first_plan_.update_locally && first_plan_.send_delta; }
@@ -116,6 +118,7 @@ class Seat final : public param::Sharing, private param::Control {
   Status make_shard();
   Status keep_ledger(const param::Beginning&);
   Result<std::unique_ptr<param::Replica>> make_replica();
+  param::CodecUse codec_use() const;
   Status take(const param::Message&) override;
   bool calls() const override { return holder_.has_value(); }
   Status attend() override;
@@ -127,10 +130,13 @@ class Seat final : public param::Sharing, private param::Control {
 
   // A worker's own memory, as all see it: where in it gradients, values, running state, vitals, numbers and words lie.
   struct Layout {
-    Layout(const param::Store&, const WorkerPlan& first);
+    Layout(const param::Store&, const Seat&);
     param::Gradients gradients;
+    param::Slices slices;
+    std::optional<param::Coding> coding;         // of what goes through a codec, if there is one
     std::optional<param::ReplicaPlaces> replica; // values of its own, if it has some
     std::vector<std::size_t> states;
+    std::size_t sent = 0; // servers read up to here
     std::size_t vitals = 0, numbers = 0, words = 0, bytes = 0;
   };
   struct Own {
@@ -153,7 +159,9 @@ class Seat final : public param::Sharing, private param::Control {
   Place place_;
   std::vector<std::uint32_t> led_; // seats that it leads
   std::uint32_t leader_ = 0;       // who leads this one
+  std::unique_ptr<Codec> codec_;   // null: contributions are sent as they are
   const plugin::Actor* consistency_actor_ = nullptr;
+  const plugin::Actor* codec_actor_ = nullptr;
   const plugin::Actor* updater_actor_ = nullptr;
 
   std::unique_ptr<Transport> transport_;
@@ -162,7 +170,6 @@ class Seat final : public param::Sharing, private param::Control {
   std::unique_ptr<Region> masters_;
   std::vector<Own> own_; // of each worker, as this one sees it
   std::optional<Layout> layout_;
-  std::optional<param::Slices> slices_;
   std::unique_ptr<param::Shard> shard_;
   std::optional<param::Chooser> chooser_; // beside the first server
   std::unique_ptr<param::Table> table_;

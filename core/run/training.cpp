@@ -103,6 +103,7 @@ nlohmann::json Training::state() const {
   if (workers_) {
     const param::Beginning reached = workers_->reached();
     workers = {{"consistency", session_.job().topology.consistency.type},
+               {"codec", detail::written(session_.job().topology.codec)},
                {"version", reached.version},
                {"steps", reached.steps}};
   }
@@ -131,7 +132,7 @@ param::Beginning Training::beginning(const nlohmann::json& state) const {
       workers.at("steps").size() == seats)
     beginning = {.version = workers.at("version"),
                  .steps = workers.at("steps").get<std::vector<std::uint64_t>>(),
-                 .own_values = true};
+                 .own_values = workers.value("codec", "") == detail::written(topology.codec)};
   return beginning;
 }
 
@@ -353,6 +354,7 @@ Outcome Training::run(Observer& observer) {
   if (workers_) {
     outcome.wait_seconds = workers_->waited_seconds();
     outcome.contributions = workers_->tally();
+    outcome.encoded = workers_->encoded();
   }
   outcome.step_median = pace_.median();
   outcome.step_least = pace_.least();

@@ -50,6 +50,7 @@ struct Outcome {
   double load_seconds = 0;                // of them, spent waiting for input
   double wait_seconds = 0;                // and for other workers
   param::Chooser::Tally contributions;    // where some may come too late
+  param::Coder::Tally encoded;            // contributions of this worker that went through a codec
   double step_median = 0, step_least = 0; // seconds
   std::uint64_t started_bytes = 0;        // resident before the net was made
   Evaluation validation, test;            // the last of each

@@ -40,6 +40,7 @@ class Workers {
   Status explained(Status);
   double waited_seconds() const { return static_cast<double>(seat_->waited()) * 1e-9; }
   param::Chooser::Tally tally() const { return seat_->tally(); }
+  param::Coder::Tally encoded() const { return seat_->encoded(); }
 
  private:
   explicit Workers(std::unique_ptr<Crew> crew) : crew_(std::move(crew)) {}

@@ -89,7 +89,7 @@ struct Worker final : Control {
                      .activity = &net.activity,
                      .send = [this](std::uint32_t seat, const Message& message) { return table->send(seat, message); }};
     for (const auto& worker : workers)
-      setup.contributors.push_back({.group = worker->number, .seat = worker->number, .gradients = worker->memory});
+      setup.contributors.push_back({.group = worker->number, .seat = worker->number, .sent = worker->memory});
     auto made = Shard::make(std::move(setup));
     ASSERT_TRUE(made.ok()) << made.status().message();
     shard = *std::move(made);

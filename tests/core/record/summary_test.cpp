@@ -39,10 +39,26 @@ TEST(Summary, HasExactlyThePromisedFields) {
   const auto json = nlohmann::ordered_json::parse(summary_json(of_a_run()));
   std::vector<std::string> names;
   for (const auto& [name, value] : json.items()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"status", "reason", "steps", "epochs", "seconds", "train", "validation",
-                                             "test", "items_per_second", "step_seconds", "input_wait_seconds",
-                                             "workers_wait_seconds", "contributions", "recoveries", "peak_rss_bytes",
-                                             "started_rss_bytes", "plan_hash", "job_hash", "versions"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"status",
+                                             "reason",
+                                             "steps",
+                                             "epochs",
+                                             "seconds",
+                                             "train",
+                                             "validation",
+                                             "test",
+                                             "items_per_second",
+                                             "step_seconds",
+                                             "input_wait_seconds",
+                                             "workers_wait_seconds",
+                                             "contributions",
+                                             "codec",
+                                             "recoveries",
+                                             "peak_rss_bytes",
+                                             "started_rss_bytes",
+                                             "plan_hash",
+                                             "job_hash",
+                                             "versions"}));
   EXPECT_EQ(json["steps"], 840);
   EXPECT_EQ(json["train"]["accuracy"], 0.998);
   EXPECT_EQ(json["step_seconds"]["median"], 0.005);
@@ -88,6 +104,16 @@ TEST(Summary, OfSeveralWorkersItSaysTheirWaitingAndWhatCameTooLate) {
   const auto json = Json::parse(summary_json(summary));
   EXPECT_EQ(json["workers_wait_seconds"], 1.5);
   EXPECT_EQ(json["contributions"].dump(), R"({"arrived":480,"late":12})");
+}
+
+TEST(Summary, OfACodecItSaysWhatItSaved) {
+  auto summary = of_a_run();
+  summary.dense_bytes = 64 << 20;
+  summary.encoded_bytes = 2 << 20;
+  const std::string table = summary_table(summary, false);
+  EXPECT_NE(table.find("  encoded       64 MiB of contributions as 2 MiB, 3.12%, by each worker\n"), std::string::npos)
+      << table;
+  EXPECT_EQ(Json::parse(summary_json(summary))["codec"].dump(), R"({"dense_bytes":67108864,"encoded_bytes":2097152})");
 }
 
 class SummaryFile : public RecordTest {};

@@ -72,6 +72,20 @@ TEST_F(SimulationTest, UnderStrictDeathsChangeNothing) {
   EXPECT_GT(recoveries, 6U) << "the deaths have to be in time to matter";
 }
 
+// What each worker's codec had left out by then goes on with it.
+TEST_F(SimulationTest, WithACodecDeathsChangeNothingEither) {
+  auto settings = four_workers;
+  settings.insert(settings.end(), {"topology.codec=\"one_bit\"", "topology.codec_elements=1"});
+  const auto whole = simulate(small_job(), settings, {.seed = 0});
+  std::uint32_t recoveries = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const auto killed = simulate(small_job(), settings, {.seed = seed, .kills = 2, .within = whole.took});
+    EXPECT_EQ(killed.params, whole.params) << "seed " << seed << history_of(killed);
+    recoveries += killed.recoveries;
+  }
+  EXPECT_GT(recoveries, 2U) << "the deaths have to be in time to matter";
+}
+
 // 72 samples, each counted by the updates that it made part of.
 std::string tally_job() {
   return R"(name = "tally"
@@ -154,6 +168,34 @@ TEST_F(SimulationTest, UnderElasticTheCentreAndTheWorkersHaveAllOfItWhoeverDies)
     recoveries += killed.recoveries;
   }
   EXPECT_GT(recoveries, 6U) << "the deaths have to be in time to matter";
+}
+
+// With error feedback nothing is lost for good: what has not arrived yet is kept by who sent the rest.
+TEST_F(SimulationTest, WhatACodecLeavesOutIsInTheWorkersErrorsWhoeverDies) {
+  const std::vector<std::string> settings{"topology.worker_groups=2", "topology.servers_per_group=2",
+                                          "topology.consistency=eventual", "topology.codec_elements=1",
+                                          "topology.codec={ type = \"top_k\", share = 0.05 }"};
+  const auto whole = simulate(tally_job(), settings, {.seed = 0});
+  std::uint32_t recoveries = 0;
+  for (std::uint64_t seed = 0; seed <= 8; ++seed) {
+    const auto killed =
+        simulate(tally_job(), settings, {.seed = seed, .kills = seed > 0 ? 2 : 0, .within = whole.took});
+    ASSERT_EQ(killed.own_values.size(), 2U);
+    const auto& sums = killed.params.begin()->second;
+    float kept = 0;
+    for (std::size_t sample = 0; sample < sums.size(); ++sample) {
+      float all = sums[sample];
+      for (const auto& worker : killed.own_values) {
+        ASSERT_EQ(worker.begin()->first, "tally.applied/codec.error");
+        all -= worker.begin()->second[sample];
+        kept -= worker.begin()->second[sample];
+      }
+      ASSERT_EQ(all, 8) << "seed " << seed << ", sample " << sample << history_of(killed);
+    }
+    EXPECT_GT(kept, 0) << "all has arrived: this shows nothing";
+    recoveries += killed.recoveries;
+  }
+  EXPECT_GT(recoveries, 4U) << "the deaths have to be in time to matter";
 }
 
 // Groups, each at its own pace: together they pass over the samples four times a worker group in 24 steps.

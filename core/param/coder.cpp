@@ -1,0 +1,115 @@
+#include "param/coder.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dlhost::param {
+namespace {
+
+// Draws of codecs, apart from all others: of layers, params and shuffles, which count from 0.
+constexpr std::uint32_t codec_draws = 0xC0DEC000;
+
+} // namespace
+
+Result<Conversion> Conversion::make(Store& store, const TensorDesc& from, const TensorDesc& to) {
+  Conversion conversion;
+  conversion.store_ = &store;
+  DLHOST_ASSIGN(conversion.op_, store.device().prepare(ReorderSpec{from, to}));
+  DLHOST_ASSIGN(conversion.scratch_, Memory::make(store.device(), conversion.op_->scratch_bytes + 1));
+  return conversion;
+}
+
+Status Conversion::run(const void* from, void* to) {
+  op_->run(store_->stream(), {from}, {to}, scratch_.data());
+  return store_->stream().wait();
+}
+
+Result<std::unique_ptr<Coder>> Coder::make(Setup setup) {
+  std::unique_ptr<Coder> coder(new Coder(setup));
+  coder->to_plain_.resize(setup.slices->size());
+  for (const Slice& slice : setup.slices->all()) {
+    const Coding::Form* form = setup.use.coding->of(slice.id);
+    if (!form || !form->plain) continue;
+    Store& store = *setup.use.store;
+    DLHOST_ASSIGN(coder->to_plain_[slice.id],
+                  Conversion::make(store, store.params()[slice.param]->master, *form->plain));
+    coder->plain_.resize(std::max(coder->plain_.size(), static_cast<std::size_t>(form->plain->count())));
+  }
+  return coder;
+}
+
+void Coder::begin(bool kept) {
+  if (kept) return;
+  for (const TensorPlace& place : setup_.use.coding->kept(setup_.memory))
+    std::memset(place.data, 0, setup_.use.store->device().bytes(place.desc));
+}
+
+Result<std::size_t> Coder::encode(const Slice& slice, std::size_t place, std::uint64_t step) {
+  const CodecUse& use = setup_.use;
+  std::span<const float> values = floats(place, static_cast<std::size_t>(slice.count));
+  const Coding::Form& form = *use.coding->of(slice.id);
+  const Codec::Traits& traits = use.coding->traits();
+  tally_.dense += values.size_bytes();
+  if (auto& conversion = to_plain_[slice.id]) {
+    DLHOST_TRY(conversion->run(values.data(), plain_.data()));
+    values = std::span(plain_).first(static_cast<std::size_t>(form.plain->count()));
+  }
+  const Codec::State state{.error = traits.error_feedback ? floats(form.error, values.size()) : std::span<float>(),
+                           .learned = floats(form.learned, form.learns)};
+  // Codecs whose encodings add up draw alike everywhere; the others' errors must not add up.
+  const std::uint32_t drawer = traits.sums ? 0 : 1 + setup_.contributor;
+  Random random({setup_.seed, codec_draws + slice.id}, static_cast<std::uint32_t>(step), drawer);
+  const auto sent = setup_.memory.subspan(form.sent, Encoding::most_bytes(form.bound, traits.rounds));
+  const auto room = sent.subspan(sizeof(Encoding::Lengths));
+  Encoding::Lengths lengths;
+  use.activity->enter(use.actor, "encode", step);
+  const auto encoded = [&]() -> Status {
+    for (std::uint32_t round = 0; round < traits.rounds; ++round) {
+      if (round > 1) std::memmove(room.data(), room.data() + lengths.before, lengths.last);
+      lengths.before = lengths.last;
+      DLHOST_ASSIGN(lengths.last, use.codec->encode({.round = round, .before = room.first(lengths.before)}, form.shape,
+                                                    values, state, room.subspan(lengths.before, form.bound), random));
+    }
+    if (form.learns == 0) return {};
+    return use.codec->learn(room.first(lengths.before), form.shape, room.subspan(lengths.before, lengths.last), state);
+  };
+  Status status = encoded();
+  use.activity->leave();
+  DLHOST_TRY(std::move(status));
+  std::memcpy(sent.data(), &lengths, sizeof lengths);
+  tally_.sent += sizeof lengths + lengths.before + lengths.last;
+  return form.sent;
+}
+
+Result<std::unique_ptr<Decoder>> Decoder::make(const CodecUse& use, const Slice& slice) {
+  std::unique_ptr<Decoder> decoder(new Decoder(use, slice));
+  decoder->sum_.resize(static_cast<std::size_t>(decoder->form_.shape.count()));
+  if (!decoder->form_.plain) return decoder;
+  decoder->lying_.resize(static_cast<std::size_t>(slice.count));
+  DLHOST_ASSIGN(decoder->from_plain_,
+                Conversion::make(*use.store, *decoder->form_.plain, use.store->params()[slice.param]->master));
+  return decoder;
+}
+
+Result<std::span<const std::byte>> Decoder::find(std::span<const std::byte> memory) const {
+  DLHOST_ASSIGN(const Encoding encoding, Encoding::read(memory, form_));
+  return memory.first(encoding.bytes());
+}
+
+void Decoder::clear() { std::ranges::fill(sum_, 0.0F); }
+
+Status Decoder::add(std::span<const std::byte> bytes, std::uint64_t step) {
+  DLHOST_ASSIGN(const Encoding encoding, Encoding::read(bytes, form_));
+  use_.activity->enter(use_.actor, "decode", step);
+  Status status = use_.codec->decode_add(encoding.before, form_.shape, encoding.last, 1, sum_);
+  use_.activity->leave();
+  return status;
+}
+
+Result<const float*> Decoder::sum() {
+  if (!from_plain_) return sum_.data();
+  DLHOST_TRY(from_plain_->run(sum_.data(), lying_.data()));
+  return lying_.data();
+}
+
+} // namespace dlhost::param

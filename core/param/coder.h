@@ -1,0 +1,91 @@
+// The two ends of an encoded contribution: a worker's, which encodes, and a server's, which adds up what it decodes.
+// Each belongs to a task, with a codec of its own; after make() they allocate nothing but what codecs do.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "param/coding.h"
+#include "plugin/activity.h"
+
+namespace dlhost::param {
+
+// A codec that is at work.
+struct CodecUse {
+  Store* store = nullptr;
+  const Coding* coding = nullptr;
+  Codec* codec = nullptr;
+  const plugin::Actor* actor = nullptr;
+  plugin::Activity* activity = nullptr;
+};
+
+// Between a master's form and the plain one, where these differ.
+class Conversion {
+ public:
+  static Result<Conversion> make(Store&, const TensorDesc& from, const TensorDesc& to);
+  Status run(const void* from, void* to);
+
+ private:
+  Store* store_ = nullptr;
+  std::unique_ptr<Op> op_;
+  Memory scratch_;
+};
+
+class Coder {
+ public:
+  struct Setup {
+    CodecUse use;
+    const Slices* slices = nullptr;
+    std::span<std::byte> memory; // the worker's own
+    std::uint64_t seed = 0;
+    std::uint32_t contributor = 0; // which it is
+  };
+  static Result<std::unique_ptr<Coder>> make(Setup);
+
+  // `kept`: what an earlier one kept is there. Else nothing was ever sent.
+  void begin(bool kept);
+  bool encodes(const Slice& slice) const { return setup_.use.coding->of(slice.id) != nullptr; }
+  // From one place in the worker's memory to another, which it says.
+  Result<std::size_t> encode(const Slice&, std::size_t values, std::uint64_t step);
+
+  struct Tally { // of bytes: what was sent, and what that is without a codec
+    std::uint64_t sent = 0, dense = 0;
+  };
+  const Tally& tally() const { return tally_; }
+
+ private:
+  explicit Coder(const Setup& setup) : setup_(setup) {}
+  std::span<float> floats(std::size_t place, std::size_t count) const {
+    return {reinterpret_cast<float*>(setup_.memory.data() + place), count};
+  }
+
+  const Setup setup_;
+  std::vector<std::optional<Conversion>> to_plain_; // by slice
+  std::vector<float> plain_;                        // of the largest that is converted
+  Tally tally_;
+};
+
+// Of one slice.
+class Decoder {
+ public:
+  static Result<std::unique_ptr<Decoder>> make(const CodecUse&, const Slice&);
+
+  // What a worker left there; the rest is not believed to be of it.
+  Result<std::span<const std::byte>> find(std::span<const std::byte> memory) const;
+  void clear();
+  Status add(std::span<const std::byte> encoding, std::uint64_t step);
+  // All that was added since clear(), as the master lies.
+  Result<const float*> sum();
+
+ private:
+  Decoder(const CodecUse& use, const Slice& slice) : use_(use), form_(*use.coding->of(slice.id)) {}
+
+  const CodecUse use_;
+  const Coding::Form& form_;
+  std::vector<float> sum_;   // as the codec has it
+  std::vector<float> lying_; // as the master lies, where that differs
+  std::optional<Conversion> from_plain_;
+};
+
+} // namespace dlhost::param

@@ -1,0 +1,76 @@
+// Contributions that go through a codec: whose, how the codec sees them, and where in a worker's own memory lie what it
+// sends and what the codec keeps for it. All who know the net lay it out alike.
+//
+// A contributor makes all rounds of an encoding by itself: servers add up what is decoded, so that no two contributors
+// have to be at the same round. Codecs that need the whole matrix see it plain; the others see a slice as it lies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <dlhost/codec.h>
+
+#include "param/checkpoint.h"
+#include "param/slices.h"
+#include "param/store.h"
+
+namespace dlhost::param {
+
+class Coding {
+ public:
+  // Behind `begin` bytes. Params of fewer elements than `least` are sent as they are.
+  Coding(const Store&, const Slices&, const Codec&, std::int64_t least, std::size_t begin);
+
+  struct Form { // of a slice
+    Shape shape;
+    std::optional<TensorDesc> plain; // the param, where the codec sees it plain and it does not lie so
+    std::size_t bound = 0;           // bytes of an encoding
+    std::size_t learns = 0;
+    // In a worker's memory.
+    std::size_t sent = 0, error = 0, learned = 0;
+  };
+  // Null: it is sent as it is.
+  const Form* of(SliceId slice) const { return forms_[slice] ? &*forms_[slice] : nullptr; }
+  const Codec::Traits& traits() const { return traits_; }
+
+  std::size_t sent_end() const { return sent_end_; } // servers read up to here
+  std::size_t end() const { return end_; }
+
+  // What a worker keeps, as checkpoints name it; in so many bytes.
+  bool keeps() const { return !kept_.empty(); }
+  std::size_t kept_bytes() const;
+  std::vector<TensorPlace> kept(std::span<std::byte> memory) const;
+
+ private:
+  Form form_of(const Param&, const Slice&, const Codec&) const;
+
+  Codec::Traits traits_;
+  std::vector<std::optional<Form>> forms_; // by slice
+  struct Kept {
+    std::string name;
+    TensorDesc desc;
+    std::size_t place = 0;
+  };
+  std::vector<Kept> kept_;
+  std::size_t sent_end_, end_;
+};
+
+// What a worker sends of a slice: the sum of the round before the last, where there are several, and the last round's.
+struct Encoding {
+  std::span<const std::byte> before, last;
+  std::size_t bytes() const { return sizeof(Lengths) + before.size() + last.size(); }
+
+  struct Lengths { // what it begins with
+    std::uint64_t before = 0, last = 0;
+  };
+  // From memory of somebody else: nothing in it is believed.
+  static Result<Encoding> read(std::span<const std::byte>, const Coding::Form&);
+  static constexpr std::size_t most_bytes(std::size_t bound, std::uint32_t rounds) {
+    return sizeof(Lengths) + (rounds > 1 ? 2 : 1) * bound;
+  }
+};
+
+} // namespace dlhost::param

@@ -1,0 +1,105 @@
+// Workers whose contributions go through a codec.
+#include <cmath>
+
+#include "trained.h"
+
+namespace dlhost::test {
+namespace {
+
+using CodecTest = Bench;
+
+std::vector<std::string> coded(const std::string& codec, std::vector<std::string> more = {}) {
+  if (!codec.empty()) more.push_back("topology.codec=" + codec);
+  more.insert(more.end(), {"topology.workers_per_group=3", "topology.servers_per_group=2", "topology.slice_elements=20",
+                           "topology.codec_elements=1"});
+  return more;
+}
+
+const std::vector<std::string> codecs{"\"bf16\"",    "\"dithering\"", "\"fp16\"",  "\"int8\"",
+                                      "\"none\"",    "\"one_bit\"",   "\"top_k\"", "{ type = \"power_sgd\", rank = 1 }",
+                                      "\"random_k\""};
+
+// Contributions are added in the order of the workers either way.
+TEST_F(CodecTest, WhatLosesNothingChangesNothing) {
+  const auto plain = train(small_job(), coded(""));
+  const auto coded_none = train(small_job(), coded("\"none\""));
+  EXPECT_EQ(coded_none.params, plain.params);
+  EXPECT_EQ(plain.outcome.encoded.dense, 0U);
+  EXPECT_GT(coded_none.outcome.encoded.dense, 0U);
+  EXPECT_GT(coded_none.outcome.encoded.sent, coded_none.outcome.encoded.dense) << "each says how long it is";
+}
+
+TEST_F(CodecTest, SmallParamsAreSentAsTheyAre) {
+  auto settings = coded("\"one_bit\"");
+  settings.push_back("topology.codec_elements=100000");
+  const auto sent = train(small_job(), settings);
+  EXPECT_EQ(sent.params, train(small_job(), coded("")).params);
+  EXPECT_EQ(sent.outcome.encoded.dense, 0U);
+}
+
+TEST_F(CodecTest, EveryCodecLearns) {
+  const auto plain = train(small_job(), coded("", {"train.stop.steps=120"}));
+  for (const std::string& codec : codecs) {
+    SCOPED_TRACE(codec);
+    const auto trained = train(small_job(), coded(codec, {"train.stop.steps=120"}));
+    ASSERT_EQ(trained.test.size(), 1U);
+    EXPECT_LT(trained.test[0].second, 2 * plain.test[0].second + 0.05 * plain.losses.front());
+    EXPECT_EQ(trained.params == plain.params, codec == "\"none\"");
+  }
+}
+
+TEST_F(CodecTest, ItIsTheSameTwiceAndWhenItIsResumed) {
+  for (const std::string& codec : codecs) {
+    SCOPED_TRACE(codec);
+    const std::string checkpoints = folder_ / codec;
+    const auto whole = train(small_job(), coded(codec));
+    EXPECT_EQ(train(small_job(), coded(codec)).params, whole.params);
+    const auto first = train(small_job(), coded(codec), 17, {}, checkpoints);
+    EXPECT_EQ(first.outcome.ending, run::Ending::interrupted);
+    const auto rest = train(small_job(), coded(codec), 0, checkpoints);
+    ASSERT_EQ(first.losses.size() + rest.losses.size(), whole.losses.size());
+    EXPECT_TRUE(std::equal(rest.losses.begin(), rest.losses.end(), whole.losses.begin() + 17));
+    EXPECT_EQ(rest.params, whole.params);
+  }
+}
+
+// What was kept for another codec means nothing to this one.
+TEST_F(CodecTest, AnotherCodecBeginsAnew) {
+  const std::string checkpoints = folder_ / "checkpoints";
+  train(small_job(), coded("{ type = \"power_sgd\", rank = 1 }"), 17, {}, checkpoints);
+  for (const std::string codec : {"{ type = \"power_sgd\", rank = 2 }", "\"one_bit\"", ""}) {
+    SCOPED_TRACE(codec);
+    const auto rest = train(small_job(), coded(codec), 0, checkpoints);
+    EXPECT_EQ(rest.losses.size(), 40U - 17U);
+  }
+}
+
+// Codecs that need the whole matrix see it plain, however masters lie.
+TEST_F(CodecTest, MastersThatDoNotLiePlainAreSeenPlain) {
+  for (const std::string codec : {"\"one_bit\"", "{ type = \"power_sgd\", rank = 1 }"}) {
+    SCOPED_TRACE(codec);
+    const auto plain = train(small_job(), coded(codec));
+    const auto blocked = train(small_job(), coded(codec, {"train.device={ type = \"ref\", formats = \"blocked\" }"}));
+    for (const auto& [name, values] : plain.params)
+      for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], blocked.params.at(name)[i], 1e-4) << name;
+  }
+}
+
+TEST_F(CodecTest, EveryHandlerTakesWhatIsEncoded) {
+  for (const std::string handler : {"eventual", "{ type = \"eventual\", push = 3, fetch = 2 }", "elastic", "hogwild",
+                                    "bounded", "{ type = \"first_t\", t = 2 }"})
+    for (const std::string& codec : {codecs[0], codecs[5], codecs[6]}) {
+      SCOPED_TRACE(handler + " with " + codec);
+      const auto trained =
+          train(small_job(), {"topology.worker_groups=3", "topology.servers_per_group=2", "topology.codec=" + codec,
+                              "topology.consistency=" + handler, "topology.codec_elements=1", "train.batch=6",
+                              "train.stop.steps=150", "updater.rate=0.01"});
+      ASSERT_EQ(trained.test.size(), 1U);
+      EXPECT_LT(trained.test[0].second, 0.6 * trained.losses.front());
+      EXPECT_GT(trained.outcome.encoded.sent, 0U);
+      EXPECT_LT(trained.outcome.encoded.sent, trained.outcome.encoded.dense);
+    }
+}
+
+} // namespace
+} // namespace dlhost::test
