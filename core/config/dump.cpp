@@ -150,6 +150,7 @@ class Writer {
     line("server_groups", topology.server_groups);
     line("servers_per_group", topology.servers_per_group);
     line("slice_elements", topology.slice_elements);
+    if (topology.warmup_steps > 0) line("warmup_steps", topology.warmup_steps);
     line("data", word(topology.data));
     line("run_as", word(topology.run_as));
     // The default goes without saying: one worker needs no handler.

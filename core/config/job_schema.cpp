@@ -126,6 +126,9 @@ const Schema& topology_schema() {
                   between(1, 65536))
           .option("slice_elements", &Topology::slice_elements,
                   "params of so many elements and more are cut into a slice for each server", at_least(1))
+          .option("warmup_steps", &Topology::warmup_steps,
+                  "steps that the first group makes alone; the others begin behind them, with what it has learned",
+                  at_least(0))
           .choice("data", &Topology::data,
                   {{"shared", Data::shared}, {"disjoint", Data::disjoint}, {"bootstrap", Data::bootstrap}},
                   "each group trains on all samples, on its part of each pass, or on as many as it draws")

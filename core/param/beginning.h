@@ -16,7 +16,8 @@ struct Beginning {
   Version version = 0;              // of every slice
   std::vector<std::uint64_t> steps; // done by each worker, all of which are in that version
   std::string ledger;               // the folder in which servers write down what follows; empty: they do not
-  bool own_values = false;          // workers that have some find them; else they take the servers'
+  bool own_values = false;          // what workers keep for themselves is there; else they begin with the servers'
+                                    // values, and their codecs have left out nothing
 
   // Where a group goes on: what some of its workers had done already is computed again, and counts once.
   std::uint64_t of_group(std::size_t group, std::size_t workers) const {

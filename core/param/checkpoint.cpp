@@ -1,6 +1,8 @@
 #include "param/checkpoint.h"
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -43,6 +45,10 @@ class Collection {
   std::vector<NamedTensor> tensors_;
 };
 
+bool fits(const NamedTensor& tensor, const TensorPlace& target) {
+  return tensor.dtype == DType::f32 && std::ranges::equal(tensor.shape, target.desc.shape);
+}
+
 Status match(const Safetensors& file, std::span<const TensorPlace> targets, const std::string& what) {
   std::string problems;
   const auto problem = [&](const std::string& text) { problems += concat(problems.empty() ? "" : "; ", text); };
@@ -52,7 +58,7 @@ Status match(const Safetensors& file, std::span<const TensorPlace> targets, cons
     const NamedTensor* tensor = file.find(target.name);
     if (!tensor)
       problem(fmt::format("'{}' is not in it", target.name));
-    else if (tensor->dtype != DType::f32 || !std::ranges::equal(tensor->shape, target.desc.shape))
+    else if (!fits(*tensor, target))
       problem(fmt::format("'{}' is {} there and {} here", target.name, shape_text(tensor->shape),
                           to_string(target.desc.shape)));
   }
@@ -210,9 +216,21 @@ Result<bool> read_workers(const CheckpointFiles& files, Store& store,
   if (files.workers.size() != workers.size()) return false;
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
     const std::string path = files.folder + "/" + worker_file(worker);
-    DLHOST_ASSIGN(const auto file, parse_safetensors(files.workers[worker]->map(), path));
-    DLHOST_TRY(match(file, workers[worker], path));
-    DLHOST_TRY(fill(file, workers[worker], store));
+    DLHOST_ASSIGN(auto file, parse_safetensors(files.workers[worker]->map(), path));
+    std::vector<TensorPlace> here;
+    for (const TensorPlace& place : workers[worker]) {
+      const NamedTensor* tensor = file.find(place.name);
+      if (place.needed || (tensor && fits(*tensor, place)))
+        here.push_back(place);
+      else
+        std::memset(place.data, 0, store.device().bytes(place.desc));
+    }
+    const auto is_wanted = [&](const NamedTensor& tensor) {
+      return std::ranges::find(here, tensor.name, &TensorPlace::name) != here.end();
+    };
+    std::erase_if(file.tensors, std::not_fn(is_wanted)); // of another codec, or of none
+    DLHOST_TRY(match(file, here, path));
+    DLHOST_TRY(fill(file, here, store));
   }
   DLHOST_TRY(store.stream().wait());
   return true;

@@ -5,7 +5,8 @@
 // Params are plain f32 under their names ("fc1.weight"), histories under the param's and the slot's
 // ("fc1.weight/momentum"). What batches of training hand on (recurrent state) stands beside the histories: only who
 // goes on training wants either. Workers that have values of their own, which nobody else has, have a file each
-// (worker-0.safetensors), with values and histories under the same names.
+// (worker-0.safetensors), with values and histories under the same names; what a codec keeps of a param for its worker
+// stands there as well ("fc1.weight/codec.error").
 #pragma once
 
 #include <memory>
@@ -25,6 +26,7 @@ struct TensorPlace {
   std::string name;
   TensorDesc desc;
   void* data = nullptr;
+  bool needed = true; // not so: where a checkpoint has none like it, it is zero
 };
 
 // `about` goes into the manifest under "run": where the data stood, versions, whatever run needs again.

@@ -11,19 +11,6 @@ constexpr std::uint32_t codec_draws = 0xC0DEC000;
 
 } // namespace
 
-Result<Conversion> Conversion::make(Store& store, const TensorDesc& from, const TensorDesc& to) {
-  Conversion conversion;
-  conversion.store_ = &store;
-  DLHOST_ASSIGN(conversion.op_, store.device().prepare(ReorderSpec{from, to}));
-  DLHOST_ASSIGN(conversion.scratch_, Memory::make(store.device(), conversion.op_->scratch_bytes + 1));
-  return conversion;
-}
-
-Status Conversion::run(const void* from, void* to) {
-  op_->run(store_->stream(), {from}, {to}, scratch_.data());
-  return store_->stream().wait();
-}
-
 Result<std::unique_ptr<Coder>> Coder::make(Setup setup) {
   std::unique_ptr<Coder> coder(new Coder(setup));
   coder->to_plain_.resize(setup.slices->size());
@@ -32,7 +19,7 @@ Result<std::unique_ptr<Coder>> Coder::make(Setup setup) {
     if (!form || !form->plain) continue;
     Store& store = *setup.use.store;
     DLHOST_ASSIGN(coder->to_plain_[slice.id],
-                  Conversion::make(store, store.params()[slice.param]->master, *form->plain));
+                  Conversion::make(store.device(), store.stream(), store.params()[slice.param]->master, *form->plain));
     coder->plain_.resize(std::max(coder->plain_.size(), static_cast<std::size_t>(form->plain->count())));
   }
   return coder;
@@ -69,6 +56,9 @@ Result<std::size_t> Coder::encode(const Slice& slice, std::size_t place, std::ui
       lengths.before = lengths.last;
       DLHOST_ASSIGN(lengths.last, use.codec->encode({.round = round, .before = room.first(lengths.before)}, form.shape,
                                                     values, state, room.subspan(lengths.before, form.bound), random));
+      if (lengths.last > form.bound)
+        return Status::internal("codec '", use.actor->plugin, "' says that it wrote ", lengths.last,
+                                " bytes, where its bound is ", form.bound);
     }
     if (form.learns == 0) return {};
     return use.codec->learn(room.first(lengths.before), form.shape, room.subspan(lengths.before, lengths.last), state);
@@ -83,23 +73,30 @@ Result<std::size_t> Coder::encode(const Slice& slice, std::size_t place, std::ui
 
 Result<std::unique_ptr<Decoder>> Decoder::make(const CodecUse& use, const Slice& slice) {
   std::unique_ptr<Decoder> decoder(new Decoder(use, slice));
+  decoder->encoding_.resize(Encoding::most_bytes(decoder->form_.bound, use.coding->traits().rounds));
   decoder->sum_.resize(static_cast<std::size_t>(decoder->form_.shape.count()));
   if (!decoder->form_.plain) return decoder;
   decoder->lying_.resize(static_cast<std::size_t>(slice.count));
-  DLHOST_ASSIGN(decoder->from_plain_,
-                Conversion::make(*use.store, *decoder->form_.plain, use.store->params()[slice.param]->master));
+  Store& store = *use.store;
+  DLHOST_ASSIGN(decoder->from_plain_, Conversion::make(store.device(), store.stream(), *decoder->form_.plain,
+                                                       store.params()[slice.param]->master));
   return decoder;
 }
 
-Result<std::span<const std::byte>> Decoder::find(std::span<const std::byte> memory) const {
-  DLHOST_ASSIGN(const Encoding encoding, Encoding::read(memory, form_));
-  return memory.first(encoding.bytes());
+Result<std::span<const std::byte>> Decoder::find(std::span<const std::byte> memory, std::uint64_t place) const {
+  if (place != form_.sent || place > memory.size())
+    return Status::corrupt("an encoding at ", place, ", where none is left");
+  const auto left = memory.subspan(place);
+  DLHOST_ASSIGN(const Encoding encoding, Encoding::read(left, form_));
+  return left.first(encoding.bytes());
 }
 
 void Decoder::clear() { std::ranges::fill(sum_, 0.0F); }
 
 Status Decoder::add(std::span<const std::byte> bytes, std::uint64_t step) {
-  DLHOST_ASSIGN(const Encoding encoding, Encoding::read(bytes, form_));
+  const auto own = std::span(encoding_).first(bytes.size());
+  std::ranges::copy(bytes, own.begin());
+  DLHOST_ASSIGN(const Encoding encoding, Encoding::read(own, form_));
   use_.activity->enter(use_.actor, "decode", step);
   Status status = use_.codec->decode_add(encoding.before, form_.shape, encoding.last, 1, sum_);
   use_.activity->leave();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "param/coding.h"
+#include "param/transfer.h"
 #include "plugin/activity.h"
 
 namespace dlhost::param {
@@ -18,18 +19,6 @@ struct CodecUse {
   Codec* codec = nullptr;
   const plugin::Actor* actor = nullptr;
   plugin::Activity* activity = nullptr;
-};
-
-// Between a master's form and the plain one, where these differ.
-class Conversion {
- public:
-  static Result<Conversion> make(Store&, const TensorDesc& from, const TensorDesc& to);
-  Status run(const void* from, void* to);
-
- private:
-  Store* store_ = nullptr;
-  std::unique_ptr<Op> op_;
-  Memory scratch_;
 };
 
 class Coder {
@@ -71,8 +60,8 @@ class Decoder {
  public:
   static Result<std::unique_ptr<Decoder>> make(const CodecUse&, const Slice&);
 
-  // What a worker left there; the rest is not believed to be of it.
-  Result<std::span<const std::byte>> find(std::span<const std::byte> memory) const;
+  // What a worker left in its memory, at the place that it names.
+  Result<std::span<const std::byte>> find(std::span<const std::byte> memory, std::uint64_t place) const;
   void clear();
   Status add(std::span<const std::byte> encoding, std::uint64_t step);
   // All that was added since clear(), as the master lies.
@@ -83,8 +72,9 @@ class Decoder {
 
   const CodecUse use_;
   const Coding::Form& form_;
-  std::vector<float> sum_;   // as the codec has it
-  std::vector<float> lying_; // as the master lies, where that differs
+  std::vector<std::byte> encoding_; // of one contribution: what is decoded does not change meanwhile
+  std::vector<float> sum_;          // as the codec has it
+  std::vector<float> lying_;        // as the master lies, where that differs
   std::optional<Conversion> from_plain_;
 };
 

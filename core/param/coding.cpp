@@ -1,17 +1,11 @@
 #include "param/coding.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "param/table_memory.h"
+
 namespace dlhost::param {
-namespace {
-
-std::size_t take(std::size_t& end, std::size_t bytes) {
-  const std::size_t at = end;
-  end += (bytes + 63) / 64 * 64;
-  return at;
-}
-
-} // namespace
 
 Coding::Coding(const Store& store, const Slices& slices, const Codec& codec, std::int64_t least, std::size_t begin)
     : traits_(codec.traits()), forms_(slices.size()), sent_end_(begin) {
@@ -21,7 +15,7 @@ Coding::Coding(const Store& store, const Slices& slices, const Codec& codec, std
   for (const Slice& slice : slices.all())
     if (is_coded(slice)) {
       Form& form = forms_[slice.id].emplace(form_of(*store.params()[slice.param], slice, codec));
-      form.sent = take(sent_end_, Encoding::most_bytes(form.bound, traits_.rounds));
+      form.sent = take_lines(sent_end_, Encoding::most_bytes(form.bound, traits_.rounds));
     }
   end_ = sent_end_;
   for (const auto& param : store.params()) {
@@ -33,7 +27,7 @@ Coding::Coding(const Store& store, const Slices& slices, const Codec& codec, std
       kept_.push_back({param->declared.name + "/codec.error", desc, end_});
       for (const Slice& piece : pieces)
         forms_[piece.id]->error = end_ + static_cast<std::size_t>(piece.first) * sizeof(float);
-      take(end_, first.plain ? desc.plain_bytes() : store.device().bytes(desc));
+      take_lines(end_, first.plain ? desc.plain_bytes() : store.device().bytes(desc));
     }
     std::size_t learned = 0;
     for (const Slice& piece : pieces) {
@@ -43,7 +37,7 @@ Coding::Coding(const Store& store, const Slices& slices, const Codec& codec, std
     if (learned == 0) continue;
     const TensorDesc desc{DType::f32, {static_cast<std::int64_t>(learned)}, Format::plain()};
     kept_.push_back({param->declared.name + "/codec.learned", desc, end_});
-    take(end_, desc.plain_bytes());
+    take_lines(end_, desc.plain_bytes());
   }
 }
 
@@ -63,6 +57,15 @@ Coding::Form Coding::form_of(const Param& param, const Slice& slice, const Codec
   return form;
 }
 
+std::size_t Coding::decoded_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& form : forms_)
+    if (form)
+      bytes += Encoding::most_bytes(form->bound, traits_.rounds) +
+               static_cast<std::size_t>(form->shape.count()) * sizeof(float) * (form->plain ? 2 : 1);
+  return bytes;
+}
+
 std::size_t Coding::kept_bytes() const {
   std::size_t bytes = 0;
   for (const Kept& kept : kept_) bytes += kept.desc.plain_bytes();
@@ -71,7 +74,8 @@ std::size_t Coding::kept_bytes() const {
 
 std::vector<TensorPlace> Coding::kept(std::span<std::byte> memory) const {
   std::vector<TensorPlace> places;
-  for (const Kept& kept : kept_) places.push_back({kept.name, kept.desc, memory.data() + kept.place});
+  for (const Kept& kept : kept_)
+    places.push_back({.name = kept.name, .desc = kept.desc, .data = memory.data() + kept.place, .needed = false});
   return places;
 }
 

@@ -39,6 +39,8 @@ class Coding {
   std::size_t sent_end() const { return sent_end_; } // servers read up to here
   std::size_t end() const { return end_; }
 
+  // What servers take for sums of what they decode, in all.
+  std::size_t decoded_bytes() const;
   // What a worker keeps, as checkpoints name it; in so many bytes.
   bool keeps() const { return !kept_.empty(); }
   std::size_t kept_bytes() const;

@@ -152,18 +152,28 @@ Status Shard::asked(Owned& owned, const Message& message) {
   return {};
 }
 
+std::string Shard::named(std::size_t contributor, const Slice& slice) const {
+  const Contributor& who = setup_.contributors[contributor];
+  return concat("worker ", who.rank, " of group ", who.group, ", for slice ", slice.id, " of '",
+                setup_.store->params()[slice.param]->declared.name, "'");
+}
+
 Result<std::span<const std::byte>> Shard::sent(const Owned& owned, const Message& message,
                                                std::size_t contributor) const {
   if (message.contribution != (owned.decoder ? ContributionKind::encoded : kind_))
     return Status::corrupt("worker ", message.rank, " of group ", message.group,
                            " sends what the handler's workers do not send to slice ", message.slice);
-  const auto bytes = owned.decoder ? 0 : static_cast<std::size_t>(owned.slice->count) * sizeof(float);
   const auto memory = setup_.contributors[contributor].sent;
+  if (owned.decoder) {
+    auto found = owned.decoder->find(memory, message.place);
+    return found.ok() ? std::move(found) : Status(found.status()).at(named(contributor, *owned.slice));
+  }
+  const auto bytes = static_cast<std::size_t>(owned.slice->count) * sizeof(float);
   if (bytes > memory.size() || message.place > memory.size() - bytes || message.place % sizeof(float) != 0)
     return Status::corrupt("worker ", message.rank, " of group ", message.group, " has its part of slice ",
                            message.slice, " at ", message.place, ", outside of its memory of ", memory.size(),
                            " bytes");
-  return owned.decoder ? owned.decoder->find(memory.subspan(message.place)) : memory.subspan(message.place, bytes);
+  return memory.subspan(message.place, bytes);
 }
 
 Status Shard::update(Owned& owned, const Message& message) {

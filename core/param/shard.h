@@ -117,6 +117,7 @@ class Shard {
   Status own(const Slice&, const Updater::Rule&);
   void find_peers();
   Result<std::size_t> contributor(const Message&) const;
+  std::string named(std::size_t contributor, const Slice&) const;
   Result<std::span<const std::byte>> sent(const Owned&, const Message&, std::size_t contributor) const;
   Status update(Owned&, const Message&);
   Status get(Owned&, const Message&);

@@ -98,7 +98,8 @@ Status Shard::make(Owned& owned, const UpdateVerdict& verdict) {
 Status Shard::decode(Owned& owned) {
   owned.decoder->clear();
   for (const Arrival& due : owned.due)
-    DLHOST_TRY(owned.decoder->add(due.contribution.bytes, due.contribution.who.step));
+    DLHOST_TRY(
+        owned.decoder->add(due.contribution.bytes, due.contribution.who.step).at(named(due.contributor, *owned.slice)));
   DLHOST_ASSIGN(owned.decoded, owned.decoder->sum());
   return {};
 }

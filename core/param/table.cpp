@@ -36,6 +36,9 @@ void Table::begin(const Beginning& beginning) {
   std::ranges::fill(views_, View{.version = beginning.version});
   if (shard_) shard_->begin(beginning);
   if (chooser_) chooser_->begin(beginning);
+  late_ = setup_.late;
+  // Where whole groups are chosen, what some of a group had sent of a step was not dealt with.
+  if (!setup_.consistency->traits().by_step) sent_ = beginning.steps.at(setup_.post->seat());
   if (setup_.coder) setup_.coder->begin(beginning.own_values);
   if (!setup_.replica) return;
   const bool has_values = beginning.own_values && first_.send_delta; // else the servers have all there is of them
@@ -99,6 +102,7 @@ Result<bool> Table::update_own(std::size_t param, const WorkerPlan& plan, std::u
 }
 
 Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
+  if (step < sent_) return {};
   const View& view = views_[slice.id];
   based_on_ = std::min(based_on_, view.version);
   Message message = about(slice.id, Word::update);
@@ -147,7 +151,13 @@ void Table::adopt(std::size_t param) {
   setup_.store->move(*setup_.store->params()[param], value);
 }
 
+Status Table::fetch_all() {
+  for (const Slice& slice : setup_.slices->all()) DLHOST_TRY(ask(slice, Word::get));
+  return {};
+}
+
 Status Table::collect(std::size_t param) {
+  if (std::exchange(late_, false)) DLHOST_TRY(fetch_all());
   DLHOST_TRY(progress());
   awaited_ = param;
   DLHOST_TRY(attend_until([&] { return arrived(param); }));

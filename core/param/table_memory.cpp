@@ -1,24 +1,21 @@
 #include "param/table_memory.h"
 
 namespace dlhost::param {
-namespace {
 
-// The next place; huge pages and vector units like what begins on a line of its own.
-std::size_t take(std::size_t& bytes, std::size_t wanted) {
-  constexpr std::size_t alignment = 64;
-  const std::size_t at = bytes;
-  bytes += (wanted + alignment - 1) / alignment * alignment;
+std::size_t take_lines(std::size_t& end, std::size_t bytes) {
+  constexpr std::size_t line = 64;
+  const std::size_t at = end;
+  end += (bytes + line - 1) / line * line;
   return at;
 }
-
-} // namespace
 
 Masters::Masters(const Store& store, std::size_t versions) : versions_(versions) {
   for (const auto& param : store.params()) {
     Places places{.bytes = store.device().bytes(param->master), .values = {}, .history = {}};
     const std::size_t values = param->updated ? versions : 1;
-    for (std::size_t version = 0; version < values; ++version) places.values.push_back(take(bytes_, places.bytes));
-    for (std::size_t slot = 0; slot < param->slots; ++slot) places.history.push_back(take(bytes_, places.bytes));
+    for (std::size_t version = 0; version < values; ++version)
+      places.values.push_back(take_lines(bytes_, places.bytes));
+    for (std::size_t slot = 0; slot < param->slots; ++slot) places.history.push_back(take_lines(bytes_, places.bytes));
     params_.push_back(std::move(places));
   }
 }
@@ -44,7 +41,7 @@ Gradients::Gradients(const Store& store) {
   for (const auto& param : store.params()) {
     const std::size_t bytes = param->updated ? store.device().bytes(param->master) : 0;
     elements_.push_back(static_cast<std::int64_t>(bytes / size_of(param->master.dtype)));
-    offsets_.push_back(take(bytes_, bytes));
+    offsets_.push_back(take_lines(bytes_, bytes));
   }
 }
 
@@ -53,9 +50,9 @@ ReplicaPlaces::ReplicaPlaces(const Store& store, std::size_t begin, bool accrues
     Places& places = params_.emplace_back();
     if (!param->updated) continue;
     places.bytes = store.device().bytes(param->master);
-    places.value = take(end_, places.bytes);
-    for (std::size_t slot = 0; slot < param->slots; ++slot) places.history.push_back(take(end_, places.bytes));
-    if (accrues) places.accrued = take(end_, places.bytes);
+    places.value = take_lines(end_, places.bytes);
+    for (std::size_t slot = 0; slot < param->slots; ++slot) places.history.push_back(take_lines(end_, places.bytes));
+    if (accrues) places.accrued = take_lines(end_, places.bytes);
   }
 }
 

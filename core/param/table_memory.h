@@ -11,6 +11,9 @@
 
 namespace dlhost::param {
 
+// The next place for so many bytes: huge pages and vector units like what begins on a line of its own.
+std::size_t take_lines(std::size_t& end, std::size_t bytes);
+
 // The values and histories of a server group.
 class Masters {
  public:

@@ -8,13 +8,24 @@ TensorDesc plain_of(const TensorDesc& desc) { return {DType::f32, desc.shape, Fo
 
 Status reorder(Device& device, Stream& stream, const TensorDesc& from, const void* src, const TensorDesc& to,
                void* dst) {
-  DLHOST_ASSIGN(auto op, device.prepare(ReorderSpec{from, to}));
-  DLHOST_ASSIGN(auto scratch, Memory::make(device, op->scratch_bytes + 1));
-  op->run(stream, {src}, {dst}, scratch.data());
-  return stream.wait();
+  DLHOST_ASSIGN(auto conversion, Conversion::make(device, stream, from, to));
+  return conversion.run(src, dst);
 }
 
 } // namespace
+
+Result<Conversion> Conversion::make(Device& device, Stream& stream, const TensorDesc& from, const TensorDesc& to) {
+  Conversion conversion;
+  conversion.stream_ = &stream;
+  DLHOST_ASSIGN(conversion.op_, device.prepare(ReorderSpec{from, to}));
+  DLHOST_ASSIGN(conversion.scratch_, Memory::make(device, conversion.op_->scratch_bytes + 1));
+  return conversion;
+}
+
+Status Conversion::run(const void* from, void* to) {
+  op_->run(*stream_, {from}, {to}, scratch_.data());
+  return stream_->wait();
+}
 
 Status upload(Device& device, Stream& stream, std::span<const float> plain, const TensorDesc& desc, void* data) {
   if (lies_plain(desc)) {

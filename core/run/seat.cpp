@@ -10,8 +10,6 @@ namespace {
 constexpr std::size_t most_metrics = 256;
 constexpr std::size_t words_bytes = 4096; // of the reason why a worker failed
 
-std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 } // namespace
 
 Seat::Layout::Layout(const param::Store& store, const Seat& seat)
@@ -26,8 +24,7 @@ Seat::Layout::Layout(const param::Store& store, const Seat& seat)
     vitals = replica->end();
   }
   for (const auto& state : store.states()) {
-    states.push_back(vitals);
-    vitals += aligned(store.device().bytes(state->desc));
+    states.push_back(param::take_lines(vitals, store.device().bytes(state->desc)));
   }
   numbers = vitals + sizeof(Vitals);
   words = numbers + most_metrics * 2 * sizeof(double);
@@ -127,7 +124,21 @@ Status Seat::supported(const param::Store& store) const {
     return refuse("consistency handler '" + job.topology.consistency.type +
                   "', which wants to be called after a while,");
   DLHOST_TRY(can_have_own_values());
+  DLHOST_TRY(can_warm_up());
   return param::Table::can_follow(first_plan_, first_plan_, 0, consistency_actor_);
+}
+
+// The first group is alone in all that is made of contributions; then the others go on from its params.
+Status Seat::can_warm_up() const {
+  const config::Topology& topology = session_.job().topology;
+  if (topology.warmup_steps == 0) return {};
+  const auto refuse = [&](const auto&... why) {
+    return Status::unsupported("topology.warmup_steps = ", topology.warmup_steps, " under consistency '",
+                               topology.consistency.type, "', ", why..., "; choose another one, or no warm-up");
+  };
+  if (in_step_ || traits_.by_step) return refuse("whose versions wait for the other groups' contributions");
+  if (saves_own_values()) return refuse("whose workers begin with values of their own");
+  return {};
 }
 
 Status Seat::can_have_own_values() const {
@@ -136,6 +147,12 @@ Status Seat::can_have_own_values() const {
     return Status::unsupported("consistency '", session_.job().topology.consistency.type,
                                "', whose workers update values of their own, ", why...);
   };
+  if (codec_ && first_plan_.send_delta) {
+    const Codec::Traits codec = codec_->traits();
+    if (!codec.error_feedback && !codec.unbiased && !codec.lossless)
+      return refuse("with codec '", session_.job().topology.codec.type,
+                    "' and no feedback: what it leaves out of a difference would be lost; set feedback = true");
+  }
   if (place_.workers > 1)
     return refuse("with ", place_.workers,
                   " workers a group: each would follow the gradients of its own rows only, and leave the others; take "
@@ -151,7 +168,10 @@ param::Sharing::Bytes Seat::bytes(const param::Store& store) const {
   Bytes bytes{.own = layout.bytes, .common = param::Masters(store, versions()).bytes()};
   for (const auto& param : store.params())
     if (saves_own_values() && param->updated) bytes.saved += param->master.plain_bytes() * (1 + param->slots);
-  if (layout.coding) bytes.saved += layout.coding->kept_bytes();
+  if (layout.coding) {
+    bytes.saved += layout.coding->kept_bytes();
+    bytes.aside = layout.coding->decoded_bytes();
+  }
   return bytes;
 }
 
@@ -294,6 +314,7 @@ Status Seat::join() {
       .clip = nullptr,
       .replica = nullptr,
       .coder = nullptr,
+      .late = session_.job().topology.warmup_steps > 0 && place_.group > 0,
       .control = this};
   if (const double norm = session_.job().updater.clip_norm; norm > 0 && !whole_versions()) {
     DLHOST_ASSIGN(setup.clip, param::Clip::prepare(session_.store(), layout_->gradients, own_[number_].bytes, norm));

@@ -114,6 +114,7 @@ class Seat final : public param::Sharing, private param::Control {
   bool saves_own_values() const { return first_plan_.update_locally && first_plan_.send_delta; }
   Status supported(const param::Store&) const;
   Status can_have_own_values() const;
+  Status can_warm_up() const;
   Status connect();
   Status make_shard();
   Status keep_ledger(const param::Beginning&);
@@ -176,6 +177,7 @@ class Seat final : public param::Sharing, private param::Control {
 
   std::optional<Go> go_;
   std::uint64_t free_until_ = 0;
+  bool others_free_ = false;            // the run's leader has freed them since they stood still
   bool left_ = false;                   // its group makes no more steps
   std::optional<std::uint32_t> holder_; // who wants this one to stand still
   bool resting_ = false, computing_ = false, stopped_ = false;

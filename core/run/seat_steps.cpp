@@ -67,7 +67,7 @@ Status Seat::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
 
 Status Seat::rest_those_led() {
   std::vector<std::uint32_t> held = led_;
-  if (number_ == 0 && !in_step_)
+  if (std::exchange(others_free_, false))
     for (std::uint32_t group = 1; group < place_.groups; ++group) held.push_back(group * place_.workers);
   for (const std::uint32_t seat : held) idle_[seat] = false;
   DLHOST_TRY(tell(held, {.word = Word::hold}));
@@ -101,7 +101,7 @@ Status Seat::stop() {
 }
 
 Status Seat::free(std::uint64_t until) {
-  if (in_step_) return {};
+  if (in_step_ || std::exchange(others_free_, true)) return {};
   for (std::uint32_t seat = 1; seat < seats_; ++seat)
     DLHOST_TRY(table_->send(seat, {.word = Word::free, .step = until}));
   return {};

@@ -237,8 +237,9 @@ Need Session::need(const program::Program& program, Phase phase) const {
   need.by_batch += footprint.host + ahead;
   std::size_t largest = 0;
   if (shares) {
-    const auto [own, common, kept] = sharing_->bytes(*store_);
-    need = several(std::move(need), {.workers = Place::seats(job_.topology), .each = own, .together = common});
+    const auto [own, common, kept, aside] = sharing_->bytes(*store_);
+    need = several(std::move(need),
+                   {.workers = Place::seats(job_.topology), .each = own, .together = common, .decoded = aside});
     largest = kept;
   }
   const std::size_t saved =

@@ -83,7 +83,7 @@ Status Training::prepare() {
                                static_cast<std::uint64_t>(job.seed)));
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_));
-  beginning_.steps.resize(Place::seats(job.topology));
+  beginning_.steps = steps_of_all(0);
   progress_.total_steps = rates_->total_steps();
   return {};
 }
@@ -103,7 +103,6 @@ nlohmann::json Training::state() const {
   if (workers_) {
     const param::Beginning reached = workers_->reached();
     workers = {{"consistency", session_.job().topology.consistency.type},
-               {"codec", detail::written(session_.job().topology.codec)},
                {"version", reached.version},
                {"steps", reached.steps}};
   }
@@ -122,17 +121,27 @@ Status Training::save_to(Checkpoints& checkpoints) {
   return checkpoints.save(progress_.step, state());
 }
 
+// Of workers that begin together, when the first has made so many. While the first group warms up, the others stand
+// where it will be then.
+std::vector<std::uint64_t> Training::steps_of_all(std::uint64_t step) const {
+  const config::Topology& topology = session_.job().topology;
+  const auto warm = static_cast<std::uint64_t>(topology.warmup_steps);
+  std::vector<std::uint64_t> steps(Place::seats(topology), std::max(step, warm));
+  std::fill_n(steps.begin(), topology.workers_per_group, step);
+  return steps;
+}
+
 // Groups that go at their own pace go on where each was; others than they were begin together.
 param::Beginning Training::beginning(const nlohmann::json& state) const {
   const config::Topology& topology = session_.job().topology;
   const std::size_t seats = Place::seats(topology);
-  param::Beginning beginning{.version = progress_.step, .steps = std::vector(seats, progress_.step)};
+  param::Beginning beginning{.version = progress_.step, .steps = steps_of_all(progress_.step)};
   const auto workers = state.value("workers", nlohmann::json());
   if (workers.is_object() && workers.at("consistency") == topology.consistency.type &&
       workers.at("steps").size() == seats)
     beginning = {.version = workers.at("version"),
                  .steps = workers.at("steps").get<std::vector<std::uint64_t>>(),
-                 .own_values = workers.value("codec", "") == detail::written(topology.codec)};
+                 .own_values = true};
   return beginning;
 }
 

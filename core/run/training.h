@@ -119,7 +119,8 @@ class Training {
   const std::atomic<bool>& interrupted_;
   Crew::Maker make_crew_ = Crew::make;
   std::unique_ptr<Workers> workers_; // null: one
-  param::Beginning beginning_;       // of them
+  std::vector<std::uint64_t> steps_of_all(std::uint64_t step) const;
+  param::Beginning beginning_; // of them
   program::Program* program_ = nullptr;
   std::unique_ptr<Feeds> feeds_;
   std::optional<Rates> rates_;

@@ -6,6 +6,7 @@ Result<std::unique_ptr<Workers>> Workers::make(Session& leader, const Crew::Make
   DLHOST_ASSIGN(auto crew, make_crew(leader));
   std::unique_ptr<Workers> workers(new Workers(std::move(crew)));
   DLHOST_ASSIGN(workers->seat_, Seat::make(leader, workers->crew_->roster(), 0));
+  workers->alone_until_ = static_cast<std::uint64_t>(leader.job().topology.warmup_steps);
   leader.take_part(workers->seat_->place(), workers->seat_.get());
   return workers;
 }
@@ -36,7 +37,7 @@ Status Workers::begin(const param::Beginning& beginning, std::uint64_t until) {
 }
 
 Status Workers::go(std::uint64_t step, double rate) {
-  if (settled_) DLHOST_TRY(seat_->free(until_));
+  if (step >= alone_until_) DLHOST_TRY(seat_->free(until_));
   settled_ = false;
   seat_->set_away(false);
   return seat_->go(step, rate);
@@ -61,7 +62,7 @@ Status Workers::gather(std::uint64_t step, std::vector<program::Metric>& metrics
 // who have done.
 Status Workers::finish(std::uint64_t steps) {
   if (seat_->joint()) return {};
-  if (settled_) DLHOST_TRY(seat_->free(until_));
+  DLHOST_TRY(seat_->free(until_));
   settled_ = false;
   seat_->set_away(false);
   return seat_->wait_for_groups(steps);

@@ -50,8 +50,8 @@ class Workers {
   std::unique_ptr<Crew> crew_;
   std::unique_ptr<Seat> seat_;
   bool begun_ = false;
-  bool settled_ = true; // nobody computes
-  std::uint64_t until_ = 0;
+  bool settled_ = true;                       // nobody computes
+  std::uint64_t alone_until_ = 0, until_ = 0; // steps: of the leader's group, and of all
 };
 
 } // namespace dlhost::run

@@ -55,11 +55,11 @@ class TopK final : public Codec {
   Status decode_add(std::span<const std::byte>, const Shape& shape, std::span<const std::byte> in, float factor,
                     std::span<float> values) override {
     DLHOST_TRY(of_size(in, bound(shape)));
-    for (std::size_t at = 0; at < in.size(); at += entry)
-      if (const auto i = get<std::uint32_t>(in, at); i >= values.size())
-        return Status::corrupt("an encoding has element ", i, " of a slice of ", values.size());
-    for (std::size_t at = 0; at < in.size(); at += entry)
-      values[get<std::uint32_t>(in, at)] += factor * get<float>(in, at + sizeof(std::uint32_t));
+    for (std::size_t at = 0; at < in.size(); at += entry) {
+      const auto i = get<std::uint32_t>(in, at);
+      if (i >= values.size()) return Status::corrupt("an encoding has element ", i, " of a slice of ", values.size());
+      values[i] += factor * get<float>(in, at + sizeof(std::uint32_t));
+    }
     return {};
   }
 

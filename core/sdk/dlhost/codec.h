@@ -7,7 +7,8 @@
 //   learn(sum of the last round)
 //
 // What a round leaves out is added to the next exchange (error feedback). That, and what a codec learns, is state: core
-// keeps it for each contributor and slice, and checkpoints it with the slice. A codec is used by one task at a time.
+// keeps it for each contributor and param, and checkpoints it with that contributor. A codec is used by one task at a
+// time.
 #pragma once
 
 #include <cstddef>

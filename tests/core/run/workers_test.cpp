@@ -24,6 +24,12 @@ void expect_near(const Trained& one, const Trained& several, double relative, st
     EXPECT_NEAR(one.losses[i], several.losses[i], relative * std::abs(one.losses[i])) << "step " << i;
 }
 
+void expect_near_until(const Trained& one, const Trained& several, double relative, std::size_t steps) {
+  ASSERT_GE(several.losses.size(), steps);
+  for (std::size_t i = 0; i < steps; ++i)
+    EXPECT_NEAR(one.losses[i], several.losses[i], relative * std::abs(one.losses[i])) << "step " << i;
+}
+
 TEST_F(WorkersTest, SeveralWorkersTrainAsOneDoes) {
   for (const std::string device : {"ref", "cpu"}) {
     if (!registry_->find(Kind::device, device)) continue;
@@ -151,6 +157,46 @@ TEST_F(WorkersTest, WhatCameTooLateIsCounted) {
   const auto first = train(small_job(), groups(2, "first_t", {"train.batch=6"}));
   EXPECT_GT(first.outcome.contributions.dropped, 0U);
   EXPECT_GT(first.outcome.contributions.arrived, first.outcome.contributions.dropped);
+}
+
+// Until the others begin, the first group trains as if there were no others; they go on from what it has learned.
+TEST_F(WorkersTest, TheFirstGroupWarmsUpAlone) {
+  const std::vector<std::string> shared{"topology.data=\"shared\"", "updater.rate=0.02"};
+  const auto alone = train(small_job(), groups(1, "eventual", shared));
+  const auto warmed = [&](const std::string& handler, int steps) {
+    auto settings = shared;
+    settings.insert(settings.end(), {concat("topology.warmup_steps=", steps), "test.every={ steps = 7 }",
+                                     "topology.servers_per_group=2"});
+    return train(small_job(), groups(3, handler, settings));
+  };
+  for (const std::string handler : {"eventual", "bounded", "hogwild"}) {
+    SCOPED_TRACE(handler);
+    const auto trained = warmed(handler, 25);
+    expect_near_until(alone, trained, 1e-5, 25);
+    EXPECT_NE(trained.losses.back(), alone.losses.back());
+  }
+  // The one step of the others begins where the first group's last did: it moves the params as little.
+  const auto distance = [](const Trained& one, const Trained& other) {
+    double squares = 0;
+    for (const auto& [name, values] : one.params)
+      for (std::size_t i = 0; i < values.size(); ++i)
+        squares += std::pow(static_cast<double>(other.params.at(name)[i] - values[i]), 2);
+    return std::sqrt(squares);
+  };
+  const auto cold = train(small_job(), groups(3, "eventual", {shared[0], shared[1], "train.stop.steps=1"}));
+  const auto start = train(small_job(), groups(1, "eventual", {shared[0], "updater.rate=0.0"}));
+  EXPECT_LT(distance(warmed("eventual", 39), alone), 0.55 * distance(cold, start));
+  EXPECT_EQ(warmed("eventual", 1000).params, alone.params) << "they have nothing left to do";
+}
+
+TEST_F(WorkersTest, AWarmUpGoesOnWhereItWas) {
+  const std::string checkpoints = folder_ / "checkpoints";
+  const std::vector<std::string> settings{"topology.warmup_steps=25", "updater.rate=0.02"};
+  const auto first = train(small_job(), groups(3, "eventual", settings), 17, {}, checkpoints);
+  const auto rest = train(small_job(), groups(3, "eventual", settings), 0, checkpoints);
+  ASSERT_EQ(rest.losses.size(), 23U);
+  const auto whole = train(small_job(), groups(3, "eventual", settings));
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(rest.losses[i], whole.losses[17 + i]) << "still alone";
 }
 
 TEST_F(WorkersTest, WaitingForOthersIsCounted) {
@@ -327,6 +373,16 @@ TEST_F(WorkersTest, WhatIsNotThereYetIsRefused) {
     Trained trained;
     return run(*job, trained, 0, {}, {}).message();
   };
+  for (const std::string handler : {"strict", "first_t", "elastic"})
+    EXPECT_NE(told(groups(2, handler, {"topology.warmup_steps=5"}))
+                  .find("topology.warmup_steps = 5 under consistency '" + handler),
+              std::string::npos);
+  EXPECT_NE(
+      told(groups(2, "elastic", {"topology.codec={ type = \"top_k\", feedback = false }"})).find("set feedback = true"),
+      std::string::npos);
+  EXPECT_NE(told(workers(2, 2, {"train.reproducible=true", "train.batch=16", "topology.codec=\"bf16\""}))
+                .find("train.reproducible with topology.codec"),
+            std::string::npos);
   EXPECT_NE(told(workers(2, 2, {"train.device={ type = \"ref\", far = true }"})).find("the host cannot reach"),
             std::string::npos);
   EXPECT_NE(told(workers(2, 2, {"train.reproducible=true", "train.batch=16", "updater.clip_norm=1.0"}))
