@@ -131,7 +131,7 @@ TEST_F(CodecTest, EveryHandlerTakesWhatIsEncoded) {
       const auto trained =
           train(small_job(), {"topology.worker_groups=3", "topology.servers_per_group=2", "topology.codec=" + codec,
                               "topology.consistency=" + handler, "topology.codec_elements=1", "train.batch=6",
-                              "train.stop.steps=150", "updater.rate=0.01"});
+                              "train.stop.steps=100", "updater.rate=0.015"});
       ASSERT_EQ(trained.test.size(), 1U);
       EXPECT_LT(trained.test[0].second, 0.6 * trained.losses.front());
       EXPECT_GT(trained.outcome.encoded.sent, 0U);
