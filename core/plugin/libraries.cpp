@@ -36,14 +36,14 @@ std::string onednn_version(void* function) {
   return concat(version->major, ".", version->minor, ".", version->patch);
 }
 
-std::string hwloc_version(void* function) {
-  const unsigned version = reinterpret_cast<unsigned (*)()>(function)();
-  return concat("API ", version >> 16, ".", (version >> 8) & 0xff); // it tells no more
-}
-
 std::string fabric_version(void* function) {
   const unsigned version = reinterpret_cast<unsigned (*)()>(function)();
   return concat(version >> 16, ".", version & 0xffff);
+}
+
+std::string png_version(void* function) {
+  const auto version = reinterpret_cast<std::uint32_t (*)()>(function)();
+  return concat(version / 10000, ".", version / 100 % 100, ".", version % 100);
 }
 
 std::string lmdb_version(void* function) {
@@ -67,19 +67,16 @@ struct Known {
 };
 constexpr Known known_libraries[] = {
     {"oneDNN", "libdnnl.so.3", "dnnl_version", onednn_version, "the cpu device: fast convolutions and products"},
-    {"OpenBLAS", "libopenblas.so.0", "openblas_get_config", text_version, "matrix products where it is the faster one"},
-    {"hwloc", "libhwloc.so.15", "hwloc_get_api_version", hwloc_version, "threads placed by core and NUMA node"},
     {"CUDA driver", "libcuda.so.1", "cuDriverGetVersion", cuda_version, "the cuda device"},
-    {"libfabric", "libfabric.so.1", "fi_version", fabric_version, "the fabric transport between machines"},
-    {"PMIx", "libpmix.so.2", "PMIx_Get_version", text_version, "starting under Slurm, Open MPI and PRRTE"},
-    {"libsodium", "libsodium.so.23", "sodium_version_string", text_version, "a safe handshake between machines"},
+    {"libfabric", "libfabric.so.1", "fi_version", fabric_version, "its own shm beside ours in bench transport"},
+    {"libsodium", "libsodium.so.23", "sodium_version_string", text_version, "digests of plugins and checkpoints"},
     {"LMDB", "liblmdb.so.0", "mdb_version", lmdb_version, "LMDB data sets"},
     {"libjpeg-turbo", "libturbojpeg.so.0", nullptr, nullptr, "JPEG images"},
-    {"libpng", "libpng16.so.16", nullptr, nullptr, "PNG images"},
+    {"libpng", "libpng16.so.16", "png_access_version_number", png_version, "PNG images"},
+    {"libzip", "libzip.so.4", "zip_libzip_version", text_version, "npz files in export and import"},
+    {"Highway", "libhwy.so.1", nullptr, nullptr, "the cpu device: kernels for each instruction set"},
+    {"protobuf", "libprotobuf.so.32", nullptr, nullptr, "event files for TensorBoard"},
     {"zlib", "libz.so.1", "zlibVersion", text_version, "gzipped data sets"},
-    {"zstd", "libzstd.so.1", "ZSTD_versionString", text_version, "zstd compression"},
-    {"libsndfile", "libsndfile.so.1", "sf_version_string", text_version, "sound files"},
-    {"libcurl", "libcurl.so.4", "curl_version", text_version, "S3 and WebHDFS stores"},
 };
 
 // Where the plugins say that their libraries lie (RUNPATH), in which a bundled copy is found.
