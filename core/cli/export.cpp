@@ -25,7 +25,7 @@ Status export_params(Context& context, const ExportOptions& options) {
   Disk& disk = context.host.disk();
   DLHOST_ASSIGN(const auto format, format_of(options));
   DLHOST_ASSIGN(const auto names, names_of(disk, options.names));
-  DLHOST_ASSIGN(auto checkpoint, run::Checkpoints::find(disk, options.from));
+  DLHOST_ASSIGN(auto checkpoint, run::Checkpoints::find(context.host, options.from));
   DLHOST_ASSIGN(const auto tensors, param::tensors_of(std::move(checkpoint)));
   std::vector<std::vector<float>> values;
   DLHOST_ASSIGN(const auto given, param::give(tensors, names, values));

@@ -23,7 +23,7 @@ Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& c
   auto& registry = context.registry();
   Disk& disk = context.host.disk();
   auto opened = std::make_unique<OpenedRun>();
-  DLHOST_ASSIGN(opened->checkpoint, run::Checkpoints::find(disk, choice.run));
+  DLHOST_ASSIGN(opened->checkpoint, run::Checkpoints::find(context.host, choice.run));
   std::string path = choice.job;
   if (path.empty()) {
     DLHOST_ASSIGN(path, job_of(disk, choice.run));

@@ -65,7 +65,7 @@ class JobRun final : private run::Attempts {
 
   Status run() {
     Status status = go_on(begin());
-    if (!status.ok() && folder_) tell_failure(status);
+    if (!status.ok() && (began_ || options_.take_over >= 0)) tell_failure(status);
     return status;
   }
 
@@ -90,6 +90,7 @@ class JobRun final : private run::Attempts {
   std::optional<record::RunFolder> folder_;
   std::optional<run::Leadership> leadership_; // of the run in that folder
   record::Summary summary_;
+  bool began_ = false;           // its first step was about to be made
   bool began_elsewhere_ = false; // with a checkpoint of another run
 };
 
@@ -97,7 +98,7 @@ Status JobRun::begin() {
   if (options_.resume.empty()) return attempt({});
   if (options_.take_over >= 0) return inherit();
   DLHOST_TRY(open_folder());
-  DLHOST_ASSIGN(auto from, run::Checkpoints::find(disk_, options_.resume));
+  DLHOST_ASSIGN(auto from, run::Checkpoints::find(context_.host, options_.resume));
   began_elsewhere_ = !folder_;
   return attempt(std::move(from));
 }
@@ -107,6 +108,9 @@ Status JobRun::inherit() {
   DLHOST_ASSIGN(folder_, record::RunFolder::open(context_.host, options_.resume));
   DLHOST_ASSIGN(const auto before, run::Leadership::told(disk_, options_.resume));
   recovery_ = run::Recovery(job_, before.past);
+  summary_.job_name = job_.name;
+  summary_.folder = folder_->path();
+  summary_.steps = before.past.furthest;
   const Status status = Status::gone("the run's leader is gone, and process ", env::own_process(), " takes its place");
   DLHOST_ASSIGN(const auto point, newest_point());
   if (recovery_.goes_on(status, point ? run::Checkpoints::step_of(*point) : 0)) return again(status);
@@ -135,6 +139,7 @@ Status JobRun::attempt(Point from) {
   if (leadership_) DLHOST_TRY(leadership_->tell({env::own_process(), training.processes(), recovery_.past()}));
   summary_ = summary_of_start(*session, *folder_);
   summary_.steps = training.progress().step;
+  began_ = true;
   DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
   Status status = train(*session, training, from.has_value());
   steps_ = training.progress().step;
@@ -231,7 +236,7 @@ Result<run::Attempts::Point> JobRun::newest_point() {
     if (newest) return Point(std::move(newest));
   }
   if (options_.resume.empty() || options_.take_over >= 0) return Point();
-  DLHOST_ASSIGN(auto first, run::Checkpoints::find(disk_, options_.resume));
+  DLHOST_ASSIGN(auto first, run::Checkpoints::find(context_.host, options_.resume));
   return Point(std::move(first));
 }
 
@@ -239,7 +244,7 @@ Status run_job(Context& context, const RunOptions& options) {
   Disk& disk = context.host.disk();
   std::string job_file = options.job;
   if (!options.resume.empty() && !disk.exists(options.resume))
-    return run::Checkpoints::find(disk, options.resume).status();
+    return run::Checkpoints::find(context.host, options.resume).status();
   if (job_file.empty()) {
     DLHOST_ASSIGN(job_file, job_of(disk, options.resume));
   }

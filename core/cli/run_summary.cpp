@@ -1,7 +1,11 @@
 #include "cli/run_summary.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "config/dump.h"
 #include "env/usage.h"
+#include "run/checkpoints.h"
 #include "version.h"
 
 namespace dlhost::cli {
@@ -33,15 +37,20 @@ std::string called(const Context& context) {
   return words;
 }
 
-// The command that goes on from the newest checkpoint; empty where none was written.
-std::string resume_command(const Context& context, run::Session& session, const std::string& folder) {
+// How commands name the newest checkpoint of a run.
+struct Newest {
+  std::string place, job; // as a shell takes them; the job is empty where the place has it
+};
+std::optional<Newest> newest(run::Session& session, const std::string& folder) {
   const std::string& elsewhere = session.job().checkpoint.folder;
   Disk& disk = session.host().disk();
-  if (elsewhere.empty())
-    return disk.exists(folder + "/checkpoints") ? called(context) + " run --resume " + shell_word(folder) : "";
-  if (!disk.exists(elsewhere)) return "";
-  return called(context) + " run " + shell_word(record::RunFolder::job_in(disk, folder)) + " --resume " +
-         shell_word(elsewhere);
+  if (!elsewhere.empty()) {
+    if (!run::Checkpoints::any(disk, elsewhere)) return {};
+    return Newest{shell_word(elsewhere), shell_word(record::RunFolder::job_in(disk, folder))};
+  }
+  const auto folders = run::Checkpoints::folders_of(folder);
+  if (std::ranges::none_of(folders, [&](const auto& kept) { return run::Checkpoints::any(disk, kept); })) return {};
+  return Newest{shell_word(folder), ""};
 }
 
 } // namespace
@@ -82,14 +91,17 @@ void add_end(record::Summary& summary, const Context& context, run::Session& ses
   summary.dense_bytes = outcome.encoded.dense;
   summary.started_rss_bytes = outcome.started_bytes;
   summary.peak_rss_bytes = env::peak_resident_bytes();
-  if (outcome.ending != run::Ending::finished)
-    if (const auto command = resume_command(context, session, summary.folder); !command.empty())
-      summary.next.emplace_back(command, "goes on from the newest checkpoint");
-  const std::string folder = shell_word(summary.folder);
-  summary.next.emplace_back("dlhost plot " + folder, "draws the curves");
+  const auto checkpoint = newest(session, summary.folder);
+  if (checkpoint && outcome.ending != run::Ending::finished)
+    summary.next.emplace_back(concat(called(context), " run ", checkpoint->job, checkpoint->job.empty() ? "" : " ",
+                                     "--resume ", checkpoint->place),
+                              "goes on from the newest checkpoint");
+  summary.next.emplace_back("dlhost plot " + shell_word(summary.folder), "draws the curves");
   for (const auto& [phase, word] : {std::pair{Phase::test, "test"}, {Phase::validate, "validation"}})
-    if (session.samples(phase) > 0 && session.job().checkpoint.keep > 0) {
-      summary.next.emplace_back(concat(called(context), " eval ", folder, " --phase ", word), "measures it again");
+    if (checkpoint && session.samples(phase) > 0) {
+      summary.next.emplace_back(concat(called(context), " eval ", checkpoint->place,
+                                       checkpoint->job.empty() ? "" : " --job ", checkpoint->job, " --phase ", word),
+                                "measures it again");
       break;
     }
 }

@@ -148,7 +148,7 @@ Status Program::read_metrics() {
     else
       DLHOST_TRY(device_->copy(*stream_, &metric_values_[2 * m], slot.data, 2 * sizeof(float), Direction::to_host));
   }
-  DLHOST_TRY(stream_->wait());
+  if (Status status = stream_->wait(); !status.ok()) return placed(std::move(status));
   for (std::size_t m = 0; m < metrics_.size(); ++m) {
     Metric& metric = metrics_[m];
     metric.last_sum = static_cast<double>(metric_values_[2 * m]);
@@ -158,6 +158,22 @@ Status Program::read_metrics() {
                                std::isnan(metric.last_sum) ? "not a number" : "infinite", " in step ", info_.step);
   }
   return tables_.empty() ? Status() : read_tables();
+}
+
+// An op that cannot do its work says so to the stream, behind the host: the features once more, looking after each.
+Status Program::placed(Status status) {
+  for (const Step& step : steps_) {
+    if (step.act == Act::check_losses) break;
+    if (step.act != Act::feature && step.act != Act::call) continue;
+    DLHOST_TRY(execute(step));
+    Status here = stream_->wait();
+    if (here.ok() || step.act == Act::call) continue;
+    const net::Node& node = *units_[unit_frames_[step.index].unit].described;
+    const bool trains = info_.phase == Phase::train;
+    return std::move(here).at("layer '", node.name, "' (", node.type, ") in ", trains ? "step " : "batch ", info_.step,
+                              trains ? "" : " of an evaluation");
+  }
+  return status;
 }
 
 Status Program::read_tables() {

@@ -158,6 +158,7 @@ class Program {
   void set_passes(const BatchView&, const StepInfo&);
   Status read_metrics();
   Status read_tables();
+  Status placed(Status);
   std::span<UnitFrame> frames_of(const Unit&);
   Status collect(const Unit&);
   Status update(const Step&);

@@ -18,7 +18,7 @@ Status Attempts::again(const Status& why) {
 
 Result<Attempts::Point> Attempts::newest_in(const std::vector<std::string>& folders) const {
   std::string refused;
-  auto newest = Checkpoints::newest(host_.disk(), folders, refused);
+  auto newest = Checkpoints::newest(host_, folders, refused);
   if (newest.ok()) return Point(*std::move(newest));
   if (newest.status().code() != Code::not_found || !refused.empty()) return newest.status();
   return Point();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plugin/faults.h"
+#include "record/run_folder.h"
 
 namespace dlhost::run {
 namespace {
@@ -26,6 +27,23 @@ Result<std::vector<std::string>> steps_in(Disk& disk, const std::string& folder)
 std::string parent_of(const std::string& path) {
   const auto slash = path.find_last_of('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+// The newest that opens; of those before it, `refused` says what is wrong.
+Result<param::CheckpointFiles> newest_good(Disk& disk, std::span<const std::string> folders, std::string& refused) {
+  std::vector<std::pair<std::string, std::string>> found; // name and folder
+  for (const auto& folder : folders) {
+    if (folders.size() > 1 && !disk.exists(folder)) continue;
+    DLHOST_ASSIGN(const auto names, steps_in(disk, folder));
+    for (const auto& name : names) found.emplace_back(name, folder);
+  }
+  std::ranges::stable_sort(found, std::greater<>{}, &std::pair<std::string, std::string>::first);
+  for (const auto& [name, folder] : found) {
+    auto files = param::open_checkpoint(disk, folder + "/" + name);
+    if (files.ok()) return files;
+    refused += (refused.empty() ? "" : "\n") + files.status().message();
+  }
+  return Status::not_found("no good checkpoint in '", folders.front(), "'", refused.empty() ? "" : ":\n", refused);
 }
 
 } // namespace
@@ -82,50 +100,50 @@ Status Checkpoints::save_best(std::uint64_t step, const nlohmann::json& training
   return write("best", step, training);
 }
 
-Result<param::CheckpointFiles> Checkpoints::newest(Disk& disk, std::span<const std::string> folders,
+Result<param::CheckpointFiles> Checkpoints::newest(Host& host, std::span<const std::string> folders,
                                                    std::string& refused) {
-  std::vector<std::pair<std::string, std::string>> found; // name and folder
-  for (const auto& folder : folders) {
-    if (folders.size() > 1 && !disk.exists(folder)) continue;
-    DLHOST_ASSIGN(const auto names, steps_in(disk, folder));
-    for (const auto& name : names) found.emplace_back(name, folder);
-  }
-  std::ranges::stable_sort(found, std::greater<>{}, &std::pair<std::string, std::string>::first);
-  for (const auto& [name, folder] : found) {
-    auto files = param::open_checkpoint(disk, folder + "/" + name);
-    if (files.ok()) return files;
-    refused += (refused.empty() ? "" : "\n") + files.status().message();
-  }
-  return Status::not_found("no good checkpoint in '", folders.front(), "'", refused.empty() ? "" : ":\n", refused);
+  auto newest = newest_good(host.disk(), folders, refused);
+  if (newest.ok() && !refused.empty())
+    host.log().write(LogLevel::warning, concat(refused, "\n", newest->folder, " is taken in its place"));
+  return newest;
 }
 
 std::vector<std::string> Checkpoints::folders_of(const std::string& run) {
   return {run + "/checkpoints", run + "/recovery"};
 }
 
-Result<param::CheckpointFiles> Checkpoints::find(Disk& disk, const std::string& what) {
+bool Checkpoints::any(Disk& disk, const std::string& folder) {
+  const auto names = steps_in(disk, folder);
+  return names.ok() && !names->empty();
+}
+
+Result<param::CheckpointFiles> Checkpoints::find(Host& host, const std::string& what) {
+  Disk& disk = host.disk();
   if (!disk.exists(what))
     return Status::not_found("there is no '", what, "'; name a run's folder or a checkpoint in it");
   std::string refused;
   const auto folders = folders_of(what);
-  if (std::ranges::any_of(folders, [&](const auto& folder) { return disk.exists(folder); }))
-    return newest(disk, folders, refused);
+  if (std::ranges::any_of(folders, [&](const auto& folder) { return any(disk, folder); }))
+    return newest(host, folders, refused);
+  if (!record::RunFolder::job_in(disk, what).empty())
+    return Status::not_found("the run '", what, "' has no checkpoint");
   auto files = param::open_checkpoint(disk, what);
   if (files.ok()) return files;
-  if (auto all = newest(disk, {&what, 1}, refused); all.ok()) return all;
+  if (any(disk, what)) return newest(host, {&what, 1}, refused);
   const std::string parent = parent_of(what);
-  auto other = newest(disk, {&parent, 1}, refused);
+  auto other = newest_good(disk, {&parent, 1}, refused);
   if (!other.ok()) return files;
   return Status::corrupt(files.status().message(), "; the newest good one is ", other->folder);
 }
 
-Result<param::TensorFile> start_tensors(Disk& disk, const std::string& path) {
+Result<param::TensorFile> start_tensors(Host& host, const std::string& path) {
+  Disk& disk = host.disk();
   if (!disk.exists(path))
     return Status::not_found("there is no '", path,
                              "' to start from; name a run, a checkpoint, a safetensors or an npz "
                              "file");
   if (!disk.list(path).ok()) return param::open_tensors(disk, path);
-  DLHOST_ASSIGN(auto checkpoint, Checkpoints::find(disk, path));
+  DLHOST_ASSIGN(auto checkpoint, Checkpoints::find(host, path));
   return param::tensors_of(std::move(checkpoint));
 }
 

@@ -23,13 +23,16 @@ class Checkpoints {
   // The same, as the best so far.
   Status save_best(std::uint64_t step, const nlohmann::json& training);
 
-  // The newest checkpoint of these folders that opens; what is broken on the way is named in `refused`.
-  static Result<param::CheckpointFiles> newest(Disk&, std::span<const std::string> folders, std::string& refused);
+  // The newest checkpoint of these folders that opens; what is broken on the way is named in `refused`, and in a
+  // warning where another is taken in its place.
+  static Result<param::CheckpointFiles> newest(Host&, std::span<const std::string> folders, std::string& refused);
   // Where a run's lie: those that it keeps, and where it went on should one of its processes die.
   static std::vector<std::string> folders_of(const std::string& run);
   // `what` is a checkpoint, a run's folder or a folder of checkpoints. A broken checkpoint that was named itself is
   // refused, with the newest good one beside it in the message.
-  static Result<param::CheckpointFiles> find(Disk&, const std::string& what);
+  static Result<param::CheckpointFiles> find(Host&, const std::string& what);
+  // Whether one was written there, the best apart.
+  static bool any(Disk&, const std::string& folder);
 
   // What is chosen otherwise here than where it was written: ops, threads, builds of plugins. In words.
   static std::vector<std::string> differences(const param::CheckpointFiles&, Session&);
@@ -46,6 +49,6 @@ class Checkpoints {
 };
 
 // The tensors of a run's newest checkpoint, of a checkpoint, or of a file of tensors.
-Result<param::TensorFile> start_tensors(Disk&, const std::string& path);
+Result<param::TensorFile> start_tensors(Host&, const std::string& path);
 
 } // namespace dlhost::run

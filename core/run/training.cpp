@@ -91,8 +91,7 @@ Status Training::prepare() {
 Result<std::optional<param::Taken>> Training::start() {
   const config::Start& start = session_.job().train.start;
   if (start.from.empty()) return std::optional<param::Taken>();
-  DLHOST_ASSIGN(const auto file,
-                start_tensors(session_.host().disk(), config::join_path(session_.job().folder, start.from)));
+  DLHOST_ASSIGN(const auto file, start_tensors(session_.host(), config::join_path(session_.job().folder, start.from)));
   DLHOST_ASSIGN(auto taken, param::take(file, start.names, session_.store()));
   return std::optional(std::move(taken));
 }

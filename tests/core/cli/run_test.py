@@ -132,6 +132,66 @@ class Run(unittest.TestCase):
         self.assertIn("'fc.weight' is 100x30 there and 9x30 here", self.run_job(1, "--set=layer.fc.units=9", "--resume", checkpoint))
         self.assertEqual(len(list((self.root / "runs").iterdir())), 1)
 
+    def test_a_refused_resume_leaves_the_record(self) -> None:
+        self.run_job(0)
+        before = (self.folder() / "summary.json").read_bytes()
+        self.assertEqual(json.loads(before)["status"], "done")
+        process = self.start("--resume", str(self.folder()), "--set=layer.fc.units=9")
+        out, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out), (1, ""))
+        self.assertIn("'fc.weight' is 100x30 there and 9x30 here", err)
+        self.assertEqual((self.folder() / "summary.json").read_bytes(), before)
+
+    def test_a_torn_checkpoint_is_passed_over_aloud(self) -> None:
+        self.run_job(0)
+        torn = self.folder() / "checkpoints/step-000000040/params.safetensors"
+        torn.write_bytes(torn.read_bytes()[:-1] + b"?")
+        told = r"warning: .*step-000000040/params.safetensors: its hash is not the manifest's.*\n.*step-000000030 is taken in its place\n$"
+        done = self.use("eval", str(self.folder()))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, told)
+        self.assertIn("step-000000030", done.stdout)
+        self.assertRegex(self.run_job(0, "--resume", str(self.folder())), told)
+        records = [json.loads(line) for line in (self.folder() / "metrics.jsonl").read_text().splitlines()]
+        self.assertIn({"step": 30, "phase": "resumed", "resumed_from": 30}, records)
+        self.assertEqual(self.run_job(0, "--resume", str(self.folder())), "")  # by now the newest is whole again
+
+    def use(self, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run([dlhost, "--plugin-dir", os.path.dirname(plugin), *words], cwd=self.root, capture_output=True, text=True, timeout=60)
+
+    def test_without_a_checkpoint_none_is_promised(self) -> None:
+        process = self.start("--set=updater.rate=3e38", "--set=checkpoint.every.steps=1000")
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3, err)
+        self.assertIn("dlhost plot", out)
+        self.assertNotIn(" eval ", out)
+        self.assertNotIn("--resume", out)
+        for command in (["eval"], ["run", "--resume"]):
+            done = self.use(*command, str(self.folder()))
+            self.assertEqual((done.returncode, done.stderr), (1, f"dlhost: the run '{self.folder()}' has no checkpoint\n"))
+
+    def test_what_it_says_how_to_measure_does(self) -> None:
+        """Where the job keeps its checkpoints elsewhere, too."""
+        process = self.start("--set=checkpoint.folder=kept here")
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, err)
+        hint = re.search(r"dlhost( --plugin-dir .* eval 'kept here' --job runs/.* --phase test)", out)
+        self.assertIsNotNone(hint, out)
+        done = subprocess.run(f"{dlhost}{hint[1]}", shell=True, cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_label_beyond_the_classes(self) -> None:
+        rows = "".join(f"0.{i},0.2,{i % 3}\n" for i in range(10))
+        (self.root / "good.csv").write_text(rows)
+        (self.root / "bad.csv").write_text(rows.replace(",1\n", ",8\n", 1))
+        synthetic = 'type = "synthetic"\nshape = [30]\nclasses = 3\ntrain = 50\ntest = 10'
+        (self.root / "job.toml").write_text(JOB.replace(synthetic, 'type = "csv"\ntrain = "good.csv"\ntest = "bad.csv"'))
+        words = ("--set=train.shuffle=false", "--set=layer.fc.units=4")
+        said = self.run_job(1, *words)
+        self.assertRegex(said, r"layer 'loss' \(softmax_loss\) in batch 0 of an evaluation: .*label 8 of row 1 is not in \[0, 4\)")
+        said = self.run_job(1, *words, "--set=layer.data.train=bad.csv", '--set=train.device={ type = "ref", far = true }')
+        self.assertRegex(said, r"layer 'loss' \(softmax_loss\) in step 0: .*label 8 of row 1 is not in \[0, 4\)")
+
     def test_the_second_ends_at_once(self) -> None:
         """In a step that never ends: an interrupt before it would end the run in good order."""
         said = self.root / "said"
@@ -258,7 +318,7 @@ rm runs/.others
                 values = self.recorded("validation", "right" if name == "auto" else name)[:13]  # the last is the one at the end
                 self.assertEqual(kept["training"]["best"], best(values))
                 self.assertEqual(kept["step"], 3 * (1 + values.index(best(values))))
-        self.assertIn("checkpoint.best: unknown metric 'los'; did you mean 'loss'? (known: loss, right)", self.run_job(1, "--set=checkpoint.best=los", *validated))
+        self.assertIn("--set checkpoint.best=los: checkpoint.best: unknown metric 'los'; did you mean 'loss'? (known: loss, right)", self.run_job(1, "--set=checkpoint.best=los", *validated))
         said = self.run_job(1, "--set=checkpoint.best=loss")
         self.assertIn("checkpoint.best looks at validations, but there are no validation samples", said)
 

@@ -69,7 +69,7 @@ class Bench : public ::testing::Test {
     run::Training training(*session, watch.interrupted);
     DLHOST_TRY(training.prepare());
     if (!resume.empty()) {
-      DLHOST_ASSIGN(const auto files, run::Checkpoints::find(host_.disk(), resume));
+      DLHOST_ASSIGN(const auto files, run::Checkpoints::find(host_, resume));
       DLHOST_TRY(training.resume(files));
     }
     if (!checkpoints.empty()) training.keep_in(&saved);
