@@ -203,9 +203,11 @@ Verdict judge_symbols(std::span<const std::byte> bytes, const HostTraits& host) 
   if (!symbols->alias) {
     std::string libraries;
     for (auto library : symbols->needed) libraries += concat(libraries.empty() ? "" : ", ", library);
-    verdict.problems.push_back(concat(
-        "it does not define the alias '", alias_name, "' itself (one in a library that it links, such as ",
-        libraries.empty() ? "none" : libraries, ", does not count): DLHOST_PLUGIN must stand in its own sources"));
+    const std::string elsewhere =
+        libraries.empty() ? ""
+                          : concat(" itself (one in a library that it links, such as ", libraries, ", does not count)");
+    verdict.problems.push_back(concat("it does not define the alias '", alias_name, "'", elsewhere,
+                                      ": DLHOST_PLUGIN must stand in its own sources"));
   }
   if (!symbols->unique.empty()) {
     std::string names;

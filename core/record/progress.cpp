@@ -16,6 +16,7 @@ namespace {
 constexpr Nanoseconds between_drawings = 100'000'000;
 constexpr Nanoseconds between_lines = 5'000'000'000;
 constexpr Nanoseconds between_epochs = 1'000'000'000;
+constexpr int bar_weight = 52;
 constexpr std::size_t smallest_bar = 8;
 constexpr std::size_t largest_bar = 30;
 
@@ -142,12 +143,19 @@ void Progress::draw(const StepReport& report) {
   // The last column stays free: some terminals begin a new line when it is filled.
   const auto columns = static_cast<std::size_t>(std::max(terminal_.columns() - 1, 1));
   auto fields = fields_of(report, evaluated_, seconds_left(report));
-  const std::size_t bar_room = report.total_steps > 0 ? smallest_bar + 1 : 0;
-  while (fields.size() > 1 && width_of(fields) + bar_room > columns)
-    fields.erase(std::ranges::min_element(fields, {}, &Field::weight));
+  bool bar = report.total_steps > 0;
+  while (width_of(fields) + (bar ? smallest_bar + 1 : 0) > columns) {
+    const auto least = std::ranges::min_element(fields, {}, &Field::weight);
+    if (bar && bar_weight < least->weight)
+      bar = false;
+    else if (fields.size() > 1)
+      fields.erase(least);
+    else
+      break;
+  }
   const std::size_t width = width_of(fields);
   std::string line;
-  if (report.total_steps > 0 && width + bar_room <= columns) {
+  if (bar) {
     const double part = static_cast<double>(report.step) / static_cast<double>(report.total_steps);
     line = bar_of(part, std::min(columns - width - 1, largest_bar), terminal_) + " ";
   }

@@ -104,6 +104,13 @@ class Evaluation(unittest.TestCase):
     def test_what_to_do_next_can_be_done(self) -> None:
         self.assertIn(f"dlhost eval {self.run_folder.relative_to(self.root)} --phase test", self.text)
 
+    def test_a_phase_is_called_as_in_jobs_or_as_in_records(self) -> None:
+        validates = [str(self.run_folder), "--set", "layer.data.validate=rows.csv"]
+        told = [json.loads(self.dlhost("eval", *validates, "--json", "--phase", word)) for word in ("validate", "validation")]
+        self.assertEqual(told[0]["metrics"], told[1]["metrics"])
+        self.assertEqual(told[0]["tables"]["guessed"]["counts"], COUNTED)
+        self.dlhost("predict", *validates, "--phase", "validate", "--output", "fc", "-o", "validated.csv")
+
     def test_the_last_record_is_the_summary(self) -> None:
         records = [json.loads(line) for line in (self.run_folder / "metrics.jsonl").read_text().splitlines()]
         last = [record for record in records if record["phase"] == "train"][-1]

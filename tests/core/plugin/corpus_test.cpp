@@ -149,7 +149,7 @@ TEST_F(CorpusTest, NoPlugin) {
 
 TEST_F(CorpusTest, NoAlias) {
   copy_of("no_alias");
-  EXPECT_THAT(told(), HasSubstr("does not define the alias 'dlhost_plugin' itself"));
+  EXPECT_THAT(told(), HasSubstr("does not define the alias 'dlhost_plugin': DLHOST_PLUGIN must stand"));
 }
 
 TEST_F(CorpusTest, AliasInALibraryThatItLinks) {

@@ -67,6 +67,17 @@ TEST_F(ProgressTest, ANarrowTerminalKeepsWhatMattersMost) {
   }
 }
 
+TEST_F(ProgressTest, TheBarGoesBeforeTheSpeed) {
+  Progress progress(host_.clock(), terminal_);
+  terminal_.width = 80;
+  progress.step(report(1));
+  progress.evaluation({.phase = "validation", .step = 30, .epoch = 3, .metrics = metrics_});
+  host_.time += second;
+  terminal_.written.clear();
+  progress.step(report(50));
+  EXPECT_EQ(terminal_.written, "\r 50/100  epoch 5.00  loss 0.2500  accuracy 0.9000  12.3k items/s  0:25 left\x1b[K\r");
+}
+
 TEST_F(ProgressTest, ElsewhereItWritesPlainLines) {
   terminal_.watched = false;
   Progress progress(host_.clock(), terminal_);
