@@ -7,6 +7,7 @@
 #include "cli/job_file.h"
 #include "env/machine.h"
 #include "record/quantity.h"
+#include "run/attainable.h"
 #include "run/session.h"
 
 namespace dlhost::cli {
@@ -42,6 +43,13 @@ double operations_of(const program::Unit& unit) {
   return sum;
 }
 
+// Its params, with what the updater keeps, and its part of the rest when that is fullest.
+program::Footprint::Part memory_of(const program::Program& program, const program::Unit& unit) {
+  const auto& parts = program.footprint().parts;
+  const auto found = std::ranges::find(parts, unit.described->name, &program::Footprint::Part::layer);
+  return found == parts.end() ? program::Footprint::Part() : *found;
+}
+
 std::string output_of(const net::Node& node) {
   if (node.setup.outputs.empty()) return "";
   if (node.setup.is_loss) return "the loss";
@@ -71,15 +79,18 @@ void print_layers(const program::Program& program, bool verbose) {
     output = std::max(output, output_of(*unit.described).size());
   }
   const auto row = [&](std::string_view first, std::string_view second, std::string_view third, std::string_view params,
-                       std::string_view operations, std::string_view kernel) {
-    fmt::print("{:<{}}  {:<{}}  {:<{}}  {:>10}  {:>10}  {}\n", first, name, second, type, third, output, params,
-               operations, kernel);
+                       std::string_view memory, std::string_view operations, std::string_view kernel) {
+    fmt::print("{:<{}}  {:<{}}  {:<{}}  {:>10}  {:>9}  {:>10}  {}\n", first, name, second, type, third, output, params,
+               memory, operations, kernel);
   };
-  row("layer", "type", "output", "params", "operations", "kernel");
+  row("layer", "type", "output", "params", "memory", "operations", "kernel");
   for (const auto& unit : program.units()) {
     const auto& node = *unit.described;
+    const auto memory = memory_of(program, unit);
+    const std::size_t bytes = memory.activations + memory.params;
     row(node.name, node.type, output_of(node), node.params.empty() ? "" : std::to_string(elements_of(node)),
-        operations_of(unit) > 0 ? scaled(operations_of(unit)) : "", kernel_of(unit));
+        bytes > 0 ? record::short_bytes(bytes) : "", operations_of(unit) > 0 ? scaled(operations_of(unit)) : "",
+        kernel_of(unit));
     if (verbose) print_ops(unit);
   }
   fmt::print("\n");
@@ -127,6 +138,8 @@ void print_json(const program::Program& program, const run::Session& session) {
                       {"type", unit.described->type},
                       {"outputs", outputs},
                       {"params", elements_of(*unit.described)},
+                      {"param_bytes", memory_of(program, unit).params},
+                      {"activation_bytes", memory_of(program, unit).activations},
                       {"ops", ops},
                       {"fused", unit.feature_fused},
                       {"remark", unit.fusion_remark}});
@@ -148,6 +161,7 @@ Status check_job(Context& context, const CheckOptions& options) {
   auto& registry = context.registry();
   DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, registry, job, false));
+  DLHOST_TRY(run::check_attainable(*session));
   DLHOST_ASSIGN(auto* program, session->trainer());
   if (options.json)
     print_json(*program, *session);

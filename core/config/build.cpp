@@ -35,16 +35,25 @@ class Builder {
     job.record.every.steps = 20;
     parse(record_schema(), record, &job.record, "record", {"every"});
     cadence(record, "record", job.record.every);
+    job.places.emplace("", document.where);
+    for (const auto& [key, value] : document.entries)
+      if (key != "layer" && key != "block") note_places(job, key, value);
     return job;
   }
 
  private:
-  static constexpr std::string_view tables_[] = {"train",      "validate", "test",   "updater", "topology",
-                                                 "checkpoint", "recovery", "record", "layer",   "block"};
+  static constexpr std::string_view others_[] = {"train",    "validate", "test",  "updater", "topology", "checkpoint",
+                                                 "recovery", "record",   "layer", "block",   "include"};
+
+  static void note_places(Job& job, const std::string& key, const Value& value) {
+    job.places.emplace(key, value.where);
+    if (const auto* table = std::get_if<Table>(&value.data))
+      for (const auto& [inner, item] : table->entries) note_places(job, concat(key, ".", inner), item);
+  }
 
   void head(const Table& document, Job& job) {
     Head head;
-    problems_.add(head_schema().parse(document, &head, &plugins_, tables_), "");
+    problems_.add(head_schema().parse(document, &head, &plugins_, others_), "");
     job.name = head.name;
     job.seed = head.seed;
     job.folder = head.folder;
@@ -192,6 +201,14 @@ Job build(const Table& document, const Layers& layers, SchemaSource& plugins, Pr
 const Layer* Job::layer(std::string_view wanted) const {
   const auto found = std::ranges::find(layers, wanted, &Layer::name);
   return found == layers.end() ? nullptr : &*found;
+}
+
+const Location& Job::place(std::string_view key) const {
+  for (;; key = key.substr(0, key.find_last_of('.') == key.npos ? 0 : key.find_last_of('.')))
+    if (const auto found = places.find(key); found != places.end() || key.empty()) {
+      static const Location nowhere;
+      return found == places.end() ? nowhere : found->second;
+    }
 }
 
 const Param* Layer::param(std::string_view wanted) const {

@@ -39,6 +39,7 @@ class LayerBuilder {
     layer_.name = keys.name;
     layer_.type = keys.type;
     layer_.augment = std::move(keys.augment);
+    if (const Value* augment = own.find("augment")) layer_.augment_at = augment->where;
     layer_.frozen = keys.frozen;
     if (own.find("dtype")) layer_.dtype = keys.dtype;
     layer_.where = raw_.table.where;

@@ -1,6 +1,7 @@
 #include "config/dump.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "config/compose.h"
 
@@ -104,8 +105,8 @@ class Writer {
     line("steps", train.stop.steps);
     line("epochs", train.stop.epochs);
     line("seconds", train.stop.seconds);
-    line("loss", train.stop.loss);
-    line("accuracy", train.stop.accuracy);
+    if (std::isfinite(train.stop.loss)) line("loss", train.stop.loss);
+    if (std::isfinite(train.stop.accuracy)) line("accuracy", train.stop.accuracy);
     line("patience", train.stop.patience);
     start(train.start);
   }

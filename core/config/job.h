@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -158,6 +159,7 @@ struct Layer {
   std::vector<Phase> phases; // empty: all
   std::vector<Param> params;
   std::vector<Part> augment; // of a source
+  Location augment_at;
   bool frozen = false;
   std::optional<DType> dtype; // none: train.dtype
   std::string folder;         // where its relative paths start
@@ -182,8 +184,12 @@ struct Job {
   Recovery recovery;
   Record record;
   std::vector<Layer> layers; // in the order of the file
+  // Where keys outside of layers and blocks were given: "train.stop.patience"; "" is the file.
+  std::map<std::string, Location, std::less<>> places;
 
   const Layer* layer(std::string_view name) const;
+  // Of a key, or of the nearest table around it that was given.
+  const Location& place(std::string_view key) const;
 };
 
 // The tables that core owns, as `dlhost inspect` prints them.

@@ -49,7 +49,8 @@ const Schema& stop_schema() {
           .option("loss", &Stop::loss, "when the training loss, smoothed, is at most this")
           .option(
               "accuracy", &Stop::accuracy,
-              "when the accuracy on validation samples (on test samples, when there are no others) is at least this")
+              "when the accuracy on validation samples (on test samples, when there are no others) is at least this",
+              between(0, 1))
           .option("patience", &Stop::patience, "after so many validations without a better one; 0: never", at_least(0));
   return schema;
 }

@@ -13,6 +13,12 @@ namespace dlhost::config {
 // "job.toml:12:3"; "--set train.batch=x" for an override; empty for a value that a program made.
 std::string to_string(const Location&);
 
+// One problem by itself.
+template <class... Parts> Status invalid_at(const Location& where, const Parts&... message) {
+  const std::string place = to_string(where);
+  return Status::invalid(place, place.empty() ? "" : ": ", message...);
+}
+
 // Collects problems; every step of loading goes on after one, so that all are reported at once.
 class Problems {
  public:

@@ -7,17 +7,13 @@
 
 #include <dlhost/nearest.h>
 
+#include "config/problems.h"
 #include "net/extent.h"
 #include "net/order.h"
 #include "plugin/contained.h"
 
 namespace dlhost::net {
 namespace {
-
-std::string place(const Location& where) {
-  return where.line == 0 || !where.file ? std::string()
-                                        : fmt::format("{}:{}:{}: ", *where.file, where.line, where.column);
-}
 
 class Builder {
  public:
@@ -26,12 +22,14 @@ class Builder {
   Status build() {
     choose();
     connect();
-    if (!errors_.empty()) return failed();
+    DLHOST_TRY(problems_.status());
     sort();
-    if (!errors_.empty()) return failed();
+    DLHOST_TRY(problems_.status());
     for (std::size_t i = 0; i < nodes_.size(); ++i) set_up(i);
-    if (errors_.empty()) close_cycles();
-    if (!errors_.empty()) return failed();
+    if (problems_.empty()) close_cycles();
+    DLHOST_TRY(problems_.status());
+    share_params();
+    DLHOST_TRY(problems_.status());
     find_gradients();
     return {};
   }
@@ -40,9 +38,8 @@ class Builder {
   const config::Layer& config(std::size_t node) const { return *configs_[node]; }
 
   void error(const Location& where, std::string_view layer, std::string_view message) {
-    errors_ += fmt::format("{}{}layer '{}': {}", errors_.empty() ? "" : "\n", place(where), layer, message);
+    problems_.add(where, "layer '", layer, "': ", message);
   }
-  Status failed() const { return {Code::invalid, errors_}; }
 
   // The layers of this phase, made but not yet set up.
   void choose() {
@@ -240,6 +237,51 @@ class Builder {
       }
   }
 
+  // One param of several layers: of one shape, and what one of them says of it holds for all.
+  void share_params() {
+    std::map<std::string_view, std::vector<Sharer>> sharers;
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      for (auto& use : nodes_[i].params)
+        sharers[use.name].push_back({&nodes_[i], &use, config(i).param(use.spec.name)});
+    for (auto& [name, all] : sharers) {
+      for (const Sharer& sharer : all)
+        if (sharer.use->spec.shape != all[0].use->spec.shape)
+          refuse_sharer(sharer, fmt::format("is {}, but {} in layer '{}'; shared params need one shape",
+                                            to_string(sharer.use->spec.shape), to_string(all[0].use->spec.shape),
+                                            all[0].node->name));
+      share("rate_scale", all, &config::Param::rate_scale, &ParamUse::rate_scale);
+      share("decay_scale", all, &config::Param::decay_scale, &ParamUse::decay_scale);
+      share("init", all, &config::Param::init, &ParamUse::init);
+    }
+  }
+
+  struct Sharer {
+    Node* node;
+    ParamUse* use;
+    const config::Param* set; // null: the job says nothing of it
+  };
+
+  template <class T>
+  void share(const char* key, std::vector<Sharer>& sharers, std::optional<T> config::Param::*given,
+             T ParamUse::*settled) {
+    const Sharer* first = nullptr;
+    for (const Sharer& sharer : sharers) {
+      if (!sharer.set || !(sharer.set->*given)) continue;
+      if (!first) first = &sharer;
+      const auto here = detail::written(sharer.use->*settled), there = detail::written(first->use->*settled);
+      if (here != there)
+        refuse_sharer(sharer, fmt::format("has {} = {}, but {} in layer '{}'; say it of one of them", key, here, there,
+                                          first->node->name));
+    }
+    if (!first) first = &sharers[0];
+    for (Sharer& sharer : sharers) sharer.use->*settled = first->use->*settled;
+  }
+
+  void refuse_sharer(const Sharer& sharer, const std::string& why) {
+    error(sharer.set ? sharer.set->where : sharer.node->where, sharer.node->name,
+          fmt::format("its param '{}' is '{}', which is shared, and {}", sharer.use->spec.name, sharer.use->name, why));
+  }
+
   // What is above the lowest live param is computed backward, and nothing below it.
   void find_gradients() {
     for (Node& node : nodes_) {
@@ -253,10 +295,14 @@ class Builder {
   const Graph::Request& request_;
   std::vector<Node>& nodes_;
   std::vector<const config::Layer*> configs_;
-  std::string errors_;
+  config::Problems problems_;
 };
 
 } // namespace
+
+std::string Node::metric_name(const MetricSpec& metric) const {
+  return setup.metrics.size() == 1 ? name : name + "." + metric.name;
+}
 
 Result<Graph> Graph::build(const Request& request) {
   Graph graph;

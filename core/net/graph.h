@@ -53,6 +53,9 @@ struct Node {
   std::uint32_t draw_stream = 0; // by the layer's place in the job, the same in every phase
   bool live = false;             // has params that learn
   bool needs_gradient = false;   // it learns, or something below it does
+
+  // Its own name; with the metric's behind a point where it has several.
+  std::string metric_name(const MetricSpec&) const;
 };
 
 // What a source offers behind its augmentations, for a batch.

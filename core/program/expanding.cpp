@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "config/problems.h"
 #include "program/assembly.h"
 
 namespace dlhost::program {
@@ -246,9 +247,9 @@ Status Builder::emit_gradient(const Visit& visit) {
       node.setup.is_loss || std::ranges::any_of(slots.output_gradient_slots, [](SlotId s) { return s != no_slot; });
   if (!reached && request_.needs_loss) {
     if (!node.live) return {};
-    return Status::invalid("layer '", node.name,
-                           "' has params that learn, but no loss depends on it; connect it, remove it, "
-                           "or freeze its params (param.NAME.frozen = true)");
+    return config::invalid_at(node.where, "layer '", node.name,
+                              "' has params that learn, but no loss depends on it; connect it, remove it, "
+                              "or freeze its params (param.NAME.frozen = true)");
   }
   if (node.setup.is_sum || unit.view) {
     if (wants_inputs(visit.wanted)) pass_gradient_on(unit, visit, slots.output_gradient_slots[0]);

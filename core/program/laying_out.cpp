@@ -183,8 +183,7 @@ void Builder::make_metrics() {
   for (int f = 0; f < program_.frames_; ++f)
     for (const auto& unit : program_.units_)
       for (const auto& spec : unit.described->setup.metrics) {
-        const auto& several = unit.described->setup.metrics;
-        const std::string name = several.size() == 1 ? unit.described->name : unit.described->name + "." + spec.name;
+        const std::string name = unit.described->metric_name(spec);
         const SlotId slot = in_frame(unit.outputs.at(spec.output), f);
         if (spec.table)
           add_table(name, slot);

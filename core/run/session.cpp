@@ -4,6 +4,7 @@
 
 #include <dlhost/parallel.h>
 
+#include "config/problems.h"
 #include "env/machine.h"
 #include "env/real_host.h"
 #include "net/extent.h"
@@ -66,45 +67,60 @@ Status Session::open_device() {
   return {};
 }
 
+Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std::uint32_t stream) {
+  OpenSource open;
+  open.name = layer.name;
+  open.stream = stream;
+  DLHOST_ASSIGN(open.layer, registry_.create<Layer>(layer.type, layer.options));
+  DLHOST_ASSIGN(open.actor, registry_.actor(Kind::layer, layer.type, layer.name));
+  open.source = dynamic_cast<Source*>(open.layer.get());
+  if (!open.source) return Status::invalid("a layer of type ", layer.type, " needs an input: add src = \"...\"");
+  Setup setup;
+  setup.batch = 1;
+  setup.layer = layer.name;
+  const auto call = [&](const char* phase, auto what) {
+    return plugin::contained(activity_, open.actor, phase, plugin::no_step, what);
+  };
+  DLHOST_TRY(call("open", [&] { return open.source->open(host_, layer.folder); }));
+  DLHOST_TRY(call("setup", [&] { return open.source->setup(setup); }));
+  open.outputs = setup.outputs;
+  for (const Port& port : open.outputs)
+    DLHOST_TRY(net::check_extent(port.desc.shape).at("its output '", port.name, "'"));
+  if (open.outputs.empty()) return Status::internal("a source that declares no output; this is a bug in the plugin");
+  return open;
+}
+
 Status Session::open_sources() {
+  config::Problems problems;
+  const auto refuse = [&](const Location& where, const std::string& layer, const Status& status) {
+    problems.add(where, "layer '", layer, "': ", status.message());
+  };
   std::uint32_t stream = 0;
   for (const auto& layer : job_.layers) {
     ++stream;
     if (!layer.src.empty()) continue;
-    OpenSource open;
-    open.name = layer.name;
-    open.stream = stream;
-    auto made = registry_.create<Layer>(layer.type, layer.options);
-    if (!made.ok()) return std::move(made).status().at("layer '", layer.name, "'");
-    open.layer = *std::move(made);
-    DLHOST_ASSIGN(open.actor, registry_.actor(Kind::layer, layer.type, layer.name));
-    open.source = dynamic_cast<Source*>(open.layer.get());
-    if (!open.source)
-      return Status::invalid("layer '", layer.name, "' (", layer.type, ") needs an input: add src = \"...\"");
-    Setup setup;
-    setup.batch = 1;
-    setup.layer = layer.name;
-    const auto call = [&](const char* phase, auto what) {
-      return plugin::contained(activity_, open.actor, phase, plugin::no_step, what).at("layer '", layer.name, "'");
-    };
-    DLHOST_TRY(call("open", [&] { return open.source->open(host_, layer.folder); }));
-    DLHOST_TRY(call("setup", [&] { return open.source->setup(setup); }));
-    open.outputs = setup.outputs;
-    for (const Port& port : open.outputs)
-      DLHOST_TRY(net::check_extent(port.desc.shape).at("layer '", layer.name, "': its output '", port.name, "'"));
-    if (open.outputs.empty())
-      return Status::internal("source '", layer.name, "' declares no output; this is a bug in the plugin");
-    DLHOST_ASSIGN(open.augment, net::Augment::make(host_, layer.augment, open.outputs[0].desc));
-    sources_->push_back(std::move(open));
+    auto open = open_source(layer, stream);
+    if (!open.ok()) {
+      refuse(layer.where, layer.name, open.status());
+      continue;
+    }
+    auto augment = net::Augment::make(host_, layer.augment, open->outputs[0].desc);
+    if (!augment.ok()) {
+      refuse(layer.augment_at, layer.name, augment.status());
+      continue;
+    }
+    open->augment = *std::move(augment);
+    sources_->push_back(*std::move(open));
   }
-  if (sources_->empty())
-    return Status::invalid("the net has no source: add a [[layer]] that reads data, such as csv or idx");
+  if (sources_->empty() && problems.empty())
+    problems.add(job_.place(""), "the net has no source: add a [[layer]] that reads data, such as csv or idx");
+  DLHOST_TRY(problems.status());
+  const OpenSource& first = sources_->front();
   for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
     for (const auto& open : *sources_)
-      if (open.source->count(phase) != (*sources_)[0].source->count(phase))
-        return Status::invalid("sources '", (*sources_)[0].name, "' and '", open.name,
-                               "' have different numbers of samples: ", (*sources_)[0].source->count(phase), " and ",
-                               open.source->count(phase));
+      if (const auto count = open.source->count(phase); count != first.source->count(phase))
+        return config::invalid_at(job_.layer(open.name)->where, "sources '", first.name, "' and '", open.name,
+                                  "' have different numbers of samples: ", first.source->count(phase), " and ", count);
   return {};
 }
 
@@ -140,6 +156,15 @@ Result<std::unique_ptr<net::Graph>> Session::graph(Phase phase, std::int64_t bat
   return std::make_unique<net::Graph>(std::move(graph));
 }
 
+Result<std::vector<std::string>> Session::metrics(Phase phase) {
+  DLHOST_ASSIGN(const auto graph, this->graph(phase, batch(phase), algorithm_->traits().cyclic));
+  std::vector<std::string> names;
+  for (const auto& node : graph->nodes())
+    for (const auto& metric : node.setup.metrics)
+      if (!metric.table) names.push_back(node.metric_name(metric));
+  return names;
+}
+
 // An algorithm that cuts the batch into frames gets a net of that size.
 Result<program::Record> Session::record(std::unique_ptr<net::Graph>& graph, Algorithm& algorithm) {
   const std::string& name = job_.train.algorithm.type;
@@ -163,7 +188,8 @@ Result<program::Program*> Session::trainer() {
   DLHOST_ASSIGN(auto graph, this->graph(Phase::train, place_.rows, traits.cyclic));
   if (traits.needs_loss &&
       std::ranges::none_of(graph->nodes(), [](const net::Node& node) { return node.setup.is_loss; }))
-    return Status::invalid(
+    return config::invalid_at(
+        job_.place("train.algorithm"),
         "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
   DLHOST_ASSIGN(auto record, this->record(graph, *algorithm_));
   const std::string& updater = job_.updater.plugin.type;

@@ -47,6 +47,8 @@ class Session {
   // Samples that a phase has; 0: it has none. Sources that disagree are an error found by open().
   std::int64_t samples(Phase) const;
   std::int64_t batch(Phase) const; // rows of one program
+  // What an evaluation of a phase measures, by name; tables are apart.
+  Result<std::vector<std::string>> metrics(Phase);
   const Place& place() const { return place_; }
   param::Sharing* sharing() { return sharing_; } // null: this worker is the only one
   program::StepInfo step_info(std::uint64_t step, std::uint32_t epoch, double rate) const;
@@ -74,6 +76,7 @@ class Session {
       : host_(host), registry_(registry), job_(job), make_(make), place_(Place::alone(job)) {}
   Status open_plugins();
   Status open_device();
+  Result<OpenSource> open_source(const config::Layer&, std::uint32_t stream);
   Status open_sources();
   Result<std::unique_ptr<net::Graph>> graph(Phase, std::int64_t batch, bool cyclic);
   Result<program::Record> record(std::unique_ptr<net::Graph>&, Algorithm&);

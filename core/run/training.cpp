@@ -6,12 +6,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <dlhost/nearest.h>
-
 #include "config/compose.h"
 #include "env/usage.h"
 #include "param/initialize.h"
-#include "plugin/contained.h"
+#include "run/attainable.h"
 #include "run/hang_watch.h"
 
 namespace dlhost::run {
@@ -42,35 +40,9 @@ std::optional<Judged> judged_metric(const Evaluation& evaluation, const std::str
 
 } // namespace
 
-// What a job waits for has to be able to come.
-Status Training::check_ends() {
-  const config::Job& job = session_.job();
-  const bool validates = session_.samples(Phase::validate) > 0 && !job.validate.every.never();
-  const bool tests = session_.samples(Phase::test) > 0 && !job.test.every.never();
-  const std::string& best = job.checkpoint.best;
-  const bool named = best != "auto" && best != "none";
-  const config::Stop& stop = job.train.stop;
-  if (!validates && (stop.patience > 0 || named))
-    return Status::invalid(
-        stop.patience > 0 ? "train.stop.patience" : "checkpoint.best", " looks at validations, but ",
-        session_.samples(Phase::validate) == 0
-            ? "there are no validation samples: give the source some (`dlhost inspect TYPE` says how)"
-            : "validate.every is {}, which is never");
-  if (std::isfinite(stop.accuracy) && !validates && !(tests && session_.samples(Phase::validate) == 0))
-    return Status::invalid("train.stop.accuracy is looked at when validation samples are evaluated, or test samples "
-                           "when there are no others, but none are while it trains: set validate.every, or test.every");
-  if (!named) return {};
-  DLHOST_ASSIGN(const auto* program, session_.evaluator(Phase::validate));
-  std::vector<std::string> known;
-  for (const auto& metric : program->metrics()) known.push_back(metric.name);
-  if (std::ranges::find(known, best) != known.end()) return {};
-  return Status::invalid("checkpoint.best: unknown metric '", best, "'; ", suggestion(best, known));
-}
-
 Status Training::prepare() {
   const config::Job& job = session_.job();
-  if (session_.samples(Phase::train) == 0)
-    return Status::invalid("source '", session_.sources()[0].name, "' has no training samples; give it a `train` file");
+  DLHOST_TRY(check_attainable(session_));
   started_bytes_ = env::resident_bytes();
   if (Place::seats(job.topology) > 1) {
     DLHOST_ASSIGN(workers_, Workers::make(session_, make_crew_));
@@ -78,7 +50,6 @@ Status Training::prepare() {
   }
   DLHOST_ASSIGN(program_, session_.trainer());
   if (workers_) DLHOST_TRY(workers_->join());
-  DLHOST_TRY(check_ends());
   DLHOST_TRY(param::initialize(session_.store(), session_.registry(), session_.activity(),
                                static_cast<std::uint64_t>(job.seed)));
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));

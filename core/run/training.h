@@ -91,7 +91,6 @@ class Training {
   const program::Program& program() const { return *program_; }
 
  private:
-  Status check_ends();
   Status resume_workers(const param::CheckpointFiles&);
   Result<bool> step(); // false: diverged
   Result<bool> diverged(const Status&);

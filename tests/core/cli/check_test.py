@@ -120,6 +120,46 @@ class Refused(Check):
         self.assertIn("layer 'fc': augment: is for sources, which bring samples in; this layer reads 'data'", self.check(1, "--set=layer.fc.augment=mirror"))
         self.assertIn("layer 'data': dtype: a source brings samples as they are", self.check(1, "--set=layer.data.dtype=bf16"))
 
+    def test_sources_that_cannot_be_opened_are_all_told(self) -> None:
+        more = '[[layer]]\nname = "more"\ntype = "synthetic"\nshape = [1, 8, 8]\naugment = { type = "crop", size = 20 }\n'
+        self.write(JOB.replace('type = "synthetic"\nshape = [30]', 'type = "csv"\ntrain = "nothere.csv"') + more)
+        said = self.check(1)
+        self.assertIn("job.toml:3:1: layer 'data': cannot open ./nothere.csv: No such file", said)
+        self.assertIn("job.toml:20:1: layer 'more': augmentation 1 (crop): size is 20x20, but the picture has only 8x8", said)
+
+    def test_what_a_run_would_not_come_to(self) -> None:
+        """Told as `run` tells it, all at once, and each with its place."""
+        self.write(JOB.replace("batch = 5", "batch = 2000") + '[checkpoint]\nbest = "los"\n')
+        none = ("--set=layer.data.train=60", "--set=train.stop.patience=3")
+        command = [dlhost, "--plugin-dir", "plugins", "run", "job.toml", *none]
+        run = subprocess.run(command, cwd=self.root, capture_output=True, text=True, timeout=60)
+        said = self.check(1, *none)
+        self.assertIn("job.toml:2:27: source 'data': a step takes 2000 samples, but there are only 60", said)
+        self.assertIn("job.toml:17:1: checkpoint.best looks at validations, but there are no validation samples", said)
+        self.assertIn("--set train.stop.patience=3: train.stop.patience looks at validations", said)
+        self.assertEqual((run.returncode, run.stderr), (1, said))
+        self.assertFalse((self.root / "runs").exists())
+        some = ("--set=layer.data.validate=5", "--set=train.batch=4")
+        self.assertIn("job.toml:17:1: checkpoint.best: unknown metric 'los'; did you mean 'loss'? (known: loss)", self.check(1, *some))
+        self.check(0, *some, "--set=checkpoint.best=loss")
+
+    def test_a_net_that_cannot_learn(self) -> None:
+        self.write(JOB + '[[layer]]\nname = "dead"\ntype = "dense"\nsrc = "data"\nunits = 2\n')
+        self.assertIn("job.toml:16:1: layer 'dead' has params that learn, but no loss depends on it", self.check(1))
+        self.write(JOB[: JOB.index('[[layer]]\nname = "loss"')])
+        self.assertIn("job.toml:2:1: the net has no loss", self.check(1))
+
+    def test_what_shares_a_param_and_does_not_fit(self) -> None:
+        second = '[[layer]]\nname = "fc2"\ntype = "dense"\nsrc = "data"\nunits = 10\nparam.weight = { share = "w", rate_scale = 3 }\n'
+        second += '[[layer]]\nname = "loss2"\ntype = "softmax_loss"\nsrc = ["fc2", "data:label"]\n'
+        self.write(JOB.replace("units = 10", 'units = 10\nparam.weight = { share = "w", rate_scale = 2 }') + second)
+        said = self.check(1)
+        self.assertIn("layer 'fc2': its param 'weight' is 'w', which is shared, and has rate_scale = 3.0, but 2.0 in layer 'fc'; say it of one of them", said)
+        self.assertRegex(said, r"^dlhost: job.toml:22:7: layer 'fc2'")
+        agree = "--set=layer.fc2.param.weight.rate_scale=2"
+        self.check(0, agree)
+        self.assertIn("is 11x30, but 10x30 in layer 'fc'; shared params need one shape", self.check(1, agree, "--set=layer.fc2.units=11"))
+
     def test_a_job_that_no_machine_holds(self) -> None:
         """Checked, it is only counted; run, it is refused before anything is taken."""
         huge = ("--set=layer.data.shape=[20000000]", "--set=layer.fc.units=1000000")  # 80 TB of weights
@@ -137,10 +177,24 @@ class Refused(Check):
         self.assertFalse((self.root / "runs").exists())
 
     def test_a_batch_that_no_machine_holds(self) -> None:
-        said = self.check(0, "--set=train.batch=20000000000")
+        said = self.check(0, "--set=train.last=wrap", "--set=train.batch=20000000000")
         fits = re.search(r"a smaller batch fits: train.batch = (\d+), or a little less", said)
         self.assertIsNotNone(fits, said)
-        self.assertNotIn("would not be run", self.check(0, f"--set=train.batch={int(fits[1]) // 2}"))
+        self.assertNotIn("would not be run", self.check(0, "--set=train.last=wrap", f"--set=train.batch={int(fits[1]) // 2}"))
+
+
+class Told(Check):
+    def test_the_memory_of_each_layer(self) -> None:
+        layers = {layer["name"]: layer for layer in json.loads(self.check(0, "--json", "--set=updater.momentum=0.9"))["layers"]}
+        self.assertEqual(layers["fc"]["param_bytes"], 2 * 4 * (10 * 30 + 10))  # values and momentum, f32
+        self.assertEqual((layers["data"]["param_bytes"], layers["loss"]["param_bytes"]), (0, 0))
+        arena = json.loads(self.check(0, "--json"))["arena_bytes"]
+        wider = json.loads(self.check(0, "--json", "--set=train.batch=5000"))
+        used = sum(layer["activation_bytes"] for layer in wider["layers"])
+        self.assertGreater(used, wider["arena_bytes"] / 2)
+        self.assertLessEqual(used, wider["arena_bytes"])
+        self.assertGreater(wider["arena_bytes"], arena)
+        self.assertRegex(self.check(0), r"layer +type +output +params +memory +operations +kernel\n(.*\n)*fc +dense +5x10 +310 +[\d.]+ \w+ +\S")
 
 
 class Names(Check):

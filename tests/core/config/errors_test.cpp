@@ -26,10 +26,17 @@ TEST_F(JobErrors, Empty) {
 }
 
 TEST_F(JobErrors, UnknownTopKey) {
-  EXPECT_EQ(problems("nmae = \"x\"\n"),
-            "job.toml:1:1: nmae: unknown option; did you mean 'name'? (known: block, checkpoint, folder, layer, name, "
-            "record, recovery, seed, test, topology, train, updater, validate)\n"
-            "job.toml:1:1: name: is required: what the run is called");
+  EXPECT_EQ(
+      problems("nmae = \"x\"\n"),
+      "job.toml:1:1: nmae: unknown option; did you mean 'name'? (known: block, checkpoint, folder, include, layer, "
+      "name, "
+      "record, recovery, seed, test, topology, train, updater, validate)\n"
+      "job.toml:1:1: name: is required: what the run is called");
+}
+
+TEST_F(JobErrors, IncludeIsAKeyToo) {
+  EXPECT_THAT(problems(head.substr(0, 11) + "includ = \"y.toml\"\n" + head.substr(11)),
+              testing::StartsWith("job.toml:2:1: includ: unknown option; did you mean 'include'?"));
 }
 
 TEST_F(JobErrors, UnknownLayerOption) {
@@ -70,6 +77,8 @@ TEST_F(JobErrors, Ranges) {
             "job.toml:9:1: updater.momentum: must be at least 0 and below 1, but is 1.0\n"
             "job.toml:10:1: updater.clip_norm: must be at least 0, but is -1\n"
             "job.toml:11:27: updater.rate.base: must be above 0, but is 0");
+  EXPECT_EQ(problems(head + "[train]\nstop.accuracy = 2\n"),
+            "job.toml:7:6: train.stop.accuracy: must be at least 0 and at most 1, but is 2");
 }
 
 TEST_F(JobErrors, Choices) {

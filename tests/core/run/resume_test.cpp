@@ -1,0 +1,78 @@
+// A run that goes on equals one that never stopped, with all that draws or carries something from step to step.
+#include "trained.h"
+
+namespace dlhost::test {
+namespace {
+
+constexpr const char* drawing_job = R"(name = "drawing"
+seed = 4
+[train]
+batch = 4
+threads = 1
+stop = { steps = 9 }
+[updater]
+type = "adam"
+rate = { type = "cosine", base = 0.01, warmup = 3 }
+[[layer]]
+name = "data"
+type = "synthetic"
+shape = [3, 8, 8]
+classes = 4
+train = 18
+test = 8
+mode = "learnable"
+augment = [{ type = "pad_crop", pad = 1 }, "mirror"]
+[[layer]]
+name = "conv"
+type = "convolution"
+src = "data"
+filters = 16
+kernel = 3
+pad = 1
+[[layer]]
+name = "norm"
+type = "batch_norm"
+src = "conv"
+[[layer]]
+name = "act"
+type = "relu"
+src = "norm"
+[[layer]]
+name = "drop"
+type = "dropout"
+src = "act"
+ratio = 0.3
+[[layer]]
+name = "fc"
+type = "dense"
+units = 4
+src = "drop"
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["fc", "data:label"]
+)";
+
+class ResumeTest : public Bench, public ::testing::WithParamInterface<std::pair<const char*, const char*>> {};
+INSTANTIATE_TEST_SUITE_P(Devices, ResumeTest,
+                         ::testing::Values(std::pair("ref", "f32"), std::pair("ref", "bf16"), std::pair("cpu", "f32"),
+                                           std::pair("cpu", "bf16")),
+                         [](const auto& each) { return std::string(each.param.first) + "_" + each.param.second; });
+
+TEST_P(ResumeTest, BitForBit) {
+  const auto [device, dtype] = GetParam();
+  if (!registry_->find(Kind::device, device)) GTEST_SKIP() << "this build has no device " << device;
+  const std::vector<std::string> set{concat("train.device=", device), concat("train.dtype=", dtype)};
+  const std::string checkpoints = folder_ / "checkpoints";
+  const auto whole = train(drawing_job, set);
+  const auto first = train(drawing_job, set, 5, {}, checkpoints); // in the second pass, of four steps each
+  ASSERT_EQ(first.losses.size(), 5U);
+  const auto rest = train(drawing_job, set, 0, checkpoints);
+  ASSERT_EQ(whole.losses.size(), 9U);
+  EXPECT_EQ(rest.losses, std::vector(whole.losses.begin() + 5, whole.losses.end()));
+  EXPECT_EQ(rest.params, whole.params);
+  EXPECT_EQ(rest.test, whole.test); // with the running means of the norm
+}
+
+} // namespace
+} // namespace dlhost::test
