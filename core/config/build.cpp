@@ -57,6 +57,7 @@ class Builder {
     job.name = head.name;
     job.seed = head.seed;
     job.folder = head.folder;
+    job.data_from = head.data_from;
   }
 
   void parse(const Schema& schema, const Table& table, void* into, std::string_view path,

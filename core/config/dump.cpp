@@ -46,6 +46,7 @@ class Writer {
     if (!canonical_) {
       line("name", job.name);
       line("folder", join_path(here_, job.folder));
+      if (!job.data_from.empty()) line("data_from", job.data_from);
     }
     line("seed", job.seed);
     train(job.train);

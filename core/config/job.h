@@ -174,8 +174,9 @@ struct Layer {
 struct Job {
   std::string name;
   std::int64_t seed = 0;
-  std::string path;   // the job file
-  std::string folder; // where relative paths start
+  std::string path;      // the job file
+  std::string folder;    // where relative paths start
+  std::string data_from; // how people get what its sources read
   Train train;
   Evaluate validate, test;
   Updater updater;

@@ -7,7 +7,9 @@ const Schema& head_schema() {
       SchemaOf<Head>("The job.")
           .required("name", &Head::name, "what the run is called")
           .option("seed", &Head::seed, "where all random numbers start", at_least(0))
-          .option("folder", &Head::folder, "where relative paths start; empty: the job file's folder");
+          .option("folder", &Head::folder, "where relative paths start; empty: the job file's folder")
+          .option("data_from", &Head::data_from,
+                  "how to get what its sources read, for people: told where one cannot be opened");
   return schema;
 }
 

@@ -11,6 +11,7 @@ struct Head {
   std::string name;
   std::int64_t seed = 0;
   std::string folder;
+  std::string data_from;
 };
 const Schema& head_schema();
 

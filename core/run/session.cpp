@@ -114,6 +114,8 @@ Status Session::open_sources() {
   }
   if (sources_->empty() && problems.empty())
     problems.add(job_.place(""), "the net has no source: add a [[layer]] that reads data, such as csv or idx");
+  if (!problems.empty() && !job_.data_from.empty())
+    problems.add(job_.place("data_from"), "what the job reads is to be had so: ", job_.data_from);
   DLHOST_TRY(problems.status());
   const OpenSource& first = sources_->front();
   for (const Phase phase : {Phase::train, Phase::validate, Phase::test})

@@ -127,6 +127,11 @@ class Refused(Check):
         self.assertIn("job.toml:3:1: layer 'data': cannot open ./nothere.csv: No such file", said)
         self.assertIn("job.toml:20:1: layer 'more': augmentation 1 (crop): size is 20x20, but the picture has only 8x8", said)
 
+    def test_where_the_data_is_to_be_had(self) -> None:
+        self.write('data_from = "the attic"\n' + JOB.replace('type = "synthetic"\nshape = [30]', 'type = "csv"\ntrain = "nothere.csv"'))
+        self.assertIn("job.toml:1:1: what the job reads is to be had so: the attic\n", self.check(1))
+        self.assertNotIn("attic", self.check(1, "--set=layer.fc.units=0"))
+
     def test_what_a_run_would_not_come_to(self) -> None:
         """Told as `run` tells it, all at once, and each with its place."""
         self.write(JOB.replace("batch = 5", "batch = 2000") + '[checkpoint]\nbest = "los"\n')

@@ -11,6 +11,7 @@ class Dump : public LoadTest {};
 const std::string text = R"(
 name = "x"
 seed = 3
+data_from = "the attic"
 [train]
 batch = 32
 [updater]
@@ -42,6 +43,7 @@ TEST_F(Dump, LoadsAgainAsTheSameJob) {
   EXPECT_EQ(to_toml(second, "/there"), written);
   EXPECT_EQ(job_hash(second), job_hash(first));
   EXPECT_EQ(second.layers[0].folder, "/here/jobs");
+  EXPECT_EQ(second.data_from, "the attic");
   EXPECT_EQ(second.topology.servers_per_group, 3);
   EXPECT_EQ(second.layers[2].params[0].init->type, "gaussian");
 }

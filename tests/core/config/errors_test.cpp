@@ -26,12 +26,11 @@ TEST_F(JobErrors, Empty) {
 }
 
 TEST_F(JobErrors, UnknownTopKey) {
-  EXPECT_EQ(
-      problems("nmae = \"x\"\n"),
-      "job.toml:1:1: nmae: unknown option; did you mean 'name'? (known: block, checkpoint, folder, include, layer, "
-      "name, "
-      "record, recovery, seed, test, topology, train, updater, validate)\n"
-      "job.toml:1:1: name: is required: what the run is called");
+  EXPECT_EQ(problems("nmae = \"x\"\n"), "job.toml:1:1: nmae: unknown option; did you mean 'name'? (known: block, "
+                                        "checkpoint, data_from, folder, include, layer, "
+                                        "name, "
+                                        "record, recovery, seed, test, topology, train, updater, validate)\n"
+                                        "job.toml:1:1: name: is required: what the run is called");
 }
 
 TEST_F(JobErrors, IncludeIsAKeyToo) {

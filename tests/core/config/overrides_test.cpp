@@ -57,9 +57,10 @@ TEST_F(Override, SaysWhatDoesNotFit) {
   EXPECT_EQ(problems(net, {"train.batch", "=3"}),
             "--set train.batch: must be KEY=VALUE, such as train.batch=32 or layer.fc1.units=100\n"
             "--set =3: must be KEY=VALUE, such as train.batch=32 or layer.fc1.units=100");
-  EXPECT_EQ(problems(net, {"trian.batch=3"}),
-            "--set trian.batch=3: unknown key 'trian'; did you mean 'train'? (known: block, checkpoint, folder, layer, "
-            "name, record, recovery, seed, test, topology, train, updater, validate)");
+  EXPECT_EQ(
+      problems(net, {"trian.batch=3"}),
+      "--set trian.batch=3: unknown key 'trian'; did you mean 'train'? (known: block, checkpoint, data_from, folder, "
+      "layer, name, record, recovery, seed, test, topology, train, updater, validate)");
   EXPECT_EQ(problems(net, {"train.bacth=3"}),
             "--set train.bacth=3: train.bacth: unknown option; did you mean 'batch'? (known: algorithm, batch, "
             "device, dtype, fuse, hang_limit, last, prefetch, readers, reproducible, shuffle, start, stop, threads)");
