@@ -252,6 +252,8 @@ class Builder {
       share("rate_scale", all, &config::Param::rate_scale, &ParamUse::rate_scale);
       share("decay_scale", all, &config::Param::decay_scale, &ParamUse::decay_scale);
       share("init", all, &config::Param::init, &ParamUse::init);
+      const bool frozen = std::ranges::any_of(all, [](const Sharer& sharer) { return sharer.use->frozen; });
+      for (Sharer& sharer : all) sharer.use->frozen = frozen;
     }
   }
 

@@ -79,6 +79,15 @@ TEST_F(ParamsTest, WhatOneSharerSaysHoldsForAll) {
   EXPECT_NE(train(job, set).params, by_first.params);
 }
 
+TEST_F(ParamsTest, FrozenInOneLayerAParamIsFrozen) {
+  const auto start = train(recurrent, with(with(one_step, both_share), {"updater.rate=0.0"}));
+  for (const std::string layer : {"fc1", "again"}) {
+    const auto frozen = train(recurrent, with(with(one_step, both_share), {concat("layer.", layer, ".frozen=true")}));
+    EXPECT_EQ(frozen.params.at("w"), start.params.at("w"));
+    EXPECT_NE(frozen.params.at("fc2.weight"), start.params.at("fc2.weight"));
+  }
+}
+
 std::vector<std::string> of_all(const std::string& setting) {
   std::vector<std::string> set;
   for (const std::string layer : {"fc1", "fc2"})
