@@ -13,6 +13,7 @@ constexpr std::size_t choices_ahead = 64; // of the slice that is furthest behin
 
 Shard::Shard(ShardSetup setup)
     : setup_(std::move(setup)), in_(setup_.contributors.size(), true), by_step_(setup_.consistency->traits().by_step),
+      promised_(setup_.consistency->traits()),
       kind_(setup_.consistency->plan(0, 0).send_delta ? ContributionKind::delta : ContributionKind::dense),
       choices_(by_step_ ? choices_ahead : 0), forgotten_(in_.size()) {
   for (Choice& choice : choices_) choice.members.reserve(in_.size());
@@ -46,6 +47,7 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   const auto traits = setup_.consistency->traits();
   owned.own.resize(traits.own_words + contributors * traits.words_each);
   owned.accepted.resize(contributors);
+  owned.applied.resize(contributors);
   owned.read.assign(contributors, owned.current);
   Param& param = *setup_.store->params()[slice.param];
   std::vector<float*> history;
@@ -86,6 +88,7 @@ void Shard::begin(const Beginning& beginning) {
     std::ranges::fill(owned.read, owned.current); // before they ask for anything
     for (std::size_t c = 0; c < owned.accepted.size(); ++c)
       owned.accepted[c] = by_step_ ? beginning.of_group(setup_.contributors[c].group, workers) : beginning.steps.at(c);
+    owned.applied = owned.accepted;
     const auto traits = setup_.consistency->traits();
     std::ranges::fill(owned.own, 0);
     for (std::size_t c = 0; traits.words_each > 0 && c < owned.accepted.size(); ++c)
@@ -245,9 +248,21 @@ Status Shard::answer_waiting(Owned& owned) {
       ++w;
       continue;
     }
+    DLHOST_TRY(is_fresh(owned, waiting.contributor));
     owned.waiting.erase(owned.waiting.begin() + static_cast<std::ptrdiff_t>(w));
     DLHOST_TRY(answer(owned, waiting.contributor, Word::value));
   }
+  return {};
+}
+
+Status Shard::is_fresh(const Owned& owned, std::size_t asks) const {
+  const std::uint64_t made = owned.accepted[asks];
+  if (promised_.may_drop || made <= promised_.staleness) return {};
+  for (std::size_t c = 0; c < owned.applied.size(); ++c)
+    if (in_[c] && owned.applied[c] < made - promised_.staleness)
+      return Status::internal("the consistency handler answers ", named(asks, *owned.slice), ", after ", made,
+                              " steps, though step ", owned.applied[c], " of ", named(c, *owned.slice),
+                              " is not in: its traits promise a staleness of ", promised_.staleness);
   return {};
 }
 

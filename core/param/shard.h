@@ -100,7 +100,8 @@ class Shard {
     std::optional<AgreedSums> sums;                    // where the updater needs some of a param that is cut
     std::vector<Asked> asked;                          // while something is due
     std::vector<std::uint64_t> own;                    // the handler's words
-    std::vector<std::uint64_t> accepted;               // of each contributor: steps below this one are in
+    std::vector<std::uint64_t> accepted;               // of each contributor: steps below this one have come
+    std::vector<std::uint64_t> applied;                // and below this one are in the version
     std::vector<std::unique_ptr<SliceUpdate>> updates; // of one contribution, of two, ...
   };
 
@@ -145,11 +146,14 @@ class Shard {
   Status note(const Owned&);
   Status apply(Owned&, std::span<const double> sums = {});
   Status answer_waiting(Owned&);
+  // Not ok: the handler serves what is older than its traits promise.
+  Status is_fresh(const Owned&, std::size_t asks) const;
   SliceState state(Owned&, std::size_t contributor) const;
 
   ShardSetup setup_;
   std::vector<bool> in_; // of the contributors, those that still make steps
   bool by_step_;
+  const Consistency::Traits promised_;
   ContributionKind kind_;                // of all contributions
   Addition addition_;                    // of deltas, for which it takes the updater's place
   std::vector<Choice> choices_;          // a ring, by version

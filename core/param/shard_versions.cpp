@@ -228,6 +228,8 @@ Status Shard::apply(Owned& owned, std::span<const double> sums) {
   setup_.activity->leave();
   DLHOST_TRY(std::move(status));
   if (ledger_) DLHOST_TRY(note(owned));
+  for (const Arrival& due : owned.due)
+    owned.applied[due.contributor] = std::max(owned.applied[due.contributor], due.contribution.who.step + 1);
   owned.due.clear();
   owned.current = next;
   ++owned.version;

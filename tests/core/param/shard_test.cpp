@@ -13,6 +13,7 @@ class ShardTest : public Served {
  protected:
   void SetUp() override {
     lay_out("sgd", handler_, {1, 2, 3, 4}, versions_);
+    if (auto handler = this->handler()) consistency_ = std::move(handler);
     ShardSetup setup = this->setup(slices_);
     setup.epoch = 5;
     setup.contributors = {{0, 0, 0, std::as_bytes(std::span(gradients_[0]))},
@@ -27,6 +28,8 @@ class ShardTest : public Served {
     shard_ = *std::move(shard);
   }
 
+  // Another one than handler_ names; null: that.
+  virtual std::unique_ptr<Consistency> handler() { return nullptr; }
   Message update(std::uint16_t rank, std::uint64_t step) const {
     return {.word = Word::update, .epoch = 5, .rank = rank, .step = step, .rate = 0.5};
   }
@@ -60,6 +63,29 @@ TEST_F(ShardTest, AddsWhatAllBringAndTellsWhoAsked) {
   EXPECT_THAT(answers_, ElementsAre(Pair(1, 1)));
   ASSERT_TRUE(shard_->take(get(0, 1)).ok());
   EXPECT_THAT(answers_, ElementsAre(Pair(1, 1), Pair(0, 1)));
+}
+
+// It says that nobody reads what is more than a step old, and serves whatever there is.
+class Lax final : public Consistency {
+ public:
+  Traits traits() const override { return {.staleness = 1}; }
+  WorkerPlan plan(std::uint64_t, Version) const override { return {}; }
+  GetVerdict on_get(const SliceState&, std::uint16_t, std::uint16_t, Version) override { return GetVerdict::serve; }
+  UpdateVerdict on_update(SliceState&, const Contribution&) override { return {.act = UpdateVerdict::Act::apply}; }
+};
+
+class LaxTest : public ShardTest {
+ protected:
+  std::unique_ptr<Consistency> handler() override { return std::make_unique<Lax>(); }
+};
+
+TEST_F(LaxTest, WhatIsOlderThanTheHandlerPromisesIsItsFault) {
+  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(shard_->take(get(0, 0)).ok());
+  ASSERT_TRUE(shard_->take(update(0, 1)).ok());
+  EXPECT_THAT(shard_->take(get(0, 0)).message(),
+              HasSubstr("answers worker 0 of group 0, for slice 0 of 'w', after 2 steps, though step 0 of worker 1"));
+  EXPECT_THAT(answers_, ElementsAre(Pair(0, 1)));
 }
 
 class OverlappingTest : public ShardTest {
