@@ -12,14 +12,17 @@ namespace {
 
 class SimulationTest : public Bench {
  protected:
-  run::Simulated simulate(const std::string& text, const std::vector<std::string>& set,
-                          const run::SimulationSpec& spec) {
+  run::Simulated simulate_whatever_comes(const std::string& text, const std::vector<std::string>& set,
+                                         const run::SimulationSpec& spec) {
     const std::string path = folder_ / "job.toml";
     EXPECT_TRUE(host_.disk().write_text(path, text).ok());
     auto job = config::load(host_.disk(), path, set, *registry_);
     EXPECT_TRUE(job.ok()) << job.status().message();
-    if (!job.ok()) return {};
-    auto simulated = run::simulate(*job, plugin::entries_of(plugin::settings_of_process({})), spec);
+    return job.ok() ? run::simulate(*job, plugin::entries_of(plugin::settings_of_process({})), spec) : run::Simulated();
+  }
+  run::Simulated simulate(const std::string& text, const std::vector<std::string>& set,
+                          const run::SimulationSpec& spec) {
+    auto simulated = simulate_whatever_comes(text, set, spec);
     EXPECT_TRUE(simulated.status.ok()) << simulated.status.message() << history_of(simulated);
     EXPECT_THAT(simulated.audit.faults, testing::IsEmpty()) << history_of(simulated);
     return simulated;
@@ -130,6 +133,49 @@ TEST_F(SimulationTest, UnderStrictEachSampleIsAppliedOnceAnEpochWhoeverDies) {
     recoveries += killed.recoveries;
   }
   EXPECT_GT(recoveries, 12U) << "the deaths have to be in time to matter";
+}
+
+// What the checks say of a run whose samples are to count once an epoch, for four epochs; empty: nothing.
+std::string complaint(const run::Simulated& run) {
+  if (!run.status.ok()) return "status: " + run.status.message();
+  if (!run.audit.faults.empty()) return "audit: " + run.audit.faults.front();
+  for (const auto& slice : run.audit.slices)
+    for (std::size_t worker = 0; worker < run.audit.contributors; ++worker)
+      if (const auto count = run::Audit::contributions(slice, worker); count != 24)
+        return concat("audit: ", count, " contributions of worker ", worker);
+  for (const float times : run.params.begin()->second)
+    if (times != 4) return concat("tally: ", times);
+  return "";
+}
+
+// Of each kind of fault that somebody might make, one was made on purpose.
+TEST_F(SimulationTest, FaultsThatWerePutInAreCaught) {
+  const auto told = [&](const std::string& setting) {
+    return complaint(simulate_whatever_comes(
+        tally_job(),
+        {"topology.workers_per_group=4", "topology.servers_per_group=2", "topology.codec_elements=1", setting},
+        {.seed = 3, .longest = 1000'000'000'000}));
+  };
+  const auto handler = [](const char* fault) {
+    return concat("topology.consistency={ type = \"faulty\", fault = \"", fault, "\" }");
+  };
+  const auto codec = [](const char* fault) {
+    return concat("topology.codec={ type = \"faulty\", fault = \"", fault, "\" }");
+  };
+  EXPECT_EQ(told(handler("none")), "");
+  EXPECT_EQ(told(codec("none")), "");
+  using testing::HasSubstr;
+  EXPECT_THAT(told(handler("serves_early")), HasSubstr("its traits promise a staleness of 0"));
+  EXPECT_THAT(told(handler("never_serves")), HasSubstr("waits to be notified"));
+  EXPECT_THAT(told(handler("misses_one")), HasSubstr("after 10 steps, though step 9 of worker "));
+  EXPECT_THAT(told(handler("makes_it_alone")), HasSubstr("after 10 steps, though step 9 of worker "));
+  EXPECT_THAT(told(handler("counts_twice")), HasSubstr("tally: 5"));
+  EXPECT_THAT(told(handler("counts_half")), HasSubstr("tally: 3.5"));
+  EXPECT_THAT(told(codec("leaves_one_out")), HasSubstr("tally: 0"));
+  EXPECT_THAT(told(codec("keeps_what_it_sent")), HasSubstr("tally: "));
+  EXPECT_THAT(told(codec("wrong_length")),
+              HasSubstr("codec 'faulty' says that it wrote 289 bytes, where its bound is 288"));
+  EXPECT_THAT(told(codec("wrong_place")), HasSubstr("tally: "));
 }
 
 // A point may be written while some of a group have made a step and others have not.
