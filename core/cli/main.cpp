@@ -5,6 +5,7 @@
 #include <dlhost/nearest.h>
 
 #include "cli/command.h"
+#include "env/spinning.h"
 #include "env/standard_files.h"
 #include "env/write_signals.h"
 #include "plugin/faults.h"
@@ -36,6 +37,7 @@ void explain_usage(CLI::App& app, const CLI::ParseError& error) {
 
 int main(int argc, char** argv) {
   using namespace dlhost;
+  env::spin_briefly(argv);
   env::hold_standard_files();
   env::tell_file_limits();
   plugin::install_fault_handlers();

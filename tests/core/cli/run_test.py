@@ -207,6 +207,21 @@ class Run(unittest.TestCase):
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
 
+    def test_threads_do_not_spin_for_long(self) -> None:
+        """Unless the user says how long they shall."""
+        names = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+        for said, spins in (({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "passive"}, None)):
+            environment = {name: value for name, value in os.environ.items() if name not in names} | said
+            process = self.start(*FOR_EVER, env=environment)
+            self.until(lambda: list(self.root.glob("runs/*/metrics.jsonl")))
+            there = pathlib.Path(f"/proc/{process.pid}/environ").read_bytes().decode().split("\0")
+            self.assertEqual([one for one in there if one.startswith("GOMP_SPINCOUNT=")],
+                             [f"GOMP_SPINCOUNT={spins}"] if spins else [])
+            self.assertEqual(pathlib.Path(f"/proc/{process.pid}/comm").read_text(), "dlhost\n")
+            process.kill()
+            process.communicate()
+            shutil.rmtree(self.root / "runs")
+
     def test_no_step_is_left(self) -> None:
         """Resumed after its last step, as after an interrupt in it, a run tells of no step that it did not make."""
         self.run_job(0)
