@@ -1,9 +1,10 @@
-"""The net of a workload in JAX, as one compiled step; pictures lie as NHWC, which XLA's CPU backend prefers. Arguments:
-a folder made by workload.prepare (pickled), dtype, threads."""
+"""The net of a workload in JAX, as one compiled step. Arguments: a folder made by workload.prepare (pickled), dtype,
+threads, and how pictures lie: nhwc (the default) or nchw."""
 
 import os
 import pickle
 import sys
+from dataclasses import dataclass
 
 threads = int(sys.argv[3])
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])  # XLA starts a thread for each processor it sees
@@ -15,7 +16,43 @@ from jax import lax  # noqa: E402
 from served import serve  # noqa: E402
 from workload import Layer, Prepared  # noqa: E402
 
-PICTURE = ("NHWC", "HWIO", "NHWC")
+
+@dataclass(frozen=True)
+class Layout:
+    """How pictures and the weights of convolutions lie. Outside of it, as in the other systems, they are NCHW and OIHW."""
+
+    pictures: str
+    weights: str
+
+    @property
+    def convolution(self) -> tuple[str, str, str]:
+        return self.pictures, self.weights, self.pictures
+
+    @property
+    def spatial(self) -> tuple[int, int]:
+        return self.pictures.index("H"), self.pictures.index("W")
+
+    def of_window(self, window: tuple, one) -> tuple:
+        """A window's two sides among all axes, `one` at the others."""
+        sides = dict(zip("HW", window, strict=True))
+        return tuple(sides.get(axis, one) for axis in self.pictures)
+
+    def of_channels(self, values):
+        return values.reshape([-1 if axis == "C" else 1 for axis in self.pictures])
+
+    def from_plain(self, x):
+        if x.ndim != 4:
+            return x
+        return x.transpose(["NCHW".index(axis) for axis in self.pictures])
+
+    def weight_from_plain(self, weight):
+        return weight.transpose(["OIHW".index(axis) for axis in self.weights])
+
+    def plain(self, x):
+        return x.transpose([self.pictures.index(axis) for axis in "NCHW"])
+
+
+LAYOUTS = {"nhwc": Layout("NHWC", "HWIO"), "nchw": Layout("NCHW", "OIHW")}
 
 
 def window_of(layer: Layer, size: tuple[int, int]):
@@ -29,47 +66,55 @@ def window_of(layer: Layer, size: tuple[int, int]):
     return kernel, stride, padding
 
 
-def pool(layer: Layer, x):
+def pool(layer: Layer, x, layout: Layout):
     if layer.options.get("global"):
-        return x.mean(axis=(1, 2), keepdims=True)
-    kernel, stride, padding = window_of(layer, x.shape[1:3])
-    dims, strides, pads = (1, *kernel, 1), (1, *stride, 1), ((0, 0), *padding, (0, 0))
+        return x.mean(axis=layout.spatial, keepdims=True)
+    size = tuple(x.shape[axis] for axis in layout.spatial)
+    kernel, stride, padding = window_of(layer, size)
+    dims, strides = layout.of_window(kernel, 1), layout.of_window(stride, 1)
+    pads = layout.of_window(padding, (0, 0))
     if layer.options.get("method", "max") == "max":
         return lax.reduce_window(x, -jnp.inf, lax.max, dims, strides, pads)
     total = lax.reduce_window(x, 0.0, lax.add, dims, strides, pads)
-    count = lax.reduce_window(np.ones((1, *x.shape[1:3], 1), x.dtype), np.array(0, x.dtype), lax.add, dims, strides, pads)
-    return total / count
+    ones = np.ones(layout.of_window(size, 1), x.dtype)
+    return total / lax.reduce_window(ones, np.array(0, x.dtype), lax.add, dims, strides, pads)
 
 
-def lrn_within(layer: Layer, x):
+def lrn_within(layer: Layer, x, layout: Layout):
     size = layer.options["size"]
-    near = ((0, 0), (size // 2, size // 2), (size // 2, size // 2), (0, 0))
-    squares = lax.reduce_window(x * x, 0.0, lax.add, (1, size, size, 1), (1, 1, 1, 1), near)
+    near = layout.of_window(((size // 2, size // 2),) * 2, (0, 0))
+    squares = lax.reduce_window(x * x, 0.0, lax.add, layout.of_window((size, size), 1), (1, 1, 1, 1), near)
     return x * (1 + layer.options["alpha"] / size**2 * squares) ** -layer.options["beta"]
 
 
-def batch_norm(params: dict, x):
-    wide = x.astype(jnp.float32)
-    mean, variance = wide.mean((0, 1, 2)), wide.var((0, 1, 2))
-    return ((wide - mean) * lax.rsqrt(variance + 1e-5) * params["scale"] + params["shift"]).astype(x.dtype)
+def batch_norm(params: dict, x, layout: Layout):
+    wide, over = x.astype(jnp.float32), (0, *layout.spatial)
+    mean, variance = wide.mean(over, keepdims=True), wide.var(over, keepdims=True)
+    scale, shift = layout.of_channels(params["scale"]), layout.of_channels(params["shift"])
+    return ((wide - mean) * lax.rsqrt(variance + 1e-5) * scale + shift).astype(x.dtype)
 
 
-def apply(layer: Layer, params: dict, low, inputs):
+def convolve(layer: Layer, params: dict, low, x, layout: Layout):
+    _, stride, padding = window_of(layer, tuple(x.shape[axis] for axis in layout.spatial))
+    weight = params["weight"].astype(low)
+    y = lax.conv_general_dilated(x, weight, stride, padding, dimension_numbers=layout.convolution)
+    return y + layout.of_channels(params["bias"].astype(low)) if "bias" in params else y
+
+
+def apply(layer: Layer, params: dict, low, inputs, layout: Layout):
     x = inputs[0]
     match layer.type:
         case "dense":
-            flat = x if x.ndim == 2 else x.transpose(0, 3, 1, 2).reshape(len(x), -1)  # as the other systems lie
+            flat = x if x.ndim == 2 else layout.plain(x).reshape(len(x), -1)
             return flat @ params["weight"].T.astype(low) + params["bias"].astype(low)
         case "convolution":
-            _, stride, padding = window_of(layer, x.shape[1:3])
-            y = lax.conv_general_dilated(x, params["weight"].astype(low), stride, padding, dimension_numbers=PICTURE)
-            return y + params["bias"].astype(low) if "bias" in params else y
+            return convolve(layer, params, low, x, layout)
         case "pooling":
-            return pool(layer, x)
+            return pool(layer, x, layout)
         case "batch_norm":
-            return batch_norm(params, x)
+            return batch_norm(params, x, layout)
         case "lrn" if layer.options.get("region") == "within":
-            return lrn_within(layer, x)
+            return lrn_within(layer, x, layout)
         case "relu":
             return jax.nn.relu(x)
         case "tanh":
@@ -85,16 +130,16 @@ def apply(layer: Layer, params: dict, low, inputs):
     raise SystemExit(f"jax_peer: no counterpart of layer '{layer.name}' ({layer.type})")
 
 
-def nested(prepared: Prepared) -> dict:
+def nested(prepared: Prepared, layout: Layout) -> dict:
     params: dict = {}
     for path, value in prepared.params.items():
         layer, _, kind = path.rpartition(".")
-        params.setdefault(layer, {})[kind] = jnp.asarray(value.transpose(2, 3, 1, 0) if value.ndim == 4 else value)
+        params.setdefault(layer, {})[kind] = jnp.asarray(layout.weight_from_plain(value) if value.ndim == 4 else value)
     return params
 
 
 class JaxTraining:
-    def __init__(self, prepared: Prepared, dtype: str):
+    def __init__(self, prepared: Prepared, dtype: str, layout: Layout):
         low = jnp.bfloat16 if dtype == "bf16" else jnp.float32
         layers = [layer for layer in prepared.layers if layer.src and layer.type != "softmax_loss"]
 
@@ -102,7 +147,7 @@ class JaxTraining:
             values = {layers[0].src[0]: x.astype(low)}
             for layer in layers:
                 inputs = [values[src] for src in layer.src]
-                values[layer.name] = apply(layer, params.get(layer.name, {}), low, inputs)
+                values[layer.name] = apply(layer, params.get(layer.name, {}), low, inputs, layout)
             scores = jax.nn.log_softmax(values[layers[-1].name].astype(jnp.float32))
             return -jnp.take_along_axis(scores, label[:, None], 1).mean()
 
@@ -112,10 +157,9 @@ class JaxTraining:
             params = jax.tree.map(lambda p, m: p - prepared.rate * m, params, momenta)
             return params, momenta, loss
 
-        self.params = nested(prepared)
+        self.params = nested(prepared, layout)
         self.momenta = jax.tree.map(jnp.zeros_like, self.params)
-        self.batches = [(jnp.asarray(x.transpose(0, 2, 3, 1) if x.ndim == 4 else x), jnp.asarray(label))
-                        for x, label in prepared.batches()]
+        self.batches = [(jnp.asarray(layout.from_plain(x)), jnp.asarray(label)) for x, label in prepared.batches()]
         self.compiled = jax.jit(step, donate_argnums=(0, 1))
         self.at = 0
 
@@ -132,4 +176,5 @@ class JaxTraining:
 if __name__ == "__main__":
     with open(sys.argv[1], "rb") as file:
         prepared = pickle.load(file)
-    serve(lambda: JaxTraining(prepared, sys.argv[2]))
+    layout = LAYOUTS[sys.argv[4] if len(sys.argv) > 4 else "nhwc"]
+    serve(lambda: JaxTraining(prepared, sys.argv[2], layout))

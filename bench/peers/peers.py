@@ -61,7 +61,8 @@ def settings_of(workload: Workload) -> list[tuple[str, str, list[str]]]:
     """System, program and arguments of every peer that is tried."""
     picture = len(workload.shape) == 3
     torch = [[], ["compiled"]] + ([["channels_last"], ["channels_last", "compiled"]] if picture else [])
-    return [("pytorch", "torch_peer.py", each) for each in torch] + [("jax", "jax_peer.py", [])]
+    jax = [["nhwc"], ["nchw"]] if picture else [[]]
+    return [("pytorch", "torch_peer.py", each) for each in torch] + [("jax", "jax_peer.py", each) for each in jax]
 
 
 def heat(prepared: Prepared, pickled: pathlib.Path, dtype: str, options: argparse.Namespace) -> list[System]:

@@ -31,10 +31,13 @@ struct Range {
   std::uint64_t least = 0, most = 0;
 };
 
-// Where workers go at their own pace, more of one may be in one slice than in another.
-Range contributions(const run::Audit& audit, std::size_t contributor) {
+// Where workers go at their own pace, more of one may be in one slice than in another. A slice has a server in each
+// group of them, and the contributions of the workers whom that serves.
+Range contributions(const config::Job& job, const run::Audit& audit, std::size_t contributor) {
+  const auto place = run::Place::at(job, static_cast<std::uint32_t>(contributor), false);
   Range range{~std::uint64_t{0}, 0};
   for (const auto& slice : audit.slices) {
+    if (slice.server / job.topology.servers_per_group != place.server_group) continue;
     const auto count = run::Audit::contributions(slice, contributor);
     range = {std::min(range.least, count), std::max(range.most, count)};
   }
@@ -77,8 +80,8 @@ void print_all(const config::Job& job, const run::Audit& audit) {
   fmt::print("{:>6}  {:>5}  {:>4}  {:>15}  {:>7}\n", "worker", "group", "rank", "contributions", "dropped");
   for (std::size_t c = 0; c < audit.contributors; ++c) {
     const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
-    fmt::print("{:>6}  {:>5}  {:>4}  {:>15}  {:>7}\n", c, place.group, place.rank, text_of(contributions(audit, c)),
-               dropped(audit, c));
+    fmt::print("{:>6}  {:>5}  {:>4}  {:>15}  {:>7}\n", c, place.group, place.rank,
+               text_of(contributions(job, audit, c)), dropped(audit, c));
   }
   if (audit.faults.empty()) fmt::print("\nevery version is written down, and no contribution counts twice\n");
 }
@@ -91,7 +94,7 @@ Json json_of(const config::Job& job, const run::Audit& audit) {
             {"faults", audit.faults}};
   for (std::size_t c = 0; c < audit.contributors; ++c) {
     const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
-    const auto in = contributions(audit, c);
+    const auto in = contributions(job, audit, c);
     json["workers"].push_back({{"group", place.group},
                                {"rank", place.rank},
                                {"contributions", {in.least, in.most}},
@@ -154,7 +157,7 @@ Status print_version(Context& context, const config::Job& job, const run::Audit&
     return Status::unsupported("consistency '", handler.type,
                                "': what makes a version is of several steps, and the "
                                "ledger has the last of them only; without --param contributions are counted");
-  DLHOST_ASSIGN(const auto session, run::Session::open(context.host, context.registry(), job));
+  DLHOST_ASSIGN(const auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::reading));
   Json rows = Json::array();
   for (const auto* slice : slices) {
     const Version version = options.version.value_or(slice->last);
@@ -186,7 +189,7 @@ Status audit_run(Context& context, const AuditOptions& options) {
   Disk& disk = context.host.disk();
   DLHOST_ASSIGN(const auto audit, run::audit(disk, options.run));
   DLHOST_ASSIGN(const auto job_file, job_of(disk, options.run));
-  DLHOST_ASSIGN(const auto job, load_job(context, job_file, {}));
+  DLHOST_ASSIGN(const auto job, load_job(context, job_file, {}, run::Purpose::reading));
   if (audit.contributors != run::Place::seats(job.topology))
     return Status::invalid("the ledger of '", options.run, "' is of ", audit.contributors, " workers, and its job has ",
                            run::Place::seats(job.topology));

@@ -7,7 +7,6 @@
 #include "cli/job_file.h"
 #include "env/machine.h"
 #include "record/quantity.h"
-#include "run/attainable.h"
 #include "run/session.h"
 
 namespace dlhost::cli {
@@ -158,10 +157,8 @@ void print_json(const program::Program& program, const run::Session& session) {
 }
 
 Status check_job(Context& context, const CheckOptions& options) {
-  auto& registry = context.registry();
   DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set));
-  DLHOST_ASSIGN(auto session, run::Session::open(context.host, registry, job, false));
-  DLHOST_TRY(run::check_attainable(*session));
+  DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::looking));
   DLHOST_ASSIGN(auto* program, session->trainer());
   if (options.json)
     print_json(*program, *session);

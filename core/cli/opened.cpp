@@ -20,7 +20,6 @@ void add_run_choice(CLI::App& command, RunChoice& choice) {
 }
 
 Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& choice) {
-  auto& registry = context.registry();
   Disk& disk = context.host.disk();
   auto opened = std::make_unique<OpenedRun>();
   DLHOST_ASSIGN(opened->checkpoint, run::Checkpoints::find(context.host, choice.run));
@@ -28,8 +27,9 @@ Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& c
   if (path.empty()) {
     DLHOST_ASSIGN(path, job_of(disk, choice.run));
   }
-  DLHOST_ASSIGN(opened->job, load_job(context, path, choice.set));
-  DLHOST_ASSIGN(opened->session, run::Session::open(context.host, registry, opened->job));
+  DLHOST_ASSIGN(opened->job, load_job(context, path, choice.set, run::Purpose::reading));
+  DLHOST_ASSIGN(opened->session,
+                run::Session::open(context.host, context.registry(), opened->job, run::Purpose::reading));
   return opened;
 }
 

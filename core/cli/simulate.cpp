@@ -1,9 +1,14 @@
 // dlhost simulate: a whole run in virtual time, in this process, from one seed.
+#include <algorithm>
+#include <charconv>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "cli/job_file.h"
+#include "config/dump.h"
+#include "env/process.h"
+#include "run/shrink.h"
 #include "run/simulation.h"
 
 namespace dlhost::cli {
@@ -11,9 +16,10 @@ namespace {
 
 struct SimulateOptions {
   std::string job;
-  std::vector<std::string> set;
+  std::vector<std::string> set, faults;
   std::uint64_t seed = 1;
-  int kills = 0;
+  double within = 0;
+  std::string smaller;
 };
 
 double seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
@@ -24,20 +30,56 @@ void print(const run::Simulated& simulated) {
              seconds(simulated.took), simulated.recoveries, simulated.history);
 }
 
-// Deaths are drawn over the time that the run takes without.
+// "kills=2"
+Status read_fault(const std::string& text, run::SimulationSpec& spec) {
+  const auto sign = std::min(text.find('='), text.size());
+  const std::string kind = text.substr(0, sign), number = text.substr(std::min(sign + 1, text.size()));
+  std::int64_t* const many = kind == "kills" ? &spec.kills : kind == "cuts" ? &spec.cuts : nullptr;
+  const char* const end = number.data() + number.size();
+  std::uint32_t read = 0;
+  const auto how = std::from_chars(number.data(), end, read);
+  if (!many || how.ec != std::errc() || how.ptr != end || read > 1000)
+    return Status::invalid("--faults: '", text, "' is no fault: known are kills=N and cuts=N, with N up to 1000");
+  *many = read;
+  return {};
+}
+
+std::string faults_of(const run::SimulationSpec& spec) {
+  return fmt::format("kills={},cuts={}", spec.kills, spec.cuts);
+}
+
+// As the first did, and not because it became one that cannot be.
+Status shrink(Context& context, const run::Failing& first, const Status& failed,
+              std::span<const plugin::SearchEntry> plugins, const std::string& path) {
+  fmt::print("looking for a smaller run that fails alike\n");
+  const auto smaller = run::shrink(first, [&](const run::Failing& run) {
+    return run::simulate(run.job, plugins, run.spec).status.code() == failed.code();
+  });
+  const auto simulated = run::simulate(smaller.job, plugins, smaller.spec);
+  print(simulated);
+  DLHOST_TRY(context.host.disk().write_text(path, config::to_toml(smaller.job, env::working_folder())));
+  fmt::print("it fails as well: {}\n  dlhost simulate {} --seed {} --faults {} --within {}\n",
+             simulated.status.message(), path, smaller.spec.seed, faults_of(smaller.spec),
+             seconds(smaller.spec.within));
+  return {};
+}
+
 Status simulate_job(Context& context, const SimulateOptions& options) {
   DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set));
   const auto plugins = plugin::entries_of(plugin::settings_of_process(context.plugin_dirs));
   run::SimulationSpec spec{.seed = options.seed};
-  if (options.kills > 0) {
-    const auto whole = run::simulate(job, plugins, spec);
-    DLHOST_TRY(Status(whole.status).at("without deaths"));
-    fmt::print("without deaths it takes {:.6f} simulated s\n", seconds(whole.took));
-    spec.kills = options.kills;
+  for (const auto& fault : options.faults) DLHOST_TRY(read_fault(fault, spec));
+  spec.within = static_cast<Nanoseconds>(options.within * 1e9);
+  if ((spec.kills > 0 || spec.cuts > 0) && spec.within == 0) {
+    const auto whole = run::simulate(job, plugins, {.seed = options.seed});
+    DLHOST_TRY(Status(whole.status).at("without faults"));
+    fmt::print("without faults it takes {:.6f} simulated s\n", seconds(whole.took));
     spec.within = whole.took;
   }
   const auto simulated = run::simulate(job, plugins, spec);
   print(simulated);
+  if (!simulated.status.ok() && !options.smaller.empty())
+    DLHOST_TRY(shrink(context, {job, spec}, simulated.status, plugins, options.smaller));
   return simulated.status;
 }
 
@@ -55,17 +97,30 @@ void add_simulate(CLI::App& app, Context& context) {
                    "of what is drawn about the world: whose turn it is, how long messages take")
       ->type_name("NUMBER")
       ->capture_default_str();
-  command->add_option("--kills", options->kills, "so many times a worker is killed")
-      ->check(CLI::Range(0, 1000))
-      ->type_name("NUMBER")
-      ->capture_default_str();
-  command->footer("Workers are simulated processes, whatever run_as says; nothing is written to disk. What happened is "
-                  "printed, with\n"
-                  "when; the same seed gives the same again. A device that charges for its ops (ref with a rate) lets "
-                  "computing take\n"
-                  "time.\n\n"
-                  "Example:\n"
-                  "  dlhost simulate job.toml --set topology.workers_per_group=4 --seed 7 --kills 2");
+  command
+      ->add_option("--faults", options->faults,
+                   "what goes wrong, at drawn moments: kills=N, a worker is killed so many times; cuts=N, the link "
+                   "between two of them is cut for a while")
+      ->delimiter(',')
+      ->type_name("FAULT=N,...")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--within", options->within,
+                   "the moments are in the first so many simulated seconds; else while the run takes without faults")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS");
+  command
+      ->add_option("--smaller", options->smaller,
+                   "if the run fails, look for a smaller one that fails alike, and write its job there")
+      ->type_name("JOB.toml");
+  command->footer(
+      "Workers are simulated processes, whatever run_as says; nothing of them is written to disk. What happened is "
+      "printed, with\n"
+      "when; the same seed gives the same again. A device that charges for its ops (ref with a rate) lets "
+      "computing take\n"
+      "time.\n\n"
+      "Example:\n"
+      "  dlhost simulate job.toml --set topology.workers_per_group=4 --seed 7 --faults kills=2,cuts=1");
   command->callback([&context, options] {
     if (const Status status = simulate_job(context, *options); !status.ok()) context.fail(status);
   });

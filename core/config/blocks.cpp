@@ -22,6 +22,7 @@ struct Block {
   BlockKeys keys;
   Location where;
   std::vector<const Table*> layers;
+  bool sound = true; // nothing has been said against it
 };
 
 // One source that a use of a block names, and where it does.
@@ -85,13 +86,14 @@ class Expander {
     Value value = std::move(entry->second);
     document.entries.erase(entry);
     if (auto* list = std::get_if<List>(&value.data)) return std::move(*list);
-    problems_.add(value.where, key, ": must be written as [[", key, "]]");
+    problems_.of_key(std::string(key), value.where, "must be written as [[", key, "]]");
     return {};
   }
 
   const Table* table_in(const Value& value, std::string_view key) {
     if (const auto* table = std::get_if<Table>(&value.data)) return table;
     problems_.add(value.where, key, ": must be a table, but is ", detail::written(value));
+    result_.whole = false;
     return nullptr;
   }
 
@@ -99,6 +101,7 @@ class Expander {
     Block block;
     block.where = table.where;
     static constexpr std::string_view also[] = {"layer"};
+    const std::size_t said = problems_.list().size();
     auto found = block_schema().parse(table, &block.keys, nullptr, also);
     const std::string place = block.keys.name.empty() ? "block" : concat("block '", block.keys.name, "'");
     for (auto& problem : found) problems_.add(problem.where, place, ": ", problem.key, ": ", problem.message);
@@ -112,6 +115,8 @@ class Expander {
     if (!block.keys.out.empty() && !has(block, block.keys.out))
       problems_.add(table.find("out")->where, place, ": out: unknown layer '", block.keys.out, "'; ",
                     suggestion(block.keys.out, names_in(block)));
+    block.sound = problems_.list().size() == said;
+    all_named_ = all_named_ && !block.keys.name.empty();
     if (block.keys.name.empty()) return;
     const auto [first, added] = blocks_.emplace(block.keys.name, std::move(block));
     if (!added)
@@ -128,20 +133,31 @@ class Expander {
     return std::ranges::any_of(block.layers, [&](const Table* layer) { return text_of(*layer, "name") == name; });
   }
 
-  // A [[layer]] with `block`: its layers, as often as it says.
   void use(const Table& table, const Site& around) {
+    if (unfold(table, around)) return;
+    result_.whole = false;
+    problems_.refuse_layer(text_of(table, "name"));
+  }
+
+  // A [[layer]] with `block`: its layers, as often as it says. False where they are not all to be had.
+  bool unfold(const Table& table, const Site& around) {
     BlockUse keys;
     const std::string place = concat("layer '", text_of(table, "name"), "'");
     auto found = block_use_schema().parse(table, &keys, nullptr, handed_on);
     for (auto& problem : found)
       problems_.add(problem.where, place, ": ", problem.key, ": ", problem.message, in(around));
     const auto block = blocks_.find(keys.block);
-    if (keys.name.empty() || keys.block.empty() || !found.empty()) return;
+    if (keys.name.empty() || keys.block.empty() || !found.empty()) return false;
+    const auto refuse = [&](const auto&... why) {
+      problems_.add(table.find("block")->where, place, ": ", why..., in(around));
+      return false;
+    };
+    if (block == blocks_.end() && !all_named_) return false; // it may be one of those
     if (block == blocks_.end())
-      return problems_.add(table.find("block")->where, place, ": unknown block '", keys.block, "'; ",
-                           suggestion(keys.block, result_.blocks), in(around));
+      return refuse("unknown block '", keys.block, "'; ", suggestion(keys.block, result_.blocks));
     if (std::ranges::find(around.open, &block->second) != around.open.end())
-      return problems_.add(table.find("block")->where, place, ": the block '", keys.block, "' uses itself", in(around));
+      return refuse("the block '", keys.block, "' uses itself");
+    if (!block->second.sound) return false;
     Site site;
     site.block = &block->second;
     site.open = around.open;
@@ -151,14 +167,15 @@ class Expander {
     site.handed = around.handed;
     for (const auto key : handed_on)
       if (const Value* value = table.find(key)) put(site.handed, key, *value);
-    if (!parameters(table, keys, place, in(around), site)) return;
+    if (!parameters(table, keys, place, in(around), site)) return false;
     const bool numbered = table.find("repeat") != nullptr;
     for (std::int64_t i = 1; i <= keys.repeat; ++i) {
       const std::string name = numbered ? concat(keys.name, ".", i) : keys.name;
-      if (!expand(name, i, site)) return;
+      if (!expand(name, i, site)) return false;
       site.inputs = {{name, table.where}};
     }
     if (numbered) result_.outputs[keys.name] = concat(keys.name, ".", keys.repeat);
+    return true;
   }
 
   static std::vector<Input> inputs_of(const Table& table, const BlockUse& keys) {
@@ -178,15 +195,17 @@ class Expander {
     std::vector<std::string> known = block.params;
     for (const auto& [name, value] : block.defaults.entries) known.push_back(name);
     bool right = true;
+    std::vector<std::string> meant; // by names that are unknown
     for (const auto& [name, value] : keys.with.entries) {
       site.scope[name] = value;
       if (std::ranges::find(known, name) != known.end()) continue;
+      meant.push_back(nearest(name, known));
       problems_.add(value.where, place, ": with.", name, ": unknown parameter of the block '", block.name, "'; ",
                     suggestion(name, known), suffix);
       right = false;
     }
     for (const auto& name : block.params)
-      if (!site.scope.contains(name)) {
+      if (!site.scope.contains(name) && std::ranges::find(meant, name) == meant.end()) {
         problems_.add(table.where, place, ": with.", name, ": is required: the block '", block.name, "' has no default",
                       suffix);
         right = false;
@@ -283,6 +302,7 @@ class Expander {
 
   Problems& problems_;
   std::map<std::string, Block, std::less<>> blocks_;
+  bool all_named_ = true; // the blocks
   std::size_t instances_ = 0;
   Layers result_;
 };

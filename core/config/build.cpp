@@ -53,7 +53,7 @@ class Builder {
 
   void head(const Table& document, Job& job) {
     Head head;
-    problems_.add(head_schema().parse(document, &head, &plugins_, others_), "");
+    problems_.of_schema(head_schema(), head_schema().parse(document, &head, &plugins_, others_), "", others_);
     job.name = head.name;
     job.seed = head.seed;
     job.folder = head.folder;
@@ -62,7 +62,8 @@ class Builder {
 
   void parse(const Schema& schema, const Table& table, void* into, std::string_view path,
              std::initializer_list<std::string_view> also = {}) {
-    problems_.add(schema.parse(table, into, &plugins_, {also.begin(), also.size()}), path);
+    const std::span<const std::string_view> others(also.begin(), also.size());
+    problems_.of_schema(schema, schema.parse(table, into, &plugins_, others), path, others);
   }
 
   // The table of a name, an empty one when it is left out or is none.
@@ -71,8 +72,8 @@ class Builder {
     const Value* value = parent.find(name);
     if (!value) return empty;
     if (const auto* found = std::get_if<Table>(&value->data)) return *found;
-    problems_.add(value->where, path, path.empty() ? "" : ".", name, ": must be a table, but is ",
-                  detail::written(*value));
+    problems_.of_key(concat(path, path.empty() ? "" : ".", name), value->where, "must be a table, but is ",
+                     detail::written(*value));
     return empty;
   }
 
@@ -97,7 +98,8 @@ class Builder {
     start.from = keys.from;
     start.names = names_of(keys, "train.start", problems_);
     if (value && start.from.empty())
-      problems_.add(value->where, "train.start: from is missing: a run, a checkpoint, a safetensors or an npz file");
+      problems_.of_key("train.start", value->where,
+                       "from is missing: a run, a checkpoint, a safetensors or an npz file");
   }
 
   void cadence(const Table& source, const std::string& path, Cadence& cadence) {
@@ -106,8 +108,8 @@ class Builder {
     cadence = {};
     if (const auto* given = std::get_if<Table>(&value->data))
       return parse(cadence_schema(), *given, &cadence, path + ".every");
-    problems_.add(value->where, path, ".every: must be a table such as { epochs = 1 } or { steps = 500 }, but is ",
-                  detail::written(*value));
+    problems_.of_key(path + ".every", value->where,
+                     "must be a table such as { epochs = 1 } or { steps = 500 }, but is ", detail::written(*value));
   }
 
   void evaluate(const Table& source, const std::string& path, Evaluate& evaluate) {
@@ -133,18 +135,19 @@ class Builder {
     for (const auto& option : core.options()) also.push_back(option.name);
     for (const auto& entry : source.entries)
       if (entry.first != "type") (core.find(entry.first) ? own : others).entries.push_back(entry);
-    problems_.add(core.parse(own, keys, &plugins_), path);
+    problems_.of_schema(core, core.parse(own, keys, &plugins_), path);
     const Value* type = source.find("type");
     if (type) {
       const auto* name = std::get_if<std::string>(&type->data);
       if (!name)
-        return problems_.add(type->where, path, ".type: must be a text in quotes, but is ", detail::written(*type));
+        return problems_.of_key(path + ".type", type->where, "must be a text in quotes, but is ",
+                                detail::written(*type));
       plugin.type = *name;
     }
     if (const Schema* schema = plugins_.find(kind, plugin.type))
-      problems_.add(schema->parse(others, nullptr, &plugins_, also), path);
+      problems_.of_schema(*schema, schema->parse(others, nullptr, &plugins_, also), path, also);
     else
-      problems_.add(type ? type->where : source.where, path, ".type: ", plugins_.why_not(kind, plugin.type));
+      problems_.of_key(path + ".type", type ? type->where : source.where, plugins_.why_not(kind, plugin.type));
     plugin.options = std::move(others);
   }
 
@@ -161,11 +164,13 @@ class Builder {
     topology.where = source.where;
     // Whether there are such plugins is asked when there is somebody to use them.
     // One worker alone needs none of the plugins that are named here.
-    problems_.add(topology_schema().parse(source, &topology, asks_for_several(source) ? &plugins_ : nullptr),
-                  "topology");
+    const Schema& schema = topology_schema();
+    problems_.of_schema(schema, schema.parse(source, &topology, asks_for_several(source) ? &plugins_ : nullptr),
+                        "topology");
     const Value* workers = source.find("workers");
     if (topology.framework == Framework::none) {
-      if (workers) problems_.add(workers->where, "topology.workers: means something only beside framework");
+      if (workers && !problems_.refused("topology.framework"))
+        problems_.of_key("topology.workers", workers->where, "means something only beside framework");
       return;
     }
     if (topology.workers == 0) topology.workers = 2;
@@ -174,9 +179,10 @@ class Builder {
     const auto& word = std::get<std::string>(source.find("framework")->data);
     const auto count = [&](std::string_view key, std::int64_t& value, std::int64_t meant) {
       const Value* given = source.find(key);
-      if (given && value != meant)
-        problems_.add(given->where, "topology.", key, ": framework \"", word, "\" of ", all, " workers means ", meant,
-                      ", but it is ", value, "; leave one of the two out");
+      const std::string path = concat("topology.", key);
+      if (given && value != meant && !problems_.refused("topology.workers") && !problems_.refused(path))
+        problems_.of_key(path, given->where, "framework \"", word, "\" of ", all, " workers means ", meant,
+                         ", but it is ", value, "; leave one of the two out");
       value = meant;
     };
     count("worker_groups", topology.worker_groups, groups ? all : 1);
@@ -194,8 +200,14 @@ class Builder {
 Job build(const Table& document, const Layers& layers, SchemaSource& plugins, Problems& problems) {
   Job job = Builder(plugins, problems).build(document);
   job.layers = build_layers(layers, plugins, problems);
-  if (layers.list.empty() && problems.empty())
+  if (!layers.whole) problems.refuse("layer"); // there may be more, could they be read
+  if (problems.refused("layer")) return job;
+  if (layers.list.empty()) {
     problems.add(document.where, "the job has no layers; it needs at least one [[layer]]");
+    problems.refuse("layer");
+  } else if (std::ranges::none_of(job.layers, [](const Layer& layer) { return layer.src.empty(); })) {
+    problems.add(document.where, "the net has no source: add a [[layer]] that reads data, such as csv or idx");
+  }
   return job;
 }
 

@@ -23,6 +23,7 @@ struct Layers {
   // What the name of a block's use stands for as a source: the layer whose output is the block's.
   std::map<std::string, std::string> outputs;
   std::vector<std::string> blocks; // the names of the [[block]]s
+  bool whole = true;               // false: there would be more of them, were it not for what is wrong
 };
 
 // `document` without its layers and blocks. What is wrong is told to `problems`; the Job then is not to be used.

@@ -35,8 +35,8 @@ class LayerBuilder {
     LayerKeys keys;
     auto found = schema.parse(own, &keys, &plugins_);
     place_ = keys.name.empty() ? "layer" : concat("layer '", keys.name, "'");
-    for (auto& problem : found) add(problem.where, problem.key, ": ", problem.message);
     layer_.name = keys.name;
+    for (auto& problem : found) add(problem.where, problem.key, ": ", problem.message);
     layer_.type = keys.type;
     layer_.augment = std::move(keys.augment);
     if (const Value* augment = own.find("augment")) layer_.augment_at = augment->where;
@@ -64,6 +64,7 @@ class LayerBuilder {
  private:
   template <class... Parts> void add(const Location& where, const Parts&... message) {
     problems_.add(where, place_, ": ", message..., suffix_);
+    problems_.refuse_layer(layer_.name);
   }
 
   void name(const Table& own) {
@@ -140,6 +141,15 @@ class LayerBuilder {
   Layer layer_;
 };
 
+// Whether there may be a layer of that name, could all that is wrong be read: one whose own name is missing, or one of
+// a block whose use is wrong.
+bool may_be_there(std::string_view name, const Layers& raw, const Problems& problems) {
+  if (problems.refused("layer") || problems.refused_layer("")) return true;
+  for (auto end = name.size(); !raw.whole && end != name.npos; end = name.substr(0, end).find_last_of('.'))
+    if (problems.refused_layer(name.substr(0, end))) return true;
+  return false;
+}
+
 // Sources that name the use of a block read its output; every other name must be a layer's.
 void resolve(std::vector<Layer>& layers, const Layers& raw, Problems& problems) {
   std::map<std::string_view, const Layer*> known;
@@ -148,23 +158,23 @@ void resolve(std::vector<Layer>& layers, const Layers& raw, Problems& problems) 
     if (layer.name.empty()) continue;
     const auto [first, added] = known.emplace(layer.name, &layer);
     if (!added)
-      problems.add(layer.where, "layer '", layer.name, "': there is a layer of that name already, at ",
-                   to_string(first->second->where));
+      problems.of_layer(layer.name, layer.where, "there is a layer of that name already, at ",
+                        to_string(first->second->where));
     names.push_back(layer.name);
   }
   for (const auto& [use, output] : raw.outputs) {
     names.push_back(use);
     if (const auto same = known.find(use); same != known.end())
-      problems.add(same->second->where, "layer '", use, "': there is a use of a block of that name as well");
+      problems.of_layer(std::string(use), same->second->where, "there is a use of a block of that name as well");
   }
   for (auto& layer : layers)
     for (auto& source : layer.src) {
       for (auto use = raw.outputs.find(source.layer); use != raw.outputs.end(); use = raw.outputs.find(source.layer))
         source.layer = use->second;
-      if (!known.contains(source.layer))
-        problems.add(source.where, "layer '", layer.name, "': src: unknown layer '", source.layer, "'; ",
-                     suggestion(source.layer, names),
-                     layer.used_at.line > 0 ? concat(" (in the block used at ", to_string(layer.used_at), ")") : "");
+      if (!known.contains(source.layer) && !may_be_there(source.layer, raw, problems))
+        problems.of_layer(
+            layer.name, source.where, "src: unknown layer '", source.layer, "'; ", suggestion(source.layer, names),
+            layer.used_at.line > 0 ? concat(" (in the block used at ", to_string(layer.used_at), ")") : "");
     }
 }
 

@@ -25,20 +25,26 @@ void place_folders(const Table& document, Job& job) {
 
 } // namespace
 
-Result<Job> load(Disk& disk, const std::string& path, std::span<const std::string> texts, SchemaSource& plugins) {
-  Problems problems;
+std::optional<Job> load(Disk& disk, const std::string& path, std::span<const std::string> texts, SchemaSource& plugins,
+                        Problems& problems) {
   Table document = compose(disk, path, problems);
   // A file that could not be read whole would only bring up a crowd of errors about what it lacks.
-  DLHOST_TRY(problems.status());
+  if (!problems.empty()) return std::nullopt;
   Overrides overrides(texts, problems);
   overrides.apply(document);
   Layers layers = expand_blocks(document, problems);
   overrides.apply(layers);
   Job job = build(document, layers, plugins, problems);
-  DLHOST_TRY(problems.status());
   job.path = path;
   place_folders(document, job);
   return job;
+}
+
+Result<Job> load(Disk& disk, const std::string& path, std::span<const std::string> texts, SchemaSource& plugins) {
+  Problems problems;
+  auto job = load(disk, path, texts, plugins, problems);
+  DLHOST_TRY(problems.status());
+  return *std::move(job);
 }
 
 } // namespace dlhost::config

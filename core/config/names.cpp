@@ -45,7 +45,7 @@ Names names_of(const StartKeys& keys, const std::string& path, Problems& problem
     if (const auto* name = std::get_if<std::string>(&value.data)) {
       theirs.name = *name;
     } else if (const auto* table = std::get_if<Table>(&value.data)) {
-      problems.add(name_schema().parse(*table, &theirs), prefix + ours);
+      problems.of_schema(name_schema(), name_schema().parse(*table, &theirs), prefix + ours);
       if (theirs.name.empty()) continue; // said already
     } else {
       problems.add(value.where, prefix, ours, ": must be a name in quotes, or { name = \"...\", order = [1, 0] }");
@@ -63,7 +63,7 @@ Result<Names> load_names(Disk& disk, const std::string& path) {
   Problems problems;
   const Table document = parse_document(text, path, problems);
   StartKeys keys;
-  problems.add(names_schema().parse(document, &keys), "");
+  problems.of_schema(names_schema(), names_schema().parse(document, &keys), "");
   Names names = names_of(keys, "", problems);
   DLHOST_TRY(problems.status());
   return names;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include <dlhost/nearest.h>
+
 namespace dlhost::config {
 
 std::string to_string(const Location& where) {
@@ -11,13 +13,31 @@ std::string to_string(const Location& where) {
   return concat(*where.file, ":", where.line, ":", where.column);
 }
 
-void Problems::add(std::vector<Problem> found, std::string_view path, std::string_view suffix) {
+// The nets of several phases are wrong in the same way.
+void Problems::note(Problem problem) {
+  const auto same = [&](const Problem& other) {
+    return other.message == problem.message && to_string(other.where) == to_string(problem.where);
+  };
+  if (std::ranges::none_of(list_, same)) list_.push_back(std::move(problem));
+}
+
+void Problems::of_schema(const Schema& schema, std::vector<Problem> found, std::string_view path,
+                         std::span<const std::string_view> also) {
+  const std::string front = path.empty() ? "" : concat(path, ".");
+  std::vector<std::string> known(also.begin(), also.end());
+  for (const auto& option : schema.options()) known.push_back(option.name);
   for (auto& problem : found) {
-    const std::string dot = path.empty() || problem.key.empty() ? "" : ".";
-    std::string place = concat(path, dot, problem.key);
-    if (!place.empty()) place += ": ";
-    list_.push_back({problem.where, {}, concat(place, problem.message, suffix)});
+    const std::string top = problem.key.substr(0, problem.key.find('.'));
+    if (const std::string meant = nearest(top, known); !meant.empty()) refuse(front + meant);
+    of_key(front + problem.key, problem.where, problem.message);
   }
+}
+
+bool Problems::refused(std::string_view key) const {
+  const auto is_in = [](std::string_view inner, std::string_view outer) {
+    return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '.');
+  };
+  return std::ranges::any_of(keys_, [&](std::string_view wrong) { return is_in(wrong, key) || is_in(key, wrong); });
 }
 
 Status Problems::status() const {

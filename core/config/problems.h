@@ -1,7 +1,9 @@
-// How config says what is wrong: one line a problem, with its place in the job file, what is allowed and what was
-// probably meant. Called by every step of load(), on one task.
+// What is wrong with a job: one line a problem, with its place in the job file, what is allowed and what was probably
+// meant. Carried through every step from the file to the nets, on one task. A step says what it found wrong with what,
+// and concludes nothing from what was refused before it: one mistake, one message.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,15 +21,32 @@ template <class... Parts> Status invalid_at(const Location& where, const Parts&.
   return Status::invalid(place, place.empty() ? "" : ": ", message...);
 }
 
-// Collects problems; every step of loading goes on after one, so that all are reported at once.
 class Problems {
  public:
   template <class... Parts> void add(const Location& where, const Parts&... message) {
-    list_.push_back({where, {}, concat(message...)});
+    note({where, {}, concat(message...)});
   }
-  // Problems of a schema, each with the path of the table that was checked in front of its key; `suffix` says more
-  // about where that table comes from.
-  void add(std::vector<Problem>, std::string_view path, std::string_view suffix = {});
+  // "train.stop: ...": refuses the key.
+  template <class... Parts> void of_key(const std::string& key, const Location& where, const Parts&... message) {
+    add(where, key, ": ", message...);
+    refuse(key);
+  }
+  // "layer 'fc1': ...": refuses the layer.
+  template <class... Parts> void of_layer(const std::string& name, const Location& where, const Parts&... message) {
+    add(where, "layer '", name, "': ", message...);
+    refuse_layer(name);
+  }
+  // Problems of a schema, each with the path of the table that was checked in front of its key. Refused is what they
+  // are about, and what an unknown key was probably meant to be; `also` are the table's keys beside the schema's.
+  void of_schema(const Schema&, std::vector<Problem>, std::string_view path,
+                 std::span<const std::string_view> also = {});
+
+  void refuse(std::string key) { keys_.insert(std::move(key)); }
+  void refuse_layer(std::string name) { layers_.insert(std::move(name)); }
+  // A key outside of layers, such as "train.batch": it is wrong itself, or something in it, or what it is in.
+  bool refused(std::string_view key) const;
+  // It is wrong, or the layers of a block that it stands for are not known.
+  bool refused_layer(std::string_view name) const { return layers_.contains(name); }
 
   bool empty() const { return list_.empty(); }
   const std::vector<Problem>& list() const { return list_; }
@@ -35,7 +54,10 @@ class Problems {
   Status status() const;
 
  private:
+  void note(Problem);
+
   std::vector<Problem> list_;
+  std::set<std::string, std::less<>> keys_, layers_;
 };
 
 } // namespace dlhost::config

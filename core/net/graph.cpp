@@ -7,7 +7,6 @@
 
 #include <dlhost/nearest.h>
 
-#include "config/problems.h"
 #include "net/extent.h"
 #include "net/order.h"
 #include "plugin/contained.h"
@@ -17,28 +16,30 @@ namespace {
 
 class Builder {
  public:
-  Builder(const Graph::Request& request, std::vector<Node>& nodes) : request_(request), nodes_(nodes) {}
+  Builder(const Graph::Request& request, std::vector<Node>& nodes, config::Problems& problems)
+      : request_(request), nodes_(nodes), problems_(problems) {}
 
-  Status build() {
+  // Whether all is well.
+  bool build() {
     choose();
     connect();
-    DLHOST_TRY(problems_.status());
     sort();
-    DLHOST_TRY(problems_.status());
-    for (std::size_t i = 0; i < nodes_.size(); ++i) set_up(i);
-    if (problems_.empty()) close_cycles();
-    DLHOST_TRY(problems_.status());
+    if (request_.batch > 0)
+      for (std::size_t i = 0; i < nodes_.size(); ++i) set_up(i);
+    if (whole()) close_cycles();
     share_params();
-    DLHOST_TRY(problems_.status());
+    if (!whole()) return false;
     find_gradients();
-    return {};
+    return true;
   }
 
  private:
   const config::Layer& config(std::size_t node) const { return *configs_[node]; }
 
-  void error(const Location& where, std::string_view layer, std::string_view message) {
-    problems_.add(where, "layer '", layer, "': ", message);
+  bool whole() const {
+    return std::ranges::none_of(nodes_, [&](const Node& node) {
+      return !node.layer || node.setup.batch == 0 || problems_.refused_layer(node.name);
+    });
   }
 
   // The layers of this phase, made but not yet set up.
@@ -53,20 +54,21 @@ class Builder {
       node.where = layer.where;
       if (auto actor = request_.registry->actor(Kind::layer, layer.type, layer.name); actor.ok()) node.actor = *actor;
       node.draw_stream = stream;
-      if (auto found = request_.sources->find(layer.name); found != request_.sources->end()) {
-        node.source = found->second.source;
-        node.layer = node.source;
-      } else {
-        auto made = request_.registry->create<Layer>(layer.type, layer.options);
-        if (!made.ok()) {
-          error(layer.where, layer.name, made.status().message());
-          continue;
-        }
-        node.owned = *std::move(made);
-        node.layer = node.owned.get();
-      }
+      if (!problems_.refused_layer(layer.name)) make(node, layer);
       configs_.push_back(&layer);
       nodes_.push_back(std::move(node));
+    }
+  }
+
+  void make(Node& node, const config::Layer& layer) {
+    if (auto found = request_.sources->find(layer.name); found != request_.sources->end()) {
+      node.source = found->second.source;
+      node.layer = node.source;
+    } else if (!layer.src.empty()) {
+      auto made = request_.registry->create<Layer>(layer.type, layer.options);
+      if (!made.ok()) return problems_.of_layer(layer.name, layer.where, made.status().message());
+      node.owned = *std::move(made);
+      node.layer = node.owned.get();
     }
   }
 
@@ -78,32 +80,44 @@ class Builder {
       names.push_back(nodes_[i].name);
     }
     for (std::size_t i = 0; i < nodes_.size(); ++i)
-      for (const auto& src : config(i).src) {
-        const auto found = index.find(src.layer);
-        if (found == index.end()) {
-          error(src.where, nodes_[i].name,
-                fmt::format("its source '{}' is not there in this phase; give both the same phases, or {}", src.layer,
-                            suggestion(src.layer, names)));
-          continue;
-        }
-        nodes_[i].inputs.push_back({found->second, 0}); // the port is looked up when the source is set up
-      }
+      for (const auto& src : config(i).src)
+        if (const auto found = index.find(src.layer); found != index.end())
+          nodes_[i].inputs.push_back({found->second, 0}); // the port is looked up when the source is set up
+        else
+          not_here(nodes_[i], src, names);
+  }
+
+  void not_here(Node& node, const config::Source& src, std::span<const std::string> names) {
+    forget(node);
+    if (!request_.job->layer(src.layer) || problems_.refused_layer(src.layer) || problems_.refused_layer(node.name))
+      return;
+    problems_.of_layer(node.name, src.where,
+                       fmt::format("its source '{}' is not there in this phase; give both the same phases, or {}",
+                                   src.layer, suggestion(src.layer, names)));
   }
 
   void sort() {
     std::vector<std::vector<std::size_t>> below(nodes_.size());
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       for (const auto& edge : nodes_[i].inputs) below[i].push_back(edge.node);
-    const auto order = feature_order(below);
-    if (!order.cycle.empty() && !request_.cyclic) {
-      std::string path;
-      for (auto i : order.cycle) path += nodes_[i].name + " -> ";
-      error(nodes_[order.cycle.front()].where, nodes_[order.cycle.front()].name,
-            fmt::format("the net has a cycle, {}{}, and the algorithm takes none", path,
-                        nodes_[order.cycle.front()].name));
-      return;
+    auto order = feature_order(below);
+    while (!order.cycle.empty() && !request_.cyclic.value_or(false)) {
+      if (request_.cyclic) refuse_cycle(order.cycle);
+      for (const auto i : order.cycle) {
+        forget(nodes_[i]);
+        below[i].clear();
+      }
+      order = feature_order(below); // are there others?
     }
     rearrange(order.nodes);
+  }
+
+  void refuse_cycle(const std::vector<std::size_t>& cycle) {
+    const Node& first = nodes_[cycle.front()];
+    std::string path;
+    for (const auto i : cycle) path += nodes_[i].name + " -> ";
+    problems_.of_layer(first.name, first.where,
+                       fmt::format("the net has a cycle, {}{}, and the algorithm takes none", path, first.name));
   }
 
   void rearrange(const std::vector<std::size_t>& order) {
@@ -122,7 +136,7 @@ class Builder {
 
   void set_up(std::size_t i) {
     Node& node = nodes_[i];
-    if (!resolve_ports(i)) return;
+    if (!node.layer || !resolve_ports(i)) return forget(node);
     node.setup.inputs = node.input_ports;
     node.setup.phase = request_.phase;
     node.setup.compute = config(i).dtype.value_or(request_.compute);
@@ -134,22 +148,25 @@ class Builder {
     } else if (const Status status = plugin::contained(*request_.activity, node.actor, "setup", plugin::no_step,
                                                        [&] { return node.layer->setup(node.setup); });
                !status.ok()) {
-      error(node.where, node.name, status.message());
-      node.setup.outputs.clear();
-      return;
+      problems_.of_layer(node.name, node.where, status.message());
+      return forget(node);
     }
-    if (!check_extents(node)) {
-      node.setup.outputs.clear();
-      return;
-    }
+    if (!check_extents(node)) return forget(node);
     node.readers.resize(node.setup.outputs.size());
     settle_params(i);
+  }
+
+  // What it gives is not known.
+  static void forget(Node& node) {
+    node.layer = nullptr;
+    node.setup = {};
   }
 
   bool check_extents(const Node& node) {
     const auto good = [&](const char* what, const std::string& name, const Shape& shape) {
       const Status status = check_extent(shape);
-      if (!status.ok()) error(node.where, node.name, fmt::format("its {} '{}' {}", what, name, status.message()));
+      if (!status.ok())
+        problems_.of_layer(node.name, node.where, fmt::format("its {} '{}' {}", what, name, status.message()));
       return status.ok();
     };
     const auto& setup = node.setup;
@@ -159,19 +176,17 @@ class Builder {
                                [&](const BufferSpec& b) { return good("buffer", b.name, b.desc.shape); });
   }
 
-  // A node whose source failed is passed over: one mistake, one message. In a net with cycles a node may be set up
-  // before its source: it sees an input without a shape, and close_cycles() connects the two.
+  // A node whose source is not known is passed over: one mistake, one message. In a net with cycles a node may be set
+  // up before its source: it sees an input without a shape, and close_cycles() connects the two.
   bool resolve_ports(std::size_t i) {
     Node& node = nodes_[i];
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       Edge& edge = node.inputs[k];
       const Node& from = nodes_[edge.node];
-      if (from.setup.outputs.empty()) {
-        if (request_.cyclic && edge.node >= i) {
-          node.input_ports.push_back({});
-          continue;
-        }
-        return false;
+      if (!from.layer) return false;
+      if (edge.node >= i) {
+        node.input_ports.push_back({});
+        continue;
       }
       if (!connect_port(i, k)) return false;
       node.input_ports.push_back(from.setup.outputs[edge.output]);
@@ -189,8 +204,12 @@ class Builder {
     }
     std::vector<std::string> names;
     for (const auto& port : from.setup.outputs) names.push_back(port.name);
-    error(src.where, nodes_[i].name,
-          fmt::format("'{}' has no output '{}'; it has: {}", from.name, src.port, fmt::join(names, ", ")));
+    if (names.empty()) {
+      problems_.of_layer(nodes_[i].name, src.where, fmt::format("'{}' has no output that could be read", from.name));
+      return false;
+    }
+    problems_.of_layer(nodes_[i].name, src.where,
+                       fmt::format("'{}' has no output '{}'; it has: {}", from.name, src.port, fmt::join(names, ", ")));
     return false;
   }
 
@@ -204,7 +223,7 @@ class Builder {
   }
 
   static bool find_port(const Node& from, const config::Source& src, std::size_t& output) {
-    if (src.port.empty()) return output = 0, true;
+    if (src.port.empty()) return output = 0, !from.setup.outputs.empty();
     for (output = 0; output < from.setup.outputs.size(); ++output)
       if (from.setup.outputs[output].name == src.port || std::to_string(output) == src.port) return true;
     return false;
@@ -233,7 +252,8 @@ class Builder {
       if (std::ranges::none_of(node.setup.params, [&](const ParamSpec& spec) { return spec.name == set.name; })) {
         std::vector<std::string> names;
         for (const auto& spec : node.setup.params) names.push_back(spec.name);
-        error(set.where, node.name, fmt::format("has no param '{}'; {}", set.name, suggestion(set.name, names)));
+        problems_.of_layer(node.name, set.where,
+                           fmt::format("has no param '{}'; {}", set.name, suggestion(set.name, names)));
       }
   }
 
@@ -280,8 +300,9 @@ class Builder {
   }
 
   void refuse_sharer(const Sharer& sharer, const std::string& why) {
-    error(sharer.set ? sharer.set->where : sharer.node->where, sharer.node->name,
-          fmt::format("its param '{}' is '{}', which is shared, and {}", sharer.use->spec.name, sharer.use->name, why));
+    problems_.of_layer(
+        sharer.node->name, sharer.set ? sharer.set->where : sharer.node->where,
+        fmt::format("its param '{}' is '{}', which is shared, and {}", sharer.use->spec.name, sharer.use->name, why));
   }
 
   // What is above the lowest live param is computed backward, and nothing below it.
@@ -296,8 +317,8 @@ class Builder {
 
   const Graph::Request& request_;
   std::vector<Node>& nodes_;
+  config::Problems& problems_;
   std::vector<const config::Layer*> configs_;
-  config::Problems problems_;
 };
 
 } // namespace
@@ -306,13 +327,12 @@ std::string Node::metric_name(const MetricSpec& metric) const {
   return setup.metrics.size() == 1 ? name : name + "." + metric.name;
 }
 
-Result<Graph> Graph::build(const Request& request) {
+std::optional<Graph> Graph::build(const Request& request, config::Problems& problems) {
   Graph graph;
   graph.phase_ = request.phase;
   graph.batch_ = request.batch;
   graph.compute_ = request.compute;
-  Builder builder(request, graph.nodes_);
-  DLHOST_TRY(builder.build());
+  if (!Builder(request, graph.nodes_, problems).build()) return std::nullopt;
   return graph;
 }
 

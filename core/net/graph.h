@@ -14,6 +14,7 @@
 #include <dlhost/source.h>
 
 #include "config/job.h"
+#include "config/problems.h"
 #include "plugin/registry.h"
 
 namespace dlhost::net {
@@ -43,7 +44,7 @@ struct Node {
   const plugin::Actor* actor = nullptr; // how the layer is named when it throws, crashes or hangs
   Location where;
   std::unique_ptr<Layer> owned;
-  Layer* layer = nullptr;
+  Layer* layer = nullptr;   // null only while the net is built: what it would be is not known
   Source* source = nullptr; // the same object, where it is one
   std::vector<Port> input_ports;
   Setup setup;
@@ -72,13 +73,14 @@ class Graph {
     plugin::Activity* activity = nullptr; // of the task that builds it
     const std::map<std::string, SourceView>* sources = nullptr;
     Phase phase = Phase::train;
-    std::int64_t batch = 0;
+    std::int64_t batch = 0; // 0: not known, and so no shape is
     DType compute = DType::f32;
-    bool cyclic = false; // the algorithm accepts cycles
+    std::optional<bool> cyclic; // the algorithm accepts cycles; nothing: it is not known
   };
 
-  // All errors of all layers at once, each with its place in the job.
-  static Result<Graph> build(const Request&);
+  // Nothing where something is wrong with a layer, now or before: all of it goes to `problems`, each with its place in
+  // the job. Layers that were refused, and what reads them, are left out; the others are connected and set up.
+  static std::optional<Graph> build(const Request&, config::Problems&);
 
   std::vector<Node>& nodes() { return nodes_; }
   const std::vector<Node>& nodes() const { return nodes_; }

@@ -14,11 +14,18 @@ namespace dlhost::param {
 
 struct Beginning {
   Version version = 0;              // of every slice
+  std::vector<Version> others;      // where there are several server groups: in those behind the first
   std::vector<std::uint64_t> steps; // done by each worker, all of which are in that version
   std::string ledger;               // the folder in which servers write down what follows; empty: they do not
   bool own_values = false;          // what workers keep for themselves is there; else they begin with the servers'
                                     // values, and their codecs have left out nothing
 
+  // The same for the workers of a server group.
+  Beginning seen_by(std::size_t server_group) const {
+    Beginning seen = *this;
+    if (server_group > 0) seen.version = others.at(server_group - 1);
+    return seen;
+  }
   // Where a group goes on: what some of its workers had done already is computed again, and counts once.
   std::uint64_t of_group(std::size_t group, std::size_t workers) const {
     const auto first = steps.begin() + static_cast<std::ptrdiff_t>(group * workers);

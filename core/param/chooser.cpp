@@ -4,7 +4,8 @@
 
 namespace dlhost::param {
 
-Chooser::Chooser(Setup setup) : setup_(std::move(setup)), groups_(setup_.groups, Group{.in = setup_.workers}) {
+Chooser::Chooser(Setup setup)
+    : setup_(std::move(setup)), groups_(setup_.clients.groups, Group{.in = setup_.clients.workers}) {
   const auto traits = setup_.consistency->traits();
   held_.reserve(groups_.size() + 1);
   own_.resize(traits.own_words + groups_.size() * traits.words_each);
@@ -15,7 +16,7 @@ void Chooser::begin(const Beginning& beginning) {
   const auto traits = setup_.consistency->traits();
   std::ranges::fill(own_, 0);
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    groups_[group].next = beginning.of_group(group, setup_.workers);
+    groups_[group].next = beginning.of_group(setup_.clients.first + group, setup_.clients.workers);
     if (traits.words_each > 0) own_[traits.own_words + group * traits.words_each] = groups_[group].next;
   }
 }
@@ -23,14 +24,14 @@ void Chooser::begin(const Beginning& beginning) {
 // Who has left is counted for as long as a contribution of its waits: those that are to come are waited for beside it.
 SliceState Chooser::state(std::uint32_t group) {
   std::uint32_t in = 0;
-  for (std::uint16_t g = 0; g < groups_.size(); ++g)
-    if (groups_[g].in > 0 ||
-        std::ranges::find(held_, g, [](const Contribution& one) { return one.who.group; }) != held_.end())
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    if (groups_[g].in > 0 || std::ranges::find(held_, setup_.clients.first + g,
+                                               [](const Contribution& one) { return one.who.group; }) != held_.end())
       ++in;
   return {.version = version_,
           .groups = in,
           .contributors = in,
-          .expected = setup_.groups,
+          .expected = setup_.clients.groups,
           .from = group,
           .held = held_,
           .own = own_};
@@ -38,29 +39,31 @@ SliceState Chooser::state(std::uint32_t group) {
 
 Status Chooser::take(const Message& message) {
   if (message.epoch != setup_.epoch) return {};
-  DLHOST_TRY(contributor(message, setup_.groups, setup_.workers).status());
-  Group& group = groups_[message.group];
-  return message.word == Word::leave ? leave(group, message) : update(group, message);
+  DLHOST_TRY(contributor(message, setup_.clients).status());
+  const std::uint32_t group = message.group - setup_.clients.first;
+  return message.word == Word::leave ? leave(group) : update(group, message);
 }
 
-Status Chooser::update(Group& group, const Message& message) {
+Status Chooser::update(std::uint32_t which, const Message& message) {
+  Group& group = groups_[which];
   if (message.step < group.next) return {}; // once more
   group.based_on = group.here == 0 ? message.version : std::min(group.based_on, message.version);
-  if (++group.here < setup_.workers) return {};
+  if (++group.here < setup_.clients.workers) return {};
   group.here = 0;
   group.next = message.step + 1;
   ++tally_.arrived;
   const Contribution arrived{.who = message.identity(), .based_on = group.based_on};
   setup_.activity->enter(setup_.actor, "on_update", message.step);
-  SliceState state = this->state(message.group);
+  SliceState state = this->state(which);
   const UpdateVerdict verdict = setup_.consistency->on_update(state, arrived);
   setup_.activity->leave();
   return decide(&arrived, verdict);
 }
 
-Status Chooser::leave(Group& group, const Message& message) {
+Status Chooser::leave(std::uint32_t which) {
+  Group& group = groups_[which];
   if (group.in == 0 || --group.in > 0) return {};
-  SliceState state = this->state(message.group);
+  SliceState state = this->state(which);
   if (state.contributors == 0) return {};
   setup_.activity->enter(setup_.actor, "on_member");
   const UpdateVerdict verdict = setup_.consistency->on_member(state);
@@ -97,7 +100,7 @@ Status Chooser::tell(const Contribution& of, Message message) {
   message.epoch = setup_.epoch;
   message.group = of.who.group;
   message.step = of.who.step;
-  for (std::uint32_t rank = 0; rank < setup_.workers; ++rank) {
+  for (std::uint32_t rank = 0; rank < setup_.clients.workers; ++rank) {
     message.rank = static_cast<std::uint16_t>(rank);
     DLHOST_TRY(setup_.tell(message));
   }
@@ -105,7 +108,7 @@ Status Chooser::tell(const Contribution& of, Message message) {
 }
 
 Status Chooser::choose(std::span<const Contribution> chosen, float weight) {
-  const auto count = static_cast<std::uint32_t>(chosen.size()) * setup_.workers;
+  const auto count = static_cast<std::uint32_t>(chosen.size()) * setup_.clients.workers;
   for (const Contribution& one : chosen)
     DLHOST_TRY(tell(
         one, {.word = Word::chosen, .samples = {0, count}, .version = version_, .rate = static_cast<double>(weight)}));

@@ -20,7 +20,7 @@ class Chooser {
  public:
   struct Setup {
     std::uint32_t epoch = 0;
-    std::uint32_t groups = 1, workers = 1; // of each group
+    Clients clients;
     Consistency* consistency = nullptr;
     const plugin::Actor* actor = nullptr;
     plugin::Activity* activity = nullptr;
@@ -48,8 +48,8 @@ class Chooser {
   };
 
   SliceState state(std::uint32_t group);
-  Status update(Group&, const Message&);
-  Status leave(Group&, const Message&);
+  Status update(std::uint32_t which, const Message&);
+  Status leave(std::uint32_t which);
   Status tell(const Contribution&, Message);
   Status decide(const Contribution* arrived, const UpdateVerdict&);
   Status choose(std::span<const Contribution>, float weight);

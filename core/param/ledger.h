@@ -14,6 +14,7 @@
 // told to sync: before anybody relies on what is in a version.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -32,6 +33,7 @@ class Ledger {
   struct Part {
     std::size_t contributor = 0;
     std::uint64_t step = 0;
+    auto operator<=>(const Part&) const = default;
   };
   struct Owned {
     const Slice* slice = nullptr;

@@ -32,10 +32,12 @@ template <class Of, class Field> void fields(Of& message, Field field) {
 
 } // namespace
 
-Result<std::size_t> contributor(const Message& message, std::uint32_t groups, std::uint32_t workers) {
-  if (message.group >= groups || message.rank >= workers)
-    return Status::corrupt("a message of worker ", message.rank, " of group ", message.group, ", which there is not");
-  return std::size_t{message.group} * workers + message.rank;
+Result<std::size_t> contributor(const Message& message, const Clients& clients) {
+  if (message.group < clients.first || message.group - clients.first >= clients.groups ||
+      message.rank >= clients.workers)
+    return Status::corrupt("a message of worker ", message.rank, " of group ", message.group,
+                           ", which is none of those that are served here");
+  return std::size_t{message.group - clients.first} * clients.workers + message.rank;
 }
 
 void write(const Message& message, std::span<std::byte, message_bytes> out) {

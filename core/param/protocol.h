@@ -20,6 +20,11 @@
 //   leader   hold      worker     no further step; all that it sent is dealt with when it says idle
 //   worker   idle      leader     so it is, and so many steps are done
 //   leader   stop      worker     there are no more steps
+//   server   call      neighbours an exchange of this slice has begun: those that have not join it
+//   server   part      neighbour  what it learned of a slice since the last exchange, or what was made of such parts
+//   server   taken     neighbour  a part has been read: its memory may be written again
+//   leader   align     servers    all slices are exchanged once more, whatever is due
+//   server   aligned   leader     so they are
 //   anyone   failed    all        this one cannot go on, and says why in its memory; nobody waits any more
 //
 // A message is one cache line. Bytes that belong to it lie in the sender's shared memory, at `place`.
@@ -55,6 +60,11 @@ enum class Word : std::uint8_t {
   hold,
   idle,
   stop,
+  call,
+  part,
+  taken,
+  align,
+  aligned,
   failed
 };
 
@@ -65,11 +75,13 @@ struct Message {
   std::uint32_t epoch = 0;
   SliceId slice = 0;
   std::uint16_t group = 0, rank = 0;
-  std::uint64_t step = 0;
-  SampleRange samples;     // of the step; chosen: how many make the version
-  Version version = 0;     // update: computed with; get: at least; value: this one; norm, sums: to be made of it
-  std::uint64_t place = 0; // update: in the sender's memory; value, seen: which of the masters' values; sums: which sum
-  double rate = 0;         // update, go: the schedule's, of the step; chosen: the weight; norm, sums: the value
+  std::uint64_t step = 0; // part: the round of the exchange
+  SampleRange samples;    // of the step; chosen: how many make the version; part: which elements of the slice
+  Version version = 0;    // update: computed with; get: at least; value: this one; norm, sums: to be made of it; call,
+                          // part, taken: which exchange of the slice
+  std::uint64_t place =
+      0;           // update, part: in the sender's memory; value, seen: which of the masters' values; sums: which
+  double rate = 0; // update, go: the schedule's, of the step; chosen: the weight; norm, sums: the value
 
   Identity identity() const { return {epoch, group, rank, step, slice, samples}; }
 };
@@ -77,9 +89,16 @@ static_assert(std::is_trivially_copyable_v<Message>);
 
 inline constexpr std::size_t message_bytes = 64;
 
-// The place of the worker that a message names, among all: group by group, rank by rank. Messages come from other
+// Workers of groups that have the same servers.
+struct Clients {
+  std::uint32_t first = 0, groups = 1, workers = 1; // of each group
+  std::size_t contributors() const { return std::size_t{groups} * workers; }
+  std::size_t first_contributor() const { return std::size_t{first} * workers; } // among those of all servers
+};
+
+// The place of the worker that a message names, among those: group by group, rank by rank. Messages come from other
 // tasks, and one day from other hosts: whom they name has to be there.
-Result<std::size_t> contributor(const Message&, std::uint32_t groups, std::uint32_t workers);
+Result<std::size_t> contributor(const Message&, const Clients&);
 
 // As it travels.
 void write(const Message&, std::span<std::byte, message_bytes>);

@@ -12,10 +12,13 @@ constexpr std::size_t choices_ahead = 64; // of the slice that is furthest behin
 } // namespace
 
 Shard::Shard(ShardSetup setup)
-    : setup_(std::move(setup)), in_(setup_.contributors.size(), true), by_step_(setup_.consistency->traits().by_step),
-      promised_(setup_.consistency->traits()),
+    : setup_(std::move(setup)), clients_{.first = setup_.contributors.front().group,
+                                         .groups = setup_.groups,
+                                         .workers =
+                                             static_cast<std::uint32_t>(setup_.contributors.size() / setup_.groups)},
+      in_(setup_.contributors.size(), true), traits_(setup_.consistency->traits()),
       kind_(setup_.consistency->plan(0, 0).send_delta ? ContributionKind::delta : ContributionKind::dense),
-      choices_(by_step_ ? choices_ahead : 0), forgotten_(in_.size()) {
+      choices_(traits_.by_step ? choices_ahead : 0), forgotten_(in_.size()) {
   for (Choice& choice : choices_) choice.members.reserve(in_.size());
   if (kind_ == ContributionKind::delta) {
     setup_.updater = &addition_;
@@ -30,6 +33,11 @@ Result<std::unique_ptr<Shard>> Shard::make(ShardSetup setup) {
   for (const Slice& slice : shard->setup_.slices->all())
     if (slice.server == shard->setup_.server) DLHOST_TRY(shard->own(slice, rule));
   shard->find_peers();
+  if (shard->setup_.sync) {
+    std::vector<const Slice*> owned;
+    for (const Owned& one : shard->owned_) owned.push_back(one.slice);
+    DLHOST_ASSIGN(shard->sync_, GroupSync::make(*std::move(shard->setup_.sync), owned));
+  }
   shard->gradients_.resize(shard->setup_.contributors.size());
   return shard;
 }
@@ -39,13 +47,12 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   owned_by_slice_[slice.id] = owned_.size();
   Owned owned{.slice = &slice};
   // Of a worker that is late, one contribution may be here that is not yet known to be, beside its next.
-  owned.held.reserve(by_step_ ? 2 * contributors : contributors);
+  owned.held.reserve(traits_.by_step ? 2 * contributors : contributors);
   owned.seen.reserve(contributors);
   owned.waiting.reserve(contributors);
   owned.due.reserve(contributors);
   owned.asked.reserve(3 * contributors); // a look of each, and a settle at the end of a step and before it rests
-  const auto traits = setup_.consistency->traits();
-  owned.own.resize(traits.own_words + contributors * traits.words_each);
+  owned.own.resize(traits_.own_words + contributors * traits_.words_each);
   owned.accepted.resize(contributors);
   owned.applied.resize(contributors);
   owned.read.assign(contributors, owned.current);
@@ -79,20 +86,22 @@ void Shard::find_peers() {
 
 void Shard::begin(const Beginning& beginning) {
   if (norm_) norm_->begin(beginning.version);
+  if (sync_) sync_->begin(beginning.version);
+  aligns_.reset();
   // Where groups are chosen for whole steps, what only some of a group have sent of one is in no version.
-  const std::size_t workers = setup_.contributors.size() / setup_.groups;
   for (auto& owned : owned_) {
     owned.version = beginning.version;
+    owned.exchanged = false;
     if (owned.sums) owned.sums->begin(beginning.version);
     owned.current = 0;
     std::ranges::fill(owned.read, owned.current); // before they ask for anything
     for (std::size_t c = 0; c < owned.accepted.size(); ++c)
-      owned.accepted[c] = by_step_ ? beginning.of_group(setup_.contributors[c].group, workers) : beginning.steps.at(c);
+      owned.accepted[c] = traits_.by_step ? beginning.of_group(setup_.contributors[c].group, clients_.workers)
+                                          : beginning.steps.at(clients_.first_contributor() + c);
     owned.applied = owned.accepted;
-    const auto traits = setup_.consistency->traits();
     std::ranges::fill(owned.own, 0);
-    for (std::size_t c = 0; traits.words_each > 0 && c < owned.accepted.size(); ++c)
-      owned.own[traits.own_words + c * traits.words_each] = owned.accepted[c];
+    for (std::size_t c = 0; traits_.words_each > 0 && c < owned.accepted.size(); ++c)
+      owned.own[traits_.own_words + c * traits_.words_each] = owned.accepted[c];
   }
 }
 
@@ -101,7 +110,7 @@ Status Shard::keep_ledger(std::unique_ptr<LogFile> file, const Beginning& beginn
   for (const Owned& owned : owned_)
     slices.push_back({owned.slice, setup_.store->params()[owned.slice->param]->declared.name});
   parts_.reserve(setup_.contributors.size());
-  ledger_.emplace(std::move(file), std::move(slices), setup_.contributors.size());
+  ledger_.emplace(std::move(file), std::move(slices), beginning.steps.size());
   return ledger_->begin(beginning);
 }
 
@@ -116,20 +125,18 @@ SliceState Shard::state(Owned& owned, std::size_t contributor) const {
           .own = owned.own};
 }
 
-Result<std::size_t> Shard::contributor(const Message& message) const {
-  return param::contributor(message, setup_.groups,
-                            static_cast<std::uint32_t>(setup_.contributors.size() / setup_.groups));
-}
+Result<std::size_t> Shard::contributor(const Message& message) const { return param::contributor(message, clients_); }
 
 Status Shard::take(const Message& message) {
   if (message.word == Word::leave) {
     DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-    return by_step_ ? Status() : leave(contributor);
+    return traits_.by_step ? Status() : leave(contributor);
   }
   if (message.word == Word::chosen) return choose(message);
   if (message.word == Word::dropped) return drop(message);
   if (message.word == Word::norm) return hear_norm(message);
   if (message.word == Word::sums) return hear_sums(message);
+  if (message.word == Word::align) return align(message);
   if (message.slice >= owned_by_slice_.size() || owned_by_slice_[message.slice] == not_owned)
     return Status::corrupt("server ", setup_.server, " was asked for slice ", message.slice, ", which it does not own");
   if (message.epoch != setup_.epoch) { // of a process that was given up since
@@ -140,18 +147,42 @@ Status Shard::take(const Message& message) {
   switch (message.word) {
   case Word::update: return update(owned, message);
   case Word::get: return get(owned, message);
+  case Word::call:
+  case Word::part:
+  case Word::taken: return hear_neighbour(owned, message);
   default: return asked(owned, message);
   }
 }
 
-// What is due is not dealt with yet, and is in no version.
+// What is due is not dealt with yet, and is in no version; what is exchanged is in no value.
+bool Shard::is_unsettled(const Owned& owned, Word asked) const {
+  return !owned.due.empty() || (asked == Word::look && (owned.exchanged || is_on(owned)));
+}
+
 Status Shard::asked(Owned& owned, const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-  if (owned.due.empty()) return answer(owned, contributor, message.word == Word::settle ? Word::settled : Word::seen);
+  if (!is_unsettled(owned, message.word)) return answer_asked(owned, {contributor, message.word});
   if (owned.asked.size() == owned.asked.capacity())
     return Status::corrupt("worker ", message.rank, " of group ", message.group, " asks again and again for slice ",
                            message.slice);
   owned.asked.push_back({contributor, message.word});
+  return {};
+}
+
+Status Shard::answer_asked(Owned& owned, const Asked& asked) {
+  return answer(owned, asked.contributor, asked.word == Word::settle ? Word::settled : Word::seen);
+}
+
+// Whoever waited for what was under way.
+Status Shard::answer_settled(Owned& owned) {
+  for (std::size_t a = 0; a < owned.asked.size();) {
+    if (is_unsettled(owned, owned.asked[a].word)) {
+      ++a;
+      continue;
+    }
+    DLHOST_TRY(answer_asked(owned, owned.asked[a]));
+    owned.asked.erase(owned.asked.begin() + static_cast<std::ptrdiff_t>(a));
+  }
   return {};
 }
 
@@ -194,7 +225,7 @@ Status Shard::update(Owned& owned, const Message& message) {
                                          .bytes = bytes},
                         .contributor = contributor,
                         .rate = message.rate};
-  if (by_step_) {
+  if (traits_.by_step) {
     if (message.step < forgotten_[contributor]) return {};
     if (owned.held.size() == owned.held.capacity())
       return Status::internal("more updates of slice ", message.slice, " wait than workers could send");
@@ -231,12 +262,13 @@ Status Shard::get(Owned& owned, const Message& message) {
                            message.slice);
   owned.read[contributor] = nothing;
   // Whose step was dropped is not to wait for what it has no part in: perhaps nobody else makes it.
-  const bool dropped = by_step_ && message.step < forgotten_[contributor];
+  const bool dropped = traits_.by_step && message.step < forgotten_[contributor];
   owned.waiting.push_back({contributor, message.step, dropped ? 0 : message.version});
   return answer_waiting(owned);
 }
 
 Status Shard::answer_waiting(Owned& owned) {
+  if (sync_ && sync_->in_step() && is_on(owned)) return {}; // all go on from the common value
   for (std::size_t w = 0; w < owned.waiting.size();) {
     const Waiting waiting = owned.waiting[w];
     const Contributor& asks = setup_.contributors[waiting.contributor];
@@ -257,12 +289,12 @@ Status Shard::answer_waiting(Owned& owned) {
 
 Status Shard::is_fresh(const Owned& owned, std::size_t asks) const {
   const std::uint64_t made = owned.accepted[asks];
-  if (promised_.may_drop || made <= promised_.staleness) return {};
+  if (traits_.may_drop || made <= traits_.staleness) return {};
   for (std::size_t c = 0; c < owned.applied.size(); ++c)
-    if (in_[c] && owned.applied[c] < made - promised_.staleness)
+    if (in_[c] && owned.applied[c] < made - traits_.staleness)
       return Status::internal("the consistency handler answers ", named(asks, *owned.slice), ", after ", made,
                               " steps, though step ", owned.applied[c], " of ", named(c, *owned.slice),
-                              " is not in: its traits promise a staleness of ", promised_.staleness);
+                              " is not in: its traits promise a staleness of ", traits_.staleness);
   return {};
 }
 

@@ -20,6 +20,7 @@
 #include "param/agreed_sums.h"
 #include "param/beginning.h"
 #include "param/coder.h"
+#include "param/group_sync.h"
 #include "param/ledger.h"
 #include "param/protocol.h"
 #include "param/slice_update.h"
@@ -37,19 +38,21 @@ struct Contributor {
 };
 
 struct ShardSetup {
-  std::uint32_t server = 0;
+  std::uint32_t server = 0;         // which of its group
+  std::vector<std::uint32_t> seats; // of the group's servers
   std::uint32_t epoch = 0;
   const Slices* slices = nullptr;
   const Masters* masters = nullptr;      // which it writes
   Store* store = nullptr;                // that borrows them
   std::vector<Contributor> contributors; // by group, then by rank
-  std::uint32_t groups = 1;
+  std::uint32_t groups = 1;              // of workers, whose contributions come here
   Consistency* consistency = nullptr;
   const plugin::Actor* consistency_actor = nullptr;
   const Updater* updater = nullptr;
   const plugin::Actor* updater_actor = nullptr;
-  UpdateSettings update_settings; // clip_norm: only where all slices make their versions together
-  CodecUse codec;                 // coding: null where nothing is encoded
+  UpdateSettings update_settings;       // clip_norm: only where all slices make their versions together
+  CodecUse codec;                       // coding: null where nothing is encoded
+  std::optional<GroupSync::Setup> sync; // where there are other server groups
   plugin::Activity* activity = nullptr;
   std::function<Status(std::uint32_t seat, const Message&)> send;
 };
@@ -98,7 +101,8 @@ class Shard {
     const float* decoded = nullptr;                    // their sum, then
     double square = 0;                                 // of the norm of their sum, where that clips
     std::optional<AgreedSums> sums;                    // where the updater needs some of a param that is cut
-    std::vector<Asked> asked;                          // while something is due
+    std::vector<Asked> asked;                          // while something is due, or exchanged
+    bool exchanged = false;                            // an exchange is over, and not yet in the value
     std::vector<std::uint64_t> own;                    // the handler's words
     std::vector<std::uint64_t> accepted;               // of each contributor: steps below this one have come
     std::vector<std::uint64_t> applied;                // and below this one are in the version
@@ -135,6 +139,16 @@ class Shard {
   // The next version is to be made of what is due: now, or when the sums are known that it needs.
   Status make(Owned&, const UpdateVerdict&);
   Status decode(Owned&);
+  // With other server groups.
+  bool is_on(const Owned&) const;
+  Status hear_neighbour(Owned&, const Message&);
+  Status exchange(Owned&);
+  Status conclude(Owned&);
+  Status align(const Message&);
+  Status say_aligned();
+  Status answer_asked(Owned&, const Asked&);
+  Status answer_settled(Owned&);
+  bool is_unsettled(const Owned&, Word asked) const;
   Status say_norm(Owned&);
   Status hear_norm(const Message&);
   Status clip();
@@ -151,9 +165,9 @@ class Shard {
   SliceState state(Owned&, std::size_t contributor) const;
 
   ShardSetup setup_;
+  Clients clients_;
   std::vector<bool> in_; // of the contributors, those that still make steps
-  bool by_step_;
-  const Consistency::Traits promised_;
+  const Consistency::Traits traits_;
   ContributionKind kind_;                // of all contributions
   Addition addition_;                    // of deltas, for which it takes the updater's place
   std::vector<Choice> choices_;          // a ring, by version
@@ -161,10 +175,12 @@ class Shard {
   std::vector<Owned> owned_;
   std::vector<std::size_t> owned_by_slice_; // of all slices; not_owned: another server's
   std::vector<const float*> gradients_;     // of one update
-  std::vector<std::uint32_t> peers_;        // all servers that own slices, this one as well
+  std::vector<std::uint32_t> peers_;        // all servers of the group that own slices, this one as well
   std::optional<AgreedSums> norm_;          // of the gradients of all, where that clips
   std::size_t due_ = 0;                     // of its slices, for the next version
   std::uint64_t repeated_ = 0, stale_ = 0;
+  std::unique_ptr<GroupSync> sync_;     // null: there is one server group
+  std::optional<std::uint32_t> aligns_; // whoever wants to hear when all is aligned
   std::optional<Ledger> ledger_;
   std::vector<Ledger::Part> parts_; // of one version
 };

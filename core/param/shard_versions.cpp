@@ -9,7 +9,7 @@ namespace dlhost::param {
 
 Status Shard::choose(const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-  if (!by_step_ || message.samples.count == 0 || message.samples.count > in_.size())
+  if (!traits_.by_step || message.samples.count == 0 || message.samples.count > in_.size())
     return Status::corrupt("a choice of ", message.samples.count, " contributions, which cannot be");
   Choice& choice = choices_[message.version % choices_.size()];
   if (choice.version != message.version || choice.whole()) choice = {.members = std::move(choice.members)};
@@ -26,7 +26,7 @@ Status Shard::choose(const Message& message) {
 Status Shard::drop(const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
   forgotten_[contributor] = std::max(forgotten_[contributor], message.step + 1);
-  if (ledger_) DLHOST_TRY(ledger_->dropped({contributor, message.step}));
+  if (ledger_) DLHOST_TRY(ledger_->dropped({clients_.first_contributor() + contributor, message.step}));
   for (Owned& owned : owned_) {
     std::erase_if(owned.held, [&](const Arrival& held) {
       return held.contributor == contributor && held.contribution.who.step < forgotten_[contributor];
@@ -97,9 +97,10 @@ Status Shard::make(Owned& owned, const UpdateVerdict& verdict) {
 
 Status Shard::decode(Owned& owned) {
   owned.decoder->clear();
-  for (const Arrival& due : owned.due)
-    DLHOST_TRY(
-        owned.decoder->add(due.contribution.bytes, due.contribution.who.step).at(named(due.contributor, *owned.slice)));
+  for (const Arrival& due : owned.due) {
+    Status added = owned.decoder->add(due.contribution.bytes, due.contribution.who.step);
+    if (!added.ok()) return std::move(added).at(named(due.contributor, *owned.slice)); // a name is made for errors only
+  }
   DLHOST_ASSIGN(owned.decoded, owned.decoder->sum());
   return {};
 }
@@ -114,12 +115,12 @@ Status Shard::say_norm(Owned& owned) {
   const auto own = std::ranges::find(peers_, setup_.server) - peers_.begin();
   DLHOST_TRY(norm_->put(norm.version, static_cast<std::size_t>(own), 0, sum));
   for (const std::uint32_t peer : peers_)
-    if (peer != setup_.server) DLHOST_TRY(setup_.send(peer, norm));
+    if (peer != setup_.server) DLHOST_TRY(setup_.send(setup_.seats[peer], norm));
   return clip();
 }
 
 Status Shard::hear_norm(const Message& message) {
-  const auto peer = std::ranges::find(peers_, message.seat);
+  const auto peer = std::ranges::find(peers_, message.seat, [&](std::uint32_t one) { return setup_.seats[one]; });
   if (!norm_ || peer == peers_.end() || *peer == setup_.server)
     return Status::corrupt("a norm of seat ", message.seat, ", which nobody waits for");
   if (message.epoch != setup_.epoch) {
@@ -153,7 +154,7 @@ Status Shard::say_sums(Owned& owned) {
     message.rate = partials[message.place];
     DLHOST_TRY(owned.sums->put(message.version, owned.slice->id - pieces.front().id, message.place, message.rate));
     for (const Slice& piece : pieces)
-      if (piece.server != setup_.server) DLHOST_TRY(setup_.send(piece.server, message));
+      if (piece.server != setup_.server) DLHOST_TRY(setup_.send(setup_.seats[piece.server], message));
   }
   return apply_summed(owned);
 }
@@ -162,7 +163,8 @@ Status Shard::hear_sums(const Message& message) {
   if (message.slice >= setup_.slices->size()) return Status::corrupt("slice ", message.slice, ", which there is not");
   const auto pieces = setup_.slices->of((*setup_.slices)[message.slice].param);
   const auto own = std::ranges::find(pieces, setup_.server, &Slice::server);
-  if (own == pieces.end() || own->id == message.slice || (*setup_.slices)[message.slice].server != message.seat)
+  if (own == pieces.end() || own->id == message.slice ||
+      setup_.seats[(*setup_.slices)[message.slice].server] != message.seat)
     return Status::corrupt("sums of slice ", message.slice, " from seat ", message.seat, ", which nobody waits for");
   if (message.epoch != setup_.epoch) {
     ++stale_;
@@ -206,7 +208,8 @@ SliceUpdate::Run Shard::run_of(const Owned& owned, std::size_t next) {
 
 Status Shard::note(const Owned& owned) {
   parts_.clear();
-  for (const Arrival& due : owned.due) parts_.push_back({due.contributor, due.contribution.who.step});
+  for (const Arrival& due : owned.due)
+    parts_.push_back({clients_.first_contributor() + due.contributor, due.contribution.who.step});
   return ledger_->made(owned_by_slice_[owned.slice->id], parts_);
 }
 
@@ -233,11 +236,10 @@ Status Shard::apply(Owned& owned, std::span<const double> sums) {
   owned.due.clear();
   owned.current = next;
   ++owned.version;
+  if (sync_) DLHOST_TRY(exchange(owned));
   DLHOST_TRY(answer_waiting(owned));
-  for (const Asked& asked : owned.asked)
-    DLHOST_TRY(answer(owned, asked.contributor, asked.word == Word::settle ? Word::settled : Word::seen));
-  owned.asked.clear();
-  return by_step_ ? apply_chosen(owned) : Status();
+  DLHOST_TRY(answer_settled(owned));
+  return traits_.by_step ? apply_chosen(owned) : Status();
 }
 
 } // namespace dlhost::param

@@ -223,6 +223,10 @@ Status Table::take(const Message& message) {
   case Word::norm:
   case Word::sums:
   case Word::leave:
+  case Word::call:
+  case Word::part:
+  case Word::taken:
+  case Word::align:
     if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " got a message for a server, which it is not");
     if (chooser_ && message.word == Word::leave) DLHOST_TRY(chooser_->take(message));
     return shard_->take(message);

@@ -9,13 +9,15 @@ std::size_t take_lines(std::size_t& end, std::size_t bytes) {
   return at;
 }
 
-Masters::Masters(const Store& store, std::size_t versions) : versions_(versions) {
+Masters::Masters(const Store& store, std::size_t versions, std::size_t shared) : versions_(versions) {
   for (const auto& param : store.params()) {
-    Places places{.bytes = store.device().bytes(param->master), .values = {}, .history = {}};
+    Places places{.bytes = store.device().bytes(param->master), .values = {}, .history = {}, .shared = {}};
     const std::size_t values = param->updated ? versions : 1;
     for (std::size_t version = 0; version < values; ++version)
       places.values.push_back(take_lines(bytes_, places.bytes));
     for (std::size_t slot = 0; slot < param->slots; ++slot) places.history.push_back(take_lines(bytes_, places.bytes));
+    for (std::size_t row = 0; param->updated && row < shared; ++row)
+      places.shared.push_back(take_lines(bytes_, places.bytes));
     params_.push_back(std::move(places));
   }
 }
@@ -35,6 +37,16 @@ std::span<std::byte> Masters::lend(const Param& param, std::size_t which) {
 std::span<std::byte> Masters::value(std::size_t param, std::size_t version) const {
   const Places& places = params_[param];
   return at(places, places.values.at(version));
+}
+
+std::span<std::byte> Masters::history(std::size_t param, std::size_t slot) const {
+  const Places& places = params_[param];
+  return at(places, places.history.at(slot));
+}
+
+std::span<std::byte> Masters::shared(std::size_t param, std::size_t row) const {
+  const Places& places = params_[param];
+  return at(places, places.shared.at(row));
 }
 
 Gradients::Gradients(const Store& store) {

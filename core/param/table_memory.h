@@ -14,11 +14,13 @@ namespace dlhost::param {
 // The next place for so many bytes: huge pages and vector units like what begins on a line of its own.
 std::size_t take_lines(std::size_t& end, std::size_t bytes);
 
-// The values and histories of a server group.
+// The values and histories of a server group, and what it shares with other server groups: the values that all had at
+// their last exchange, and the histories of these.
 class Masters {
  public:
-  // Of a store that is laid out. `versions`: so many values of each param can be there at once.
-  Masters(const Store&, std::size_t versions);
+  // Of a store that is laid out. `versions`: so many values of each param can be there at once; `shared`: so many rows
+  // are shared with other server groups.
+  Masters(const Store&, std::size_t versions, std::size_t shared = 0);
   std::size_t bytes() const { return bytes_; }
   // `fills`: this one's store gives the first values.
   void lie_at(std::span<std::byte> memory, bool fills);
@@ -26,12 +28,14 @@ class Masters {
   std::span<std::byte> lend(const Param&, std::size_t which);
   std::size_t versions() const { return versions_; }
   std::span<std::byte> value(std::size_t param, std::size_t version) const;
+  std::span<std::byte> history(std::size_t param, std::size_t slot) const;
+  std::span<std::byte> shared(std::size_t param, std::size_t row) const;
   bool fills() const { return fills_; }
 
  private:
   struct Places {
     std::size_t bytes = 0; // of each
-    std::vector<std::size_t> values, history;
+    std::vector<std::size_t> values, history, shared;
   };
   std::span<std::byte> at(const Places& places, std::size_t offset) const {
     return memory_.subspan(offset, places.bytes);

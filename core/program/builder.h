@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "plugin/registry.h"
 #include "program/program.h"
 #include "program/record.h"
 
@@ -20,6 +21,8 @@ struct BuildRequest {
   std::unique_ptr<net::Graph> graph;
   Record record;
   Device* device = nullptr;
+  plugin::Registry* registry = nullptr; // where companions of layers are found
+  std::string device_type;              // what they are named after
   Stream* stream = nullptr;
   param::Store* store = nullptr;
   plugin::Activity* activity = nullptr; // of the task that builds and runs it

@@ -42,15 +42,25 @@ Epilogue Preparation::epilogue() { return context_.epilogue; }
 
 Result<std::unique_ptr<Op>> Preparation::op(const OpSpec& spec, Role role) {
   DLHOST_ASSIGN(auto op, context_.device->prepare(spec, {.block_samples = context_.block_samples}));
-  unit_.scratch = std::max(unit_.scratch, op->scratch_bytes);
-  unit_.ops.push_back(
-      {role, std::string(name_of(spec)), op->kernel, formats_of(*op, *context_.device), op->remark, op->operations});
+  note(*op, name_of(spec), role);
   if (const Epilogue* epilogue = epilogue_of(spec); epilogue && !epilogue->empty() && role == Role::feature) {
     epilogue_passed = true;
     epilogue_taken = op->epilogue_taken;
     if (!epilogue_taken) epilogue_remark = op->remark;
   }
   return op;
+}
+
+Result<std::unique_ptr<Op>> Preparation::kernel(const KernelSpec& spec, Role role) {
+  DLHOST_ASSIGN(auto op, context_.companion.prepare(*context_.device, spec, {.block_samples = context_.block_samples}));
+  note(*op, spec.name, role);
+  return op;
+}
+
+// For reports, and for the scratch that all of the layer's ops share.
+void Preparation::note(const Op& op, std::string_view spec, Role role) {
+  unit_.scratch = std::max(unit_.scratch, op.scratch_bytes);
+  unit_.ops.push_back({role, std::string(spec), op.kernel, formats_of(op, *context_.device), op.remark, op.operations});
 }
 
 void Preparation::reads(std::size_t input, const TensorDesc& desc) { read_forms.at(input) = desc; }

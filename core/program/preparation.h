@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "program/companion.h"
 #include "program/unit.h"
 
 namespace dlhost::program {
@@ -20,6 +21,7 @@ class Preparation final : public Prepare {
     std::vector<TensorDesc> outputs; // plain
     Epilogue epilogue;
     TensorDesc addend;
+    Companion companion;
   };
   Preparation(Context context, Unit& unit);
 
@@ -37,12 +39,14 @@ class Preparation final : public Prepare {
   std::size_t addend() const override { return unit_.described->setup.inputs.size(); }
   void takes_epilogue_gradient() override { gradient_taken = true; }
   Result<std::unique_ptr<Op>> op(const OpSpec&, Role) override;
+  Result<std::unique_ptr<Op>> kernel(const KernelSpec&, Role) override;
+  bool has_kernels() override { return context_.companion.exists(); }
+  std::optional<Piece> piece() const override { return {}; }
   void reads(std::size_t input, const TensorDesc&) override;
   void gives(std::size_t output, const TensorDesc&) override;
   std::size_t uses(std::size_t param, const TensorDesc&) override;
   void gives_gradient(std::size_t param, const TensorDesc&) override;
   std::size_t buffer(std::string name, std::size_t bytes, Life) override;
-  const TensorDesc& target() const override { return context_.outputs[0]; }
 
   // What the layer said.
   std::vector<TensorDesc> read_forms;  // of inputs, the addend last when there is one
@@ -54,6 +58,8 @@ class Preparation final : public Prepare {
   std::string misused; // what the layer must not do; empty: nothing
 
  private:
+  void note(const Op&, std::string_view spec, Role);
+
   Context context_;
   Unit& unit_;
 };

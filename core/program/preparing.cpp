@@ -141,7 +141,8 @@ Status Builder::prepare_unit(std::size_t index) {
                                .training = request_.training,
                                .compute = node.setup.compute,
                                .batch = program_.graph_->batch(),
-                               .block_samples = request_.block_samples};
+                               .block_samples = request_.block_samples,
+                               .companion = {*request_.registry, *program_.activity_, node, request_.device_type}};
   for (const auto& edge : node.inputs) {
     const Slot& slot = program_.slots_[static_cast<std::size_t>(source_slot(edge.node, edge.output))];
     context.inputs.push_back(slot.desc);

@@ -5,43 +5,47 @@
 
 #include <dlhost/nearest.h>
 
-#include "config/problems.h"
 #include "run/training_samples.h"
 
 namespace dlhost::run {
 namespace {
 
-void check_samples(Session& session, config::Problems& problems) {
+void check_samples(const Session& session, config::Problems& problems) {
   const config::Job& job = session.job();
   const auto& source = session.sources()[0];
   const std::int64_t samples = session.samples(Phase::train);
   if (samples == 0)
     return problems.add(job.layer(source.name)->where, "source '", source.name,
                         "' has no training samples; give it a `train` file");
+  for (const char* key : {"train.batch", "train.last", "topology"})
+    if (problems.refused(key)) return;
   const auto seat = training_samples(job, Place::at(job, 0, false), source.stream);
   if (const auto sampling = Sampling::make(seat, samples); !sampling.ok())
     problems.add(job.place("train.batch"), "source '", source.name, "': ", sampling.status().message());
 }
 
-Status check_best(Session& session, config::Problems& problems) {
-  const std::string& best = session.job().checkpoint.best;
-  DLHOST_ASSIGN(const auto known, session.metrics(Phase::validate));
+void check_best(const config::Job& job, const net::Graph& validation, config::Problems& problems) {
+  const std::string& best = job.checkpoint.best;
+  std::vector<std::string> known; // tables are apart
+  for (const auto& node : validation.nodes())
+    for (const auto& metric : node.setup.metrics)
+      if (!metric.table) known.push_back(node.metric_name(metric));
   if (std::ranges::find(known, best) == known.end())
-    problems.add(session.job().place("checkpoint.best"), "checkpoint.best: unknown metric '", best, "'; ",
+    problems.add(job.place("checkpoint.best"), "checkpoint.best: unknown metric '", best, "'; ",
                  suggestion(best, known));
-  return {};
 }
 
 } // namespace
 
-Status check_attainable(Session& session) {
+void check_attainable(const Session& session, const net::Graph* validation, config::Problems& problems) {
+  if (session.sources().empty()) return; // how many samples there are is not known
+  check_samples(session, problems);
+  if (problems.refused("validate.every") || problems.refused("test.every")) return;
   const config::Job& job = session.job();
   const bool has_validation = session.samples(Phase::validate) > 0;
   const bool validates = has_validation && !job.validate.every.never();
   const bool tests = session.samples(Phase::test) > 0 && !job.test.every.never();
   const bool named = job.checkpoint.best != "auto" && job.checkpoint.best != "none";
-  config::Problems problems;
-  check_samples(session, problems);
   const auto looks_at_validations = [&](const char* key) {
     problems.add(job.place(key), key, " looks at validations, but ",
                  has_validation
@@ -54,8 +58,7 @@ Status check_attainable(Session& session) {
     problems.add(job.place("train.stop.accuracy"),
                  "train.stop.accuracy is looked at when validation samples are evaluated, or test samples when there "
                  "are no others, but none are while it trains: set validate.every, or test.every");
-  if (validates && named) DLHOST_TRY(check_best(session, problems));
-  return problems.status();
+  if (validates && named && validation) check_best(job, *validation, problems);
 }
 
 } // namespace dlhost::run

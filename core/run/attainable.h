@@ -5,7 +5,7 @@
 
 namespace dlhost::run {
 
-// All that is in the way at once, each with its place in the job. Asked before anything is made.
-Status check_attainable(Session&);
+// `validation`: the net that evaluates validation samples; null: not known, or there is none.
+void check_attainable(const Session&, const net::Graph* validation, config::Problems&);
 
 } // namespace dlhost::run

@@ -30,7 +30,7 @@ class Reader {
     for (auto& [id, read] : slices_) audit.slices.push_back(std::move(read.slice));
     audit.contributors = std::max(audit.contributors, steps_.size());
     audit.begun = std::max(audit.begun, begun_);
-    if (server_ == 0) audit.dropped = std::move(dropped_); // all servers hear of each
+    audit.dropped.insert(audit.dropped.end(), dropped_.begin(), dropped_.end());
     audit.faults.insert(audit.faults.end(), faults_.begin(), faults_.end());
   }
 
@@ -206,7 +206,9 @@ Result<Audit> audit(Disk& disk, const std::string& run) {
         "'", run,
         "' has no ledger: one worker alone keeps none (each step's samples make each version), nor "
         "do several with record.ledger = false");
-  std::ranges::sort(audit.slices, {}, &Audit::Slice::id);
+  std::ranges::stable_sort(audit.slices, {}, &Audit::Slice::id); // of server groups one after another
+  std::ranges::sort(audit.dropped);                              // all servers of a group hear of each
+  audit.dropped.erase(std::unique(audit.dropped.begin(), audit.dropped.end()), audit.dropped.end());
   look_for_doubles(audit);
   return audit;
 }

@@ -49,6 +49,7 @@ Result<Card> FolderRoster::card(std::uint32_t seat) {
 
 Status FolderRoster::begin(const param::Beginning& beginning) {
   const nlohmann::json text{{"version", beginning.version},
+                            {"others", beginning.others},
                             {"steps", beginning.steps},
                             {"ledger", beginning.ledger},
                             {"own_values", beginning.own_values}};
@@ -60,6 +61,7 @@ Result<param::Beginning> FolderRoster::begun() {
   try {
     const auto said = nlohmann::json::parse(text);
     return param::Beginning{.version = said.at("version"),
+                            .others = said.at("others").get<std::vector<Version>>(),
                             .steps = said.at("steps").get<std::vector<std::uint64_t>>(),
                             .ledger = said.at("ledger"),
                             .own_values = said.at("own_values")};

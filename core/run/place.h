@@ -1,4 +1,4 @@
-// A worker's place among all: its group, its rank in it, and its rows of the group's batches.
+// A worker's place among all: its group, its rank in it, its rows of the group's batches, and whose servers serve it.
 #pragma once
 
 #include <bit>
@@ -13,6 +13,9 @@ struct Place {
   std::uint32_t rank = 0, workers = 1; // of the group
   std::int64_t first_row = 0, rows = 0;
   std::int64_t global_batch = 0; // samples that make one update
+  // The servers that it has, and the groups that have them.
+  std::uint32_t server_group = 0, server_groups = 1;
+  std::uint32_t first_served = 0, served = 1;
 
   // Where a job wants the same bits for any number of workers, each sum over a batch is made of eight blocks, of so
   // many samples.
@@ -31,15 +34,28 @@ struct Place {
   static Place at(const config::Job& job, std::uint32_t seat, bool joint) {
     const auto workers = static_cast<std::uint32_t>(job.topology.workers_per_group);
     const auto groups = static_cast<std::uint32_t>(job.topology.worker_groups);
-    const std::uint32_t rank = seat % workers;
+    const std::uint32_t rank = seat % workers, group = seat / workers;
     const auto row = [&](std::uint32_t r) { return job.train.batch * r / workers; };
-    return {.group = seat / workers,
+    const auto server_groups = static_cast<std::uint32_t>(job.topology.server_groups);
+    const std::uint32_t server_group = group * server_groups / groups;
+    const std::uint32_t first = first_of(job.topology, server_group);
+    const std::uint32_t served = first_of(job.topology, server_group + 1) - first;
+    return {.group = group,
             .groups = groups,
             .rank = rank,
             .workers = workers,
             .first_row = row(rank),
             .rows = row(rank + 1) - row(rank),
-            .global_batch = job.train.batch * (joint ? groups : 1)};
+            .global_batch = job.train.batch * (joint ? served : 1),
+            .server_group = server_group,
+            .server_groups = server_groups,
+            .first_served = first,
+            .served = served};
+  }
+  // The first of the groups that a server group serves; its servers sit beside their workers, from the first on.
+  static std::uint32_t first_of(const config::Topology& topology, std::uint32_t server_group) {
+    return static_cast<std::uint32_t>((server_group * topology.worker_groups + topology.server_groups - 1) /
+                                      topology.server_groups);
   }
   static std::uint32_t seats(const config::Topology& topology) {
     return static_cast<std::uint32_t>(topology.worker_groups * topology.workers_per_group);

@@ -23,17 +23,19 @@ Seat::Layout::Layout(const param::Store& store, const Seat& seat)
     replica.emplace(store, vitals, !first.send_delta);
     vitals = replica->end();
   }
-  for (const auto& state : store.states()) {
+  for (const auto& state : store.states())
     states.push_back(param::take_lines(vitals, store.device().bytes(state->desc)));
-  }
   numbers = vitals + sizeof(Vitals);
   words = numbers + most_metrics * 2 * sizeof(double);
-  bytes = words + words_bytes;
+  bytes = exchanged = words + words_bytes;
+  if (seat.sync_ && seat.serves())
+    bytes += param::GroupSync::bytes(slices, seat.number_ - seat.home_of(seat.place_.server_group), *seat.sync_,
+                                     seat.place_.server_group, seat.place_.server_groups);
 }
 
 class Seat::Lent final : public param::Lender {
  public:
-  Lent(const param::Store& store, std::size_t versions) : masters(store, versions) {}
+  explicit Lent(param::Masters laid_out) : masters(std::move(laid_out)) {}
   std::span<std::byte> lend(const param::Param& param, std::size_t which) override {
     return masters.lend(param, which);
   }
@@ -45,6 +47,8 @@ class Seat::Lent final : public param::Lender {
   param::Masters masters;
   std::vector<std::span<std::byte>> states;
 };
+
+param::Masters& Seat::lent_masters() const { return lent_->masters; }
 
 Seat::Seat(Session& session, Roster& roster, std::uint32_t number)
     : session_(session), roster_(roster), number_(number), seats_(roster.seats()),
@@ -83,6 +87,11 @@ Result<std::unique_ptr<Seat>> Seat::make(Session& session, Roster& roster, std::
     DLHOST_ASSIGN(seat->codec_, session.registry().create<Codec>(codec.type, codec.options));
     DLHOST_ASSIGN(seat->codec_actor_, session.registry().actor(Kind::codec, codec.type, codec.type));
   }
+  if (seat->place_.server_groups > 1) {
+    const dlhost::Part& sync = job.topology.sync;
+    DLHOST_ASSIGN(seat->sync_, session.registry().create<Sync>(sync.type, sync.options));
+    DLHOST_ASSIGN(seat->sync_actor_, session.registry().actor(Kind::sync, sync.type, sync.type));
+  }
   DLHOST_ASSIGN(seat->consistency_actor_, session.registry().actor(Kind::consistency, handler.type, handler.type));
   const std::string& updater = job.updater.plugin.type;
   DLHOST_ASSIGN(seat->updater_actor_, session.registry().actor(Kind::updater, updater, updater));
@@ -97,80 +106,14 @@ void Seat::find_others() {
   }
 }
 
-Status Seat::supported(const param::Store& store) const {
-  const config::Job& job = session_.job();
-  const auto refuse = [&](const std::string& what) {
-    return Status::unsupported(what, " with several workers: not in this version; train with one");
-  };
-  if (!session_.device().traits().host_memory)
-    return refuse("device '" + job.train.device.type + "', whose memory the host cannot reach,");
-  if (std::ranges::any_of(store.states(), [](const auto& state) { return state->merge == Merge::sum; }))
-    return refuse("running state that is summed over workers");
-  if (store.carries()) return refuse("what layers carry from batch to batch");
-  if (job.train.reproducible && !in_step_)
-    return refuse("train.reproducible under consistency '" + job.topology.consistency.type +
-                  "', where updates are made in the order in which they come,");
-  if (job.train.reproducible && job.updater.clip_norm > 0)
-    return refuse("train.reproducible with updater.clip_norm, whose squares are added server by server,");
-  if (job.train.reproducible && codec_)
-    return refuse(
-        "train.reproducible with topology.codec, which each worker's contributions go through for themselves,");
-  if (job.train.reproducible && !place_.has_whole_blocks())
-    return Status::invalid(
-        "train.reproducible: the ", place_.global_batch, " samples of an update are summed in ", Place::blocks,
-        " blocks, which ", seats_,
-        " workers cannot share equally; take 2, 4 or 8 workers, and a batch that is a multiple of 8");
-  if (consistency_->next_timer({}) != 0)
-    return refuse("consistency handler '" + job.topology.consistency.type +
-                  "', which wants to be called after a while,");
-  DLHOST_TRY(can_have_own_values());
-  DLHOST_TRY(can_warm_up());
-  return param::Table::can_follow(first_plan_, first_plan_, 0, consistency_actor_);
-}
-
-// The first group is alone in all that is made of contributions; then the others go on from its params.
-Status Seat::can_warm_up() const {
-  const config::Topology& topology = session_.job().topology;
-  if (topology.warmup_steps == 0) return {};
-  const auto refuse = [&](const auto&... why) {
-    return Status::unsupported("topology.warmup_steps = ", topology.warmup_steps, " under consistency '",
-                               topology.consistency.type, "', ", why..., "; choose another one, or no warm-up");
-  };
-  if (in_step_ || traits_.by_step) return refuse("whose versions wait for the other groups' contributions");
-  if (saves_own_values()) return refuse("whose workers begin with values of their own");
-  return {};
-}
-
-Status Seat::can_have_own_values() const {
-  if (!first_plan_.update_locally) return {};
-  const auto refuse = [&](const auto&... why) {
-    return Status::unsupported("consistency '", session_.job().topology.consistency.type,
-                               "', whose workers update values of their own, ", why...);
-  };
-  if (codec_ && first_plan_.send_delta) {
-    const Codec::Traits codec = codec_->traits();
-    if (!codec.error_feedback && !codec.unbiased && !codec.lossless)
-      return refuse("with codec '", session_.job().topology.codec.type,
-                    "' and no feedback: what it leaves out of a difference would be lost; set feedback = true");
-  }
-  if (place_.workers > 1)
-    return refuse("with ", place_.workers,
-                  " workers a group: each would follow the gradients of its own rows only, and leave the others; take "
-                  "topology.workers_per_group = 1 and as many groups");
-  if (traits_.joint) return refuse("and whose groups make each update together: not in this version");
-  if (!traits_.readers_overlap)
-    return refuse("and read the servers' while these are written: its traits have to say readers_overlap");
-  return {};
-}
-
 param::Sharing::Bytes Seat::bytes(const param::Store& store) const {
   const Layout layout(store, *this);
-  Bytes bytes{.own = layout.bytes, .common = param::Masters(store, versions()).bytes()};
+  Bytes bytes{.own = layout.bytes, .common = place_.server_groups * lay_out_masters(store).bytes()};
   for (const auto& param : store.params())
     if (saves_own_values() && param->updated) bytes.saved += param->master.plain_bytes() * (1 + param->slots);
   if (layout.coding) {
     bytes.saved += layout.coding->kept_bytes();
-    bytes.aside = layout.coding->decoded_bytes();
+    bytes.decoded = layout.coding->decoded_bytes();
   }
   return bytes;
 }
@@ -189,32 +132,34 @@ Status Seat::open(param::Store& store) {
   DLHOST_TRY(supported(store));
   layout_.emplace(store, *this);
   // For each slice an update, a get and a look, or their answers, and its sums for two versions; what leaders say, and
-  // norms.
+  // norms; what is exchanged with other server groups.
   const std::size_t sums = session_.updater().rule().partials.results().size();
-  const std::size_t credit = (8 + 2 * sums) * layout_->slices.size() * seats_ + 18 * seats_;
+  const std::size_t exchanged = sync_ ? 8 * layout_->slices.size() * place_.server_groups : 0;
+  const std::size_t credit = (8 + 2 * sums) * layout_->slices.size() * seats_ + exchanged + 18 * seats_;
   DLHOST_ASSIGN(post_, param::Post::open(session_.host(), *transport_, number_, seats_, credit));
 
   DLHOST_ASSIGN(own_[number_].region, post_->endpoint().allocate(layout_->bytes));
   own_[number_].bytes = own_[number_].region->bytes();
   new (own_[number_].bytes.data() + layout_->vitals) Vitals;
 
-  lent_ = std::make_unique<Lent>(store, versions());
+  lent_ = std::make_unique<Lent>(lay_out_masters(store));
   for (std::size_t s = 0; s < layout_->states.size(); ++s)
     lent_->states.push_back(
         own_[number_].bytes.subspan(layout_->states[s], store.device().bytes(store.states()[s]->desc)));
   Card card{.address = post_->endpoint().address(), .own = own_[number_].region->key(), .masters = {}, .formats = {}};
-  if (number_ == 0) {
+  const std::uint32_t home = home_of(place_.server_group);
+  if (number_ == home) {
     DLHOST_ASSIGN(masters_, post_->endpoint().allocate(std::max<std::size_t>(lent_->masters.bytes(), 1)));
     card.masters = masters_->key();
     for (const auto& param : store.params())
       card.formats[param->declared.name] = store.device().format_name(param->master);
   } else {
-    DLHOST_ASSIGN(const Card leader, roster_.card(0));
-    DLHOST_TRY(post_->connect(0, leader.address));
-    DLHOST_ASSIGN(const PeerId peer, post_->peer(0));
-    DLHOST_ASSIGN(masters_, post_->endpoint().map(peer, leader.masters));
+    DLHOST_ASSIGN(const Card first, roster_.card(home));
+    DLHOST_TRY(post_->connect(home, first.address));
+    DLHOST_ASSIGN(const PeerId peer, post_->peer(home));
+    DLHOST_ASSIGN(masters_, post_->endpoint().map(peer, first.masters));
     if (masters_->bytes().size() < lent_->masters.bytes())
-      return Status::internal("worker ", number_, " has a net of other params than worker 0");
+      return Status::internal("worker ", number_, " has a net of other params than worker ", home);
   }
   lent_->masters.lie_at(masters_->bytes(), number_ == 0);
   store.borrow(*lent_);
@@ -228,26 +173,28 @@ std::span<std::byte> Seat::gradient(const param::Param& param) {
 }
 
 Status Seat::connect() {
+  const std::uint32_t home = home_of(place_.server_group);
   for (std::uint32_t other = 0; other < seats_; ++other) {
     if (other == number_) continue;
     DLHOST_ASSIGN(const Card card, roster_.card(other));
-    if (number_ == 0 || other != 0) DLHOST_TRY(post_->connect(other, card.address));
+    if (other != home || number_ == home) DLHOST_TRY(post_->connect(other, card.address));
     DLHOST_ASSIGN(const PeerId peer, post_->peer(other));
     DLHOST_ASSIGN(own_[other].region, post_->endpoint().map(peer, card.own));
     own_[other].bytes = own_[other].region->bytes();
-    if (own_[other].bytes.size() < layout_->bytes)
+    if (own_[other].bytes.size() < layout_->exchanged)
       return Status::internal("worker ", other, " has a net of other params than worker ", number_);
   }
-  return {};
+  return number_ == 0 ? map_other_masters() : Status();
 }
 
 Status Seat::make_shard() {
   param::ShardSetup setup{
-      .server = number_,
+      .server = number_ - home_of(place_.server_group),
+      .seats = servers_of(place_.server_group),
       .slices = &layout_->slices,
       .masters = &lent_->masters,
       .store = &session_.store(),
-      .groups = place_.groups,
+      .groups = place_.served,
       .consistency = consistency_.get(),
       .consistency_actor = consistency_actor_,
       .updater = &session_.updater(),
@@ -255,25 +202,26 @@ Status Seat::make_shard() {
       .update_settings = {.clip_value = session_.job().updater.clip_value,
                           .clip_norm = whole_versions() ? session_.job().updater.clip_norm : 0},
       .codec = codec_use(),
+      .sync = sync_setup(),
       .activity = &session_.activity(),
       .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
-  for (std::uint32_t seat = 0; seat < seats_; ++seat)
+  const std::uint32_t first = home_of(place_.server_group);
+  for (std::uint32_t seat = first; seat < first + place_.served * place_.workers; ++seat)
     setup.contributors.push_back({.group = static_cast<std::uint16_t>(seat / place_.workers),
                                   .rank = static_cast<std::uint16_t>(seat % place_.workers),
                                   .seat = seat,
                                   .sent = own_[seat].bytes.first(layout_->sent)});
   DLHOST_ASSIGN(shard_, param::Shard::make(std::move(setup)));
-  if (!traits_.by_step || number_ != 0) return {};
-  chooser_.emplace(param::Chooser::Setup{.groups = place_.groups,
-                                         .workers = place_.workers,
-                                         .consistency = consistency_.get(),
-                                         .actor = consistency_actor_,
-                                         .activity = &session_.activity(),
-                                         .tell = [this](const param::Message& message) {
-                                           for (std::uint32_t server = 0; server < servers_; ++server)
-                                             DLHOST_TRY(table_->send(server, message));
-                                           return Status();
-                                         }});
+  if (!traits_.by_step || number_ != first) return {};
+  chooser_.emplace(
+      param::Chooser::Setup{.clients = {place_.first_served, place_.served, place_.workers},
+                            .consistency = consistency_.get(),
+                            .actor = consistency_actor_,
+                            .activity = &session_.activity(),
+                            .tell = [this, servers = servers_of(place_.server_group)](const param::Message& message) {
+                              for (const std::uint32_t server : servers) DLHOST_TRY(table_->send(server, message));
+                              return Status();
+                            }});
   return {};
 }
 
@@ -307,7 +255,7 @@ Status Seat::join() {
       .gradients = &layout_->gradients,
       .consistency = consistency_.get(),
       .consistency_actor = consistency_actor_,
-      .seats = {},
+      .seats = servers_of(place_.server_group),
       .group = static_cast<std::uint16_t>(place_.group),
       .rank = static_cast<std::uint16_t>(place_.rank),
       .rows = {static_cast<std::uint64_t>(place_.first_row), static_cast<std::uint32_t>(place_.rows)},
@@ -329,9 +277,8 @@ Status Seat::join() {
                                                    .seed = static_cast<std::uint64_t>(session_.job().seed),
                                                    .contributor = number_}));
   }
-  for (std::uint32_t server = 0; server < servers_; ++server) setup.seats.push_back(server);
   table_ = std::make_unique<param::Table>(std::move(setup));
-  if (number_ < servers_) {
+  if (serves()) {
     DLHOST_TRY(make_shard());
     table_->sit_beside(shard_.get(), chooser_ ? &*chooser_ : nullptr);
   }
@@ -339,8 +286,10 @@ Status Seat::join() {
 }
 
 Status Seat::begin(const param::Beginning& beginning) {
-  table_->begin(beginning);
-  if (shard_ && !beginning.ledger.empty()) DLHOST_TRY(keep_ledger(beginning));
+  fill_other_masters(beginning);
+  const param::Beginning here = beginning.seen_by(place_.server_group);
+  table_->begin(here);
+  if (shard_ && !here.ledger.empty()) DLHOST_TRY(keep_ledger(here));
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     done_[seat] = beginning.of_group(seat / place_.workers, place_.workers);
   begun_ = beginning;
@@ -351,8 +300,9 @@ Status Seat::begin(const param::Beginning& beginning) {
 
 Status Seat::keep_ledger(const param::Beginning& beginning) {
   Disk& disk = session_.host().disk();
+  const std::uint32_t server = place_.server_group * servers_ + number_ - home_of(place_.server_group);
   DLHOST_TRY(disk.make_directory(beginning.ledger));
-  DLHOST_ASSIGN(auto file, disk.open_log(param::Ledger::file_in(beginning.ledger, number_)));
+  DLHOST_ASSIGN(auto file, disk.open_log(param::Ledger::file_in(beginning.ledger, server)));
   return shard_->keep_ledger(std::move(file), beginning);
 }
 
@@ -360,11 +310,13 @@ Status Seat::keep_ledger(const param::Beginning& beginning) {
 std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
   std::vector<std::vector<param::TensorPlace>> all;
   const bool codec_keeps = layout_->coding && layout_->coding->keeps();
-  if (!saves_own_values() && !codec_keeps) return all;
+  if (!saves_own_values() && !codec_keeps && !servers_keep()) return all;
   const auto rule = session_.updater().rule();
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
     auto& own = all.emplace_back();
     if (codec_keeps) own = layout_->coding->kept(own_[seat].bytes);
+    for (std::uint32_t group = 0; sync_ && group < place_.server_groups; ++group)
+      if (seat == home_of(group)) std::ranges::move(kept_by_servers(group), std::back_inserter(own));
     if (!saves_own_values()) continue;
     for (const auto& param : session_.store().params()) {
       const std::string& name = param->declared.name;
@@ -382,6 +334,7 @@ std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
 // What a worker computes once more, because others of its group had not come that far, is in already.
 param::Beginning Seat::reached() const {
   param::Beginning reached{.version = table_->version(), .steps = {}};
+  if (sync_) reached.others.assign(aligned_.begin() + 1, aligned_.end());
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     reached.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
   return reached;

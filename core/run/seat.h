@@ -1,7 +1,8 @@
 // A worker's seat among the others: its post, its share of the table's memory, the server that may be beside it, and
 // the words by which leaders move their workers from step to step.
 //
-//   open()   while its program is made: memory for what is shared
+//   open()   while its program is made: memory for what is shared; that of its servers is made by the first of those
+//            whom they serve
 //   join()   when all have theirs: connects, and prepares the server's updates
 //   then     leaders say go() and gather what was done; the others wait for next()
 //
@@ -108,6 +109,21 @@ class Seat final : public param::Sharing, private param::Control {
   bool whole_versions() const {
     return traits_.joint && (traits_.by_step || (traits_.staleness == 0 && !traits_.may_drop));
   }
+  // The first worker whom a server group serves, and that group's servers.
+  std::uint32_t home_of(std::uint32_t server_group) const {
+    return Place::first_of(session_.job().topology, server_group) * place_.workers;
+  }
+  std::vector<std::uint32_t> servers_of(std::uint32_t server_group) const;
+  bool serves() const { return number_ - home_of(place_.server_group) < servers_; }
+  param::Masters lay_out_masters(const param::Store&) const;
+  param::Masters& lent_masters() const;
+  Status map_other_masters();
+  void fill_other_masters(const param::Beginning&);
+  // What server groups have that others do not, and a run goes on with.
+  bool servers_keep() const;
+  std::vector<param::TensorPlace> kept_by_servers(std::uint32_t server_group) const;
+  std::optional<param::GroupSync::Setup> sync_setup();
+  Status align();
   param::Slices cut(const param::Gradients&) const;
   void find_others();
   // Where only differences go to the servers, they do not have what a worker has; else it takes theirs again.
@@ -139,6 +155,7 @@ class Seat final : public param::Sharing, private param::Control {
     std::vector<std::size_t> states;
     std::size_t sent = 0; // servers read up to here
     std::size_t vitals = 0, numbers = 0, words = 0, bytes = 0;
+    std::size_t exchanged = 0; // what a server exchanges with other server groups lies behind all that
   };
   struct Own {
     std::unique_ptr<Region> region;
@@ -161,15 +178,24 @@ class Seat final : public param::Sharing, private param::Control {
   std::vector<std::uint32_t> led_; // seats that it leads
   std::uint32_t leader_ = 0;       // who leads this one
   std::unique_ptr<Codec> codec_;   // null: contributions are sent as they are
+  std::unique_ptr<Sync> sync_;     // null: there is one server group
   const plugin::Actor* consistency_actor_ = nullptr;
   const plugin::Actor* codec_actor_ = nullptr;
   const plugin::Actor* updater_actor_ = nullptr;
+  const plugin::Actor* sync_actor_ = nullptr;
 
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<param::Post> post_;
   std::unique_ptr<Lent> lent_;
   std::unique_ptr<Region> masters_;
-  std::vector<Own> own_; // of each worker, as this one sees it
+  struct OtherMasters {
+    std::unique_ptr<Region> region;
+    param::Masters masters;
+  };
+  std::vector<OtherMasters> other_masters_; // the run's leader's: of the server groups behind the first
+  std::vector<Version> aligned_;            // of each server group, when its slices were aligned last
+  std::size_t unaligned_ = 0;               // servers that have not said so yet
+  std::vector<Own> own_;                    // of each worker, as this one sees it
   std::optional<Layout> layout_;
   std::unique_ptr<param::Shard> shard_;
   std::optional<param::Chooser> chooser_; // beside the first server

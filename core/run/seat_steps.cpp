@@ -37,6 +37,13 @@ Status Seat::take(const Message& message) {
         message.step <= static_cast<std::uint64_t>(Code::internal) ? static_cast<Code>(message.step) : Code::internal;
     return Status(code, concat("worker ", message.seat, ": ", reason));
   }
+  case Word::aligned:
+    if (unaligned_ == 0) return Status::corrupt("seat ", message.seat, " is aligned, which nobody waits for");
+    --unaligned_;
+    for (std::uint32_t group = 0; group < aligned_.size(); ++group)
+      if (message.seat >= home_of(group) && message.seat < home_of(group + 1))
+        aligned_[group] = std::max(aligned_[group], message.version);
+    return {};
   default: return Status::corrupt("a word that is not for this seat");
   }
 }
@@ -78,6 +85,7 @@ Status Seat::rest_those_led() {
 Status Seat::hold() {
   DLHOST_TRY(rest_those_led());
   DLHOST_TRY(table_->flush());
+  if (sync_) DLHOST_TRY(align());
   return table_->look();
 }
 

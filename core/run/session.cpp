@@ -4,38 +4,45 @@
 
 #include <dlhost/parallel.h>
 
-#include "config/problems.h"
 #include "env/machine.h"
 #include "env/real_host.h"
-#include "net/extent.h"
 #include "plugin/contained.h"
 #include "program/builder.h"
-#include "run/supported.h"
 
 namespace dlhost::run {
 
 Result<std::unique_ptr<Session>> Session::open(Host& host, plugin::Registry& registry, const config::Job& job,
-                                               bool make) {
-  DLHOST_TRY(check_supported(job));
-  std::unique_ptr<Session> session(new Session(host, registry, job, make));
-  DLHOST_TRY(session->open_device());
-  DLHOST_TRY(session->open_sources());
-  DLHOST_TRY(session->open_plugins());
+                                               Purpose purpose) {
+  std::unique_ptr<Session> session(new Session(host, registry, job, purpose != Purpose::looking));
+  config::Problems problems;
+  session->examine(purpose, problems);
+  DLHOST_TRY(problems.status());
   return session;
+}
+
+void Session::examine(Host& host, plugin::Registry& registry, const config::Job& job, Purpose purpose,
+                      config::Problems& problems) {
+  Session(host, registry, job, false).examine(purpose, problems);
 }
 
 Result<std::unique_ptr<Session>> Session::open_beside(Session& first) {
   std::unique_ptr<Session> session(new Session(first.host_, first.registry_, first.job_, first.make_));
   DLHOST_TRY(session->open_device());
   session->sources_ = first.sources_;
-  DLHOST_TRY(session->open_plugins());
+  DLHOST_TRY(session->open_algorithm());
+  DLHOST_TRY(session->open_updater());
   return session;
 }
 
-Status Session::open_plugins() {
-  const config::Train& train = job_.train;
-  DLHOST_ASSIGN(algorithm_, registry_.create<Algorithm>(train.algorithm.type, train.algorithm.options));
-  DLHOST_ASSIGN(updater_, registry_.create<Updater>(job_.updater.plugin.type, job_.updater.plugin.options));
+Status Session::open_algorithm() {
+  const Part& part = job_.train.algorithm;
+  DLHOST_ASSIGN(algorithm_, registry_.create<Algorithm>(part.type, part.options));
+  return {};
+}
+
+Status Session::open_updater() {
+  const Part& part = job_.updater.plugin;
+  DLHOST_ASSIGN(updater_, registry_.create<Updater>(part.type, part.options));
   return {};
 }
 
@@ -67,65 +74,6 @@ Status Session::open_device() {
   return {};
 }
 
-Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std::uint32_t stream) {
-  OpenSource open;
-  open.name = layer.name;
-  open.stream = stream;
-  DLHOST_ASSIGN(open.layer, registry_.create<Layer>(layer.type, layer.options));
-  DLHOST_ASSIGN(open.actor, registry_.actor(Kind::layer, layer.type, layer.name));
-  open.source = dynamic_cast<Source*>(open.layer.get());
-  if (!open.source) return Status::invalid("a layer of type ", layer.type, " needs an input: add src = \"...\"");
-  Setup setup;
-  setup.batch = 1;
-  setup.layer = layer.name;
-  const auto call = [&](const char* phase, auto what) {
-    return plugin::contained(activity_, open.actor, phase, plugin::no_step, what);
-  };
-  DLHOST_TRY(call("open", [&] { return open.source->open(host_, layer.folder); }));
-  DLHOST_TRY(call("setup", [&] { return open.source->setup(setup); }));
-  open.outputs = setup.outputs;
-  for (const Port& port : open.outputs)
-    DLHOST_TRY(net::check_extent(port.desc.shape).at("its output '", port.name, "'"));
-  if (open.outputs.empty()) return Status::internal("a source that declares no output; this is a bug in the plugin");
-  return open;
-}
-
-Status Session::open_sources() {
-  config::Problems problems;
-  const auto refuse = [&](const Location& where, const std::string& layer, const Status& status) {
-    problems.add(where, "layer '", layer, "': ", status.message());
-  };
-  std::uint32_t stream = 0;
-  for (const auto& layer : job_.layers) {
-    ++stream;
-    if (!layer.src.empty()) continue;
-    auto open = open_source(layer, stream);
-    if (!open.ok()) {
-      refuse(layer.where, layer.name, open.status());
-      continue;
-    }
-    auto augment = net::Augment::make(host_, layer.augment, open->outputs[0].desc);
-    if (!augment.ok()) {
-      refuse(layer.augment_at, layer.name, augment.status());
-      continue;
-    }
-    open->augment = *std::move(augment);
-    sources_->push_back(*std::move(open));
-  }
-  if (sources_->empty() && problems.empty())
-    problems.add(job_.place(""), "the net has no source: add a [[layer]] that reads data, such as csv or idx");
-  if (!problems.empty() && !job_.data_from.empty())
-    problems.add(job_.place("data_from"), "what the job reads is to be had so: ", job_.data_from);
-  DLHOST_TRY(problems.status());
-  const OpenSource& first = sources_->front();
-  for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
-    for (const auto& open : *sources_)
-      if (const auto count = open.source->count(phase); count != first.source->count(phase))
-        return config::invalid_at(job_.layer(open.name)->where, "sources '", first.name, "' and '", open.name,
-                                  "' have different numbers of samples: ", first.source->count(phase), " and ", count);
-  return {};
-}
-
 std::int64_t Session::samples(Phase phase) const { return (*sources_)[0].source->count(phase); }
 
 std::int64_t Session::batch(Phase phase) const {
@@ -135,7 +83,7 @@ std::int64_t Session::batch(Phase phase) const {
   return evaluate.batch;
 }
 
-Result<std::unique_ptr<net::Graph>> Session::graph(Phase phase, std::int64_t batch, bool cyclic) {
+std::unique_ptr<net::Graph> Session::graph(Phase phase, std::int64_t batch, config::Problems& problems) {
   std::map<std::string, net::SourceView> views;
   for (auto& open : *sources_) {
     net::SourceView view{open.source, open.outputs};
@@ -147,24 +95,25 @@ Result<std::unique_ptr<net::Graph>> Session::graph(Phase phase, std::int64_t bat
     }
     views[open.name] = view;
   }
-  DLHOST_ASSIGN(auto graph, net::Graph::build({.job = &job_,
-                                               .registry = &registry_,
-                                               .activity = &activity_,
-                                               .sources = &views,
-                                               .phase = phase,
-                                               .batch = batch,
-                                               .compute = job_.train.dtype,
-                                               .cyclic = cyclic}));
-  return std::make_unique<net::Graph>(std::move(graph));
+  std::optional<bool> cyclic;
+  if (algorithm_) cyclic = algorithm_->traits().cyclic;
+  auto graph = net::Graph::build({.job = &job_,
+                                  .registry = &registry_,
+                                  .activity = &activity_,
+                                  .sources = &views,
+                                  .phase = phase,
+                                  .batch = batch,
+                                  .compute = job_.train.dtype,
+                                  .cyclic = cyclic},
+                                 problems);
+  return graph ? std::make_unique<net::Graph>(*std::move(graph)) : nullptr;
 }
 
-Result<std::vector<std::string>> Session::metrics(Phase phase) {
-  DLHOST_ASSIGN(const auto graph, this->graph(phase, batch(phase), algorithm_->traits().cyclic));
-  std::vector<std::string> names;
-  for (const auto& node : graph->nodes())
-    for (const auto& metric : node.setup.metrics)
-      if (!metric.table) names.push_back(node.metric_name(metric));
-  return names;
+Result<std::unique_ptr<net::Graph>> Session::graph(Phase phase, std::int64_t batch) {
+  config::Problems problems;
+  auto graph = this->graph(phase, batch, problems);
+  DLHOST_TRY(problems.status());
+  return graph;
 }
 
 // An algorithm that cuts the batch into frames gets a net of that size.
@@ -180,25 +129,22 @@ Result<program::Record> Session::record(std::unique_ptr<net::Graph>& graph, Algo
   if (graph->batch() % record.frames != 0)
     return Status::invalid("a batch of ", graph->batch(), " cannot be cut into ", record.frames,
                            " equal micro-batches");
-  DLHOST_ASSIGN(graph, this->graph(Phase::train, graph->batch() / record.frames, algorithm.traits().cyclic));
+  DLHOST_ASSIGN(graph, this->graph(Phase::train, graph->batch() / record.frames));
   return recorded();
 }
 
 Result<program::Program*> Session::trainer() {
   if (trainer_) return trainer_.get();
   const auto traits = algorithm_->traits();
-  DLHOST_ASSIGN(auto graph, this->graph(Phase::train, place_.rows, traits.cyclic));
-  if (traits.needs_loss &&
-      std::ranges::none_of(graph->nodes(), [](const net::Node& node) { return node.setup.is_loss; }))
-    return config::invalid_at(
-        job_.place("train.algorithm"),
-        "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
+  DLHOST_ASSIGN(auto graph, this->graph(Phase::train, place_.rows));
   DLHOST_ASSIGN(auto record, this->record(graph, *algorithm_));
   const std::string& updater = job_.updater.plugin.type;
   DLHOST_ASSIGN(const auto* updater_actor, registry_.actor(Kind::updater, updater, updater));
   program::BuildRequest request{.graph = std::move(graph),
                                 .record = std::move(record),
                                 .device = device_.get(),
+                                .registry = &registry_,
+                                .device_type = job_.train.device.type,
                                 .stream = stream_.get(),
                                 .store = store_.get(),
                                 .activity = &activity_,
@@ -219,11 +165,13 @@ Result<program::Program*> Session::trainer() {
 
 Result<program::Program*> Session::evaluator(Phase phase, const std::vector<std::string>& kept) {
   if (auto known = evaluators_.find(phase); known != evaluators_.end() && kept.empty()) return known->second.get();
-  DLHOST_ASSIGN(auto graph, this->graph(phase, batch(phase), algorithm_->traits().cyclic));
+  DLHOST_ASSIGN(auto graph, this->graph(phase, batch(phase)));
   program::Record record = program::record_features(*graph);
   DLHOST_ASSIGN(evaluators_[phase], program::build({.graph = std::move(graph),
                                                     .record = std::move(record),
                                                     .device = device_.get(),
+                                                    .registry = &registry_,
+                                                    .device_type = job_.train.device.type,
                                                     .stream = stream_.get(),
                                                     .store = store_.get(),
                                                     .activity = &activity_,
@@ -265,9 +213,9 @@ Need Session::need(const program::Program& program, Phase phase) const {
   need.by_batch += footprint.host + ahead;
   std::size_t largest = 0;
   if (shares) {
-    const auto [own, common, kept, aside] = sharing_->bytes(*store_);
+    const auto [own, common, kept, decoded] = sharing_->bytes(*store_);
     need = several(std::move(need),
-                   {.workers = Place::seats(job_.topology), .each = own, .together = common, .decoded = aside});
+                   {.workers = Place::seats(job_.topology), .each = own, .together = common, .decoded = decoded});
     largest = kept;
   }
   const std::size_t saved =

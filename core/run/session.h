@@ -14,6 +14,7 @@
 #include <dlhost/updater.h>
 
 #include "config/job.h"
+#include "config/problems.h"
 #include "net/augment.h"
 #include "param/store.h"
 #include "plugin/registry.h"
@@ -24,10 +25,21 @@
 
 namespace dlhost::run {
 
+// What a session is opened for.
+enum class Purpose : std::uint8_t {
+  training,
+  looking, // at the programs that would train: their memory is never made
+  reading, // samples, and the nets that evaluate them; whether the job can train does not matter
+};
+
 class Session {
  public:
-  // Without `make` its programs are only to be looked at: their memory is never made.
-  static Result<std::unique_ptr<Session>> open(Host&, plugin::Registry&, const config::Job&, bool make = true);
+  // All that is wrong at once, each with its place in the job: with what it asks for, its sources, the nets of its
+  // phases, and, where it is to train, with what that needs. Before anything is made.
+  static Result<std::unique_ptr<Session>> open(Host&, plugin::Registry&, const config::Job&,
+                                               Purpose = Purpose::training);
+  // What else is wrong with a job that has problems already.
+  static void examine(Host&, plugin::Registry&, const config::Job&, Purpose, config::Problems&);
 
   struct OpenSource {
     std::string name;
@@ -47,8 +59,6 @@ class Session {
   // Samples that a phase has; 0: it has none. Sources that disagree are an error found by open().
   std::int64_t samples(Phase) const;
   std::int64_t batch(Phase) const; // rows of one program
-  // What an evaluation of a phase measures, by name; tables are apart.
-  Result<std::vector<std::string>> metrics(Phase);
   const Place& place() const { return place_; }
   param::Sharing* sharing() { return sharing_; } // null: this worker is the only one
   program::StepInfo step_info(std::uint64_t step, std::uint32_t epoch, double rate) const;
@@ -70,15 +80,22 @@ class Session {
   const Updater& updater() const { return *updater_; }
   plugin::Activity& activity() { return activity_; }
   std::vector<OpenSource>& sources() { return *sources_; }
+  const std::vector<OpenSource>& sources() const { return *sources_; }
 
  private:
   Session(Host& host, plugin::Registry& registry, const config::Job& job, bool make)
       : host_(host), registry_(registry), job_(job), make_(make), place_(Place::alone(job)) {}
-  Status open_plugins();
   Status open_device();
+  Status open_algorithm();
+  Status open_updater();
+  // In session_examine.cpp.
+  void examine(Purpose, config::Problems&);
   Result<OpenSource> open_source(const config::Layer&, std::uint32_t stream);
-  Status open_sources();
-  Result<std::unique_ptr<net::Graph>> graph(Phase, std::int64_t batch, bool cyclic);
+  void open_sources(config::Problems&);
+  void compare_sources(config::Problems&) const;
+  std::int64_t known_batch(Phase, const config::Problems&) const;
+  std::unique_ptr<net::Graph> graph(Phase, std::int64_t batch, config::Problems&);
+  Result<std::unique_ptr<net::Graph>> graph(Phase, std::int64_t batch);
   Result<program::Record> record(std::unique_ptr<net::Graph>&, Algorithm&);
   std::function<Status(const program::Program&)> admission(Phase) const;
 

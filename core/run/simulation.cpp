@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <atomic>
 
+#include <fmt/format.h>
+
+#include <dlhost/random.h>
+
 #include "env/disk.h"
 #include "env/simulated/host.h"
 #include "param/transfer.h"
@@ -101,11 +105,26 @@ void kill_one(env::simulated::World& world, std::vector<int> workers) {
   if (!workers.empty()) world.kill(workers[world.below(static_cast<std::uint32_t>(workers.size()))]);
 }
 
+// Of links between two seats each, for as long as it takes to be noticed, and longer.
+List cuts(const config::Job& job, const SimulationSpec& spec) {
+  Random random({spec.seed, 1}, 0, 0);
+  const std::uint32_t seats = Place::seats(job.topology);
+  const auto within = static_cast<std::uint32_t>(std::max<Nanoseconds>(1, spec.within / 1000));
+  List cuts;
+  for (std::int64_t i = 0; i < spec.cuts && seats > 1; ++i) {
+    const std::uint32_t one = random.below(seats), other = (one + 1 + random.below(seats - 1)) % seats;
+    const double from = random.below(within) * 1e-6, lasts = 0.05 + random.below(100) * 1e-3;
+    cuts.push_back({fmt::format("seat{} seat{} {:.6f} {:.6f}", one, other, from, from + lasts), {}});
+  }
+  return cuts;
+}
+
 void adapt(config::Job& job, const SimulationSpec& spec) {
   job.topology.run_as = config::RunAs::processes;
   job.topology.transport = spec.transport;
   job.topology.transport.options.entries.emplace_back("seed", Value{static_cast<std::int64_t>(spec.seed >> 1), {}});
   job.train.threads = 1; // a world is one thread
+  if (spec.cuts > 0) job.topology.transport.options.entries.emplace_back("outage", Value{cuts(job, spec), {}});
 }
 
 } // namespace
@@ -119,7 +138,7 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
   plugin::Registry registry(plugins, host);
   host.set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
   SimulatedRun run(world, host, registry, job, result);
-  for (int i = 0; i < spec.kills; ++i) {
+  for (std::int64_t i = 0; i < spec.kills; ++i) {
     const auto microseconds = static_cast<std::uint32_t>(std::max<Nanoseconds>(1, spec.within / 1000));
     world.at(Nanoseconds{world.below(microseconds)} * 1000, [&] { kill_one(world, run.workers()); });
   }

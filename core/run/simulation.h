@@ -19,7 +19,8 @@ namespace dlhost::run {
 struct SimulationSpec {
   Part transport{"sim", {}};              // between processes of a world; it has a seed
   std::uint64_t seed = 0;                 // of all that is drawn about the world; the job has its own
-  int kills = 0;                          // of a worker, at drawn moments
+  std::int64_t kills = 0;                 // of a worker, at drawn moments
+  std::int64_t cuts = 0;                  // of the link between two workers, for a while
   Nanoseconds within = 0;                 // from the start, in simulated time
   Nanoseconds longest = 3600'000'000'000; // what takes longer hangs
 };

@@ -9,7 +9,6 @@
 #include "config/compose.h"
 #include "env/usage.h"
 #include "param/initialize.h"
-#include "run/attainable.h"
 #include "run/hang_watch.h"
 
 namespace dlhost::run {
@@ -42,7 +41,6 @@ std::optional<Judged> judged_metric(const Evaluation& evaluation, const std::str
 
 Status Training::prepare() {
   const config::Job& job = session_.job();
-  DLHOST_TRY(check_attainable(session_));
   started_bytes_ = env::resident_bytes();
   if (Place::seats(job.topology) > 1) {
     DLHOST_ASSIGN(workers_, Workers::make(session_, make_crew_));
@@ -54,7 +52,7 @@ Status Training::prepare() {
                                static_cast<std::uint64_t>(job.seed)));
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_));
-  beginning_.steps = steps_of_all(0);
+  beginning_ = beginning(nlohmann::json::object());
   progress_.total_steps = rates_->total_steps();
   return {};
 }
@@ -74,6 +72,7 @@ nlohmann::json Training::state() const {
     const param::Beginning reached = workers_->reached();
     workers = {{"consistency", session_.job().topology.consistency.type},
                {"version", reached.version},
+               {"others", reached.others},
                {"steps", reached.steps}};
   }
   return {{"step", progress_.step},   {"workers", workers},
@@ -105,11 +104,15 @@ std::vector<std::uint64_t> Training::steps_of_all(std::uint64_t step) const {
 param::Beginning Training::beginning(const nlohmann::json& state) const {
   const config::Topology& topology = session_.job().topology;
   const std::size_t seats = Place::seats(topology);
-  param::Beginning beginning{.version = progress_.step, .steps = steps_of_all(progress_.step)};
+  const auto others = static_cast<std::size_t>(topology.server_groups - 1);
+  param::Beginning beginning{.version = progress_.step,
+                             .others = std::vector<Version>(others, progress_.step),
+                             .steps = steps_of_all(progress_.step)};
   const auto workers = state.value("workers", nlohmann::json());
   if (workers.is_object() && workers.at("consistency") == topology.consistency.type &&
-      workers.at("steps").size() == seats)
+      workers.at("steps").size() == seats && workers.value("others", beginning.others).size() == others)
     beginning = {.version = workers.at("version"),
+                 .others = workers.value("others", beginning.others),
                  .steps = workers.at("steps").get<std::vector<std::uint64_t>>(),
                  .own_values = true};
   return beginning;

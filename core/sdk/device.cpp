@@ -4,5 +4,6 @@ namespace dlhost {
 
 Event::~Event() = default;
 Stream::~Stream() = default;
+void* Stream::native() { return nullptr; }
 
 } // namespace dlhost

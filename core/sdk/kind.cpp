@@ -9,7 +9,7 @@ namespace {
 constexpr std::array kinds = {
     Kind::layer,     Kind::updater,     Kind::algorithm,    Kind::consistency, Kind::sync,
     Kind::transport, Kind::rendezvous,  Kind::device,       Kind::codec,       Kind::store,
-    Kind::schedule,  Kind::initializer, Kind::augmentation, Kind::connector,   Kind::kernel,
+    Kind::schedule,  Kind::initializer, Kind::augmentation, Kind::kernel,
 };
 
 } // namespace
@@ -31,7 +31,6 @@ std::string_view name_of(Kind kind) {
   case Kind::schedule: return "schedule";
   case Kind::initializer: return "initializer";
   case Kind::augmentation: return "augmentation";
-  case Kind::connector: return "connector";
   case Kind::kernel: return "kernel";
   }
   return "unknown";

@@ -6,8 +6,6 @@ namespace dlhost {
 
 Prepare::~Prepare() = default;
 
-Direction Prepare::direction() const { return Direction::within; }
-
 void Layer::compute_gradient(const Pass&, Frame&, Wanted) const {
   throw std::logic_error(
       "compute_gradient was called of a layer that has none: its setup must say has_gradient = false, "

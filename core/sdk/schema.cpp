@@ -228,6 +228,7 @@ class Check {
 std::vector<Problem> Schema::parse(const Table& table, void* options, SchemaSource* parts,
                                    std::span<const std::string_view> also) const {
   Check check(parts);
+  std::vector<std::string> meant; // by keys that are unknown
   for (const auto& [key, value] : table.entries) {
     if (std::ranges::find(also, key) != also.end()) continue;
     if (const Option* option = find(key)) {
@@ -238,9 +239,10 @@ std::vector<Problem> Schema::parse(const Table& table, void* options, SchemaSour
     std::vector<std::string> known(also.begin(), also.end());
     for (const auto& option : options_) known.push_back(option.name);
     check.problem(value.where, key, concat("unknown option; ", suggestion(key, known)));
+    meant.push_back(nearest(key, known));
   }
   for (const auto& option : options_)
-    if (option.required && !table.find(option.name))
+    if (option.required && !table.find(option.name) && std::ranges::find(meant, option.name) == meant.end())
       check.problem(table.where, option.name, concat("is required: ", option.doc));
   return std::move(check.problems);
 }

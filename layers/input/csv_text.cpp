@@ -34,7 +34,10 @@ std::string shown(std::string_view field) {
 
 class Parser {
  public:
-  Parser(std::string_view text, const CsvFormat& format) : rest_(text), format_(format) {}
+  Parser(std::string_view text, const CsvFormat& format) : rest_(text), format_(format) {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf"; // which spreadsheets put in front
+    if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
+  }
 
   Result<CsvTable> run() {
     while (!rest_.empty()) {

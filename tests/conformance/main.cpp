@@ -115,8 +115,7 @@ bool register_suites(const Context& context, const std::string& file) {
   const std::vector<LayerCase> cases = cases_for(context, file);
   for (const auto& [kind, name] : candidate.stamp->provides) switch (kind) {
     case Kind::device: register_device_suite(context, name); break;
-    case Kind::layer:
-    case Kind::connector: register_layer_suite(context, kind, name, cases); break;
+    case Kind::layer: register_layer_suite(context, name, cases); break;
     case Kind::updater: register_updater_suite(context, name); break;
     case Kind::schedule: register_schedule_suite(context, name); break;
     case Kind::initializer: register_initializer_suite(context, name); break;

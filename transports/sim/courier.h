@@ -17,12 +17,19 @@ struct Cut {
   Nanoseconds after = 0;  // that the one has known the other
 };
 
+// From one moment of the clock to another: who meets behind it meets as if nothing had been.
+struct Outage {
+  std::string one, other;
+  Nanoseconds from = 0, to = 0;
+};
+
 // How links are.
 struct Weather {
   std::uint64_t seed = 0;
   Nanoseconds least = 0, most = 0; // that a message takes
   Nanoseconds notice = 0;          // until the end of a peer is seen
   std::vector<Cut> cuts;
+  std::vector<Outage> outages;
 };
 
 // The way from one endpoint to another.

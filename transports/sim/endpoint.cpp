@@ -41,10 +41,16 @@ PeerId SimEndpoint::known(const std::shared_ptr<Box>& box) {
   for (PeerId id = 0; id < peers_.size(); ++id)
     if (peers_[id].link && peers_[id].link->to == box) return id;
   auto link = std::make_shared<Link>(Link{.to = box, .peer = static_cast<PeerId>(peers_.size()), .cut = {}});
+  const auto is_between = [&](const auto& fault) {
+    return (fault.one == own_->name && fault.other == link->to->name) ||
+           (fault.other == own_->name && fault.one == link->to->name);
+  };
+  const Nanoseconds now = host_.clock().now();
   for (const Cut& cut : weather_.cuts)
-    if ((cut.one == own_->name && cut.other == link->to->name) ||
-        (cut.other == own_->name && cut.one == link->to->name))
-      link->cut = host_.clock().now() + cut.after;
+    if (is_between(cut)) link->cut = now + cut.after;
+  for (const Outage& outage : weather_.outages)
+    if (is_between(outage) && now < outage.to)
+      link->cut = std::min(link->cut.value_or(outage.to), std::max(now, outage.from));
   peers_.push_back({std::move(link)});
   return peers_.back().link->peer;
 }

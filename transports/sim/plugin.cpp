@@ -1,4 +1,5 @@
-#include <charconv>
+#include <optional>
+#include <sstream>
 
 #include <dlhost/plugin.h>
 
@@ -14,7 +15,7 @@ class Sim final : public Transport {
     double least = 2e-6;
     double most = 2e-4;
     double notice = 0.05;
-    std::vector<std::string> cut;
+    std::vector<std::string> cut, outage;
   };
   static Schema schema() {
     return SchemaOf<Options>("Between the tasks of one process, which stand for processes: for simulations and tests. "
@@ -24,7 +25,9 @@ class Sim final : public Transport {
         .option("most", &Options::most, "seconds that it takes at most, unless one before it takes longer", at_least(0))
         .option("notice", &Options::notice, "seconds after which the end of a peer is seen", at_least(0))
         .option("cut", &Options::cut,
-                "links that are cut: \"ONE OTHER SECONDS\", the names of two endpoints and how long after they met");
+                "links that are cut: \"ONE OTHER SECONDS\", the names of two endpoints and how long after they met")
+        .option("outage", &Options::outage,
+                "links that are cut for a while: \"ONE OTHER FROM TO\", the names and two moments of the clock");
   }
   explicit Sim(const Options& options) : options_(options) {}
 
@@ -44,24 +47,35 @@ class Sim final : public Transport {
                     .least = nanoseconds(options_.least),
                     .most = nanoseconds(options_.most),
                     .notice = nanoseconds(options_.notice),
-                    .cuts = {}};
+                    .cuts = {},
+                    .outages = {}};
     for (const auto& text : options_.cut) {
-      DLHOST_ASSIGN(auto cut, cut_of(text));
-      weather.cuts.push_back(std::move(cut));
+      const auto cut = fault_of(text, 1);
+      if (!cut) return Status::invalid("sim: cut: '", text, "' is not \"ONE OTHER SECONDS\"");
+      weather.cuts.push_back({cut->one, cut->other, cut->times[0]});
+    }
+    for (const auto& text : options_.outage) {
+      const auto outage = fault_of(text, 2);
+      if (!outage) return Status::invalid("sim: outage: '", text, "' is not \"ONE OTHER FROM TO\"");
+      weather.outages.push_back({outage->one, outage->other, outage->times[0], outage->times[1]});
     }
     return std::unique_ptr<Endpoint>(std::make_unique<SimEndpoint>(host, who, std::move(weather)));
   }
 
  private:
+  struct Fault {
+    std::string one, other;
+    std::vector<Nanoseconds> times;
+  };
   static Nanoseconds nanoseconds(double seconds) { return static_cast<Nanoseconds>(seconds * 1e9); }
 
-  static Result<Cut> cut_of(const std::string& text) {
-    const auto first = text.find(' '), second = text.rfind(' ');
-    double seconds = -1;
-    if (first != std::string::npos && first < second)
-      std::from_chars(text.data() + second + 1, text.data() + text.size(), seconds);
-    if (seconds < 0) return Status::invalid("sim: cut: '", text, "' is not \"ONE OTHER SECONDS\"");
-    return Cut{text.substr(0, first), text.substr(first + 1, second - first - 1), nanoseconds(seconds)};
+  // Two names, and so many numbers of seconds.
+  static std::optional<Fault> fault_of(const std::string& text, std::size_t numbers) {
+    std::istringstream words(text);
+    Fault fault;
+    words >> fault.one >> fault.other;
+    for (double seconds = 0; words >> seconds && seconds >= 0;) fault.times.push_back(nanoseconds(seconds));
+    return words.eof() && fault.times.size() == numbers ? std::optional(fault) : std::nullopt;
   }
 
   Options options_;

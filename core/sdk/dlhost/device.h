@@ -18,7 +18,8 @@
 
 namespace dlhost {
 
-class Host;
+class HostOp;
+struct HostCall;
 
 class DLHOST_API Event {
  public:
@@ -33,6 +34,11 @@ class DLHOST_API Stream {
   virtual Status wait() = 0;
   virtual Status record(Event&) = 0;
   virtual Status wait_for(Event&) = 0; // later work waits; the host does not
+  // Does the op's compute in its turn, with pointers that the host may follow; the pointers given are the device's. A
+  // device that does not compute on the host fails here, which wait() then says.
+  virtual void submit(HostOp&, const HostCall&) = 0;
+  // The stream as the device's own library knows it, for kernels of companions: a cudaStream_t. Null: it has none.
+  virtual void* native();
 };
 
 enum class Direction : std::uint8_t { within, to_host, from_host };

@@ -33,16 +33,17 @@ struct Pass {
   std::span<const std::uint32_t> samples; // the identity of each row, in host memory
 };
 
-// The layer's peers under a partition: the workers that hold the other parts. Calls are collective and in stream
-// order; every peer makes the same ones.
+// The layer's peers under a partition: the workers that hold the other parts. Calls are collective: every peer makes
+// the same ones, with the same counts, in the same order. They are work of the stream as an op is: the host waits for
+// nobody, and what goes wrong comes back from Stream::wait. For statistics, not for features: of plain f32 in the
+// device's memory, which become the same bits on every peer.
 class DLHOST_API Peers {
  public:
   virtual ~Peers();
   virtual int rank() const = 0;
   virtual int count() const = 0;
-  virtual Status sum(Stream&, float* values, std::int64_t count) = 0;
-  virtual Status maximum(Stream&, float* values, std::int64_t count) = 0;
-  virtual Status gather(Stream&, const void* mine, void* all, std::int64_t bytes) = 0;
+  virtual void sum(Stream&, void* values, std::int64_t count) = 0;
+  virtual void maximum(Stream&, void* values, std::int64_t count) = 0;
 };
 
 class Frame {

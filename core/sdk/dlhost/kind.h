@@ -25,8 +25,7 @@ enum class Kind : std::uint8_t {
   schedule,
   initializer,
   augmentation,
-  connector, // a layer that core inserts, named after the conversion that it makes
-  kernel,    // a layer's kernels for one device, named "layer@device"
+  kernel, // a layer's kernels for one device, named "layer@device"
 };
 
 DLHOST_API std::span<const Kind> all_kinds();

@@ -82,6 +82,13 @@ struct Split {
   std::size_t axis = 0;
   std::vector<Operand> inputs, params;
   bool sums_outputs = false; // every piece makes a summand of the whole output instead of a part of it
+  bool collective = false;   // its pieces compute at the same time, and call Frame::peers
+};
+
+// What a layer is prepared for under a partition.
+struct Piece {
+  std::size_t split = 0;            // which of Setup::splits
+  std::int64_t first = 0, last = 0; // its elements of the axis that is cut
 };
 
 // A number that the layer computes for people, summed over the batch on the device: output `output` is f32 [2]
@@ -133,7 +140,7 @@ class Setup {
   std::optional<Pointwise> pointwise; // output 0 of input 0: may become another op's epilogue
   bool is_sum = false;                // output 0 is the sum of the inputs: may become another op's epilogue
   std::vector<Split> splits;          // beside the batch axis, which every layer can be cut on unless:
-  bool whole_batch = false;           // needs the whole batch (batch norm: peers in the frame)
+  bool whole_batch = false;           // a row depends on others (batch norm); a collective split of axis 0 may say how
   // A param gradient that is a product of two tensors: core may send these instead and multiply late.
   struct Factors {
     std::size_t param = 0;
@@ -142,6 +149,8 @@ class Setup {
   };
   std::vector<Factors> factors;
 };
+
+struct KernelSpec;
 
 // The forms and ops of one layer in one program.
 class DLHOST_API Prepare {
@@ -170,6 +179,13 @@ class DLHOST_API Prepare {
 
   // Prepares an op of this layer; core records its kernel, scratch and operations. `role` is for people.
   virtual Result<std::unique_ptr<Op>> op(const OpSpec&, Role role = Role::feature) = 0;
+  // The same of an op of the layer's companion for this device (dlhost/kernel.h), which is loaded now. Without one the
+  // error says what was looked for, and where: a layer hands it on, unless it can do with the device's ops.
+  virtual Result<std::unique_ptr<Op>> kernel(const KernelSpec&, Role role = Role::feature) = 0;
+  // Whether there is a companion: nothing is loaded. One that is broken is there, and kernel() says what is wrong.
+  virtual bool has_kernels() = 0;
+  // None: the layer is whole.
+  virtual std::optional<Piece> piece() const = 0;
 
   // The form in which compute_* reads input i. Default: as the producer leaves it.
   virtual void reads(std::size_t input, const TensorDesc&) = 0;
@@ -182,10 +198,6 @@ class DLHOST_API Prepare {
   virtual void gives_gradient(std::size_t param, const TensorDesc&) = 0;
   // A buffer whose size is only known now (an op's workspace), scratch or workspace: the number for Frame::buffer.
   virtual std::size_t buffer(std::string name, std::size_t bytes, Life) = 0;
-  // What a connector is to make of its input.
-  virtual const TensorDesc& target() const = 0;
-  // Which way a "device" connector moves its feature; device() is then the one of the two that is not the host.
-  virtual Direction direction() const;
 };
 
 class DLHOST_API Layer : public Plugin {
@@ -196,14 +208,6 @@ class DLHOST_API Layer : public Plugin {
   virtual Status prepare(Prepare&) = 0;
   virtual void compute_feature(const Pass&, Frame&) const = 0;
   virtual void compute_gradient(const Pass&, Frame&, Wanted) const;
-};
-
-// A layer that core inserts where two neighbours disagree. It is found by the conversion that it declares as its name:
-// "format" (dtype and memory format), "device", "sum" (several gradients of one feature), and under partitions
-// "slice", "concat", "gather", "reduce".
-class DLHOST_API Connector : public Layer {
- public:
-  static constexpr Kind kind = Kind::connector;
 };
 
 // Checks that many layers make: how many inputs, of which rank.

@@ -73,7 +73,6 @@ constexpr std::string_view stamp_word(Kind kind) {
   case Kind::schedule: return "schedule:";
   case Kind::initializer: return "initializer:";
   case Kind::augmentation: return "augmentation:";
-  case Kind::connector: return "connector:";
   case Kind::kernel: return "kernel:";
   }
   return "";

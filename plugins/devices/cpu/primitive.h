@@ -11,6 +11,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <dlhost/device.h>
+#include <dlhost/host_op.h>
 
 namespace dlhost::plugins::cpu {
 
@@ -25,6 +26,9 @@ class CpuStream final : public Stream {
   Status wait() override { return std::exchange(failed_, {}); }
   Status record(Event&) override { return {}; }
   Status wait_for(Event&) override { return {}; }
+  void submit(HostOp& op, const HostCall& call) override {
+    if (Status done = op.compute(call); !done.ok()) fail(std::move(done).at(op.kernel));
+  }
   dnnl_stream_t dnnl() const { return stream_.get(); }
   void fail(Status status) {
     if (failed_.ok()) failed_ = std::move(status);

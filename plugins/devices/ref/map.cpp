@@ -100,7 +100,7 @@ template <class T> class Map : public Loops<T> {
 
   void elements(const Call& call, const Shape& space, std::int64_t first, std::int64_t last, double* sums) {
     const std::int64_t row_size = space.past(1);
-    const std::int64_t counted = spec_.rows ? call.rows(last) : last;
+    const std::int64_t counted = spec_.rows ? counted_rows(call, last) : last;
     const auto& samples = call.dynamic.samples;
     for (std::int64_t row = first; row < last; ++row) {
       const auto at_row = static_cast<std::size_t>(row);

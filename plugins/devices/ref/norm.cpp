@@ -51,7 +51,7 @@ template <class T> class Norm : public Loops<T> {
   }
 
   Status compute(const Call& call) override {
-    counted_ = groups_.batch ? call.rows(rows()) : rows();
+    counted_ = groups_.batch ? counted_rows(call, rows()) : rows();
     if (spec_.role == Role::feature)
       feature(call);
     else

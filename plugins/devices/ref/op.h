@@ -9,8 +9,7 @@
 #include <span>
 #include <vector>
 
-#include <dlhost/host.h>
-#include <dlhost/ops.h>
+#include <dlhost/host_op.h>
 #include <dlhost/status.h>
 
 #include "element.h"
@@ -18,15 +17,11 @@
 
 namespace dlhost::plugins::ref {
 
-// One run, with pointers that the host may follow.
-struct Call {
-  std::span<const void* const> in;
-  std::span<void* const> out;
-  std::byte* scratch = nullptr;
-  const Dynamic& dynamic;
+using Call = HostCall;
 
-  std::int64_t rows(std::int64_t all) const { return dynamic.valid < 0 ? all : std::min(all, dynamic.valid); }
-};
+inline std::int64_t counted_rows(const Call& call, std::int64_t all) {
+  return call.dynamic.valid < 0 ? all : std::min(all, call.dynamic.valid);
+}
 
 // An array of an op's own in scratch.
 template <class T> struct Room {
@@ -50,14 +45,7 @@ template <class T> void store(const TensorDesc& desc, const T* from, void* into)
   });
 }
 
-class RefOp : public Op {
- public:
-  void execute(Stream&, std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch,
-               const Dynamic&) final;
-  virtual Status compute(const Call&) = 0;
-
-  Nanoseconds charge = 0; // simulated time of a run
-
+class RefOp : public HostOp {
  protected:
   template <class T> Room<T> room(std::int64_t count) {
     const Room<T> made{scratch_bytes};
@@ -88,7 +76,6 @@ template <class T> struct Operand {
 struct Manner {
   bool wide = false;      // computes in f64
   bool in_blocks = false; // answers `any` with blocks
-  double rate = 0;        // operations a nanosecond; 0: takes no simulated time
 };
 
 // An op that computes in T.

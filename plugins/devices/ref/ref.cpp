@@ -35,8 +35,7 @@ class Ref : public Device {
   }
 
   explicit Ref(const Options& options)
-      : options_(options), manner_{options.wide, options.formats == Formats::blocked, options.rate},
-        pool_(Pool::make(options.far)) {}
+      : options_(options), manner_{options.wide, options.formats == Formats::blocked}, pool_(Pool::make(options.far)) {}
 
   Traits traits() const override {
     return {.host_memory = !options_.far, .asynchronous = options_.far, .alignment = 64};
@@ -52,7 +51,8 @@ class Ref : public Device {
   void release(void* address) noexcept override { (*pool_)->release(address); }
   Result<std::unique_ptr<Stream>> stream() override {
     DLHOST_TRY(pool_.status());
-    return std::unique_ptr<Stream>(std::make_unique<RefStream>(**pool_, options_.far ? &late_ : nullptr, host));
+    return std::unique_ptr<Stream>(
+        std::make_unique<RefStream>(**pool_, options_.far ? &late_ : nullptr, host, options_.rate));
   }
   Result<std::unique_ptr<Event>> event() override { return std::unique_ptr<Event>(std::make_unique<RefEvent>()); }
 
@@ -89,7 +89,6 @@ Result<std::unique_ptr<Op>> Ref::prepare(const OpSpec& spec, const Choice& choic
   for (const auto* list : {&op->in, &op->out})
     for (const auto& desc : *list) DLHOST_TRY(check_format(desc).at(name_of(spec)));
   op->kernel = kernel;
-  if (options_.rate > 0) op->charge = static_cast<Nanoseconds>(op->operations / options_.rate);
   return std::unique_ptr<Op>(std::move(op));
 }
 

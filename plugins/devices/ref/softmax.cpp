@@ -99,7 +99,7 @@ template <class T> class SoftmaxLoss : public Loops<T> {
     const std::int64_t* labels = labels_.read(call);
     weight_of_ = spec_.class_weights ? weights_.read(call) : nullptr;
     const std::int64_t classes = spec_.x.shape[1];
-    for (std::int64_t i = 0; i < call.rows(spec_.x.shape[0]) * labels_.desc.shape.past(1); ++i)
+    for (std::int64_t i = 0; i < counted_rows(call, spec_.x.shape[0]) * labels_.desc.shape.past(1); ++i)
       if (labels[i] != spec_.ignored && (labels[i] < 0 || labels[i] >= classes))
         return Status::invalid("label ", labels[i], " of row ", i / labels_.desc.shape.past(1), " is not in [0, ",
                                classes, ")");
@@ -127,7 +127,7 @@ template <class T> class SoftmaxLoss : public Loops<T> {
 
   void feature(const Call& call, const T* x, const std::int64_t* labels) {
     T* p = y_.fresh(call);
-    const std::int64_t inner = spec_.x.shape.past(2), counted = call.rows(spec_.x.shape[0]);
+    const std::int64_t inner = spec_.x.shape.past(2), counted = counted_rows(call, spec_.x.shape[0]);
     sum_in_blocks(spec_.x.shape[0], block_rows_, 2, total_.fresh(call), partials_.in(call),
                   [&](std::int64_t first, std::int64_t last, T* sums) {
                     for (std::int64_t n = first; n < last; ++n)
@@ -153,7 +153,7 @@ template <class T> class SoftmaxLoss : public Loops<T> {
     T* dx = y_.zeroed(call);
     const std::int64_t inner = spec_.x.shape.past(2);
     const T factor = static_cast<T>(call.dynamic.scalars[0]);
-    for (std::int64_t n = 0; n < call.rows(spec_.x.shape[0]); ++n)
+    for (std::int64_t n = 0; n < counted_rows(call, spec_.x.shape[0]); ++n)
       for (std::int64_t i = 0; i < inner; ++i) {
         const std::int64_t label = labels[n * inner + i];
         const T w = factor * weight(label);

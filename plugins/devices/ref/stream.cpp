@@ -11,13 +11,9 @@ constexpr std::size_t usual = 32;   // operands of an op; more need memory once
 
 } // namespace
 
-void RefOp::execute(Stream& stream, std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch,
-                    const Dynamic& dynamic) {
-  static_cast<RefStream&>(stream).submit(*this, inputs, outputs, scratch, dynamic);
-}
-
-RefStream::RefStream(const Pool& pool, std::mutex* late, Host* host)
-    : pool_(pool), late_(late), host_(host), self_(std::make_shared<RefStream*>(this)), ring_(late ? longest : 0) {
+RefStream::RefStream(const Pool& pool, std::mutex* late, Host* host, double rate)
+    : pool_(pool), late_(late), host_(host), rate_(rate), self_(std::make_shared<RefStream*>(this)),
+      ring_(late ? longest : 0) {
   for (auto& work : ring_) {
     work.in.reserve(usual);
     work.out.reserve(usual);
@@ -58,19 +54,18 @@ Status RefStream::wait_for(Event& event) {
   return {};
 }
 
-void RefStream::submit(RefOp& op, std::span<const void* const> in, std::span<void* const> out, void* scratch,
-                       const Dynamic& dynamic) {
-  if (!late_) return run(op, {in, out, static_cast<std::byte*>(scratch), dynamic});
+void RefStream::submit(HostOp& op, const HostCall& call) {
+  if (!late_) return run(op, call);
   const std::lock_guard lock(*late_);
   Work& work = next();
   work.what = Work::What::op;
   work.op = &op;
-  work.in.assign(in.begin(), in.end());
-  work.out.assign(out.begin(), out.end());
-  work.scratch = scratch;
-  work.scalars.assign(dynamic.scalars.begin(), dynamic.scalars.end());
-  work.samples.assign(dynamic.samples.begin(), dynamic.samples.end());
-  work.dynamic = dynamic;
+  work.in.assign(call.in.begin(), call.in.end());
+  work.out.assign(call.out.begin(), call.out.end());
+  work.scratch = call.scratch;
+  work.scalars.assign(call.dynamic.scalars.begin(), call.dynamic.scalars.end());
+  work.samples.assign(call.dynamic.samples.begin(), call.dynamic.samples.end());
+  work.dynamic = call.dynamic;
   work.dynamic.scalars = work.scalars;
   work.dynamic.samples = work.samples;
 }
@@ -135,12 +130,12 @@ void RefStream::perform(Work& work) {
   }
 }
 
-void RefStream::run(RefOp& op, const Call& call) {
+void RefStream::run(HostOp& op, const HostCall& call) {
   Status status = op.scratch_bytes > 0 && !call.scratch
                       ? Status::internal("needs ", op.scratch_bytes, " bytes of scratch, and was given none")
                       : op.compute(call);
   if (!status.ok()) fail(std::move(status).at("ref: ", op.kernel));
-  if (host_ && op.charge > 0) host_->clock().sleep(op.charge);
+  if (host_ && rate_ > 0) host_->clock().sleep(static_cast<Nanoseconds>(op.operations / rate_));
 }
 
 void RefStream::fail(Status status) {

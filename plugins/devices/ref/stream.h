@@ -16,8 +16,9 @@
 #include <dlhost/device.h>
 #include <dlhost/host.h>
 
+#include <dlhost/host_op.h>
+
 #include "memory.h"
-#include "op.h"
 
 namespace dlhost::plugins::ref {
 
@@ -33,7 +34,7 @@ class RefEvent : public Event {
 // What a stream has still to do. Kept and used again, so that a step allocates nothing once streams are warm.
 struct Work {
   enum class What : std::uint8_t { op, copy, zero, event } what = What::op;
-  RefOp* op = nullptr;
+  HostOp* op = nullptr;
   std::vector<const void*> in;
   std::vector<void*> out;
   void* scratch = nullptr;
@@ -49,15 +50,16 @@ struct Work {
 
 class RefStream : public Stream {
  public:
-  // `late`: the lock of a far device; null for a near one. `host` charges simulated time.
-  RefStream(const Pool& pool, std::mutex* late, Host* host);
+  // `late`: the lock of a far device; null for a near one. `host` is charged for the time of `rate` operations a
+  // nanosecond; 0: none.
+  RefStream(const Pool& pool, std::mutex* late, Host* host, double rate);
   ~RefStream() override;
 
   Status wait() override;
   Status record(Event&) override;
   Status wait_for(Event&) override;
+  void submit(HostOp&, const HostCall&) override;
 
-  void submit(RefOp&, std::span<const void* const> in, std::span<void* const> out, void* scratch, const Dynamic&);
   void copy(void* dst, const void* src, std::size_t bytes, Direction);
   void zero(void* dst, std::size_t bytes);
 
@@ -65,7 +67,7 @@ class RefStream : public Stream {
   Work& next(); // a free entry at the end of the queue, with the lock held
   void work_until(std::uint64_t position);
   void perform(Work&);
-  void run(RefOp&, const Call&);
+  void run(HostOp&, const HostCall&);
   void fail(Status);
   // The host's pointer for the device's; a fault of the caller is kept for wait().
   void* reach(const void*);
@@ -74,6 +76,7 @@ class RefStream : public Stream {
   const Pool& pool_;
   std::mutex* late_;
   Host* host_;
+  double rate_;
   std::shared_ptr<RefStream*> self_;
   std::vector<Work> ring_;
   std::uint64_t given_ = 0, done_ = 0;

@@ -3,6 +3,13 @@
 #include <algorithm>
 #include <stdexcept>
 
+#if __has_include(<sanitizer/asan_interface.h>) // without that sanitizer its macros do nothing
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(begin, size) (static_cast<void>(begin), static_cast<void>(size))
+#define ASAN_UNPOISON_MEMORY_REGION(begin, size) (static_cast<void>(begin), static_cast<void>(size))
+#endif
+
 namespace dlhost::conform {
 
 namespace {
@@ -23,11 +30,24 @@ Guarded Lab::room(std::size_t bytes) {
   std::vector<std::byte> content(bytes + 2 * guard, guard_byte);
   std::fill_n(content.begin() + guard, bytes, std::byte{0xff});
   write(made.memory.data(), content);
+  forbid_guards(made);
   return made;
 }
 
+void Lab::forbid_guards(const Guarded& memory) {
+  if (!device_.traits().host_memory) return;
+  ASAN_POISON_MEMORY_REGION(memory.memory.data(), guard);
+  ASAN_POISON_MEMORY_REGION(memory.data() + memory.size, guard);
+}
+
+void Lab::allow_guards(const Guarded& memory) {
+  if (device_.traits().host_memory) ASAN_UNPOISON_MEMORY_REGION(memory.memory.data(), memory.memory.size());
+}
+
 bool Lab::intact(const Guarded& memory) {
+  allow_guards(memory);
   const auto all = read(memory.memory.data(), memory.memory.size());
+  forbid_guards(memory);
   const auto whole = [&](auto from) { return std::all_of(from, from + guard, [](auto b) { return b == guard_byte; }); };
   return whole(all.begin()) && whole(all.end() - guard);
 }

@@ -13,7 +13,7 @@
 
 namespace dlhost::conform {
 
-// Device memory between two guards that nobody may write to.
+// Device memory between two guards that nobody may write to, nor read: this only the address sanitizer sees.
 struct Guarded {
   Memory memory;
   std::size_t offset = 0, size = 0;
@@ -54,6 +54,8 @@ class Lab {
  private:
   void write(void* to, const std::vector<std::byte>& bytes);
   std::vector<std::byte> read(const void* from, std::size_t bytes);
+  void forbid_guards(const Guarded&);
+  void allow_guards(const Guarded&);
 
   Device& device_;
   std::unique_ptr<Stream> stream_;

@@ -1,6 +1,10 @@
-// Syncs: every rank starts with small integers and ends with what the traits say, whatever order messages arrive in.
+// Syncs: every rank begins with small integers and ends with their sum, whatever order messages arrive in, once and
+// again.
 #include <algorithm>
+#include <functional>
 #include <tuple>
+
+#include <gmock/gmock.h>
 
 #include <dlhost/random.h>
 #include <dlhost/sync.h>
@@ -15,69 +19,92 @@ constexpr std::int64_t elements = 23;
 
 struct Message {
   std::uint32_t from = 0, round = 0;
-  std::int64_t first = 0;
-  std::vector<double> values;
+  std::int64_t first = 0, count = 0;
+  bool made = false;
+  std::vector<double> values; // as they were when it was sent
 };
 
 // Core's part: moves what exchanges send, and applies it where the receiver has said how.
 class Group {
  public:
-  Group(Sync& sync, std::uint32_t count, std::uint32_t seed) : random_({seed, 6}, 0, 0), ranks_(count) {
-    for (std::uint32_t rank = 0; rank < count; ++rank) {
-      ranks_[rank].exchange = sync.start(rank, count, elements);
-      for (std::int64_t i = 0; i < elements; ++i)
-        ranks_[rank].values.push_back(static_cast<double>((rank + 1) * 10 + static_cast<std::uint32_t>(i)));
+  Group(const Sync& sync, std::uint32_t count, std::uint32_t seed) : random_({seed, 6}, 0, 0), ranks_(count) {
+    for (std::uint32_t rank = 0; rank < count; ++rank) ranks_[rank].exchange = sync.join(rank, count, elements);
+  }
+
+  static constexpr int fractions = 2; // an exchange of numbers whose sum depends on its order
+
+  // What a rank learned in that exchange.
+  static double learned(std::uint32_t rank, std::int64_t element, int exchange) {
+    if (exchange == fractions) return 1.0 / (static_cast<double>(rank) + 3.0 + 0.1 * static_cast<double>(element));
+    return static_cast<double>((rank + 1) * 10) + static_cast<double>(element) + 1000.0 * exchange;
+  }
+
+  void run(int exchange) {
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+      Rank& here = ranks_[rank];
+      here.begun.clear();
+      for (std::int64_t i = 0; i < elements; ++i) here.begun.push_back(learned(rank, i, exchange));
+      here.made.assign(elements, -1e9); // not to be read before it is replaced
+      here.done = false;
     }
-    for (std::uint32_t rank = 0; rank < count; ++rank) {
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       std::vector<SyncStep> steps;
       ranks_[rank].exchange->begin(steps);
       take(rank, steps);
     }
-  }
-
-  void run() {
-    for (int turn = 0; !all_done(); ++turn) {
+    for (int turn = 0; !over() && !testing::Test::HasFatalFailure(); ++turn) {
       ASSERT_LT(turn, 100000) << "the exchange does not end";
-      if (!deliver_one()) {
-        ASSERT_TRUE(all_done()) << "everybody waits, and nothing is on its way";
-        return;
-      }
+      ASSERT_TRUE(deliver_one()) << "somebody waits, or a message is not awaited, and nothing else is on its way";
     }
   }
 
-  const std::vector<double>& values(std::uint32_t rank) const { return ranks_[rank].values; }
+  const std::vector<double>& made(std::uint32_t rank) const { return ranks_[rank].made; }
 
  private:
   struct Rank {
     std::unique_ptr<Exchange> exchange;
-    std::vector<double> values;
+    std::vector<double> begun, made;
     std::vector<SyncStep> awaited;
-    std::vector<Message> inbox; // of each peer in the order of its rounds
+    std::vector<Message> inbox;
     bool done = false;
   };
 
   void take(std::uint32_t rank, const std::vector<SyncStep>& steps) {
     for (const auto& step : steps) {
+      ASSERT_FALSE(ranks_[rank].done) << "goes on when it is done";
       const bool inside = step.first >= 0 && step.count >= 0 && step.first + step.count <= elements;
       ASSERT_TRUE(step.act == SyncStep::Act::done || (inside && step.peer < ranks_.size()));
       if (step.act == SyncStep::Act::done) {
-        ASSERT_FALSE(ranks_[rank].done) << "is done twice";
         ranks_[rank].done = true;
       } else if (step.act == SyncStep::Act::send) {
         ASSERT_NE(step.peer, rank);
-        Message message{.from = rank, .round = step.round, .first = step.first};
-        for (std::int64_t i = 0; i < step.count; ++i)
-          message.values.push_back(ranks_[rank].values[static_cast<std::size_t>(step.first + i)] *
-                                   static_cast<double>(step.factor));
+        Message message{.from = rank, .round = step.round, .first = step.first, .count = step.count, .made = step.made};
+        message.values = part(message);
         ranks_[step.peer].inbox.push_back(std::move(message));
+      } else if (step.peer == rank) {
+        put(rank, step, ranks_[rank].begun.data() + step.first);
       } else {
         ranks_[rank].awaited.push_back(step);
       }
     }
   }
 
-  bool all_done() const {
-    return std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.done; });
+  void put(std::uint32_t rank, const SyncStep& step, const double* values) {
+    for (std::int64_t i = 0; i < step.count; ++i) {
+      double& made = ranks_[rank].made[static_cast<std::size_t>(step.first + i)];
+      made = step.act == SyncStep::Act::add ? made + values[i] : values[i];
+    }
+  }
+
+  // What lies there now.
+  std::vector<double> part(const Message& message) const {
+    const Rank& sender = ranks_[message.from];
+    const auto at = (message.made ? sender.made : sender.begun).begin() + message.first;
+    return {at, at + message.count};
+  }
+
+  bool over() const {
+    return std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.done && rank.inbox.empty(); });
   }
 
   // Any message that its receiver awaits; false when there is none.
@@ -100,12 +127,10 @@ class Group {
     const SyncStep step = rank.awaited[chosen.step];
     rank.inbox.erase(rank.inbox.begin() + static_cast<std::ptrdiff_t>(chosen.message));
     rank.awaited.erase(rank.awaited.begin() + static_cast<std::ptrdiff_t>(chosen.step));
-    EXPECT_EQ(message.values.size(), static_cast<std::size_t>(step.count)) << "another range than is awaited";
-    for (std::int64_t i = 0; i < step.count && i < static_cast<std::int64_t>(message.values.size()); ++i) {
-      double& value = rank.values[static_cast<std::size_t>(step.first + i)];
-      const double sent = message.values[static_cast<std::size_t>(i)];
-      value = step.act == SyncStep::Act::add ? value + sent : sent;
-    }
+    EXPECT_EQ(message.first, step.first) << "another range than is awaited";
+    EXPECT_EQ(message.count, step.count) << "another range than is awaited";
+    EXPECT_EQ(message.values, part(message)) << "rank " << message.from << " wrote what it had sent before it was read";
+    put(chosen.rank, step, message.values.data());
     std::vector<SyncStep> more;
     rank.exchange->arrived(message.from, message.round, more);
     take(chosen.rank, more);
@@ -116,44 +141,87 @@ class Group {
   std::vector<Rank> ranks_;
 };
 
-void ends_as_its_traits_say(const Context& context, const std::string& name) {
-  for (const std::uint32_t count : {1U, 2U, 3U, 4U, 7U})
+void all_end_with_the_sum(const Context& context, const std::string& name) {
+  for (const std::uint32_t count : {1U, 2U, 3U, 4U, 5U, 7U, 40U})
     for (std::uint32_t seed = 0; seed < 30; ++seed) {
       SCOPED_TRACE(concat(count, " ranks, seed ", seed));
       const auto sync = usable<Sync>(context, name);
+      if (!sync->neighbours(0, 2).empty()) return;
       Group group(*sync, count, seed);
-      group.run();
-      if (testing::Test::HasFatalFailure()) return;
-      for (std::int64_t i = 0; sync->traits().exact && i < elements; ++i) {
-        double wanted = 0;
-        for (std::uint32_t rank = 0; rank < count; ++rank)
-          wanted += static_cast<double>((rank + 1) * 10 + static_cast<std::uint32_t>(i));
-        if (sync->traits().averages) wanted /= count;
-        for (std::uint32_t rank = 0; rank < count; ++rank)
-          ASSERT_NEAR(group.values(rank)[static_cast<std::size_t>(i)], wanted, sync->traits().averages ? 1e-3 : 0)
-              << "element " << i << " of rank " << rank;
+      for (const int exchange : {0, 1}) {
+        group.run(exchange);
+        if (testing::Test::HasFatalFailure()) return;
+        for (std::int64_t i = 0; i < elements; ++i) {
+          double sum = 0;
+          for (std::uint32_t rank = 0; rank < count; ++rank) sum += Group::learned(rank, i, exchange);
+          for (std::uint32_t rank = 0; rank < count; ++rank)
+            ASSERT_EQ(group.made(rank)[static_cast<std::size_t>(i)], sum) << "element " << i << " of rank " << rank;
+        }
       }
     }
 }
 
-void says_when_a_peer_is_missed(const Context& context, const std::string& name) {
+// The order of a sum may not depend on who was first: else replicas would part.
+void makes_the_same_bits(const Context& context, const std::string& name) {
+  for (const std::uint32_t count : {2U, 3U, 6U})
+    for (std::uint32_t seed = 0; seed < 10; ++seed) {
+      SCOPED_TRACE(concat(count, " ranks, seed ", seed));
+      const auto sync = usable<Sync>(context, name);
+      if (!sync->neighbours(0, 2).empty()) return;
+      Group group(*sync, count, seed), again(*sync, count, seed + 100);
+      group.run(Group::fractions);
+      again.run(Group::fractions);
+      if (testing::Test::HasFatalFailure()) return;
+      for (std::uint32_t rank = 0; rank < count; ++rank) {
+        EXPECT_EQ(group.made(rank), group.made(0)) << "rank " << rank;
+        EXPECT_EQ(group.made(rank), again.made(rank)) << "rank " << rank << ", when others are first";
+      }
+    }
+}
+
+// One edge less than ranks, and all are reached: there is no loop.
+void gossips_along_a_tree(const Context& context, const std::string& name) {
   const auto sync = usable<Sync>(context, name);
-  auto exchange = sync->start(0, 3, elements);
-  std::vector<SyncStep> steps;
-  exchange->begin(steps);
-  steps.clear();
-  exchange->gone(1, steps);
-  exchange->gone(2, steps);
-  const bool ends = std::ranges::any_of(steps, [](const SyncStep& s) { return s.act == SyncStep::Act::done; });
-  EXPECT_TRUE(ends || !sync->traits().tolerates_loss) << "tolerates loss, but waits for the lost";
+  const bool gossips = !sync->neighbours(0, 2).empty();
+  for (const std::uint32_t count : {1U, 2U, 3U, 4U, 7U, 40U}) {
+    SCOPED_TRACE(concat(count, " ranks"));
+    std::size_t ends = 0;
+    std::vector<bool> reached(count);
+    std::vector<std::uint32_t> next{0};
+    for (std::uint32_t rank = 0; rank < count; ++rank) ends += sync->neighbours(rank, count).size();
+    EXPECT_EQ(ends, gossips ? 2 * (count - 1) : 0);
+    while (gossips && !next.empty()) {
+      const std::uint32_t rank = next.back();
+      next.pop_back();
+      reached[rank] = true;
+      for (const std::uint32_t neighbour : sync->neighbours(rank, count)) {
+        ASSERT_LT(neighbour, count);
+        EXPECT_THAT(sync->neighbours(neighbour, count), testing::Contains(rank)) << "and not the other way round";
+        if (!reached[neighbour]) next.push_back(neighbour);
+      }
+    }
+    EXPECT_TRUE(!gossips || std::ranges::all_of(reached, std::identity())) << "some are never told";
+    EXPECT_EQ(sync->join(0, count, elements) == nullptr, gossips) << "either exchanges or gossip";
+  }
+}
+
+void says_how_the_value_moves(const Context& context, const std::string& name) {
+  const auto sync = usable<Sync>(context, name);
   EXPECT_GE(sync->traits().every, 1U);
+  const Updater* outer = sync->outer();
+  if (!outer) return;
+  const auto rule = outer->rule();
+  EXPECT_TRUE(rule.partials.results().empty()) << "a slice's servers do not know sums over a param";
+  EXPECT_EQ(rule.apply.results().size(), 1 + rule.history.size()) << "a new value, and one of each history";
 }
 
 } // namespace
 
 void register_sync_suite(const Context& context, const std::string& name) {
-  add_product_check(context, Kind::sync, name, "ends_as_its_traits_say", ends_as_its_traits_say);
-  add_product_check(context, Kind::sync, name, "says_when_a_peer_is_missed", says_when_a_peer_is_missed);
+  add_product_check(context, Kind::sync, name, "all_end_with_the_sum", all_end_with_the_sum);
+  add_product_check(context, Kind::sync, name, "makes_the_same_bits", makes_the_same_bits);
+  add_product_check(context, Kind::sync, name, "gossips_along_a_tree", gossips_along_a_tree);
+  add_product_check(context, Kind::sync, name, "says_how_the_value_moves", says_how_the_value_moves);
 }
 
 } // namespace dlhost::conform

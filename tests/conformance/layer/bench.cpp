@@ -5,9 +5,8 @@
 namespace dlhost::conform {
 
 LayerBench::LayerBench(const Context& context, Device& device, const LayerCase& of, const Ask& ask)
-    : case_(of), ask_(ask), device_(device) {
-  layer_ = of.kind == Kind::connector ? std::unique_ptr<Layer>(context.make<Connector>(of.layer, of.options))
-                                      : context.make<Layer>(of.layer, of.options);
+    : context_(context), case_(of), ask_(ask), device_(device) {
+  layer_ = context.make<Layer>(of.layer, of.options);
   for (std::size_t i = 0; i < of.inputs.size(); ++i) {
     TensorDesc desc = of.inputs[i].desc();
     if (is_float(desc.dtype) && !of.inputs[i].given) desc.dtype = ask.compute;
@@ -32,21 +31,22 @@ bool LayerBench::learns(std::size_t i) const {
 
 // The forms as they are before the layer says otherwise.
 void LayerBench::declare() {
-  const Split* split = ask_.split;
+  const Split* split = ask_.piece ? &setup_.splits.at(ask_.piece->split) : nullptr;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     TensorDesc desc = ports_[i].desc;
-    if (split) desc = piece(desc, split->inputs.at(i));
+    if (split) desc = cut(desc, split->inputs.at(i));
     if (!setup_.host && desc.shape == ports_[0].desc.shape && is_float(desc.dtype)) desc.format = ask_.input_format;
     inputs_.push_back(desc);
   }
   for (std::size_t i = 0; i < setup_.outputs.size(); ++i) {
     TensorDesc desc = setup_.outputs[i].desc;
-    if (split && !split->sums_outputs && i == split->output) desc.shape[split->axis] = ask_.last - ask_.first;
+    if (split && !split->sums_outputs && i == split->output)
+      desc.shape[split->axis] = ask_.piece->last - ask_.piece->first;
     outputs_.push_back(desc);
   }
   for (std::size_t i = 0; i < setup_.params.size(); ++i) {
     TensorDesc desc{DType::f32, setup_.params[i].shape, {}};
-    if (split) desc = piece(desc, split->params.at(i));
+    if (split) desc = cut(desc, split->params.at(i));
     params_.push_back(desc.shape);
     param_gradients_.push_back(desc);
   }
@@ -55,17 +55,31 @@ void LayerBench::declare() {
         {lab_->device().bytes(spec.desc), spec.initial, spec.life == Life::running || spec.life == Life::carried});
   reads_ = inputs_;
   gives_ = outputs_;
-  target_ = outputs_.empty() ? TensorDesc{} : outputs_[0].as(ask_.input_format);
 }
 
-TensorDesc LayerBench::piece(TensorDesc desc, const Split::Operand& operand) const {
-  if (operand.need == Split::Need::same) desc.shape[operand.axis] = ask_.last - ask_.first;
+TensorDesc LayerBench::cut(TensorDesc desc, const Split::Operand& operand) const {
+  if (operand.need == Split::Need::same) desc.shape[operand.axis] = ask_.piece->last - ask_.piece->first;
   return desc;
 }
 
 Result<std::unique_ptr<Op>> LayerBench::op(const OpSpec& spec, Role) {
   auto made = device_.prepare(spec);
   if (made.ok()) scratch_ = std::max(scratch_, (*made)->scratch_bytes);
+  return made;
+}
+
+std::string LayerBench::companion() const {
+  return concat(case_.layer, "@", ask_.device_type.empty() ? context_.device : ask_.device_type);
+}
+
+bool LayerBench::has_kernels() {
+  return context_.registry.candidate(Kind::kernel, companion()).status().code() != Code::not_found;
+}
+
+Result<std::unique_ptr<Op>> LayerBench::kernel(const KernelSpec& spec, Role) {
+  DLHOST_ASSIGN(const auto kernels, context_.registry.create<Kernels>(companion(), {}));
+  DLHOST_ASSIGN(auto made, kernels->prepare(device_, spec, {}));
+  scratch_ = std::max(scratch_, made->scratch_bytes);
   return made;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <dlhost/kernel.h>
+
 #include "device/lab.h"
 #include "layer/case.h"
 
@@ -22,9 +24,9 @@ struct Ask {
   Format input_format;            // as the producers leave the inputs of the case's first shape
   std::vector<bool> wants_inputs; // empty: of all that can learn
   bool wants_params = true;
-  bool adds = false;                // gradients are added to
-  const Split* split = nullptr;     // a piece: of this split,
-  std::int64_t first = 0, last = 0; // these elements of its axis
+  bool adds = false;          // gradients are added to
+  std::optional<Piece> piece; // of a split that the layer declares; none: the whole
+  std::string device_type;    // of the device that it is given; empty: the one under test
 };
 
 class LayerBench final : public Prepare {
@@ -38,13 +40,13 @@ class LayerBench final : public Prepare {
   Lab& lab() { return *lab_; } // of the layer's tensors: the host's, of a host layer
   const std::vector<TensorDesc>& read_forms() const { return reads_; }
   const std::vector<TensorDesc>& given_forms() const { return gives_; }
-  std::int64_t rows() const { return case_.batch(); }
+  std::int64_t rows() const { return inputs_.at(0).shape[0]; }
   bool learns(std::size_t input) const;
 
   Device& device() override { return device_; }
   bool training() const override { return ask_.phase == Phase::train; }
   DType compute() const override { return ask_.compute; }
-  std::int64_t batch() const override { return case_.batch(); }
+  std::int64_t batch() const override { return rows(); }
   const TensorDesc& input(std::size_t i) const override { return inputs_.at(i); }
   const TensorDesc& output(std::size_t i) const override { return outputs_.at(i); }
   const Shape& param_shape(std::size_t i) const override { return params_.at(i); }
@@ -55,12 +57,14 @@ class LayerBench final : public Prepare {
   std::size_t addend() const override { return setup_.inputs.size(); }
   void takes_epilogue_gradient() override {}
   Result<std::unique_ptr<Op>> op(const OpSpec&, Role) override;
+  Result<std::unique_ptr<Op>> kernel(const KernelSpec&, Role) override;
+  bool has_kernels() override;
+  std::optional<Piece> piece() const override { return ask_.piece; }
   void reads(std::size_t i, const TensorDesc& desc) override { reads_.at(i) = desc; }
   void gives(std::size_t i, const TensorDesc& desc) override { gives_.at(i) = desc; }
   std::size_t uses(std::size_t param, const TensorDesc&) override;
   void gives_gradient(std::size_t param, const TensorDesc& desc) override { param_gradients_.at(param) = desc; }
   std::size_t buffer(std::string name, std::size_t bytes, Life) override;
-  const TensorDesc& target() const override { return target_; }
 
  private:
   friend class LayerRun;
@@ -74,8 +78,10 @@ class LayerBench final : public Prepare {
     bool filled = false; // with `initial`
   };
   void declare();
-  TensorDesc piece(TensorDesc, const Split::Operand&) const;
+  TensorDesc cut(TensorDesc, const Split::Operand&) const;
+  std::string companion() const;
 
+  const Context& context_;
   const LayerCase& case_;
   Ask ask_;
   Device& device_;
@@ -89,7 +95,6 @@ class LayerBench final : public Prepare {
   std::vector<Use> uses_;
   std::vector<Buffer> buffers_;
   std::size_t scratch_ = 0;
-  TensorDesc target_;
 };
 
 // One frame of it. The tensors of `given` that the layer has are put in; missing output gradients are null.
@@ -101,6 +106,7 @@ class LayerRun {
     std::int64_t valid = -1;
     std::vector<std::uint32_t> samples; // empty: the rows' numbers
     std::int64_t global_batch = 0;      // 0: the batch
+    Peers* peers = nullptr;
   };
   LayerRun(LayerBench&, const Tensors& given, const Manner&);
 

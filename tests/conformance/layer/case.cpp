@@ -11,7 +11,7 @@ namespace dlhost::conform {
 namespace {
 
 struct CaseOptions {
-  std::string layer, name, kind = "layer";
+  std::string layer, name;
   Table options;
   bool smooth = true, rows = true, infers = true;
   double factor = 1, terms = 64;
@@ -21,7 +21,6 @@ Schema case_schema() {
   return SchemaOf<CaseOptions>("How a layer is to be tried.")
       .required("layer", &CaseOptions::layer, "which layer")
       .option("name", &CaseOptions::name, "what the case is called")
-      .option("kind", &CaseOptions::kind, "layer or connector")
       .option("options", &CaseOptions::options, "the layer's options")
       .option("smooth", &CaseOptions::smooth, "numeric differences are its gradient")
       .option("rows", &CaseOptions::rows, "rows depend on their own row alone")
@@ -91,9 +90,7 @@ std::vector<LayerCase> read_cases(Host& host, const std::string& path) {
   std::vector<LayerCase> cases;
   for (const auto& item : list(path, file, "case")) {
     const auto one = parsed<CaseOptions>(path, case_schema(), item, also);
-    const auto kind = kind_named(one.kind);
-    if (kind != Kind::layer && kind != Kind::connector) refuse(path, "a case's kind is layer or connector");
-    LayerCase made{.layer = one.layer, .name = one.name, .kind = *kind, .options = one.options};
+    LayerCase made{.layer = one.layer, .name = one.name, .options = one.options};
     made.smooth = one.smooth;
     made.rows = one.rows;
     made.infers = one.infers;
@@ -108,15 +105,15 @@ std::vector<LayerCase> read_cases(Host& host, const std::string& path) {
   return cases;
 }
 
-std::vector<LayerCase> guessed_cases(const Context& context, Kind kind, const std::string& layer) {
+std::vector<LayerCase> guessed_cases(const Context& context, const std::string& layer) {
   std::vector<LayerCase> cases;
   Table options = context.options;
-  const auto schema = context.registry.schema(kind, layer);
+  const auto schema = context.registry.schema(Kind::layer, layer);
   if (!schema.ok() || !(*schema)->parse(options, nullptr, &context.registry).empty()) return {};
   for (const Shape& shape : {Shape{6, 7}, Shape{4, 6, 5, 5}, Shape{5, 3, 9}}) {
-    LayerCase guess{.layer = layer, .name = to_string(shape), .kind = kind, .options = options};
+    LayerCase guess{.layer = layer, .name = to_string(shape), .options = options};
     guess.inputs = {{.shape = shape}};
-    auto made = context.registry.make(kind, layer, guess.options);
+    auto made = context.registry.make(Kind::layer, layer, guess.options);
     auto* object = made.ok() ? dynamic_cast<Layer*>(made->get()) : nullptr;
     if (!object) continue;
     const Port port{"x", guess.inputs[0].desc()};

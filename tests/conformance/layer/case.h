@@ -32,7 +32,6 @@ struct InputCase {
 
 struct LayerCase {
   std::string layer, name;
-  Kind kind = Kind::layer;
   Table options;
   std::vector<InputCase> inputs;
   bool smooth = true; // numeric differences are its gradient
@@ -51,7 +50,7 @@ std::vector<LayerCase> read_cases(Host&, const std::string& path);
 
 // What a file of cases need not say of a layer that takes anything: one case for each shape that its setup accepts.
 // None where an option is required that nobody gave.
-std::vector<LayerCase> guessed_cases(const Context&, Kind, const std::string& layer);
+std::vector<LayerCase> guessed_cases(const Context&, const std::string& layer);
 
 Values values_of(const InputCase&, std::uint64_t seed, const std::string& name);
 

@@ -1,10 +1,12 @@
 // Partitions: by rows, and by each split that a layer declares.
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "device/tests.h"
 #include "layer/bench.h"
+#include "layer/meeting.h"
 #include "layer/tests.h"
 
 namespace dlhost::conform {
@@ -57,19 +59,24 @@ Values operand_piece(const Values& whole, const Shape& shape, const Split::Opera
   return cut(whole, shape, operand.axis, first, last);
 }
 
-// One split, tried with a cut that is not even.
+// One split, tried with cuts that are not even.
 class SplitTrial {
  public:
-  SplitTrial(const Context& context, const LayerCase& of, Device& device, LayerBench& whole, const Split& split)
-      : context_(context), case_(of), device_(device), bench_(whole), split_(split),
+  SplitTrial(const Context& context, const LayerCase& of, LayerBench& whole, std::size_t which)
+      : context_(context), case_(of), bench_(whole), which_(which), split_(whole.setup().splits[which]),
         given_(filled(of, whole, context.seed)), whole_(run_all(whole, given_, {})) {}
 
   void run() {
     const Shape& y = bench_.setup().outputs.at(split_.output).desc.shape;
     const std::int64_t length = split_.sums_outputs ? operand_length() : y[split_.axis];
-    const std::int64_t middle = (length + 2) / 3;
-    for (const auto& [first, last] : {std::pair{std::int64_t{0}, middle}, std::pair{middle, length}})
-      if (first < last) one_piece(first, last);
+    std::vector<std::int64_t> cuts{0, (length + 2) / 3, length};
+    if (split_.collective) cuts.insert(cuts.begin() + 2, (cuts[1] + length + 1) / 2);
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    Meeting meeting(context_.host, cuts.size() - 1);
+    std::vector<std::unique_ptr<OnePiece>> pieces;
+    for (std::size_t i = 0; i + 1 < cuts.size(); ++i) pieces.push_back(prepared(cuts[i], cuts[i + 1], meeting, i));
+    compute(pieces);
+    for (const auto& piece : pieces) check(*piece);
     for (const auto& [name, sum] : sums_) {
       const Values& wanted = whole_.outputs.contains(name) ? whole_.outputs.at(name) : whole_.gradients.at(name);
       expect_near(sum, wanted, loose(case_, wanted), "the sum of the pieces' " + name);
@@ -77,6 +84,17 @@ class SplitTrial {
   }
 
  private:
+  struct OnePiece {
+    Piece piece;
+    Tensors given;
+    std::unique_ptr<Device> device;
+    std::unique_ptr<MeetingPeers> peers; // of a collective split
+    std::unique_ptr<LayerBench> bench;
+    LayerRun::Manner manner;
+    Whole made;
+    std::string failure;
+  };
+
   // Of the axis that a split which sums its outputs cuts: some operand has it.
   std::int64_t operand_length() const {
     for (std::size_t i = 0; i < split_.inputs.size(); ++i)
@@ -84,34 +102,67 @@ class SplitTrial {
     return 0;
   }
 
-  void one_piece(std::int64_t first, std::int64_t last) {
-    SCOPED_TRACE(concat("elements ", first, " to ", last));
+  std::unique_ptr<OnePiece> prepared(std::int64_t first, std::int64_t last, Meeting& meeting, std::size_t rank) {
     const auto& setup = bench_.setup();
-    Tensors piece = given_;
+    auto one = std::make_unique<OnePiece>(OnePiece{.piece = {which_, first, last}, .given = given_});
     for (std::size_t i = 0; i < split_.inputs.size(); ++i) {
-      auto& values = piece.at(concat("in", i));
+      auto& values = one->given.at(concat("in", i));
       values = operand_piece(values, case_.inputs[i].shape, split_.inputs[i], first, last);
     }
     for (std::size_t i = 0; i < setup.params.size(); ++i) {
-      auto& values = piece.at(setup.params[i].name);
+      auto& values = one->given.at(setup.params[i].name);
       values = operand_piece(values, setup.params[i].shape, split_.params.at(i), first, last);
     }
-    const std::string out = concat("out", split_.output), dout = "d" + out;
-    const Shape& y = setup.outputs[split_.output].desc.shape;
-    if (!split_.sums_outputs && piece.contains(dout))
-      piece.at(dout) = cut(given_.at(dout), y, split_.axis, first, last);
-    LayerBench bench(context_, device_, case_, {.split = &split_, .first = first, .last = last});
-    const Whole made = run_all(bench, piece, {});
+    const std::string dout = concat("dout", split_.output);
+    if (!split_.sums_outputs && one->given.contains(dout))
+      one->given.at(dout) = cut(given_.at(dout), setup.outputs[split_.output].desc.shape, split_.axis, first, last);
+    one->device = context_.chosen_device();
+    one->bench = std::make_unique<LayerBench>(context_, *one->device, case_, Ask{.piece = one->piece});
+    one->manner.global_batch = case_.batch();
+    const Split::Operand& rows = split_.inputs[0];
+    if (rows.need == Split::Need::same && rows.axis == 0)
+      for (std::int64_t row = first; row < last; ++row) one->manner.samples.push_back(static_cast<std::uint32_t>(row));
+    if (split_.collective) one->peers = std::make_unique<MeetingPeers>(meeting, rank);
+    one->manner.peers = one->peers.get();
+    return one;
+  }
+
+  // Pieces that meet compute at the same time; the others one after another, on this task.
+  void compute(std::vector<std::unique_ptr<OnePiece>>& pieces) {
+    std::vector<std::unique_ptr<Task>> tasks;
+    for (auto& piece : pieces) {
+      const auto body = [one = piece.get()] {
+        try {
+          one->made = run_all(*one->bench, one->given, one->manner);
+        } catch (const std::exception& wrong) {
+          one->failure = wrong.what();
+        }
+      };
+      if (split_.collective)
+        tasks.push_back(context_.host.tasks().start("piece", body));
+      else
+        body();
+    }
+    for (auto& task : tasks) task->join();
+  }
+
+  void check(const OnePiece& one) {
+    const auto [which, first, last] = one.piece;
+    SCOPED_TRACE(concat("elements ", first, " to ", last));
+    ASSERT_EQ(one.failure, "");
+    const auto& setup = bench_.setup();
+    const std::string out = concat("out", split_.output);
     if (split_.sums_outputs) {
-      add_to(sums_[out], made.outputs.at(out));
+      add_to(sums_[out], one.made.outputs.at(out));
     } else {
-      const Values wanted = cut(whole_.outputs.at(out), y, split_.axis, first, last);
-      expect_near(made.outputs.at(out), wanted, loose(case_, wanted), out);
+      const Values wanted =
+          cut(whole_.outputs.at(out), setup.outputs[split_.output].desc.shape, split_.axis, first, last);
+      expect_near(one.made.outputs.at(out), wanted, loose(case_, wanted), out);
     }
     for (std::size_t i = 0; i < split_.inputs.size(); ++i)
-      compare(made, concat("din", i), case_.inputs[i].shape, split_.inputs[i], first, last);
+      compare(one.made, concat("din", i), case_.inputs[i].shape, split_.inputs[i], first, last);
     for (std::size_t i = 0; i < setup.params.size(); ++i)
-      compare(made, "d" + setup.params[i].name, setup.params[i].shape, split_.params[i], first, last);
+      compare(one.made, "d" + setup.params[i].name, setup.params[i].shape, split_.params[i], first, last);
   }
 
   // A gradient of what a piece had alone is a piece of the gradient; of what all had, a summand.
@@ -126,8 +177,8 @@ class SplitTrial {
 
   const Context& context_;
   const LayerCase& case_;
-  Device& device_;
   LayerBench& bench_;
+  std::size_t which_;
   const Split& split_;
   Tensors given_;
   Whole whole_;
@@ -187,11 +238,12 @@ void splits_make_the_whole(const Context& context, const LayerCase& of) {
   const auto device = context.chosen_device();
   LayerBench bench(context, *device, of, {});
   if (bench.setup().splits.empty()) GTEST_SKIP() << "declares none";
-  for (const auto& split : bench.setup().splits) {
+  for (std::size_t which = 0; which < bench.setup().splits.size(); ++which) {
+    const Split& split = bench.setup().splits[which];
     SCOPED_TRACE(concat("output ", split.output, ", axis ", split.axis, split.sums_outputs ? ", summed" : ""));
     ASSERT_EQ(split.inputs.size(), of.inputs.size());
     ASSERT_EQ(split.params.size(), bench.setup().params.size());
-    if (can_try(split)) SplitTrial(context, of, *device, bench, split).run();
+    if (can_try(split)) SplitTrial(context, of, bench, which).run();
   }
 }
 

@@ -85,6 +85,7 @@ void LayerRun::bind() {
   frame_.scratch = scratch_.size ? scratch_.data() : nullptr;
   frame_.stream = &bench_.lab_->stream();
   frame_.draw_stream = 5;
+  frame_.peers = manner_.peers;
 }
 
 Pass LayerRun::pass() const {

@@ -59,7 +59,8 @@ class OneCase {
  public:
   OneCase(const Context& context, const LayerCase& of)
       : context_(context), case_(of), device_(context.chosen_device()), oracle_(context.oracle()),
-        wide_(context, *oracle_, of, {.compute = DType::f64}), given_(filled(of, wide_, context.seed)) {}
+        wide_(context, *oracle_, of, {.compute = DType::f64, .device_type = "ref"}),
+        given_(filled(of, wide_, context.seed)) {}
 
   const Context& context_;
   const LayerCase& case_;
@@ -231,7 +232,7 @@ void frames_are_apart(const Context& context, const LayerCase& of) {
 void asks_for_no_memory(const Context& context, const LayerCase& of) {
   OneCase one(context, of);
   const auto ref = context.make<Device>("ref", {}); // other devices' libraries may ask for some
-  LayerBench bench(context, *ref, of, {});
+  LayerBench bench(context, *ref, of, {.device_type = "ref"});
   for (int turn = 0; turn < 2; ++turn) {
     LayerRun run(bench, one.given_, {});
     run.feature();
@@ -244,7 +245,7 @@ void works_in_evaluation(const Context& context, const LayerCase& of) {
   if (!of.infers) GTEST_SKIP() << "the case says that it is for training only";
   OneCase one(context, of);
   auto bench = one.bench({.phase = Phase::test});
-  LayerBench wide(context, *one.oracle_, of, {.compute = DType::f64, .phase = Phase::test});
+  LayerBench wide(context, *one.oracle_, of, {.compute = DType::f64, .phase = Phase::test, .device_type = "ref"});
   expect_equal(of, DType::f32, run(bench, one.given_).outputs, run(wide, one.given_).outputs);
 }
 
@@ -283,21 +284,21 @@ void counts_valid_rows_only(const Context& context, const LayerCase& of) {
 
 // Most layers compute; a source brings samples in, a sink takes them away.
 enum class Work { computes, brings, takes };
-Work work_of(const Context& context, Kind kind, const std::string& name) {
-  const auto made = context.registry.make(kind, name, context.options);
+Work work_of(const Context& context, const std::string& name) {
+  const auto made = context.registry.make(Kind::layer, name, context.options);
   if (made.ok() && dynamic_cast<Source*>(made->get())) return Work::brings;
   return made.ok() && dynamic_cast<Sink*>(made->get()) ? Work::takes : Work::computes;
 }
 
 // What nobody has to say of it; none where an option is required that only its author knows.
-std::vector<LayerCase> guessed_cases(const Context& context, Kind kind, const std::string& name, Work work) {
-  if (work == Work::computes) return guessed_cases(context, kind, name);
+std::vector<LayerCase> guessed_cases(const Context& context, const std::string& name, Work work) {
+  if (work == Work::computes) return guessed_cases(context, name);
   LayerCase guessed;
   guessed.layer = name;
   guessed.folder = ".";
-  guessed.options = usable_options(context, kind, name);
+  guessed.options = usable_options(context, Kind::layer, name);
   if (work == Work::takes) guessed.inputs = {{.shape = {4, 3}}};
-  const auto schema = context.registry.schema(kind, name);
+  const auto schema = context.registry.schema(Kind::layer, name);
   if (!schema.ok() || !(*schema)->parse(guessed.options, nullptr, &context.registry).empty()) return {};
   return {guessed};
 }
@@ -341,13 +342,11 @@ void add_layer_case(const Context& context, const LayerCase& of) {
   for (const auto& [name, check] : checks) add_layer_check(of, name, context, check);
 }
 
-void register_layer_suite(const Context& context, Kind kind, const std::string& name,
-                          const std::vector<LayerCase>& cases) {
-  const Work work = work_of(context, kind, name);
+void register_layer_suite(const Context& context, const std::string& name, const std::vector<LayerCase>& cases) {
+  const Work work = work_of(context, name);
   std::vector<LayerCase> own;
-  std::ranges::copy_if(cases, std::back_inserter(own),
-                       [&](const LayerCase& one) { return one.layer == name && one.kind == kind; });
-  if (own.empty()) own = guessed_cases(context, kind, name, work);
+  std::ranges::copy_if(cases, std::back_inserter(own), [&](const LayerCase& one) { return one.layer == name; });
+  if (own.empty()) own = guessed_cases(context, name, work);
   if (own.empty()) report_no_case("Layer_" + name, name);
   for (const auto& one : own) {
     if (work != Work::brings && one.inputs.empty())

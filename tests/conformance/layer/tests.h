@@ -9,7 +9,7 @@
 
 namespace dlhost::conform {
 
-void register_layer_suite(const Context&, Kind, const std::string& name, const std::vector<LayerCase>&);
+void register_layer_suite(const Context&, const std::string& name, const std::vector<LayerCase>&);
 void add_layer_check(const LayerCase&, const std::string& name, const Context&,
                      void (*check)(const Context&, const LayerCase&));
 void report_no_case(const std::string& suite, const std::string& name);

@@ -104,16 +104,18 @@ class Refused(Check):
     def test_a_topology_that_is_not_there_yet(self) -> None:
         self.write(JOB + "[topology]\nframework = \"hogwild\"\nworkers = 3\nrun_as = \"processes\"\n")
         said = self.check(1)
-        self.assertIn("job.toml:16:1: topology.server_groups = 3: not in this version, whose workers are on one machine with one group of servers; leave it out", said)
+        self.assertIn("job.toml:16:1: topology.sync: is missing: it says how 3 server groups exchange what they learn; `dlhost inspect --kind sync` lists what there is", said)
         self.assertEqual(said.count("\n"), 1, said)
+        self.write(JOB + "[topology]\nframework = \"hogwild\"\nworkers = 3\nsync = \"ring\"\nrendezvous = \"etcd\"\n")
+        self.assertIn("unknown rendezvous 'etcd'", self.check(1))
         self.write(JOB + "[topology]\nworker_groups = 3\nconsistency = \"bounded\"\nrun_as = \"processes\"\n")
         self.check(0)
 
     def test_what_a_handler_of_several_does_not_take(self) -> None:
-        self.write(JOB + "[topology]\nworkers_per_group = 2\nconsistency = { type = \"bounded\", bound = -1, band = 2 }\ntransport = { type = \"shn\" }\nsync = \"ring\"\n")
+        self.write(JOB + "[topology]\nworkers_per_group = 2\nconsistency = { type = \"bounded\", bound = -1, band = 2 }\ntransport = { type = \"shn\" }\nsync = \"rink\"\n")
         said = self.check(1)
         for words in ("topology.consistency.bound: must be at least 0, but is -1", "topology.consistency.band: unknown option",
-                      "topology.transport.type: unknown transport 'shn'; did you mean 'shm'?", "unknown sync 'ring'; there are none"):
+                      "topology.transport.type: unknown transport 'shn'; did you mean 'shm'?", "unknown sync 'rink'; did you mean 'ring'?"):
             self.assertIn(words, said)
 
     def test_what_only_some_layers_take(self) -> None:
@@ -130,7 +132,7 @@ class Refused(Check):
     def test_where_the_data_is_to_be_had(self) -> None:
         self.write('data_from = "the attic"\n' + JOB.replace('type = "synthetic"\nshape = [30]', 'type = "csv"\ntrain = "nothere.csv"'))
         self.assertIn("job.toml:1:1: what the job reads is to be had so: the attic\n", self.check(1))
-        self.assertNotIn("attic", self.check(1, "--set=layer.fc.units=0"))
+        self.assertNotIn("attic", self.check(1, "--set=layer.data.trian=x"))
 
     def test_what_a_run_would_not_come_to(self) -> None:
         """Told as `run` tells it, all at once, and each with its place."""
@@ -186,6 +188,155 @@ class Refused(Check):
         fits = re.search(r"a smaller batch fits: train.batch = (\d+), or a little less", said)
         self.assertIsNotNone(fits, said)
         self.assertNotIn("would not be run", self.check(0, "--set=train.last=wrap", f"--set=train.batch={int(fits[1]) // 2}"))
+
+
+# One mistake of every kind. The line of each is in WRONG_TOLD.
+WRONG = """name = "wrong"
+[train]
+device = "ref"
+batch = 5
+stop = { patience = 2 }
+[updater]
+momentum = 7
+[[layer]]
+name = "data"
+type = "synthetic"
+shape = [30]
+[[layer]]
+name = "more"
+type = "csv"
+train = "nothere.csv"
+[[layer]]
+name = "of_more"
+type = "dense"
+src = "more"
+units = 3
+[[layer]]
+name = "key"
+type = "dense"
+src = "data"
+units = 3
+bais = false
+[[layer]]
+name = "of_key"
+type = "softmax_loss"
+src = ["key", "data:nothing"]
+[[layer]]
+name = "lost"
+type = "dense"
+src = "dta"
+units = 3
+[[layer]]
+name = "round"
+type = "add"
+src = ["data", "and_round"]
+[[layer]]
+name = "and_round"
+type = "relu"
+src = "round"
+[[layer]]
+name = "of_round"
+type = "dense"
+src = "and_round"
+units = 3
+param.wieght.init = "xavier"
+[[layer]]
+name = "a"
+type = "dense"
+src = "data"
+units = 3
+[[layer]]
+name = "b"
+type = "dense"
+src = "data"
+units = 4
+[[layer]]
+name = "sum"
+type = "add"
+src = ["a", "b"]
+[[layer]]
+name = "of_sum"
+type = "dense"
+src = "sum:nothing"
+units = 3
+[[layer]]
+name = "port"
+type = "relu"
+src = "a:nothing"
+[topology]
+servers_per_group = 2
+"""
+WRONG_TOLD = """job.toml:5:10: train.stop.patience looks at validations, but there are no validation samples
+job.toml:7:1: updater.momentum: must be
+job.toml:12:1: layer 'more': cannot open ./nothere.csv: No such file or directory
+job.toml:26:1: layer 'key': bais: unknown option; did you mean 'bias'?
+job.toml:34:1: layer 'lost': src: unknown layer 'dta'; did you mean 'data'?
+job.toml:40:1: layer 'and_round': the net has a cycle, and_round -> round -> and_round, and the algorithm takes none
+job.toml:60:1: layer 'sum': takes sources of one shape
+job.toml:72:1: layer 'port': 'a' has no output 'nothing'; it has: 
+job.toml:73:1: topology.servers_per_group = 2 with 1 workers: a server sits beside a worker
+"""
+
+
+class AtOnce(Check):
+    """Every error of a job is told at once, in the order of the file, and none that another one brings about."""
+
+    def told(self, job: str, expected: str, *words: str) -> None:
+        self.write(job)
+        for command in ("check", "run", "simulate"):
+            done = subprocess.run([dlhost, "--plugin-dir", "plugins", command, "job.toml", *words], cwd=self.root, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 1, f"{done.stdout}\n{done.stderr}")
+            self.assertTrue(done.stderr.startswith("dlhost: "), done.stderr)
+            lines = done.stderr.removeprefix("dlhost: ").splitlines()
+            beginnings = expected.splitlines()
+            self.assertEqual(len(lines), len(beginnings), done.stderr)
+            for line, beginning in zip(lines, beginnings):
+                self.assertTrue(line.startswith(beginning), f"{line}\nis not\n{beginning}\nin\n{done.stderr}")
+        self.assertFalse((self.root / "runs").exists())
+
+    def test_one_mistake_of_every_kind(self) -> None:
+        self.told(WRONG, WRONG_TOLD)
+
+    def test_what_a_run_that_is_there_is_read_with(self) -> None:
+        self.write(JOB)
+        subprocess.run([dlhost, "run", "job.toml", "--set=train.stop.steps=1", "--set=record.folder=made"], cwd=self.root, check=True, capture_output=True, timeout=60)
+        made = next((self.root / "made").iterdir())
+        bad = ("--set=layer.fc.units=0", "--set=layer.data.shape=[0]", "--set=train.stop.patience=2")  # nothing is trained
+        for command in ("eval", "predict"):
+            done = subprocess.run([dlhost, command, made, *bad], cwd=self.root, capture_output=True, text=True, timeout=60)
+            self.assertRegex(done.stderr, r"\Adlhost: --set layer.data.shape=.* but is 0\n--set layer.fc.units=0: .* but is 0\n\Z")
+
+    def test_nothing_is_concluded_from_what_is_wrong(self) -> None:
+        sum_of_other_shapes = '[[layer]]\nname = "sum"\ntype = "add"\nsrc = ["data", "fc"]\n'
+        with self.subTest("a batch: shapes, and the samples that it takes"):
+            self.told(JOB.replace("batch = 5", "batch = 0") + sum_of_other_shapes, "job.toml:2:27: train.batch: must be at least 1, but is 0")
+        with self.subTest("a key that was probably meant to be the batch"):
+            self.told(JOB.replace("batch = 5", "bacth = 5") + sum_of_other_shapes, "job.toml:2:27: train.bacth: unknown option; did you mean 'batch'?", "--set=layer.data.train=10")
+        with self.subTest("an algorithm: whether it takes cycles, and needs a loss"):
+            cycle = '[[layer]]\nname = "x"\ntype = "relu"\nsrc = "y"\n[[layer]]\nname = "y"\ntype = "relu"\nsrc = "x"\n'
+            job = JOB[: JOB.index('[[layer]]\nname = "loss"')]
+            self.told(job + cycle, "--set train.algorithm=pb: train.algorithm: unknown algorithm 'pb'", "--set=train.algorithm=pb")
+        with self.subTest("a source: what reads it, and whether there is a loss"):
+            self.told(JOB.replace("shape = [30]", "shpe = [30]") + sum_of_other_shapes, "job.toml:6:1: layer 'data': shpe: unknown option; did you mean 'shape'?")
+        with self.subTest("a use of a block: its layers"):
+            use = '[[block]]\nname = "pair"\nparams = ["n"]\nlayer = [ { name = "d", type = "dense", units = "$n" } ]\n[[layer]]\nname = "p"\nblock = "pair"\nsrc = "data"\n'
+            reads = '[[layer]]\nname = "r1"\ntype = "relu"\nsrc = "p"\n[[layer]]\nname = "r2"\ntype = "relu"\nsrc = "p.d"\n'
+            self.told(JOB + use + reads, "job.toml:20:1: layer 'p': with.n: is required")
+            self.told(JOB[: JOB.index('[[layer]]\nname = "loss"')] + use, "job.toml:16:1: layer 'p': with.n: is required")  # that may have the loss
+        with self.subTest("no layers: that there is no loss among them"):
+            self.told("", "job.toml:1:1: name: is required\njob.toml:1:1: the job has no layers", "--set=train.device=ref")
+        with self.subTest("a layer without a name: who reads it"):
+            self.told(JOB.replace('name = "fc"', 'nmae = "fc"'), "job.toml:7:1: layer: name: is required\njob.toml:8:1: layer: nmae: unknown option; did you mean 'name'?")
+
+    def test_cycles_are_all_told_once(self) -> None:
+        cycles = "".join(f'[[layer]]\nname = "{a}"\ntype = "relu"\nsrc = "{b}"\n' for a, b in ("pq", "qp", "xx"))
+        self.told(JOB + cycles, "job.toml:20:1: layer 'q': the net has a cycle, q -> p -> q\njob.toml:24:1: layer 'x': the net has a cycle, x -> x")
+
+    def test_the_net_of_every_phase(self) -> None:
+        """What is wrong in all of them is told once."""
+        only = '[[layer]]\nname = "t"\ntype = "add"\nsrc = ["data", "fc"]\nphases = ["test"]\n'
+        self.told(JOB.replace('src = "data"\nunits', 'src = "data:no"\nunits') + only.replace('"fc"]', '"data:label"]'),
+                  "job.toml:10:1: layer 'fc': 'data' has no output 'no'\njob.toml:16:1: layer 't': takes sources of one shape", "--set=layer.data.test=10", "--set=layer.data.validate=10")
 
 
 class Told(Check):

@@ -12,26 +12,46 @@ DLHOST = str(pathlib.Path(sys.argv[1]).resolve())
 JOB = several.JOB.replace("steps = 60", "steps = 20") + "[recovery]\nevery = { steps = 4 }\n"
 
 
+def run(folder: pathlib.Path, *arguments: str, job: str = "job.toml") -> subprocess.CompletedProcess:
+    return subprocess.run([DLHOST, "simulate", job, *arguments], cwd=folder, text=True, capture_output=True, timeout=100)
+
+
 def simulate(folder: pathlib.Path, *arguments: str) -> str:
-    done = subprocess.run([DLHOST, "simulate", "job.toml", *arguments], cwd=folder, text=True, capture_output=True,
-                          timeout=100)
+    done = run(folder, *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def what_fails_is_made_smaller(folder: pathlib.Path) -> None:
+    failed = run(folder, "--seed", "3", "--faults", "kills=3", "--set", "recovery.restarts=0", "--smaller", "small.toml")
+    assert failed.returncode == 1, failed.stdout
+    again = re.search(r"^  dlhost simulate small.toml (.*)$", failed.stdout, re.M)
+    assert again and re.search("kills=[12],cuts=0", again[1]), failed.stdout
+    small = (folder / "small.toml").read_text()
+    assert re.search(r"^workers_per_group = 2$", small, re.M), small # of three, with a server beside each
+    assert re.search(r"^steps = [1-9]$", small, re.M), small
+    replayed = run(folder, *again[1].split(), job="small.toml")
+    assert replayed.returncode == 1 and "is killed" in replayed.stdout, replayed.stdout
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = pathlib.Path(made)
         (folder / "job.toml").write_text(JOB)
-        told = simulate(folder, "--seed", "3", "--kills", "3")
-        assert told == simulate(folder, "--seed", "3", "--kills", "3"), "one seed is one history"
+        told = simulate(folder, "--seed", "3", "--faults", "kills=3")
+        assert told == simulate(folder, "--seed", "3", "--faults", "kills=3"), "one seed is one history"
         assert re.search(r"process \d+ \(worker \d\) is killed", told), told
         assert re.search(r"worker \d is gone: .*; the run goes on at step \d+", told), told
         assert re.search(r"^20 steps in [\d.]+ simulated s, [1-9] recoveries; history [0-9a-f]{16}$", told, re.M), told
         last = [text.splitlines()[-1] for text in (simulate(folder), simulate(folder, "--seed", "4"))]
         assert last[0] != last[1], "another seed is another history"
         assert "20 steps" in last[0] and " 0 recoveries" in last[0], last
+        without = simulate(folder, "--seed", "3", "--faults", "cuts=3")
+        assert re.search(r"^20 steps in .* [1-9] recoveries", without, re.M), without
+        wrong = run(folder, "--faults", "floods=1")
+        assert "'floods=1' is no fault: known are kills=N and cuts=N" in wrong.stderr, wrong.stderr
         assert [path.name for path in folder.iterdir()] == ["job.toml"], "nothing is written"
+        what_fails_is_made_smaller(folder)
 
 
 main()

@@ -70,6 +70,16 @@ class Processes(Workers):
             self.assertLess(summary["test"]["loss"], 1.0)
         self.nothing_is_left()
 
+    def test_server_groups_that_are_processes_exchange(self) -> None:
+        groups = ("--set=topology.framework=hogwild", "--set=topology.sync={ type = 'ring', every = 7 }",
+                  "--set=test.every={ steps = 25 }")
+        tasks, processes = self.run_job(*groups), self.run_job(PROCESSES, *groups)
+        self.assertEqual(tasks["params"], processes["params"])
+        self.assertEqual([worker["contributions"] for worker in self.audit()["workers"]], [[60, 60]] * 3)
+        freely = self.run_job(PROCESSES, *groups, "--set=topology.consistency=hogwild", "--set=updater.rate=0.01")
+        self.assertLess(freely["test"]["loss"], 1.0)
+        self.nothing_is_left()
+
     def test_elastic_averaging_learns_digits(self) -> None:
         digits = pathlib.Path(__file__).parents[3] / "examples/digits"
         for name in ("job.toml", "digits.csv.gz"):

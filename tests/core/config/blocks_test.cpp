@@ -116,7 +116,6 @@ TEST_F(Blocks, UnknownNames) {
   EXPECT_EQ(problems(pair + data + "[[layer]]\nname = \"a\"\nblock = \"pairs\"\n"),
             "job.toml:16:1: layer 'a': unknown block 'pairs'; did you mean 'pair'? (known: pair)");
   EXPECT_EQ(problems(pair + data + "[[layer]]\nname = \"a\"\nblock = \"pair\"\nwith = { filter = 3 }\n"),
-            "job.toml:14:1: layer 'a': with.filters: is required: the block 'pair' has no default\n"
             "job.toml:17:10: layer 'a': with.filter: unknown parameter of the block 'pair'; did you mean 'filters'? "
             "(known: filters, kernel, stride)");
   EXPECT_EQ(problems(pair + data + "[[layer]]\nname = \"a\"\nblock = \"pair\"\nunits = 3\n"),

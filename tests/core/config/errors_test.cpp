@@ -21,7 +21,8 @@ TEST_F(JobErrors, NoFile) {
 }
 
 TEST_F(JobErrors, Empty) {
-  EXPECT_EQ(problems(""), "job.toml:1:1: name: is required: what the run is called");
+  EXPECT_EQ(problems(""), "job.toml:1:1: name: is required: what the run is called\n"
+                          "job.toml:1:1: the job has no layers; it needs at least one [[layer]]");
   EXPECT_EQ(problems("name = \"x\""), "job.toml:1:1: the job has no layers; it needs at least one [[layer]]");
 }
 
@@ -30,7 +31,7 @@ TEST_F(JobErrors, UnknownTopKey) {
                                         "checkpoint, data_from, folder, include, layer, "
                                         "name, "
                                         "record, recovery, seed, test, topology, train, updater, validate)\n"
-                                        "job.toml:1:1: name: is required: what the run is called");
+                                        "job.toml:1:1: the job has no layers; it needs at least one [[layer]]");
 }
 
 TEST_F(JobErrors, IncludeIsAKeyToo) {
@@ -40,7 +41,6 @@ TEST_F(JobErrors, IncludeIsAKeyToo) {
 
 TEST_F(JobErrors, UnknownLayerOption) {
   EXPECT_EQ(problems(head + "[[layer]]\nname = \"fc1\"\ntype = \"dense\"\nsrc = \"data\"\nunit = 10\n"),
-            "job.toml:6:1: layer 'fc1': units: is required: number of outputs\n"
             "job.toml:10:1: layer 'fc1': unit: unknown option; did you mean 'units'? (known: augment, bias, dtype, "
             "folder, frozen, name, param, phases, src, type, units)");
 }

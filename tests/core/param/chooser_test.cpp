@@ -35,8 +35,7 @@ class ChooserTest : public testing::Test {
   std::unique_ptr<Consistency> consistency_ = *registry_.create<Consistency>("first_t", first_two());
   plugin::Activity activity_;
   std::vector<std::string> told_;
-  Chooser chooser_{{.groups = 3,
-                    .workers = 2,
+  Chooser chooser_{{.clients = {.groups = 3, .workers = 2},
                     .consistency = consistency_.get(),
                     .activity = &activity_,
                     .tell = [this](const Message& message) {
@@ -95,8 +94,8 @@ TEST_F(ChooserTest, WhoLeavesBehindAContributionIsCounted) {
 }
 
 TEST_F(ChooserTest, WhoIsNotThereIsRefused) {
-  EXPECT_THAT(whole(3, 0, 0, 0).message(), HasSubstr("worker 0 of group 3, which there is not"));
-  EXPECT_THAT(whole(0, 2, 0, 0).message(), HasSubstr("worker 2 of group 0, which there is not"));
+  EXPECT_THAT(whole(3, 0, 0, 0).message(), HasSubstr("worker 0 of group 3, which is none of those"));
+  EXPECT_THAT(whole(0, 2, 0, 0).message(), HasSubstr("worker 2 of group 0, which is none of those"));
 }
 
 } // namespace

@@ -47,10 +47,14 @@ TEST(Protocol, WhatIsNoMessageIsRefused) {
 }
 
 TEST(Protocol, AContributorIsCountedGroupByGroup) {
-  EXPECT_EQ(*contributor({.group = 0, .rank = 1}, 2, 3), 1U);
-  EXPECT_EQ(*contributor({.group = 1, .rank = 2}, 2, 3), 5U);
-  EXPECT_EQ(contributor({.group = 2, .rank = 0}, 2, 3).status().code(), Code::corrupt);
-  EXPECT_EQ(contributor({.group = 0, .rank = 3}, 2, 3).status().code(), Code::corrupt);
+  const Clients all{.groups = 2, .workers = 3}, behind{.first = 2, .groups = 2, .workers = 3};
+  EXPECT_EQ(*contributor({.group = 0, .rank = 1}, all), 1U);
+  EXPECT_EQ(*contributor({.group = 1, .rank = 2}, all), 5U);
+  EXPECT_EQ(contributor({.group = 2, .rank = 0}, all).status().code(), Code::corrupt);
+  EXPECT_EQ(contributor({.group = 0, .rank = 3}, all).status().code(), Code::corrupt);
+  EXPECT_EQ(*contributor({.group = 3, .rank = 2}, behind), 5U);
+  EXPECT_EQ(behind.first_contributor(), 6U);
+  EXPECT_EQ(contributor({.group = 1, .rank = 0}, behind).status().code(), Code::corrupt);
 }
 
 } // namespace

@@ -80,7 +80,8 @@ struct Worker final : Control {
 
   // Beside this one.
   void serve(Consistency& handler, std::span<const std::unique_ptr<Worker>> workers) {
-    ShardSetup setup{.slices = &slices,
+    ShardSetup setup{.seats = {0},
+                     .slices = &slices,
                      .masters = &masters,
                      .store = &*net.store,
                      .groups = static_cast<std::uint32_t>(workers.size()),

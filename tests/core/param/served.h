@@ -13,7 +13,7 @@ class Served : public testing::Test {
  protected:
   // The param has these values, in one of so many places.
   void lay_out(const std::string& updater, const std::string& consistency, const std::vector<float>& values,
-               std::size_t versions) {
+               std::size_t versions, std::size_t shared = 0) {
     device_ = *registry_.create<Device>("ref", {});
     stream_ = *device_->stream();
     store_.emplace(*device_, *stream_);
@@ -23,7 +23,7 @@ class Served : public testing::Test {
     consistency_ = *registry_.create<Consistency>(consistency, {});
     const auto rule = updater_->rule();
     store_->lay_out(&rule);
-    masters_.emplace(*store_, versions);
+    masters_.emplace(*store_, versions, shared);
     memory_.resize(masters_->bytes());
     masters_->lie_at(memory_, true);
     ASSERT_TRUE(store_->allocate(&rule).ok());
@@ -32,7 +32,8 @@ class Served : public testing::Test {
   }
   // The contributors are the caller's to name, and where messages go.
   ShardSetup setup(const Slices& slices) {
-    return {.slices = &slices,
+    return {.seats = {0, 1},
+            .slices = &slices,
             .masters = &*masters_,
             .store = &*store_,
             .consistency = consistency_.get(),

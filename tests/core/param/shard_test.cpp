@@ -215,7 +215,7 @@ TEST_F(ShardTest, WhatIsNotThereIsRefused) {
   bad.slice = 9;
   EXPECT_THAT(shard_->take(bad).message(), HasSubstr("slice 9, which it does not own"));
   bad = update(7, 0);
-  EXPECT_THAT(shard_->take(bad).message(), HasSubstr("worker 7 of group 0, which there is not"));
+  EXPECT_THAT(shard_->take(bad).message(), HasSubstr("worker 7 of group 0, which is none of those"));
   for (const std::uint64_t place :
        {std::uint64_t{4}, std::uint64_t{2}, std::uint64_t{1} << 63, ~std::uint64_t{0} - 7}) {
     bad = update(0, 0);

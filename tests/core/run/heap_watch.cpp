@@ -105,6 +105,8 @@ HeapUse stop_watching_heap() {
   return {ours, libraries};
 }
 
+bool is_watching_heap() { return watching; }
+
 std::string first_of_ours() {
   std::string text;
   for (std::size_t i = 0; i < std::min(traces.size(), traced.load()); ++i) {

@@ -15,6 +15,7 @@ struct HeapUse {
 // Between the two, each allocation is traced to the code that asks for it.
 void watch_heap();
 HeapUse stop_watching_heap();
+bool is_watching_heap();
 // Who asked, for messages: the functions around the first few of our allocations.
 std::string first_of_ours();
 

@@ -4,36 +4,10 @@
 
 #include <gmock/gmock.h>
 
-#include "run/simulation.h"
-#include "trained.h"
+#include "simulated.h"
 
 namespace dlhost::test {
 namespace {
-
-class SimulationTest : public Bench {
- protected:
-  run::Simulated simulate_whatever_comes(const std::string& text, const std::vector<std::string>& set,
-                                         const run::SimulationSpec& spec) {
-    const std::string path = folder_ / "job.toml";
-    EXPECT_TRUE(host_.disk().write_text(path, text).ok());
-    auto job = config::load(host_.disk(), path, set, *registry_);
-    EXPECT_TRUE(job.ok()) << job.status().message();
-    return job.ok() ? run::simulate(*job, plugin::entries_of(plugin::settings_of_process({})), spec) : run::Simulated();
-  }
-  run::Simulated simulate(const std::string& text, const std::vector<std::string>& set,
-                          const run::SimulationSpec& spec) {
-    auto simulated = simulate_whatever_comes(text, set, spec);
-    EXPECT_TRUE(simulated.status.ok()) << simulated.status.message() << history_of(simulated);
-    EXPECT_THAT(simulated.audit.faults, testing::IsEmpty()) << history_of(simulated);
-    return simulated;
-  }
-
-  static std::string history_of(const run::Simulated& simulated) {
-    std::string lines;
-    for (const auto& line : simulated.told) lines += "\n" + line;
-    return lines;
-  }
-};
 
 const std::vector<std::string> four_workers{"topology.workers_per_group=4", "topology.servers_per_group=2",
                                             "topology.slice_elements=20", "recovery.every={ steps = 6 }"};
@@ -87,33 +61,6 @@ TEST_F(SimulationTest, WithACodecDeathsChangeNothingEither) {
     recoveries += killed.recoveries;
   }
   EXPECT_GT(recoveries, 2U) << "the deaths have to be in time to matter";
-}
-
-// 72 samples, each counted by the updates that it made part of.
-std::string tally_job() {
-  return R"(name = "tally"
-[train]
-batch = 12
-device = "ref"
-stop = { steps = 24 }
-[recovery]
-every = { steps = 5 }
-[updater]
-type = "sgd"
-rate = 1.0
-[[layer]]
-name = "data"
-type = "synthetic"
-mode = "learnable"
-shape = [2]
-classes = 2
-train = 72
-[[layer]]
-name = "tally"
-type = "tally"
-src = "data"
-samples = 72
-)";
 }
 
 // Six steps are an epoch.
@@ -265,6 +212,38 @@ TEST_F(SimulationTest, GroupsAtTheirOwnPaceLoseNothingEither) {
       }
       EXPECT_GT(recoveries, 4U);
     }
+}
+
+// What each server group learns gets to all others once, while updates go on beneath, whoever dies.
+TEST_F(SimulationTest, WhatServerGroupsExchangeIsAppliedOnceEverywhere) {
+  const std::vector<std::string> settings{"train.batch=6", "topology.worker_groups=4", "topology.server_groups=2",
+                                          "topology.servers_per_group=2", "topology.slice_elements=16"};
+  std::uint32_t recoveries = 0, seed = 0;
+  for (const std::string handler : {"strict", "bounded", "eventual", "hogwild"})
+    for (const std::string sync : {"all_to_all", "chain", "ring", "star", "twin_master", "gossip"}) {
+      const bool all_groups = sync == "ring" || sync == "gossip";
+      if (sync == "gossip" && handler == "strict") continue;
+      SCOPED_TRACE(concat(handler, ", ", sync));
+      auto here = settings;
+      here.insert(here.end(),
+                  {"topology.consistency=" + handler, concat("topology.sync={ type = \"", sync, "\", every = 5",
+                                                             sync == "gossip" ? "" : ", sum = true", " }")});
+      if (all_groups) here.insert(here.end(), {"topology.server_groups=4", "topology.servers_per_group=1"});
+      const auto whole = simulate(tally_job(), here, {.seed = 0});
+      for (int times = 0; times < 3; ++times) {
+        const auto killed = simulate(tally_job(), here, {.seed = ++seed, .kills = times, .within = whole.took});
+        ASSERT_EQ(killed.params.size(), 1U);
+        for (const float count : killed.params.begin()->second)
+          ASSERT_EQ(count, 8) << "seed " << seed << history_of(killed);
+        for (std::size_t worker = 0; worker < 4; ++worker) {
+          std::uint64_t made = 0; // in the slices of whichever server group has its contributions
+          for (const auto& slice : killed.audit.slices) made += run::Audit::contributions(slice, worker);
+          ASSERT_EQ(made, 24 * killed.audit.slices.size() / (all_groups ? 4U : 2U)) << "seed " << seed;
+        }
+        recoveries += killed.recoveries;
+      }
+    }
+  EXPECT_GT(recoveries, 12U) << "the deaths have to be in time to matter";
 }
 
 } // namespace

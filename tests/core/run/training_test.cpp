@@ -110,7 +110,7 @@ TEST_F(TrainingTest, WhatIsPlannedIsWhatIsMade) {
     auto job = config::load(host_.disk(), folder_ / "job.toml",
                             std::vector<std::string>{"updater={ type = \"" + updater + "\" }"}, *registry_);
     ASSERT_TRUE(job.ok()) << job.status().message();
-    auto planned = run::Session::open(host_, *registry_, *job, false),
+    auto planned = run::Session::open(host_, *registry_, *job, run::Purpose::looking),
          made = run::Session::open(host_, *registry_, *job);
     ASSERT_TRUE(planned.ok() && made.ok());
     const auto plan = (*planned)->trainer(), program = (*made)->trainer();

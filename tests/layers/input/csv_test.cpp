@@ -32,6 +32,7 @@ TEST(CsvText, LabelColumnsClassesAndValues) {
   ASSERT_TRUE(targets.ok()) << targets.status().message();
   EXPECT_EQ(targets->targets, (std::vector<float>{0.5F, 1.5F}));
   EXPECT_EQ(parse_csv("1,2\n3,4", {',', false, CsvLabel::none, -1, {}})->columns, 2);
+  EXPECT_EQ(parse_csv("\xef\xbb\xbf\x31,2\n", {',', false, CsvLabel::none, -1, {}})->values[0], 1);
 }
 
 TEST(CsvText, ErrorsNameRowAndColumn) {

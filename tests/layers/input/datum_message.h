@@ -45,12 +45,14 @@ inline Message shaped(std::uint64_t channels, std::uint64_t height, std::uint64_
 }
 
 // The records under ascending keys, in one file. False: it could not be written.
-inline bool write_database(const std::filesystem::path& file, const std::vector<std::string>& records) {
+inline bool write_database(const std::filesystem::path& file, const std::vector<std::string>& records,
+                           std::size_t room = std::size_t{1} << 20) {
   MDB_env* environment = nullptr;
   MDB_txn* writing = nullptr;
   MDB_dbi dbi = 0;
   if (mdb_env_create(&environment) != 0) return false;
-  bool written = mdb_env_open(environment, file.c_str(), MDB_NOSUBDIR, 0600) == 0 &&
+  bool written = mdb_env_set_mapsize(environment, room) == 0 &&
+                 mdb_env_open(environment, file.c_str(), MDB_NOSUBDIR, 0600) == 0 &&
                  mdb_txn_begin(environment, nullptr, 0, &writing) == 0 && mdb_dbi_open(writing, nullptr, 0, &dbi) == 0;
   for (std::size_t i = 0; i < records.size() && written; ++i) {
     std::string key = std::to_string(100 + i), record = records[i];

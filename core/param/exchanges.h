@@ -1,0 +1,50 @@
+// Exchanges of a slice among all server groups, one after another. One begins when it is due, and those that hear of it
+// join; where all groups make each step together each knows when it is due, nobody joins before, and no worker goes on
+// until it is over. Else updates go on beneath it, and what it brings is added to what they made.
+#pragma once
+
+#include "param/group_sync.h"
+
+namespace dlhost::param {
+
+class Exchanges final : public GroupSync {
+ public:
+  static constexpr std::size_t rows = 2; // of a slice: what it begins with, and what is made
+
+  explicit Exchanges(Setup);
+  void begin(Version) override;
+  bool is_on(std::size_t which) const override { return pieces_[which].on; }
+  bool is_due(std::size_t which, Version) const override;
+  Result<bool> start(std::size_t which, Version, const float* value) override;
+  Result<News> take(std::size_t which, const Message&) override;
+  Status conclude(std::size_t which, Version now, const float* from, float* to) override;
+  bool align(std::size_t which, Version now) override;
+  bool is_aligned() const override;
+
+ private:
+  struct Piece {
+    const Slice* slice = nullptr;
+    std::unique_ptr<Exchange> exchange;
+    std::unique_ptr<SliceUpdate> outer, shift; // of the common value, and of the slice's
+    std::span<float> common, begun, made;
+    std::uint64_t number = 0;  // of the exchange that is on, or was last
+    Version at = 0;            // at which that began
+    std::uint64_t aligned = 0; // by the end of that one
+    bool on = false, done = false;
+    bool called = false;           // a neighbour is in the next one
+    std::size_t untaken = 0;       // parts that were sent and not yet read
+    std::vector<SyncStep> awaited; // with parts of neighbours
+    std::vector<Message> letters;  // parts that nothing waits for yet
+  };
+
+  Status add(const Slice&) override;
+  Status follow(Piece&);
+  Status send(Piece&, const SyncStep&);
+  // Takes in all parts that are awaited and here; whether the exchange is over.
+  Result<bool> go_on(Piece&);
+
+  std::vector<Piece> pieces_;
+  std::vector<SyncStep> steps_; // of one call of a sync
+};
+
+} // namespace dlhost::param

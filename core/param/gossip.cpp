@@ -1,0 +1,155 @@
+#include "param/gossip.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "param/racing.h"
+
+namespace dlhost::param {
+namespace {
+
+constexpr std::uint64_t last_word = 1; // Message::step
+
+void add_to(std::span<float> sum, std::span<const float> values) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+}
+
+} // namespace
+
+Gossip::Gossip(Setup setup)
+    : GroupSync(std::move(setup)),
+      neighbours_(setup_.sync->neighbours(setup_.rank, static_cast<std::uint32_t>(setup_.servers.size()))) {}
+
+Status Gossip::add(const Slice& slice) {
+  Piece piece{.slice = &slice};
+  piece.common = shared(slice, 0);
+  piece.came = row(slice);
+  for (const std::uint32_t rank : neighbours_) {
+    if (rank >= setup_.servers.size() || rank == setup_.rank)
+      return Status::internal("the sync names rank ", rank, " a neighbour of rank ", setup_.rank, ", of ",
+                              setup_.servers.size());
+    Link link{.rank = rank};
+    link.lacks = row(slice);
+    link.sent = row(slice);
+    piece.links.push_back(link);
+  }
+  DLHOST_ASSIGN(piece.shift, shift(slice));
+  pieces_.push_back(std::move(piece));
+  return {};
+}
+
+void Gossip::begin(Version version) {
+  for (Piece& piece : pieces_) {
+    const auto* value = reinterpret_cast<const float*>(setup_.masters->value(piece.slice->param, 0).data());
+    std::copy_n(value + piece.slice->first, piece.common.size(), piece.common.begin());
+    std::ranges::fill(piece.came, 0.0F);
+    piece.has_come = piece.aligning = piece.begins_to_align = false;
+    piece.at = version;
+    for (Link& link : piece.links) {
+      link = {.rank = link.rank, .lacks = link.lacks, .sent = link.sent};
+      std::ranges::fill(link.lacks, 0.0F);
+    }
+  }
+}
+
+bool Gossip::is_due(std::size_t which, Version now) const {
+  const Piece& piece = pieces_[which];
+  return piece.begins_to_align || now >= piece.at + setup_.sync->traits().every;
+}
+
+// What it has learned itself since it was told last.
+Result<bool> Gossip::start(std::size_t which, Version version, const float* value) {
+  Piece& piece = pieces_[which];
+  piece.at = version;
+  if (std::exchange(piece.begins_to_align, false)) piece.aligning = true;
+  for (Link& link : piece.links) {
+    for (std::size_t i = 0; i < piece.common.size(); ++i) link.lacks[i] += value[i] - piece.common[i];
+    link.owed = true;
+  }
+  std::copy_n(value, piece.common.size(), piece.common.begin());
+  DLHOST_TRY(tell(piece));
+  return false;
+}
+
+bool Gossip::may_say_last(const Piece& piece, const Link& to) {
+  return piece.aligning && !to.told_last &&
+         std::ranges::all_of(piece.links, [&](const Link& link) { return &link == &to || link.heard_last; });
+}
+
+// Each neighbour that has read what it was told last.
+Status Gossip::tell(Piece& piece) {
+  for (Link& link : piece.links) {
+    const bool last = may_say_last(piece, link);
+    if (link.under_way || (!link.owed && !last)) continue;
+    std::swap(link.lacks, link.sent);
+    std::ranges::fill(link.lacks, 0.0F);
+    link.owed = false;
+    link.under_way = true;
+    link.told_last = last;
+    DLHOST_TRY(send_part(link.rank, *piece.slice, link.sent, {.step = last ? last_word : 0, .version = ++link.told}));
+  }
+  if (piece.aligning && piece.is_quiet()) {
+    piece.aligning = false;
+    for (Link& link : piece.links) link.told_last = link.heard_last = false;
+  }
+  return {};
+}
+
+bool Gossip::Piece::is_quiet() const {
+  return std::ranges::all_of(links,
+                             [](const Link& link) { return link.told_last && link.heard_last && !link.under_way; });
+}
+
+Result<GroupSync::News> Gossip::take(std::size_t which, const Message& message) {
+  Piece& piece = pieces_[which];
+  const auto link =
+      std::ranges::find(piece.links, message.seat, [&](const Link& one) { return setup_.servers[one.rank].seat; });
+  if (link == piece.links.end()) return wrong(*piece.slice, message, 0);
+  if (message.word == Word::taken) {
+    if (!link->under_way || message.version != link->told) return wrong(*piece.slice, message, link->told);
+    link->under_way = false;
+    DLHOST_TRY(tell(piece));
+    return News::none;
+  }
+  if (message.word != Word::part || message.version != link->heard + 1 || link->heard_last ||
+      message.samples != SampleRange{0, static_cast<std::uint32_t>(piece.slice->count)})
+    return wrong(*piece.slice, message, link->heard);
+  DLHOST_ASSIGN(const auto values, read(*piece.slice, message, link->rank));
+  ++link->heard;
+  link->heard_last = message.step == last_word;
+  add_to(piece.came, values);
+  piece.has_come = true;
+  for (Link& other : piece.links)
+    if (&other != &*link) {
+      add_to(other.lacks, values);
+      other.owed = true;
+    }
+  DLHOST_TRY(
+      setup_.send(message.seat,
+                  {.word = Word::taken, .epoch = setup_.epoch, .slice = piece.slice->id, .version = message.version}));
+  DLHOST_TRY(tell(piece));
+  return News::over;
+}
+
+Status Gossip::conclude(std::size_t which, Version, const float* from, float* to) {
+  Piece& piece = pieces_[which];
+  const float* const came = piece.came.data();
+  const Racing racing(from == to); // its readers mean it
+  DLHOST_TRY(piece.shift->run({.from = from, .to = to, .gradients = {&came, 1}, .count = 1}, {}));
+  add_to(piece.common, piece.came);
+  std::ranges::fill(piece.came, 0.0F);
+  piece.has_come = false;
+  return {};
+}
+
+bool Gossip::align(std::size_t which, Version) {
+  pieces_[which].begins_to_align = true;
+  return true;
+}
+
+bool Gossip::is_aligned() const {
+  return std::ranges::none_of(
+      pieces_, [](const Piece& piece) { return piece.begins_to_align || piece.aligning || piece.has_come; });
+}
+
+} // namespace dlhost::param

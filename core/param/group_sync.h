@@ -1,0 +1,99 @@
+// What a server has to do with those that own the same slices in other server groups (its neighbours), so that their
+// values become one again: the part that core has in a sync (dlhost/sync.h). By exchanges that all take part in
+// (exchanges.h), or by gossip from neighbour to neighbour (gossip.h).
+//
+// All begin with the same values. What neighbours read lies in rows of each slice in the server's memory. After make()
+// nothing is allocated.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <dlhost/sync.h>
+
+#include "param/addition.h"
+#include "param/protocol.h"
+#include "param/slice_update.h"
+#include "param/slices.h"
+#include "param/table_memory.h"
+#include "plugin/activity.h"
+
+namespace dlhost::param {
+
+class GroupSync {
+ public:
+  struct Neighbour { // or the server itself
+    std::uint32_t seat = 0;
+    std::span<const std::byte> memory;
+  };
+  struct Setup {
+    std::uint32_t epoch = 0;
+    std::uint32_t rank = 0;         // of this server's group
+    std::vector<Neighbour> servers; // that own the same slices, group by group
+    std::span<std::byte> memory;    // of this worker, where the rows lie from `place` on
+    std::size_t place = 0;
+    bool in_step = false;             // all groups make each step together
+    const Masters* masters = nullptr; // of its group
+    Store* store = nullptr;
+    const Sync* sync = nullptr;
+    const plugin::Actor* actor = nullptr;
+    plugin::Activity* activity = nullptr;
+    std::function<Status(std::uint32_t seat, const Message&)> send;
+  };
+  // What the rows of a server's slices take.
+  static std::size_t bytes(const Slices&, std::uint32_t server, const Sync&, std::uint32_t rank, std::uint32_t count);
+  // Rows of masters that are shared with other server groups: the common value, and these histories of it.
+  static std::size_t shared_rows(const Sync& sync) { return 1 + histories(sync).size(); }
+  static std::vector<Updater::History> histories(const Sync&);
+  static bool gossips(const Sync&);
+
+  static Result<std::unique_ptr<GroupSync>> make(Setup, std::span<const Slice* const> owned);
+  virtual ~GroupSync() = default;
+
+  // The values are the common ones.
+  virtual void begin(Version) = 0;
+  bool in_step() const { return setup_.in_step; }
+
+  // Of one of those that are owned, by its number among them: an exchange is going on.
+  virtual bool is_on(std::size_t which) const = 0;
+  // Whether one is to begin, now that this version is there and none is on.
+  virtual bool is_due(std::size_t which, Version) const = 0;
+  // It begins, with this value. Returns whether it is over at once.
+  virtual Result<bool> start(std::size_t which, Version, const float* value) = 0;
+
+  enum class News { none, join, over };
+  // What a neighbour says. join: the caller is to start() now; over: to conclude().
+  virtual Result<News> take(std::size_t which, const Message&) = 0;
+
+  // `from` is the value now: `to` becomes what it is with all that came from others.
+  virtual Status conclude(std::size_t which, Version now, const float* from, float* to) = 0;
+
+  // Slices are to be exchanged as they are now, whatever is due. True: this one is to start now.
+  virtual bool align(std::size_t which, Version now) = 0;
+  virtual bool is_aligned() const = 0;
+
+ protected:
+  explicit GroupSync(Setup setup) : setup_(std::move(setup)) {}
+  virtual Status add(const Slice&) = 0;
+
+  // The next row for a slice in this worker's memory.
+  std::span<float> row(const Slice&);
+  std::span<float> shared(const Slice&, std::size_t which) const;
+  // What is added to a slice's value.
+  Result<std::unique_ptr<SliceUpdate>> shift(const Slice&) const;
+  // Part of such a row, to a neighbour.
+  Status send_part(std::uint32_t rank, const Slice&, std::span<const float> part, Message);
+  // What a neighbour sent.
+  Result<std::span<const float>> read(const Slice&, const Message&, std::size_t rank) const;
+  Status wrong(const Slice&, const Message&, std::uint64_t number) const;
+
+  Setup setup_;
+  Addition addition_;
+
+ private:
+  std::size_t place_ = 0; // of the next row
+};
+
+} // namespace dlhost::param

@@ -1,0 +1,63 @@
+// A server and those that own the same slices in other server groups: when an exchange begins, and what comes of it.
+#include "param/shard.h"
+
+namespace dlhost::param {
+
+bool Shard::is_on(const Owned& owned) const { return sync_ && sync_->is_on(owned_by_slice_[owned.slice->id]); }
+
+Status Shard::exchange(Owned& owned) {
+  const std::size_t which = owned_by_slice_[owned.slice->id];
+  if (owned.exchanged) return conclude(owned);
+  if (sync_->is_on(which) || !sync_->is_due(which, owned.version)) return {};
+  DLHOST_ASSIGN(const bool over, sync_->start(which, owned.version, value(owned, owned.current)));
+  return over ? conclude(owned) : Status();
+}
+
+Status Shard::hear_neighbour(Owned& owned, const Message& message) {
+  const std::size_t which = owned_by_slice_[owned.slice->id];
+  if (!sync_) return Status::corrupt("a neighbour's message for slice ", message.slice, ", which is not exchanged");
+  DLHOST_ASSIGN(const auto news, sync_->take(which, message));
+  if (news == GroupSync::News::none) return say_aligned();
+  if (news == GroupSync::News::join) return exchange(owned);
+  DLHOST_TRY(conclude(owned));
+  DLHOST_TRY(answer_waiting(owned));
+  return answer_settled(owned);
+}
+
+// What is due was looked at with the value as it is: it is made first.
+Status Shard::conclude(Owned& owned) {
+  const std::size_t which = owned_by_slice_[owned.slice->id];
+  owned.exchanged = !owned.due.empty();
+  if (owned.exchanged) return {};
+  std::size_t next = owned.current;
+  if (setup_.masters->versions() > 1) {
+    DLHOST_ASSIGN(next, room(owned));
+  }
+  DLHOST_TRY(sync_->conclude(which, owned.version, value(owned, owned.current), value(owned, next)));
+  owned.current = next;
+  DLHOST_TRY(exchange(owned));
+  return say_aligned();
+}
+
+Status Shard::align(const Message& message) {
+  if (!sync_) return Status::corrupt("slices are to be aligned, and nothing is exchanged");
+  if (message.epoch != setup_.epoch) {
+    ++stale_;
+    return {};
+  }
+  aligns_ = message.seat;
+  for (std::size_t which = 0; which < owned_.size(); ++which)
+    if (sync_->align(which, owned_[which].version)) DLHOST_TRY(exchange(owned_[which]));
+  return say_aligned();
+}
+
+// Who hears it may keep what all have then: what it was made of is written down. A server of no slices always is.
+Status Shard::say_aligned() {
+  if (!aligns_ || !sync_->is_aligned()) return {};
+  if (ledger_) DLHOST_TRY(ledger_->sync());
+  const std::uint32_t seat = *std::exchange(aligns_, std::nullopt);
+  return setup_.send(
+      seat, {.word = Word::aligned, .epoch = setup_.epoch, .version = owned_.empty() ? 0 : owned_.front().version});
+}
+
+} // namespace dlhost::param

@@ -1,0 +1,111 @@
+// Several server groups, seen from a seat: whose servers are whose, what they exchange, and the masters of them all,
+// which the run's leader fills.
+#include <algorithm>
+
+#include "run/seat.h"
+
+namespace dlhost::run {
+
+std::vector<std::uint32_t> Seat::servers_of(std::uint32_t server_group) const {
+  std::vector<std::uint32_t> seats;
+  for (std::uint32_t server = 0; server < servers_; ++server) seats.push_back(home_of(server_group) + server);
+  return seats;
+}
+
+param::Masters Seat::lay_out_masters(const param::Store& store) const {
+  return {store, versions(), sync_ ? param::GroupSync::shared_rows(*sync_) : 0};
+}
+
+std::optional<param::GroupSync::Setup> Seat::sync_setup() {
+  if (!sync_) return {};
+  param::GroupSync::Setup setup{
+      .rank = place_.server_group,
+      .servers = {},
+      .memory = own_[number_].bytes,
+      .place = layout_->exchanged,
+      .in_step = in_step_,
+      .masters = &lent_masters(),
+      .store = &session_.store(),
+      .sync = sync_.get(),
+      .actor = sync_actor_,
+      .activity = &session_.activity(),
+      .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
+  for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
+    const std::uint32_t seat = home_of(group) + number_ - home_of(place_.server_group);
+    setup.servers.push_back({seat, own_[seat].bytes});
+  }
+  return setup;
+}
+
+Status Seat::map_other_masters() {
+  for (std::uint32_t group = 1; group < place_.server_groups; ++group) {
+    const std::uint32_t home = home_of(group);
+    DLHOST_ASSIGN(const Card card, roster_.card(home));
+    DLHOST_ASSIGN(const PeerId peer, post_->peer(home));
+    DLHOST_ASSIGN(auto region, post_->endpoint().map(peer, card.masters));
+    param::Masters masters = lay_out_masters(session_.store());
+    if (region->bytes().size() < masters.bytes())
+      return Status::internal("worker ", home, " has a net of other params than worker ", number_);
+    masters.lie_at(region->bytes(), false);
+    other_masters_.push_back({std::move(region), std::move(masters)});
+  }
+  return {};
+}
+
+// All begin with the first group's values. Histories are their own, where a checkpoint brought them.
+void Seat::fill_other_masters(const param::Beginning& beginning) {
+  if (!sync_ || number_ != 0) return;
+  const param::Masters& first = lent_masters();
+  const auto histories = param::GroupSync::histories(*sync_);
+  for (const auto& param : session_.store().params()) {
+    if (!param->updated) continue;
+    const std::size_t number = param->number;
+    for (std::size_t slot = 0; !beginning.own_values && slot < histories.size(); ++slot) {
+      const auto row = first.shared(number, 1 + slot);
+      std::ranges::fill(std::span(reinterpret_cast<float*>(row.data()), row.size() / sizeof(float)),
+                        histories[slot].initial);
+    }
+    for (const OtherMasters& other : other_masters_) {
+      std::ranges::copy(first.value(number, 0), other.masters.value(number, 0).begin());
+      for (std::size_t slot = 0; !beginning.own_values && slot < param->slots; ++slot)
+        std::ranges::copy(first.history(number, slot), other.masters.history(number, slot).begin());
+      for (std::size_t slot = 0; slot < histories.size(); ++slot)
+        std::ranges::copy(first.shared(number, 1 + slot), other.masters.shared(number, 1 + slot).begin());
+    }
+  }
+}
+
+bool Seat::servers_keep() const {
+  return sync_ && (!session_.updater().rule().history.empty() || param::GroupSync::shared_rows(*sync_) > 1);
+}
+
+// The first group's histories are the checkpoint's own; the histories of the common values are the same in all groups.
+std::vector<param::TensorPlace> Seat::kept_by_servers(std::uint32_t server_group) const {
+  std::vector<param::TensorPlace> kept;
+  const auto histories = session_.updater().rule().history;
+  const auto common = param::GroupSync::histories(*sync_);
+  for (const auto& param : session_.store().params()) {
+    if (!param->updated) continue;
+    const std::string& name = param->declared.name;
+    const auto keep = [&](const std::string& what, std::span<std::byte> row) {
+      kept.push_back({concat(name, "/", what), param->master, row.data()});
+    };
+    for (std::size_t slot = 0; server_group > 0 && slot < param->slots; ++slot)
+      keep(concat("servers.", histories[slot].name),
+           other_masters_[server_group - 1].masters.history(param->number, slot));
+    for (std::size_t slot = 0; server_group == 0 && slot < common.size(); ++slot)
+      keep(concat("common.", common[slot].name), lent_masters().shared(param->number, 1 + slot));
+  }
+  return kept;
+}
+
+// Replicas become one, and each server group's versions are known.
+Status Seat::align() {
+  aligned_.assign(place_.server_groups, 0);
+  unaligned_ = std::size_t{servers_} * place_.server_groups;
+  for (std::uint32_t group = 0; group < place_.server_groups; ++group)
+    DLHOST_TRY(tell(servers_of(group), {.word = param::Word::align}));
+  return table_->wait_until([&] { return unaligned_ == 0; });
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,103 @@
+// What is wrong with a job beyond its keys: each step goes on with what those before it did not refuse.
+#include <algorithm>
+
+#include "net/extent.h"
+#include "plugin/contained.h"
+#include "run/attainable.h"
+#include "run/session.h"
+#include "run/supported.h"
+
+namespace dlhost::run {
+
+void Session::examine(Purpose purpose, config::Problems& problems) {
+  check_supported(job_, problems);
+  const auto open = [&](const char* key, Status (Session::*part)()) {
+    if (problems.refused(key)) return;
+    if (const Status status = (this->*part)(); !status.ok()) problems.of_key(key, job_.place(key), status.message());
+  };
+  open("train.device", &Session::open_device);
+  open("train.algorithm", &Session::open_algorithm);
+  open("updater", &Session::open_updater);
+  open_sources(problems);
+  const bool trains = purpose != Purpose::reading;
+  std::map<Phase, std::unique_ptr<net::Graph>> nets;
+  for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
+    if ((phase == Phase::train && trains) || (!sources_->empty() && samples(phase) > 0))
+      nets[phase] = graph(phase, known_batch(phase, problems), problems);
+  if (problems.refused("layer")) nets.clear(); // what is missing may be what is asked for
+  if (!trains) return;
+  const auto& net = nets[Phase::train];
+  if (net && algorithm_ && algorithm_->traits().needs_loss &&
+      std::ranges::none_of(net->nodes(), [](const net::Node& node) { return node.setup.is_loss; }))
+    problems.add(job_.place("train.algorithm"),
+                 "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
+  check_attainable(*this, nets[Phase::validate].get(), problems);
+}
+
+// 0: one that was refused.
+std::int64_t Session::known_batch(Phase phase, const config::Problems& problems) const {
+  const char* own = phase == Phase::validate ? "validate.batch" : "test.batch";
+  const bool known = !problems.refused("train.batch") && (phase == Phase::train || !problems.refused(own));
+  return known ? batch(phase) : 0;
+}
+
+Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std::uint32_t stream) {
+  OpenSource open;
+  open.name = layer.name;
+  open.stream = stream;
+  DLHOST_ASSIGN(open.layer, registry_.create<Layer>(layer.type, layer.options));
+  DLHOST_ASSIGN(open.actor, registry_.actor(Kind::layer, layer.type, layer.name));
+  open.source = dynamic_cast<Source*>(open.layer.get());
+  if (!open.source) return Status::invalid("a layer of type ", layer.type, " needs an input: add src = \"...\"");
+  Setup setup;
+  setup.batch = 1;
+  setup.layer = layer.name;
+  const auto call = [&](const char* phase, auto what) {
+    return plugin::contained(activity_, open.actor, phase, plugin::no_step, what);
+  };
+  DLHOST_TRY(call("open", [&] { return open.source->open(host_, layer.folder); }));
+  DLHOST_TRY(call("setup", [&] { return open.source->setup(setup); }));
+  open.outputs = setup.outputs;
+  for (const Port& port : open.outputs)
+    DLHOST_TRY(net::check_extent(port.desc.shape).at("its output '", port.name, "'"));
+  if (open.outputs.empty()) return Status::internal("a source that declares no output; this is a bug in the plugin");
+  return open;
+}
+
+void Session::open_sources(config::Problems& problems) {
+  if (problems.refused("folder")) return; // where they would be
+  std::uint32_t stream = 0;
+  bool failed = false;
+  for (const auto& layer : job_.layers) {
+    ++stream;
+    if (!layer.src.empty() || problems.refused_layer(layer.name)) continue;
+    auto open = open_source(layer, stream);
+    if (!open.ok()) {
+      problems.of_layer(layer.name, layer.where, open.status().message());
+      failed = true;
+      continue;
+    }
+    auto augment = net::Augment::make(host_, layer.augment, open->outputs[0].desc);
+    if (augment.ok())
+      open->augment = *std::move(augment);
+    else
+      problems.of_layer(layer.name, layer.augment_at, augment.status().message());
+    sources_->push_back(*std::move(open));
+  }
+  if (failed && !job_.data_from.empty())
+    problems.add(job_.place("data_from"), "what the job reads is to be had so: ", job_.data_from);
+  compare_sources(problems);
+}
+
+void Session::compare_sources(config::Problems& problems) const {
+  for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
+    for (const auto& open : *sources_) {
+      const OpenSource& first = sources_->front();
+      const auto count = open.source->count(phase);
+      if (count != first.source->count(phase))
+        problems.add(job_.layer(open.name)->where, "sources '", first.name, "' and '", open.name,
+                     "' have different numbers of samples: ", first.source->count(phase), " and ", count);
+    }
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,53 @@
+#include "run/shrink.h"
+
+namespace dlhost::run {
+namespace {
+
+struct Number {
+  std::int64_t least;
+  std::int64_t& (*of)(Failing&);
+};
+
+// The first make the rest cheaper to try.
+const Number numbers[] = {
+    {1, [](Failing& run) -> std::int64_t& { return run.job.train.stop.steps; }},
+    {0, [](Failing& run) -> std::int64_t& { return run.spec.cuts; }},
+    {0, [](Failing& run) -> std::int64_t& { return run.spec.kills; }},
+    {1, [](Failing& run) -> std::int64_t& { return run.job.topology.server_groups; }},
+    {1, [](Failing& run) -> std::int64_t& { return run.job.topology.worker_groups; }},
+    {1, [](Failing& run) -> std::int64_t& { return run.job.topology.workers_per_group; }},
+    {1, [](Failing& run) -> std::int64_t& { return run.job.topology.servers_per_group; }},
+};
+
+Failing with(Failing run, const Number& number, std::int64_t value) {
+  number.of(run) = value;
+  if (run.job.topology.server_groups == 1) run.job.topology.sync = {};
+  return run;
+}
+
+} // namespace
+
+Failing shrink(Failing failing, const std::function<bool(const Failing&)>& fails) {
+  for (bool smaller = true; smaller;) {
+    smaller = false;
+    const auto accept = [&](Failing candidate) {
+      if (!fails(candidate)) return false;
+      failing = std::move(candidate);
+      return smaller = true;
+    };
+    for (const Number& number : numbers) {
+      const std::int64_t now = number.of(failing);
+      if (now <= number.least) continue; // or there is none
+      for (const std::int64_t value : {number.least, (number.least + now) / 2, now - 1})
+        if (value < now && accept(with(failing, number, value))) break;
+    }
+    if (!failing.job.topology.codec.type.empty()) {
+      Failing plain = failing;
+      plain.job.topology.codec = {};
+      accept(std::move(plain));
+    }
+  }
+  return failing;
+}
+
+} // namespace dlhost::run

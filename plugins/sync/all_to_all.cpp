@@ -1,0 +1,21 @@
+// One round: the least time on the way, and the most bytes.
+#include <dlhost/plugin.h>
+
+#include "all_to_all.h"
+#include "merging.h"
+
+namespace dlhost::plugins {
+
+class AllToAll final : public MergingSync<ToAll> {
+ public:
+  static constexpr std::string_view name = "all_to_all";
+  static Schema schema() {
+    return merging_schema("Each group sends what it learned to all others: one round, N (N - 1) times "
+                          "a slice's bytes in all.");
+  }
+  using MergingSync::MergingSync;
+};
+
+} // namespace dlhost::plugins
+
+DLHOST_PLUGIN("1.0", dlhost::plugins::AllToAll);

@@ -1,0 +1,259 @@
+// Two servers of two groups that exchange one slice: what becomes of their values, and of messages that cannot be.
+#include "param/group_sync.h"
+
+#include <deque>
+
+#include "served.h"
+
+namespace dlhost::param {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Server : public Served {
+ public:
+  using Served::lay_out, Served::masters_, Served::store_;
+  void TestBody() override {}
+
+  void make(std::uint32_t rank, bool in_step, const Sync& sync, std::array<std::span<std::byte>, 2> memories,
+            std::deque<std::pair<std::uint32_t, Message>>& mail) {
+    lay_out("sgd", "strict", {1, 2, 3, 4}, 1, GroupSync::shared_rows(sync));
+    auto made = GroupSync::make({.rank = rank,
+                                 .servers = {{0, memories[0]}, {1, memories[1]}},
+                                 .memory = memories[rank],
+                                 .in_step = in_step,
+                                 .masters = &*masters_,
+                                 .store = &*store_,
+                                 .sync = &sync,
+                                 .activity = &activity_,
+                                 .send =
+                                     [rank, &mail](std::uint32_t seat, Message message) {
+                                       message.seat = static_cast<std::uint16_t>(rank);
+                                       mail.emplace_back(seat, message);
+                                       return Status();
+                                     }},
+                                std::array{&slices_[0]});
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    sync_ = *std::move(made);
+    sync_->begin(0);
+  }
+
+  std::span<float> value() { return {reinterpret_cast<float*>(masters_->value(0, 0).data()), 4}; }
+  void learn(float much) {
+    for (float& element : value()) element += much;
+    ++version_;
+  }
+  void start() { ASSERT_TRUE(sync_->start(0, version_, value().data()).ok()); }
+  // What it says, and what the caller has to do then.
+  Status take(const Message& message) {
+    DLHOST_ASSIGN(const auto news, sync_->take(0, message));
+    if (news == GroupSync::News::join) return sync_->start(0, version_, value().data()).status();
+    if (news == GroupSync::News::over) return sync_->conclude(0, version_, value().data(), value().data());
+    return {};
+  }
+
+  const Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{4}, 1, 100);
+  std::unique_ptr<GroupSync> sync_;
+  Version version_ = 0;
+};
+
+class GroupSyncTest : public testing::Test {
+ protected:
+  void make(bool in_step, const std::string& name, bool sum = false, int every = 1) {
+    dlhost::Table options;
+    if (name != "gossip") options.entries.emplace_back("sum", Value{sum});
+    options.entries.emplace_back("every", Value{std::int64_t{every}});
+    sync_ = *registry_.create<Sync>(name, options);
+    for (auto& memory : memories_) memory.resize(GroupSync::bytes(servers_[0].slices_, 0, *sync_, 0, 2));
+    for (std::uint32_t rank = 0; rank < 2; ++rank)
+      servers_[rank].make(rank, in_step, *sync_, {memories_[0], memories_[1]}, mail_);
+  }
+  void deliver_one() {
+    const auto [seat, message] = mail_.front();
+    mail_.pop_front();
+    const Status status = servers_[seat].take(message);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  void deliver_all() {
+    while (!mail_.empty()) deliver_one();
+  }
+
+  env::RealHost host_{LogLevel::error};
+  plugin::Registry registry_{plugin::entries_of(plugin::settings_of_process({})), host_};
+  std::unique_ptr<Sync> sync_;
+  std::array<std::vector<std::byte>, 2> memories_;
+  std::deque<std::pair<std::uint32_t, Message>> mail_;
+  std::array<Server, 2> servers_;
+};
+
+TEST_F(GroupSyncTest, InStepNobodyJoinsBeforeItIsDue) {
+  make(true, "all_to_all");
+  servers_[0].learn(1);
+  EXPECT_TRUE(servers_[0].sync_->is_due(0, 1));
+  servers_[0].start();
+  deliver_all();
+  EXPECT_TRUE(servers_[0].sync_->is_on(0));
+  EXPECT_FALSE(servers_[1].sync_->is_on(0));
+  servers_[1].learn(3);
+  servers_[1].start();
+  deliver_all();
+  for (Server& server : servers_) {
+    EXPECT_FALSE(server.sync_->is_on(0));
+    EXPECT_THAT(server.value(), ElementsAre(3, 4, 5, 6)); // all moved by the mean of 1 and 3
+  }
+}
+
+TEST_F(GroupSyncTest, UpdatesGoOnBeneath) {
+  make(false, "chain", true, 10);
+  servers_[0].learn(1);
+  EXPECT_FALSE(servers_[0].sync_->is_due(0, 1));
+  servers_[0].start();
+  deliver_one(); // who hears of it joins
+  EXPECT_TRUE(servers_[1].sync_->is_on(0));
+  servers_[0].learn(16);
+  servers_[1].learn(32);
+  deliver_all();
+  EXPECT_THAT(servers_[0].value(), ElementsAre(18, 19, 20, 21));
+  EXPECT_THAT(servers_[1].value(), ElementsAre(34, 35, 36, 37)); // 1 of the other's, and what it has learned since
+  servers_[1].start();
+  deliver_all();
+  for (Server& server : servers_) EXPECT_THAT(server.value(), ElementsAre(50, 51, 52, 53));
+}
+
+TEST_F(GroupSyncTest, WhatIsAlignedWasExchangedAsItWas) {
+  make(false, "ring", true, 10);
+  servers_[0].learn(1);
+  servers_[0].start();
+  servers_[0].learn(2);
+  EXPECT_FALSE(servers_[0].sync_->align(0, 2)); // it is in one, that began before
+  EXPECT_FALSE(servers_[0].sync_->is_aligned());
+  deliver_all();
+  EXPECT_FALSE(servers_[0].sync_->is_aligned());
+  EXPECT_TRUE(servers_[0].sync_->is_due(0, 2));
+  servers_[0].start();
+  deliver_all();
+  for (Server& server : servers_) {
+    EXPECT_TRUE(server.sync_->is_aligned());
+    EXPECT_THAT(server.value(), ElementsAre(4, 5, 6, 7));
+  }
+}
+
+TEST_F(GroupSyncTest, InStepThereIsNothingToAlignWhereNothingWasLearned) {
+  make(true, "ring");
+  EXPECT_FALSE(servers_[0].sync_->align(0, 0));
+  EXPECT_TRUE(servers_[0].sync_->is_aligned());
+  servers_[0].learn(1);
+  EXPECT_TRUE(servers_[0].sync_->align(0, 1));
+  EXPECT_FALSE(servers_[0].sync_->is_aligned());
+}
+
+TEST_F(GroupSyncTest, WhatCannotBeIsRefused) {
+  make(false, "all_to_all");
+  Server& server = servers_[0];
+  const auto said = [&](const Message& message) { return server.take(message).message(); };
+  const Message part{.word = Word::part, .seat = 1, .samples = {0, 4}, .version = 1, .place = 0};
+  const auto with = [&](auto change) {
+    Message message = part;
+    change(message);
+    return message;
+  };
+  EXPECT_THAT(said(with([](Message& m) { m.seat = 7; })), HasSubstr("seat 7 is in exchange 1 of slice 0"));
+  EXPECT_THAT(said(with([](Message& m) { m.seat = 0; })), HasSubstr("seat 0 is in exchange 1")); // its own
+  EXPECT_THAT(said(with([](Message& m) { m.version = 2; })),
+              HasSubstr("in exchange 2 of slice 0, and this server in 0"));
+  EXPECT_THAT(said(with([](Message& m) { m.word = Word::taken; })), HasSubstr("in exchange 1"));
+  EXPECT_THAT(said({.word = Word::call, .seat = 1, .version = 3}), HasSubstr("in exchange 3"));
+  EXPECT_THAT(said({.word = Word::get, .seat = 1}), HasSubstr("in exchange 0"));
+  const auto wrong_part = [&](auto change) {
+    server.sync_->begin(0);
+    EXPECT_TRUE(server.take(with(change)).ok()); // it is kept until the exchange begins here
+    return server.sync_->start(0, 0, server.value().data()).status().message();
+  };
+  EXPECT_THAT(wrong_part([](Message& m) { m.place = 1 << 20; }), HasSubstr("lies at 1048576, outside of its memory"));
+  EXPECT_THAT(wrong_part([](Message& m) { m.place = ~std::uint64_t{0} - 3; }), HasSubstr("outside of its memory"));
+  EXPECT_THAT(wrong_part([](Message& m) { m.place = 2; }), HasSubstr("lies at 2"));
+  EXPECT_THAT(wrong_part([](Message& m) { m.samples.count = 3; }), HasSubstr("another part of slice 0"));
+  EXPECT_THAT(wrong_part([](Message& m) { m.samples.first = 1; }), HasSubstr("another part of slice 0"));
+  server.sync_->begin(0);
+  Status status;
+  for (int times = 0; times < 100 && status.ok(); ++times) status = server.take(part);
+  EXPECT_THAT(status.message(), HasSubstr("more parts of slice 0 come than any sync sends"));
+}
+
+// A sync that is none.
+class Careless final : public Sync {
+ public:
+  Traits traits() const override { return {.every = every}; }
+  std::vector<std::uint32_t> neighbours(std::uint32_t, std::uint32_t) const override { return named; }
+  std::uint32_t every = 1;
+  std::vector<std::uint32_t> named;
+};
+
+TEST_F(GroupSyncTest, ASyncThatIsNoneIsRefused) {
+  Server server;
+  server.lay_out("sgd", "strict", {1, 2, 3, 4}, 1, 1);
+  std::vector<std::byte> memory(1024);
+  const auto said = [&](const Careless& sync) {
+    return GroupSync::make({.servers = {{0, memory}, {1, memory}},
+                            .memory = memory,
+                            .masters = &*server.masters_,
+                            .store = &*server.store_,
+                            .sync = &sync},
+                           std::array{&server.slices_[0]})
+        .status()
+        .message();
+  };
+  Careless sync;
+  EXPECT_THAT(said(sync), HasSubstr("makes no exchange, and names no neighbours"));
+  sync.named = {2};
+  EXPECT_THAT(said(sync), HasSubstr("names rank 2 a neighbour of rank 0, of 2"));
+  sync.named = {0};
+  EXPECT_THAT(said(sync), HasSubstr("names rank 0 a neighbour of rank 0"));
+  sync.every = 0;
+  EXPECT_THAT(said(sync), HasSubstr("every 0 updates"));
+}
+
+TEST_F(GroupSyncTest, WhoGossipsTellsWhatTheOtherLacksOnce) {
+  make(false, "gossip");
+  servers_[0].learn(1);
+  servers_[0].start();
+  servers_[0].learn(2); // while that is on its way
+  servers_[0].start();
+  servers_[1].learn(16);
+  deliver_all();
+  EXPECT_THAT(servers_[1].value(), ElementsAre(20, 21, 22, 23));
+  EXPECT_THAT(servers_[0].value(), ElementsAre(4, 5, 6, 7)) << "the other has told nothing yet";
+  for (Server& server : servers_) {
+    EXPECT_TRUE(server.sync_->align(0, 0));
+    EXPECT_FALSE(server.sync_->is_aligned());
+    server.start();
+  }
+  deliver_all();
+  for (Server& server : servers_) {
+    EXPECT_TRUE(server.sync_->is_aligned());
+    EXPECT_THAT(server.value(), ElementsAre(20, 21, 22, 23));
+  }
+}
+
+TEST_F(GroupSyncTest, WhatGossipCannotBeIsRefused) {
+  make(false, "gossip");
+  Server& server = servers_[0];
+  const Message part{.word = Word::part, .seat = 1, .samples = {0, 4}, .version = 1};
+  const auto said = [&](auto change) {
+    Message message = part;
+    change(message);
+    return server.take(message).message();
+  };
+  EXPECT_THAT(said([](Message& m) { m.seat = 2; }), HasSubstr("seat 2 is in exchange 1"));
+  EXPECT_THAT(said([](Message& m) { m.version = 2; }), HasSubstr("in exchange 2 of slice 0, and this server in 0"));
+  EXPECT_THAT(said([](Message& m) { m.samples.count = 3; }), HasSubstr("in exchange 1"));
+  EXPECT_THAT(said([](Message& m) { m.word = Word::taken; }), HasSubstr("in exchange 1"));
+  EXPECT_THAT(said([](Message& m) { m.word = Word::call; }), HasSubstr("in exchange 1"));
+  EXPECT_THAT(said([](Message& m) { m.place = 1 << 20; }), HasSubstr("outside of its memory"));
+  EXPECT_EQ(said([](Message& m) { m.step = 1; }), ""); // its last word
+  EXPECT_THAT(said([](Message& m) { m.version = 2; }), HasSubstr("in exchange 2 of slice 0, and this server in 1"));
+}
+
+} // namespace
+} // namespace dlhost::param

@@ -1,0 +1,151 @@
+// Several server groups, each with a replica of its own, that exchange what they learn.
+#include <cmath>
+
+#include "trained.h"
+
+namespace dlhost::test {
+namespace {
+
+using ServerGroupsTest = Bench;
+
+std::vector<std::string> server_groups(int count, const std::string& sync, std::vector<std::string> more = {}) {
+  more.insert(more.end(), {concat("topology.server_groups=", count), "topology.sync=" + sync,
+                           "topology.slice_elements=20"}); // so that there is something to cut
+  return more;
+}
+
+std::vector<std::string> one_each(int count, const std::string& sync, std::vector<std::string> more = {}) {
+  more.push_back(concat("topology.worker_groups=", count));
+  return server_groups(count, sync, std::move(more));
+}
+
+void expect_near(const Trained& one, const Trained& other) {
+  for (const auto& [name, values] : one.params)
+    for (std::size_t i = 0; i < values.size(); ++i)
+      EXPECT_NEAR(values[i], other.params.at(name)[i], 1e-5) << name << "[" << i << "]";
+}
+
+// Groups whose replicas become one after every step make the steps of one group with all their samples.
+TEST_F(ServerGroupsTest, ExchangedAfterEachStepTheyTrainAsOne) {
+  const auto one = train(small_job());
+  for (const std::string sync : {"all_to_all", "chain", "ring", "star", "twin_master"})
+    for (const int count : {2, 3, 4}) {
+      SCOPED_TRACE(concat(sync, ", ", count, " groups"));
+      const auto several =
+          train(small_job(), one_each(count, "\"" + sync + "\"", {concat("train.batch=", 12 / count)}));
+      expect_near(one, several);
+      EXPECT_EQ(several.losses.size(), one.losses.size());
+    }
+}
+
+TEST_F(ServerGroupsTest, WhateverTheCounts) {
+  const auto one = train(small_job());
+  const std::vector<std::string> counts{"train.batch=3", "topology.worker_groups=4", "topology.workers_per_group=2"};
+  for (const int servers : {1, 3}) {
+    SCOPED_TRACE(concat(servers, " servers a group"));
+    auto settings = counts;
+    settings.push_back(concat("topology.servers_per_group=", servers));
+    expect_near(one, train(small_job(), server_groups(2, "\"ring\"", settings)));
+  }
+}
+
+// As if each update had been made by all: at half the rate the steps are those of the mean.
+TEST_F(ServerGroupsTest, ASumMovesThemByAllThatWasLearned) {
+  const auto mean = train(small_job(), one_each(2, "\"star\"", {"updater.momentum=0.0", "updater.rate=0.04"}));
+  const auto sum =
+      train(small_job(), one_each(2, "{ type = \"star\", sum = true }", {"updater.momentum=0.0", "updater.rate=0.02"}));
+  expect_near(mean, sum);
+}
+
+// One exchange in the run, of one step: a rule that can be followed by hand.
+TEST_F(ServerGroupsTest, DilocoMovesTheCommonValueWithMomentum) {
+  const std::vector<std::string> plain{"updater.momentum=0.0", "updater.rate=0.02", "train.stop.steps=1"};
+  const auto start = train(small_job(), {"updater.rate=0.0", "train.stop.steps=1"});
+  const auto mean = train(small_job(), one_each(2, "\"all_to_all\"", plain));
+  const auto outer =
+      train(small_job(), one_each(2, "{ type = \"diloco\", every = 1, rate = 0.5, momentum = 0.8 }", plain));
+  for (const auto& [name, values] : start.params)
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float learned = mean.params.at(name)[i] - values[i];
+      EXPECT_NEAR(outer.params.at(name)[i], values[i] + 0.5F * (learned + 0.8F * learned), 1e-6) << name;
+    }
+  const auto averaging =
+      train(small_job(), one_each(2, "{ type = \"diloco\", every = 3, rate = 1.0, momentum = 0.0 }"));
+  expect_near(train(small_job(), one_each(2, "{ type = \"ring\", every = 3 }")), averaging);
+}
+
+const std::vector<std::string> rarely{"{ type = \"ring\", every = 5 }", "{ type = \"diloco\", every = 7 }"};
+
+TEST_F(ServerGroupsTest, ExchangedRarelyTheyLearnAndAreTheSameTwice) {
+  for (const std::string& sync : rarely) {
+    SCOPED_TRACE(sync);
+    const auto settings = one_each(3, sync, {"train.batch=4", "train.stop.steps=120"});
+    const auto trained = train(small_job(), settings), again = train(small_job(), settings);
+    EXPECT_LT(trained.losses.back(), 0.3 * trained.losses.front());
+    EXPECT_EQ(trained.losses, again.losses);
+    EXPECT_EQ(trained.params, again.params);
+    const auto always = train(small_job(), one_each(3, "\"ring\"", {"train.batch=4", "train.stop.steps=120"}));
+    EXPECT_NE(trained.losses, always.losses);
+  }
+}
+
+// Each group's momentum, and that of the common value, go on as well.
+TEST_F(ServerGroupsTest, ResumedEqualsNeverStopped) {
+  for (const std::string& sync : rarely) {
+    SCOPED_TRACE(sync);
+    const std::string checkpoints = folder_ / ("resumed" + sync.substr(10, 4));
+    auto settings = one_each(2, sync, {"topology.servers_per_group=1"});
+    const auto whole = train(small_job(), [&] {
+      auto pausing = settings;
+      pausing.push_back("test.every={ steps = 17 }"); // replicas become one where people look
+      return pausing;
+    }());
+    settings.push_back("test.every={ steps = 17 }");
+    const auto first = train(small_job(), settings, 17, {}, checkpoints);
+    const auto rest = train(small_job(), settings, 0, checkpoints);
+    ASSERT_EQ(first.losses.size() + rest.losses.size(), whole.losses.size());
+    EXPECT_TRUE(std::equal(rest.losses.begin(), rest.losses.end(), whole.losses.begin() + 17));
+    EXPECT_EQ(rest.params, whole.params);
+  }
+}
+
+TEST_F(ServerGroupsTest, EveryHandlerLearns) {
+  for (const std::string handler : {"eventual", "{ type = \"eventual\", push = 2, fetch = 3 }", "elastic", "hogwild",
+                                    "bounded", "first_t", "backup"})
+    for (const std::string sync : {"{ type = \"ring\", every = 6 }", "{ type = \"gossip\", every = 6 }",
+                                   "{ type = \"diloco\", every = 6, rate = 0.6, momentum = 0.5 }"}) {
+      SCOPED_TRACE(concat(handler, ", ", sync));
+      auto settings =
+          server_groups(2, sync,
+                        {"train.batch=6", "train.stop.steps=120", "updater.rate=0.01", "test.every={ steps = 50 }",
+                         "topology.worker_groups=4", "topology.consistency=" + handler});
+      const auto trained = train(small_job(), settings);
+      EXPECT_EQ(trained.losses.size(), 120U);
+      ASSERT_EQ(trained.test.size(), 1U);
+      EXPECT_LT(trained.test[0].second, 0.6 * trained.losses.front());
+    }
+}
+
+TEST_F(ServerGroupsTest, WhatCannotBeIsRefused) {
+  const auto refusal = [&](const std::vector<std::string>& set) {
+    const std::string path = folder_ / "job.toml";
+    EXPECT_TRUE(host_.disk().write_text(path, small_job()).ok());
+    auto job = config::load(host_.disk(), path, set, *registry_);
+    if (!job.ok()) return job.status().message();
+    Trained trained;
+    return run(*job, trained, 0, {}, {}).message();
+  };
+  EXPECT_NE(refusal({"topology.worker_groups=1", "topology.server_groups=2", "topology.sync=\"ring\""})
+                .find("each serves one at least"),
+            std::string::npos);
+  EXPECT_NE(refusal({"topology.worker_groups=2", "topology.server_groups=2"}).find("topology.sync: is missing"),
+            std::string::npos);
+  EXPECT_NE(refusal({"topology.worker_groups=2", "topology.sync=\"ring\""}).find("only with several server groups"),
+            std::string::npos);
+  EXPECT_NE(refusal(one_each(2, "\"gossip\"")).find("where groups gossip nobody waits"), std::string::npos);
+  EXPECT_NE(refusal(one_each(2, "\"ring\"", {"train.batch=8", "train.reproducible=true"})).find("updates of its own"),
+            std::string::npos);
+}
+
+} // namespace
+} // namespace dlhost::test

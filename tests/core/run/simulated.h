@@ -1,0 +1,63 @@
+// Runs in simulated worlds, as tests start them.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include "run/simulation.h"
+#include "trained.h"
+
+namespace dlhost::test {
+
+class SimulationTest : public Bench {
+ protected:
+  run::Simulated simulate_whatever_comes(const std::string& text, const std::vector<std::string>& set,
+                                         const run::SimulationSpec& spec) {
+    const std::string path = folder_ / "job.toml";
+    EXPECT_TRUE(host_.disk().write_text(path, text).ok());
+    auto job = config::load(host_.disk(), path, set, *registry_);
+    EXPECT_TRUE(job.ok()) << job.status().message();
+    return job.ok() ? run::simulate(*job, plugin::entries_of(plugin::settings_of_process({})), spec) : run::Simulated();
+  }
+  run::Simulated simulate(const std::string& text, const std::vector<std::string>& set,
+                          const run::SimulationSpec& spec) {
+    auto simulated = simulate_whatever_comes(text, set, spec);
+    EXPECT_TRUE(simulated.status.ok()) << simulated.status.message() << history_of(simulated);
+    EXPECT_THAT(simulated.audit.faults, testing::IsEmpty()) << history_of(simulated);
+    return simulated;
+  }
+
+  static std::string history_of(const run::Simulated& simulated) {
+    std::string lines;
+    for (const auto& line : simulated.told) lines += "\n" + line;
+    return lines;
+  }
+};
+
+// 72 samples, each counted by the updates that it made part of.
+inline std::string tally_job() {
+  return R"(name = "tally"
+[train]
+batch = 12
+device = "ref"
+stop = { steps = 24 }
+[recovery]
+every = { steps = 5 }
+[updater]
+type = "sgd"
+rate = 1.0
+[[layer]]
+name = "data"
+type = "synthetic"
+mode = "learnable"
+shape = [2]
+classes = 2
+train = 72
+[[layer]]
+name = "tally"
+type = "tally"
+src = "data"
+samples = 72
+)";
+}
+
+} // namespace dlhost::test
