@@ -1,5 +1,6 @@
 """./dev bench peers ddp: one step of two workers of one thread each, in dlhost and in PyTorch's DistributedDataParallel
-over gloo, from the same params, on halves of the same batches."""
+over gloo, from the same params, on halves of the same batches. `exchange` is one gradient of 48 MB and nothing else:
+gloo sums it; dlhost's step sets it to zero, sums it, updates the param by it and hands it out again."""
 
 import argparse
 import json
@@ -14,6 +15,8 @@ from served import Peer
 from workload import WORKLOADS, Workload, prepare
 
 WORKERS = 2
+EXCHANGE = Workload("exchange", (64,), 196608, 2)
+ALL = [*WORKLOADS, EXCHANGE]
 
 
 def compare(workload: Workload, options: argparse.Namespace, folder: pathlib.Path) -> list[dict]:
@@ -29,9 +32,10 @@ def compare(workload: Workload, options: argparse.Namespace, folder: pathlib.Pat
         systems.append(System("dlhost", run_as, peer))
     environment = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     picture = len(workload.shape) == 3
+    name, program = ("gloo", "exchange_peer.py") if workload is EXCHANGE else ("ddp gloo", "ddp_peer.py")
     for settings in [[]] + ([["channels_last"]] if picture else []):
-        peer = Peer("ddp_peer.py", str(pickled), options.dtype, "1", str(WORKERS), *settings, environment=environment)
-        systems.append(System("ddp gloo", "+".join(settings), peer))
+        peer = Peer(program, str(pickled), options.dtype, "1", str(WORKERS), *settings, environment=environment)
+        systems.append(System(name, "+".join(settings), peer))
     for system in systems:
         system.start()
         if system.missing:
@@ -49,7 +53,10 @@ def compare(workload: Workload, options: argparse.Namespace, folder: pathlib.Pat
     rows = []
     for system in systems:
         row = row_of(system, workload, options.dtype, WORKERS, operations, peak, best.median)
-        if system is not best:
+        if workload is EXCHANGE:  # its peer has no net: it says how far from the sum it is
+            if system in peers and any(system.losses):
+                raise SystemExit(f"peers ddp: {system.name} sums wrongly, by {max(system.losses)}")
+        elif system is not best:
             row["losses_differ"] = worst_difference(system.losses, best.losses)
             row["losses_agree"] = row["losses_differ"] <= TOLERANCE[options.dtype]
         rows.append(row)
@@ -57,10 +64,10 @@ def compare(workload: Workload, options: argparse.Namespace, folder: pathlib.Pat
 
 
 def main() -> int:
-    names = [workload.name for workload in WORKLOADS]
+    names = [workload.name for workload in ALL]
     parser = argparse.ArgumentParser(prog="./dev bench peers ddp", description=__doc__,
                                      epilog="Ratios are our time over the best peer's. Memory is the first worker's.")
-    parser.add_argument("workload", nargs="*", default=["mlp-deep", "alexnet"], help=f"any of: {', '.join(names)}")
+    parser.add_argument("workload", nargs="*", default=["mlp-deep", "alexnet", "exchange"], help=f"any of: {', '.join(names)}")
     parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each system (5)")
     parser.add_argument("--seconds", type=float, default=2, help="of each turn (2)")
@@ -72,7 +79,7 @@ def main() -> int:
     if not options.json:
         print(HEAD, flush=True)
     with tempfile.TemporaryDirectory(prefix="dlhost-peers-") as folder:
-        for workload in WORKLOADS:
+        for workload in ALL:
             if workload.name not in options.workload:
                 continue
             for row in compare(workload, options, pathlib.Path(folder)):

@@ -51,7 +51,7 @@ class DdpTraining:
 class Leading:
     """The first process: what it is asked it passes on."""
 
-    def __init__(self, training: DdpTraining, others: list[subprocess.Popen]):
+    def __init__(self, training, others: list[subprocess.Popen]):
         self.training, self.others = training, others
 
     def _tell(self, what: bytes) -> None:
@@ -68,23 +68,23 @@ class Leading:
         return self.training.loss()
 
 
-def lead(path: str, dtype: str, threads: str, ranks: int, settings: list[str]) -> Leading:
+def lead(program: str, make, path: str, dtype: str, threads: str, ranks: int, settings: list[str]) -> Leading:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo"}
-    others = [subprocess.Popen([sys.executable, __file__, path, dtype, threads, str(ranks), *settings],
+    others = [subprocess.Popen([sys.executable, program, path, dtype, threads, str(ranks), *settings],
                                stdin=subprocess.PIPE, env=os.environ | {"DDP_RANK": str(rank)}) for rank in range(1, ranks)]
-    return Leading(begin(path, dtype, 0, ranks, settings), others)
+    return Leading(begin(make, path, dtype, 0, ranks, settings), others)
 
 
-def begin(path: str, dtype: str, rank: int, ranks: int, settings: list[str]) -> DdpTraining:
+def begin(make, path: str, dtype: str, rank: int, ranks: int, settings: list[str]):
     with open(path, "rb") as file:
         prepared = pickle.load(file)
-    return DdpTraining(prepared, dtype, rank, ranks, set(settings))
+    return make(prepared, dtype, rank, ranks, set(settings))
 
 
-def follow(training: DdpTraining) -> None:
+def follow(training) -> None:
     while what := sys.stdin.buffer.read(1):
         if what == b"s":
             training.step()
@@ -92,11 +92,16 @@ def follow(training: DdpTraining) -> None:
             training.loss()
 
 
-if __name__ == "__main__":
-    path, dtype, threads, ranks, *settings = sys.argv[1:]
+def main(program: str, make, arguments: list[str]) -> None:
+    """`make` builds what each process of the program steps through."""
+    path, dtype, threads, ranks, *settings = arguments
     torch.set_num_threads(int(threads))
     torch.set_flush_denormal(True)
     if rank := int(os.environ.get("DDP_RANK", "0")):
-        follow(begin(path, dtype, rank, int(ranks), settings))
+        follow(begin(make, path, dtype, rank, int(ranks), settings))
     else:
-        serve(lambda: lead(path, dtype, threads, int(ranks), settings))
+        serve(lambda: lead(program, make, path, dtype, threads, int(ranks), settings))
+
+
+if __name__ == "__main__":
+    main(__file__, DdpTraining, sys.argv[1:])

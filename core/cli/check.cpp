@@ -157,7 +157,7 @@ void print_json(const program::Program& program, const run::Session& session) {
 }
 
 Status check_job(Context& context, const CheckOptions& options) {
-  DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set));
+  DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set, run::Purpose::looking));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::looking));
   DLHOST_ASSIGN(auto* program, session->trainer());
   if (options.json)

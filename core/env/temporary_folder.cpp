@@ -9,16 +9,15 @@
 namespace dlhost::env {
 namespace {
 
-constexpr const char* lock_name = "/in-use";   // by its owner
-constexpr const char* joined_name = "/joined"; // by others
+constexpr const char* lock_name = "/in-use"; // shared by all who use it
 
+// One lock, not one for the owner and one for the others: of two who leave at once, each could then meet the other with
+// one of the two, and neither would remove the folder.
 void remove_if_abandoned(const std::string& path) {
   std::error_code ignored; // what is another user's is not ours to clear
   if (!std::filesystem::exists(path + lock_name, ignored)) return;
-  const auto owner = FileLock::take(path + lock_name);
-  if (!owner.ok() || !*owner) return;
-  const auto others = FileLock::take(path + joined_name);
-  if (others.ok() && *others) std::filesystem::remove_all(path, ignored);
+  const auto alone = FileLock::take(path + lock_name);
+  if (alone.ok() && *alone) std::filesystem::remove_all(path, ignored);
 }
 
 void clear_abandoned(const std::filesystem::path& place, const std::string& prefix) {
@@ -37,7 +36,7 @@ Result<TemporaryFolder> TemporaryFolder::make(const std::string& prefix) {
   clear_abandoned(place, prefix);
   std::string path = (place / ("new-" + prefix + "XXXXXX")).string();
   if (!::mkdtemp(path.data())) return Status::system(errno, concat("make a folder in ", place.string()));
-  DLHOST_ASSIGN(auto lock, FileLock::take(path + lock_name));
+  DLHOST_ASSIGN(auto lock, FileLock::share(path + lock_name));
   if (!lock) return Status::internal("'", path, "' is new, but another process holds it");
   const std::string name = (place / (prefix + path.substr(path.size() - 6))).string();
   if (::rename(path.c_str(), name.c_str()) != 0) return failed(errno, "rename", path);
@@ -50,7 +49,7 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 Result<SharedFolder> SharedFolder::join(std::string path) {
-  DLHOST_ASSIGN(auto lock, FileLock::share(path + joined_name));
+  DLHOST_ASSIGN(auto lock, FileLock::share(path + lock_name));
   if (!lock) return Status::gone("'", path, "' is being removed");
   return SharedFolder(std::move(path), *std::move(lock));
 }

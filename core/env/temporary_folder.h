@@ -28,7 +28,7 @@ class TemporaryFolder {
  private:
   TemporaryFolder(std::string path, FileLock lock) : path_(std::move(path)), lock_(std::move(lock)) {}
   std::string path_;
-  FileLock lock_; // it is in use
+  FileLock lock_; // shared: it is in use
 };
 
 // Another process uses such a folder as well: it is not cleared meanwhile, and when its owner is gone the last to leave

@@ -92,6 +92,7 @@ class Session {
   void examine(Purpose, config::Problems&);
   Result<OpenSource> open_source(const config::Layer&, std::uint32_t stream);
   void open_sources(config::Problems&);
+  Status find_start();
   void compare_sources(config::Problems&) const;
   std::int64_t known_batch(Phase, const config::Problems&) const;
   std::unique_ptr<net::Graph> graph(Phase, std::int64_t batch, config::Problems&);

@@ -1,9 +1,11 @@
 // What is wrong with a job beyond its keys: each step goes on with what those before it did not refuse.
 #include <algorithm>
 
+#include "config/compose.h"
 #include "net/extent.h"
 #include "plugin/contained.h"
 #include "run/attainable.h"
+#include "run/checkpoints.h"
 #include "run/session.h"
 #include "run/supported.h"
 
@@ -32,6 +34,12 @@ void Session::examine(Purpose purpose, config::Problems& problems) {
     problems.add(job_.place("train.algorithm"),
                  "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
   check_attainable(*this, nets[Phase::validate].get(), problems);
+  if (purpose == Purpose::looking) open("train.start", &Session::find_start); // who goes on with a run needs it no more
+}
+
+Status Session::find_start() {
+  const std::string& from = job_.train.start.from;
+  return from.empty() ? Status() : start_tensors(host_, config::join_path(job_.folder, from)).status();
 }
 
 // 0: one that was refused.

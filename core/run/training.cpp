@@ -58,11 +58,13 @@ Status Training::prepare() {
 }
 
 Result<std::optional<param::Taken>> Training::start() {
-  const config::Start& start = session_.job().train.start;
+  const config::Job& job = session_.job();
+  const config::Start& start = job.train.start;
   if (start.from.empty()) return std::optional<param::Taken>();
-  DLHOST_ASSIGN(const auto file, start_tensors(session_.host(), config::join_path(session_.job().folder, start.from)));
-  DLHOST_ASSIGN(auto taken, param::take(file, start.names, session_.store()));
-  return std::optional(std::move(taken));
+  const auto file = start_tensors(session_.host(), config::join_path(job.folder, start.from));
+  auto taken = file.ok() ? param::take(*file, start.names, session_.store()) : Result<param::Taken>(file.status());
+  if (!taken.ok()) return config::invalid_at(job.place("train.start"), taken.status().message());
+  return std::optional(*std::move(taken));
 }
 
 nlohmann::json Training::state() const {

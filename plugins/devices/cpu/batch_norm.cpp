@@ -55,11 +55,12 @@ class BatchNorm : public Op {
     const auto stage_two = [&](std::int64_t which) {
       Sums total = partials[which * blocks_];
       for (std::int64_t block = 1; block < blocks_; ++block)
-        for (std::int64_t i = 0; i < channels_.in_group(); ++i) {
+        for (std::int64_t i = 0; i < channels_.columns(); ++i) {
           total.first[i] += partials[which * blocks_ + block].first[i];
           total.second[i] += partials[which * blocks_ + block].second[i];
         }
-      if (channels_.shared()) fold(total);
+      channels_.fold(total.first);
+      channels_.fold(total.second);
       settle(which, total, numbers[which]);
     };
     const auto stage_three = [&](std::int64_t which, std::int64_t block) {
@@ -82,13 +83,10 @@ class BatchNorm : public Op {
   std::int64_t counted(const Dynamic& dynamic) const {
     return dynamic.valid < 0 ? channels_.samples() : std::min(dynamic.valid, channels_.samples());
   }
-  // call(column, channel) for the channels that a group has; a shared group's numbers are the same in all columns.
+  // call(column, channel): numbers of one channel are the same in all of its columns.
   template <class Call> void each_channel(std::int64_t which, Call&& call) const {
-    const auto first = channels_.first_channel(which);
-    for (std::int64_t i = 0; i < channels_.in_group(); ++i) {
-      const auto channel = channels_.shared() ? first : first + i;
-      if (channel < channels_.channels()) call(i, channel);
-    }
+    for (std::int64_t i = 0; i < channels_.columns(); ++i)
+      if (const auto channel = channels_.channel_of(which, i); channel < channels_.channels()) call(i, channel);
   }
   void scale_and_shift(Numbers& n, std::int64_t i, double mean, double variance, float scale, float shift) const {
     n.mean[i] = static_cast<float>(mean);
@@ -104,17 +102,6 @@ class BatchNorm : public Op {
   bool stream_;         // results are larger than the caches
   std::int64_t blocks_; // of samples
   TensorDesc param_;
-
- private:
-  static void fold(Sums& total) {
-    double first = 0, second = 0;
-    for (std::int64_t i = 0; i < group; ++i) {
-      first += total.first[i];
-      second += total.second[i];
-    }
-    std::fill_n(total.first, group, first);
-    std::fill_n(total.second, group, second);
-  }
 };
 
 class BatchNormFeature final : public BatchNorm {
@@ -183,8 +170,9 @@ class BatchNormFeature final : public BatchNorm {
       if (taken) return;
       taken = true;
       const auto* from = static_cast<const std::byte*>(x) + p.offset * static_cast<std::int64_t>(size_of(type_));
-      map_kernels().load(type_, from, pivot, channels_.shared() ? 1 : p.width);
-      if (channels_.shared()) std::fill_n(pivot + 1, group - 1, pivot[0]);
+      const auto first = std::min(channels_.lanes(), p.width);
+      map_kernels().load(type_, from, pivot, first);
+      for (auto i = first; i < channels_.columns(); ++i) pivot[i] = pivot[i % channels_.lanes()];
     });
   }
 };

@@ -28,11 +28,11 @@ Result<Channels> Channels::of(const TensorDesc& desc, std::int64_t widest) {
   } else if (const auto start = "aB" + rest; name == start + "16b" || name == start + "8b" || name == start + "4b") {
     made.width_ = name.ends_with("16b") ? 16 : name.ends_with("8b") ? 8 : 4;
     made.padded_ = (made.channels_ + made.width_ - 1) / made.width_ * made.width_;
-    if (made.width_ != group) return Status::unsupported("channels in blocks of ", made.width_);
   } else {
     return Status::unsupported("format '", name, "' has its channels nowhere where loops by channel find them");
   }
-  if (made.width_ > group) made.group_ = widest;
+  made.packed_ = made.width_ < group && group % made.width_ == 0;
+  if (made.width_ > group) made.columns_ = widest;
   made.sample_step_ = made.padded_ * made.spatial_;
   return made;
 }
@@ -43,9 +43,8 @@ void Channels::add(DType type, void* data, const float* values) const {
       const auto which = task % groups();
       float ones[group], shifts[group] = {};
       std::fill_n(ones, group, 1.0F);
-      const auto channel = first_channel(which);
-      for (std::int64_t i = 0; i < group && (shared() || channel + i < channels_); ++i)
-        shifts[i] = values[shared() ? channel : channel + i];
+      for (std::int64_t i = 0; i < group; ++i)
+        if (const auto channel = channel_of(which, i); channel < channels_) shifts[i] = values[channel];
       each_piece(task / groups(), which, [&](const Piece& piece) {
         channel_kernels().apply(type, {data, nullptr, data, piece.offset, piece.rows, piece.step, piece.width}, ones,
                                 shifts, false);
@@ -64,15 +63,10 @@ void Channels::sum(DType type, const void* data, float* sums) const {
           channel_kernels().moments(type, {data, nullptr, nullptr, piece.offset, piece.rows, piece.step, piece.width},
                                     pivots, totals, squares);
         });
-      const auto channel = first_channel(which);
-      if (shared()) {
-        double total = 0;
-        for (double part : totals) total += part;
-        sums[channel] = static_cast<float>(total);
-        continue;
-      }
-      for (std::int64_t i = 0; i < group && channel + i < channels_; ++i)
-        sums[channel + i] = static_cast<float>(totals[i]);
+      fold(totals);
+      for (std::int64_t i = 0; i < lanes(); ++i)
+        if (const auto channel = channel_of(which, i); channel < channels_)
+          sums[channel] = static_cast<float>(totals[i]);
     }
   });
 }

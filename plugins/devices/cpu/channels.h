@@ -2,6 +2,7 @@
 // that do to all elements of a channel the same. Made while an op is prepared; run() calls go to the worker's threads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -12,15 +13,17 @@
 
 namespace dlhost::plugins::cpu {
 
-// Loops work on groups of channels, side by side in vectors: of so many, or, where a row holds more of them and the
-// loop can take them, of so many: whole cache lines, whatever the dtype.
+// Loops work on columns side by side in vectors: so many, each a channel's, or, where a row holds more channels and the
+// loop can take them, so many: whole cache lines, whatever the dtype. Where the channels that lie side by side are
+// fewer and go into 16, a row of columns is several such pixels one after another: channel by channel, or in blocks of
+// 8 as processors without AVX-512 have them.
 inline constexpr std::int64_t group = 16;
 inline constexpr std::int64_t wide_group = 64;
 
 class Channels {
  public:
-  // A piece of memory whose rows are `step` elements apart and `width` wide. Where `shared`, all its elements belong
-  // to one channel; else column i belongs to channel `channel` + i.
+  // A piece of memory whose rows are `step` elements apart and `width` wide. Column i belongs to channel
+  // channel_of(which, i).
   struct Piece {
     std::int64_t offset, rows, step, width;
   };
@@ -31,24 +34,36 @@ class Channels {
   std::int64_t samples() const { return samples_; }
   std::int64_t channels() const { return channels_; }
   std::int64_t per_sample() const { return spatial_; } // elements of one channel
-  // Whether a group is one channel, whose elements lie in a row.
-  bool shared() const { return width_ == 1; }
-  std::int64_t in_group() const { return group_; }
-  std::int64_t groups() const { return width_ == 1 ? channels_ : (channels_ + group_ - 1) / group_; }
-  std::int64_t first_channel(std::int64_t which) const { return width_ == 1 ? which : which * group_; }
+  std::int64_t columns() const { return columns_; }
+  // Channels of a group: column i and column i + lanes() are the same channel's.
+  std::int64_t lanes() const { return packed_ ? width_ : columns_; }
+  std::int64_t groups() const { return (channels_ + lanes() - 1) / lanes(); }
+  // May lie past the last one, in padding.
+  std::int64_t channel_of(std::int64_t which, std::int64_t column) const { return which * lanes() + column % lanes(); }
 
   // call(piece) for all that group `which` has of a sample: one piece, or a second for the rest of a row.
   template <class Call> void each_piece(std::int64_t sample, std::int64_t which, Call&& call) const {
-    if (shared()) {
-      const auto start = sample * sample_step_ + which * spatial_;
-      const auto rows = spatial_ / group;
-      if (rows > 0) call(Piece{start, rows, group, group});
-      if (spatial_ % group > 0) call(Piece{start + rows * group, 1, group, spatial_ % group});
+    const auto start = sample * sample_step_ + start_of(which);
+    if (!packed_) {
+      call(Piece{start, spatial_, width_, side_by_side(which)});
       return;
     }
-    const auto channel = which * group_;
-    const auto start = sample * sample_step_ + channel / width_ * spatial_ * width_ + channel % width_;
-    call(Piece{start, spatial_, width_, std::min(group_, std::min(padded_ - channel, width_))});
+    const auto elements = spatial_ * width_, rows = elements / group;
+    if (rows > 0) call(Piece{start, rows, group, group});
+    if (elements % group > 0) call(Piece{start + rows * group, 1, group, elements % group});
+  }
+
+  // call(its place in a sample, its number, channels side by side) for each pixel of a group.
+  template <class Call> void each_pixel(std::int64_t which, Call&& call) const {
+    for (std::int64_t pixel = 0; pixel < spatial_; ++pixel)
+      call(start_of(which) + pixel * width_, pixel, side_by_side(which));
+  }
+
+  // Each column's number becomes the sum over the columns of its channel.
+  void fold(double* numbers) const {
+    if (!packed_) return;
+    for (std::int64_t i = lanes(); i < group; ++i) numbers[i % lanes()] += numbers[i];
+    for (std::int64_t i = lanes(); i < group; ++i) numbers[i] = numbers[i % lanes()];
   }
 
   // data[n, c, ...] += values[c]; sums[c] = sum of data[:, c, ...].
@@ -56,9 +71,18 @@ class Channels {
   void sum(DType, const void* data, float* sums) const;
 
  private:
+  std::int64_t start_of(std::int64_t which) const {
+    const auto channel = channel_of(which, 0);
+    return channel / width_ * spatial_ * width_ + channel % width_;
+  }
+  std::int64_t side_by_side(std::int64_t which) const {
+    return std::min({lanes(), padded_ - channel_of(which, 0), width_});
+  }
+
   std::int64_t samples_ = 0, channels_ = 0, padded_ = 0, spatial_ = 1;
   std::int64_t width_ = 1; // channels that lie side by side
-  std::int64_t group_ = group;
+  std::int64_t columns_ = group;
+  bool packed_ = false; // rows hold several pixels
   std::int64_t sample_step_ = 0;
 };
 

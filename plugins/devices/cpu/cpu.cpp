@@ -52,6 +52,22 @@ bool sums_samples(const OpSpec& spec) {
   return std::holds_alternative<NormSpec>(spec);
 }
 
+// oneDNN trains in it from AVX-512 on; without its own bf16 instructions it computes in f32 inside.
+bool multiplies_bf16() {
+  const auto has = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  return (has & needed) == needed;
+}
+
+bool in_bf16(const OpSpec& spec) {
+  return std::visit(
+      [](const auto& one) {
+        if constexpr (requires { one.x.dtype; }) return one.x.dtype == DType::bf16;
+        return false;
+      },
+      spec);
+}
+
 std::string_view instruction_set() {
   switch (dnnl::get_effective_cpu_isa()) {
   case dnnl::cpu_isa::sse41: return "SSE4.1";
@@ -81,7 +97,8 @@ Schema Cpu::schema() {
 Device::Traits Cpu::traits() const { return {.host_memory = true, .asynchronous = false, .alignment = 64}; }
 
 std::string Cpu::description() const {
-  return concat(processor(), ", ", instruction_set(), ", ", threads(), " threads");
+  return concat(processor(), ", ", instruction_set(), ", ", threads(), " threads",
+                multiplies_bf16() ? "" : ", no bf16");
 }
 
 int Cpu::threads() const { return options_.threads > 0 ? static_cast<int>(options_.threads) : parallel_threads(); }
@@ -141,6 +158,10 @@ Result<std::unique_ptr<Op>> Cpu::prepare(const OpSpec& spec, const Choice& choic
                                  "': plan again");
     return op;
   } catch (const dnnl::error& error) {
+    if (in_bf16(spec) && !multiplies_bf16())
+      return Status::unsupported("cpu: no ", name_of(spec),
+                                 " in bf16 on a processor without AVX-512, and this one has ", instruction_set(),
+                                 "; --set train.dtype=f32 computes in f32");
     return Status::unsupported("cpu: oneDNN has no ", name_of(spec), " for this: ", error.what());
   }
 }

@@ -46,37 +46,27 @@ Window window_of(std::int64_t size, std::int64_t step) {
 Geometry across(const Channels& channels, std::int64_t size) {
   Geometry made;
   const auto spatial = channels.per_sample();
-  const bool planes = channels.shared();
-  const auto pitch = planes ? spatial : channels.groups() * group + size;
+  const auto lanes = channels.lanes();
+  const bool planes = lanes == 1;
+  const auto pitch = planes ? spatial : channels.groups() * lanes + size;
   for (std::int64_t which = 0; which < channels.groups(); ++which)
-    channels.each_piece(0, which, [&](const Channels::Piece& piece) {
-      for (std::int64_t row = 0; row < piece.rows; ++row) {
-        const auto from = piece.offset + row * piece.step;
-        made.runs.push_back({from, planes ? from : row * pitch + which * group, piece.width});
-      }
+    channels.each_pixel(which, [&](std::int64_t from, std::int64_t pixel, std::int64_t width) {
+      made.runs.push_back({from, planes ? from : pixel * pitch + which * lanes, width});
     });
   made.elements = planes ? channels.channels() * spatial : spatial * pitch;
   made.windows = {window_of(size, planes ? spatial : 1)};
   return made;
 }
 
-// Images with a gap behind each row and rows of zeros behind each image; 1 or 16 channels beside each other.
+// Images with a gap behind each row and rows of zeros behind each image, of channels beside each other or one.
 Geometry within(const Channels& channels, const Shape& shape, std::int64_t size) {
   Geometry made;
   const auto height = shape[2], width = shape[3];
-  const std::int64_t lanes = channels.shared() ? 1 : group;
+  const auto lanes = channels.lanes();
   const auto pitch = (width + size) * lanes, image = (height + size) * pitch;
   for (std::int64_t which = 0; which < channels.groups(); ++which) {
-    std::int64_t pixel = 0;
-    channels.each_piece(0, which, [&](const Channels::Piece& piece) {
-      for (std::int64_t row = 0; row < piece.rows; ++row) {
-        // A shared piece's row is several pixels of one channel; else a row is one pixel of several channels.
-        const auto pixels = channels.shared() ? piece.width : 1;
-        for (std::int64_t i = 0; i < pixels; ++i, ++pixel)
-          made.runs.push_back({piece.offset + row * piece.step + i,
-                               which * image + pixel / width * pitch + pixel % width * lanes,
-                               channels.shared() ? 1 : piece.width});
-      }
+    channels.each_pixel(which, [&](std::int64_t from, std::int64_t pixel, std::int64_t side_by_side) {
+      made.runs.push_back({from, which * image + pixel / width * pitch + pixel % width * lanes, side_by_side});
     });
   }
   made.elements = channels.groups() * image;

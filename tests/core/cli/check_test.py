@@ -365,5 +365,10 @@ class Names(Check):
         self.assertRegex(said, r"layer 'fc': type: unknown layer 'dens'; did you mean 'dense'\? .*looked in ")
         self.assertRegex(said, r"train.device: unknown device 'reff'; did you mean 'ref'\?")
 
+    def test_where_it_starts_is_looked_for(self) -> None:
+        said = self.check(1, "--set=train.start=gone.npz", "--set=train.device=reff")
+        self.assertRegex(said, r"--set train.start=gone.npz: train.start: there is no '.*gone.npz' to start from; name a run, ")
+        self.assertIn("unknown device", said)
+
 
 unittest.main()

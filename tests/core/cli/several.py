@@ -106,10 +106,11 @@ class Workers(unittest.TestCase):
         self.assertEqual(told.returncode, 0, told.stderr)
         return json.loads(told.stdout)
 
-    def until(self, what, seconds: float = 30) -> None:
+    def until(self, what, seconds: float = 30, what_is=lambda: "nothing more is known") -> None:
         end = time.monotonic() + seconds
         while not what():
-            self.assertLess(time.monotonic(), end, "it does not come that far")
+            if time.monotonic() > end:
+                self.fail(f"it does not come that far; {what_is()}")
             time.sleep(0.02)
 
     def begun(self) -> bool:
@@ -128,4 +129,8 @@ class Workers(unittest.TestCase):
         return found
 
     def nothing_is_left(self) -> None:
-        self.until(lambda: not self.workers() and not any((self.root / "tmp").iterdir()))
+        def left() -> list:
+            here = [f"{folder}: {files}" for folder, folders, files in os.walk(self.root / "tmp") if folders or files]
+            return [*(f"worker {seat} is process {process}" for seat, process in self.workers().items()), *here]
+
+        self.until(lambda: not left(), what_is=left)

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../../computes.h"
 #include "../../temporary_folder.h"
 #include "config/load.h"
 #include "env/real_host.h"
@@ -31,6 +32,11 @@ class Bench : public ::testing::Test {
     // The build's plugins are named by the environment; see tests/core/run/meson.build.
     registry_ = std::make_unique<plugin::Registry>(plugin::entries_of(plugin::settings_of_process({})), host_);
     host_.set_maker([this](Kind kind, const Part& part) { return registry_->make(kind, part.type, part.options); });
+  }
+
+  bool computes(const std::string& device, DType dtype) {
+    auto made = registry_->create<Device>(device, {});
+    return made.ok() && test::computes(**made, dtype);
   }
 
   // Runs a job to its end, or until `stop_at` steps are done, as Ctrl-C would stop it.
