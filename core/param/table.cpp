@@ -212,6 +212,16 @@ Status Table::send(std::uint32_t seat, Message message) {
   return take(message);
 }
 
+Status Table::serve(const Message& message) {
+  if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " got a message for a server, which it is not");
+  if (chooser_ && message.word == Word::leave) DLHOST_TRY(chooser_->take(message));
+  Clock& clock = setup_.host->clock();
+  const Nanoseconds begin = clock.now();
+  Status status = shard_->take(message);
+  served_ += clock.now() - begin;
+  return status;
+}
+
 Status Table::take(const Message& message) {
   switch (message.word) {
   case Word::update:
@@ -226,10 +236,7 @@ Status Table::take(const Message& message) {
   case Word::call:
   case Word::part:
   case Word::taken:
-  case Word::align:
-    if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " got a message for a server, which it is not");
-    if (chooser_ && message.word == Word::leave) DLHOST_TRY(chooser_->take(message));
-    return shard_->take(message);
+  case Word::align: return serve(message);
   case Word::value:
   case Word::seen: {
     if (message.slice >= views_.size() || message.place >= setup_.masters->versions())

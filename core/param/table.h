@@ -92,16 +92,17 @@ class Table final : public Taker {
   template <class Done> Status attend_until(Done done) {
     if (done()) return {};
     Clock& clock = setup_.host->clock();
-    const Nanoseconds begin = clock.now();
+    const Nanoseconds begin = clock.now(), served = served_;
     while (!done()) DLHOST_TRY(setup_.control->calls() ? setup_.control->attend() : progress(longest_wait));
-    waited_ += clock.now() - begin;
+    waited_ += clock.now() - begin - (served_ - served);
     return {};
   }
 
   Status send(std::uint32_t seat, Message);
   Status take(const Message&) override;
 
-  Nanoseconds waited() const { return waited_; } // in attend_until()
+  Nanoseconds waited() const { return waited_; } // in attend_until(), with nothing to serve
+  Nanoseconds served() const { return served_; } // as a server: sums, updates, answers
   std::size_t awaited() const { return awaited_; }
   Coder::Tally encoded() const { return setup_.coder ? setup_.coder->tally() : Coder::Tally(); }
   static constexpr std::size_t no_param = ~std::size_t{0};
@@ -120,6 +121,7 @@ class Table final : public Taker {
   // Of the values of its own. Not so: there is nothing to send.
   Result<bool> update_own(std::size_t param, const WorkerPlan&, std::uint64_t step, double rate);
   Status send_update(const Slice&, std::uint64_t step, double rate);
+  Status serve(const Message&);
   bool arrived(std::size_t param) const;
   void adopt(std::size_t param);
   Status ask(const Slice&, Word, std::uint64_t step = 0, Version at_least = 0);
@@ -138,7 +140,7 @@ class Table final : public Taker {
   };
   std::vector<Kept> kept_;    // updates of this step, until it ends
   Version based_on_ = newest; // the oldest version that this step computed with, so far
-  Nanoseconds waited_ = 0;
+  Nanoseconds waited_ = 0, served_ = 0;
   bool late_ = false;
   std::uint64_t sent_ = 0;         // of steps below this one all is in, though its group makes one of them again
   std::size_t awaited_ = no_param; // the param that collect() waits for

@@ -69,6 +69,7 @@ std::string summary_json(const Summary& summary) {
   json["step_seconds"] = {{"median", summary.step_median}, {"min", summary.step_least}};
   json["input_wait_seconds"] = summary.input_wait_seconds;
   json["workers_wait_seconds"] = summary.workers_wait_seconds;
+  json["serve_seconds"] = summary.serve_seconds;
   json["contributions"] = {{"arrived", summary.contributions}, {"late", summary.late_contributions}};
   json["codec"] = {{"encoded_bytes", summary.encoded_bytes}, {"dense_bytes", summary.dense_bytes}};
   json["recoveries"] = summary.recoveries;
@@ -94,12 +95,12 @@ std::string summary_table(const Summary& summary, bool unicode) {
   for (const auto& table : summary.test_tables.empty() ? summary.validation_tables : summary.test_tables)
     text += table_text(table);
   text += row("steps", fmt::format("{} in {:.4g} epochs", summary.steps, summary.epochs));
-  const auto waited = [](double seconds) { return short_duration(std::round(seconds * 1e3) / 1e3); };
-  text += row("time", fmt::format("{}, {} items/s, {} waiting for input{}", short_duration(summary.seconds),
-                                  short_rate(summary.items_per_second), waited(summary.input_wait_seconds),
-                                  summary.workers_wait_seconds > 0
-                                      ? fmt::format(", {} for other workers", waited(summary.workers_wait_seconds))
-                                      : ""));
+  const auto lasted = [](double seconds) { return short_duration(std::round(seconds * 1e3) / 1e3); };
+  text += row("time", fmt::format("{}, {} items/s, {} waiting for input", short_duration(summary.seconds),
+                                  short_rate(summary.items_per_second), lasted(summary.input_wait_seconds)));
+  if (summary.workers_wait_seconds > 0)
+    text += row("", fmt::format("{} waiting for other workers, {} serving params", lasted(summary.workers_wait_seconds),
+                                lasted(summary.serve_seconds)));
   if (summary.contributions > 0)
     text += row("too late", fmt::format("{} of {} contributions", summary.late_contributions, summary.contributions));
   if (summary.dense_bytes > 0)

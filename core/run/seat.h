@@ -97,6 +97,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::vector<std::uint32_t> gone() const { return post_ ? post_->gone() : std::vector<std::uint32_t>(); }
   // For other workers, in its steps.
   Nanoseconds waited() const { return table_ ? table_->waited() : 0; }
+  Nanoseconds served() const { return table_ ? table_->served() : 0; }
   // Of the run's leader: what came of contributions that are chosen for whole steps; else there are none.
   param::Chooser::Tally tally() const { return chooser_ ? chooser_->tally() : param::Chooser::Tally(); }
   param::Coder::Tally encoded() const { return table_ ? table_->encoded() : param::Coder::Tally(); } // by this worker

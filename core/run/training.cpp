@@ -337,6 +337,7 @@ Outcome Training::run(Observer& observer) {
   outcome.load_seconds = feeds_->waited_seconds();
   if (workers_) {
     outcome.wait_seconds = workers_->waited_seconds();
+    outcome.serve_seconds = workers_->served_seconds();
     outcome.contributions = workers_->tally();
     outcome.encoded = workers_->encoded();
   }

@@ -49,6 +49,7 @@ struct Outcome {
   double seconds = 0;                     // of training since it was resumed, or began
   double load_seconds = 0;                // of them, spent waiting for input
   double wait_seconds = 0;                // and for other workers
+  double serve_seconds = 0;               // spent on params, as a server
   param::Chooser::Tally contributions;    // where some may come too late
   param::Coder::Tally encoded;            // contributions of this worker that went through a codec
   double step_median = 0, step_least = 0; // seconds

@@ -94,6 +94,8 @@ class Examples(unittest.TestCase):
             with self.subTest(job=str(job.relative_to(self.root))):
                 net = json.loads(self.dlhost("check", "--json", self.batch(job.parent.name), *F32, str(job)))
                 self.assertEqual(net["params"], PARAMS[job.parent.name])
+                kernels = self.dlhost("check", "-v", self.batch(job.parent.name), *F32, str(job))
+                self.assertNotIn("ref:", kernels)  # oneDNN's reference loops: a hundred times as slow
 
     def test_jobs_train(self) -> None:
         for name in PARAMS:

@@ -50,12 +50,17 @@ inner_product_forward::primitive_desc forward_of(const Shapes& shapes, const mem
           attributes};
 }
 
-// The layout of the weights that all three roles take. oneDNN's own choice looks at the feature only. Over all three,
-// in f32, blocks of 48 units were the best or close to it for every net measured; in bf16 without tiles, blocks of 64,
-// but for wide layers with a rest, whose input gradient suffers.
-memory::desc weights_of(const Shapes& shapes, DType type) {
+inner_product_backward_weights::primitive_desc gradient_of(const Shapes& shapes, const memory::desc& w,
+                                                           const inner_product_forward::primitive_desc& hint) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return {engine(), describe(shapes.x), w, bias_of(shapes), describe(shapes.y), hint, attributes};
+}
+
+// Over all three roles, in f32, blocks of 48 units were the best or close to it for every net measured; in bf16 without
+// tiles, blocks of 64, but for wide layers with a rest, whose input gradient suffers.
+memory::desc blocked_weights_of(const Shapes& shapes, DType type) {
   using tag = memory::format_tag;
-  if (!shapes.w.format.is_any()) return describe(shapes.w.as(type));
   const auto own = forward_of(shapes, describe(shapes.w.as(shapes.x.dtype)), {}).weights_desc();
   const auto format = format_of(own);
   const auto units = shapes.w.shape[0];
@@ -69,6 +74,23 @@ memory::desc weights_of(const Shapes& shapes, DType type) {
   }
   // Interleaved weights have gradients that are not: for these it is asked again.
   return type == shapes.x.dtype ? own : describe(shapes.w.as(type));
+}
+
+memory::desc plain_weights_of(const Shapes& shapes, DType type) {
+  TensorDesc plain = shapes.w.as(type);
+  plain.format = Format::plain();
+  return describe(plain);
+}
+
+// The layout of the weights that all three roles take. oneDNN's own choice looks at the feature only: for processors
+// without AVX-512 it has blocks in which it makes the gradient by its reference loops, some hundred times as slow as
+// the product of plain matrices.
+memory::desc weights_of(const Shapes& shapes, DType type) {
+  if (!shapes.w.format.is_any()) return describe(shapes.w.as(type));
+  const auto blocked = blocked_weights_of(shapes, type);
+  if (shapes.x.dtype != DType::f32) return blocked;
+  const auto gradient = gradient_of(shapes, blocked, forward_of(shapes, blocked, {}));
+  return kernel_of(gradient).starts_with("ref") ? plain_weights_of(shapes, type) : blocked;
 }
 
 // The layout that oneDNN chose, in the description's own shape and dtype.
@@ -144,11 +166,7 @@ Prepared param_gradient(const GemmSpec& spec, Shapes shapes, const Request& requ
   Shapes open = shapes;
   open.w.format = Format::any();
   const auto hint = forward_of(open, weights_of(open, shapes.x.dtype), {});
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const inner_product_backward_weights::primitive_desc chosen(engine(), describe(shapes.x),
-                                                              weights_of(shapes, shapes.w.dtype), bias_of(shapes),
-                                                              describe(shapes.y), hint, attributes);
+  const auto chosen = gradient_of(shapes, weights_of(shapes, shapes.w.dtype), hint);
   auto op = std::make_unique<PrimitiveOp>(inner_product_backward_weights(chosen), request.threads);
   op->in = {spec.x, spec.y};
   op->out = {spec.w};

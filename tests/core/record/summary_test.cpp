@@ -25,6 +25,7 @@ Summary of_a_run() {
           .step_least = 0.004,
           .input_wait_seconds = 0.1,
           .workers_wait_seconds = 0,
+          .serve_seconds = 0,
           .peak_rss_bytes = 100 << 20,
           .started_rss_bytes = 30 << 20,
           .plan_hash = "abc",
@@ -51,6 +52,7 @@ TEST(Summary, HasExactlyThePromisedFields) {
                                              "step_seconds",
                                              "input_wait_seconds",
                                              "workers_wait_seconds",
+                                             "serve_seconds",
                                              "contributions",
                                              "codec",
                                              "recoveries",
@@ -96,13 +98,18 @@ digits: done (30 epochs)
 TEST(Summary, OfSeveralWorkersItSaysTheirWaitingAndWhatCameTooLate) {
   auto summary = of_a_run();
   summary.workers_wait_seconds = 1.5;
+  summary.serve_seconds = 0.8;
   summary.contributions = 480;
   summary.late_contributions = 12;
   const std::string table = summary_table(summary, false);
-  EXPECT_NE(table.find("0.1 s waiting for input, 1.5 s for other workers\n"), std::string::npos) << table;
+  EXPECT_NE(
+      table.find("0.1 s waiting for input\n                1.5 s waiting for other workers, 0.8 s serving params\n"),
+      std::string::npos)
+      << table;
   EXPECT_NE(table.find("  too late      12 of 480 contributions\n"), std::string::npos) << table;
   const auto json = Json::parse(summary_json(summary));
   EXPECT_EQ(json["workers_wait_seconds"], 1.5);
+  EXPECT_EQ(json["serve_seconds"], 0.8);
   EXPECT_EQ(json["contributions"].dump(), R"({"arrived":480,"late":12})");
 }
 
