@@ -122,12 +122,46 @@ Result<std::unique_ptr<PrimitiveOp>> backward_data(const Plan& plan, const Reque
   return op;
 }
 
-Result<std::unique_ptr<PrimitiveOp>> backward_weights(const Plan& plan, const Request& request) {
+convolution_backward_weights::primitive_desc gradient_of(const Plan& plan) {
   const auto& spec = plan.spec;
   const auto hint = plan.forward(plan.open_weights(plan.src.dtype), {});
-  const convolution_backward_weights::primitive_desc chosen(
-      engine(), dnnl::algorithm::convolution_direct, describe(plan.src), plan.weights(spec.w.dtype), plan.bias_desc(),
-      describe(plan.dst), spec.stride, plan.dilation(), spec.pad_low, spec.pad_high, hint, plan.attributes);
+  return {engine(),
+          dnnl::algorithm::convolution_direct,
+          describe(plan.src),
+          plan.weights(spec.w.dtype),
+          plan.bias_desc(),
+          describe(plan.dst),
+          spec.stride,
+          plan.dilation(),
+          spec.pad_low,
+          spec.pad_high,
+          hint,
+          plan.attributes};
+}
+
+// Whether oneDNN makes the weights' gradient by its reference loops, a hundred times as slow as any other, when x and y
+// lie as the feature of this spec would have them.
+bool only_reference(const ConvSpec& feature) {
+  const Plan plan(feature);
+  const auto chosen = plan.forward(plan.weights(feature.w.dtype), {});
+  ConvSpec spec = feature;
+  if (!settle(spec.x, chosen.src_desc()).ok() || !settle(spec.y, chosen.dst_desc()).ok()) return false;
+  spec.w = spec.w.as(DType::f32).as(Format::any());
+  return kernel_of(gradient_of(Plan(spec))).starts_with("ref");
+}
+
+// The feature's op settles how x and y lie for the gradients too, and looks at itself only: for processors without
+// AVX-512 it has blocks of 8 channels where the gradient needs whole ones. Plain pictures go as one product, then.
+ConvSpec open_to_gradients(const ConvSpec& spec) {
+  if (!spec.x.format.is_any() || !spec.y.format.is_any() || spec.x.dtype != DType::f32) return spec;
+  ConvSpec plain = spec;
+  plain.x.format = plain.y.format = Format::plain();
+  return only_reference(spec) && !only_reference(plain) ? plain : spec;
+}
+
+Result<std::unique_ptr<PrimitiveOp>> backward_weights(const Plan& plan, const Request& request) {
+  const auto& spec = plan.spec;
+  const auto chosen = gradient_of(plan);
   auto op = std::make_unique<PrimitiveOp>(convolution_backward_weights(chosen), request.threads);
   // The spec's order is x, dy; the convolution's src is dy where it is transposed.
   const std::size_t src = spec.transposed ? 1 : 0;
@@ -200,8 +234,9 @@ Status check(const ConvSpec& spec) {
 
 } // namespace
 
-Prepared prepare(const ConvSpec& spec, const Request& request) {
-  DLHOST_TRY(check(spec));
+Prepared prepare(const ConvSpec& wanted, const Request& request) {
+  DLHOST_TRY(check(wanted));
+  const ConvSpec spec = wanted.role == Role::feature && !wanted.transposed ? open_to_gradients(wanted) : wanted;
   Plan plan(spec);
   if (spec.role == Role::param_gradient) {
     DLHOST_ASSIGN(auto op, backward_weights(plan, request));
