@@ -122,8 +122,8 @@ def prepare(workload: Workload, folder: pathlib.Path) -> Prepared:
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "x.npy").exists():
         _make_arrays(workload, folder)
-    # A step with a rate of zero leaves the first values in its checkpoint.
-    run = run_dlhost(workload, folder, {"train.stop.steps": 1, "updater.rate": 0.0, "checkpoint.keep": 1})
+    # A step with a rate of zero leaves the first values in its checkpoint; in f32, which every processor has.
+    run = run_dlhost(workload, folder, {"train.stop.steps": 1, "updater.rate": 0.0, "checkpoint.keep": 1, "train.dtype": "f32"})
     (params,) = run.glob("checkpoints/step-*/params.safetensors")
     params.replace(folder / "params.safetensors")
     resolved = tomllib.loads((run / "job.toml").read_text())
