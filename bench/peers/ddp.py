@@ -31,9 +31,9 @@ def compare(workload: Workload, options: argparse.Namespace, folder: pathlib.Pat
         peer.settings |= topology | {"topology.run_as": run_as}
         systems.append(System("dlhost", run_as, peer))
     environment = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    picture = len(workload.shape) == 3
     name, program = ("gloo", "exchange_peer.py") if workload is EXCHANGE else ("ddp gloo", "ddp_peer.py")
-    for settings in [[]] + ([["channels_last"]] if picture else []):
+    other = ["buckets"] if workload is EXCHANGE else ["channels_last"] if len(workload.shape) == 3 else None
+    for settings in [[], other] if other else [[]]:
         peer = Peer(program, str(pickled), options.dtype, "1", str(WORKERS), *settings, environment=environment)
         systems.append(System(name, "+".join(settings), peer))
     for system in systems:
@@ -67,7 +67,8 @@ def main() -> int:
     names = [workload.name for workload in ALL]
     parser = argparse.ArgumentParser(prog="./dev bench peers ddp", description=__doc__,
                                      epilog="Ratios are our time over the best peer's. Memory is the first worker's.")
-    parser.add_argument("workload", nargs="*", default=["mlp-deep", "alexnet", "exchange"], help=f"any of: {', '.join(names)}")
+    parser.add_argument("workload", nargs="*", default=["mlp-deep", "alexnet", "exchange"],
+                        help=f"any of: {', '.join(names)}")
     parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each system (5)")
     parser.add_argument("--seconds", type=float, default=2, help="of each turn (2)")

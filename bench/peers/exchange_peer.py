@@ -1,5 +1,6 @@
 """One gradient of a workload's size, summed by gloo over the processes of one machine: what DistributedDataParallel does
-between backward and update. Nothing is computed. Arguments as those of ddp_peer, whose processes these are."""
+between backward and update. Nothing is computed. Settings: `buckets`, several sums under way at once, as there; else one.
+Arguments as those of ddp_peer, whose processes these are."""
 
 import sys
 
@@ -8,15 +9,19 @@ import torch
 import torch.distributed as dist
 from workload import Prepared
 
+BUCKET = 25 * 2**20 // 4  # elements that DistributedDataParallel sums at once
+
 
 class Exchange:
     def __init__(self, prepared: Prepared, dtype: str, rank: int, ranks: int, settings: set[str]):
         dist.init_process_group("gloo", rank=rank, world_size=ranks)
         elements = sum(value.size for value in prepared.params.values())
         self.sum, self.ranks = torch.ones(elements), ranks
+        self.parts = self.sum.split(BUCKET if "buckets" in settings else elements)
 
     def step(self) -> None:
-        dist.all_reduce(self.sum)
+        for under_way in [dist.all_reduce(part, async_op=True) for part in self.parts]:
+            under_way.wait()
 
     def loss(self) -> float:
         """How far the sum of so many ones is from what it has to be."""

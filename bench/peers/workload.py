@@ -123,7 +123,8 @@ def prepare(workload: Workload, folder: pathlib.Path) -> Prepared:
     if not (folder / "x.npy").exists():
         _make_arrays(workload, folder)
     # A step with a rate of zero leaves the first values in its checkpoint; in f32, which every processor has.
-    run = run_dlhost(workload, folder, {"train.stop.steps": 1, "updater.rate": 0.0, "checkpoint.keep": 1, "train.dtype": "f32"})
+    settings = {"train.stop.steps": 1, "updater.rate": 0.0, "checkpoint.keep": 1, "train.dtype": "f32"}
+    run = run_dlhost(workload, folder, settings)
     (params,) = run.glob("checkpoints/step-*/params.safetensors")
     params.replace(folder / "params.safetensors")
     resolved = tomllib.loads((run / "job.toml").read_text())
