@@ -62,6 +62,11 @@ class Expander {
   explicit Expander(Problems& problems) : problems_(problems) {}
 
   Layers run(Table& document) {
+    // A key that was probably meant to be `block` may have those that are used.
+    const std::string key = "block";
+    all_named_ = std::ranges::none_of(document.entries, [&](const auto& entry) {
+      return entry.first != key && !nearest(entry.first, {&key, 1}).empty();
+    });
     const List blocks = take(document, "block");
     const List layers = take(document, "layer");
     for (const auto& block : blocks)
@@ -213,7 +218,7 @@ class Expander {
     return right;
   }
 
-  // The layers of one instance. False when there are too many.
+  // The layers of one instance. False when there are too many, or when they could not be filled in.
   bool expand(const std::string& name, std::int64_t index, Site site) {
     if (++instances_ > most_layers) {
       if (instances_ == most_layers + 1)
@@ -223,12 +228,17 @@ class Expander {
     site.prefix = name + ".";
     site.scope["name"] = {name, site.used_at};
     site.scope["index"] = {index, site.used_at};
+    bool filled = true;
     const Complain complain = [&](const Location& where, const std::string& message) {
+      filled = false;
       problems_.add(where, "block '", site.block->keys.name, "': ", message, in(site));
     };
+    std::vector<Table> layers;
+    for (const Table* written : site.block->layers)
+      layers.push_back(std::get<Table>(substitute({*written, written->where}, site.scope, complain).data));
+    if (!filled) return false;
     std::string before;
-    for (const Table* written : site.block->layers) {
-      Table layer = std::get<Table>(substitute({*written, written->where}, site.scope, complain).data);
+    for (Table& layer : layers) {
       const std::string local = text_of(layer, "name");
       put(layer, "src", sources(layer, before, site));
       if (const Value* given = layer.find("name")) put(layer, "name", {site.prefix + local, given->where});
@@ -302,7 +312,7 @@ class Expander {
 
   Problems& problems_;
   std::map<std::string, Block, std::less<>> blocks_;
-  bool all_named_ = true; // the blocks
+  bool all_named_ = true; // the blocks: a name that is unknown is wrong
   std::size_t instances_ = 0;
   Layers result_;
 };

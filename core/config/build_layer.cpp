@@ -36,7 +36,10 @@ class LayerBuilder {
     auto found = schema.parse(own, &keys, &plugins_);
     place_ = keys.name.empty() ? "layer" : concat("layer '", keys.name, "'");
     layer_.name = keys.name;
-    for (auto& problem : found) add(problem.where, problem.key, ": ", problem.message);
+    const std::vector<std::string> meant = mistaken(schema, keys.type, others);
+    for (auto& problem : found)
+      if (own.find(problem.key) || std::ranges::find(meant, problem.key) == meant.end())
+        add(problem.where, problem.key, ": ", problem.message);
     layer_.type = keys.type;
     layer_.augment = std::move(keys.augment);
     if (const Value* augment = own.find("augment")) layer_.augment_at = augment->where;
@@ -65,6 +68,23 @@ class LayerBuilder {
   template <class... Parts> void add(const Location& where, const Parts&... message) {
     problems_.add(where, place_, ": ", message..., suffix_);
     problems_.refuse_layer(layer_.name);
+  }
+
+  // Which of core's keys the unknown ones among the others were probably meant to be: they are not missing.
+  std::vector<std::string> mistaken(const Schema& core, const std::string& type, const Table& others) {
+    const Schema* options = type.empty() ? nullptr : plugins_.find(Kind::layer, type);
+    std::vector<std::string> known, meant;
+    for (const Schema* schema : {&core, options})
+      if (schema)
+        for (const auto& option : schema->options()) known.push_back(option.name);
+    for (const auto& [key, value] : others.entries) {
+      if (options && options->find(key)) continue;
+      if (std::string near = nearest(key, known); core.find(near)) {
+        if (type.empty()) add(value.where, key, ": unknown option; ", suggestion(key, known)); // no plugin will say so
+        meant.push_back(std::move(near));
+      }
+    }
+    return meant;
   }
 
   void name(const Table& own) {

@@ -235,11 +235,15 @@ class Builder {
       ParamUse use{.name = node.name + "." + spec.name,
                    .spec = spec,
                    .init = spec.init,
+                   .init_at = node.where,
                    .rate_scale = spec.rate_scale,
                    .decay_scale = spec.decay_scale,
                    .frozen = false};
       if (const config::Param* set = config(i).param(spec.name)) {
-        if (set->init) use.init = *set->init;
+        if (set->init) {
+          use.init = *set->init;
+          use.init_at = set->where;
+        }
         if (set->rate_scale) use.rate_scale *= *set->rate_scale;
         if (set->decay_scale) use.decay_scale *= *set->decay_scale;
         if (!set->share.empty()) use.name = set->share;
@@ -272,6 +276,9 @@ class Builder {
       share("rate_scale", all, &config::Param::rate_scale, &ParamUse::rate_scale);
       share("decay_scale", all, &config::Param::decay_scale, &ParamUse::decay_scale);
       share("init", all, &config::Param::init, &ParamUse::init);
+      const auto said = std::ranges::find_if(all, [](const Sharer& sharer) { return sharer.set && sharer.set->init; });
+      if (said != all.end())
+        for (const Sharer& sharer : all) sharer.use->init_at = said->set->where;
       const bool frozen = std::ranges::any_of(all, [](const Sharer& sharer) { return sharer.use->frozen; });
       for (Sharer& sharer : all) sharer.use->frozen = frozen;
     }

@@ -34,6 +34,7 @@ struct ParamUse {
   std::string name; // "fc1.weight", or the shared name
   ParamSpec spec;
   Part init;
+  Location init_at; // where the job says so; else its layer's place
   double rate_scale = 1, decay_scale = 1;
   bool frozen = false;
 };

@@ -23,6 +23,7 @@ struct Declaration {
   std::string name;
   Shape shape;
   Part init;
+  Location init_at; // in the job
   std::int64_t fan_in = 0, fan_out = 0;
   double rate_scale = 1, decay_scale = 1;
   bool frozen = false;

@@ -87,9 +87,15 @@ SlotId Builder::source_slot(std::size_t node, std::size_t output) const { return
 Status Builder::declare(Unit& unit) {
   const net::Node& node = *unit.described;
   for (const auto& use : node.params) {
-    DLHOST_ASSIGN(param::Param * param,
-                  request_.store->declare({use.name, use.spec.shape, use.init, use.spec.fan_in, use.spec.fan_out,
-                                           use.rate_scale, use.decay_scale, use.frozen}));
+    DLHOST_ASSIGN(param::Param * param, request_.store->declare({.name = use.name,
+                                                                 .shape = use.spec.shape,
+                                                                 .init = use.init,
+                                                                 .init_at = use.init_at,
+                                                                 .fan_in = use.spec.fan_in,
+                                                                 .fan_out = use.spec.fan_out,
+                                                                 .rate_scale = use.rate_scale,
+                                                                 .decay_scale = use.decay_scale,
+                                                                 .frozen = use.frozen}));
     unit.params.push_back(param);
   }
   for (const auto& spec : node.setup.buffers) {

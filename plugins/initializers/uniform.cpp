@@ -17,8 +17,7 @@ class Uniform final : public Initializer {
   explicit Uniform(Options options) : options_(options) {}
 
   Status fill(std::span<float> values, const Target&, Random& random) const override {
-    if (options_.low > options_.high)
-      return Status::invalid("uniform: low is ", options_.low, ", but high is ", options_.high);
+    if (options_.low > options_.high) return Status::invalid("low is ", options_.low, ", but high is ", options_.high);
     for (float& value : values)
       value = static_cast<float>(options_.low + (options_.high - options_.low) * static_cast<double>(random.uniform()));
     return {};

@@ -326,7 +326,15 @@ class AtOnce(Check):
         with self.subTest("no layers: that there is no loss among them"):
             self.told("", "job.toml:1:1: name: is required\njob.toml:1:1: the job has no layers", "--set=train.device=ref")
         with self.subTest("a layer without a name: who reads it"):
-            self.told(JOB.replace('name = "fc"', 'nmae = "fc"'), "job.toml:7:1: layer: name: is required\njob.toml:8:1: layer: nmae: unknown option; did you mean 'name'?")
+            self.told(JOB.replace('name = "fc"', 'nmae = "fc"'), "job.toml:8:1: layer: nmae: unknown option; did you mean 'name'?")
+        with self.subTest("a layer without a type: which options it takes"):
+            self.told(JOB.replace('type = "dense"', 'tpye = "dense"'), "job.toml:9:1: layer 'fc': tpye: unknown option; did you mean 'type'?")
+        with self.subTest("a key that was probably meant to be the blocks: what uses them"):
+            use = '[[layer]]\nname = "p"\nblock = "pair"\nsrc = "data"\n'
+            self.told(JOB + '[[blok]]\nname = "pair"\n' + use, "job.toml:16:3: blok: unknown option; did you mean 'block'?")
+        with self.subTest("a parameter of a block that there is not: what is to be made of it"):
+            use = '[[block]]\nname = "pair"\nlayer = [ { name = "d", type = "dense", units = "$n" } ]\n[[layer]]\nname = "p"\nblock = "pair"\nsrc = "data"\n'
+            self.told(JOB + use + '[[layer]]\nname = "r"\ntype = "relu"\nsrc = "p"\n', "job.toml:18:41: block 'pair': unknown parameter '$n'")
 
     def test_cycles_are_all_told_once(self) -> None:
         cycles = "".join(f'[[layer]]\nname = "{a}"\ntype = "relu"\nsrc = "{b}"\n' for a, b in ("pq", "qp", "xx"))

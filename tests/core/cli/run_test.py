@@ -126,7 +126,11 @@ class Run(unittest.TestCase):
     def test_what_is_wrong_before_the_first_step_leaves_no_folder(self) -> None:
         self.run_job(1, "--set=layer.odd.src=data:label")
         self.run_job(1, "--resume", "nowhere")
+        init = 'units = 100\nparam.bias.init = { type = "uniform", low = 1, high = 0 }'
+        (self.root / "job.toml").write_text(JOB.replace("units = 100", init))
+        self.assertRegex(self.run_job(1), r"job.toml:\d+:7: param 'fc.bias', initializer 'uniform': low is 1, but high is 0")
         self.assertFalse((self.root / "runs").exists())
+        (self.root / "job.toml").write_text(JOB)
         self.run_job(0)
         checkpoint = f"{self.folder()}/checkpoints/{self.checkpoints()[-1]}"
         self.assertIn("'fc.weight' is 100x30 there and 9x30 here", self.run_job(1, "--set=layer.fc.units=9", "--resume", checkpoint))
