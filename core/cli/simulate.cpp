@@ -8,6 +8,7 @@
 #include "cli/job_file.h"
 #include "config/dump.h"
 #include "env/process.h"
+#include "record/metrics_log.h"
 #include "run/shrink.h"
 #include "run/simulation.h"
 
@@ -19,7 +20,8 @@ struct SimulateOptions {
   std::vector<std::string> set, faults;
   std::uint64_t seed = 1;
   double within = 0;
-  std::string smaller;
+  std::vector<double> paces;
+  std::string smaller, record;
 };
 
 double seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
@@ -42,6 +44,24 @@ Status read_fault(const std::string& text, run::SimulationSpec& spec) {
     return Status::invalid("--faults: '", text, "' is no fault: known are kills=N and cuts=N, with N up to 1000");
   *many = read;
   return {};
+}
+
+// A run's folder with what was measured, for `dlhost plot`.
+Status record(Context& context, const run::Simulated& simulated, const config::Job& job, const std::string& path) {
+  DLHOST_ASSIGN(const auto folder, record::RunFolder::make_at(context.host, path));
+  DLHOST_TRY(folder.write_job(config::to_toml(job, env::working_folder())));
+  DLHOST_ASSIGN(auto log, record::MetricsLog::open(context.host, folder, {.tensorboard = job.record.tensorboard}));
+  for (const auto& [step, epoch, at, phase, metrics] : simulated.measured) {
+    if (phase == Phase::train)
+      DLHOST_TRY(log->train({.step = step, .epoch = epoch, .seconds = at, .metrics = metrics}));
+    else
+      DLHOST_TRY(log->evaluation({.phase = phase == Phase::test ? "test" : "validation",
+                                  .step = step,
+                                  .epoch = epoch,
+                                  .seconds = at,
+                                  .metrics = metrics}));
+  }
+  return log->sync();
 }
 
 std::string faults_of(const run::SimulationSpec& spec) {
@@ -70,14 +90,16 @@ Status simulate_job(Context& context, const SimulateOptions& options) {
   run::SimulationSpec spec{.seed = options.seed};
   for (const auto& fault : options.faults) DLHOST_TRY(read_fault(fault, spec));
   spec.within = static_cast<Nanoseconds>(options.within * 1e9);
+  spec.paces = options.paces;
   if ((spec.kills > 0 || spec.cuts > 0) && spec.within == 0) {
-    const auto whole = run::simulate(job, plugins, {.seed = options.seed});
+    const auto whole = run::simulate(job, plugins, {.seed = options.seed, .paces = options.paces});
     DLHOST_TRY(Status(whole.status).at("without faults"));
     fmt::print("without faults it takes {:.6f} simulated s\n", seconds(whole.took));
     spec.within = whole.took;
   }
   const auto simulated = run::simulate(job, plugins, spec);
   print(simulated);
+  if (!options.record.empty()) DLHOST_TRY(record(context, simulated, job, options.record));
   if (!simulated.status.ok() && !options.smaller.empty())
     DLHOST_TRY(shrink(context, {job, spec}, simulated.status, plugins, options.smaller));
   return simulated.status;
@@ -110,17 +132,29 @@ void add_simulate(CLI::App& app, Context& context) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS");
   command
+      ->add_option("--paces", options->paces,
+                   "of the workers, the leader first: 0.5 computes half as fast as the device's rate says; those not "
+                   "named, at it")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->type_name("FACTOR,...")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--record", options->record,
+                   "make a run's folder there, new or empty, with what was measured: `dlhost plot` draws it")
+      ->type_name("FOLDER");
+  command
       ->add_option("--smaller", options->smaller,
                    "if the run fails, look for a smaller one that fails alike, and write its job there")
       ->type_name("JOB.toml");
-  command->footer(
-      "Workers are simulated processes, whatever run_as says; nothing of them is written to disk. What happened is "
-      "printed, with\n"
-      "when; the same seed gives the same again. A device that charges for its ops (ref with a rate) lets "
-      "computing take\n"
-      "time.\n\n"
-      "Example:\n"
-      "  dlhost simulate job.toml --set topology.workers_per_group=4 --seed 7 --faults kills=2,cuts=1");
+  command->footer("Workers are simulated processes, whatever run_as says; nothing of them is written to disk but with "
+                  "--record.\n"
+                  "What happened is printed, with when; the same seed gives the same again. A device that charges for "
+                  "its ops (ref with a rate) lets "
+                  "computing take\n"
+                  "time.\n\n"
+                  "Example:\n"
+                  "  dlhost simulate job.toml --set topology.workers_per_group=4 --seed 7 --faults kills=2,cuts=1");
   command->callback([&context, options] {
     if (const Status status = simulate_job(context, *options); !status.ok()) context.fail(status);
   });

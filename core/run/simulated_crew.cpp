@@ -33,9 +33,9 @@ struct Work {
 } // namespace
 
 Result<std::unique_ptr<Crew>> SimulatedCrew::make(env::simulated::World& world, Session& leader,
-                                                  const std::string& folder) {
+                                                  std::span<const config::Job> jobs, const std::string& folder) {
   DLHOST_TRY(leader.host().disk().make_directory(folder));
-  std::unique_ptr<SimulatedCrew> crew(new SimulatedCrew(world, leader, folder));
+  std::unique_ptr<SimulatedCrew> crew(new SimulatedCrew(world, leader, jobs, folder));
   crew->roster_.emplace(
       leader.host(), folder, Place::seats(leader.job().topology), [crew = crew.get()] { return crew->look(); },
       [crew = crew.get()](std::uint32_t seat) { crew->world_.kill(crew->processes_.at(seat - 1)); });
@@ -59,7 +59,7 @@ Status SimulatedCrew::start() {
                                       Work{.world = world_,
                                            .host = leader_.host(),
                                            .registry = leader_.registry(),
-                                           .job = leader_.job(),
+                                           .job = jobs_[seat],
                                            .folder = folder_,
                                            .seat = seat,
                                            .leader = world_.process()},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "env/simulated/world.h"
@@ -13,8 +14,9 @@ namespace dlhost::run {
 
 class SimulatedCrew final : public Crew {
  public:
-  // `folder`: where they meet, theirs alone.
-  static Result<std::unique_ptr<Crew>> make(env::simulated::World&, Session& leader, const std::string& folder);
+  // `jobs`: each worker's, the leader's first; they outlive all of them. `folder`: where they meet, theirs alone.
+  static Result<std::unique_ptr<Crew>> make(env::simulated::World&, Session& leader, std::span<const config::Job> jobs,
+                                            const std::string& folder);
   ~SimulatedCrew() override;
 
   Roster& roster() override { return *roster_; }
@@ -24,12 +26,13 @@ class SimulatedCrew final : public Crew {
   std::string fate(std::uint32_t seat) override;
 
  private:
-  SimulatedCrew(env::simulated::World& world, Session& leader, std::string folder)
-      : world_(world), leader_(leader), folder_(std::move(folder)) {}
+  SimulatedCrew(env::simulated::World& world, Session& leader, std::span<const config::Job> jobs, std::string folder)
+      : world_(world), leader_(leader), jobs_(jobs), folder_(std::move(folder)) {}
   Status look();
 
   env::simulated::World& world_;
   Session& leader_;
+  const std::span<const config::Job> jobs_;
   const std::string folder_;
   std::optional<FolderRoster> roster_;
   std::vector<int> processes_; // of seat 1 and on

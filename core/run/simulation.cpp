@@ -21,12 +21,14 @@ constexpr const char* checkpoint_folder = "/run/checkpoints";
 constexpr const char* point_folder = "/run/recovery";
 constexpr const char* ledger_folder = "/run/ledger";
 
-// The run's leader: trains, and begins once more when a worker has died.
+// The run's leader: trains, and begins once more when a worker has died. `jobs` are those of the workers, its own
+// first.
 class SimulatedRun final : private Attempts, private Observer {
  public:
-  SimulatedRun(env::simulated::World& world, Host& host, plugin::Registry& registry, const config::Job& job,
+  SimulatedRun(env::simulated::World& world, Host& host, plugin::Registry& registry, std::span<const config::Job> jobs,
                Simulated& result)
-      : Attempts(host, Recovery(job)), world_(world), host_(host), registry_(registry), job_(job), result_(result) {}
+      : Attempts(host, Recovery(jobs[0])), world_(world), host_(host), registry_(registry), jobs_(jobs), job_(jobs[0]),
+        result_(result) {}
 
   Status run() {
     Status status = go_on(attempt({}));
@@ -45,7 +47,7 @@ class SimulatedRun final : private Attempts, private Observer {
     DLHOST_ASSIGN(auto session, Session::open(host_, registry_, job_));
     Training training(*session, interrupted_);
     training.employ([&](Session& leader) {
-      return SimulatedCrew::make(world_, leader, concat(run_folder, "/meeting-", ++attempts_));
+      return SimulatedCrew::make(world_, leader, jobs_, concat(run_folder, "/meeting-", ++attempts_));
     });
     DLHOST_TRY(training.prepare());
     workers_ = training.processes();
@@ -83,15 +85,25 @@ class SimulatedRun final : private Attempts, private Observer {
   Result<Point> newest_point() override { return newest_in({checkpoint_folder, point_folder}); }
 
   Status on_step(const Progress& progress, program::Program& program) override {
-    for (const auto& metric : program.metrics())
-      if (metric.is_loss) result_.losses[progress.step] = metric.last_sum / metric.last_count;
+    MetricValues& values = add(progress, Phase::train).metrics;
+    for (const auto& metric : program.metrics()) {
+      values.emplace_back(metric.name, metric.last_sum / metric.last_count);
+      if (metric.is_loss) result_.losses[progress.step] = values.back().second;
+    }
     return {};
   }
-  Status on_evaluation(const Progress&, Phase, const Evaluation&) override { return {}; }
+  Status on_evaluation(const Progress& progress, Phase phase, const Evaluation& evaluation) override {
+    add(progress, phase).metrics = evaluation.metrics;
+    return {};
+  }
+  Measured& add(const Progress& progress, Phase phase) {
+    return result_.measured.emplace_back(Measured{progress.step, progress.epoch, progress.seconds, phase, {}});
+  }
 
   env::simulated::World& world_;
   Host& host_;
   plugin::Registry& registry_;
+  const std::span<const config::Job> jobs_;
   const config::Job& job_;
   Simulated& result_;
   const std::atomic<bool> interrupted_{false};
@@ -127,17 +139,37 @@ void adapt(config::Job& job, const SimulationSpec& spec) {
   if (spec.cuts > 0) job.topology.transport.options.entries.emplace_back("outage", Value{cuts(job, spec), {}});
 }
 
+// The job as each worker has it: devices of their own paces.
+Result<std::vector<config::Job>> jobs_of(const config::Job& job, std::span<const double> paces) {
+  std::vector<config::Job> jobs(Place::seats(job.topology), job);
+  if (paces.size() > jobs.size())
+    return Status::invalid("there are ", paces.size(), " paces, but ", jobs.size(), " workers");
+  for (std::size_t seat = 0; seat < paces.size(); ++seat) {
+    auto& options = jobs[seat].train.device.options.entries;
+    const auto rate = std::ranges::find(options, "rate", &TableEntry::first);
+    if (rate == options.end())
+      return Status::invalid(
+          "paces need a device that charges for its ops: --set train.device='{ type = \"ref\", rate = "
+          "10 }'");
+    const auto* whole = std::get_if<std::int64_t>(&rate->second.data);
+    rate->second.data = paces[seat] * (whole ? static_cast<double>(*whole) : std::get<double>(rate->second.data));
+  }
+  return jobs;
+}
+
 } // namespace
 
 Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins, const SimulationSpec& spec) {
   adapt(job, spec);
   Simulated result;
+  const auto jobs = jobs_of(job, spec.paces);
+  if (!jobs.ok()) return result.status = jobs.status(), result;
   env::PosixDisk disk;
   env::simulated::World world(spec.seed);
   env::simulated::SimulatedHost host(world, &disk);
   plugin::Registry registry(plugins, host);
   host.set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
-  SimulatedRun run(world, host, registry, job, result);
+  SimulatedRun run(world, host, registry, *jobs, result);
   for (std::int64_t i = 0; i < spec.kills; ++i) {
     const auto microseconds = static_cast<std::uint32_t>(std::max<Nanoseconds>(1, spec.within / 1000));
     world.at(Nanoseconds{world.below(microseconds)} * 1000, [&] { kill_one(world, run.workers()); });

@@ -22,7 +22,16 @@ struct SimulationSpec {
   std::int64_t kills = 0;                 // of a worker, at drawn moments
   std::int64_t cuts = 0;                  // of the link between two workers, for a while
   Nanoseconds within = 0;                 // from the start, in simulated time
+  std::vector<double> paces;              // of each worker, on the rate of its device; 1 where there are no more
   Nanoseconds longest = 3600'000'000'000; // what takes longer hangs
+};
+
+// What was found after a step; seconds are simulated, and of training alone.
+struct Measured {
+  std::uint64_t step = 0;
+  double epoch = 0, seconds = 0;
+  Phase phase = Phase::train;
+  MetricValues metrics;
 };
 
 struct Simulated {
@@ -30,6 +39,7 @@ struct Simulated {
   Outcome outcome;
   std::uint32_t recoveries = 0;
   std::map<std::uint64_t, double> losses;           // of each step, as it was last made
+  std::vector<Measured> measured;                   // one after another, those of steps that were made again as well
   std::map<std::string, std::vector<float>> params; // plain
   // Of each worker that has some: its own values and histories.
   std::vector<std::map<std::string, std::vector<float>>> own_values;

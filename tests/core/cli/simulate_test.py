@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """simulate_test.py DLHOST: a run in virtual time is told, is the same from the same seed, and leaves nothing behind."""
+import json
 import pathlib
 import re
 import subprocess
@@ -20,6 +21,18 @@ def simulate(folder: pathlib.Path, *arguments: str) -> str:
     done = run(folder, *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def what_was_measured_is_recorded(folder: pathlib.Path) -> None:
+    simulate(folder, "--record", "recorded", "--set", 'train.device={ type = "ref", rate = 0.00002 }')
+    lines = [json.loads(line) for line in (folder / "recorded/metrics.jsonl").read_text().splitlines()]
+    steps = [line for line in lines if line["phase"] == "train"]
+    assert [line["step"] for line in steps] == list(range(1, 21)), lines
+    seconds = [line["seconds"] for line in steps]
+    assert seconds == sorted(seconds) and seconds[0] > 0, seconds
+    assert lines[-1]["phase"] == "test" and 0 < lines[-1]["metrics"]["loss"], lines[-1]
+    subprocess.run([DLHOST, "plot", "recorded", "-o", "curves.svg"], cwd=folder, check=True, capture_output=True, timeout=60)
+    assert "<svg" in (folder / "curves.svg").read_text()
 
 
 def what_fails_is_made_smaller(folder: pathlib.Path) -> None:
@@ -48,9 +61,18 @@ def main() -> None:
         assert "20 steps" in last[0] and " 0 recoveries" in last[0], last
         without = simulate(folder, "--seed", "3", "--faults", "cuts=3")
         assert re.search(r"^20 steps in .* [1-9] recoveries", without, re.M), without
+        rated = ('--set=train.device={ type = "ref", rate = 0.00002 }', "--set=test.at_end=false", "--set=checkpoint.keep=0")
+        took = [float(re.search(r"in ([\d.]+) simulated s", simulate(folder, *rated, *paces))[1])
+                for paces in ((), ("--paces", "1,1,1"), ("--paces", "1,0.25"))]
+        assert took[0] == took[1] and 2 < took[2] / took[0] < 4.1, f"one worker at a quarter of the pace: {took}"
+        wrong = run(folder, "--paces", "1,1")
+        assert "paces need a device that charges" in wrong.stderr, wrong.stderr
+        wrong = run(folder, *rated, "--paces", "1,1,1,1")
+        assert "there are 4 paces, but 3 workers" in wrong.stderr, wrong.stderr
         wrong = run(folder, "--faults", "floods=1")
         assert "'floods=1' is no fault: known are kills=N and cuts=N" in wrong.stderr, wrong.stderr
         assert [path.name for path in folder.iterdir()] == ["job.toml"], "nothing is written"
+        what_was_measured_is_recorded(folder)
         what_fails_is_made_smaller(folder)
 
 
