@@ -19,7 +19,6 @@ namespace dlhost::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Part = run::Audit::Part;
 
 struct AuditOptions {
   std::string run, param;
@@ -45,7 +44,7 @@ Range contributions(const config::Job& job, const run::Audit& audit, std::size_t
 }
 
 std::uint64_t dropped(const run::Audit& audit, std::size_t contributor) {
-  return static_cast<std::uint64_t>(std::ranges::count(audit.dropped, contributor, &Part::contributor));
+  return static_cast<std::uint64_t>(std::ranges::count(audit.dropped, contributor, &run::Audit::Part::contributor));
 }
 
 std::string text_of(const Range& range) {
@@ -126,7 +125,7 @@ std::string ranges(std::vector<std::uint32_t> numbers) {
 }
 
 // The source's samples that a worker's step was made of.
-Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const Part& part) {
+Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const run::Audit::Part& part) {
   const auto place = run::Place::at(session.job(), static_cast<std::uint32_t>(part.contributor), false);
   const auto spec = run::training_samples(session.job(), place, session.sources()[0].stream);
   DLHOST_ASSIGN(const auto sampling, run::Sampling::make(spec, session.samples(Phase::train)));
@@ -165,7 +164,7 @@ Status print_version(Context& context, const config::Job& job, const run::Audit&
     if (parts.empty())
       return Status::not_found("version ", version, " of '", options.param, "' is not written down: the ledger has ",
                                slice->begun + 1, " to ", slice->last);
-    for (const Part& part : parts) {
+    for (const run::Audit::Part& part : parts) {
       const auto place = run::Place::at(job, static_cast<std::uint32_t>(part.contributor), false);
       DLHOST_ASSIGN(const auto samples, samples_of(*session, part));
       if (options.json)

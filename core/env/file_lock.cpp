@@ -52,9 +52,4 @@ Result<bool> FileLock::held(const std::string& path) {
   return whole.l_type != F_UNLCK;
 }
 
-Status FileLock::write(std::string_view text) {
-  if (::ftruncate(file_.get(), 0) != 0 || ::lseek(file_.get(), 0, SEEK_SET) != 0) return failed(errno, "write", path_);
-  return write_whole(file_.get(), std::as_bytes(std::span(text)), path_);
-}
-
 } // namespace dlhost::env

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <dlhost/status.h>
 
@@ -24,8 +23,6 @@ class FileLock {
   Result<int> hand_over();
   // Whether somebody holds it. Does not touch it, so that nobody who wants it meets this.
   static Result<bool> held(const std::string& path);
-  // What others are to know of the holder, in place of what the file said.
-  Status write(std::string_view text);
 
  private:
   static Result<std::optional<FileLock>> lock(const std::string& path, short type);

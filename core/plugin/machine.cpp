@@ -91,7 +91,7 @@ json missing_pieces(const json& machine) {
 } // namespace
 
 json describe_machine(const Catalogue& catalogue) {
-  json machine = {{"dlhost", {{"epoch", DLHOST_EPOCH}, {"compiler", detail::stamp_compiler()}}},
+  json machine = {{"dlhost", {{"epoch", DLHOST_EPOCH}, {"compiler", dlhost::detail::stamp_compiler()}}},
                   {"cpu", describe_cpu()},
                   {"memory", describe_memory()},
                   {"shared_memory", describe_shared_memory()},

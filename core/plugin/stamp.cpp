@@ -165,10 +165,10 @@ const HostTraits& this_host() {
   static const HostTraits host = [] {
     HostTraits traits;
     traits.stamp.size = sizeof(Stamp);
-    traits.stamp.flags = detail::stamp_flags();
-    traits.stamp.isa = detail::stamp_isa();
-    detail::stamp_append(traits.stamp.arch, detail::stamp_arch());
-    detail::stamp_append(traits.stamp.compiler, detail::stamp_compiler());
+    traits.stamp.flags = dlhost::detail::stamp_flags();
+    traits.stamp.isa = dlhost::detail::stamp_isa();
+    dlhost::detail::stamp_append(traits.stamp.arch, dlhost::detail::stamp_arch());
+    dlhost::detail::stamp_append(traits.stamp.compiler, dlhost::detail::stamp_compiler());
     traits.isa = cpu_isa();
     return traits;
   }();

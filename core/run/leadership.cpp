@@ -7,15 +7,16 @@
 namespace dlhost::run {
 namespace {
 
-std::string file_of(const std::string& run) { return concat(run, "/", Leadership::file_name); }
+std::string lock_of(const std::string& run) { return concat(run, "/", Leadership::file_name); }
+std::string words_of(const std::string& run) { return lock_of(run) + ".json"; }
 
 } // namespace
 
 Result<Leadership> Leadership::take(Disk& disk, const std::string& run) {
-  DLHOST_ASSIGN(auto lock, env::FileLock::take(file_of(run)));
+  DLHOST_ASSIGN(auto lock, env::FileLock::take(lock_of(run)));
   const auto leader = told(disk, run);
   if (lock) {
-    Leadership leadership(*std::move(lock));
+    Leadership leadership(disk, run, *std::move(lock));
     DLHOST_TRY(leadership.tell({.process = env::own_process(), .past = leader.ok() ? leader->past : Recovery::Past()}));
     return leadership;
   }
@@ -25,8 +26,8 @@ Result<Leadership> Leadership::take(Disk& disk, const std::string& run) {
 
 Result<Leadership> Leadership::adopt(Disk& disk, const std::string& run, int descriptor) {
   DLHOST_TRY(told(disk, run).status());
-  DLHOST_ASSIGN(auto lock, env::FileLock::adopt(descriptor, file_of(run)));
-  return Leadership(std::move(lock));
+  DLHOST_ASSIGN(auto lock, env::FileLock::adopt(descriptor, lock_of(run)));
+  return Leadership(disk, run, std::move(lock));
 }
 
 Status Leadership::tell(const Leader& leader) {
@@ -35,23 +36,23 @@ Status Leadership::tell(const Leader& leader) {
                             {"recoveries", leader.past.times},
                             {"tries", leader.past.tries},
                             {"furthest", leader.past.furthest}};
-  return lock_.write(text.dump() + "\n");
+  return disk_->write_text(words_of(run_), text.dump() + "\n");
 }
 
 Result<Leader> Leadership::told(Disk& disk, const std::string& run) {
-  if (!disk.exists(file_of(run))) return Leader();
-  DLHOST_ASSIGN(const auto text, disk.read_text(file_of(run)));
-  if (text.empty()) return Leader();
+  const std::string path = words_of(run);
+  if (!disk.exists(path)) return Leader();
+  DLHOST_ASSIGN(const auto text, disk.read_text(path));
   try {
     const auto said = nlohmann::json::parse(text);
     return Leader{.process = said.at("process"),
                   .workers = said.at("workers").get<std::vector<int>>(),
                   .past = {.times = said.at("recoveries"), .tries = said.at("tries"), .furthest = said.at("furthest")}};
   } catch (const nlohmann::json::exception& error) {
-    return Status::corrupt(file_of(run), " is damaged: ", error.what());
+    return Status::corrupt(path, " is damaged: ", error.what());
   }
 }
 
-Result<bool> Leadership::led(const std::string& run) { return env::FileLock::held(file_of(run)); }
+Result<bool> Leadership::led(const std::string& run) { return env::FileLock::held(lock_of(run)); }
 
 } // namespace dlhost::run

@@ -1,5 +1,6 @@
-// Who leads a run: the process that holds the file `leader` in the run's folder, which also says who works for it.
-// There is one at a time, and none once it has ended.
+// Who leads a run: the process that holds the file `leader` in the run's folder. There is one at a time, and none once
+// it has ended. Who works for it, and what the run has gone through, stands in `leader.json`, which is replaced as a
+// whole: whoever reads it, and whenever its writer is killed, it is what was told last.
 #pragma once
 
 #include <string>
@@ -20,7 +21,7 @@ struct Leader {
 
 class Leadership {
  public:
-  // Code::exists: another does, and the message says who. From then on the file names this process, without workers.
+  // Code::exists: another does, and the message says who. From then on this process is told of, without workers.
   static Result<Leadership> take(Disk&, const std::string& run);
   // What hand_over() said, in the program that this process runs next.
   static Result<Leadership> adopt(Disk&, const std::string& run, int descriptor);
@@ -33,8 +34,11 @@ class Leadership {
   static constexpr const char* file_name = "leader"; // in the run's folder
 
  private:
-  explicit Leadership(env::FileLock lock) : lock_(std::move(lock)) {}
+  Leadership(Disk& disk, const std::string& run, env::FileLock lock)
+      : disk_(&disk), run_(run), lock_(std::move(lock)) {}
 
+  Disk* disk_;
+  std::string run_;
   env::FileLock lock_;
 };
 

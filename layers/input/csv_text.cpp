@@ -32,9 +32,9 @@ std::string shown(std::string_view field) {
   return "'" + text + (field.size() > 24 ? "...'" : "'");
 }
 
-class Parser {
+class CsvParser {
  public:
-  Parser(std::string_view text, const CsvFormat& format) : rest_(text), format_(format) {
+  CsvParser(std::string_view text, const CsvFormat& format) : rest_(text), format_(format) {
     constexpr std::string_view byte_order_mark = "\xef\xbb\xbf"; // which spreadsheets put in front
     if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
   }
@@ -136,6 +136,6 @@ class Parser {
 
 } // namespace
 
-Result<CsvTable> parse_csv(std::string_view text, const CsvFormat& format) { return Parser(text, format).run(); }
+Result<CsvTable> parse_csv(std::string_view text, const CsvFormat& format) { return CsvParser(text, format).run(); }
 
 } // namespace dlhost::input

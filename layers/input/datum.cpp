@@ -42,9 +42,9 @@ class Fields {
   std::size_t at_ = 0;
 };
 
-class Parser {
+class DatumParser {
  public:
-  explicit Parser(std::span<const std::byte> message) : message_(message), fields_(message) {}
+  explicit DatumParser(std::span<const std::byte> message) : message_(message), fields_(message) {}
 
   Result<Datum> run() {
     while (!fields_.done()) {
@@ -141,6 +141,6 @@ float Datum::float_at(std::int64_t i) const {
   return value;
 }
 
-Result<Datum> parse_datum(std::span<const std::byte> message) { return Parser(message).run(); }
+Result<Datum> parse_datum(std::span<const std::byte> message) { return DatumParser(message).run(); }
 
 } // namespace dlhost::input

@@ -41,7 +41,7 @@ class Recovery(Workers):
         return any(json.loads(p.read_text())["status"] != "running" for p in self.root.glob("runs/*/summary.json"))
 
     def leader(self) -> int:
-        return json.loads(next(self.root.glob("runs/*/leader")).read_text())["process"]
+        return json.loads(next(self.root.glob("runs/*/leader.json")).read_text())["process"]
 
     def recorded(self) -> bytes:
         return b"".join(p.read_bytes() for p in self.root.glob("runs/*/metrics.jsonl"))

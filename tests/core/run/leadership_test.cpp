@@ -1,0 +1,50 @@
+// What a run's leader tells is read by others at any moment, and its process may be killed at any moment.
+#include "run/leadership.h"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "env/disk.h"
+
+#include "../../temporary_folder.h"
+
+namespace dlhost::run {
+namespace {
+
+// Tells of more and more recoveries, with fewer and more workers, until it is killed.
+[[noreturn]] void tell_for_ever(Leadership& leadership) {
+  for (std::uint32_t times = 1;; ++times)
+    if (!leadership.tell({::getpid(), std::vector<int>(times % 8, 12345), {.times = times}}).ok()) ::_exit(1);
+}
+
+TEST(Leadership, IsWhatWasToldLast) {
+  const test::TemporaryFolder folder;
+  env::PosixDisk disk;
+  for (int kills = 0; kills < 40; ++kills) {
+    auto leadership = Leadership::take(disk, folder.path());
+    ASSERT_TRUE(leadership.ok()) << leadership.status().message();
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) tell_for_ever(*leadership);
+    std::uint32_t seen = 0;
+    const auto look = [&] {
+      const auto told = Leadership::told(disk, folder.path());
+      ASSERT_TRUE(told.ok()) << told.status().message();
+      ASSERT_NE(told->process, 0);
+      if (told->process != child) return;
+      EXPECT_GE(told->past.times, seen);
+      seen = told->past.times;
+    };
+    while (seen < 20 && ::waitpid(child, nullptr, WNOHANG) == 0) look();
+    EXPECT_GE(seen, 20) << "it could not tell";
+    ::kill(child, SIGKILL);
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    look();
+  }
+}
+
+} // namespace
+} // namespace dlhost::run
