@@ -22,9 +22,9 @@ Result<Geometry> geometry_of(const PoolSpec& spec) {
 }
 
 // The workspace of max holds, for each element of y, the place in its channel of the element that it is.
-template <class T> class Pool : public Loops<T> {
+template <class T> class Pooling : public Loops<T> {
  public:
-  Pool(const PoolSpec& spec, const Manner& manner, const Choice&)
+  Pooling(const PoolSpec& spec, const Manner& manner, const Choice&)
       : Loops<T>(manner), spec_(spec), geometry_(*geometry_of(spec)) {
     const bool feature = spec.role == Role::feature;
     if (feature) {
@@ -103,7 +103,7 @@ template <class T> class Pool : public Loops<T> {
 
 MadeOp make_op(const PoolSpec& spec, const Manner& manner, const Choice& choice) {
   DLHOST_ASSIGN(const auto geometry, geometry_of(spec));
-  auto op = in_its_type<Pool>(spec, manner, choice);
+  auto op = in_its_type<Pooling>(spec, manner, choice);
   op->operations = static_cast<double>(spec.y.count() * geometry.window_size());
   return op;
 }

@@ -10,7 +10,7 @@
 namespace dlhost::env::simulated {
 namespace {
 
-constexpr Nanoseconds second = 1'000'000'000;
+constexpr Nanoseconds a_second = 1'000'000'000;
 
 TEST(SimulatedDisk, WhatADeadProcessWroteLastIsNotThere) {
   World world(1);
@@ -44,9 +44,9 @@ std::string left(std::uint64_t seed, bool machine) {
     for (const char* line : {"one\n", "two\n"}) ASSERT_TRUE((*log)->append(line).ok());
     ASSERT_TRUE((*log)->sync().ok());
     for (const char* line : {"three\n", "four\n"}) ASSERT_TRUE((*log)->append(line).ok());
-    host.clock().sleep(10 * second);
+    host.clock().sleep(10 * a_second);
   });
-  world.at(5 * second, [&] {
+  world.at(5 * a_second, [&] {
     if (machine) host.disk().crash(0);
     world.kill(victim);
   });
