@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from drawing import Figure, figure
-from runs import ROOT, say, words
+from runs import CORES, ROOT, say, words
 
 JOB = ROOT / "bench/papers/jobs/mlp.toml"
 WORKERS, BOUND = 4, 120
@@ -79,13 +79,13 @@ def measure(folder: pathlib.Path, quick: bool) -> dict:
             rows.append({"servers": servers, "slice_elements": threshold, "seconds": times})
             say(f"  {servers} servers, slices from {threshold} elements: {statistics.median(times):.2f} s "
                 f"({min(times):.2f} to {max(times):.2f})")
-    return {"cores": len(os.sched_getaffinity(0)), "workers": WORKERS, "rows": rows}
+    return {"cores": CORES, "workers": WORKERS, "rows": rows}
 
 
 def draw(numbers: dict) -> Figure:
     drawn = figure("From kill -9 of a worker to the next step: MLP of 12 million params",
                    f"{numbers['workers']} workers as processes of one thread on {numbers['cores']} cores, strict; medians "
-                   "of five kills, bars from the least to the most. The run goes on at a point at most 20 steps old.")
+                   f"of {len(numbers['rows'][0]['seconds'])} kills, bars from the least to the most. The run goes on at a point at most 20 steps old.")
     axes = drawn.axes[0]
     for servers in sorted({row["servers"] for row in numbers["rows"]}):
         rows = [row for row in numbers["rows"] if row["servers"] == servers]

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -46,9 +47,9 @@ Status read_fault(const std::string& text, run::SimulationSpec& spec) {
   return {};
 }
 
-// A run's folder with what was measured, for `dlhost plot`.
-Status record(Context& context, const run::Simulated& simulated, const config::Job& job, const std::string& path) {
-  DLHOST_ASSIGN(const auto folder, record::RunFolder::make_at(context.host, path));
+// What was measured, for `dlhost plot`.
+Status record(Context& context, const run::Simulated& simulated, const config::Job& job,
+              const record::RunFolder& folder) {
   DLHOST_TRY(folder.write_job(config::to_toml(job, env::working_folder())));
   DLHOST_ASSIGN(auto log, record::MetricsLog::open(context.host, folder, {.tensorboard = job.record.tensorboard}));
   for (const auto& [step, epoch, at, phase, metrics] : simulated.measured) {
@@ -64,8 +65,10 @@ Status record(Context& context, const run::Simulated& simulated, const config::J
   return log->sync();
 }
 
-std::string faults_of(const run::SimulationSpec& spec) {
-  return fmt::format("kills={},cuts={}", spec.kills, spec.cuts);
+std::string flags_of(const run::SimulationSpec& spec) {
+  return fmt::format("--seed {} --faults kills={},cuts={} --within {}{}", spec.seed, spec.kills, spec.cuts,
+                     seconds(spec.within),
+                     spec.paces.empty() ? "" : fmt::format(" --paces {}", fmt::join(spec.paces, ",")));
 }
 
 // As the first did, and not because it became one that cannot be.
@@ -78,19 +81,21 @@ Status shrink(Context& context, const run::Failing& first, const Status& failed,
   const auto simulated = run::simulate(smaller.job, plugins, smaller.spec);
   print(simulated);
   DLHOST_TRY(context.host.disk().write_text(path, config::to_toml(smaller.job, env::working_folder())));
-  fmt::print("it fails as well: {}\n  dlhost simulate {} --seed {} --faults {} --within {}\n",
-             simulated.status.message(), path, smaller.spec.seed, faults_of(smaller.spec),
-             seconds(smaller.spec.within));
+  fmt::print("it fails as well: {}\n  dlhost simulate {} {}\n", simulated.status.message(), path,
+             flags_of(smaller.spec));
   return {};
 }
 
 Status simulate_job(Context& context, const SimulateOptions& options) {
   DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set));
   const auto plugins = plugin::entries_of(plugin::settings_of_process(context.plugin_dirs));
-  run::SimulationSpec spec{.seed = options.seed};
+  run::SimulationSpec spec{.seed = options.seed, .paces = options.paces};
   for (const auto& fault : options.faults) DLHOST_TRY(read_fault(fault, spec));
   spec.within = static_cast<Nanoseconds>(options.within * 1e9);
-  spec.paces = options.paces;
+  std::optional<record::RunFolder> folder; // before the run, which may take long
+  if (!options.record.empty()) {
+    DLHOST_ASSIGN(folder, record::RunFolder::make_at(context.host, options.record));
+  }
   if ((spec.kills > 0 || spec.cuts > 0) && spec.within == 0) {
     const auto whole = run::simulate(job, plugins, {.seed = options.seed, .paces = options.paces});
     DLHOST_TRY(Status(whole.status).at("without faults"));
@@ -99,7 +104,7 @@ Status simulate_job(Context& context, const SimulateOptions& options) {
   }
   const auto simulated = run::simulate(job, plugins, spec);
   print(simulated);
-  if (!options.record.empty()) DLHOST_TRY(record(context, simulated, job, options.record));
+  if (folder) DLHOST_TRY(record(context, simulated, job, *folder));
   if (!simulated.status.ok() && !options.smaller.empty())
     DLHOST_TRY(shrink(context, {job, spec}, simulated.status, plugins, options.smaller));
   return simulated.status;
@@ -150,9 +155,8 @@ void add_simulate(CLI::App& app, Context& context) {
   command->footer("Workers are simulated processes, whatever run_as says; nothing of them is written to disk but with "
                   "--record.\n"
                   "What happened is printed, with when; the same seed gives the same again. A device that charges for "
-                  "its ops (ref with a rate) lets "
-                  "computing take\n"
-                  "time.\n\n"
+                  "its ops (ref\n"
+                  "with a rate) lets computing take time.\n\n"
                   "Example:\n"
                   "  dlhost simulate job.toml --set topology.workers_per_group=4 --seed 7 --faults kills=2,cuts=1");
   command->callback([&context, options] {

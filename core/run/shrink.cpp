@@ -1,5 +1,9 @@
 #include "run/shrink.h"
 
+#include <algorithm>
+
+#include "run/place.h"
+
 namespace dlhost::run {
 namespace {
 
@@ -22,6 +26,7 @@ const Number numbers[] = {
 Failing with(Failing run, const Number& number, std::int64_t value) {
   number.of(run) = value;
   if (run.job.topology.server_groups == 1) run.job.topology.sync = {};
+  run.spec.paces.resize(std::min<std::size_t>(run.spec.paces.size(), Place::seats(run.job.topology)));
   return run;
 }
 

@@ -36,10 +36,11 @@ def what_was_measured_is_recorded(folder: pathlib.Path) -> None:
 
 
 def what_fails_is_made_smaller(folder: pathlib.Path) -> None:
-    failed = run(folder, "--seed", "3", "--faults", "kills=3", "--set", "recovery.restarts=0", "--smaller", "small.toml")
+    failed = run(folder, "--seed", "3", "--faults", "kills=3", "--paces", "1,0.5,1", "--smaller", "small.toml",
+                 "--set", "recovery.restarts=0", "--set", 'train.device={ type = "ref", rate = 0.00002 }')
     assert failed.returncode == 1, failed.stdout
     again = re.search(r"^  dlhost simulate small.toml (.*)$", failed.stdout, re.M)
-    assert again and re.search("kills=[12],cuts=0", again[1]), failed.stdout
+    assert again and re.search(r"kills=[12],cuts=0 .* --paces 1,0\.5$", again[1]), failed.stdout
     small = (folder / "small.toml").read_text()
     assert re.search(r"^workers_per_group = 2$", small, re.M), small # of three, with a server beside each
     assert re.search(r"^steps = [1-9]$", small, re.M), small

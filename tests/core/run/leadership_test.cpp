@@ -14,10 +14,11 @@
 namespace dlhost::run {
 namespace {
 
-// Tells of more and more recoveries, with fewer and more workers, until it is killed.
-[[noreturn]] void tell_for_ever(Leadership& leadership) {
-  for (std::uint32_t times = 1;; ++times)
-    if (!leadership.tell({::getpid(), std::vector<int>(times % 8, 12345), {.times = times}}).ok()) ::_exit(1);
+// Tells of more and more recoveries, with fewer and more workers, until it is killed, or whoever is to do that is gone.
+[[noreturn]] void tell_until_killed(Leadership& leadership, pid_t killer) {
+  for (std::uint32_t times = 1; ::getppid() == killer; ++times)
+    if (!leadership.tell({::getpid(), std::vector<int>(times % 8, 12345), {.times = times}}).ok()) break;
+  ::_exit(1);
 }
 
 TEST(Leadership, IsWhatWasToldLast) {
@@ -26,9 +27,9 @@ TEST(Leadership, IsWhatWasToldLast) {
   for (int kills = 0; kills < 40; ++kills) {
     auto leadership = Leadership::take(disk, folder.path());
     ASSERT_TRUE(leadership.ok()) << leadership.status().message();
-    const pid_t child = ::fork();
+    const pid_t self = ::getpid(), child = ::fork();
     ASSERT_GE(child, 0);
-    if (child == 0) tell_for_ever(*leadership);
+    if (child == 0) tell_until_killed(*leadership, self);
     std::uint32_t seen = 0;
     const auto look = [&] {
       const auto told = Leadership::told(disk, folder.path());
