@@ -10,7 +10,7 @@
 //   server   sums      servers    of one slice: what the updater needs of the whole param
 //   worker   look      server     answered by `seen`, whatever the handler would say, once nothing is due
 //   worker   settle    server     answered by `settled`: what this worker sent before has been dealt with
-//   leader   leave     server     its group makes no more steps: handlers count without this worker of it
+//   leader   leave     server     this group makes no more steps: handlers count without that worker of it
 //   server   value,    worker     the slice has this version, and is read where it lies
 //            seen
 //   server   settled   worker     so it is; its memory may be written again

@@ -197,9 +197,14 @@ Status Table::settle() {
   return wait_until([&] { return std::ranges::none_of(views_, &View::settling); });
 }
 
-Status Table::leave(std::uint16_t rank) {
+Status Table::receive() {
+  return wait_until([&] { return std::ranges::none_of(views_, &View::asked); });
+}
+
+Status Table::leave(std::uint16_t group, std::uint16_t rank) {
   for (const std::uint32_t seat : setup_.seats) {
     Message message = about(0, Word::leave);
+    message.group = group;
     message.rank = rank;
     DLHOST_TRY(send(seat, message));
   }

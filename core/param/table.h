@@ -74,8 +74,10 @@ class Table final : public Taker {
   Status flush();
   // Until the servers have dealt with all that this worker has sent.
   Status settle();
-  // This worker makes no more steps; or another one of its group, which it leads.
-  Status leave(std::uint16_t rank);
+  // All that is asked for: so it is decided whether what this worker sent makes a version.
+  Status receive();
+  // That worker makes no more steps. Its group's leader says so, or the run's.
+  Status leave(std::uint16_t group, std::uint16_t rank);
   // What has arrived; waits up to `limit` for something.
   Status progress(Nanoseconds limit = 0) {
     setup_.control->beat();

@@ -66,6 +66,9 @@ class Seat final : public param::Sharing, private param::Control {
   // The run's leader's: other groups may make steps up to this one by themselves; until all have.
   Status free(std::uint64_t until);
   Status wait_for_groups(std::uint64_t steps);
+  // After hold(), where it is decided whose steps count: the others make no more, so that nothing of the leader's group
+  // waits for them in vain.
+  Status conclude();
   // After hold(): where all of them are.
   param::Beginning reached() const;
   // After hold(): running state becomes the same everywhere.
@@ -144,6 +147,7 @@ class Seat final : public param::Sharing, private param::Control {
   bool hangs(std::uint32_t seat, Nanoseconds limit);
   Nanoseconds longest_silence() const;
   Status rest_those_led();
+  Status leave(std::uint32_t group); // makes no more steps
   Status tell(std::span<const std::uint32_t> seats, const param::Message&);
 
   // A worker's own memory, as all see it: where in it gradients, values, running state, vitals, numbers and words lie.

@@ -115,6 +115,20 @@ Status Seat::free(std::uint64_t until) {
   return {};
 }
 
+Status Seat::leave(std::uint32_t group) {
+  for (std::uint32_t rank = 0; rank < place_.workers; ++rank)
+    DLHOST_TRY(table_->leave(static_cast<std::uint16_t>(group), static_cast<std::uint16_t>(rank)));
+  return {};
+}
+
+Status Seat::conclude() {
+  if (!traits_.by_step) return {};
+  for (std::uint32_t group = place_.first_served + 1; group < place_.first_served + place_.served; ++group)
+    DLHOST_TRY(leave(group));
+  DLHOST_TRY(table_->receive());
+  return table_->look();
+}
+
 Status Seat::wait_for_groups(std::uint64_t steps) {
   return table_->wait_until([&] {
     for (std::uint32_t group = 1; group < place_.groups; ++group)
@@ -132,8 +146,7 @@ Result<std::optional<std::uint64_t>> Seat::freed(std::uint64_t done) {
   if (!stopped_ && finished()) {
     left_ = true;
     DLHOST_TRY(table_->flush());
-    for (std::uint32_t rank = 0; rank < place_.workers; ++rank)
-      DLHOST_TRY(table_->leave(static_cast<std::uint16_t>(rank)));
+    DLHOST_TRY(leave(place_.group));
     DLHOST_TRY(table_->send(0, {.word = Word::done, .step = done - 1}));
     DLHOST_TRY(table_->attend_until(news));
   }

@@ -58,10 +58,13 @@ Status Workers::gather(std::uint64_t step, std::vector<program::Metric>& metrics
   return {};
 }
 
-// They may have stood still since the last evaluation. Who is late where groups contribute jointly may wait for those
-// who have done.
+// They may have stood still since the last evaluation. Where groups contribute jointly, who is late may wait for those
+// who have done: the run is over with its leader's steps.
 Status Workers::finish(std::uint64_t steps) {
-  if (seat_->joint()) return {};
+  if (seat_->joint()) {
+    DLHOST_TRY(settle());
+    return seat_->conclude();
+  }
   DLHOST_TRY(seat_->free(until_));
   settled_ = false;
   seat_->set_away(false);

@@ -24,7 +24,9 @@ void* or_throw(void* made) {
 
 std::uint64_t dlhost::conform::allocations() { return count.load(std::memory_order_relaxed); }
 
-// The forms for arrays call these; AddressSanitizer's, which do not, are a pair.
+// The forms for arrays call these; AddressSanitizer's, which do not, are a pair. GCC 12, where it has inlined one of a
+// pair and not the other, takes them for different allocators.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(std::size_t size) { return or_throw(counted(size, 1)); }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size, 1); }
 void* operator new(std::size_t size, std::align_val_t alignment) {

@@ -2,7 +2,8 @@
 """seams.py BUILD_FOLDER: nothing of core, and no plugin, goes round the seams that simulation replaces.
 
 Looks at the undefined symbols of each built object: time, sleep, tasks, waits, disk, random numbers and sockets come
-through env (or the SDK's Host) and the transports, and from nowhere else.
+through env (or the SDK's Host) and the transports, and from nowhere else. An object compiled from several files may do
+what one of them may: only a build file by file, as .ci/run makes it, sees the others of such an object.
 """
 import json
 import pathlib
@@ -30,6 +31,13 @@ FORBIDDEN = {
 }
 
 
+def compiled(file: pathlib.Path) -> list[pathlib.Path]:
+    """The files that make an object: those that the file of a unity build includes, or the file itself."""
+    if "-unity" not in file.name:
+        return [file]
+    return [pathlib.Path(line[len("#include<"):-1]).resolve() for line in file.read_text().splitlines()]
+
+
 def undefined(objects: list[pathlib.Path]) -> dict[pathlib.Path, set[str]]:
     out = subprocess.run(["nm", "-u", "-C", "-A", *objects], check=True, capture_output=True, text=True).stdout
     found: dict[pathlib.Path, set[str]] = {path: set() for path in objects}
@@ -44,11 +52,11 @@ def main() -> int:
     root = pathlib.Path(__file__).resolve().parents[2]
     sources = {}
     for command in json.loads((build / "compile_commands.json").read_text()):
-        source = (build / command["file"]).resolve()
-        if source.is_relative_to(root):
-            name = source.relative_to(root).as_posix()
-            if name.startswith(WATCHED) and not name.startswith(FREE) and (build / command["output"]).exists():
-                sources[build / command["output"]] = name
+        made = build / command["output"]
+        names = [file.relative_to(root).as_posix() for file in compiled((build / command["file"]).resolve())
+                 if file.is_relative_to(root)]
+        if names and all(name.startswith(WATCHED) and not name.startswith(FREE) for name in names) and made.exists():
+            sources[made] = ", ".join(names)
     breaches = 0
     for path, symbols in undefined(list(sources)).items() if sources else ():
         for symbol in sorted(symbols):

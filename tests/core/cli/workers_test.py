@@ -55,6 +55,12 @@ class Processes(Workers):
         in_versions = sum(worker["contributions"][0] for worker in audit["workers"])
         self.assertLess(versions.pop(), in_versions, "two groups make a version, or one when the others have left")
 
+        for run_as in (PROCESSES, "--set=topology.run_as=threads"):
+            self.run_job(run_as, "--set=topology.framework=downpour", "--set=train.stop.steps=9",
+                         '--set=topology.consistency={ type = "first_t", t = 3 }', "--set=updater.rate=0.01")
+            leader = self.audit()["workers"][0]
+            self.assertEqual((leader["contributions"], leader["dropped"]), ([9, 9], 0), "its last step waits for nobody")
+
     def test_servers_that_are_processes_agree_on_a_norm(self) -> None:
         clip = "--set=updater.clip_norm=0.05"
         tasks, processes = self.run_job(clip), self.run_job(clip, PROCESSES)
