@@ -13,9 +13,10 @@ from matplotlib import pyplot  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 
-def figure(title: str, caption: str, columns: int = 1) -> Figure:
-    """Axes side by side; the caption beneath says what was measured, and how."""
-    drawn, _ = pyplot.subplots(1, columns, figsize=(1.5 + 5.5 * columns, 5), sharey=columns > 1, layout="constrained")
+def figure(title: str, caption: str, columns: int = 1, wide: bool = False) -> Figure:
+    """Axes side by side, or one as wide as two; the caption beneath says what was measured, and how."""
+    width = 2 if wide else columns
+    drawn, _ = pyplot.subplots(1, columns, figsize=(1.5 + 5.5 * width, 5), sharey=columns > 1, layout="constrained")
     drawn.suptitle(title)
-    drawn.supxlabel(textwrap.fill(caption, 55 + 60 * columns), fontsize=8)
+    drawn.supxlabel(textwrap.fill(caption, 55 + 60 * width), fontsize=8)
     return drawn

@@ -1,6 +1,7 @@
 """./dev bench papers: the figures of the papers that these ideas come from, measured on this machine and drawn.
 
   iteration  time of a step against workers and threads of each (SINGA)
+  breakdown  where the time of a step goes: computing, params, serving, waiting (SINGA)
   groups     accuracy against time, Downpour and Hogwild by their number of groups (SINGA)
   bagging    loss of an auto-encoder against time, by the T of Bagging-Down, with uneven workers
   recovery   time until a run trains again after a kill, against servers and the size of slices
@@ -15,12 +16,13 @@ import sys
 import tempfile
 
 import bagging
+import breakdown
 import groups
 import iteration
 import recovery
 from runs import say
 
-FIGURES = {"iteration": iteration, "groups": groups, "bagging": bagging, "recovery": recovery}
+FIGURES = {"iteration": iteration, "breakdown": breakdown, "groups": groups, "bagging": bagging, "recovery": recovery}
 
 
 def main() -> int:

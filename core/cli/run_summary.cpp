@@ -84,8 +84,7 @@ void add_end(record::Summary& summary, const Context& context, run::Session& ses
   summary.step_median = outcome.step_median;
   summary.step_least = outcome.step_least;
   summary.input_wait_seconds = outcome.load_seconds;
-  summary.workers_wait_seconds = outcome.wait_seconds;
-  summary.serve_seconds = outcome.serve_seconds;
+  summary.workers = outcome.workers;
   summary.contributions = outcome.contributions.arrived;
   summary.late_contributions = outcome.contributions.dropped;
   summary.encoded_bytes = outcome.encoded.sent;

@@ -20,8 +20,9 @@ struct TopOptions {
 
 struct Row {
   int process = 0;
-  std::uint64_t steps = 0, behind = 0; // the worker that is furthest
-  double rate = 0, waiting = 0;        // steps a second; part of the time
+  std::uint64_t steps = 0, behind = 0;                        // the worker that is furthest
+  double rate = 0;                                            // steps a second
+  double computing = 0, params = 0, serving = 0, waiting = 0; // parts of the time
   std::string awaits;
 };
 
@@ -40,9 +41,14 @@ std::vector<Row> rows_of(const std::vector<record::WorkersReport>& reports, cons
     Row row{
         .process = leader.process, .steps = worker.steps, .behind = furthest - worker.steps, .awaits = worker.awaits};
     if (seat > 0 && seat <= leader.workers.size()) row.process = leader.workers[seat - 1];
-    if (comparable && worker.steps >= before.workers[seat].steps && worker.waited >= before.workers[seat].waited) {
-      row.rate = static_cast<double>(worker.steps - before.workers[seat].steps) / passed;
-      row.waiting = std::min(1.0, (worker.waited - before.workers[seat].waited) / passed);
+    if (comparable && worker.steps >= before.workers[seat].steps && worker.seconds >= before.workers[seat].seconds) {
+      const auto& then = before.workers[seat];
+      const auto part = [&](double since, double until) { return std::clamp((until - since) / passed, 0.0, 1.0); };
+      row.rate = static_cast<double>(worker.steps - then.steps) / passed;
+      row.computing = part(then.computing(), worker.computing());
+      row.params = part(then.params, worker.params);
+      row.serving = part(then.serving, worker.serving);
+      row.waiting = part(then.waiting, worker.waiting);
     }
     rows.push_back(std::move(row));
   }
@@ -52,12 +58,13 @@ std::vector<Row> rows_of(const std::vector<record::WorkersReport>& reports, cons
 std::string table(const std::string& run, const run::Leader& leader, const std::vector<Row>& rows) {
   std::string text = fmt::format("{}: {} worker{}, recovered {} time{}\n", run, rows.size(),
                                  rows.size() == 1 ? "" : "s", leader.past.times, leader.past.times == 1 ? "" : "s");
-  text += fmt::format("{:>6}  {:>8}  {:>10}  {:>8}  {:>8}  {:>6}  {}\n", "worker", "process", "steps", "steps/s",
-                      "waiting", "behind", "waits for");
+  text += fmt::format("{:>6}  {:>8}  {:>10}  {:>8}  {:>9}  {:>6}  {:>7}  {:>7}  {:>6}  {}\n", "worker", "process",
+                      "steps", "steps/s", "computing", "params", "serving", "waiting", "behind", "waits for");
   for (std::size_t seat = 0; seat < rows.size(); ++seat) {
     const Row& row = rows[seat];
-    text += fmt::format("{:>6}  {:>8}  {:>10}  {:>8.1f}  {:>7.0f}%  {:>6}  {}\n", seat, row.process, row.steps,
-                        row.rate, row.waiting * 100, row.behind, row.awaits);
+    text += fmt::format("{:>6}  {:>8}  {:>10}  {:>8.1f}  {:>8.0f}%  {:>5.0f}%  {:>6.0f}%  {:>6.0f}%  {:>6}  {}\n", seat,
+                        row.process, row.steps, row.rate, row.computing * 100, row.params * 100, row.serving * 100,
+                        row.waiting * 100, row.behind, row.awaits);
   }
   return text;
 }
@@ -69,6 +76,9 @@ std::string json(const run::Leader& leader, const std::vector<Row>& rows) {
     out["workers"].push_back({{"process", row.process},
                               {"steps", row.steps},
                               {"steps_per_second", row.rate},
+                              {"computing", row.computing},
+                              {"params", row.params},
+                              {"serving", row.serving},
                               {"waiting", row.waiting},
                               {"behind", row.behind},
                               {"awaits", row.awaits}});
@@ -109,8 +119,9 @@ void add_top(CLI::App& app, Context& context) {
   command->add_flag("--once", options->once, "show it once");
   command->add_flag("--json", options->json, "print it once as JSON, for programs");
   command->footer(
-      "For each worker: its steps, how many it makes a second, which part of the time it waits for others, how\n"
-      "many steps it is behind the one that is furthest, and the param that it waits for just now.\n\n"
+      "For each worker: its steps, how many it makes a second, which part of the time it computes, brings params\n"
+      "and gradients into the forms that are wanted, serves params to others, and waits for others; how many steps\n"
+      "it is behind the one that is furthest, and the param that it waits for just now.\n\n"
       "Example:\n"
       "  dlhost top runs/digits-...");
   command->callback([&context, options] {

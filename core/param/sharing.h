@@ -27,6 +27,8 @@ class Sharing {
   virtual Status end_step(std::uint64_t step) = 0;
   // The param is needed: waits until it is what the updates so far have made of it.
   virtual Status collect(const Param&) = 0;
+  // Around bringing what was collected into the forms that layers read, which is no computing.
+  virtual void converts(bool begins) = 0;
   // Between two ops: whatever waits for this worker.
   virtual Status progress() = 0;
   // The others are to see that it is alive.

@@ -113,7 +113,9 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
   message.place = setup_.gradients->offset(slice.param) + static_cast<std::size_t>(slice.first) * sizeof(float);
   if (setup_.coder && setup_.coder->encodes(slice)) {
     message.contribution = ContributionKind::encoded;
+    converts(true);
     DLHOST_ASSIGN(message.place, setup_.coder->encode(slice, message.place, step));
+    converts(false);
   }
   message.rate = rate;
   return send(setup_.seats[slice.server], message);
@@ -144,7 +146,9 @@ void Table::adopt(std::size_t param) {
   const Slice& slice = setup_.slices->of(param).front();
   std::span<std::byte> value = setup_.masters->value(param, views_[slice.id].place);
   if (Replica* replica = setup_.replica.get()) {
+    converts(true);
     if (fetched_[param]) replica->fetch(param, value);
+    converts(false);
     fetched_[param] = false;
     value = replica->value(param);
   }
@@ -221,10 +225,25 @@ Status Table::serve(const Message& message) {
   if (!shard_) return Status::corrupt("seat ", setup_.post->seat(), " got a message for a server, which it is not");
   if (chooser_ && message.word == Word::leave) DLHOST_TRY(chooser_->take(message));
   Clock& clock = setup_.host->clock();
-  const Nanoseconds begin = clock.now(), before = served_;
+  const Nanoseconds begin = clock.now(), before = times_.serving;
   Status status = shard_->take(message);
-  served_ = before + (clock.now() - begin); // what it tells itself meanwhile lies within
+  times_.serving = before + (clock.now() - begin); // what it tells itself meanwhile lies within
   return status;
+}
+
+// What it serves meanwhile is of no step.
+Status Table::rest() {
+  Clock& clock = setup_.host->clock();
+  const Nanoseconds begin = clock.now(), served = times_.serving;
+  Status status = setup_.control->attend();
+  times_.rested += clock.now() - begin;
+  times_.serving = served;
+  return status;
+}
+
+void Table::converts(bool begins) {
+  const Nanoseconds now = setup_.host->clock().now();
+  times_.converting += begins ? -now : now;
 }
 
 Status Table::take(const Message& message) {

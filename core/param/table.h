@@ -94,17 +94,24 @@ class Table final : public Taker {
   template <class Done> Status attend_until(Done done) {
     if (done()) return {};
     Clock& clock = setup_.host->clock();
-    const Nanoseconds begin = clock.now(), served = served_;
-    while (!done()) DLHOST_TRY(setup_.control->calls() ? setup_.control->attend() : progress(longest_wait));
-    waited_ += clock.now() - begin - (served_ - served);
+    const Nanoseconds begin = clock.now(), other = times_.serving + times_.rested;
+    while (!done()) DLHOST_TRY(setup_.control->calls() ? rest() : progress(longest_wait));
+    times_.waiting += clock.now() - begin - (times_.serving + times_.rested - other);
     return {};
   }
 
   Status send(std::uint32_t seat, Message);
   Status take(const Message&) override;
 
-  Nanoseconds waited() const { return waited_; } // in attend_until(), with nothing to serve
-  Nanoseconds served() const { return served_; } // as a server: sums, updates, answers
+  // Where this worker's time went, so far.
+  struct Times {
+    Nanoseconds waiting = 0;    // in attend_until(), with nothing to serve
+    Nanoseconds serving = 0;    // sums, updates, answers
+    Nanoseconds converting = 0; // params and gradients, into the forms that are wanted
+    Nanoseconds rested = 0;     // stood still, because it was to
+  };
+  const Times& times() const { return times_; }
+  void converts(bool begins);
   std::size_t awaited() const { return awaited_; }
   Coder::Tally encoded() const { return setup_.coder ? setup_.coder->tally() : Coder::Tally(); }
   static constexpr std::size_t no_param = ~std::size_t{0};
@@ -124,6 +131,7 @@ class Table final : public Taker {
   Result<bool> update_own(std::size_t param, const WorkerPlan&, std::uint64_t step, double rate);
   Status send_update(const Slice&, std::uint64_t step, double rate);
   Status serve(const Message&);
+  Status rest();
   bool arrived(std::size_t param) const;
   void adopt(std::size_t param);
   Status ask(const Slice&, Word, std::uint64_t step = 0, Version at_least = 0);
@@ -142,7 +150,7 @@ class Table final : public Taker {
   };
   std::vector<Kept> kept_;    // updates of this step, until it ends
   Version based_on_ = newest; // the oldest version that this step computed with, so far
-  Nanoseconds waited_ = 0, served_ = 0;
+  Times times_;
   bool late_ = false;
   std::uint64_t sent_ = 0;         // of steps below this one all is in, though its group makes one of them again
   std::size_t awaited_ = no_param; // the param that collect() waits for

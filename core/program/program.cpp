@@ -107,11 +107,13 @@ Status Program::collect(const Unit& unit) {
   // Also what no pass reads: its gradient is not to be made anew before the last one has been taken.
   for (const auto* param : unit.params)
     if (sharing_) DLHOST_TRY(sharing_->collect(*param));
+  if (sharing_) sharing_->converts(true);
   for (std::size_t u = 0; u < unit.uses.size(); ++u) {
     const auto& use = unit.uses[u];
     store_->refresh(*use.param, *use.copy);
     for (UnitFrame& at : frames_of(unit)) at.params[u] = use.copy->data; // a new version may lie elsewhere
   }
+  if (sharing_) sharing_->converts(false);
   return {};
 }
 

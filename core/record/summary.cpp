@@ -53,6 +53,22 @@ std::string metrics_table(const Summary& summary) {
 
 std::string row(std::string_view name, std::string_view value) { return fmt::format("  {:<14}{}\n", name, value); }
 
+// Of the time of all workers' steps.
+std::string shares(std::span<const WorkerReport> workers) {
+  WorkerReport all;
+  double computing = 0;
+  for (const WorkerReport& one : workers) {
+    computing += one.computing();
+    for (const auto part : {&WorkerReport::seconds, &WorkerReport::input, &WorkerReport::params, &WorkerReport::serving,
+                            &WorkerReport::waiting})
+      all.*part += one.*part;
+  }
+  const auto share = [&](double part) { return all.seconds > 0 ? 100 * part / all.seconds : 0; };
+  return fmt::format("{}: {:.0f}% computing, {:.0f}% params, {:.0f}% serving, {:.0f}% waiting, {:.0f}% input",
+                     workers.size(), share(computing), share(all.params), share(all.serving), share(all.waiting),
+                     share(all.input));
+}
+
 } // namespace
 
 std::string summary_json(const Summary& summary) {
@@ -68,8 +84,8 @@ std::string summary_json(const Summary& summary) {
   json["items_per_second"] = summary.items_per_second;
   json["step_seconds"] = {{"median", summary.step_median}, {"min", summary.step_least}};
   json["input_wait_seconds"] = summary.input_wait_seconds;
-  json["workers_wait_seconds"] = summary.workers_wait_seconds;
-  json["serve_seconds"] = summary.serve_seconds;
+  json["workers"] = Json::array();
+  for (const WorkerReport& worker : summary.workers) json["workers"].push_back(json_of(worker));
   json["contributions"] = {{"arrived", summary.contributions}, {"late", summary.late_contributions}};
   json["codec"] = {{"encoded_bytes", summary.encoded_bytes}, {"dense_bytes", summary.dense_bytes}};
   json["recoveries"] = summary.recoveries;
@@ -98,9 +114,7 @@ std::string summary_table(const Summary& summary, bool unicode) {
   const auto lasted = [](double seconds) { return short_duration(std::round(seconds * 1e3) / 1e3); };
   text += row("time", fmt::format("{}, {} items/s, {} waiting for input", short_duration(summary.seconds),
                                   short_rate(summary.items_per_second), lasted(summary.input_wait_seconds)));
-  if (summary.workers_wait_seconds > 0)
-    text += row("", fmt::format("{} waiting for other workers, {} serving params", lasted(summary.workers_wait_seconds),
-                                lasted(summary.serve_seconds)));
+  if (!summary.workers.empty()) text += row("workers", shares(summary.workers));
   if (summary.contributions > 0)
     text += row("too late", fmt::format("{} of {} contributions", summary.late_contributions, summary.contributions));
   if (summary.dense_bytes > 0)

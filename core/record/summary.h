@@ -11,6 +11,7 @@
 
 #include "record/report.h"
 #include "record/run_folder.h"
+#include "record/worker_report.h"
 
 namespace dlhost::record {
 
@@ -26,7 +27,8 @@ struct Summary {
   std::vector<Table> validation_tables, test_tables;
   double items_per_second = 0;
   double step_median = 0, step_least = 0; // seconds
-  double input_wait_seconds = 0, workers_wait_seconds = 0, serve_seconds = 0;
+  double input_wait_seconds = 0;
+  std::vector<WorkerReport> workers;                       // where there are several
   std::uint64_t contributions = 0, late_contributions = 0; // of worker groups, where some may come too late
   std::uint64_t encoded_bytes = 0, dense_bytes = 0;        // of what the leading worker sent through a codec
   std::uint32_t recoveries = 0;                            // that the run went on after one of its processes had died

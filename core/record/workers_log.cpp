@@ -40,8 +40,10 @@ Status WorkersLog::add(std::uint64_t step, std::vector<WorkerReport> workers) {
   constexpr std::size_t long_enough = 4 << 20;
   if (bytes_ > long_enough) DLHOST_TRY(begin_anew());
   Json line{{"seconds", static_cast<double>(host_.clock().now()) / second}, {"step", step}, {"workers", Json::array()}};
-  for (const auto& worker : workers)
-    line["workers"].push_back({{"steps", worker.steps}, {"waited", worker.waited}, {"awaits", worker.awaits}});
+  for (const auto& worker : workers) {
+    line["workers"].push_back(json_of(worker));
+    line["workers"].back()["awaits"] = worker.awaits;
+  }
   const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   bytes_ += text.size();
   return lines_->append(text);
@@ -54,8 +56,13 @@ std::vector<WorkersReport> WorkersLog::newest(Disk& disk, const std::string& run
       const Json json = Json::parse(line);
       WorkersReport report{.seconds = json.at("seconds"), .step = json.at("step"), .workers = {}};
       for (const auto& worker : json.at("workers"))
-        report.workers.push_back(
-            {.steps = worker.at("steps"), .waited = worker.at("waited"), .awaits = worker.at("awaits")});
+        report.workers.push_back({.steps = worker.at("steps"),
+                                  .seconds = worker.at("seconds"),
+                                  .input = worker.at("input"),
+                                  .params = worker.at("params"),
+                                  .serving = worker.at("serving"),
+                                  .waiting = worker.at("waiting"),
+                                  .awaits = worker.at("awaits")});
       reports.push_back(std::move(report));
     } catch (const Json::exception&) {
       continue; // of another version

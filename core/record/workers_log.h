@@ -1,7 +1,8 @@
 // workers.jsonl of a run folder: where each of several workers is, a line about every second. The leader of the run
 // writes it, from one task; `dlhost top` reads its end, and it is begun anew when it is long.
 //
-//   {"seconds":12.5,"step":400,"workers":[{"steps":400,"waited":0.25,"awaits":"fc1.weight"}, ...]}
+//   {"seconds":12.5,"step":400,"workers":[{"steps":400,"seconds":11.5,"computing":9.25,"input":0.0,"params":0.5,
+//    "serving":1.5,"waiting":0.25,"awaits":"fc1.weight"}, ...]}
 #pragma once
 
 #include <memory>
@@ -12,14 +13,9 @@
 #include <dlhost/host.h>
 
 #include "record/run_folder.h"
+#include "record/worker_report.h"
 
 namespace dlhost::record {
-
-struct WorkerReport {
-  std::uint64_t steps = 0; // done
-  double waited = 0;       // seconds, for others
-  std::string awaits;      // the param that it waits for; empty: none
-};
 
 struct WorkersReport {
   double seconds = 0; // of the leader's clock, whose zero is arbitrary

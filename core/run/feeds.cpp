@@ -57,10 +57,10 @@ void Feeds::seek(std::uint64_t step) {
   for (auto& feeder : feeders_) feeder->seek(step);
 }
 
-double Feeds::waited_seconds() const {
-  double seconds = 0;
-  for (const auto& feeder : feeders_) seconds += static_cast<double>(feeder->waits().time) * 1e-9;
-  return seconds;
+Nanoseconds Feeds::waited() const {
+  Nanoseconds time = 0;
+  for (const auto& feeder : feeders_) time += feeder->waits().time;
+  return time;
 }
 
 } // namespace dlhost::run

@@ -23,7 +23,7 @@ class Feeds {
   std::int64_t valid(std::uint64_t step) const { return feeders_[0]->sampling().batch_valid(step); } // of all workers
   double epochs(std::uint64_t steps) const { return feeders_[0]->sampling().epochs(steps); }
   std::uint64_t steps(double epochs) const { return feeders_[0]->sampling().steps(epochs); }
-  double waited_seconds() const;
+  Nanoseconds waited() const;
 
  private:
   std::vector<std::unique_ptr<Feeder>> feeders_;

@@ -36,7 +36,9 @@ Status Follower::steps() {
   next_ = beginning.of_group(place.group, place.workers);
   DLHOST_TRY(seat_->begin(beginning));
   feeds_->seek(next_);
+  watch_.emplace(session_->host().clock(), *feeds_, *seat_);
   DLHOST_TRY(roster_.meet(number_));
+  watch_->begin();
   return seat_->leads() ? lead_steps() : follow_steps();
 }
 
@@ -46,6 +48,7 @@ Status Follower::follow_steps() {
     if (!go) return {};
     DLHOST_TRY(step(go->step, go->rate));
     DLHOST_TRY(seat_->done(go->step, program_->metrics()));
+    watch_->lap();
   }
 }
 
@@ -58,6 +61,7 @@ Status Follower::lead_steps() {
     DLHOST_TRY(seat_->go(done, rate));
     DLHOST_TRY(step(done, rate));
     DLHOST_TRY(seat_->gather(done, program_->metrics()));
+    watch_->lap();
   }
 }
 

@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "run/feeds.h"
 #include "run/roster.h"
 #include "run/seat.h"
 #include "run/session.h"
+#include "run/step_watch.h"
 
 namespace dlhost::run {
 
@@ -36,6 +38,7 @@ class Follower {
   std::unique_ptr<Seat> seat_;
   program::Program* program_ = nullptr;
   std::unique_ptr<Feeds> feeds_;
+  std::optional<StepWatch> watch_;
   std::uint64_t next_ = 0; // step, that the feeds are at
 };
 

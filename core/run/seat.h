@@ -48,6 +48,7 @@ class Seat final : public param::Sharing, private param::Control {
   }
   Status end_step(std::uint64_t step) override { return table_->end_step(step); }
   Status collect(const param::Param& param) override { return table_->collect(param.number); }
+  void converts(bool begins) override { table_->converts(begins); }
   Status progress() override { return table_->progress(); }
   void beat() override;
   std::vector<std::vector<param::TensorPlace>> own_values() override;
@@ -87,6 +88,8 @@ class Seat final : public param::Sharing, private param::Control {
 
   // Around what may take long in silence.
   void set_away(bool away);
+  // What others are to see of its steps.
+  void show(const StepTimes& times) { vitals(number_).show(times); }
   // Of each worker.
   std::vector<record::WorkerReport> reports() const;
 
@@ -98,9 +101,7 @@ class Seat final : public param::Sharing, private param::Control {
 
   // Seats whose task or process is no longer there.
   std::vector<std::uint32_t> gone() const { return post_ ? post_->gone() : std::vector<std::uint32_t>(); }
-  // For other workers, in its steps.
-  Nanoseconds waited() const { return table_ ? table_->waited() : 0; }
-  Nanoseconds served() const { return table_ ? table_->served() : 0; }
+  const param::Table::Times& times() const { return table_->times(); }
   // Of the run's leader: what came of contributions that are chosen for whole steps; else there are none.
   param::Chooser::Tally tally() const { return chooser_ ? chooser_->tally() : param::Chooser::Tally(); }
   param::Coder::Tally encoded() const { return table_ ? table_->encoded() : param::Coder::Tally(); } // by this worker

@@ -24,7 +24,6 @@ void Seat::beat() {
   Vitals& mine = vitals(number_);
   mine.steps.store(done_[number_], std::memory_order_relaxed);
   mine.beats.store(mine.beats.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  mine.waited.store(table_->waited(), std::memory_order_relaxed);
   const std::size_t awaited = table_->awaited();
   mine.awaits.store(awaited == param::Table::no_param ? 0 : static_cast<std::uint32_t>(awaited) + 1,
                     std::memory_order_relaxed);
@@ -80,8 +79,14 @@ std::vector<record::WorkerReport> Seat::reports() const {
     const Vitals& shown = vitals(seat);
     const std::uint32_t awaits = shown.awaits.load(std::memory_order_relaxed);
     const auto& params = session_.store().params();
+    const StepTimes times = shown.times();
+    const auto seconds = [](Nanoseconds time) { return static_cast<double>(time) * 1e-9; };
     all.push_back({.steps = shown.steps.load(std::memory_order_relaxed),
-                   .waited = static_cast<double>(shown.waited.load(std::memory_order_relaxed)) * 1e-9,
+                   .seconds = seconds(times.all),
+                   .input = seconds(times.input),
+                   .params = seconds(times.params),
+                   .serving = seconds(times.serving),
+                   .waiting = seconds(times.waiting),
                    .awaits = awaits == 0 || awaits > params.size() ? "" : params[awaits - 1]->declared.name});
   }
   return all;

@@ -51,6 +51,7 @@ Status Training::prepare() {
   DLHOST_TRY(param::initialize(session_.store(), session_.registry(), session_.activity(),
                                static_cast<std::uint64_t>(job.seed)));
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
+  if (workers_) watch_.emplace(session_.host().clock(), *feeds_, workers_->seat());
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_));
   beginning_ = beginning(nlohmann::json::object());
   progress_.total_steps = rates_->total_steps();
@@ -163,6 +164,7 @@ Status Training::resume_workers(const param::CheckpointFiles& files) {
 }
 
 Result<bool> Training::step() {
+  if (watch_) watch_->begin();
   DLHOST_ASSIGN(const auto* batch, feeds_->next());
   DLHOST_ASSIGN(progress_.rate, rates_->at(progress_.step));
   if (workers_) DLHOST_TRY(workers_->go(progress_.step, progress_.rate));
@@ -170,6 +172,7 @@ Result<bool> Training::step() {
   if (status.ok() && workers_) status = workers_->gather(progress_.step, program_->metrics());
   if (status.code() == Code::cancelled) return diverged(status);
   DLHOST_TRY(std::move(status));
+  if (watch_) watch_->end();
   ++progress_.step;
   progress_.items += feeds_->valid(progress_.step - 1);
   progress_.epoch = feeds_->epochs(progress_.step);
@@ -334,10 +337,9 @@ Outcome Training::run(Observer& observer) {
   }
   outcome.progress = progress_;
   outcome.seconds = progress_.seconds - before;
-  outcome.load_seconds = feeds_->waited_seconds();
+  outcome.load_seconds = static_cast<double>(feeds_->waited()) * 1e-9;
   if (workers_) {
-    outcome.wait_seconds = workers_->waited_seconds();
-    outcome.serve_seconds = workers_->served_seconds();
+    outcome.workers = workers_->reports();
     outcome.contributions = workers_->tally();
     outcome.encoded = workers_->encoded();
   }

@@ -15,6 +15,7 @@
 #include "run/pace.h"
 #include "run/rates.h"
 #include "run/session.h"
+#include "run/step_watch.h"
 #include "run/workers.h"
 
 namespace dlhost::run {
@@ -46,15 +47,14 @@ struct Outcome {
   std::string reason; // why it stopped
   Status error;       // failed: what ended it; the rest is what was reached
   Progress progress;
-  double seconds = 0;                     // of training since it was resumed, or began
-  double load_seconds = 0;                // of them, spent waiting for input
-  double wait_seconds = 0;                // and for other workers
-  double serve_seconds = 0;               // spent on params, as a server
-  param::Chooser::Tally contributions;    // where some may come too late
-  param::Coder::Tally encoded;            // contributions of this worker that went through a codec
-  double step_median = 0, step_least = 0; // seconds
-  std::uint64_t started_bytes = 0;        // resident before the net was made
-  Evaluation validation, test;            // the last of each
+  double seconds = 0;                        // of training since it was resumed, or began
+  double load_seconds = 0;                   // of them, spent waiting for input
+  std::vector<record::WorkerReport> workers; // each, where there are several
+  param::Chooser::Tally contributions;       // where some may come too late
+  param::Coder::Tally encoded;               // contributions of this worker that went through a codec
+  double step_median = 0, step_least = 0;    // seconds
+  std::uint64_t started_bytes = 0;           // resident before the net was made
+  Evaluation validation, test;               // the last of each
 };
 
 class Training {
@@ -123,6 +123,7 @@ class Training {
   param::Beginning beginning_; // of them
   program::Program* program_ = nullptr;
   std::unique_ptr<Feeds> feeds_;
+  std::optional<StepWatch> watch_; // of one of several workers
   std::optional<Rates> rates_;
   std::uint64_t started_bytes_ = 0;
   Progress progress_;

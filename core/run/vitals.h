@@ -5,14 +5,40 @@
 #include <atomic>
 #include <cstdint>
 
+#include <dlhost/host.h>
+
 namespace dlhost::run {
+
+// Of a worker's steps so far, and the parts of it that it did not compute.
+struct StepTimes {
+  Nanoseconds all = 0;
+  Nanoseconds input = 0;   // waited for data, or read it
+  Nanoseconds params = 0;  // brought params and gradients into the form that is wanted: working copies, codecs
+  Nanoseconds serving = 0; // was a server: sums of contributions, updates, answers
+  Nanoseconds waiting = 0; // for others, with nothing to serve
+};
 
 struct alignas(64) Vitals {
   std::atomic<std::uint64_t> beats{0};  // grows as long as it gets on, or looks whether it could
   std::atomic<std::uint64_t> steps{0};  // done
-  std::atomic<std::int64_t> waited{0};  // nanoseconds, for others
   std::atomic<std::uint32_t> awaits{0}; // the param that it waits for, from 1 on; 0: none
   std::atomic<bool> away{true};         // at what may take long without a beat: it prepares, evaluates or saves
+  std::atomic<Nanoseconds> all{0}, input{0}, params{0}, serving{0}, waiting{0}; // StepTimes
+
+  void show(const StepTimes& times) {
+    all.store(times.all, std::memory_order_relaxed);
+    input.store(times.input, std::memory_order_relaxed);
+    params.store(times.params, std::memory_order_relaxed);
+    serving.store(times.serving, std::memory_order_relaxed);
+    waiting.store(times.waiting, std::memory_order_relaxed);
+  }
+  StepTimes times() const {
+    return {.all = all.load(std::memory_order_relaxed),
+            .input = input.load(std::memory_order_relaxed),
+            .params = params.load(std::memory_order_relaxed),
+            .serving = serving.load(std::memory_order_relaxed),
+            .waiting = waiting.load(std::memory_order_relaxed)};
+  }
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
               "processes share it, and one may be killed at any point");

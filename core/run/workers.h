@@ -38,8 +38,7 @@ class Workers {
 
   // What is known of a failure that a message brought, or that of a worker brought about.
   Status explained(Status);
-  double waited_seconds() const { return static_cast<double>(seat_->waited()) * 1e-9; }
-  double served_seconds() const { return static_cast<double>(seat_->served()) * 1e-9; }
+  Seat& seat() { return *seat_; }
   param::Chooser::Tally tally() const { return seat_->tally(); }
   param::Coder::Tally encoded() const { return seat_->encoded(); }
 

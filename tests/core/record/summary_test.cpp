@@ -24,8 +24,7 @@ Summary of_a_run() {
           .step_median = 0.005,
           .step_least = 0.004,
           .input_wait_seconds = 0.1,
-          .workers_wait_seconds = 0,
-          .serve_seconds = 0,
+          .workers = {},
           .peak_rss_bytes = 100 << 20,
           .started_rss_bytes = 30 << 20,
           .plan_hash = "abc",
@@ -51,8 +50,7 @@ TEST(Summary, HasExactlyThePromisedFields) {
                                              "items_per_second",
                                              "step_seconds",
                                              "input_wait_seconds",
-                                             "workers_wait_seconds",
-                                             "serve_seconds",
+                                             "workers",
                                              "contributions",
                                              "codec",
                                              "recoveries",
@@ -95,21 +93,21 @@ digits: done (30 epochs)
 )" + line + "\n");
 }
 
-TEST(Summary, OfSeveralWorkersItSaysTheirWaitingAndWhatCameTooLate) {
+TEST(Summary, OfSeveralWorkersItSaysWhereTheirTimeWentAndWhatCameTooLate) {
   auto summary = of_a_run();
-  summary.workers_wait_seconds = 1.5;
-  summary.serve_seconds = 0.8;
+  summary.workers = {
+      {.steps = 840, .seconds = 4, .input = 0.2, .params = 0.4, .serving = 0.6, .waiting = 0.8, .awaits = ""},
+      {.steps = 839, .seconds = 4, .input = 0, .params = 0.4, .serving = 0, .waiting = 1.6, .awaits = ""}};
   summary.contributions = 480;
   summary.late_contributions = 12;
   const std::string table = summary_table(summary, false);
-  EXPECT_NE(
-      table.find("0.1 s waiting for input\n                1.5 s waiting for other workers, 0.8 s serving params\n"),
-      std::string::npos)
+  EXPECT_NE(table.find("\n  workers       2: 50% computing, 10% params, 8% serving, 30% waiting, 2% input\n"),
+            std::string::npos)
       << table;
   EXPECT_NE(table.find("  too late      12 of 480 contributions\n"), std::string::npos) << table;
   const auto json = Json::parse(summary_json(summary));
-  EXPECT_EQ(json["workers_wait_seconds"], 1.5);
-  EXPECT_EQ(json["serve_seconds"], 0.8);
+  EXPECT_EQ(json["workers"][1]["steps"], 839);
+  EXPECT_EQ(json["workers"][1]["computing"], 2);
   EXPECT_EQ(json["contributions"].dump(), R"({"arrived":480,"late":12})");
 }
 

@@ -31,14 +31,14 @@ TEST_F(WorkersLogTest, TheLastTwoReportsAreRead) {
   EXPECT_TRUE((*log)->due());
   EXPECT_FALSE((*log)->due());
   for (std::uint64_t step = 1; step <= 3; ++step)
-    ASSERT_TRUE((*log)->add(step, {{.steps = step, .waited = 0.5, .awaits = "fc.weight"}, {.steps = step - 1}}).ok());
+    ASSERT_TRUE((*log)->add(step, {{.steps = step, .waiting = 0.5, .awaits = "fc.weight"}, {.steps = step - 1}}).ok());
   const auto reports = WorkersLog::newest(host_.disk(), run->path());
   ASSERT_EQ(reports.size(), 2U);
   EXPECT_EQ(reports[0].step, 2U);
   EXPECT_EQ(reports[1].step, 3U);
   ASSERT_EQ(reports[1].workers.size(), 2U);
   EXPECT_EQ(reports[1].workers[0].awaits, "fc.weight");
-  EXPECT_EQ(reports[1].workers[0].waited, 0.5);
+  EXPECT_EQ(reports[1].workers[0].waiting, 0.5);
   EXPECT_EQ(reports[1].workers[1].steps, 2U);
 }
 

@@ -193,12 +193,20 @@ TEST_F(WorkersTest, AWarmUpGoesOnWhereItWas) {
   for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(rest.losses[i], whole.losses[17 + i]) << "still alone";
 }
 
-TEST_F(WorkersTest, WaitingForOthersIsCounted) {
-  EXPECT_EQ(train(small_job()).outcome.wait_seconds, 0);
-  const auto trained = train(small_job(), workers(2, 1));
-  EXPECT_GT(trained.outcome.wait_seconds, 0);
-  EXPECT_GT(trained.outcome.serve_seconds, 0);
-  EXPECT_LT(trained.outcome.wait_seconds + trained.outcome.serve_seconds, trained.outcome.seconds);
+TEST_F(WorkersTest, TheTimeOfAStepIsBrokenDown) {
+  EXPECT_TRUE(train(small_job()).outcome.workers.empty());
+  for (const auto& settings : {workers(2, 1), groups(2, "eventual", {"topology.codec=int8"})}) {
+    const auto trained = train(small_job(), settings);
+    ASSERT_EQ(trained.outcome.workers.size(), 2U);
+    for (const auto& worker : trained.outcome.workers) {
+      EXPECT_EQ(worker.steps, trained.outcome.progress.step);
+      EXPECT_GT(worker.computing(), 0);
+      EXPECT_GT(worker.params, 0);
+      EXPECT_LE(worker.input + worker.params + worker.serving + worker.waiting, worker.seconds);
+    }
+    EXPECT_GT(trained.outcome.workers[0].serving, 0);
+    EXPECT_GT(trained.outcome.workers[0].waiting, 0);
+  }
 }
 
 TEST_F(WorkersTest, AnAsynchronousRunGoesOnFromItsCheckpoint) {

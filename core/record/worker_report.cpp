@@ -1,0 +1,13 @@
+#include "record/worker_report.h"
+
+#include <nlohmann/json.hpp>
+
+namespace dlhost::record {
+
+nlohmann::ordered_json json_of(const WorkerReport& report) {
+  return {{"steps", report.steps},    {"seconds", report.seconds}, {"computing", report.computing()},
+          {"input", report.input},    {"params", report.params},   {"serving", report.serving},
+          {"waiting", report.waiting}};
+}
+
+} // namespace dlhost::record
