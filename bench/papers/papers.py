@@ -4,6 +4,7 @@
   breakdown  where the time of a step goes: computing, params, serving, waiting (SINGA)
   groups     accuracy against time, Downpour and Hogwild by their number of groups (SINGA)
   bagging    loss of an auto-encoder against time, by the T of Bagging-Down, with uneven workers
+  reproducible  what it costs that params have the same bits for any number of workers
   recovery   time until a run trains again after a kill, against servers and the size of slices
 
 Each is a picture, NAME.svg, and its numbers, NAME.json. What this machine has no cores for is simulated: its time is
@@ -20,9 +21,11 @@ import breakdown
 import groups
 import iteration
 import recovery
+import reproducible
 from runs import say
 
-FIGURES = {"iteration": iteration, "breakdown": breakdown, "groups": groups, "bagging": bagging, "recovery": recovery}
+FIGURES = {"iteration": iteration, "breakdown": breakdown, "reproducible": reproducible, "groups": groups,
+           "bagging": bagging, "recovery": recovery}
 
 
 def main() -> int:

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,6 +15,7 @@
 #include "cli/job_file.h"
 #include "cli/opened.h"
 #include "run/audit.h"
+#include "run/ledgers.h"
 #include "run/training_samples.h"
 
 namespace dlhost::cli {
@@ -57,13 +60,42 @@ Range versions(const run::Audit& audit) {
   return range;
 }
 
-Status verdict(const run::Audit& audit) {
-  if (audit.faults.empty()) return {};
+Status verdict(std::span<const std::string> faults) {
+  if (faults.empty()) return {};
   constexpr std::size_t most = 20;
-  std::string text = concat(audit.faults.size(), " faults:");
-  for (std::size_t i = 0; i < std::min(most, audit.faults.size()); ++i) text += "\n  " + audit.faults[i];
-  if (audit.faults.size() > most) text += concat("\n  and ", audit.faults.size() - most, " more");
+  std::string text = concat(faults.size(), " faults:");
+  for (std::size_t i = 0; i < std::min(most, faults.size()); ++i) text += "\n  " + faults[i];
+  if (faults.size() > most) text += concat("\n  and ", faults.size() - most, " more");
   return Status::corrupt(text);
+}
+
+// A ledger that was read, and the job as it was while it was written.
+struct Audited {
+  config::Job job;
+  run::Audit audit;
+  bool follows = false; // on the ledger before it: nobody trained in between who keeps none
+};
+
+// Of an arrangement that the run had before.
+std::string line_of(const Audited& before) {
+  const config::Topology& topology = before.job.topology;
+  Version begun = ~Version{0};
+  for (const auto& slice : before.audit.slices) begun = std::min(begun, slice.begun);
+  return fmt::format("before: versions {} to {}, by {} groups of {} workers: {}\n", begun + 1,
+                     text_of(versions(before.audit)), topology.worker_groups, topology.workers_per_group,
+                     before.audit.faults.empty() ? "whole" : fmt::format("{} faults", before.audit.faults.size()));
+}
+
+// The same handler goes on with the versions that it has.
+void look_for_gaps(std::vector<Audited>& all) {
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (!all[i].follows || all[i].job.topology.consistency.type != all[i - 1].job.topology.consistency.type) continue;
+    const Version reached = versions(all[i - 1].audit).most;
+    for (const auto& slice : all[i].audit.slices)
+      if (slice.server < all[i].job.topology.servers_per_group && slice.begun > reached)
+        all[i].audit.faults.push_back(fmt::format("versions {} to {} of slice {} ({}) are not written down",
+                                                  reached + 1, slice.begun, slice.id, slice.param));
+  }
 }
 
 void print_all(const config::Job& job, const run::Audit& audit) {
@@ -125,9 +157,11 @@ std::string ranges(std::vector<std::uint32_t> numbers) {
 }
 
 // The source's samples that a worker's step was made of.
-Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const run::Audit::Part& part) {
+Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const run::Audit& audit,
+                                              const run::Audit::Part& part) {
   const auto place = run::Place::at(session.job(), static_cast<std::uint32_t>(part.contributor), false);
-  const auto spec = run::training_samples(session.job(), place, session.sources()[0].stream);
+  auto spec = run::training_samples(session.job(), place, session.sources()[0].stream);
+  if (!audit.origins.empty()) spec.origin = audit.origins[0];
   DLHOST_ASSIGN(const auto sampling, run::Sampling::make(spec, session.samples(Phase::train)));
   std::vector<std::uint32_t> samples;
   auto epoch = sampling.place(part.step, 0).epoch; // a step may go on into the next
@@ -166,7 +200,7 @@ Status print_version(Context& context, const config::Job& job, const run::Audit&
                                slice->begun + 1, " to ", slice->last);
     for (const run::Audit::Part& part : parts) {
       const auto place = run::Place::at(job, static_cast<std::uint32_t>(part.contributor), false);
-      DLHOST_ASSIGN(const auto samples, samples_of(*session, part));
+      DLHOST_ASSIGN(const auto samples, samples_of(*session, audit, part));
       if (options.json)
         rows.push_back({{"param", slice->param},
                         {"slice", slice->id},
@@ -184,20 +218,65 @@ Status print_version(Context& context, const config::Job& job, const run::Audit&
   return {};
 }
 
-Status audit_run(Context& context, const AuditOptions& options) {
+Result<std::vector<Audited>> read_all(Context& context, const AuditOptions& options) {
   Disk& disk = context.host.disk();
-  DLHOST_ASSIGN(const auto audit, run::audit(disk, options.run));
   DLHOST_ASSIGN(const auto job_file, job_of(disk, options.run));
   DLHOST_ASSIGN(const auto job, load_job(context, job_file, {}, run::Purpose::reading));
-  if (audit.contributors != run::Place::seats(job.topology))
-    return Status::invalid("the ledger of '", options.run, "' is of ", audit.contributors, " workers, and its job has ",
-                           run::Place::seats(job.topology));
-  if (!options.param.empty()) return print_version(context, job, audit, options);
-  if (options.json)
-    fmt::print("{}\n", json_of(job, audit).dump(2));
-  else
+  DLHOST_ASSIGN(auto kept, run::kept_ledgers(disk, options.run, job));
+  std::vector<Audited> all;
+  bool follows = false;
+  for (auto& [folder, then] : kept) {
+    if (run::Place::seats(then.topology) == 1) { // which keeps none
+      follows = false;
+      continue;
+    }
+    DLHOST_ASSIGN(auto audit, run::audit(disk, folder));
+    if (audit.contributors != run::Place::seats(then.topology))
+      return Status::invalid("the ledger '", folder, "' is of ", audit.contributors, " workers, and the run had ",
+                             run::Place::seats(then.topology));
+    all.push_back({std::move(then), std::move(audit), std::exchange(follows, true)});
+  }
+  if (all.empty())
+    return Status::not_found(
+        "'", options.run,
+        "' has no ledger: one worker alone keeps none (each step's samples make each version), nor "
+        "do several with record.ledger = false");
+  look_for_gaps(all);
+  return all;
+}
+
+// Of those that the version is in.
+const Audited& with_version(const std::vector<Audited>& all, const AuditOptions& options) {
+  const auto has = [&](const Audited& one) {
+    return std::ranges::any_of(one.audit.slices, [&](const auto& slice) {
+      return slice.param == options.param && slice.begun < *options.version && *options.version <= slice.last;
+    });
+  };
+  for (const Audited& one : all)
+    if (options.version && has(one)) return one;
+  return all.back();
+}
+
+Status audit_run(Context& context, const AuditOptions& options) {
+  DLHOST_ASSIGN(const auto all, read_all(context, options));
+  if (!options.param.empty()) {
+    const Audited& one = with_version(all, options);
+    return print_version(context, one.job, one.audit, options);
+  }
+  const auto& [job, audit, follows] = all.back();
+  const auto before = std::span(all).first(all.size() - 1);
+  std::vector<std::string> faults;
+  for (const Audited& one : all) faults.insert(faults.end(), one.audit.faults.begin(), one.audit.faults.end());
+  if (options.json) {
+    Json json = json_of(job, audit);
+    json["before"] = Json::array();
+    for (const Audited& one : before) json["before"].push_back(json_of(one.job, one.audit));
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    for (const Audited& one : before) fmt::print("{}", line_of(one));
     print_all(job, audit);
-  return verdict(audit);
+  }
+  return verdict(faults);
 }
 
 } // namespace
@@ -214,7 +293,8 @@ void add_audit(CLI::App& app, Context& context) {
   command->add_flag("--json", options->json, "print JSON, for programs");
   command->footer(
       "A run of several workers writes down whose contributions made each version of each slice of a param\n"
-      "(record.ledger in the job; the files are in RUN/ledger). What was rolled back when a process died is left out.\n"
+      "(record.ledger in the job; the files are in RUN/ledger, and in RUN/ledger-1 and so on what was before the run\n"
+      "was scaled). What was rolled back when a process died is left out.\n"
       "The command fails where a version is not written down, or a contribution counts twice.\n\n"
       "Examples:\n"
       "  dlhost audit runs/digits-...\n"

@@ -50,6 +50,7 @@ void add_plot(CLI::App&, Context&);
 void add_audit(CLI::App&, Context&);
 void add_ps(CLI::App&, Context&);
 void add_top(CLI::App&, Context&);
+void add_scale(CLI::App&, Context&);
 void add_stop(CLI::App&, Context&);
 void add_kill(CLI::App&, Context&);
 void add_inspect(CLI::App&, Context&);

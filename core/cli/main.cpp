@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
   cli::add_audit(app, context);
   cli::add_ps(app, context);
   cli::add_top(app, context);
+  cli::add_scale(app, context);
   cli::add_stop(app, context);
   cli::add_kill(app, context);
   cli::add_inspect(app, context);

@@ -1,5 +1,6 @@
 // dlhost run: trains the job.
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,8 +17,10 @@
 #include "record/trace.h"
 #include "run/attempts.h"
 #include "run/leadership.h"
+#include "run/ledgers.h"
 #include "run/peak.h"
 #include "run/recorder.h"
+#include "run/scaling.h"
 
 namespace dlhost::cli {
 namespace {
@@ -59,9 +62,9 @@ Status write_profile(Context& context, run::Session& session, const run::Trainin
 // From the job to its end: one attempt, or, where workers die that are processes, several in one folder.
 class JobRun final : private run::Attempts {
  public:
-  JobRun(Context& context, const RunOptions& options, const config::Job& job)
+  JobRun(Context& context, const RunOptions& options, config::Job job)
       : Attempts(context.host, run::Recovery(job)), context_(context), disk_(context.host.disk()), options_(options),
-        job_(job) {}
+        job_(std::move(job)) {}
 
   Status run() {
     Status status = go_on(begin());
@@ -73,6 +76,9 @@ class JobRun final : private run::Attempts {
   Status begin();
   Status inherit();
   Status attempt(Point from) override;
+  Status rearrange() override;
+  bool is_asked();
+  Status answer();
   Result<Point> newest_point() override;
   bool may_go_on() const override { return !env::interrupted(); }
   Status open_folder();
@@ -85,12 +91,14 @@ class JobRun final : private run::Attempts {
   Context& context_;
   Disk& disk_;
   const RunOptions& options_;
-  const config::Job& job_;
+  config::Job job_;
   env::StandardTerminal terminal_{1};
   std::optional<record::RunFolder> folder_;
   std::optional<run::Leadership> leadership_; // of the run in that folder
   record::Summary summary_;
   bool began_ = false;           // its first step was about to be made
+  bool asked_ = false;           // for the one that the job has now, which has not begun yet
+  Nanoseconds look_again_ = 0;   // for such a wish
   bool began_elsewhere_ = false; // with a checkpoint of another run
 };
 
@@ -140,10 +148,49 @@ Status JobRun::attempt(Point from) {
   summary_ = summary_of_start(*session, *folder_);
   summary_.steps = training.progress().step;
   began_ = true;
+  if (asked_) DLHOST_TRY(answer());
   DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
   Status status = train(*session, training, from.has_value());
   steps_ = training.progress().step;
   return status;
+}
+
+bool JobRun::is_asked() {
+  constexpr Nanoseconds pause = 100'000'000;
+  const Nanoseconds now = context_.host.clock().now();
+  if (now < look_again_) return false;
+  look_again_ = now + pause;
+  return run::Scaling(disk_, folder_->path()).is_wished();
+}
+
+// Goes on with the job that somebody wishes for; where it cannot begin, with the one that it had.
+Status JobRun::rearrange() {
+  run::Scaling scaling(disk_, folder_->path());
+  const auto refuse = [&](const Status& why) -> Status {
+    asked_ = false;
+    DLHOST_TRY(scaling.tell({.step = steps_, .refused = why.message()}));
+    DLHOST_ASSIGN(auto point, newest_point());
+    return attempt(std::move(point));
+  };
+  auto wanted = load_job(context_, scaling.job_file(), {});
+  if (!wanted.ok()) return refuse(wanted.status());
+  config::Job before = std::exchange(job_, *std::move(wanted));
+  const run::Recovery recovery = std::exchange(recovery_, run::Recovery(job_, recovery_.past()));
+  asked_ = true;
+  DLHOST_ASSIGN(auto point, newest_point());
+  Status status = attempt(std::move(point));
+  if (!asked_ || status.code() == Code::gone) return status; // it began, or may begin once more
+  job_ = std::move(before);
+  recovery_ = recovery;
+  return refuse(status);
+}
+
+Status JobRun::answer() {
+  asked_ = false;
+  const config::Topology& topology = job_.topology;
+  terminal_.write(fmt::format("{} worker group{} of {} from step {} on\n", topology.worker_groups,
+                              topology.worker_groups == 1 ? "" : "s", topology.workers_per_group, summary_.steps));
+  return run::Scaling(disk_, folder_->path()).tell({.step = summary_.steps, .refused = ""});
 }
 
 void JobRun::bequeath(run::Training& training) {
@@ -155,6 +202,8 @@ Status JobRun::open_folder() {
   auto own = record::RunFolder::open(context_.host, options_.resume);
   if (!own.ok()) return {}; // it is a checkpoint
   DLHOST_TRY(lead(own->path()));
+  run::Scaling scaling(disk_, own->path());
+  if (scaling.is_wished()) scaling.forget(); // whoever wished it has gone
   folder_ = *std::move(own);
   return {};
 }
@@ -187,7 +236,12 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   run::Checkpoints points(session, folder_->file("recovery"), 1);
   if (job_.checkpoint.keep > 0) training.keep_in(&checkpoints);
   if (recovery_.on()) training.recover_from(&points, began_elsewhere_);
-  if (job_.record.ledger) training.keep_ledger_in(std::filesystem::absolute(folder_->file("ledger")).string());
+  training.stand_still_for([this] { return is_asked(); }, &points);
+  const bool alone = run::Place::seats(job_.topology) == 1;
+  if (job_.record.ledger && (!alone || disk_.exists(folder_->file("ledger")))) {
+    DLHOST_ASSIGN(const auto ledger, run::begin_ledger(disk_, folder_->path(), job_));
+    training.keep_ledger_in(std::filesystem::absolute(ledger).string());
+  }
   const std::uint64_t first_step = training.progress().step;
   DLHOST_ASSIGN(auto log, record::MetricsLog::open(context_.host, *folder_,
                                                    {.tensorboard = job_.record.tensorboard,
@@ -195,7 +249,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
                                                     .resumed_from = first_step}));
   run::Recorder recorder(progress, *log, job_.record.every, training.progress());
   std::unique_ptr<record::WorkersLog> workers;
-  if (run::Place::seats(job_.topology) > 1) {
+  if (!alone) {
     DLHOST_ASSIGN(workers, record::WorkersLog::open(context_.host, *folder_));
     recorder.record_workers(workers.get());
   }
@@ -208,6 +262,8 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   DLHOST_TRY(outcome.error);
   DLHOST_TRY(last.status());
   DLHOST_TRY(log->sync());
+  stands_ = outcome.ending == run::Ending::standing;
+  if (stands_) return {};
   DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
   if (job_.checkpoint.keep > 0) disk_.remove(folder_->file("recovery")).ignore("it takes room and does no harm");
   terminal_.write(record::summary_table(summary_, terminal_.unicode()));
@@ -248,8 +304,8 @@ Status run_job(Context& context, const RunOptions& options) {
   if (job_file.empty()) {
     DLHOST_ASSIGN(job_file, job_of(disk, options.resume));
   }
-  DLHOST_ASSIGN(const auto job, load_job(context, job_file, options.set));
-  return JobRun(context, options, job).run();
+  DLHOST_ASSIGN(auto job, load_job(context, job_file, options.set));
+  return JobRun(context, options, std::move(job)).run();
 }
 
 } // namespace

@@ -15,6 +15,7 @@ const char* status_of(run::Ending ending) {
   switch (ending) {
   case run::Ending::finished: return "done";
   case run::Ending::interrupted: return "interrupted";
+  case run::Ending::standing: return "running";
   case run::Ending::diverged:
   case run::Ending::failed: return "failed";
   }

@@ -37,12 +37,16 @@ void print(const run::Simulated& simulated) {
 Status read_fault(const std::string& text, run::SimulationSpec& spec) {
   const auto sign = std::min(text.find('='), text.size());
   const std::string kind = text.substr(0, sign), number = text.substr(std::min(sign + 1, text.size()));
-  std::int64_t* const many = kind == "kills" ? &spec.kills : kind == "cuts" ? &spec.cuts : nullptr;
+  std::int64_t* const many = kind == "kills"    ? &spec.kills
+                             : kind == "cuts"   ? &spec.cuts
+                             : kind == "scales" ? &spec.scales
+                                                : nullptr;
   const char* const end = number.data() + number.size();
   std::uint32_t read = 0;
   const auto how = std::from_chars(number.data(), end, read);
   if (!many || how.ec != std::errc() || how.ptr != end || read > 1000)
-    return Status::invalid("--faults: '", text, "' is no fault: known are kills=N and cuts=N, with N up to 1000");
+    return Status::invalid("--faults: '", text,
+                           "' is no fault: known are kills=N, cuts=N and scales=N, with N up to 1000");
   *many = read;
   return {};
 }
@@ -66,8 +70,8 @@ Status record(Context& context, const run::Simulated& simulated, const config::J
 }
 
 std::string flags_of(const run::SimulationSpec& spec) {
-  return fmt::format("--seed {} --faults kills={},cuts={} --within {}{}", spec.seed, spec.kills, spec.cuts,
-                     seconds(spec.within),
+  return fmt::format("--seed {} --faults kills={},cuts={},scales={} --within {}{}", spec.seed, spec.kills, spec.cuts,
+                     spec.scales, seconds(spec.within),
                      spec.paces.empty() ? "" : fmt::format(" --paces {}", fmt::join(spec.paces, ",")));
 }
 
@@ -96,7 +100,7 @@ Status simulate_job(Context& context, const SimulateOptions& options) {
   if (!options.record.empty()) {
     DLHOST_ASSIGN(folder, record::RunFolder::make_at(context.host, options.record));
   }
-  if ((spec.kills > 0 || spec.cuts > 0) && spec.within == 0) {
+  if (spec.kills + spec.cuts + spec.scales > 0 && spec.within == 0) {
     const auto whole = run::simulate(job, plugins, {.seed = options.seed, .paces = options.paces});
     DLHOST_TRY(Status(whole.status).at("without faults"));
     fmt::print("without faults it takes {:.6f} simulated s\n", seconds(whole.took));
@@ -127,7 +131,7 @@ void add_simulate(CLI::App& app, Context& context) {
   command
       ->add_option("--faults", options->faults,
                    "what goes wrong, at drawn moments: kills=N, a worker is killed so many times; cuts=N, the link "
-                   "between two of them is cut for a while")
+                   "between two of them is cut for a while; scales=N, workers join or leave")
       ->delimiter(',')
       ->type_name("FAULT=N,...")
       ->allow_extra_args(false);

@@ -1,13 +1,9 @@
 // dlhost stop and dlhost kill: to end a run from elsewhere, and one of its workers.
-#include <filesystem>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.h"
-#include "env/holders.h"
+#include "cli/leader.h"
 #include "env/process.h"
-#include "run/leadership.h"
 
 namespace dlhost::cli {
 namespace {
@@ -21,18 +17,6 @@ struct KillOptions {
   std::string run;
   std::size_t rank = 0;
 };
-
-// Only a process that has the run's file open is believed to lead it: numbers are given again.
-Result<run::Leader> leader_of(Context& context, const std::string& run) {
-  Disk& disk = context.host.disk();
-  if (!disk.exists(run)) return Status::not_found("there is no run folder '", run, "'; `dlhost ps` lists what goes on");
-  DLHOST_ASSIGN(const auto leader, run::Leadership::told(disk, run));
-  std::error_code error;
-  const std::string file = std::filesystem::canonical(run, error).string() + "/" + run::Leadership::file_name;
-  for (const auto& holder : env::holders_of(run::Leadership::file_name))
-    if (holder.process == leader.process && holder.path == file) return leader;
-  return Status::not_found("the run in '", run, "' does not go on, or is not yours; `dlhost ps` lists those that do");
-}
 
 // Of its summary; "running" as long as none leads it to its end.
 std::string status_of(Disk& disk, const std::string& run) {

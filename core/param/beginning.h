@@ -10,12 +10,15 @@
 
 #include <dlhost/message.h>
 
+#include "param/origin.h"
+
 namespace dlhost::param {
 
 struct Beginning {
   Version version = 0;              // of every slice
   std::vector<Version> others;      // where there are several server groups: in those behind the first
   std::vector<std::uint64_t> steps; // done by each worker, all of which are in that version
+  std::vector<Origin> origins;      // of each source; none: steps are counted from the data's beginning
   std::string ledger;               // the folder in which servers write down what follows; empty: they do not
   bool own_values = false;          // what workers keep for themselves is there; else they begin with the servers'
                                     // values, and their codecs have left out nothing

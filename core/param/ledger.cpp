@@ -33,8 +33,11 @@ Ledger::Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::siz
 Ledger::~Ledger() { sync().ignore("what comes after the last pause nobody relies on"); }
 
 Status Ledger::begin(const Beginning& beginning) {
-  nlohmann::ordered_json line{
-      {"begin", beginning.version}, {"steps", beginning.steps}, {"slices", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json line{{"begin", beginning.version},
+                              {"steps", beginning.steps},
+                              {"origins", nlohmann::ordered_json::array()},
+                              {"slices", nlohmann::ordered_json::array()}};
+  for (const Origin& origin : beginning.origins) line["origins"].push_back({origin.step, origin.epoch, origin.index});
   for (const Owned& owned : owned_)
     line["slices"].push_back({{"slice", owned.slice->id},
                               {"param", owned.param},

@@ -1,7 +1,7 @@
 // What a server writes down of each version of its slices: whose contributions made it. From this, and the job, which
 // says the samples of each step, `dlhost audit` answers for every update (run/audit.h reads it).
 //
-//   {"begin":12,"steps":[12,12],"slices":[{"slice":0,"param":"fc1.weight","first":0,"count":512}]}
+//   {"begin":12,"steps":[12,12],"origins":[[0,0,0]],"slices":[{"slice":0,"param":"fc1.weight","first":0,"count":512}]}
 //   {"slice":0,"version":13,"made_of":"0+1*20 0 1:40"}
 //   {"dropped":"1:34 1:38"}
 //

@@ -1,12 +1,20 @@
 #include "run/attempts.h"
 
+#include <utility>
+
 #include "run/checkpoints.h"
 
 namespace dlhost::run {
 
 Status Attempts::go_on(Status status) {
-  while (recovery_.goes_on(status, steps_) && may_go_on()) status = again(status);
-  return status;
+  while (true) {
+    if (status.ok() && std::exchange(stands_, false))
+      status = rearrange();
+    else if (recovery_.goes_on(status, steps_) && may_go_on())
+      status = again(status);
+    else
+      return status;
+  }
 }
 
 Status Attempts::again(const Status& why) {

@@ -1,5 +1,6 @@
 // A run, from its first attempt to its end: where processes of it die, all begin once more where they last were whole
-// (docs/decisions/recovery.md). What an attempt is, and where its points lie, is for who derives from this.
+// (docs/decisions/recovery.md); where it stands still to be arranged otherwise, it goes on from there
+// (docs/decisions/scaling.md). What an attempt is, and where its points lie, is for who derives from this.
 #pragma once
 
 #include <optional>
@@ -24,6 +25,8 @@ class Attempts {
 
   virtual Status attempt(Point from) = 0;
   virtual Result<Point> newest_point() = 0;
+  // The next attempt, in the arrangement that is wished for.
+  virtual Status rearrange() = 0;
   virtual bool may_go_on() const { return true; }
 
   // After the first attempt, which ended so.
@@ -35,6 +38,7 @@ class Attempts {
 
   Recovery recovery_;
   std::uint64_t steps_ = 0; // done, at the end of an attempt
+  bool stands_ = false;     // it ended because the run is to be arranged otherwise
 
  private:
   Host& host_;

@@ -30,6 +30,7 @@ class Reader {
     for (auto& [id, read] : slices_) audit.slices.push_back(std::move(read.slice));
     audit.contributors = std::max(audit.contributors, steps_.size());
     audit.begun = std::max(audit.begun, begun_);
+    audit.origins = origins_;
     audit.dropped.insert(audit.dropped.end(), dropped_.begin(), dropped_.end());
     audit.faults.insert(audit.faults.end(), faults_.begin(), faults_.end());
   }
@@ -44,6 +45,8 @@ class Reader {
   Status begin(const Json& line) {
     const auto version = line.at("begin").get<Version>();
     steps_ = line.at("steps").get<std::vector<std::uint64_t>>();
+    origins_.clear();
+    for (const auto& origin : line.at("origins")) origins_.push_back({origin.at(0), origin.at(1), origin.at(2)});
     ++begun_;
     std::map<SliceId, Read> before = std::move(slices_);
     slices_.clear();
@@ -138,6 +141,7 @@ class Reader {
   std::uint32_t server_;
   std::map<SliceId, Read> slices_;
   std::vector<std::uint64_t> steps_; // of each contributor, where the run began last
+  std::vector<param::Origin> origins_;
   std::vector<Part> dropped_;
   std::size_t begun_ = 0;
   std::vector<std::string> faults_;
@@ -193,8 +197,7 @@ std::uint64_t Audit::contributions(const Slice& slice, std::size_t contributor) 
   return count;
 }
 
-Result<Audit> audit(Disk& disk, const std::string& run) {
-  const std::string folder = run + "/ledger";
+Result<Audit> audit(Disk& disk, const std::string& folder) {
   Audit audit;
   for (std::uint32_t server = 0;; ++server) {
     const std::string path = param::Ledger::file_in(folder, server);
@@ -203,9 +206,9 @@ Result<Audit> audit(Disk& disk, const std::string& run) {
   }
   if (audit.contributors == 0)
     return Status::not_found(
-        "'", run,
-        "' has no ledger: one worker alone keeps none (each step's samples make each version), nor "
-        "do several with record.ledger = false");
+        "'", folder,
+        "' holds no ledger: one worker alone keeps none (each step's samples make each version), nor do several with "
+        "record.ledger = false");
   std::ranges::stable_sort(audit.slices, {}, &Audit::Slice::id); // of server groups one after another
   std::ranges::sort(audit.dropped);                              // all servers of a group hear of each
   audit.dropped.erase(std::unique(audit.dropped.begin(), audit.dropped.end()), audit.dropped.end());

@@ -9,6 +9,7 @@
 #include <dlhost/host.h>
 
 #include "param/ledger.h"
+#include "param/origin.h"
 
 namespace dlhost::run {
 
@@ -36,14 +37,15 @@ struct Audit {
   std::vector<Slice> slices; // by number
   std::vector<Part> dropped;
   std::size_t contributors = 0;
-  std::size_t begun = 0;           // how often the run began
-  std::vector<std::string> faults; // versions that are missing, contributions that count twice
+  std::size_t begun = 0;              // how often the run began
+  std::vector<param::Origin> origins; // of the sources, where its steps are counted from
+  std::vector<std::string> faults;    // versions that are missing, contributions that count twice
 
   // How many of a contributor's are in a slice.
   static std::uint64_t contributions(const Slice&, std::size_t contributor);
 };
 
-// Not found: the run keeps no ledger, as with one worker. What cannot be read is told with its file and line.
-Result<Audit> audit(Disk&, const std::string& run);
+// Of the ledger in a folder. Not found: there is none. What cannot be read is told with its file and line.
+Result<Audit> audit(Disk&, const std::string& folder);
 
 } // namespace dlhost::run

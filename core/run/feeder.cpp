@@ -105,6 +105,11 @@ void Feeder::seek(std::uint64_t step) {
   given_ = 0;
 }
 
+void Feeder::move(const Origin& origin) {
+  stop();
+  sampling_.move(origin);
+}
+
 void Feeder::start() {
   for (Slot& slot : slots_) slot.left.store(chunks_, std::memory_order_relaxed);
   claimed_.store(0, std::memory_order_relaxed);

@@ -59,6 +59,8 @@ class Feeder {
   Result<const Batch*> next();
   // The next batch is that of `step`. What was read ahead is thrown away.
   void seek(std::uint64_t step);
+  // Steps are counted from there; seek() comes next.
+  void move(const Origin&);
 
   const Sampling& sampling() const { return sampling_; }
 
@@ -89,7 +91,7 @@ class Feeder {
   const Source& source_;
   const net::Augment& augment_;
   const FeederSpec spec_;
-  const Sampling sampling_;
+  Sampling sampling_;
   std::int64_t chunk_rows_, chunks_; // of a batch
 
   std::vector<std::size_t> row_bytes_; // of each output

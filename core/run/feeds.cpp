@@ -1,5 +1,7 @@
 #include "run/feeds.h"
 
+#include <nlohmann/json.hpp>
+
 #include "run/training_samples.h"
 
 namespace dlhost::run {
@@ -55,6 +57,49 @@ Result<const program::BatchView*> Feeds::next() {
 
 void Feeds::seek(std::uint64_t step) {
   for (auto& feeder : feeders_) feeder->seek(step);
+}
+
+void Feeds::move(std::span<const Origin> origins) {
+  for (std::size_t f = 0; f < feeders_.size(); ++f) feeders_[f]->move(f < origins.size() ? origins[f] : Origin());
+}
+
+std::vector<Origin> Feeds::origins() const {
+  std::vector<Origin> origins;
+  for (const auto& feeder : feeders_) origins.push_back(feeder->sampling().spec().origin);
+  return origins;
+}
+
+nlohmann::json Feeds::state(std::uint64_t step) const {
+  nlohmann::json state = nlohmann::json::array();
+  for (const auto& feeder : feeders_) {
+    const Sampling& sampling = feeder->sampling();
+    const Origin& origin = sampling.spec().origin;
+    const auto at = sampling.start(step);
+    state.push_back({{"stride", sampling.stride()},
+                     {"last", static_cast<int>(sampling.spec().last)},
+                     {"origin", {origin.step, origin.epoch, origin.index}},
+                     {"at", {at.epoch, at.index}}});
+  }
+  return state;
+}
+
+bool Feeds::reads_as(const nlohmann::json& state) const {
+  for (std::size_t f = 0; f < feeders_.size() && f < state.size(); ++f) {
+    const Sampling& sampling = feeders_[f]->sampling();
+    if (state[f].at("stride") != sampling.stride() || state[f].at("last") != static_cast<int>(sampling.spec().last))
+      return false;
+  }
+  return true;
+}
+
+std::vector<Origin> Feeds::origins(const nlohmann::json& state, std::uint64_t step) const {
+  const bool same = reads_as(state);
+  std::vector<Origin> origins;
+  for (std::size_t f = 0; f < feeders_.size() && f < state.size(); ++f) {
+    const auto &origin = state[f].at("origin"), &at = state[f].at("at");
+    origins.push_back(same ? Origin{origin.at(0), origin.at(1), origin.at(2)} : Origin{step, at.at(0), at.at(1)});
+  }
+  return origins;
 }
 
 Nanoseconds Feeds::waited() const {

@@ -48,11 +48,10 @@ Result<Card> FolderRoster::card(std::uint32_t seat) {
 }
 
 Status FolderRoster::begin(const param::Beginning& beginning) {
-  const nlohmann::json text{{"version", beginning.version},
-                            {"others", beginning.others},
-                            {"steps", beginning.steps},
-                            {"ledger", beginning.ledger},
-                            {"own_values", beginning.own_values}};
+  nlohmann::json text{{"version", beginning.version}, {"others", beginning.others},
+                      {"steps", beginning.steps},     {"origins", nlohmann::json::array()},
+                      {"ledger", beginning.ledger},   {"own_values", beginning.own_values}};
+  for (const auto& origin : beginning.origins) text["origins"].push_back({origin.step, origin.epoch, origin.index});
   return host_.disk().write_text(at("begin.json"), text.dump());
 }
 
@@ -60,11 +59,15 @@ Result<param::Beginning> FolderRoster::begun() {
   DLHOST_ASSIGN(const auto text, await("begin.json"));
   try {
     const auto said = nlohmann::json::parse(text);
-    return param::Beginning{.version = said.at("version"),
-                            .others = said.at("others").get<std::vector<Version>>(),
-                            .steps = said.at("steps").get<std::vector<std::uint64_t>>(),
-                            .ledger = said.at("ledger"),
-                            .own_values = said.at("own_values")};
+    param::Beginning beginning{.version = said.at("version"),
+                               .others = said.at("others").get<std::vector<Version>>(),
+                               .steps = said.at("steps").get<std::vector<std::uint64_t>>(),
+                               .origins = {},
+                               .ledger = said.at("ledger"),
+                               .own_values = said.at("own_values")};
+    for (const auto& origin : said.at("origins"))
+      beginning.origins.push_back({origin.at(0), origin.at(1), origin.at(2)});
+    return beginning;
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(at("begin.json"), " is damaged: ", error.what());
   }

@@ -35,6 +35,7 @@ Status Follower::steps() {
                            place.groups * place.workers);
   next_ = beginning.of_group(place.group, place.workers);
   DLHOST_TRY(seat_->begin(beginning));
+  feeds_->move(beginning.origins);
   feeds_->seek(next_);
   watch_.emplace(session_->host().clock(), *feeds_, *seat_);
   DLHOST_TRY(roster_.meet(number_));

@@ -41,22 +41,42 @@ Sampling::Sampling(const SamplingSpec& spec, std::uint64_t samples) : spec_(spec
   const auto batch = static_cast<std::uint64_t>(spec.batch);
   stride_ = dealt() ? batch * static_cast<std::uint64_t>(spec.groups) : batch;
   offset_ = (dealt() ? batch * static_cast<std::uint64_t>(spec.group) : 0) + static_cast<std::uint64_t>(spec.first_row);
-  steps_per_epoch_ = spec.last == Last::drop ? samples / stride_ : (samples + stride_ - 1) / stride_;
+  steps_per_epoch_ = full_steps(samples);
+  move(spec.origin);
+}
+
+// That so many samples of an epoch make.
+std::uint64_t Sampling::full_steps(std::uint64_t samples) const {
+  return spec_.last == Last::drop ? samples / stride_ : (samples + stride_ - 1) / stride_;
+}
+
+void Sampling::move(const Origin& origin) {
+  spec_.origin = origin;
+  first_steps_ = full_steps(samples_ - std::min(origin.index, samples_));
+}
+
+Sampling::Place Sampling::start(std::uint64_t step) const {
+  const Origin& origin = spec_.origin;
+  const std::uint64_t since = step - std::min(step, origin.step);
+  if (spec_.last == Last::wrap) {
+    const std::uint64_t all = origin.index + since * stride_;
+    return {origin.epoch + static_cast<std::uint32_t>(all / samples_), all % samples_};
+  }
+  if (since < first_steps_) return {origin.epoch, origin.index + since * stride_};
+  const std::uint64_t later = since - first_steps_;
+  return {origin.epoch + 1 + static_cast<std::uint32_t>(later / steps_per_epoch_), later % steps_per_epoch_ * stride_};
 }
 
 Sampling::Place Sampling::place(std::uint64_t step, std::int64_t row) const {
-  const std::uint64_t ahead = offset_ + static_cast<std::uint64_t>(row);
-  if (spec_.last == Last::wrap) {
-    const std::uint64_t all = step * stride_ + ahead;
-    return {static_cast<std::uint32_t>(all / samples_), all % samples_};
-  }
-  const std::uint64_t index = step % steps_per_epoch_ * stride_ + ahead;
-  return {static_cast<std::uint32_t>(step / steps_per_epoch_), std::min(index, samples_ - 1)};
+  Place place = start(step);
+  place.index += offset_ + static_cast<std::uint64_t>(row);
+  if (spec_.last != Last::wrap) return {place.epoch, std::min(place.index, samples_ - 1)};
+  return {place.epoch + static_cast<std::uint32_t>(place.index / samples_), place.index % samples_};
 }
 
 std::int64_t Sampling::valid(std::uint64_t step, std::uint64_t offset, std::int64_t rows) const {
   if (spec_.last != Last::partial) return rows;
-  const std::uint64_t first = step % steps_per_epoch_ * stride_ + offset;
+  const std::uint64_t first = start(step).index + offset;
   return first >= samples_ ? 0 : std::min(rows, static_cast<std::int64_t>(samples_ - first));
 }
 
@@ -66,17 +86,31 @@ std::int64_t Sampling::batch_valid(std::uint64_t step) const {
   return valid(step, offset_ - static_cast<std::uint64_t>(spec_.first_row), spec_.batch);
 }
 
+// Of an epoch in the midst of which the origin lies, the steps behind it are as long as all others.
 double Sampling::epochs(std::uint64_t steps) const {
-  if (spec_.last == Last::wrap)
-    return static_cast<double>(steps) * static_cast<double>(stride_) / static_cast<double>(samples_);
-  return static_cast<double>(steps) / static_cast<double>(steps_per_epoch_);
+  const double since = static_cast<double>(steps) - static_cast<double>(spec_.origin.step);
+  if (spec_.last != Last::wrap) return first_epochs() + since / per_epoch();
+  const double read = static_cast<double>(spec_.origin.index) + since * static_cast<double>(stride_);
+  return spec_.origin.epoch + read / static_cast<double>(samples_);
 }
 
 std::uint64_t Sampling::steps(double epochs) const {
-  const double per_epoch = spec_.last == Last::wrap ? static_cast<double>(samples_) / static_cast<double>(stride_)
-                                                    : static_cast<double>(steps_per_epoch_);
   constexpr double for_ever = 0x1p62;
-  return static_cast<std::uint64_t>(std::min(std::ceil(epochs * per_epoch - 1e-9), for_ever));
+  const double since = std::ceil((epochs - first_epochs()) * per_epoch() - 1e-9);
+  return spec_.origin.step + static_cast<std::uint64_t>(std::clamp(since, 0.0, for_ever));
+}
+
+// Steps.
+double Sampling::per_epoch() const {
+  return spec_.last == Last::wrap ? static_cast<double>(samples_) / static_cast<double>(stride_)
+                                  : static_cast<double>(steps_per_epoch_);
+}
+
+// That were done at the origin.
+double Sampling::first_epochs() const {
+  if (spec_.last == Last::wrap)
+    return spec_.origin.epoch + static_cast<double>(spec_.origin.index) / static_cast<double>(samples_);
+  return spec_.origin.epoch + 1 - static_cast<double>(first_steps_) / per_epoch();
 }
 
 Sampling::Order::Order(const Sampling& sampling, std::uint32_t epoch)

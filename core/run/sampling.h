@@ -10,6 +10,7 @@
 #include <dlhost/random.h>
 #include <dlhost/status.h>
 
+#include "param/origin.h"
 #include "run/permutation.h"
 
 namespace dlhost::run {
@@ -29,6 +30,8 @@ enum class Last : std::uint8_t {
   partial, // the batch has fewer valid rows; the rest repeat a sample
 };
 
+using param::Origin;
+
 struct SamplingSpec {
   std::int64_t batch = 0; // rows of one group's batch
   // The rows of the group's batch that this worker reads; 0 rows: all of them.
@@ -39,6 +42,7 @@ struct SamplingSpec {
   Share share = Share::shared;
   Last last = Last::wrap;
   bool shuffle = true;
+  Origin origin;
 
   // For validation and tests: each sample once in an epoch, over all groups together, in the source's order.
   SamplingSpec evaluation() const {
@@ -46,6 +50,7 @@ struct SamplingSpec {
     spec.share = Share::disjoint;
     spec.last = Last::partial;
     spec.shuffle = false;
+    spec.origin = {};
     return spec;
   }
 };
@@ -62,6 +67,12 @@ class Sampling {
 
   const SamplingSpec& spec() const { return spec_; }
   std::int64_t rows() const { return spec_.rows; }
+  std::uint64_t stride() const { return stride_; }
+  // Steps are counted from there.
+  void move(const Origin&);
+  // The place of the order that a step begins with, for all groups that pass over it together. No step before the
+  // origin has one of its own.
+  Place start(std::uint64_t step) const;
 
   // Row `row` of this worker's rows of a step.
   Place place(std::uint64_t step, std::int64_t row) const;
@@ -90,6 +101,9 @@ class Sampling {
  private:
   Sampling(const SamplingSpec& spec, std::uint64_t samples);
   std::int64_t valid(std::uint64_t step, std::uint64_t offset, std::int64_t rows) const;
+  std::uint64_t full_steps(std::uint64_t samples) const;
+  double per_epoch() const;
+  double first_epochs() const;
   bool dealt() const { return spec_.share == Share::disjoint; }
 
   SamplingSpec spec_;
@@ -97,6 +111,7 @@ class Sampling {
   std::uint64_t stride_;          // samples that a step takes from the order
   std::uint64_t offset_;          // where this worker's rows begin among them
   std::uint64_t steps_per_epoch_; // drop and partial
+  std::uint64_t first_steps_ = 0; // the same, that the epoch of the origin has from there on
 };
 
 } // namespace dlhost::run

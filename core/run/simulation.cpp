@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,7 @@
 #include "env/simulated/host.h"
 #include "param/transfer.h"
 #include "run/attempts.h"
+#include "run/ledgers.h"
 #include "run/simulated_crew.h"
 
 namespace dlhost::run {
@@ -19,32 +22,75 @@ namespace {
 constexpr const char* run_folder = "/run";
 constexpr const char* checkpoint_folder = "/run/checkpoints";
 constexpr const char* point_folder = "/run/recovery";
-constexpr const char* ledger_folder = "/run/ledger";
 
-// The run's leader: trains, and begins once more when a worker has died. `jobs` are those of the workers, its own
-// first.
+// The job as each worker has it: devices of their own paces.
+Result<std::vector<config::Job>> jobs_of(const config::Job& job, std::span<const double> paces) {
+  std::vector<config::Job> jobs(Place::seats(job.topology), job);
+  if (paces.size() > jobs.size())
+    return Status::invalid("there are ", paces.size(), " paces, but ", jobs.size(), " workers");
+  for (std::size_t seat = 0; seat < paces.size(); ++seat) {
+    auto& options = jobs[seat].train.device.options.entries;
+    const auto rate = std::ranges::find(options, "rate", &TableEntry::first);
+    if (rate == options.end())
+      return Status::invalid(
+          "paces need a device that charges for its ops: --set train.device='{ type = \"ref\", rate = "
+          "10 }'");
+    const auto* whole = std::get_if<std::int64_t>(&rate->second.data);
+    rate->second.data = paces[seat] * (whole ? static_cast<double>(*whole) : std::get<double>(rate->second.data));
+  }
+  return jobs;
+}
+
+// The run's leader: trains, begins once more when a worker has died, and goes on in another arrangement where one is
+// wished for. `jobs` are those of the workers, its own first.
 class SimulatedRun final : private Attempts, private Observer {
  public:
-  SimulatedRun(env::simulated::World& world, Host& host, plugin::Registry& registry, std::span<const config::Job> jobs,
+  SimulatedRun(env::simulated::World& world, Host& host, plugin::Registry& registry, std::vector<config::Job> jobs,
                Simulated& result)
-      : Attempts(host, Recovery(jobs[0])), world_(world), host_(host), registry_(registry), jobs_(jobs), job_(jobs[0]),
+      : Attempts(host, Recovery(jobs[0])), world_(world), host_(host), registry_(registry), jobs_(std::move(jobs)),
         result_(result) {}
 
   Status run() {
     Status status = go_on(attempt({}));
     result_.recoveries = recovery_.past().times;
-    if (status.ok() && Place::seats(job_.topology) > 1) {
-      DLHOST_ASSIGN(result_.audit, audit(host_.disk(), run_folder));
-    }
+    if (status.ok()) DLHOST_TRY(read_ledgers());
     return status;
   }
 
   // Those of the attempt under way.
   const std::vector<int>& workers() const { return workers_; }
+  void wish(const config::Topology& topology) { wish_ = topology; }
 
  private:
+  const config::Job& job() const { return jobs_[0]; }
+
+  Status rearrange() override {
+    config::Job wished = job();
+    wished.topology = *std::exchange(wish_, std::nullopt);
+    DLHOST_ASSIGN(jobs_, jobs_of(wished, {}));
+    recovery_ = Recovery(job(), recovery_.past());
+    ++result_.scaled;
+    world_.tell(
+        fmt::format("goes on with {} groups of {}", job().topology.worker_groups, job().topology.workers_per_group));
+    DLHOST_ASSIGN(auto point, newest_point());
+    return attempt(std::move(point));
+  }
+
+  // The newest, with what is wrong in those before it.
+  Status read_ledgers() {
+    DLHOST_ASSIGN(const auto kept, kept_ledgers(host_.disk(), run_folder, job()));
+    std::vector<std::string> faults;
+    for (const auto& [folder, then] : kept) {
+      if (Place::seats(then.topology) == 1) continue;
+      DLHOST_ASSIGN(result_.audit, audit(host_.disk(), folder));
+      faults.insert(faults.end(), result_.audit.faults.begin(), result_.audit.faults.end());
+    }
+    result_.audit.faults = std::move(faults);
+    return {};
+  }
+
   Status attempt(Point from) override {
-    DLHOST_ASSIGN(auto session, Session::open(host_, registry_, job_));
+    DLHOST_ASSIGN(auto session, Session::open(host_, registry_, job()));
     Training training(*session, interrupted_);
     training.employ([&](Session& leader) {
       return SimulatedCrew::make(world_, leader, jobs_, concat(run_folder, "/meeting-", ++attempts_));
@@ -56,14 +102,18 @@ class SimulatedRun final : private Attempts, private Observer {
     } else {
       DLHOST_TRY(training.start().status());
     }
-    Checkpoints checkpoints(*session, checkpoint_folder, static_cast<std::size_t>(job_.checkpoint.keep));
+    Checkpoints checkpoints(*session, checkpoint_folder, static_cast<std::size_t>(job().checkpoint.keep));
     Checkpoints points(*session, point_folder, 1);
-    if (job_.checkpoint.keep > 0) training.keep_in(&checkpoints);
+    if (job().checkpoint.keep > 0) training.keep_in(&checkpoints);
     if (recovery_.on()) training.recover_from(&points, false);
-    training.keep_ledger_in(ledger_folder);
+    DLHOST_ASSIGN(const auto ledger, begin_ledger(host_.disk(), run_folder, job()));
+    training.keep_ledger_in(ledger);
+    training.stand_still_for([this] { return wish_.has_value(); }, &points);
     result_.outcome = training.run(*this);
     steps_ = training.progress().step;
     DLHOST_TRY(result_.outcome.error);
+    stands_ = result_.outcome.ending == Ending::standing;
+    if (stands_) return {};
     for (const auto& param : session->store().params()) {
       DLHOST_ASSIGN(result_.params[param->declared.name],
                     param::download(session->device(), session->stream(), param->master, param->value.data()));
@@ -103,8 +153,8 @@ class SimulatedRun final : private Attempts, private Observer {
   env::simulated::World& world_;
   Host& host_;
   plugin::Registry& registry_;
-  const std::span<const config::Job> jobs_;
-  const config::Job& job_;
+  std::vector<config::Job> jobs_;
+  std::optional<config::Topology> wish_;
   Simulated& result_;
   const std::atomic<bool> interrupted_{false};
   int attempts_ = 0;
@@ -115,6 +165,21 @@ class SimulatedRun final : private Attempts, private Observer {
 void kill_one(env::simulated::World& world, std::vector<int> workers) {
   std::erase_if(workers, [&](int process) { return !world.runs(process); });
   if (!workers.empty()) world.kill(workers[world.below(static_cast<std::uint32_t>(workers.size()))]);
+}
+
+// Of this job: other groups where each is one worker, which some handlers ask for; else other workers in each. So many
+// servers as well.
+config::Topology drawn_arrangement(env::simulated::World& world, const config::Job& job) {
+  const auto below = [&](std::int64_t n) { return std::int64_t{world.below(static_cast<std::uint32_t>(n))}; };
+  config::Topology topology = job.topology;
+  if (topology.workers_per_group == 1)
+    topology.worker_groups = topology.server_groups + below(4);
+  else if (job.train.reproducible) // blocks are shared equally
+    topology.workers_per_group = std::int64_t{1} << below(3);
+  else
+    topology.workers_per_group = 1 + below(std::min<std::int64_t>(job.train.batch, 4));
+  topology.servers_per_group = 1 + below(topology.worker_groups / topology.server_groups * topology.workers_per_group);
+  return topology;
 }
 
 // Of links between two seats each, for as long as it takes to be noticed, and longer.
@@ -139,24 +204,6 @@ void adapt(config::Job& job, const SimulationSpec& spec) {
   if (spec.cuts > 0) job.topology.transport.options.entries.emplace_back("outage", Value{cuts(job, spec), {}});
 }
 
-// The job as each worker has it: devices of their own paces.
-Result<std::vector<config::Job>> jobs_of(const config::Job& job, std::span<const double> paces) {
-  std::vector<config::Job> jobs(Place::seats(job.topology), job);
-  if (paces.size() > jobs.size())
-    return Status::invalid("there are ", paces.size(), " paces, but ", jobs.size(), " workers");
-  for (std::size_t seat = 0; seat < paces.size(); ++seat) {
-    auto& options = jobs[seat].train.device.options.entries;
-    const auto rate = std::ranges::find(options, "rate", &TableEntry::first);
-    if (rate == options.end())
-      return Status::invalid(
-          "paces need a device that charges for its ops: --set train.device='{ type = \"ref\", rate = "
-          "10 }'");
-    const auto* whole = std::get_if<std::int64_t>(&rate->second.data);
-    rate->second.data = paces[seat] * (whole ? static_cast<double>(*whole) : std::get<double>(rate->second.data));
-  }
-  return jobs;
-}
-
 } // namespace
 
 Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins, const SimulationSpec& spec) {
@@ -170,10 +217,12 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
   plugin::Registry registry(plugins, host);
   host.set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
   SimulatedRun run(world, host, registry, *jobs, result);
-  for (std::int64_t i = 0; i < spec.kills; ++i) {
+  const auto at_a_moment = [&](auto what) {
     const auto microseconds = static_cast<std::uint32_t>(std::max<Nanoseconds>(1, spec.within / 1000));
-    world.at(Nanoseconds{world.below(microseconds)} * 1000, [&] { kill_one(world, run.workers()); });
-  }
+    world.at(Nanoseconds{world.below(microseconds)} * 1000, what);
+  };
+  for (std::int64_t i = 0; i < spec.kills; ++i) at_a_moment([&] { kill_one(world, run.workers()); });
+  for (std::int64_t i = 0; i < spec.scales; ++i) at_a_moment([&] { run.wish(drawn_arrangement(world, job)); });
   Status status;
   world.start("leader", [&] {
     status = run.run();

@@ -21,6 +21,7 @@ struct SimulationSpec {
   std::uint64_t seed = 0;                 // of all that is drawn about the world; the job has its own
   std::int64_t kills = 0;                 // of a worker, at drawn moments
   std::int64_t cuts = 0;                  // of the link between two workers, for a while
+  std::int64_t scales = 0;                // how often workers join or leave
   Nanoseconds within = 0;                 // from the start, in simulated time
   std::vector<double> paces;              // of each worker, on the rate of its device; 1 where there are no more
   Nanoseconds longest = 3600'000'000'000; // what takes longer hangs
@@ -38,6 +39,7 @@ struct Simulated {
   Status status; // not ok: how the run ended
   Outcome outcome;
   std::uint32_t recoveries = 0;
+  std::uint32_t scaled = 0;                         // how often it went on in another arrangement
   std::map<std::uint64_t, double> losses;           // of each step, as it was last made
   std::vector<Measured> measured;                   // one after another, those of steps that were made again as well
   std::map<std::string, std::vector<float>> params; // plain

@@ -83,7 +83,7 @@ nlohmann::json Training::state() const {
           {"items", progress_.items}, {"validated", last(validated_)},
           {"tested", last(tested_)},  {"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
           {"worse", worse_},          {"smoothed_loss", smoothed_loss_},
-          {"has_loss", has_loss_}};
+          {"has_loss", has_loss_},    {"data", feeds_->state(progress_.step)}};
 }
 
 Status Training::settle() { return workers_ ? workers_->settle() : Status(); }
@@ -103,7 +103,8 @@ std::vector<std::uint64_t> Training::steps_of_all(std::uint64_t step) const {
   return steps;
 }
 
-// Groups that go at their own pace go on where each was; others than they were begin together.
+// Groups that go at their own pace go on where each was; others than they were begin together, with the version there
+// is.
 param::Beginning Training::beginning(const nlohmann::json& state) const {
   const config::Topology& topology = session_.job().topology;
   const std::size_t seats = Place::seats(topology);
@@ -112,12 +113,17 @@ param::Beginning Training::beginning(const nlohmann::json& state) const {
                              .others = std::vector<Version>(others, progress_.step),
                              .steps = steps_of_all(progress_.step)};
   const auto workers = state.value("workers", nlohmann::json());
-  if (workers.is_object() && workers.at("consistency") == topology.consistency.type &&
-      workers.at("steps").size() == seats && workers.value("others", beginning.others).size() == others)
-    beginning = {.version = workers.at("version"),
-                 .others = workers.value("others", beginning.others),
-                 .steps = workers.at("steps").get<std::vector<std::uint64_t>>(),
-                 .own_values = true};
+  if (!workers.is_object() || workers.at("consistency") != topology.consistency.type) return beginning;
+  beginning.version = workers.at("version");
+  const auto versions = workers.value("others", std::vector<Version>());
+  if (versions.size() != others) {
+    beginning.others.assign(others, beginning.version); // all have the first one's values
+    return beginning;
+  }
+  beginning.others = versions;
+  if (workers.at("steps").size() != seats) return beginning;
+  beginning.steps = workers.at("steps").get<std::vector<std::uint64_t>>();
+  beginning.own_values = true;
   return beginning;
 }
 
@@ -139,6 +145,9 @@ Status Training::resume(const param::CheckpointFiles& files) {
     if (!state.at("best").is_null()) best_ = state.at("best").get<double>();
     worse_ = state.at("worse");
     beginning_ = beginning(state);
+    const auto data = state.value("data", nlohmann::json::array());
+    beginning_.origins = feeds_->origins(data, progress_.step);
+    if (!feeds_->reads_as(data)) beginning_.steps = steps_of_all(progress_.step);
     smoothed_loss_ = state.at("smoothed_loss");
     has_loss_ = state.at("has_loss");
   } catch (const nlohmann::json::exception& error) {
@@ -150,7 +159,10 @@ Status Training::resume(const param::CheckpointFiles& files) {
       session_.host().log().write(LogLevel::warning, fmt::format("{}: this run is not quite the one that wrote it: {}",
                                                                  files.folder, difference));
   program_->resume_at(progress_.step);
+  feeds_->move(beginning_.origins);
   feeds_->seek(progress_.step);
+  DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_)); // as many steps as are left of it there
+  progress_.total_steps = rates_->total_steps();
   return {};
 }
 
@@ -302,6 +314,10 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
       outcome.reason = "interrupted";
       return {};
     }
+    if (asked_ && asked_()) {
+      outcome.ending = Ending::standing;
+      return {};
+    }
   }
   return {};
 }
@@ -326,6 +342,7 @@ Outcome Training::run(Observer& observer) {
     if (workers_ && outcome.ending == Ending::finished && progress_.step == progress_.total_steps)
       DLHOST_TRY(workers_->finish(progress_.step));
     DLHOST_TRY(settle());
+    if (outcome.ending == Ending::standing) return save_to(*standing_);
     if (checkpoints_ && saved_.step != progress_.step) DLHOST_TRY(save());
     return outcome.ending == Ending::interrupted ? Status() : last_evaluations(outcome, observer);
   };

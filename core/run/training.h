@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -40,7 +41,7 @@ class Observer {
   virtual Status on_evaluation(const Progress&, Phase, const Evaluation&) = 0;
 };
 
-enum class Ending : std::uint8_t { finished, interrupted, diverged, failed };
+enum class Ending : std::uint8_t { finished, interrupted, standing, diverged, failed };
 
 struct Outcome {
   Ending ending = Ending::finished;
@@ -76,6 +77,12 @@ class Training {
   void recover_from(Checkpoints* points, bool at_once) {
     points_ = points;
     points_at_once_ = at_once;
+  }
+  // Looked at between steps: whether the run is to stand still, so that it can go on in another arrangement. It is
+  // saved there then.
+  void stand_still_for(std::function<bool()> asked, Checkpoints* points) {
+    asked_ = std::move(asked);
+    standing_ = points;
   }
   // Where there are several workers: who contributed to which version is written down in that folder (param/ledger.h).
   void keep_ledger_in(std::string folder) { ledger_ = std::move(folder); }
@@ -132,6 +139,8 @@ class Training {
   Checkpoints* checkpoints_ = nullptr;
   Checkpoints* points_ = nullptr;
   bool points_at_once_ = false;
+  std::function<bool()> asked_;
+  Checkpoints* standing_ = nullptr;
   std::string bequeathed_, ledger_; // run; folder
   Last validated_, tested_, saved_, secured_;
   std::optional<double> best_; // of what checkpoint.best names; none yet, or none that was finite

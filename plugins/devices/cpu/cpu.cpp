@@ -17,6 +17,7 @@
 #include <dlhost/parallel.h>
 #include <dlhost/plugin.h>
 
+#include "blocks.h"
 #include "formats.h"
 #include "prepare.h"
 #include "primitive.h"
@@ -41,15 +42,6 @@ std::string processor() {
   }
 #endif
   return "CPU";
-}
-
-// Whether the results are sums over samples, whose order `reproducible` fixes.
-bool sums_samples(const OpSpec& spec) {
-  if (const auto* gemm = std::get_if<GemmSpec>(&spec)) return gemm->role == Role::param_gradient;
-  if (const auto* conv = std::get_if<ConvSpec>(&spec)) return conv->role == Role::param_gradient;
-  if (const auto* loss = std::get_if<SoftmaxLossSpec>(&spec)) return loss->role == Role::feature;
-  if (const auto* map = std::get_if<MapSpec>(&spec)) return map->rows;
-  return std::holds_alternative<NormSpec>(spec);
 }
 
 // oneDNN trains in it from AVX-512 on; without its own bf16 instructions it computes in f32 inside.
@@ -144,15 +136,14 @@ Result<Format> Cpu::format_named(const TensorDesc& plain, const std::string& wan
 }
 
 Result<std::unique_ptr<Op>> Cpu::prepare(const OpSpec& spec, const Choice& choice) {
-  if (choice.block_samples > 0 && sums_samples(spec))
-    return Status::unsupported(
-        "cpu: ", name_of(spec),
-        " does not sum in blocks of samples; run on one worker with a fixed number of threads, or"
-        " on the ref device");
   const Request request{choice, choice.threads > 0 ? choice.threads : threads()};
   const ThreadScope scope(request.threads);
   try {
-    auto op = std::visit([&](const auto& one) { return cpu::prepare(one, request); }, spec);
+    const PrepareOne prepare_one = [](const OpSpec& of, const Request& how) {
+      return std::visit([&](const auto& one) { return cpu::prepare(one, how); }, of);
+    };
+    const bool in_blocks = choice.block_samples > 0 && depends_on_batch(spec);
+    auto op = in_blocks ? prepare_in_blocks(spec, request, prepare_one) : prepare_one(spec, request);
     if (op && !choice.kernel.empty() && (*op)->kernel != choice.kernel)
       return Status::unsupported("the plan was made with kernel '", choice.kernel, "', but here it is '", (*op)->kernel,
                                  "': plan again");

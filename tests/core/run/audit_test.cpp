@@ -19,10 +19,7 @@ MATCHER_P2(IsPart, contributor, step, "") { return arg.contributor == contributo
 
 class AuditTest : public testing::Test {
  protected:
-  AuditTest() {
-    EXPECT_TRUE(disk_.make_directory(folder_.path() + "/ledger").ok());
-    restart({.version = 0, .steps = {0, 0}});
-  }
+  AuditTest() { restart({.version = 0, .steps = {0, 0}}); }
 
   // The server dies, and another begins there.
   void restart(const param::Beginning& beginning) {
@@ -35,7 +32,7 @@ class AuditTest : public testing::Test {
   }
   void sync() { EXPECT_TRUE(ledger_->sync().ok()); }
   void add(std::string_view line) { EXPECT_TRUE((*disk_.open_log(file()))->append(line).ok()); }
-  std::string file() const { return Ledger::file_in(folder_.path() + "/ledger", 0); }
+  std::string file() const { return Ledger::file_in(folder_.path(), 0); }
   std::string text() { return *disk_.read_text(file()); }
   Audit audited() {
     auto audit = run::audit(disk_, folder_.path());
@@ -114,7 +111,7 @@ TEST_F(AuditTest, SaysWhatIsWrong) {
   EXPECT_THAT(audited().faults[0], HasSubstr("versions 4 to 5 of slice 0 (fc.weight) are not written down"));
   add("{\"slice\":0,\"version\":7,\"made_of\":\"0*x\"}\n");
   EXPECT_THAT(run::audit(disk_, folder_.path()).status().message(), HasSubstr("server-0.jsonl:5: '0*x' is not what"));
-  EXPECT_THAT(run::audit(disk_, folder_.path() + "/none").status().message(), HasSubstr("has no ledger"));
+  EXPECT_THAT(run::audit(disk_, folder_.path() + "/none").status().message(), HasSubstr("holds no ledger"));
 }
 
 } // namespace

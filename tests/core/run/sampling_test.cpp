@@ -114,6 +114,44 @@ TEST(Sampling, BootstrapDrawsOnceForTheRun) {
   EXPECT_NEAR(static_cast<double>(std::set(first.begin(), first.end()).size()), 632, 60);
 }
 
+// Two groups of 3 rows, and from step 4 on three groups of 5: in the data they go on where they were.
+TEST(Sampling, AnotherStrideGoesOnWhereTheDataWere) {
+  constexpr std::int64_t samples = 50;
+  constexpr std::uint64_t change = 4;
+  for (const Last last : {Last::wrap, Last::drop, Last::partial}) {
+    SCOPED_TRACE(static_cast<int>(last));
+    SamplingSpec spec{.batch = 3, .seed = 3, .groups = 2, .share = Share::disjoint, .last = last};
+    const auto at = made(spec, samples).start(change);
+    std::multiset<std::uint32_t> first;
+    const auto take = [&](std::uint64_t step) {
+      for (spec.group = 0; spec.group < spec.groups; ++spec.group) {
+        const auto sampling = made(spec, samples);
+        for (std::int64_t row = 0; row < sampling.valid(step); ++row)
+          if (const auto place = sampling.place(step, row); place.epoch == 0)
+            first.insert(sampling.order(0)[place.index]);
+      }
+    };
+    for (std::uint64_t step = 0; step < change; ++step) take(step);
+    spec.batch = 5;
+    spec.groups = 3;
+    spec.origin = {change, at.epoch, at.index};
+    for (std::uint64_t step = change; step < change + 3; ++step) take(step);
+    // 24 by the first six rows a step; of the 26 that are left, 15 a step fill one and most of another.
+    EXPECT_EQ(first.size(), last == Last::drop ? 39U : 50U);
+    EXPECT_EQ(std::set(first.begin(), first.end()).size(), first.size()) << "none comes twice";
+    spec.group = 0;
+    const auto sampling = made(spec, samples);
+    EXPECT_EQ(sampling.start(change + (last == Last::drop ? 1 : 2)).epoch, 1U);
+    if (last == Last::wrap) {
+      EXPECT_DOUBLE_EQ(sampling.epochs(change), 24.0 / 50);
+    }
+    for (const double epochs : {1.0, 2.0, 5.0}) {
+      EXPECT_GE(sampling.epochs(sampling.steps(epochs)), epochs - 1e-9);
+      EXPECT_LT(sampling.epochs(sampling.steps(epochs) - 1), epochs - 1e-9);
+    }
+  }
+}
+
 TEST(Sampling, EvaluationCountsEachSampleOnceOverAllGroups) {
   SamplingSpec spec{.batch = 4, .seed = 3, .groups = 2, .share = Share::bootstrap};
   std::vector<std::uint32_t> all;

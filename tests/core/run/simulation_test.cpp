@@ -49,6 +49,40 @@ TEST_F(SimulationTest, UnderStrictDeathsChangeNothing) {
   EXPECT_GT(recoveries, 6U) << "the deaths have to be in time to matter";
 }
 
+// Nor do workers that join and leave, bit for bit where sums do not depend on who makes them.
+TEST_F(SimulationTest, UnderStrictWorkersThatJoinAndLeaveChangeNothing) {
+  auto settings = four_workers;
+  settings.insert(settings.end(), {"train.reproducible=true", "train.batch=16"});
+  const auto whole = simulate(small_job(), settings, {.seed = 0});
+  std::uint32_t scaled = 0, recoveries = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const auto other = simulate(small_job(), settings,
+                                {.seed = seed, .kills = static_cast<int>(seed % 3), .scales = 3, .within = whole.took});
+    EXPECT_EQ(other.params, whole.params) << "seed " << seed << history_of(other);
+    for (const auto& [step, loss] : whole.losses)
+      EXPECT_NEAR(other.losses.at(step), loss, 1e-5) << "seed " << seed << ", step " << step;
+    scaled += other.scaled;
+    recoveries += other.recoveries;
+  }
+  EXPECT_GT(scaled, 12U) << "they have to do so in time to matter";
+  EXPECT_GT(recoveries, 3U);
+}
+
+TEST_F(SimulationTest, GroupsThatGoAtTheirOwnPaceJoinAndLeave) {
+  for (const std::string handler : {"eventual", "bounded", "hogwild", "elastic"}) {
+    std::uint32_t scaled = 0;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      const std::vector<std::string> settings{"topology.worker_groups=3", "topology.consistency=" + handler,
+                                              "updater.rate=0.01"};
+      const auto whole = simulate(small_job(), settings, {.seed = seed});
+      const auto other = simulate(small_job(), settings, {.seed = seed, .kills = 1, .scales = 3, .within = whole.took});
+      EXPECT_EQ(other.losses.size(), whole.losses.size()) << handler << history_of(other);
+      scaled += other.scaled;
+    }
+    EXPECT_GT(scaled, 6U) << handler;
+  }
+}
+
 // What each worker's codec had left out by then goes on with it.
 TEST_F(SimulationTest, WithACodecDeathsChangeNothingEither) {
   auto settings = four_workers;

@@ -1,0 +1,14 @@
+// Who leads a run that goes on, for the commands that steer it from elsewhere.
+#pragma once
+
+#include <string>
+
+#include "cli/command.h"
+#include "run/leadership.h"
+
+namespace dlhost::cli {
+
+// Only a process that has the run's file open is believed to lead it: numbers are given again.
+Result<run::Leader> leader_of(Context&, const std::string& run);
+
+} // namespace dlhost::cli

@@ -1,0 +1,111 @@
+// dlhost scale: other workers and servers for a run that goes on.
+#include <fmt/format.h>
+
+#include "cli/job_file.h"
+#include "cli/leader.h"
+#include "cli/opened.h"
+#include "config/dump.h"
+#include "env/process.h"
+#include "run/place.h"
+#include "run/scaling.h"
+
+namespace dlhost::cli {
+namespace {
+
+struct ScaleOptions {
+  std::string run;
+  std::optional<int> worker_groups, workers_per_group, server_groups, servers_per_group;
+  double wait = 60; // seconds
+
+  std::vector<std::string> settings() const {
+    std::vector<std::string> set;
+    const auto add = [&](const char* key, const std::optional<int>& count) {
+      if (count) set.push_back(fmt::format("topology.{}={}", key, *count));
+    };
+    add("worker_groups", worker_groups);
+    add("workers_per_group", workers_per_group);
+    add("server_groups", server_groups);
+    add("servers_per_group", servers_per_group);
+    return set;
+  }
+};
+
+// What is wrong with it is told here, before the run hears of it.
+Result<config::Job> wanted_of(Context& context, const ScaleOptions& options) {
+  const auto settings = options.settings();
+  if (settings.empty())
+    return Status::invalid("nothing is to be different: say --worker-groups, --workers-per-group, --server-groups or "
+                           "--servers-per-group");
+  DLHOST_ASSIGN(const auto job_file, job_of(context.host.disk(), options.run));
+  return load_job(context, job_file, settings);
+}
+
+Status wait_for_answer(Context& context, const ScaleOptions& options, run::Scaling& scaling,
+                       const config::Job& wanted) {
+  constexpr Nanoseconds pause = 20'000'000;
+  Clock& clock = context.host.clock();
+  const Nanoseconds end = clock.now() + static_cast<Nanoseconds>(options.wait * 1e9);
+  while (clock.now() < end) {
+    DLHOST_ASSIGN(const bool led, run::Leadership::led(options.run));
+    DLHOST_ASSIGN(const auto answer, scaling.answer());
+    if (answer && !answer->refused.empty())
+      return Status::invalid("the run goes on as it was, at step ", answer->step, ": ", answer->refused);
+    if (answer) {
+      const config::Topology& topology = wanted.topology;
+      fmt::print("{}: {} worker group{} of {}, {} server group{} of {}, since step {}\n", options.run,
+                 topology.worker_groups, topology.worker_groups == 1 ? "" : "s", topology.workers_per_group,
+                 topology.server_groups, topology.server_groups == 1 ? "" : "s", topology.servers_per_group,
+                 answer->step);
+      return {};
+    }
+    if (!led) {
+      scaling.forget();
+      return Status::gone("the run in '", options.run, "' has ended before it could be scaled");
+    }
+    clock.sleep(pause);
+  }
+  return Status::timeout("the run has not answered within ", options.wait,
+                         " s: it may be in a long step or an evaluation, and does it afterwards (--wait SECONDS)");
+}
+
+Status scale(Context& context, const ScaleOptions& options) {
+  DLHOST_TRY(leader_of(context, options.run).status());
+  DLHOST_ASSIGN(const auto wanted, wanted_of(context, options));
+  run::Scaling scaling(context.host.disk(), options.run);
+  DLHOST_TRY(scaling.wish(config::to_toml(wanted, env::working_folder())));
+  return wait_for_answer(context, options, scaling, wanted);
+}
+
+} // namespace
+
+void add_scale(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("scale", "let workers and servers join a run that goes on, or leave it");
+  auto options = std::make_shared<ScaleOptions>();
+  command->add_option("run", options->run, "its folder")->required()->type_name("RUN");
+  const auto add = [&](const char* name, std::optional<int>& count, const char* what) {
+    command->add_option(name, count, what)->check(CLI::PositiveNumber)->type_name("N");
+  };
+  add("--worker-groups", options->worker_groups, "so many groups of workers, each with batches of its own");
+  add("--workers-per-group", options->workers_per_group, "so many workers share a group's batch");
+  add("--server-groups", options->server_groups, "so many groups of servers, each with all params");
+  add("--servers-per-group", options->servers_per_group, "so many servers share the params of a group");
+  command->add_option("--wait", options->wait, "how long to wait for it")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  command->footer("What is not said stays as it is. The run stands still for a moment between two steps, with all that "
+                  "was sent in\n"
+                  "its params, and goes on from there with as many workers and servers as are wanted, at the same "
+                  "place of its data.\n"
+                  "Under `strict` the params are those of a run that was never scaled (to a rounding, where the batch "
+                  "is summed in\n"
+                  "other parts). If it cannot be, it goes on as it was, and this says why.\n\n"
+                  "Examples:\n"
+                  "  dlhost scale runs/digits-... --workers-per-group 4\n"
+                  "  dlhost scale runs/digits-... --worker-groups 2 --servers-per-group 2");
+  command->callback([&context, options] {
+    if (Status status = scale(context, *options); !status.ok()) context.fail(status);
+  });
+}
+
+} // namespace dlhost::cli

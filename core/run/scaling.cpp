@@ -1,0 +1,33 @@
+#include "run/scaling.h"
+
+#include <nlohmann/json.hpp>
+
+namespace dlhost::run {
+
+Status Scaling::wish(std::string_view job) {
+  if (disk_.exists(wish_)) return Status::exists("somebody else has a wish that is not answered yet (", wish_, ")");
+  if (disk_.exists(answer_)) DLHOST_TRY(disk_.remove(answer_));
+  return disk_.write_text(wish_, job);
+}
+
+Result<std::optional<Scaling::Answer>> Scaling::answer() {
+  if (!disk_.exists(answer_)) return std::optional<Answer>();
+  DLHOST_ASSIGN(const auto text, disk_.read_text(answer_));
+  try {
+    const auto said = nlohmann::json::parse(text);
+    return std::optional(Answer{.step = said.at("step"), .refused = said.at("refused")});
+  } catch (const nlohmann::json::exception& error) {
+    return Status::corrupt(answer_, " is damaged: ", error.what());
+  }
+}
+
+void Scaling::forget() { disk_.remove(wish_).ignore("it may have been answered just now"); }
+
+Status Scaling::tell(const Answer& answer) {
+  const nlohmann::ordered_json said{{"step", answer.step}, {"refused", answer.refused}};
+  const auto lenient = nlohmann::ordered_json::error_handler_t::replace;
+  DLHOST_TRY(disk_.write_text(answer_, said.dump(2, ' ', false, lenient) + "\n"));
+  return disk_.remove(wish_);
+}
+
+} // namespace dlhost::run
