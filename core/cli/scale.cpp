@@ -37,7 +37,9 @@ Result<config::Job> wanted_of(Context& context, const ScaleOptions& options) {
     return Status::invalid("nothing is to be different: say --worker-groups, --workers-per-group, --server-groups or "
                            "--servers-per-group");
   DLHOST_ASSIGN(const auto job_file, job_of(context.host.disk(), options.run));
-  return load_job(context, job_file, settings);
+  DLHOST_ASSIGN(auto wanted, load_job(context, job_file, settings));
+  DLHOST_TRY(run::Session::open(context.host, context.registry(), wanted).status());
+  return wanted;
 }
 
 Status wait_for_answer(Context& context, const ScaleOptions& options, run::Scaling& scaling,
