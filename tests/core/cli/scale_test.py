@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from several import FOR_EVER, PROCESSES, Workers
+from several import FOR_EVER, PATIENCE, PROCESSES, Workers
 
 Workers.dlhost = os.path.realpath(sys.argv.pop(1))
 THREADS = "--set=topology.run_as=threads"
@@ -25,16 +25,23 @@ class Scale(Workers):
         self.folder = summary.parent
 
     def scale(self, *words: str, code: int = 0) -> str:
+        """It stands still before and afterwards: a small run would soon be over."""
+        os.kill(self.process.pid, signal.SIGSTOP)
         asks = subprocess.Popen([self.dlhost, "scale", str(self.folder), *words], stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, cwd=self.root)
-        self.until(lambda: (self.folder / "scale.toml").exists() or asks.poll() is not None)
+        self.until(lambda: (self.folder / "scale.toml").exists() or asks.poll() is not None, PATIENCE)
         os.kill(self.process.pid, signal.SIGCONT)
-        said, _ = asks.communicate(timeout=60)
+        said, _ = asks.communicate(timeout=PATIENCE)
+        os.kill(self.process.pid, signal.SIGSTOP)
         self.assertEqual(asks.returncode, code, said)
         return said
 
+    def let_go(self) -> None:
+        os.kill(self.process.pid, signal.SIGCONT)
+
     def end_of_it(self) -> dict:
-        out, err = self.process.communicate(timeout=60)
+        self.let_go()
+        out, err = self.process.communicate(timeout=PATIENCE)
         self.assertEqual(self.process.returncode, 0, f"{out}\n{err}")
         self.nothing_is_left()
         return self.outcome()
@@ -81,6 +88,7 @@ class Scale(Workers):
         self.assertIn("workers_per_group", self.scale("--workers-per-group", "13", code=1))  # of 12 rows
         self.assertIn("does not go on", subprocess.run([self.dlhost, "scale", str(self.root), "--worker-groups", "2"],
                                                        capture_output=True, text=True, timeout=60).stderr)
+        self.let_go()
         before = self.workers()
         self.assertEqual(len(before), 2)
         self.until(lambda: "steps" in (self.folder / "workers.jsonl").read_text())
@@ -89,6 +97,7 @@ class Scale(Workers):
     def test_who_takes_over_has_the_newest_arrangement(self) -> None:
         self.begin(*FOR_EVER, "--set=recovery.every.steps=500")
         self.scale("--workers-per-group", "4")
+        self.let_go()
         self.until(lambda: len(self.workers()) == 3)
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.communicate()
@@ -96,9 +105,9 @@ class Scale(Workers):
         def leader() -> dict:
             return json.loads((self.folder / "leader.json").read_text())
 
-        self.until(lambda: leader()["process"] != self.process.pid and len(leader()["workers"]) == 3)
+        self.until(lambda: leader()["process"] != self.process.pid and len(leader()["workers"]) == 3, PATIENCE)
         os.kill(leader()["process"], signal.SIGINT)
-        self.until(lambda: json.loads((self.folder / "summary.json").read_text())["status"] == "interrupted")
+        self.until(lambda: json.loads((self.folder / "summary.json").read_text())["status"] == "interrupted", PATIENCE)
 
 
 if __name__ == "__main__":
