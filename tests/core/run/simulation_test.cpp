@@ -55,7 +55,7 @@ TEST_F(SimulationTest, UnderStrictWorkersThatJoinAndLeaveChangeNothing) {
   settings.insert(settings.end(), {"train.reproducible=true", "train.batch=16"});
   const auto whole = simulate(small_job(), settings, {.seed = 0});
   std::uint32_t scaled = 0, recoveries = 0;
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     const auto other = simulate(small_job(), settings,
                                 {.seed = seed, .kills = static_cast<int>(seed % 3), .scales = 3, .within = whole.took});
     EXPECT_EQ(other.params, whole.params) << "seed " << seed << history_of(other);
@@ -64,14 +64,14 @@ TEST_F(SimulationTest, UnderStrictWorkersThatJoinAndLeaveChangeNothing) {
     scaled += other.scaled;
     recoveries += other.recoveries;
   }
-  EXPECT_GT(scaled, 12U) << "they have to do so in time to matter";
-  EXPECT_GT(recoveries, 3U);
+  EXPECT_GT(scaled, 6U) << "they have to do so in time to matter";
+  EXPECT_GT(recoveries, 1U);
 }
 
 TEST_F(SimulationTest, GroupsThatGoAtTheirOwnPaceJoinAndLeave) {
   for (const std::string handler : {"eventual", "bounded", "hogwild", "elastic"}) {
     std::uint32_t scaled = 0;
-    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       const std::vector<std::string> settings{"topology.worker_groups=3", "topology.consistency=" + handler,
                                               "updater.rate=0.01"};
       const auto whole = simulate(small_job(), settings, {.seed = seed});
@@ -79,7 +79,7 @@ TEST_F(SimulationTest, GroupsThatGoAtTheirOwnPaceJoinAndLeave) {
       EXPECT_EQ(other.losses.size(), whole.losses.size()) << handler << history_of(other);
       scaled += other.scaled;
     }
-    EXPECT_GT(scaled, 6U) << handler;
+    EXPECT_GT(scaled, 3U) << handler;
   }
 }
 
