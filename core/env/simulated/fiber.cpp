@@ -21,6 +21,7 @@
 #endif
 #endif
 #ifdef DLHOST_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #ifdef DLHOST_TSAN
@@ -38,6 +39,19 @@ constexpr std::size_t stack_bytes = std::size_t{16} << 20;
 #else
 constexpr std::size_t stack_bytes = std::size_t{2} << 20;
 #endif
+
+// Functions that never return leave the address sanitizer's marks of their frames behind, where a file may be mapped
+// next.
+struct Stack : context::protected_fixedsize_stack {
+  using Base = context::protected_fixedsize_stack;
+  using Base::Base;
+  void deallocate(context::stack_context& stack) noexcept {
+#ifdef DLHOST_ASAN
+    __asan_unpoison_memory_region(static_cast<char*>(stack.sp) - stack.size, stack.size);
+#endif
+    Base::deallocate(stack);
+  }
+};
 
 // What the C++ runtime keeps for each thread, and here for each side of a switch (Itanium C++ ABI, 2.2.2).
 struct ExceptionsInFlight {
@@ -117,7 +131,7 @@ struct Fiber::State {
 
   void begin() {
     begun = true;
-    context::protected_fixedsize_stack allocator(stack_bytes);
+    Stack allocator(stack_bytes);
     const context::stack_context stack = allocator.allocate();
     in.lie_on(stack);
     inside = context::fiber(std::allocator_arg, context::preallocated(stack.sp, stack.size, stack), allocator,
