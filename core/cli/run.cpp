@@ -96,10 +96,11 @@ class JobRun final : private run::Attempts {
   std::optional<record::RunFolder> folder_;
   std::optional<run::Leadership> leadership_; // of the run in that folder
   record::Summary summary_;
-  bool began_ = false;           // its first step was about to be made
-  bool asked_ = false;           // for the one that the job has now, which has not begun yet
-  Nanoseconds look_again_ = 0;   // for such a wish
-  bool began_elsewhere_ = false; // with a checkpoint of another run
+  bool began_ = false;                  // its first step was about to be made
+  bool asked_ = false;                  // for the one that the job has now, which has not begun yet
+  std::optional<run::Scaling> scaling_; // of that folder
+  Nanoseconds look_again_ = 0;          // for such a wish
+  bool began_elsewhere_ = false;        // with a checkpoint of another run
 };
 
 Status JobRun::begin() {
@@ -160,12 +161,12 @@ bool JobRun::is_asked() {
   const Nanoseconds now = context_.host.clock().now();
   if (now < look_again_) return false;
   look_again_ = now + pause;
-  return run::Scaling(disk_, folder_->path()).is_wished();
+  return scaling_->is_wished();
 }
 
 // Goes on with the job that somebody wishes for; where it cannot begin, with the one that it had.
 Status JobRun::rearrange() {
-  run::Scaling scaling(disk_, folder_->path());
+  run::Scaling& scaling = *scaling_;
   const auto refuse = [&](const Status& why) -> Status {
     asked_ = false;
     DLHOST_TRY(scaling.tell({.step = steps_, .refused = why.message()}));
@@ -190,7 +191,7 @@ Status JobRun::answer() {
   const config::Topology& topology = job_.topology;
   terminal_.write(fmt::format("{} worker group{} of {} from step {} on\n", topology.worker_groups,
                               topology.worker_groups == 1 ? "" : "s", topology.workers_per_group, summary_.steps));
-  return run::Scaling(disk_, folder_->path()).tell({.step = summary_.steps, .refused = ""});
+  return scaling_->tell({.step = summary_.steps, .refused = ""});
 }
 
 void JobRun::bequeath(run::Training& training) {
@@ -236,6 +237,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   run::Checkpoints points(session, folder_->file("recovery"), 1);
   if (job_.checkpoint.keep > 0) training.keep_in(&checkpoints);
   if (recovery_.on()) training.recover_from(&points, began_elsewhere_);
+  if (!scaling_) scaling_.emplace(disk_, folder_->path());
   training.stand_still_for([this] { return is_asked(); }, &points);
   const bool alone = run::Place::seats(job_.topology) == 1;
   if (job_.record.ledger && (!alone || disk_.exists(folder_->file("ledger")))) {

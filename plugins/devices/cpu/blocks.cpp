@@ -103,6 +103,11 @@ class InBlocks final : public Op {
       rooms_.push_back(take(block.op->scratch_bytes));
       pointers_.push_back({std::vector<const void*>(in.size()), std::vector<void*>(out.size())});
     }
+    for (const auto& desc : in) in_sample_.push_back(bytes_of(desc) / static_cast<std::size_t>(samples));
+    for (const auto& desc : out) {
+      out_sample_.push_back(bytes_of(desc) / static_cast<std::size_t>(samples));
+      elements_.push_back(elements_of(desc));
+    }
     partials_.resize(out.size());
     for (std::size_t o = 0; o < out.size(); ++o)
       for (std::size_t b = 1; sides_.out[o] == Holds::sum && b < blocks_.size(); ++b)
@@ -139,23 +144,19 @@ class InBlocks final : public Op {
     scratch_bytes += in_lines(bytes);
     return place;
   }
-  // Where a block's part of a tensor of all samples begins.
-  std::size_t offset(const TensorDesc& of_all, const Block& block) const {
-    const auto samples = static_cast<std::size_t>(blocks_.back().first + blocks_.back().samples);
-    return bytes_of(of_all) / samples * static_cast<std::size_t>(block.first);
-  }
 
   void run(std::size_t b, std::span<const void* const> inputs, std::span<void* const> outputs, std::byte* room,
            const Dynamic& dynamic) {
     Block& block = blocks_[b];
     auto& pointers = pointers_[b];
+    const auto first = static_cast<std::size_t>(block.first);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto* from = static_cast<const std::byte*>(inputs[i]);
-      pointers.in[i] = from && sides_.in[i] == Holds::samples ? from + offset(in[i], block) : from;
+      pointers.in[i] = from && sides_.in[i] == Holds::samples ? from + in_sample_[i] * first : from;
     }
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       auto* to = static_cast<std::byte*>(outputs[o]);
-      if (sides_.out[o] == Holds::samples) to += offset(out[o], block);
+      if (sides_.out[o] == Holds::samples) to += out_sample_[o] * first;
       pointers.out[o] = sides_.out[o] == Holds::sum && b > 0 ? room + partials_[o][b - 1] : to;
     }
     Dynamic part = dynamic;
@@ -172,7 +173,7 @@ class InBlocks final : public Op {
     const auto part = [&](std::size_t b) {
       return b == 0 ? static_cast<float*>(result) : reinterpret_cast<float*>(room + partials_[o][b - 1]);
     };
-    parallel_ranges(elements_of(out[o]), grain, [&](std::int64_t first, std::int64_t last) {
+    parallel_ranges(elements_[o], grain, [&](std::int64_t first, std::int64_t last) {
       for (std::size_t step = 1; step < blocks_.size(); step *= 2)
         for (std::size_t b = 0; b + step < blocks_.size(); b += 2 * step) {
           float* sum = part(b);
@@ -185,10 +186,12 @@ class InBlocks final : public Op {
   std::vector<Block> blocks_;
   const Sides sides_;
   const int threads_;
-  std::vector<CpuStream> streams_;                 // of each block
-  std::vector<std::size_t> rooms_;                 // of each block, in the scratch
-  std::vector<Pointers> pointers_;                 // of each block
-  std::vector<std::vector<std::size_t>> partials_; // of each output that is a sum, and each block but the first
+  std::vector<CpuStream> streams_;                  // of each block
+  std::vector<std::size_t> in_sample_, out_sample_; // bytes of one, where a tensor has them
+  std::vector<std::int64_t> elements_;              // of each output
+  std::vector<std::size_t> rooms_;                  // of each block, in the scratch
+  std::vector<Pointers> pointers_;                  // of each block
+  std::vector<std::vector<std::size_t>> partials_;  // of each output that is a sum, and each block but the first
 };
 
 Status check(const Op& op, const Sides& sides) {

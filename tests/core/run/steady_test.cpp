@@ -125,6 +125,7 @@ const std::vector<Way> ways{
     {"sums over params", {"updater={ type = \"lamb\", clip_norm = 50, rate = 0.001 }"}},
     {"accumulated", {"train.algorithm={ type = \"bp\", micro_batches = 4 }"}},
     {"bf16, accumulated", {"train.dtype=bf16", "train.algorithm={ type = \"bp\", micro_batches = 4 }"}},
+    {"reproducible", {"train.reproducible=true", "layer.norm.type=layer_norm"}}, // batch norm cannot
     {"strict", several("strict", {"topology.workers_per_group=2"})},
     {"strict, bf16", several("strict", {"topology.workers_per_group=2", "train.dtype=bf16"})},
     {"bf16 sent", several("strict", {"topology.workers_per_group=2", "topology.codec=bf16"})},
