@@ -1,8 +1,7 @@
-#include <dlhost/half.h>
 #include <dlhost/plugin.h>
 
 #include "bytes.h"
-#include "feedback.h"
+#include "pieces.h"
 
 namespace dlhost::plugins {
 
@@ -21,17 +20,18 @@ class Bf16 final : public Codec {
   Result<std::size_t> encode(const Turn&, const Shape&, std::span<const float> values, State state,
                              std::span<std::byte> out, Random&) override {
     const Wanted wanted(values, state.error);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::uint16_t bits = bf16_of_float(wanted[i]);
-      put(out, 2 * i, bits);
-      wanted.sent(i, float_of_bf16(bits));
-    }
+    Piece<float> room, arrives;
+    each_piece(values.size(), [&](std::size_t first, std::size_t count) {
+      const auto some = wanted.some(first, count, room);
+      codec_kernels().to_bf16(some.data(), out.subspan(2 * first).data(), arrives.data(), count);
+      wanted.sent(first, some, arrives);
+    });
     return values.size() * 2;
   }
   Status decode_add(std::span<const std::byte>, const Shape&, std::span<const std::byte> in, float factor,
                     std::span<float> values) override {
     DLHOST_TRY(of_size(in, values.size() * 2));
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] += factor * float_of_bf16(get<std::uint16_t>(in, 2 * i));
+    codec_kernels().add_bf16(in.data(), factor, values.data(), values.size());
     return {};
   }
 

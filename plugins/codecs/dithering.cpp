@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include <dlhost/plugin.h>
 
+#include "bits.h"
 #include "bytes.h"
-#include "feedback.h"
+#include "pieces.h"
 
 namespace dlhost::plugins {
 
@@ -34,7 +34,9 @@ class Dithering final : public Codec {
                     "levels at equal distances, or each the half of the next"));
   }
   explicit Dithering(const Options& options)
-      : options_(options), block_(static_cast<std::size_t>(options.block)),
+      : options_(options),
+        block_(static_cast<std::size_t>(options.block)), levels_{static_cast<int>(options.levels),
+                                                                 options.spacing == Spacing::natural},
         bits_(1 + std::bit_width(static_cast<unsigned>(options.levels))) {}
 
   Traits traits() const override { return {.unbiased = true, .error_feedback = options_.feedback}; }
@@ -47,27 +49,40 @@ class Dithering final : public Codec {
                              std::span<std::byte> out, Random& random) override {
     const Wanted wanted(values, state.error);
     const auto codes = out.subspan(norms(values.size()) * sizeof(float), bits_.bytes(values.size()));
-    std::ranges::fill(codes, std::byte{});
-    for (std::size_t first = 0; first < values.size(); first += block_) {
-      const std::size_t last = std::min(values.size(), first + block_);
-      const float norm = norm_of(wanted, first, last);
-      put(out, first / block_ * sizeof(float), norm);
-      for (std::size_t i = first; i < last; ++i) {
-        const float value = wanted[i];
-        const unsigned level = norm > 0 ? level_of(std::min(1.0F, std::abs(value) / norm), random.uniform()) : 0;
-        const unsigned code = level << 1U | (value < 0 ? 1U : 0U);
-        bits_.put(codes, i, code);
-        wanted.sent(i, norm * decoded(code));
-      }
-    }
+    const vectors::Draws draws = drawn_from(random);
+    Piece<float> room, drawn, arrives;
+    Piece<std::uint8_t> made;
+    each_piece(values.size(), [&](std::size_t first, std::size_t count) {
+      const auto some = wanted.some(first, count, room);
+      codec_kernels().draw(draws, first, drawn.data(), static_cast<std::int64_t>(count));
+      each_part(first, count, block_, [&](std::size_t block, std::size_t at, std::size_t part) {
+        if (at == block * block_) put(out, block * sizeof(float), norm_of(wanted, at));
+        const auto norm = get<float>(out, block * sizeof(float));
+        const std::size_t i = at - first;
+        if (norm > 0) {
+          codec_kernels().to_levels(&some[i], norm, levels_, &drawn[i], &made[i], &arrives[i], part);
+        } else { // nothing but zeros, or not a number
+          std::fill_n(&made[i], part, std::uint8_t{0});
+          std::fill_n(&arrives[i], part, 0 * norm);
+        }
+      });
+      bits_.pack(std::span(made).first(count), first, codes);
+      wanted.sent(first, some, arrives);
+    });
     return bound(shape);
   }
   Status decode_add(std::span<const std::byte>, const Shape& shape, std::span<const std::byte> in, float factor,
                     std::span<float> values) override {
     DLHOST_TRY(of_size(in, bound(shape)));
     const auto codes = in.subspan(norms(values.size()) * sizeof(float));
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] += factor * get<float>(in, i / block_ * sizeof(float)) * decoded(bits_.get(codes, i));
+    Piece<std::uint8_t> made;
+    each_piece(values.size(), [&](std::size_t first, std::size_t count) {
+      bits_.unpack(codes, first, std::span(made).first(count));
+      each_part(first, count, block_, [&](std::size_t block, std::size_t at, std::size_t part) {
+        const float norm = factor * get<float>(in, block * sizeof(float));
+        codec_kernels().add_levels(&made[at - first], norm, levels_, &values[at], part);
+      });
+    });
     return {};
   }
 
@@ -75,46 +90,19 @@ class Dithering final : public Codec {
   std::size_t norms(std::size_t count) const { return (count + block_ - 1) / block_; }
 
   // Where an element is no number, none of the block shall arrive as one.
-  float norm_of(const Wanted& wanted, std::size_t first, std::size_t last) const {
+  float norm_of(const Wanted& wanted, std::size_t first) const {
+    const std::size_t last = std::min(wanted.size(), first + block_);
+    const float most = wanted.greatest(first, last - first);
+    if (options_.norm == Norm::max || std::isnan(most)) return most;
     double squares = 0;
-    float most = 0;
-    for (std::size_t i = first; i < last; ++i) {
-      if (!std::isfinite(wanted[i])) return std::numeric_limits<float>::quiet_NaN();
-      most = std::max(most, std::abs(wanted[i]));
+    for (std::size_t i = first; i < last; ++i)
       squares += static_cast<double>(wanted[i]) * static_cast<double>(wanted[i]);
-    }
-    return options_.norm == Norm::max ? most : static_cast<float>(std::sqrt(squares));
-  }
-
-  // Where level `level` lies between 0 and 1.
-  float place(unsigned level) const {
-    const auto top = static_cast<int>(options_.levels);
-    if (options_.spacing == Spacing::linear) return static_cast<float>(level) / static_cast<float>(top);
-    return level == 0 ? 0.0F : std::ldexp(1.0F, static_cast<int>(level) - top);
-  }
-  unsigned level_of(float share, float draw) const {
-    const auto top = static_cast<unsigned>(options_.levels);
-    unsigned below = 0;
-    if (options_.spacing == Spacing::linear) {
-      below = std::min(top, static_cast<unsigned>(share * static_cast<float>(top)));
-    } else {
-      int exponent = 0;
-      std::frexp(share, &exponent); // share in [2^(exponent - 1), 2^exponent)
-      below = static_cast<unsigned>(std::max(0, static_cast<int>(top) - 1 + exponent));
-      if (share == 0) below = 0;
-    }
-    if (below >= top) return top;
-    const float low = place(below), high = place(below + 1);
-    return draw * (high - low) < share - low ? below + 1 : below;
-  }
-  // A code that no encoder makes is as good as the highest level.
-  float decoded(unsigned code) const {
-    const float size = place(std::min(code >> 1U, static_cast<unsigned>(options_.levels)));
-    return (code & 1U) != 0 ? -size : size;
+    return static_cast<float>(std::sqrt(squares));
   }
 
   Options options_;
   std::size_t block_;
+  Levels levels_;
   Bits bits_;
 };
 

@@ -1,10 +1,15 @@
 // Error feedback: what an encoding leaves out is wanted again in the next one (Seide et al. 2014).
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <span>
 
 #include <dlhost/codec.h>
 #include <dlhost/schema.h>
+
+#include "kernels.h"
 
 namespace dlhost::plugins {
 
@@ -17,15 +22,46 @@ template <class Options> SchemaOf<Options> with_feedback(SchemaOf<Options> schem
                        "what an exchange leaves out is added to the next");
 }
 
-// What one exchange is to send: the values, and what was left out before.
+// So many elements are worked on at a time: what is made of them on the way stays in the first cache.
+inline constexpr std::size_t piece = 1024;
+template <class T> using Piece = std::array<T, piece>;
+
+// What one exchange is to send: the values, and what was left out before. Piece by piece, or one by one.
 class Wanted {
  public:
   Wanted(std::span<const float> values, std::span<float> error) : values_(values), error_(error) {}
   std::size_t size() const { return values_.size(); }
+
   float operator[](std::size_t i) const { return error_.empty() ? values_[i] : values_[i] + error_[i]; }
-  // `arrives`: what will be decoded for element i, whose operator[] must not be asked again.
-  void sent(std::size_t i, float arrives) const {
-    if (!error_.empty()) error_[i] = values_[i] + error_[i] - arrives;
+  // All that is wanted is left out, and of element i `arrives` after all. The operator must not be asked then.
+  void keep() const {
+    if (!error_.empty()) codec_kernels().add(values_.data(), error_.data(), error_.data(), size());
+  }
+  void take(std::size_t i, float arrives) const {
+    if (!error_.empty()) error_[i] -= arrives;
+  }
+
+  // At most a piece, in `room` where it lies nowhere yet.
+  std::span<const float> some(std::size_t first, std::size_t count, Piece<float>& room) const {
+    if (error_.empty()) return values_.subspan(first, count);
+    codec_kernels().add(&values_[first], &error_[first], room.data(), count);
+    return std::span(room).first(count);
+  }
+  // `wanted`, from `first` on, arrives so.
+  void sent(std::size_t first, std::span<const float> wanted, const Piece<float>& arrives) const {
+    if (!error_.empty()) codec_kernels().subtract(wanted.data(), arrives.data(), &error_[first], wanted.size());
+  }
+
+  // The greatest size of `count` elements; not a number where one is not finite.
+  float greatest(std::size_t first, std::size_t count) const {
+    Piece<float> room;
+    float most = 0;
+    for (std::size_t at = first, end = first + count; at < end && !std::isnan(most); at += piece) {
+      const auto next = some(at, std::min(piece, end - at), room);
+      const float greatest = codec_kernels().greatest(next.data(), next.size());
+      most = greatest <= most ? most : greatest;
+    }
+    return most;
   }
 
  private:

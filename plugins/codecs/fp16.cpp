@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include <dlhost/half.h>
 #include <dlhost/plugin.h>
 
 #include "bytes.h"
-#include "feedback.h"
+#include "pieces.h"
 
 namespace dlhost::plugins {
 
@@ -29,25 +28,23 @@ class Fp16 final : public Codec {
   Result<std::size_t> encode(const Turn&, const Shape& shape, std::span<const float> values, State state,
                              std::span<std::byte> out, Random&) override {
     const Wanted wanted(values, state.error);
-    float most = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) most = std::max(most, std::abs(wanted[i]));
+    const float most = wanted.greatest(0, values.size());
     int exponent = 0;
     std::frexp(most, &exponent); // most < 2^exponent
     const float scale = std::isfinite(most) && most > 0 ? std::ldexp(1.0F, std::max(exponent - 15, -126)) : 1.0F;
     put(out, 0, scale);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::uint16_t bits = f16_of_float(wanted[i] / scale);
-      put(out, sizeof(float) + 2 * i, bits);
-      wanted.sent(i, float_of_f16(bits) * scale);
-    }
+    Piece<float> room, arrives;
+    each_piece(values.size(), [&](std::size_t first, std::size_t count) {
+      const auto some = wanted.some(first, count, room);
+      codec_kernels().to_f16(some.data(), scale, out.subspan(sizeof(float) + 2 * first).data(), arrives.data(), count);
+      wanted.sent(first, some, arrives);
+    });
     return bound(shape);
   }
   Status decode_add(std::span<const std::byte>, const Shape& shape, std::span<const std::byte> in, float factor,
                     std::span<float> values) override {
     DLHOST_TRY(of_size(in, bound(shape)));
-    const float scale = factor * get<float>(in, 0);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] += scale * float_of_f16(get<std::uint16_t>(in, sizeof(float) + 2 * i));
+    codec_kernels().add_f16(in.subspan(sizeof(float)).data(), factor * get<float>(in, 0), values.data(), values.size());
     return {};
   }
 

@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include <dlhost/plugin.h>
 
 #include "bytes.h"
-#include "feedback.h"
+#include "pieces.h"
 
 namespace dlhost::plugins {
 
@@ -32,25 +30,34 @@ class Int8 final : public Codec {
                              std::span<std::byte> out, Random& random) override {
     const Wanted wanted(values, state.error);
     const auto codes = out.subspan(scales(values.size()) * sizeof(float));
-    for (std::size_t first = 0; first < values.size(); first += block_) {
-      const std::size_t last = std::min(values.size(), first + block_);
-      const float scale = scale_of(wanted, first, last);
-      put(out, first / block_ * sizeof(float), scale);
-      for (std::size_t i = first; i < last; ++i) {
-        const float lifted = scale > 0 ? wanted[i] / scale + random.uniform() : 0.0F; // not a number: 0 too
-        const auto code = static_cast<std::int8_t>(std::clamp(std::floor(lifted), -127.0F, 127.0F));
-        put(codes, i, code);
-        wanted.sent(i, static_cast<float>(code) * scale);
-      }
-    }
+    const vectors::Draws draws = drawn_from(random);
+    Piece<float> room, drawn, arrives;
+    each_piece(values.size(), [&](std::size_t first, std::size_t count) {
+      const auto some = wanted.some(first, count, room);
+      codec_kernels().draw(draws, first, drawn.data(), static_cast<std::int64_t>(count));
+      each_part(first, count, block_, [&](std::size_t block, std::size_t at, std::size_t part) {
+        if (at == block * block_) put(out, block * sizeof(float), scale_of(wanted, at));
+        const auto scale = get<float>(out, block * sizeof(float));
+        const std::size_t i = at - first;
+        if (scale > 0) {
+          codec_kernels().to_int8(&some[i], scale, &drawn[i], &codes[at], &arrives[i], part);
+        } else { // nothing but zeros, or not a number
+          std::ranges::fill(codes.subspan(at, part), std::byte{});
+          std::fill_n(&arrives[i], part, 0 * scale);
+        }
+      });
+      wanted.sent(first, some, arrives);
+    });
     return bound(shape);
   }
   Status decode_add(std::span<const std::byte>, const Shape& shape, std::span<const std::byte> in, float factor,
                     std::span<float> values) override {
     DLHOST_TRY(of_size(in, bound(shape)));
     const auto codes = in.subspan(scales(values.size()) * sizeof(float));
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] += factor * get<float>(in, i / block_ * sizeof(float)) * static_cast<float>(get<std::int8_t>(codes, i));
+    each_part(0, values.size(), block_, [&](std::size_t block, std::size_t first, std::size_t count) {
+      const float scale = factor * get<float>(in, block * sizeof(float));
+      codec_kernels().add_int8(&codes[first], scale, &values[first], count);
+    });
     return {};
   }
 
@@ -58,13 +65,8 @@ class Int8 final : public Codec {
   std::size_t scales(std::size_t count) const { return (count + block_ - 1) / block_; }
 
   // Where an element is no number, none of the block shall arrive as one.
-  static float scale_of(const Wanted& wanted, std::size_t first, std::size_t last) {
-    float most = 0;
-    for (std::size_t i = first; i < last; ++i) {
-      if (!std::isfinite(wanted[i])) return std::numeric_limits<float>::quiet_NaN();
-      most = std::max(most, std::abs(wanted[i]));
-    }
-    return most / 127;
+  float scale_of(const Wanted& wanted, std::size_t first) const {
+    return wanted.greatest(first, std::min(block_, wanted.size() - first)) / 127;
   }
 
   Options options_;

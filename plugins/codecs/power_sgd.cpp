@@ -4,9 +4,8 @@
 
 #include <dlhost/plugin.h>
 
-#include "bytes.h"
-#include "feedback.h"
 #include "floats.h"
+#include "pieces.h"
 
 namespace dlhost::plugins {
 
@@ -94,11 +93,12 @@ class PowerSgd final : public Codec {
 
   static std::size_t as_they_are(std::span<const float> values, State state, std::span<std::byte> out) {
     const Wanted wanted(values, state.error);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const float value = wanted[i];
-      put(out, i * sizeof(float), value);
-      wanted.sent(i, value);
-    }
+    Piece<float> room;
+    each_piece(values.size(), [&](std::size_t first, std::size_t count) {
+      std::ranges::copy(std::as_bytes(wanted.some(first, count, room)),
+                        out.begin() + static_cast<std::ptrdiff_t>(first * sizeof(float)));
+    });
+    std::ranges::fill(state.error, 0.0F);
     return values.size_bytes();
   }
 

@@ -4,7 +4,7 @@
 #include <dlhost/plugin.h>
 
 #include "bytes.h"
-#include "feedback.h"
+#include "pieces.h"
 
 namespace dlhost::plugins {
 
@@ -32,14 +32,16 @@ class RandomK final : public Codec {
   Result<std::size_t> encode(const Turn&, const Shape& shape, std::span<const float> values, State state,
                              std::span<std::byte> out, Random& random) override {
     const Wanted wanted(values, state.error);
-    const std::uint64_t seed = std::uint64_t{random.bits()} << 32U | random.bits();
+    const std::uint64_t seed = drawn_from(random).key.seed;
     put(out, 0, seed);
-    each(seed, shape, [&](std::size_t k, std::size_t first, std::size_t last, std::size_t drawn) {
-      for (std::size_t i = first; i < last; ++i) {
-        const float value = i == drawn ? wanted[i] : 0;
-        if (i == drawn) put(out, seed_bytes + k * sizeof(float), value);
-        wanted.sent(i, value);
-      }
+    each(seed, shape, [&](std::size_t k, std::size_t, std::size_t, std::size_t drawn) {
+      put(out, seed_bytes + k * sizeof(float), wanted[drawn]);
+    });
+    wanted.keep();
+    std::size_t sent = seed_bytes;
+    each(seed, shape, [&](std::size_t, std::size_t, std::size_t, std::size_t drawn) {
+      wanted.take(drawn, get<float>(out, sent));
+      sent += sizeof(float);
     });
     return bound(shape);
   }

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
-#include <numeric>
-#include <vector>
+#include <limits>
+#include <utility>
 
 #include <dlhost/plugin.h>
 
@@ -30,26 +32,23 @@ class TopK final : public Codec {
                              std::span<std::byte> out, Random&) override {
     const Wanted wanted(values, state.error);
     const std::size_t count = sent(shape);
-    order_.resize(values.size());
-    std::iota(order_.begin(), order_.end(), 0U);
-    // Equals go by their place, so that equal values make equal bytes; what is not a number goes first, to be seen.
-    const auto before = [&](std::uint32_t a, std::uint32_t b) {
-      const float x = size_of_element(wanted[a]), y = size_of_element(wanted[b]);
-      return x != y ? x > y : a < b;
+    Limit limit = limit_of(wanted, count);
+    std::size_t k = 0;
+    const auto send = [&](std::size_t i, float value) {
+      put(out, k * entry, static_cast<std::uint32_t>(i));
+      put(out, k * entry + sizeof(std::uint32_t), value);
+      ++k;
     };
-    if (count < order_.size())
-      std::nth_element(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count), order_.end(), before);
-    std::sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count));
-    for (std::size_t k = 0, i = 0; i < values.size(); ++i) {
-      float arrives = 0;
-      if (k < count && order_[k] == i) {
-        arrives = wanted[i];
-        put(out, k * entry, order_[k]);
-        put(out, k * entry + sizeof(std::uint32_t), arrives);
-        ++k;
-      }
-      wanted.sent(i, arrives);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float value = wanted[i];
+      const std::uint32_t size = size_of_element(value);
+      if (size < limit.size || (size == limit.size && limit.equals == 0)) continue;
+      if (size == limit.size) --limit.equals;
+      send(i, value);
     }
+    wanted.keep();
+    for (std::size_t at = 0; at < count * entry; at += entry)
+      wanted.take(get<std::uint32_t>(out, at), get<float>(out, at + sizeof(std::uint32_t)));
     return count * entry;
   }
   Status decode_add(std::span<const std::byte>, const Shape& shape, std::span<const std::byte> in, float factor,
@@ -66,14 +65,42 @@ class TopK final : public Codec {
  private:
   static constexpr std::size_t entry = sizeof(std::uint32_t) + sizeof(float);
 
-  static float size_of_element(float value) { return std::isnan(value) ? INFINITY : std::abs(value); }
+  // Sizes as whole numbers, in the same order. What is not a number goes first, to be seen.
+  static std::uint32_t size_of_element(float value) {
+    constexpr auto infinite = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity());
+    return std::min(std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFU, infinite);
+  }
+
+  // What is sent: all that is greater, and the first so many that are as great. Equals go by their place, so that equal
+  // values make equal bytes.
+  struct Limit {
+    std::uint32_t size = 0;
+    std::size_t equals = 0;
+  };
+  // The `count`th greatest, some of its bits at a time, from the top: of those that share what is known, so many have
+  // each value of the next bits.
+  Limit limit_of(const Wanted& wanted, std::size_t count) {
+    Limit limit{.size = 0, .equals = count};
+    for (const auto& [shift, width] : {std::pair(19U, 12U), std::pair(9U, 10U), std::pair(0U, 9U)}) {
+      counts_.fill(0);
+      const std::uint32_t mask = (1U << width) - 1;
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        if (const auto size = size_of_element(wanted[i]); size >> (shift + width) == limit.size)
+          ++counts_[size >> shift & mask];
+      std::uint32_t next = mask;
+      for (; next > 0 && counts_[next] < limit.equals; --next) limit.equals -= counts_[next];
+      limit.size = limit.size << width | next;
+    }
+    return limit;
+  }
+
   std::size_t sent(const Shape& shape) const {
     const auto count = static_cast<double>(shape.count());
     return static_cast<std::size_t>(std::min(count, std::ceil(options_.share * count)));
   }
 
   Options options_;
-  std::vector<std::uint32_t> order_;
+  std::array<std::size_t, 4096> counts_;
 };
 
 } // namespace dlhost::plugins

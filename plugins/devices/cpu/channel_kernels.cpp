@@ -4,19 +4,20 @@
 #include <cstring>
 #include <type_traits>
 
-#include "targets.h"
+#include "vectors/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "channel_kernels.cpp"
 #include <hwy/foreach_target.h>
 
 #include <hwy/highway.h>
 
-#include "map/convert-inl.h"
+#include "vectors/convert-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dlhost::plugins::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using namespace vectors::HWY_NAMESPACE;
 
 constexpr std::int64_t columns = 16;
 // Sums are taken over from f32 into f64 so often.

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "targets.h"
+#include "vectors/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rows.cpp"
 #include <hwy/foreach_target.h>

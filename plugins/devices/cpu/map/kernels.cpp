@@ -4,21 +4,22 @@
 #include <cstring>
 #include <limits>
 
-#include "../targets.h"
+#include "vectors/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "map/kernels.cpp"
 #include <hwy/foreach_target.h>
 
 #include <hwy/highway.h>
 
-#include "convert-inl.h"
-#include "draw-inl.h"
 #include "functions-inl.h"
+#include "vectors/convert-inl.h"
+#include "vectors/draw-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dlhost::plugins::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using namespace vectors::HWY_NAMESPACE;
 
 template <class Function>
 HWY_INLINE void walk1(Walk a, float* HWY_RESTRICT out, std::int64_t count, Function&& function) {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include <dlhost/random.h>
 #include <dlhost/tensor.h>
 
 #include "program.h"
+#include "vectors/draws.h"
 
 namespace dlhost::plugins::cpu {
 
@@ -23,12 +23,7 @@ struct Walk {
   std::int64_t step = 1;
 };
 
-// Which draws: what dlhost::draw takes besides the element.
-struct Draws {
-  DrawKey key;
-  std::uint32_t epoch = 0;
-  std::uint32_t sample = 0;
-};
+using vectors::Draws;
 
 struct MapKernels {
   // out[i] = code(a[i], b[i], c[i]) for i < count; count is rounded up to whole vectors, and all four have the room.

@@ -1,9 +1,9 @@
 // Elements of every dtype to f32 and back. Included once for each instruction set.
-#if defined(DLHOST_MAP_CONVERT) == defined(HWY_TARGET_TOGGLE)
-#ifdef DLHOST_MAP_CONVERT
-#undef DLHOST_MAP_CONVERT
+#if defined(DLHOST_VECTORS_CONVERT) == defined(HWY_TARGET_TOGGLE)
+#ifdef DLHOST_VECTORS_CONVERT
+#undef DLHOST_VECTORS_CONVERT
 #else
-#define DLHOST_MAP_CONVERT
+#define DLHOST_VECTORS_CONVERT
 #endif
 
 #include <cmath>
@@ -12,10 +12,11 @@
 #include <limits>
 
 #include <dlhost/dtype.h>
+#include <dlhost/half.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace dlhost::plugins::cpu {
+namespace dlhost::plugins::vectors {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -44,6 +45,29 @@ template <class D> HWY_INLINE void StoreBf16(D d, hn::VFromD<D> value, std::uint
   const hn::Rebind<std::uint16_t, D> dh;
   hn::StoreU(RoundBf16(d, value), dh, dst);
 }
+
+// To nearest, ties to even, as the SDK does; Highway cuts the bits off where the CPU has no instruction for it.
+#if HWY_TARGET == HWY_SCALAR || (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
+template <class D> HWY_INLINE hn::VFromD<D> LoadF16(D d, const std::uint16_t* src) {
+  float values[hn::MaxLanes(d)];
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) values[i] = float_of_f16(src[i]);
+  return hn::LoadU(d, values);
+}
+template <class D> HWY_INLINE void StoreF16(D d, hn::VFromD<D> value, std::uint16_t* dst) {
+  float values[hn::MaxLanes(d)];
+  hn::StoreU(value, d, values);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) dst[i] = f16_of_float(values[i]);
+}
+#else
+template <class D> HWY_INLINE hn::VFromD<D> LoadF16(D d, const std::uint16_t* src) {
+  const hn::Rebind<hwy::float16_t, D> dh;
+  return hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(src)));
+}
+template <class D> HWY_INLINE void StoreF16(D d, hn::VFromD<D> value, std::uint16_t* dst) {
+  const hn::Rebind<hwy::float16_t, D> dh;
+  hn::StoreU(hn::DemoteTo(dh, value), dh, reinterpret_cast<hwy::float16_t*>(dst));
+}
+#endif
 
 // Whole vectors first, then one more of a padded copy.
 template <class T, class One> HWY_INLINE void load_all(const void* from, float* dst, std::int64_t count, One&& one) {
@@ -101,10 +125,8 @@ inline void Load(DType type, const void* src, float* dst, std::int64_t count) {
     return load_all<std::uint16_t>(src, dst, count,
                                    [&](const auto* from, float* to) HWY_ATTR { hn::StoreU(LoadBf16(d, from), d, to); });
   case DType::f16:
-    return load_all<hwy::float16_t>(src, dst, count, [&](const auto* from, float* to) HWY_ATTR {
-      const hn::Rebind<hwy::float16_t, decltype(d)> dh;
-      hn::StoreU(hn::PromoteTo(d, hn::LoadU(dh, from)), d, to);
-    });
+    return load_all<std::uint16_t>(src, dst, count,
+                                   [&](const auto* from, float* to) HWY_ATTR { hn::StoreU(LoadF16(d, from), d, to); });
   case DType::u8:
     return load_all<std::uint8_t>(src, dst, count, [&](const auto* from, float* to) HWY_ATTR {
       const hn::RebindToSigned<decltype(d)> di;
@@ -126,10 +148,8 @@ inline void Store(DType type, const float* src, void* dst, std::int64_t count) {
     return store_all<std::uint16_t>(
         src, dst, count, [&](const float* from, auto* to) HWY_ATTR { StoreBf16(d, hn::LoadU(d, from), to); });
   case DType::f16:
-    return store_all<hwy::float16_t>(src, dst, count, [&](const float* from, auto* to) HWY_ATTR {
-      const hn::Rebind<hwy::float16_t, decltype(d)> dh;
-      hn::StoreU(hn::DemoteTo(dh, hn::LoadU(d, from)), dh, to);
-    });
+    return store_all<std::uint16_t>(src, dst, count,
+                                    [&](const float* from, auto* to) HWY_ATTR { StoreF16(d, hn::LoadU(d, from), to); });
   case DType::u8: return store_whole<std::uint8_t>(src, dst, count);
   case DType::i8: return store_whole<std::int8_t>(src, dst, count);
   case DType::i32: return store_whole<std::int32_t>(src, dst, count);
@@ -170,7 +190,7 @@ inline void StoreStreaming(DType type, const float* src, void* dst, std::int64_t
 }
 
 } // namespace HWY_NAMESPACE
-} // namespace dlhost::plugins::cpu
+} // namespace dlhost::plugins::vectors
 HWY_AFTER_NAMESPACE();
 
 #endif

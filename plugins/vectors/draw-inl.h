@@ -1,9 +1,9 @@
 // Philox 4x32-10 for many counters at once: the same numbers as dlhost::draw. Included once for each instruction set.
-#if defined(DLHOST_MAP_DRAW) == defined(HWY_TARGET_TOGGLE)
-#ifdef DLHOST_MAP_DRAW
-#undef DLHOST_MAP_DRAW
+#if defined(DLHOST_VECTORS_DRAW) == defined(HWY_TARGET_TOGGLE)
+#ifdef DLHOST_VECTORS_DRAW
+#undef DLHOST_VECTORS_DRAW
 #else
-#define DLHOST_MAP_DRAW
+#define DLHOST_VECTORS_DRAW
 #endif
 
 #include <algorithm>
@@ -12,8 +12,10 @@
 
 #include <hwy/highway.h>
 
+#include "draws.h"
+
 HWY_BEFORE_NAMESPACE();
-namespace dlhost::plugins::cpu {
+namespace dlhost::plugins::vectors {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -83,7 +85,7 @@ inline void Draw(const Draws& draws, std::uint64_t element, float* dst, std::int
 #endif // HWY_TARGET == HWY_SCALAR
 
 } // namespace HWY_NAMESPACE
-} // namespace dlhost::plugins::cpu
+} // namespace dlhost::plugins::vectors
 HWY_AFTER_NAMESPACE();
 
 #endif

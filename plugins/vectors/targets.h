@@ -1,4 +1,4 @@
-// Which instruction sets the kernels of this device are compiled for: included before Highway in every kernel file.
+// Which instruction sets the kernels are compiled for: included before Highway in every kernel file.
 // Left out, for the sake of compile time, are those that give these loops nothing over a neighbour.
 #pragma once
 

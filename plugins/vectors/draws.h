@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+#include <dlhost/random.h>
+
+namespace dlhost::plugins::vectors {
+
+// Which draws: what dlhost::draw takes besides the element.
+struct Draws {
+  DrawKey key;
+  std::uint32_t epoch = 0;
+  std::uint32_t sample = 0;
+};
+
+} // namespace dlhost::plugins::vectors
