@@ -51,13 +51,13 @@ class Dithering final : public Codec {
     const auto codes = out.subspan(norms(values.size()) * sizeof(float), bits_.bytes(values.size()));
     const vectors::Draws draws = drawn_from(random);
     Piece<float> room, drawn, arrives;
+    float norm = 0; // of the block
     Piece<std::uint8_t> made;
     each_piece(values.size(), [&](std::size_t first, std::size_t count) {
       const auto some = wanted.some(first, count, room);
       codec_kernels().draw(draws, first, drawn.data(), static_cast<std::int64_t>(count));
       each_part(first, count, block_, [&](std::size_t block, std::size_t at, std::size_t part) {
-        if (at == block * block_) put(out, block * sizeof(float), norm_of(wanted, at));
-        const auto norm = get<float>(out, block * sizeof(float));
+        if (at == block * block_) put(out, block * sizeof(float), norm = norm_of(wanted, at));
         const std::size_t i = at - first;
         if (norm > 0) {
           codec_kernels().to_levels(&some[i], norm, levels_, &drawn[i], &made[i], &arrives[i], part);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include <dlhost/codec.h>
 #include <dlhost/schema.h>
@@ -33,13 +34,13 @@ class Wanted {
   std::size_t size() const { return values_.size(); }
 
   float operator[](std::size_t i) const { return error_.empty() ? values_[i] : values_[i] + error_[i]; }
-  // All that is wanted is left out, and of element i `arrives` after all. The operator must not be asked then.
-  void keep() const {
-    if (!error_.empty()) codec_kernels().add(values_.data(), error_.data(), error_.data(), size());
+  // All that is wanted is left out, and lies there; then single elements are sent after all, as they are.
+  std::span<const float> keep() const {
+    if (error_.empty()) return values_;
+    codec_kernels().add(values_.data(), error_.data(), error_.data(), size());
+    return error_;
   }
-  void take(std::size_t i, float arrives) const {
-    if (!error_.empty()) error_[i] -= arrives;
-  }
+  float take(std::size_t i) const { return error_.empty() ? values_[i] : std::exchange(error_[i], 0.0F); }
 
   // At most a piece, in `room` where it lies nowhere yet.
   std::span<const float> some(std::size_t first, std::size_t count, Piece<float>& room) const {

@@ -32,12 +32,12 @@ class Int8 final : public Codec {
     const auto codes = out.subspan(scales(values.size()) * sizeof(float));
     const vectors::Draws draws = drawn_from(random);
     Piece<float> room, drawn, arrives;
+    float scale = 0; // of the block
     each_piece(values.size(), [&](std::size_t first, std::size_t count) {
       const auto some = wanted.some(first, count, room);
       codec_kernels().draw(draws, first, drawn.data(), static_cast<std::int64_t>(count));
       each_part(first, count, block_, [&](std::size_t block, std::size_t at, std::size_t part) {
-        if (at == block * block_) put(out, block * sizeof(float), scale_of(wanted, at));
-        const auto scale = get<float>(out, block * sizeof(float));
+        if (at == block * block_) put(out, block * sizeof(float), scale = scale_of(wanted, at));
         const std::size_t i = at - first;
         if (scale > 0) {
           codec_kernels().to_int8(&some[i], scale, &drawn[i], &codes[at], &arrives[i], part);

@@ -34,14 +34,9 @@ class RandomK final : public Codec {
     const Wanted wanted(values, state.error);
     const std::uint64_t seed = drawn_from(random).key.seed;
     put(out, 0, seed);
-    each(seed, shape, [&](std::size_t k, std::size_t, std::size_t, std::size_t drawn) {
-      put(out, seed_bytes + k * sizeof(float), wanted[drawn]);
-    });
     wanted.keep();
-    std::size_t sent = seed_bytes;
-    each(seed, shape, [&](std::size_t, std::size_t, std::size_t, std::size_t drawn) {
-      wanted.take(drawn, get<float>(out, sent));
-      sent += sizeof(float);
+    each(seed, shape, [&](std::size_t k, std::size_t, std::size_t, std::size_t drawn) {
+      put(out, seed_bytes + k * sizeof(float), wanted.take(drawn));
     });
     return bound(shape);
   }

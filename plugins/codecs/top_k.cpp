@@ -31,25 +31,18 @@ class TopK final : public Codec {
   Result<std::size_t> encode(const Turn&, const Shape& shape, std::span<const float> values, State state,
                              std::span<std::byte> out, Random&) override {
     const Wanted wanted(values, state.error);
-    const std::size_t count = sent(shape);
-    Limit limit = limit_of(wanted, count);
-    std::size_t k = 0;
-    const auto send = [&](std::size_t i, float value) {
-      put(out, k * entry, static_cast<std::uint32_t>(i));
-      put(out, k * entry + sizeof(std::uint32_t), value);
-      ++k;
-    };
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const float value = wanted[i];
-      const std::uint32_t size = size_of_element(value);
+    const std::span<const float> left = wanted.keep();
+    Limit limit = limit_of(left, sent(shape));
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      const std::uint32_t size = size_of_element(left[i]);
       if (size < limit.size || (size == limit.size && limit.equals == 0)) continue;
       if (size == limit.size) --limit.equals;
-      send(i, value);
+      put(out, at, static_cast<std::uint32_t>(i));
+      put(out, at + sizeof(std::uint32_t), wanted.take(i));
+      at += entry;
     }
-    wanted.keep();
-    for (std::size_t at = 0; at < count * entry; at += entry)
-      wanted.take(get<std::uint32_t>(out, at), get<float>(out, at + sizeof(std::uint32_t)));
-    return count * entry;
+    return at;
   }
   Status decode_add(std::span<const std::byte>, const Shape& shape, std::span<const std::byte> in, float factor,
                     std::span<float> values) override {
@@ -79,13 +72,13 @@ class TopK final : public Codec {
   };
   // The `count`th greatest, some of its bits at a time, from the top: of those that share what is known, so many have
   // each value of the next bits.
-  Limit limit_of(const Wanted& wanted, std::size_t count) {
+  Limit limit_of(std::span<const float> left, std::size_t count) {
     Limit limit{.size = 0, .equals = count};
     for (const auto& [shift, width] : {std::pair(19U, 12U), std::pair(9U, 10U), std::pair(0U, 9U)}) {
       counts_.fill(0);
       const std::uint32_t mask = (1U << width) - 1;
-      for (std::size_t i = 0; i < wanted.size(); ++i)
-        if (const auto size = size_of_element(wanted[i]); size >> (shift + width) == limit.size)
+      for (const float value : left)
+        if (const auto size = size_of_element(value); size >> (shift + width) == limit.size)
           ++counts_[size >> shift & mask];
       std::uint32_t next = mask;
       for (; next > 0 && counts_[next] < limit.equals; --next) limit.equals -= counts_[next];
