@@ -35,19 +35,26 @@ struct Range {
 
 // Where workers go at their own pace, more of one may be in one slice than in another. A slice has a server in each
 // group of them, and the contributions of the workers whom that serves.
-Range contributions(const config::Job& job, const run::Audit& audit, std::size_t contributor) {
+template <class Count>
+Range over_slices(const config::Job& job, const run::Audit& audit, std::size_t contributor, Count count) {
   const auto place = run::Place::at(job, static_cast<std::uint32_t>(contributor), false);
   Range range{~std::uint64_t{0}, 0};
   for (const auto& slice : audit.slices) {
     if (slice.server / job.topology.servers_per_group != place.server_group) continue;
-    const auto count = run::Audit::contributions(slice, contributor);
-    range = {std::min(range.least, count), std::max(range.most, count)};
+    const std::uint64_t of_slice = count(slice);
+    range = {std::min(range.least, of_slice), std::max(range.most, of_slice)};
   }
   return range;
 }
 
-std::uint64_t dropped(const run::Audit& audit, std::size_t contributor) {
-  return static_cast<std::uint64_t>(std::ranges::count(audit.dropped, contributor, &run::Audit::Part::contributor));
+Range contributions(const config::Job& job, const run::Audit& audit, std::size_t contributor) {
+  return over_slices(job, audit, contributor,
+                     [&](const auto& slice) { return run::Audit::contributions(slice, contributor); });
+}
+
+Range dropped(const config::Job& job, const run::Audit& audit, std::size_t contributor) {
+  return over_slices(job, audit, contributor,
+                     [&](const auto& slice) { return audit.dropped_from(slice, contributor); });
 }
 
 std::string text_of(const Range& range) {
@@ -108,11 +115,11 @@ void print_all(const config::Job& job, const run::Audit& audit) {
   fmt::print("consistency {}; {} params in {} slices of {} servers, at version {}; begun {} time{}\n\n",
              job.topology.consistency.type, params.size(), audit.slices.size(), servers.size(),
              text_of(versions(audit)), audit.begun, audit.begun == 1 ? "" : "s");
-  fmt::print("{:>6}  {:>5}  {:>4}  {:>15}  {:>7}\n", "worker", "group", "rank", "contributions", "dropped");
+  fmt::print("{:>6}  {:>5}  {:>4}  {:>15}  {:>10}\n", "worker", "group", "rank", "contributions", "dropped");
   for (std::size_t c = 0; c < audit.contributors; ++c) {
     const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
-    fmt::print("{:>6}  {:>5}  {:>4}  {:>15}  {:>7}\n", c, place.group, place.rank,
-               text_of(contributions(job, audit, c)), dropped(audit, c));
+    fmt::print("{:>6}  {:>5}  {:>4}  {:>15}  {:>10}\n", c, place.group, place.rank,
+               text_of(contributions(job, audit, c)), text_of(dropped(job, audit, c)));
   }
   if (audit.faults.empty()) fmt::print("\nevery version is written down, and no contribution counts twice\n");
 }
@@ -125,11 +132,11 @@ Json json_of(const config::Job& job, const run::Audit& audit) {
             {"faults", audit.faults}};
   for (std::size_t c = 0; c < audit.contributors; ++c) {
     const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
-    const auto in = contributions(job, audit, c);
+    const auto in = contributions(job, audit, c), out = dropped(job, audit, c);
     json["workers"].push_back({{"group", place.group},
                                {"rank", place.rank},
                                {"contributions", {in.least, in.most}},
-                               {"dropped", dropped(audit, c)}});
+                               {"dropped", {out.least, out.most}}});
   }
   for (const auto& slice : audit.slices)
     json["slices"].push_back({{"slice", slice.id},
@@ -174,6 +181,24 @@ Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const run::
   return samples;
 }
 
+// What is in it of the other server groups.
+void print_learned(const config::Job& job, const run::Audit& audit, const run::Audit::Slice& slice, Version version,
+                   const AuditOptions& options, Json& rows) {
+  const auto learned = audit.learned(slice, version);
+  for (std::size_t group = 0; group < learned.size(); ++group) {
+    if (group == slice.server / static_cast<std::uint64_t>(job.topology.servers_per_group)) continue;
+    if (options.json)
+      rows.push_back({{"param", slice.param},
+                      {"slice", slice.id},
+                      {"version", version},
+                      {"server_group", group},
+                      {"through", learned[group]}});
+    else
+      fmt::print("{} [{}, {}) version {}: what server group {} had made of it up to version {}\n", slice.param,
+                 slice.first, slice.first + slice.count, version, group, learned[group]);
+  }
+}
+
 Status print_version(Context& context, const config::Job& job, const run::Audit& audit, const AuditOptions& options) {
   std::vector<const run::Audit::Slice*> slices;
   std::vector<std::string> known;
@@ -213,6 +238,7 @@ Status print_version(Context& context, const config::Job& job, const run::Audit&
         fmt::print("{} [{}, {}) version {}: group {}, rank {}, step {}: samples {}\n", slice->param, slice->first,
                    slice->first + slice->count, version, place.group, place.rank, part.step, ranges(samples));
     }
+    print_learned(job, audit, *slice, version, options, rows);
   }
   if (options.json) fmt::print("{}\n", rows.dump(2));
   return {};

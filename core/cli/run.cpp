@@ -21,6 +21,7 @@
 #include "run/peak.h"
 #include "run/recorder.h"
 #include "run/scaling.h"
+#include "run/warm_up.h"
 
 namespace dlhost::cli {
 namespace {
@@ -79,6 +80,7 @@ class JobRun final : private run::Attempts {
   Status rearrange() override;
   bool is_asked();
   Status answer();
+  std::string arrangement(std::uint64_t step) const;
   Result<Point> newest_point() override;
   bool may_go_on() const override { return !env::interrupted(); }
   Status open_folder();
@@ -130,7 +132,8 @@ Status JobRun::inherit() {
 
 // The folder is made when all is ready for the first step: what is wrong before leaves none.
 Status JobRun::attempt(Point from) {
-  DLHOST_ASSIGN(auto session, run::Session::open(context_.host, context_.registry(), job_));
+  const config::Job job = run::arranged_at(job_, from ? run::Checkpoints::step_of(*from) : 0);
+  DLHOST_ASSIGN(auto session, run::Session::open(context_.host, context_.registry(), job));
   run::Training training(*session, env::interrupted());
   if (leadership_) DLHOST_TRY(leadership_->tell({env::own_process(), {}, recovery_.past()}));
   const bool known = folder_ && (!began_elsewhere_ || disk_.exists(folder_->file("recovery"))); // how it began
@@ -164,9 +167,15 @@ bool JobRun::is_asked() {
   return scaling_->is_wished();
 }
 
-// Goes on with the job that somebody wishes for; where it cannot begin, with the one that it had.
+// Goes on with the job that somebody wishes for; where it cannot begin, with the one that it had. Nobody does: the
+// first group has warmed up.
 Status JobRun::rearrange() {
   run::Scaling& scaling = *scaling_;
+  if (!scaling.is_wished()) {
+    terminal_.write(arrangement(steps_));
+    DLHOST_ASSIGN(auto point, newest_point());
+    return attempt(std::move(point));
+  }
   const auto refuse = [&](const Status& why) -> Status {
     asked_ = false;
     DLHOST_TRY(scaling.tell({.step = steps_, .refused = why.message()}));
@@ -186,11 +195,15 @@ Status JobRun::rearrange() {
   return refuse(status);
 }
 
+std::string JobRun::arrangement(std::uint64_t step) const {
+  const config::Topology& topology = job_.topology;
+  return fmt::format("{} worker group{} of {} from step {} on\n", topology.worker_groups,
+                     topology.worker_groups == 1 ? "" : "s", topology.workers_per_group, step);
+}
+
 Status JobRun::answer() {
   asked_ = false;
-  const config::Topology& topology = job_.topology;
-  terminal_.write(fmt::format("{} worker group{} of {} from step {} on\n", topology.worker_groups,
-                              topology.worker_groups == 1 ? "" : "s", topology.workers_per_group, summary_.steps));
+  terminal_.write(arrangement(summary_.steps));
   return scaling_->tell({.step = summary_.steps, .refused = ""});
 }
 
@@ -237,11 +250,16 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   run::Checkpoints points(session, folder_->file("recovery"), 1);
   if (job_.checkpoint.keep > 0) training.keep_in(&checkpoints);
   if (recovery_.on()) training.recover_from(&points, began_elsewhere_);
+  const std::string testing = checkpoint_folder(job_, *folder_) + "/testing"; // whence the best is moved
+  run::Checkpoints tested(session, testing, 1);
+  if (job_.topology.testing_group) training.test_beside(&tested);
   if (!scaling_) scaling_.emplace(disk_, folder_->path());
-  training.stand_still_for([this] { return is_asked(); }, &points);
-  const bool alone = run::Place::seats(job_.topology) == 1;
+  const bool warm = run::warms_up(job_, training.progress().step);
+  training.stand_still_for([&, warm] { return is_asked() || (warm && !run::warms_up(job_, training.progress().step)); },
+                           &points);
+  const bool alone = run::Place::seats(session.job().topology) == 1;
   if (job_.record.ledger && (!alone || disk_.exists(folder_->file("ledger")))) {
-    DLHOST_ASSIGN(const auto ledger, run::begin_ledger(disk_, folder_->path(), job_));
+    DLHOST_ASSIGN(const auto ledger, run::begin_ledger(disk_, folder_->path(), session.job()));
     training.keep_ledger_in(std::filesystem::absolute(ledger).string());
   }
   const std::uint64_t first_step = training.progress().step;
@@ -268,6 +286,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   if (stands_) return {};
   DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
   if (job_.checkpoint.keep > 0) disk_.remove(folder_->file("recovery")).ignore("it takes room and does no harm");
+  if (job_.topology.testing_group) disk_.remove(testing).ignore("it takes room and does no harm");
   terminal_.write(record::summary_table(summary_, terminal_.unicode()));
   if (options_.profile)
     DLHOST_TRY(write_profile(context_, session, training, *folder_, outcome, outcome.progress.step - first_step));

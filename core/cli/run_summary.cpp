@@ -86,8 +86,8 @@ void add_end(record::Summary& summary, const Context& context, run::Session& ses
   summary.step_least = outcome.step_least;
   summary.input_wait_seconds = outcome.load_seconds;
   summary.workers = outcome.workers;
-  summary.contributions = outcome.contributions.arrived;
-  summary.late_contributions = outcome.contributions.dropped;
+  summary.contributions = outcome.arrivals.came;
+  summary.late_contributions = outcome.arrivals.late;
   summary.encoded_bytes = outcome.encoded.sent;
   summary.dense_bytes = outcome.encoded.dense;
   summary.started_rss_bytes = outcome.started_bytes;

@@ -153,6 +153,7 @@ class Writer {
     line("servers_per_group", topology.servers_per_group);
     line("slice_elements", topology.slice_elements);
     if (topology.warmup_steps > 0) line("warmup_steps", topology.warmup_steps);
+    if (topology.testing_group) line("testing_group", topology.testing_group);
     line("data", word(topology.data));
     line("run_as", word(topology.run_as));
     // The default goes without saying: one worker needs no handler.

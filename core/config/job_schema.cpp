@@ -130,8 +130,10 @@ const Schema& topology_schema() {
           .option("slice_elements", &Topology::slice_elements,
                   "params of so many elements and more are cut into a slice for each server", at_least(1))
           .option("warmup_steps", &Topology::warmup_steps,
-                  "steps that the first group makes alone; the others begin behind them, with what it has learned",
+                  "steps that the first group makes alone; then the others begin, with what it has learned",
                   at_least(0))
+          .option("testing_group", &Topology::testing_group,
+                  "a group of its own evaluates what training writes down for it, while training goes on")
           .choice("data", &Topology::data,
                   {{"shared", Data::shared}, {"disjoint", Data::disjoint}, {"bootstrap", Data::bootstrap}},
                   "each group trains on all samples, on its part of each pass, or on as many as it draws")

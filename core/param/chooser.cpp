@@ -33,12 +33,14 @@ SliceState Chooser::state(std::uint32_t group) {
           .contributors = in,
           .expected = setup_.clients.groups,
           .from = group,
+          .folded = folded_,
           .held = held_,
           .own = own_};
 }
 
 Status Chooser::take(const Message& message) {
   if (message.epoch != setup_.epoch) return {};
+  if (message.word == Word::complete) return complete(message);
   DLHOST_TRY(contributor(message, setup_.clients).status());
   const std::uint32_t group = message.group - setup_.clients.first;
   return message.word == Word::leave ? leave(group) : update(group, message);
@@ -51,7 +53,7 @@ Status Chooser::update(std::uint32_t which, const Message& message) {
   if (++group.here < setup_.clients.workers) return {};
   group.here = 0;
   group.next = message.step + 1;
-  ++tally_.arrived;
+  ++arrivals_.came;
   const Contribution arrived{.who = message.identity(), .based_on = group.based_on};
   setup_.activity->enter(setup_.actor, "on_update", message.step);
   SliceState state = this->state(which);
@@ -80,17 +82,21 @@ Status Chooser::decide(const Contribution* arrived, const UpdateVerdict& verdict
     return {};
   case UpdateVerdict::Act::apply:
     if (!arrived) return Status::internal("the consistency handler applies alone what there is not");
-    return choose({arrived, 1}, verdict.weight);
+    return choose({arrived, 1}, verdict);
   case UpdateVerdict::Act::combine: {
     if (arrived) held_.push_back(*arrived);
-    const Status status = choose(held_, verdict.weight);
+    Status status = choose(held_, verdict);
     held_.clear();
     return status;
   }
   case UpdateVerdict::Act::drop:
     if (!arrived) return {};
-    ++tally_.dropped;
+    ++arrivals_.late;
     return tell(*arrived, {.word = Word::dropped});
+  case UpdateVerdict::Act::fold:
+    if (!arrived) return Status::internal("the consistency handler folds in what there is not");
+    if (verdict.late) ++arrivals_.late;
+    return fold(*arrived, verdict.weight);
   }
   return {};
 }
@@ -107,12 +113,32 @@ Status Chooser::tell(const Contribution& of, Message message) {
   return {};
 }
 
-Status Chooser::choose(std::span<const Contribution> chosen, float weight) {
+Status Chooser::fold(const Contribution& one, float weight) {
+  folded_ += weight;
+  return tell(one, {.word = Word::folded, .rate = static_cast<double>(weight)});
+}
+
+// Servers hear of it behind all that was decided.
+Status Chooser::complete(const Message& message) {
+  SliceState state = this->state(0);
+  const float weight = setup_.consistency->weight_at_pause(state);
+  for (const Contribution& held : held_) DLHOST_TRY(fold(held, 1));
+  held_.clear();
+  folded_ = 0;
+  return setup_.tell(
+      {.word = Word::align, .epoch = setup_.epoch, .place = message.seat, .rate = static_cast<double>(weight)});
+}
+
+Status Chooser::choose(std::span<const Contribution> chosen, const UpdateVerdict& verdict) {
   const auto count = static_cast<std::uint32_t>(chosen.size()) * setup_.clients.workers;
   for (const Contribution& one : chosen)
-    DLHOST_TRY(tell(
-        one, {.word = Word::chosen, .samples = {0, count}, .version = version_, .rate = static_cast<double>(weight)}));
+    DLHOST_TRY(tell(one, {.word = Word::chosen,
+                          .samples = {0, count},
+                          .version = version_,
+                          .rate = static_cast<double>(verdict.weight),
+                          .factor = verdict.rate_factor}));
   ++version_;
+  folded_ = 0;
   return {};
 }
 

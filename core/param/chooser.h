@@ -1,7 +1,7 @@
 // Chooses, where a handler chooses for whole steps (Consistency::Traits::by_step), whose contributions make the next
 // version of all slices: slice by slice two workers could each wait for what only the other can complete. It chooses
-// groups: the workers of one make a step together or not at all. It sits beside the first server; workers tell it when
-// all of a step is sent, and it tells all servers.
+// groups: the workers of one make a step together or not at all. It sits beside the first server of a server group;
+// workers tell it when all of a step is sent, and it tells all servers of the group.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 
 #include <dlhost/consistency.h>
 
+#include "param/arrivals.h"
 #include "param/beginning.h"
 #include "param/protocol.h"
 #include "plugin/activity.h"
@@ -28,15 +29,12 @@ class Chooser {
   };
   explicit Chooser(Setup);
 
-  // That a step is whole, or that a worker leaves.
+  // That a step is whole, that a worker leaves, or that nothing is to be left undecided.
   Status take(const Message&);
   void begin(const Beginning&);
 
-  // Steps of groups: those that came, and of them those that make no version.
-  struct Tally {
-    std::uint64_t arrived = 0, dropped = 0;
-  };
-  const Tally& tally() const { return tally_; }
+  // Steps of groups.
+  const Arrivals& arrivals() const { return arrivals_; }
 
  private:
   // What has come of a group's step.
@@ -52,14 +50,17 @@ class Chooser {
   Status leave(std::uint32_t which);
   Status tell(const Contribution&, Message);
   Status decide(const Contribution* arrived, const UpdateVerdict&);
-  Status choose(std::span<const Contribution>, float weight);
+  Status choose(std::span<const Contribution>, const UpdateVerdict&);
+  Status fold(const Contribution&, float weight);
+  Status complete(const Message&);
 
   Setup setup_;
   std::vector<Group> groups_;
   std::vector<Contribution> held_; // of a group each
   std::vector<std::uint64_t> own_; // the handler's words
   Version version_ = 0;
-  Tally tally_;
+  float folded_ = 0; // weights, since the last version
+  Arrivals arrivals_;
 };
 
 } // namespace dlhost::param

@@ -65,7 +65,7 @@ bool Exchanges::is_due(std::size_t which, Version now) const {
 Result<bool> Exchanges::start(std::size_t which, Version version, const float* value) {
   Piece& piece = pieces_[which];
   piece.on = true;
-  piece.done = piece.called = false;
+  piece.done = piece.called = piece.moved = false;
   piece.at = version;
   ++piece.number;
   for (std::size_t i = 0; i < piece.begun.size(); ++i) piece.begun[i] = value[i] - piece.common[i];
@@ -181,7 +181,8 @@ Result<GroupSync::News> Exchanges::take(std::size_t which, const Message& messag
 Status Exchanges::conclude(std::size_t which, Version now, const float* from, float* to) {
   Piece& piece = pieces_[which];
   piece.on = false;
-  const bool moved = now != piece.at;
+  if (ledger_) DLHOST_TRY(ledger_->exchanged(which, piece.number, piece.at, now));
+  const bool moved = piece.moved || now != piece.at;
   if (moved) // back to the value that it began with
     for (std::size_t i = 0; i < piece.begun.size(); ++i) piece.begun[i] += piece.common[i];
   const float weight = setup_.sync->traits().averages ? 1.0F / static_cast<float>(setup_.servers.size()) : 1.0F;

@@ -16,6 +16,7 @@ class Exchanges final : public GroupSync {
   bool is_on(std::size_t which) const override { return pieces_[which].on; }
   bool is_due(std::size_t which, Version) const override;
   Result<bool> start(std::size_t which, Version, const float* value) override;
+  void amended(std::size_t which) override { pieces_[which].moved = true; }
   Result<News> take(std::size_t which, const Message&) override;
   Status conclude(std::size_t which, Version now, const float* from, float* to) override;
   bool align(std::size_t which, Version now) override;
@@ -31,6 +32,7 @@ class Exchanges final : public GroupSync {
     Version at = 0;            // at which that began
     std::uint64_t aligned = 0; // by the end of that one
     bool on = false, done = false;
+    bool moved = false;            // the value, since then, at the same version
     bool called = false;           // a neighbour is in the next one
     std::size_t untaken = 0;       // parts that were sent and not yet read
     std::vector<SyncStep> awaited; // with parts of neighbours

@@ -18,7 +18,9 @@ void add_to(std::span<float> sum, std::span<const float> values) {
 
 Gossip::Gossip(Setup setup)
     : GroupSync(std::move(setup)),
-      neighbours_(setup_.sync->neighbours(setup_.rank, static_cast<std::uint32_t>(setup_.servers.size()))) {}
+      neighbours_(setup_.sync->neighbours(setup_.rank, static_cast<std::uint32_t>(setup_.servers.size()))) {
+  heard_.reserve(neighbours_.size());
+}
 
 Status Gossip::add(const Slice& slice) {
   Piece piece{.slice = &slice};
@@ -86,13 +88,30 @@ Status Gossip::tell(Piece& piece) {
     link.owed = false;
     link.under_way = true;
     link.told_last = last;
-    DLHOST_TRY(send_part(link.rank, *piece.slice, link.sent, {.step = last ? last_word : 0, .version = ++link.told}));
+    ++link.told;
+    if (ledger_) DLHOST_TRY(note_told(piece, link));
+    DLHOST_TRY(send_part(link.rank, *piece.slice, link.sent, {.step = last ? last_word : 0, .version = link.told}));
   }
   if (piece.aligning && piece.is_quiet()) {
     piece.aligning = false;
     for (Link& link : piece.links) link.told_last = link.heard_last = false;
   }
   return {};
+}
+
+// What a part holds: its own until then, and what the other neighbours have told.
+Status Gossip::note_told(const Piece& piece, const Link& to) {
+  heard_.clear();
+  for (const Link& link : piece.links)
+    if (&link != &to && link.heard > 0) heard_.push_back({link.rank, link.heard});
+  return ledger_->told(static_cast<std::size_t>(&piece - pieces_.data()), to.rank, to.told, piece.at, heard_);
+}
+
+Status Gossip::note_heard(const Piece& piece, Version now) {
+  heard_.clear();
+  for (const Link& link : piece.links)
+    if (link.heard > 0) heard_.push_back({link.rank, link.heard});
+  return ledger_->heard(static_cast<std::size_t>(&piece - pieces_.data()), heard_, now);
 }
 
 bool Gossip::Piece::is_quiet() const {
@@ -131,8 +150,9 @@ Result<GroupSync::News> Gossip::take(std::size_t which, const Message& message) 
   return News::over;
 }
 
-Status Gossip::conclude(std::size_t which, Version, const float* from, float* to) {
+Status Gossip::conclude(std::size_t which, Version now, const float* from, float* to) {
   Piece& piece = pieces_[which];
+  if (ledger_) DLHOST_TRY(note_heard(piece, now));
   const float* const came = piece.came.data();
   const Racing racing(from == to); // its readers mean it
   DLHOST_TRY(piece.shift->run({.from = from, .to = to, .gradients = {&came, 1}, .count = 1}, {}));

@@ -20,6 +20,7 @@ class Gossip final : public GroupSync {
   bool is_on(std::size_t) const override { return false; }
   bool is_due(std::size_t which, Version) const override;
   Result<bool> start(std::size_t which, Version, const float* value) override;
+  void amended(std::size_t) override {} // it looks at the value itself
   Result<News> take(std::size_t which, const Message&) override;
   Status conclude(std::size_t which, Version now, const float* from, float* to) override;
   bool align(std::size_t which, Version now) override;
@@ -48,10 +49,13 @@ class Gossip final : public GroupSync {
 
   Status add(const Slice&) override;
   Status tell(Piece&);
+  Status note_told(const Piece&, const Link&);
+  Status note_heard(const Piece&, Version now);
   static bool may_say_last(const Piece&, const Link&);
 
   std::vector<std::uint32_t> neighbours_;
   std::vector<Piece> pieces_;
+  std::vector<Ledger::Heard> heard_; // of one line of the ledger
 };
 
 } // namespace dlhost::param

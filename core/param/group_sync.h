@@ -14,6 +14,7 @@
 #include <dlhost/sync.h>
 
 #include "param/addition.h"
+#include "param/ledger.h"
 #include "param/protocol.h"
 #include "param/slice_update.h"
 #include "param/slices.h"
@@ -55,6 +56,8 @@ class GroupSync {
   // The values are the common ones.
   virtual void begin(Version) = 0;
   bool in_step() const { return setup_.in_step; }
+  // What is exchanged is written down.
+  void keep(Ledger* ledger) { ledger_ = ledger; }
 
   // Of one of those that are owned, by its number among them: an exchange is going on.
   virtual bool is_on(std::size_t which) const = 0;
@@ -64,6 +67,9 @@ class GroupSync {
   virtual Result<bool> start(std::size_t which, Version, const float* value) = 0;
 
   enum class News { none, join, over };
+  // The value has become another, and its version has not.
+  virtual void amended(std::size_t which) = 0;
+
   // What a neighbour says. join: the caller is to start() now; over: to conclude().
   virtual Result<News> take(std::size_t which, const Message&) = 0;
 
@@ -91,6 +97,7 @@ class GroupSync {
 
   Setup setup_;
   Addition addition_;
+  Ledger* ledger_ = nullptr;
 
  private:
   std::size_t place_ = 0; // of the next row

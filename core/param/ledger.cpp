@@ -21,13 +21,15 @@ std::string Ledger::file_in(const std::string& folder, std::uint32_t server) {
 Ledger::Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors)
     : file_(std::move(file)), owned_(std::move(owned)), chains_(owned_.size()) {
   for (Chain& chain : chains_) {
-    chain.last.reserve(contributors);
-    chain.told.reserve(contributors);
+    chain.last.reserve(most_parts(contributors));
+    chain.told.reserve(most_parts(contributors));
     chain.steps.resize(contributors);
-    chain.text.reserve(long_enough + (contributors + 1) * part_bytes);
+    chain.text.reserve(long_enough + (most_parts(contributors) + 1) * part_bytes);
+    chain.dropped.reserve(long_enough + part_bytes);
   }
   dropped_.reserve(long_enough + part_bytes);
-  line_.reserve(2 * long_enough + (contributors + 1) * part_bytes);
+  exchanges_.reserve(2 * long_enough);
+  line_.reserve(2 * long_enough + (most_parts(contributors) + 1) * part_bytes);
 }
 
 Ledger::~Ledger() { sync().ignore("what comes after the last pause nobody relies on"); }
@@ -48,8 +50,10 @@ Status Ledger::begin(const Beginning& beginning) {
     chain.steps = beginning.steps;
     chain.repeats = 0;
     chain.text.clear();
+    chain.dropped.clear();
   }
   dropped_.clear();
+  exchanges_.clear();
   synced_ = false;
   return file_->append(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
@@ -94,10 +98,70 @@ void Ledger::close(Chain& chain) {
   chain.repeats = 0;
 }
 
+void Ledger::print(std::string& to, const Part& part) {
+  fmt::format_to(std::back_inserter(to), "{}{}:{}", to.empty() ? "" : " ", part.contributor, part.step);
+}
+
 Status Ledger::dropped(const Part& part) {
   synced_ = false;
-  fmt::format_to(std::back_inserter(dropped_), "{}{}:{}", dropped_.empty() ? "" : " ", part.contributor, part.step);
+  print(dropped_, part);
   return dropped_.size() < long_enough ? Status() : write_dropped();
+}
+
+Status Ledger::dropped(std::size_t which, const Part& part) {
+  synced_ = false;
+  print(chains_[which].dropped, part);
+  return chains_[which].dropped.size() < long_enough ? Status() : write(which);
+}
+
+Status Ledger::amended(std::size_t which, std::span<const Part> parts) {
+  DLHOST_TRY(write(which));
+  synced_ = false;
+  line_.clear();
+  auto out = std::back_inserter(line_);
+  fmt::format_to(out, "{{\"slice\":{},\"version\":{},\"amended_by\":\"", owned_[which].slice->id,
+                 chains_[which].next - 1);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    fmt::format_to(out, "{}{}:{}", i == 0 ? "" : "+", parts[i].contributor, parts[i].step);
+  line_ += "\"}\n";
+  return file_->append(line_);
+}
+
+Status Ledger::exchanged(std::size_t which, std::uint64_t number, Version learned, Version now) {
+  fmt::format_to(std::back_inserter(exchanges_), "{{\"slice\":{},\"exchange\":{},\"learned\":{},\"version\":{}}}\n",
+                 owned_[which].slice->id, number, learned, now);
+  return note_exchange();
+}
+
+Status Ledger::told(std::size_t which, std::uint32_t group, std::uint64_t part, Version learned,
+                    std::span<const Heard> heard) {
+  fmt::format_to(std::back_inserter(exchanges_), "{{\"slice\":{},\"told\":{},\"part\":{},\"learned\":{}",
+                 owned_[which].slice->id, group, part, learned);
+  print(heard);
+  exchanges_ += "}\n";
+  return note_exchange();
+}
+
+Status Ledger::heard(std::size_t which, std::span<const Heard> heard, Version now) {
+  fmt::format_to(std::back_inserter(exchanges_), "{{\"slice\":{},\"version\":{}", owned_[which].slice->id, now);
+  print(heard);
+  exchanges_ += "}\n";
+  return note_exchange();
+}
+
+void Ledger::print(std::span<const Heard> heard) {
+  exchanges_ += ",\"heard\":[";
+  for (std::size_t i = 0; i < heard.size(); ++i)
+    fmt::format_to(std::back_inserter(exchanges_), "{}[{},{}]", i == 0 ? "" : ",", heard[i].group, heard[i].parts);
+  exchanges_ += ']';
+}
+
+Status Ledger::note_exchange() {
+  synced_ = false;
+  if (exchanges_.size() < long_enough) return {};
+  Status status = file_->append(exchanges_);
+  exchanges_.clear();
+  return status;
 }
 
 Status Ledger::write_dropped() {
@@ -111,6 +175,8 @@ Status Ledger::write_dropped() {
 Status Ledger::sync() {
   if (synced_) return {};
   DLHOST_TRY(write_dropped());
+  if (!exchanges_.empty()) DLHOST_TRY(file_->append(exchanges_));
+  exchanges_.clear();
   for (std::size_t which = 0; which < chains_.size(); ++which) DLHOST_TRY(write(which));
   DLHOST_TRY(file_->sync());
   synced_ = true;
@@ -119,6 +185,13 @@ Status Ledger::sync() {
 
 Status Ledger::write(std::size_t which) {
   Chain& chain = chains_[which];
+  if (!chain.dropped.empty()) {
+    line_.clear();
+    fmt::format_to(std::back_inserter(line_), "{{\"slice\":{},\"dropped\":\"{}\"}}\n", owned_[which].slice->id,
+                   chain.dropped);
+    chain.dropped.clear();
+    DLHOST_TRY(file_->append(line_));
+  }
   close(chain);
   if (chain.text.empty()) return {};
   line_.clear();

@@ -4,11 +4,22 @@
 //   {"begin":12,"steps":[12,12],"origins":[[0,0,0]],"slices":[{"slice":0,"param":"fc1.weight","first":0,"count":512}]}
 //   {"slice":0,"version":13,"made_of":"0+1*20 0 1:40"}
 //   {"dropped":"1:34 1:38"}
+//   {"slice":0,"dropped":"1:34"}
+//   {"slice":0,"version":32,"amended_by":"1:41+2:40"}
+//   {"slice":0,"exchange":3,"learned":30,"version":31}
+//   {"slice":0,"told":2,"part":4,"learned":30,"heard":[[1,7]]}
+//   {"slice":0,"heard":[[1,7],[2,5]],"version":31}
 //
 // A run begins, at first or once more, with all slices at one version, and with the steps that each contributor has
 // done. The words of `made_of` stand for one version each, from `version` on: the numbers of its contributors (group by
 // group, rank by rank), a step where it is not the one after the contributor's last in this slice, and how often the
-// same follows. So a strict run is a word for each pause, and one in which nobody waits two bytes an update.
+// same follows. So a strict run is a word for each pause, and one in which nobody waits two bytes an update. What is
+// dropped is so for all slices, or for the one that is named. Where late contributions are folded in, a version is made
+// of them as well; those that had no version yet when the run stood still amend the one that is there.
+//
+// Where there are several server groups, an exchange carries what each had learned until a version of its own, and is
+// in the value from some version on. Who gossips writes down what a part told a neighbour (what it had learned itself,
+// and which parts it had heard from others), and which parts of whom are in the value from some version on.
 //
 // Belongs to a shard and its task; after begin() it allocates nothing, and writes when a line is long or when it is
 // told to sync: before anybody relies on what is in a version.
@@ -52,6 +63,20 @@ class Ledger {
   // `which`: of those that it owns.
   Status made(std::size_t which, std::span<const Part>);
   Status dropped(const Part&);
+  Status dropped(std::size_t which, const Part&);
+  // The newest version, while the run stands still.
+  Status amended(std::size_t which, std::span<const Part>);
+  // Of a version: each contributor's, and where some are folded in, those that came too late and those that nobody
+  // waited for.
+  static constexpr std::size_t most_parts(std::size_t contributors) { return 3 * contributors; }
+  // With other server groups. Parts are counted from 1 on, for each neighbour.
+  Status exchanged(std::size_t which, std::uint64_t number, Version learned, Version now);
+  struct Heard {
+    std::uint32_t group = 0;
+    std::uint64_t parts = 0;
+  };
+  Status told(std::size_t which, std::uint32_t group, std::uint64_t part, Version learned, std::span<const Heard>);
+  Status heard(std::size_t which, std::span<const Heard>, Version now);
   // All that is known is on the disk.
   Status sync();
 
@@ -64,17 +89,21 @@ class Ledger {
     std::uint64_t repeats = 0;        // of it
     std::vector<std::uint64_t> steps; // of each contributor: the one that is to be expected
     std::string text;                 // what came before it
+    std::string dropped;              // from this slice alone
   };
   bool repeats(const Chain&, std::span<const Part>) const;
   void close(Chain&);
+  static void print(std::string& to, const Part&);
   Status write(std::size_t which);
   Status write_dropped();
+  void print(std::span<const Heard>);
+  Status note_exchange();
 
   std::unique_ptr<LogFile> file_;
   bool synced_ = true; // nothing is known that is not on the disk
   std::vector<Owned> owned_;
   std::vector<Chain> chains_;
-  std::string dropped_, line_;
+  std::string dropped_, exchanges_, line_;
 };
 
 } // namespace dlhost::param

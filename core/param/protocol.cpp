@@ -27,7 +27,8 @@ template <class Of, class Field> void fields(Of& message, Field field) {
   next(message.version);
   next(message.place);
   next(message.rate);
-  next(message.samples.count); // the four bytes behind it are zero
+  next(message.samples.count);
+  next(message.factor);
 }
 
 } // namespace

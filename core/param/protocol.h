@@ -6,6 +6,7 @@
 //   worker   whole     chooser    all of a step is sent (where contributors are chosen for whole steps)
 //   chooser  chosen    server     one of those whose contributions make this version
 //   chooser  dropped   server     this contribution makes none
+//   chooser  folded    server     this one goes into the next version beside those that make it
 //   server   norm      servers    of all its slices: what clips a version by the norm of all gradients
 //   server   sums      servers    of one slice: what the updater needs of the whole param
 //   worker   look      server     answered by `seen`, whatever the handler would say, once nothing is due
@@ -23,9 +24,10 @@
 //   server   call      neighbours an exchange of this slice has begun: those that have not join it
 //   server   part      neighbour  what it learned of a slice since the last exchange, or what was made of such parts
 //   server   taken     neighbour  a part has been read: its memory may be written again
-//   leader   align     servers    all slices are exchanged once more, whatever is due
-//   server   aligned   leader     so they are
-//   anyone   failed    all        this one cannot go on, and says why in its memory; nobody waits any more
+//   leader   complete  chooser    what waits for others is folded in; then it says align to its servers
+//   leader,  align     servers    what was folded goes into the version that is there, and all slices are exchanged
+//   once chooser                       more, whatever is due server   aligned   leader     so they are anyone   failed
+//   all        this one cannot go on, and says why in its memory; nobody waits any more
 //
 // A message is one cache line. Bytes that belong to it lie in the sender's shared memory, at `place`.
 #pragma once
@@ -46,6 +48,7 @@ enum class Word : std::uint8_t {
   whole,
   chosen,
   dropped,
+  folded,
   norm,
   sums,
   look,
@@ -63,6 +66,7 @@ enum class Word : std::uint8_t {
   call,
   part,
   taken,
+  complete,
   align,
   aligned,
   failed
@@ -75,13 +79,14 @@ struct Message {
   std::uint32_t epoch = 0;
   SliceId slice = 0;
   std::uint16_t group = 0, rank = 0;
-  std::uint64_t step = 0; // part: the round of the exchange
-  SampleRange samples;    // of the step; chosen: how many make the version; part: which elements of the slice
-  Version version = 0;    // update: computed with; get: at least; value: this one; norm, sums: to be made of it; call,
-                          // part, taken: which exchange of the slice
-  std::uint64_t place =
-      0;           // update, part: in the sender's memory; value, seen: which of the masters' values; sums: which
-  double rate = 0; // update, go: the schedule's, of the step; chosen: the weight; norm, sums: the value
+  std::uint64_t step = 0;  // part: the round of the exchange
+  SampleRange samples;     // of the step; chosen: how many make the version; part: which elements of the slice
+  Version version = 0;     // update: computed with; get: at least; value: this one; norm, sums: to be made of it; call,
+                           // part, taken: which exchange of the slice
+  std::uint64_t place = 0; // update, part: in the sender's memory; value, seen: which of the masters' values; sums:
+                           // which; align: the seat that wants to know
+  double rate = 0;  // update, go: the schedule's, of the step; chosen, folded, align: the weight; norm, sums: the value
+  float factor = 1; // chosen: on the rate
 
   Identity identity() const { return {epoch, group, rank, step, slice, samples}; }
 };

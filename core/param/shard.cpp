@@ -18,7 +18,7 @@ Shard::Shard(ShardSetup setup)
                                              static_cast<std::uint32_t>(setup_.contributors.size() / setup_.groups)},
       in_(setup_.contributors.size(), true), traits_(setup_.consistency->traits()),
       kind_(setup_.consistency->plan(0, 0).send_delta ? ContributionKind::delta : ContributionKind::dense),
-      choices_(traits_.by_step ? choices_ahead : 0), forgotten_(in_.size()) {
+      choices_(traits_.by_step ? choices_ahead : 0), forgotten_(in_.size()), late_weights_(in_.size()) {
   for (Choice& choice : choices_) choice.members.reserve(in_.size());
   if (kind_ == ContributionKind::delta) {
     setup_.updater = &addition_;
@@ -38,7 +38,7 @@ Result<std::unique_ptr<Shard>> Shard::make(ShardSetup setup) {
     for (const Owned& one : shard->owned_) owned.push_back(one.slice);
     DLHOST_ASSIGN(shard->sync_, GroupSync::make(*std::move(shard->setup_.sync), owned));
   }
-  shard->gradients_.resize(shard->setup_.contributors.size());
+  shard->gradients_.resize(shard->setup_.contributors.size() + 1);
   return shard;
 }
 
@@ -46,8 +46,7 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   const std::size_t contributors = setup_.contributors.size();
   owned_by_slice_[slice.id] = owned_.size();
   Owned owned{.slice = &slice};
-  // Of a worker that is late, one contribution may be here that is not yet known to be, beside its next.
-  owned.held.reserve(traits_.by_step ? 2 * contributors : contributors);
+  owned.held.reserve(contributors);
   owned.seen.reserve(contributors);
   owned.waiting.reserve(contributors);
   owned.due.reserve(contributors);
@@ -63,7 +62,12 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   if (setup_.codec.coding && setup_.codec.coding->of(slice.id)) {
     DLHOST_ASSIGN(owned.decoder, Decoder::make(setup_.codec, slice));
   }
-  const std::size_t most = owned.decoder ? 1 : contributors; // gradients of an update
+  // Between two versions each may be late once, and all that make one may come from one.
+  if (traits_.folds) {
+    DLHOST_ASSIGN(owned.folded,
+                  Folded::make(*setup_.store, slice.count, Ledger::most_parts(contributors) - contributors));
+  }
+  const std::size_t most = (owned.decoder ? 1 : contributors) + (owned.folded ? 1 : 0); // gradients of an update
   for (std::size_t gradients = 1; gradients <= most; ++gradients) {
     DLHOST_ASSIGN(auto update, SliceUpdate::prepare(*setup_.store, param, slice.count, history, gradients,
                                                     *setup_.updater, rule, setup_.update_settings));
@@ -109,8 +113,9 @@ Status Shard::keep_ledger(std::unique_ptr<LogFile> file, const Beginning& beginn
   std::vector<Ledger::Owned> slices;
   for (const Owned& owned : owned_)
     slices.push_back({owned.slice, setup_.store->params()[owned.slice->param]->declared.name});
-  parts_.reserve(setup_.contributors.size());
+  parts_.reserve(Ledger::most_parts(setup_.contributors.size()));
   ledger_.emplace(std::move(file), std::move(slices), beginning.steps.size());
+  if (sync_) sync_->keep(&*ledger_);
   return ledger_->begin(beginning);
 }
 
@@ -121,6 +126,7 @@ SliceState Shard::state(Owned& owned, std::size_t contributor) const {
           .contributors = static_cast<std::uint32_t>(std::ranges::count(in_, true)),
           .expected = static_cast<std::uint32_t>(setup_.contributors.size()),
           .from = static_cast<std::uint32_t>(contributor),
+          .folded = owned.folded ? owned.folded->weight() : 0,
           .held = owned.seen,
           .own = owned.own};
 }
@@ -133,7 +139,7 @@ Status Shard::take(const Message& message) {
     return traits_.by_step ? Status() : leave(contributor);
   }
   if (message.word == Word::chosen) return choose(message);
-  if (message.word == Word::dropped) return drop(message);
+  if (message.word == Word::dropped || message.word == Word::folded) return hear_late(message);
   if (message.word == Word::norm) return hear_norm(message);
   if (message.word == Word::sums) return hear_sums(message);
   if (message.word == Word::align) return align(message);
@@ -226,12 +232,14 @@ Status Shard::update(Owned& owned, const Message& message) {
                         .contributor = contributor,
                         .rate = message.rate};
   if (traits_.by_step) {
-    if (message.step < forgotten_[contributor]) return {};
+    if (message.step < forgotten_[contributor]) // it was late before it came
+      return late_weights_[contributor] > 0 ? fold(owned, arrived, late_weights_[contributor]) : Status();
     if (owned.held.size() == owned.held.capacity())
       return Status::internal("more updates of slice ", message.slice, " wait than workers could send");
     owned.held.push_back(arrived);
     return apply_chosen(owned);
   }
+  ++arrivals_.came;
   setup_.activity->enter(setup_.consistency_actor, "on_update", message.step);
   SliceState state = this->state(owned, contributor);
   const UpdateVerdict verdict = setup_.consistency->on_update(state, arrived.contribution);
@@ -271,6 +279,10 @@ Status Shard::answer_waiting(Owned& owned) {
   if (sync_ && sync_->in_step() && is_on(owned)) return {}; // all go on from the common value
   for (std::size_t w = 0; w < owned.waiting.size();) {
     const Waiting waiting = owned.waiting[w];
+    if (is_undecided(owned, waiting.contributor)) {
+      ++w;
+      continue;
+    }
     const Contributor& asks = setup_.contributors[waiting.contributor];
     setup_.activity->enter(setup_.consistency_actor, "on_get");
     const auto verdict =

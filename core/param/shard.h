@@ -18,8 +18,10 @@
 
 #include "param/addition.h"
 #include "param/agreed_sums.h"
+#include "param/arrivals.h"
 #include "param/beginning.h"
 #include "param/coder.h"
+#include "param/folded.h"
 #include "param/group_sync.h"
 #include "param/ledger.h"
 #include "param/protocol.h"
@@ -70,6 +72,8 @@ class Shard {
   // What was not taken: updates that were counted before, and those of another epoch.
   std::uint64_t repeated() const { return repeated_; }
   std::uint64_t stale() const { return stale_; }
+  // To its slices; where whole steps are chosen the chooser counts.
+  const Arrivals& arrivals() const { return arrivals_; }
 
  private:
   struct Arrival {
@@ -99,6 +103,7 @@ class Shard {
     UpdateVerdict verdict;                             // on them
     std::unique_ptr<Decoder> decoder;                  // where they are encoded
     const float* decoded = nullptr;                    // their sum, then
+    std::unique_ptr<Folded> folded;                    // where the handler folds
     double square = 0;                                 // of the norm of their sum, where that clips
     std::optional<AgreedSums> sums;                    // where the updater needs some of a param that is cut
     std::vector<Asked> asked;                          // while something is due, or exchanged
@@ -112,7 +117,7 @@ class Shard {
   // Whose contributions make a version of all slices, as the chooser says.
   struct Choice {
     Version version = 0;
-    float weight = 1;
+    float weight = 1, rate_factor = 1;
     std::size_t count = 0;
     std::vector<std::pair<std::size_t, std::uint64_t>> members; // contributors and their steps, so far
     bool whole() const { return count > 0 && members.size() == count; }
@@ -132,7 +137,12 @@ class Shard {
   Result<std::size_t> room(const Owned&) const;
   Status leave(std::size_t contributor);
   Status choose(const Message&);
-  Status drop(const Message&);
+  // Of a step that makes no version: what has come, and what will.
+  Status hear_late(const Message&);
+  bool is_undecided(const Owned&, std::size_t contributor) const;
+  Status fold(Owned&, const Arrival&, float weight);
+  // What was folded goes into the version that is there.
+  Status amend(Owned&, float weight);
   Status apply_chosen(Owned&);
   // `arrived`: what it is about; null: what is held.
   Status decide(Owned&, const Arrival* arrived, const UpdateVerdict&);
@@ -155,9 +165,11 @@ class Shard {
   Status say_sums(Owned&);
   Status hear_sums(const Message&);
   Status apply_summed(Owned&);
-  SliceUpdate& update_of(const Owned&) const;
+  std::span<const float* const> gradients_of(const Owned&);
   SliceUpdate::Run run_of(const Owned&, std::size_t next);
-  Status note(const Owned&);
+  static SliceUpdate& update_of(const Owned&, const SliceUpdate::Run&);
+  std::span<const Ledger::Part> parts_of(const Owned&);
+  Status write(Owned&, std::span<const double> sums);
   Status apply(Owned&, std::span<const double> sums = {});
   Status answer_waiting(Owned&);
   // Not ok: the handler serves what is older than its traits promise.
@@ -172,6 +184,7 @@ class Shard {
   Addition addition_;                    // of deltas, for which it takes the updater's place
   std::vector<Choice> choices_;          // a ring, by version
   std::vector<std::uint64_t> forgotten_; // of each contributor: steps below this one make no version any more
+  std::vector<float> late_weights_;      // and with this weight the last of them is folded in; 0: dropped
   std::vector<Owned> owned_;
   std::vector<std::size_t> owned_by_slice_; // of all slices; not_owned: another server's
   std::vector<const float*> gradients_;     // of one update
@@ -179,6 +192,7 @@ class Shard {
   std::optional<AgreedSums> norm_;          // of the gradients of all, where that clips
   std::size_t due_ = 0;                     // of its slices, for the next version
   std::uint64_t repeated_ = 0, stale_ = 0;
+  Arrivals arrivals_;
   std::unique_ptr<GroupSync> sync_;     // null: there is one server group
   std::optional<std::uint32_t> aligns_; // whoever wants to hear when all is aligned
   std::optional<Ledger> ledger_;

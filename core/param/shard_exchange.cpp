@@ -1,4 +1,6 @@
 // A server and those that own the same slices in other server groups: when an exchange begins, and what comes of it.
+#include <algorithm>
+
 #include "param/shard.h"
 
 namespace dlhost::param {
@@ -39,25 +41,31 @@ Status Shard::conclude(Owned& owned) {
   return say_aligned();
 }
 
+// All stand still, and all that was sent is here.
 Status Shard::align(const Message& message) {
-  if (!sync_) return Status::corrupt("slices are to be aligned, and nothing is exchanged");
   if (message.epoch != setup_.epoch) {
     ++stale_;
     return {};
   }
-  aligns_ = message.seat;
-  for (std::size_t which = 0; which < owned_.size(); ++which)
-    if (sync_->align(which, owned_[which].version)) DLHOST_TRY(exchange(owned_[which]));
+  aligns_ = static_cast<std::uint32_t>(message.place);
+  for (std::size_t which = 0; which < owned_.size(); ++which) {
+    Owned& owned = owned_[which];
+    if (owned.folded && !owned.folded->empty())
+      DLHOST_TRY(amend(owned, traits_.by_step ? static_cast<float>(message.rate)
+                                              : setup_.consistency->weight_at_pause(state(owned, 0))));
+    if (sync_ && sync_->align(which, owned.version)) DLHOST_TRY(exchange(owned));
+  }
   return say_aligned();
 }
 
 // Who hears it may keep what all have then: what it was made of is written down. A server of no slices always is.
 Status Shard::say_aligned() {
-  if (!aligns_ || !sync_->is_aligned()) return {};
+  if (!aligns_ || (sync_ && !sync_->is_aligned())) return {};
   if (ledger_) DLHOST_TRY(ledger_->sync());
+  Version newest = 0;
+  for (const Owned& owned : owned_) newest = std::max(newest, owned.version);
   const std::uint32_t seat = *std::exchange(aligns_, std::nullopt);
-  return setup_.send(
-      seat, {.word = Word::aligned, .epoch = setup_.epoch, .version = owned_.empty() ? 0 : owned_.front().version});
+  return setup_.send(seat, {.word = Word::aligned, .epoch = setup_.epoch, .version = newest});
 }
 
 } // namespace dlhost::param

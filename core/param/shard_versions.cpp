@@ -16,6 +16,7 @@ Status Shard::choose(const Message& message) {
   if (choice.count == 0) choice.members.clear();
   choice.version = message.version;
   choice.weight = static_cast<float>(message.rate);
+  choice.rate_factor = message.factor;
   choice.count = message.samples.count;
   choice.members.emplace_back(contributor, message.step);
   if (!choice.whole()) return {};
@@ -23,20 +24,49 @@ Status Shard::choose(const Message& message) {
   return {};
 }
 
-Status Shard::drop(const Message& message) {
+Status Shard::hear_late(const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+  const bool folds = message.word == Word::folded;
+  if (!traits_.by_step || (folds && !(traits_.folds && message.rate > 0)))
+    return Status::corrupt("worker ", message.rank, " of group ", message.group, " is late, which cannot be");
   forgotten_[contributor] = std::max(forgotten_[contributor], message.step + 1);
-  if (ledger_) DLHOST_TRY(ledger_->dropped({clients_.first_contributor() + contributor, message.step}));
+  late_weights_[contributor] = folds ? static_cast<float>(message.rate) : 0;
+  if (ledger_ && !folds) DLHOST_TRY(ledger_->dropped({clients_.first_contributor() + contributor, message.step}));
   for (Owned& owned : owned_) {
-    std::erase_if(owned.held, [&](const Arrival& held) {
+    const auto late = std::ranges::find_if(owned.held, [&](const Arrival& held) {
       return held.contributor == contributor && held.contribution.who.step < forgotten_[contributor];
     });
+    if (late != owned.held.end()) {
+      if (folds) DLHOST_TRY(fold(owned, *late, late_weights_[contributor]));
+      owned.held.erase(late);
+    }
     // Who has gone on since, because others made the version, waits for what its next step is in.
     for (Waiting& waiting : owned.waiting)
       if (waiting.contributor == contributor && waiting.step <= message.step) waiting.at_least = 0;
     DLHOST_TRY(answer_waiting(owned));
   }
   return {};
+}
+
+// Where steps are chosen: who may be late is not to write its memory again before that is known, though the version
+// that it asks for may be there; nor are its steps to heap up here while the chooser is slow.
+bool Shard::is_undecided(const Owned& owned, std::size_t contributor) const {
+  return traits_.by_step && std::ranges::find(owned.held, contributor, &Arrival::contributor) != owned.held.end();
+}
+
+Status Shard::fold(Owned& owned, const Arrival& arrived, float weight) {
+  if (!owned.folded) return Status::internal("the consistency handler folds, and its traits do not say so");
+  const Contribution& what = arrived.contribution;
+  const auto* gradient = reinterpret_cast<const float*>(what.bytes.data());
+  if (owned.decoder) {
+    owned.decoder->clear();
+    Status added = owned.decoder->add(what.bytes, what.who.step);
+    if (!added.ok()) return std::move(added).at(named(arrived.contributor, *owned.slice));
+    DLHOST_ASSIGN(gradient, owned.decoder->sum());
+  }
+  owned.applied[arrived.contributor] = std::max(owned.applied[arrived.contributor], what.who.step + 1);
+  return owned.folded->add(gradient, weight, {clients_.first_contributor() + arrived.contributor, what.who.step},
+                           arrived.rate);
 }
 
 // All that are chosen have to be here. Those of the next version may be, too.
@@ -51,7 +81,7 @@ Status Shard::apply_chosen(Owned& owned) {
   if (static_cast<std::size_t>(others - owned.held.begin()) < choice.count) return {};
   owned.due.assign(owned.held.begin(), others);
   owned.held.erase(owned.held.begin(), others);
-  return make(owned, {.weight = choice.weight});
+  return make(owned, {.weight = choice.weight, .rate_factor = choice.rate_factor});
 }
 
 Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& verdict) {
@@ -79,7 +109,16 @@ Status Shard::decide(Owned& owned, const Arrival* arrived, const UpdateVerdict& 
     if (arrived) owned.due.push_back(*arrived);
     if (owned.due.empty()) return Status::internal("the consistency handler combines what there is not");
     return make(owned, verdict);
-  case UpdateVerdict::Act::drop: return {};
+  case UpdateVerdict::Act::drop:
+    ++arrivals_.late;
+    return ledger_ && arrived
+               ? ledger_->dropped(owned_by_slice_[owned.slice->id],
+                                  {clients_.first_contributor() + arrived->contributor, arrived->contribution.who.step})
+               : Status();
+  case UpdateVerdict::Act::fold:
+    if (!arrived) return Status::internal("the consistency handler folds in what there is not");
+    if (verdict.late) ++arrivals_.late;
+    return fold(owned, *arrived, verdict.weight);
   }
   return {};
 }
@@ -107,7 +146,8 @@ Status Shard::decode(Owned& owned) {
 
 // When all its slices are due.
 Status Shard::say_norm(Owned& owned) {
-  DLHOST_ASSIGN(owned.square, update_of(owned).squared_norm(run_of(owned, owned.current)));
+  const auto run = run_of(owned, owned.current);
+  DLHOST_ASSIGN(owned.square, update_of(owned, run).squared_norm(run));
   if (++due_ < owned_.size()) return {};
   double sum = 0;
   for (const Owned& one : owned_) sum += one.square;
@@ -144,7 +184,8 @@ Status Shard::clip() {
 
 Status Shard::say_sums(Owned& owned) {
   setup_.activity->enter(setup_.updater_actor, "partials", owned.due.front().contribution.who.step);
-  const auto made = update_of(owned).partials(run_of(owned, owned.current));
+  const auto run = run_of(owned, owned.current);
+  const auto made = update_of(owned, run).partials(run);
   setup_.activity->leave();
   DLHOST_ASSIGN(const auto partials, made);
   Message message{
@@ -189,39 +230,54 @@ Result<std::size_t> Shard::room(const Owned& owned) const {
   return Status::internal("no place is left for a new version of slice ", owned.slice->id);
 }
 
-SliceUpdate& Shard::update_of(const Owned& owned) const {
-  return owned.decoder ? *owned.updates.front() : *owned.updates[owned.due.size() - 1];
+// What is due, decoded or as it was sent, and what was folded in.
+std::span<const float* const> Shard::gradients_of(const Owned& owned) {
+  std::size_t count = 0;
+  if (owned.decoder && !owned.due.empty()) gradients_[count++] = owned.decoded;
+  for (const Arrival& due : owned.due)
+    if (!owned.decoder) gradients_[count++] = reinterpret_cast<const float*>(due.contribution.bytes.data());
+  if (owned.folded && !owned.folded->empty()) gradients_[count++] = owned.folded->sum();
+  return std::span(gradients_).first(count);
 }
 
 SliceUpdate::Run Shard::run_of(const Owned& owned, std::size_t next) {
-  const std::size_t count = owned.decoder ? 1 : owned.due.size();
-  for (std::size_t c = 0; c < count; ++c)
-    gradients_[c] =
-        owned.decoder ? owned.decoded : reinterpret_cast<const float*>(owned.due[c].contribution.bytes.data());
+  const double rate = owned.due.empty() ? owned.folded->rate() : owned.due.back().rate;
   return {.from = value(owned, owned.current),
           .to = value(owned, next),
-          .gradients = std::span(gradients_).first(count),
+          .gradients = gradients_of(owned),
           .count = owned.version + 1,
-          .rate = owned.due.back().rate * static_cast<double>(owned.verdict.rate_factor),
+          .rate = rate * static_cast<double>(owned.verdict.rate_factor),
           .weight = owned.verdict.weight};
 }
 
-Status Shard::note(const Owned& owned) {
+SliceUpdate& Shard::update_of(const Owned& owned, const SliceUpdate::Run& run) {
+  return *owned.updates[run.gradients.size() - 1];
+}
+
+// Whose contributions are due and folded in.
+std::span<const Ledger::Part> Shard::parts_of(const Owned& owned) {
   parts_.clear();
   for (const Arrival& due : owned.due)
     parts_.push_back({clients_.first_contributor() + due.contributor, due.contribution.who.step});
-  return ledger_->made(owned_by_slice_[owned.slice->id], parts_);
+  if (owned.folded) {
+    parts_.insert(parts_.end(), owned.folded->parts().begin(), owned.folded->parts().end());
+    std::ranges::sort(parts_);
+  }
+  return parts_;
 }
 
-Status Shard::apply(Owned& owned, std::span<const double> sums) {
+// A new value of what is due and folded in.
+Status Shard::write(Owned& owned, std::span<const double> sums) {
   std::size_t next = owned.current;
   if (setup_.masters->versions() > 1 && !owned.verdict.in_place) {
     DLHOST_ASSIGN(next, room(owned));
   }
   const auto run = run_of(owned, next);
-  SliceUpdate& update = update_of(owned);
+  SliceUpdate& update = update_of(owned, run);
   const Racing racing(owned.verdict.in_place);
-  setup_.activity->enter(setup_.updater_actor, "update", owned.due.front().contribution.who.step);
+  setup_.activity->enter(setup_.updater_actor, "update",
+                         owned.due.empty() ? owned.folded->parts().back().step
+                                           : owned.due.front().contribution.who.step);
   const auto updated = [&]() -> Status {
     if (owned.sums) return update.run(run, sums);
     DLHOST_ASSIGN(const auto own, update.partials(run)); // of a param that is whole
@@ -229,17 +285,32 @@ Status Shard::apply(Owned& owned, std::span<const double> sums) {
   };
   Status status = updated();
   setup_.activity->leave();
-  DLHOST_TRY(std::move(status));
-  if (ledger_) DLHOST_TRY(note(owned));
+  owned.current = next;
+  return status;
+}
+
+Status Shard::apply(Owned& owned, std::span<const double> sums) {
+  DLHOST_TRY(write(owned, sums));
+  if (ledger_) DLHOST_TRY(ledger_->made(owned_by_slice_[owned.slice->id], parts_of(owned)));
   for (const Arrival& due : owned.due)
     owned.applied[due.contributor] = std::max(owned.applied[due.contributor], due.contribution.who.step + 1);
   owned.due.clear();
-  owned.current = next;
+  if (owned.folded) owned.folded->clear();
   ++owned.version;
   if (sync_) DLHOST_TRY(exchange(owned));
   DLHOST_TRY(answer_waiting(owned));
   DLHOST_TRY(answer_settled(owned));
   return traits_.by_step ? apply_chosen(owned) : Status();
+}
+
+// Nobody's contribution becomes late by it: the version stays.
+Status Shard::amend(Owned& owned, float weight) {
+  owned.verdict = {.weight = weight};
+  DLHOST_TRY(write(owned, {}));
+  if (ledger_) DLHOST_TRY(ledger_->amended(owned_by_slice_[owned.slice->id], parts_of(owned)));
+  owned.folded->clear();
+  if (sync_) sync_->amended(owned_by_slice_[owned.slice->id]);
+  return {};
 }
 
 } // namespace dlhost::param

@@ -14,7 +14,7 @@ class Sharing {
   // into a file of a checkpoint, in plain f32.
   struct Bytes {
     std::size_t own = 0, common = 0, saved = 0;
-    std::size_t decoded = 0; // what servers decode into, which nobody else sees, in all
+    std::size_t summed = 0; // what servers decode or fold into, which nobody else sees, in all
   };
   virtual Bytes bytes(const Store&) const = 0;
   // All is laid out and nothing is made: takes its share, and lends the store what is common.

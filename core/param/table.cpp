@@ -36,7 +36,6 @@ void Table::begin(const Beginning& beginning) {
   std::ranges::fill(views_, View{.version = beginning.version});
   if (shard_) shard_->begin(beginning);
   if (chooser_) chooser_->begin(beginning);
-  late_ = setup_.late;
   // Where whole groups are chosen, what some of a group had sent of a step was not dealt with.
   if (!setup_.consistency->traits().by_step) sent_ = beginning.steps.at(setup_.post->seat());
   if (setup_.coder) setup_.coder->begin(beginning.own_values);
@@ -44,6 +43,10 @@ void Table::begin(const Beginning& beginning) {
   const bool has_values = beginning.own_values && first_.send_delta; // else the servers have all there is of them
   setup_.replica->begin(has_values ? nullptr : setup_.masters, beginning.steps.at(setup_.group));
   for (const Slice& slice : setup_.slices->all()) news_[slice.param] = true;
+}
+
+Version Table::version() const {
+  return views_.empty() ? 0 : std::ranges::max_element(views_, {}, &View::version)->version;
 }
 
 Message Table::about(SliceId slice, Word word) const {
@@ -155,13 +158,7 @@ void Table::adopt(std::size_t param) {
   setup_.store->move(*setup_.store->params()[param], value);
 }
 
-Status Table::fetch_all() {
-  for (const Slice& slice : setup_.slices->all()) DLHOST_TRY(ask(slice, Word::get));
-  return {};
-}
-
 Status Table::collect(std::size_t param) {
-  if (std::exchange(late_, false)) DLHOST_TRY(fetch_all());
   DLHOST_TRY(progress());
   awaited_ = param;
   DLHOST_TRY(attend_until([&] { return arrived(param); }));
@@ -254,6 +251,7 @@ Status Table::take(const Message& message) {
   case Word::settle:
   case Word::chosen:
   case Word::dropped:
+  case Word::folded:
   case Word::norm:
   case Word::sums:
   case Word::leave:
@@ -274,6 +272,7 @@ Status Table::take(const Message& message) {
     return {};
   }
   case Word::whole:
+  case Word::complete:
     if (!chooser_)
       return Status::corrupt("seat ", setup_.post->seat(), " got a message for a chooser, which it is not");
     return chooser_->take(message);

@@ -44,7 +44,6 @@ class Table final : public Taker {
     std::unique_ptr<Clip> clip; // of each step's gradients, before they are sent; null: they are sent as they are made
     std::unique_ptr<Replica> replica; // of a worker, alone in its group, that has values of its own; null: it has none
     std::unique_ptr<Coder> coder;     // of what it sends; null: that is sent as it is
-    bool late = false;                // others train before it begins: it fetches before its first step
     Control* control = nullptr;
   };
   explicit Table(Setup);
@@ -58,8 +57,8 @@ class Table final : public Taker {
     chooser_ = chooser;
   }
   void begin(const Beginning&);
-  // After look(), when nobody computes: of every slice.
-  Version version() const { return views_.empty() ? 0 : views_.front().version; }
+  // After look(), when nobody computes: of every slice, or the newest where they are at versions of their own.
+  Version version() const;
 
   // The gradient of a param lies where it has to: its servers may have it, at once or, where a step's are clipped
   // together, at its end. Asks for what the next step needs.
@@ -125,7 +124,6 @@ class Table final : public Taker {
     bool asked = false, looked = false, settling = false; // and not yet answered
   };
 
-  Status fetch_all();
   Status finish_update(std::size_t param, std::uint64_t step, double rate);
   // Of the values of its own. Not so: there is nothing to send.
   Result<bool> update_own(std::size_t param, const WorkerPlan&, std::uint64_t step, double rate);
@@ -151,7 +149,6 @@ class Table final : public Taker {
   std::vector<Kept> kept_;    // updates of this step, until it ends
   Version based_on_ = newest; // the oldest version that this step computed with, so far
   Times times_;
-  bool late_ = false;
   std::uint64_t sent_ = 0;         // of steps below this one all is in, though its group makes one of them again
   std::size_t awaited_ = no_param; // the param that collect() waits for
 };

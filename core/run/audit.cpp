@@ -20,9 +20,16 @@ class Reader {
 
   Status line(const Json& line) {
     if (line.contains("begin")) return begin(line);
-    if (line.contains("dropped")) return drop(line.at("dropped").get<std::string>());
+    if (!line.contains("slice")) return drop(line.at("dropped").get<std::string>(), dropped_);
     const auto slice = slices_.find(line.at("slice").get<SliceId>());
     if (slice == slices_.end()) return Status::corrupt("slice ", line.at("slice").dump(), " was not begun with");
+    if (line.contains("dropped")) return drop(line.at("dropped").get<std::string>(), slice->second.slice.dropped);
+    if (line.contains("exchange") || line.contains("heard")) {
+      exchange(slice->second.slice.exchanges.back(), line);
+      return {};
+    }
+    if (line.contains("amended_by"))
+      return amend(slice->second, line.at("version").get<Version>(), line.at("amended_by").get<std::string>());
     return extend(slice->second, line.at("version").get<Version>(), line.at("made_of").get<std::string>());
   }
 
@@ -44,7 +51,9 @@ class Reader {
   // What was made after that version is void.
   Status begin(const Json& line) {
     const auto version = line.at("begin").get<Version>();
-    steps_ = line.at("steps").get<std::vector<std::uint64_t>>();
+    auto steps = line.at("steps").get<std::vector<std::uint64_t>>();
+    const bool again = begun_ > 0 && steps == steps_; // nothing of what was made since the last time is left
+    steps_ = std::move(steps);
     origins_.clear();
     for (const auto& origin : line.at("origins")) origins_.push_back({origin.at(0), origin.at(1), origin.at(2)});
     ++begun_;
@@ -58,28 +67,47 @@ class Reader {
                          .count = one.at("count"),
                          .begun = version,
                          .last = version,
-                         .words = {}};
+                         .words = {},
+                         .dropped = {},
+                         .exchanges = {}};
       const auto known = before.find(slice.id);
       if (known != before.end() && same(known->second.slice, slice)) {
         slice.begun = std::min(known->second.slice.begun, version);
         slice.words = std::move(known->second.slice.words);
+        slice.dropped = std::move(known->second.slice.dropped);
+        slice.exchanges = std::move(known->second.slice.exchanges);
         cut(slice, version);
       }
+      if (again && !slice.exchanges.empty()) slice.exchanges.pop_back(); // of which not all servers may know
+      slice.exchanges.push_back({.begun = version, .exchanged = {}, .told = {}, .heard = {}});
       slices_[slice.id] = {std::move(slice), steps_};
     }
-    std::erase_if(dropped_, [&](const Part& part) { return part.step >= steps_.at(part.contributor); });
+    std::erase_if(dropped_, [&](const Part& part) { return is_void(part); });
     return {};
   }
+
+  // The run has gone on from before that step.
+  bool is_void(const Part& part) const { return part.step >= steps_.at(part.contributor); }
 
   static bool same(const Audit::Slice& a, const Audit::Slice& b) {
     return a.param == b.param && a.first == b.first && a.count == b.count;
   }
 
-  static void cut(Audit::Slice& slice, Version version) {
-    while (!slice.words.empty() && slice.words.back().first > version) slice.words.pop_back();
-    if (slice.words.empty()) return;
-    auto& last = slice.words.back();
-    last.count = std::min(last.count, version - last.first + 1);
+  // What goes on from there has none of the steps behind it. Where slices are at versions of their own, their numbers
+  // alone do not say which versions were made of such.
+  void cut(Audit::Slice& slice, Version version) const {
+    std::erase_if(slice.dropped, [&](const Part& part) { return is_void(part); });
+    for (Audit::Word& word : slice.words) {
+      if (word.count == 0) {
+        std::erase_if(word.parts, [&](const Part& part) { return is_void(part); });
+        continue;
+      }
+      word.count = word.first > version ? 0 : std::min(word.count, version - word.first + 1);
+      for (const Part& part : word.parts)
+        word.count = is_void(part) ? 0 : std::min(word.count, steps_.at(part.contributor) - part.step);
+      if (word.count == 0) word.parts.clear();
+    }
+    std::erase_if(slice.words, [](const Audit::Word& word) { return word.parts.empty(); });
   }
 
   Status extend(Read& read, Version version, std::string_view words) {
@@ -99,11 +127,34 @@ class Reader {
     return {};
   }
 
-  Status drop(std::string_view words) {
+  static void exchange(Audit::Exchanges& exchanges, const Json& line) {
+    std::vector<param::Ledger::Heard> heard;
+    if (line.contains("heard"))
+      for (const auto& one : line.at("heard")) heard.push_back({one.at(0), one.at(1)});
+    if (line.contains("exchange"))
+      exchanges.exchanged.push_back({line.at("exchange"), line.at("learned"), line.at("version")});
+    else if (line.contains("told"))
+      exchanges.told.push_back({line.at("told"), line.at("part"), line.at("learned"), std::move(heard)});
+    else
+      exchanges.heard.push_back({line.at("version"), std::move(heard)});
+  }
+
+  Status amend(Read& read, Version version, std::string_view parts) {
+    if (version != read.slice.last)
+      faults_.push_back(fmt::format("version {} of slice {} ({}) is amended behind version {}", version, read.slice.id,
+                                    read.slice.param, read.slice.last));
+    DLHOST_ASSIGN(Audit::Word word, parse(parts, read.next));
+    word.first = version;
+    word.count = 0;
+    read.slice.words.push_back(std::move(word));
+    return {};
+  }
+
+  Status drop(std::string_view words, std::vector<Part>& dropped) {
     while (!words.empty()) {
       const auto end = std::min(words.find(' '), words.size());
       DLHOST_ASSIGN(const Audit::Word word, parse(words.substr(0, end), steps_));
-      dropped_.push_back(word.parts.front());
+      dropped.push_back(word.parts.front());
       words.remove_prefix(std::min(end + 1, words.size()));
     }
     return {};
@@ -175,7 +226,7 @@ void look_for_doubles(Audit& audit) {
         if (part.step < next[part.contributor])
           audit.faults.push_back(fmt::format("step {} of worker {} counts twice in slice {} ({}), again in version {}",
                                              part.step, part.contributor, slice.id, slice.param, word.first));
-        next[part.contributor] = std::max(next[part.contributor], part.step + word.count);
+        next[part.contributor] = std::max(next[part.contributor], part.step + std::max<std::uint64_t>(word.count, 1));
       }
   }
 }
@@ -183,18 +234,27 @@ void look_for_doubles(Audit& audit) {
 } // namespace
 
 std::vector<Part> Audit::Slice::parts_of(Version version) const {
-  auto word = std::ranges::upper_bound(words, version, {}, &Word::first);
-  if (word == words.begin() || version >= (--word)->first + word->count) return {};
-  std::vector<Part> parts = word->parts;
-  for (Part& part : parts) part.step += version - word->first;
+  std::vector<Part> parts;
+  for (auto word = std::ranges::upper_bound(words, version, {}, &Word::first); word != words.begin();) {
+    --word;
+    if (version >= word->first + std::max<std::uint64_t>(word->count, 1)) break;
+    for (Part part : word->parts) parts.push_back({part.contributor, part.step + version - word->first});
+    if (word->count > 0) break;
+  }
   return parts;
 }
 
 std::uint64_t Audit::contributions(const Slice& slice, std::size_t contributor) {
   std::uint64_t count = 0;
   for (const Word& word : slice.words)
-    if (std::ranges::find(word.parts, contributor, &Part::contributor) != word.parts.end()) count += word.count;
+    count += static_cast<std::uint64_t>(std::ranges::count(word.parts, contributor, &Part::contributor)) *
+             std::max<std::uint64_t>(word.count, 1);
   return count;
+}
+
+std::uint64_t Audit::dropped_from(const Slice& slice, std::size_t contributor) const {
+  return static_cast<std::uint64_t>(std::ranges::count(dropped, contributor, &Part::contributor) +
+                                    std::ranges::count(slice.dropped, contributor, &Part::contributor));
 }
 
 Result<Audit> audit(Disk& disk, const std::string& folder) {

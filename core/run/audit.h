@@ -15,11 +15,33 @@ namespace dlhost::run {
 
 struct Audit {
   using Part = param::Ledger::Part;
-  // Versions one after another that were made by the same contributors, each by its next step.
+  // Versions one after another that were made by the same contributors, each by its next step; or what amended one
+  // that was there.
   struct Word {
     Version first = 0;
-    std::uint64_t count = 1;
+    std::uint64_t count = 1; // 0: it amends the first
     std::vector<Part> parts; // of the first
+  };
+  // With the same slice of other server groups, since the run began, or began once more.
+  struct Exchanges {
+    Version begun = 0;
+    struct Exchanged {
+      std::uint64_t number = 0;
+      Version learned = 0, version = 0;
+    };
+    struct Told {
+      std::uint32_t to = 0;
+      std::uint64_t part = 0;
+      Version learned = 0;
+      std::vector<param::Ledger::Heard> heard;
+    };
+    struct Heard {
+      Version version = 0;
+      std::vector<param::Ledger::Heard> heard;
+    };
+    std::vector<Exchanged> exchanged;
+    std::vector<Told> told;
+    std::vector<Heard> heard;
   };
   struct Slice {
     SliceId id = 0;
@@ -28,21 +50,27 @@ struct Audit {
     std::int64_t first = 0, count = 0; // elements
     Version begun = 0;                 // what came before is not written down
     Version last = 0;
-    std::vector<Word> words; // by version
+    std::vector<Word> words;   // by version
+    std::vector<Part> dropped; // from this slice alone
+    std::vector<Exchanges> exchanges;
 
-    // Empty: not written down.
+    // With those that amended it. Empty: not written down.
     std::vector<Part> parts_of(Version) const;
   };
 
   std::vector<Slice> slices; // by number
-  std::vector<Part> dropped;
+  std::vector<Part> dropped; // from all slices
   std::size_t contributors = 0;
   std::size_t begun = 0;              // how often the run began
   std::vector<param::Origin> origins; // of the sources, where its steps are counted from
   std::vector<std::string> faults;    // versions that are missing, contributions that count twice
 
-  // How many of a contributor's are in a slice.
+  // How many of a contributor's are in a slice, and how many were dropped from it.
   static std::uint64_t contributions(const Slice&, std::size_t contributor);
+  std::uint64_t dropped_from(const Slice&, std::size_t contributor) const;
+  // Of each server group, its own as well: what that had made of the same slice up to this version is in that one of
+  // this slice.
+  std::vector<Version> learned(const Slice&, Version) const;
 };
 
 // Of the ledger in a folder. Not found: there is none. What cannot be read is told with its file and line.

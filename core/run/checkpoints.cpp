@@ -12,6 +12,9 @@ namespace dlhost::run {
 namespace {
 
 constexpr std::string_view prefix = "step-", unfinished = ".unfinished";
+constexpr const char* best = "best";
+
+std::string name_of(std::uint64_t step) { return fmt::format("{}{:09}", prefix, step); }
 
 // Names of the whole checkpoints by step, newest first.
 Result<std::vector<std::string>> steps_in(Disk& disk, const std::string& folder) {
@@ -65,8 +68,11 @@ Status Checkpoints::write(const std::string& name, std::uint64_t step, const nlo
   DLHOST_TRY(
       param::write_checkpoint(session_.host().disk(), path, session_.store(), session_.updater().rule(), about, workers)
           .at("checkpoint '", path, "'"));
-  plugin::tell_checkpoint(plugin::immortal(path));
   return {};
+}
+
+void Checkpoints::tell(const std::string& name) const {
+  plugin::tell_checkpoint(plugin::immortal(folder_ + "/" + name));
 }
 
 std::vector<std::string> Checkpoints::differences(const param::CheckpointFiles& files, Session& session) {
@@ -89,7 +95,13 @@ std::uint64_t Checkpoints::step_of(const param::CheckpointFiles& files) {
 }
 
 Status Checkpoints::save(std::uint64_t step, const nlohmann::json& training) {
-  DLHOST_TRY(write(fmt::format("{}{:09}", prefix, step), step, training));
+  DLHOST_TRY(lend(step, training));
+  tell(name_of(step));
+  return {};
+}
+
+Status Checkpoints::lend(std::uint64_t step, const nlohmann::json& training) {
+  DLHOST_TRY(write(name_of(step), step, training));
   DLHOST_ASSIGN(const auto names, steps_in(session_.host().disk(), folder_));
   for (std::size_t i = keep_; i < names.size(); ++i)
     DLHOST_TRY(session_.host().disk().remove(folder_ + "/" + names[i]));
@@ -97,8 +109,18 @@ Status Checkpoints::save(std::uint64_t step, const nlohmann::json& training) {
 }
 
 Status Checkpoints::save_best(std::uint64_t step, const nlohmann::json& training) {
-  return write("best", step, training);
+  DLHOST_TRY(write(best, step, training));
+  tell(best);
+  return {};
 }
+
+Status Checkpoints::take_best(const std::string& checkpoint) {
+  Disk& disk = session_.host().disk();
+  DLHOST_TRY(disk.make_directory(folder_));
+  return disk.rename(checkpoint, fmt::format("{}/{}", folder_, best));
+}
+
+std::string Checkpoints::path_of(std::uint64_t step) const { return folder_ + "/" + name_of(step); }
 
 Result<param::CheckpointFiles> Checkpoints::newest(Host& host, std::span<const std::string> folders,
                                                    std::string& refused) {

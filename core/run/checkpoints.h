@@ -22,6 +22,11 @@ class Checkpoints {
   Status save(std::uint64_t step, const nlohmann::json& training);
   // The same, as the best so far.
   Status save_best(std::uint64_t step, const nlohmann::json& training);
+  // The same as save(), for somebody who reads it soon: nobody is told to go on from there.
+  Status lend(std::uint64_t step, const nlohmann::json& training);
+  // One that was written elsewhere is the best so far, and lies here from now on.
+  Status take_best(const std::string& checkpoint);
+  std::string path_of(std::uint64_t step) const;
 
   // The newest checkpoint of these folders that opens; what is broken on the way is named in `refused`, and in a
   // warning where another is taken in its place.
@@ -42,6 +47,7 @@ class Checkpoints {
 
  private:
   Status write(const std::string& name, std::uint64_t step, const nlohmann::json& training);
+  void tell(const std::string& name) const; // the fault handler
 
   Session& session_;
   std::string folder_;

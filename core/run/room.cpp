@@ -34,8 +34,8 @@ Need several(Need one, const SharedNeed& shared) {
        shared.workers * shared.each});
   one.parts.push_back({"params in shared memory, in all versions that are there at once, with what the updater keeps",
                        shared.together});
-  if (shared.decoded > 0) one.parts.push_back({"sums of what a codec decodes", shared.decoded});
-  one.total = one.total * shared.workers + one.shared + shared.decoded;
+  if (shared.summed > 0) one.parts.push_back({"sums of what servers decode or fold in", shared.summed});
+  one.total = one.total * shared.workers + one.shared + shared.summed;
   one.by_batch *= shared.workers;
   return one;
 }

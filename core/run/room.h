@@ -27,7 +27,7 @@ struct SharedNeed {
   std::uint64_t workers = 1;
   std::uint64_t each = 0;     // of a worker, but all see it
   std::uint64_t together = 0; // of all
-  std::uint64_t decoded = 0;  // not shared: what servers decode into, in all
+  std::uint64_t summed = 0;   // not shared: what servers decode or fold into, in all
 };
 Need several(Need one, const SharedNeed&);
 

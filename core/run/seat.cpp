@@ -113,8 +113,10 @@ param::Sharing::Bytes Seat::bytes(const param::Store& store) const {
     if (saves_own_values() && param->updated) bytes.saved += param->master.plain_bytes() * (1 + param->slots);
   if (layout.coding) {
     bytes.saved += layout.coding->kept_bytes();
-    bytes.decoded = layout.coding->decoded_bytes();
+    bytes.summed = layout.coding->decoded_bytes();
   }
+  for (const auto& param : store.params())
+    if (traits_.folds && param->updated) bytes.summed += place_.server_groups * param->master.plain_bytes();
   return bytes;
 }
 
@@ -262,7 +264,6 @@ Status Seat::join() {
       .clip = nullptr,
       .replica = nullptr,
       .coder = nullptr,
-      .late = session_.job().topology.warmup_steps > 0 && place_.group > 0,
       .control = this};
   if (const double norm = session_.job().updater.clip_norm; norm > 0 && !whole_versions()) {
     DLHOST_ASSIGN(setup.clip, param::Clip::prepare(session_.store(), layout_->gradients, own_[number_].bytes, norm));

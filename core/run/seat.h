@@ -102,8 +102,9 @@ class Seat final : public param::Sharing, private param::Control {
   // Seats whose task or process is no longer there.
   std::vector<std::uint32_t> gone() const { return post_ ? post_->gone() : std::vector<std::uint32_t>(); }
   const param::Table::Times& times() const { return table_->times(); }
-  // Of the run's leader: what came of contributions that are chosen for whole steps; else there are none.
-  param::Chooser::Tally tally() const { return chooser_ ? chooser_->tally() : param::Chooser::Tally(); }
+  // At all servers, where some may come too late: groups' steps, or, where they are chosen slice by slice,
+  // contributions to slices.
+  param::Arrivals arrivals() const;
   param::Coder::Tally encoded() const { return table_ ? table_->encoded() : param::Coder::Tally(); } // by this worker
 
  private:
@@ -112,7 +113,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::size_t versions() const { return traits_.readers_overlap ? seats_ + 2 : 1; } // of a param, at once
   // Whether all slices make each version of the same steps, so that they can know of one another what goes into it.
   bool whole_versions() const {
-    return traits_.joint && (traits_.by_step || (traits_.staleness == 0 && !traits_.may_drop));
+    return traits_.joint && !traits_.folds && (traits_.by_step || (traits_.staleness == 0 && !traits_.may_drop));
   }
   // The first worker whom a server group serves, and that group's servers.
   std::uint32_t home_of(std::uint32_t server_group) const {
@@ -135,7 +136,6 @@ class Seat final : public param::Sharing, private param::Control {
   bool saves_own_values() const { return first_plan_.update_locally && first_plan_.send_delta; }
   Status supported(const param::Store&) const;
   Status can_have_own_values() const;
-  Status can_warm_up() const;
   Status connect();
   Status make_shard();
   Status keep_ledger(const param::Beginning&);

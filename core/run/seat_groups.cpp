@@ -99,12 +99,16 @@ std::vector<param::TensorPlace> Seat::kept_by_servers(std::uint32_t server_group
   return kept;
 }
 
-// Replicas become one, and each server group's versions are known.
+// What was folded is in the values, replicas become one, and each server group's versions are known.
 Status Seat::align() {
   aligned_.assign(place_.server_groups, 0);
   unaligned_ = std::size_t{servers_} * place_.server_groups;
-  for (std::uint32_t group = 0; group < place_.server_groups; ++group)
-    DLHOST_TRY(tell(servers_of(group), {.word = param::Word::align}));
+  for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
+    if (traits_.by_step && traits_.folds)
+      DLHOST_TRY(table_->send(home_of(group), {.word = param::Word::complete}));
+    else
+      DLHOST_TRY(tell(servers_of(group), {.word = param::Word::align, .place = number_}));
+  }
   return table_->wait_until([&] { return unaligned_ == 0; });
 }
 

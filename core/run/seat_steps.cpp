@@ -85,7 +85,7 @@ Status Seat::rest_those_led() {
 Status Seat::hold() {
   DLHOST_TRY(rest_those_led());
   DLHOST_TRY(table_->flush());
-  if (sync_) DLHOST_TRY(align());
+  if (sync_ || traits_.folds) DLHOST_TRY(align());
   return table_->look();
 }
 

@@ -38,23 +38,12 @@ Status Seat::supported(const param::Store& store) const {
   if (consistency_->next_timer({}) != 0)
     return refuse("consistency handler '" + job.topology.consistency.type +
                   "', which wants to be called after a while,");
+  if (traits_.folds && !traits_.readers_overlap)
+    return refuse("consistency handler '" + job.topology.consistency.type +
+                  "', which folds while its params are read where they are written (its traits have to say "
+                  "readers_overlap),");
   DLHOST_TRY(can_have_own_values());
-  DLHOST_TRY(can_warm_up());
   return param::Table::can_follow(first_plan_, first_plan_, 0, consistency_actor_);
-}
-
-// The first group is alone in all that is made of contributions; then the others go on from its params.
-Status Seat::can_warm_up() const {
-  const config::Topology& topology = session_.job().topology;
-  if (topology.warmup_steps == 0) return {};
-  const auto refuse = [&](const auto&... why) {
-    return Status::unsupported("topology.warmup_steps = ", topology.warmup_steps, " under consistency '",
-                               topology.consistency.type, "', ", why..., "; choose another one, or no warm-up");
-  };
-  if (sync_) return refuse("with several server groups, which begin together");
-  if (in_step_ || traits_.by_step) return refuse("whose versions wait for the other groups' contributions");
-  if (saves_own_values()) return refuse("whose workers begin with values of their own");
-  return {};
 }
 
 Status Seat::can_have_own_values() const {

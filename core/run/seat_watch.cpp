@@ -27,6 +27,17 @@ void Seat::beat() {
   const std::size_t awaited = table_->awaited();
   mine.awaits.store(awaited == param::Table::no_param ? 0 : static_cast<std::uint32_t>(awaited) + 1,
                     std::memory_order_relaxed);
+  if (!traits_.may_drop && !traits_.folds) return;
+  if (chooser_)
+    mine.show(chooser_->arrivals());
+  else if (shard_)
+    mine.show(shard_->arrivals());
+}
+
+param::Arrivals Seat::arrivals() const {
+  param::Arrivals all;
+  for (std::uint32_t seat = 0; seat < seats_; ++seat) all += vitals(seat).arrivals();
+  return all;
 }
 
 void Seat::set_away(bool away) { vitals(number_).away.store(away, std::memory_order_relaxed); }

@@ -213,9 +213,9 @@ Need Session::need(const program::Program& program, Phase phase) const {
   need.by_batch += footprint.host + ahead;
   std::size_t largest = 0;
   if (shares) {
-    const auto [own, common, kept, decoded] = sharing_->bytes(*store_);
+    const auto [own, common, kept, summed] = sharing_->bytes(*store_);
     need = several(std::move(need),
-                   {.workers = Place::seats(job_.topology), .each = own, .together = common, .decoded = decoded});
+                   {.workers = Place::seats(job_.topology), .each = own, .together = common, .summed = summed});
     largest = kept;
   }
   const std::size_t saved =

@@ -15,6 +15,7 @@
 #include "run/attempts.h"
 #include "run/ledgers.h"
 #include "run/simulated_crew.h"
+#include "run/warm_up.h"
 
 namespace dlhost::run {
 namespace {
@@ -65,6 +66,10 @@ class SimulatedRun final : private Attempts, private Observer {
   const config::Job& job() const { return jobs_[0]; }
 
   Status rearrange() override {
+    if (!wish_) { // the first group has warmed up
+      DLHOST_ASSIGN(auto point, newest_point());
+      return attempt(std::move(point));
+    }
     config::Job wished = job();
     wished.topology = *std::exchange(wish_, std::nullopt);
     DLHOST_ASSIGN(jobs_, jobs_of(wished, {}));
@@ -90,10 +95,13 @@ class SimulatedRun final : private Attempts, private Observer {
   }
 
   Status attempt(Point from) override {
-    DLHOST_ASSIGN(auto session, Session::open(host_, registry_, job()));
+    const std::uint64_t step = from ? Checkpoints::step_of(*from) : 0;
+    std::vector<config::Job> jobs;
+    for (const config::Job& one : jobs_) jobs.push_back(arranged_at(one, step));
+    DLHOST_ASSIGN(auto session, Session::open(host_, registry_, jobs[0]));
     Training training(*session, interrupted_);
     training.employ([&](Session& leader) {
-      return SimulatedCrew::make(world_, leader, jobs_, concat(run_folder, "/meeting-", ++attempts_));
+      return SimulatedCrew::make(world_, leader, jobs, concat(run_folder, "/meeting-", ++attempts_));
     });
     DLHOST_TRY(training.prepare());
     workers_ = training.processes();
@@ -105,10 +113,14 @@ class SimulatedRun final : private Attempts, private Observer {
     Checkpoints checkpoints(*session, checkpoint_folder, static_cast<std::size_t>(job().checkpoint.keep));
     Checkpoints points(*session, point_folder, 1);
     if (job().checkpoint.keep > 0) training.keep_in(&checkpoints);
+    Checkpoints tested(*session, concat(checkpoint_folder, "/testing"), 1);
     if (recovery_.on()) training.recover_from(&points, false);
-    DLHOST_ASSIGN(const auto ledger, begin_ledger(host_.disk(), run_folder, job()));
+    if (job().topology.testing_group) training.test_beside(&tested);
+    DLHOST_ASSIGN(const auto ledger, begin_ledger(host_.disk(), run_folder, jobs[0]));
     training.keep_ledger_in(ledger);
-    training.stand_still_for([this] { return wish_.has_value(); }, &points);
+    const bool warm = warms_up(job(), step);
+    training.stand_still_for([&] { return wish_.has_value() || (warm && !warms_up(job(), training.progress().step)); },
+                             &points);
     result_.outcome = training.run(*this);
     steps_ = training.progress().step;
     DLHOST_TRY(result_.outcome.error);

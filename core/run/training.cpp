@@ -93,14 +93,9 @@ Status Training::save_to(Checkpoints& checkpoints) {
   return checkpoints.save(progress_.step, state());
 }
 
-// Of workers that begin together, when the first has made so many. While the first group warms up, the others stand
-// where it will be then.
+// Of workers that begin together.
 std::vector<std::uint64_t> Training::steps_of_all(std::uint64_t step) const {
-  const config::Topology& topology = session_.job().topology;
-  const auto warm = static_cast<std::uint64_t>(topology.warmup_steps);
-  std::vector<std::uint64_t> steps(Place::seats(topology), std::max(step, warm));
-  std::fill_n(steps.begin(), topology.workers_per_group, step);
-  return steps;
+  return std::vector<std::uint64_t>(Place::seats(session_.job().topology), step);
 }
 
 // Groups that go at their own pace go on where each was; others than they were begin together, with the version there
@@ -207,16 +202,19 @@ bool Training::due(const config::Cadence& every, Last& last) const {
   return true;
 }
 
-Status Training::save_due() {
+Status Training::save_due(Outcome& outcome, Observer& observer) {
   const config::Job& job = session_.job();
   if (checkpoints_ && is_best_ && job.checkpoint.best != "none") // evaluated just now: all is settled
     DLHOST_TRY(checkpoints_->save_best(progress_.step, state()));
   is_best_ = false;
   if (checkpoints_ && due(job.checkpoint.every, saved_)) {
     if (job.checkpoint.folder.empty()) secured_ = saved_; // what lies elsewhere may be of another run
+    DLHOST_TRY(hear(outcome, observer, true));            // who goes on from there knows of it
     return save();
   }
-  return points_ && due(job.recovery.every, secured_) ? save_to(*points_) : Status();
+  if (!points_ || !due(job.recovery.every, secured_)) return {};
+  DLHOST_TRY(hear(outcome, observer, true));
+  return save_to(*points_);
 }
 
 Result<Evaluation> Training::evaluate(Phase phase, Observer& observer) {
@@ -238,21 +236,60 @@ void Training::judge(const Evaluation& evaluation) {
 
 Status Training::evaluate_due(Outcome& outcome, Observer& observer) {
   const config::Job& job = session_.job();
-  if (due(job.validate.every, validated_)) {
-    DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate, observer));
-    judge(outcome.validation);
-    const auto accuracy = accuracy_of(outcome.validation);
-    if (accuracy && *accuracy >= job.train.stop.accuracy)
-      outcome.reason = fmt::format("validation accuracy reached {:.4f}", *accuracy);
+  const bool validates = due(job.validate.every, validated_), tests = due(job.test.every, tested_);
+  if (tester_) {
+    DLHOST_TRY(hear(outcome, observer, validates || tests));
+    return validates || tests ? ask(validates, tests) : Status();
   }
-  if (due(job.test.every, tested_)) {
-    DLHOST_ASSIGN(outcome.test, evaluate(Phase::test, observer));
-    if (session_.samples(Phase::validate) == 0) {
-      const auto accuracy = accuracy_of(outcome.test);
-      if (accuracy && *accuracy >= job.train.stop.accuracy)
-        outcome.reason = fmt::format("test accuracy reached {:.4f}", *accuracy);
-    }
+  if (validates) {
+    DLHOST_ASSIGN(auto found, evaluate(Phase::validate, observer));
+    learn(outcome, Phase::validate, std::move(found));
   }
+  if (tests) {
+    DLHOST_ASSIGN(auto found, evaluate(Phase::test, observer));
+    learn(outcome, Phase::test, std::move(found));
+  }
+  return {};
+}
+
+// Validation chooses the best; accuracy stops by it, or by tests where there is none.
+void Training::learn(Outcome& outcome, Phase phase, Evaluation found) {
+  const bool validates = phase == Phase::validate;
+  if (validates) judge(found);
+  const auto accuracy = accuracy_of(found);
+  const bool counts = validates || session_.samples(Phase::validate) == 0;
+  if (counts && accuracy && *accuracy >= session_.job().train.stop.accuracy)
+    outcome.reason = fmt::format("{} accuracy reached {:.4f}", validates ? "validation" : "test", *accuracy);
+  (validates ? outcome.validation : outcome.test) = std::move(found);
+}
+
+Status Training::ask(bool validates, bool tests) {
+  validates = validates && session_.samples(Phase::validate) > 0;
+  tests = tests && session_.samples(Phase::test) > 0;
+  if (!validates && !tests) return {};
+  DLHOST_TRY(settle());
+  DLHOST_TRY(tested_beside_->lend(progress_.step, state()));
+  tester_->ask(
+      {.at = progress_, .checkpoint = tested_beside_->path_of(progress_.step), .validates = validates, .tests = tests});
+  return {};
+}
+
+// What was evaluated is the best there is: so it becomes that.
+Status Training::hear(Outcome& outcome, Observer& observer, bool wait) {
+  if (!tester_ || !(wait || tester_->has_answer())) return {};
+  const auto progress = [&] { return session_.sharing() ? session_.sharing()->progress() : Status(); };
+  DLHOST_ASSIGN(auto answer, tester_->answer(progress));
+  if (!answer) return {};
+  const auto& question = answer->question;
+  const auto tell = [&](Phase phase, Evaluation& found) -> Status {
+    DLHOST_TRY(observer.on_evaluation(question.at, phase, found));
+    learn(outcome, phase, std::move(found));
+    return {};
+  };
+  if (question.validates) DLHOST_TRY(tell(Phase::validate, answer->validation));
+  if (question.tests) DLHOST_TRY(tell(Phase::test, answer->test));
+  if (std::exchange(is_best_, false) && checkpoints_ && session_.job().checkpoint.best != "none")
+    DLHOST_TRY(checkpoints_->take_best(question.checkpoint));
   return {};
 }
 
@@ -307,7 +344,7 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
     const Nanoseconds pause = clock.now();
     pace_.add(static_cast<double>(pause - step_begin) * 1e-9);
     DLHOST_TRY(evaluate_due(outcome, observer));
-    DLHOST_TRY(save_due());
+    DLHOST_TRY(save_due(outcome, observer));
     evaluating += clock.now() - pause;
     if (interrupted_.load(std::memory_order_relaxed)) {
       outcome.ending = Ending::interrupted;
@@ -339,6 +376,7 @@ Outcome Training::run(Observer& observer) {
   const auto all = [&]() -> Status {
     DLHOST_TRY(steps(outcome, observer));
     if (outcome.ending == Ending::diverged) return {}; // the last checkpoint stays the newest
+    DLHOST_TRY(hear(outcome, observer, true));
     if (workers_ && outcome.ending == Ending::finished && progress_.step == progress_.total_steps)
       DLHOST_TRY(workers_->finish(progress_.step));
     DLHOST_TRY(settle());
@@ -357,7 +395,7 @@ Outcome Training::run(Observer& observer) {
   outcome.load_seconds = static_cast<double>(feeds_->waited()) * 1e-9;
   if (workers_) {
     outcome.workers = workers_->reports();
-    outcome.contributions = workers_->tally();
+    outcome.arrivals = workers_->arrivals();
     outcome.encoded = workers_->encoded();
   }
   outcome.step_median = pace_.median();

@@ -14,21 +14,14 @@
 #include "run/evaluation.h"
 #include "run/feeds.h"
 #include "run/pace.h"
+#include "run/progress.h"
 #include "run/rates.h"
 #include "run/session.h"
 #include "run/step_watch.h"
+#include "run/tester.h"
 #include "run/workers.h"
 
 namespace dlhost::run {
-
-struct Progress {
-  std::uint64_t step = 0;        // done
-  std::uint64_t total_steps = 0; // 0: not known
-  double epoch = 0;
-  double seconds = 0; // of training, evaluations left out
-  std::int64_t items = 0;
-  double rate = 0;
-};
 
 class Observer {
  public:
@@ -51,7 +44,7 @@ struct Outcome {
   double seconds = 0;                        // of training since it was resumed, or began
   double load_seconds = 0;                   // of them, spent waiting for input
   std::vector<record::WorkerReport> workers; // each, where there are several
-  param::Chooser::Tally contributions;       // where some may come too late
+  param::Arrivals arrivals;                  // where some may come too late
   param::Coder::Tally encoded;               // contributions of this worker that went through a codec
   double step_median = 0, step_least = 0;    // seconds
   std::uint64_t started_bytes = 0;           // resident before the net was made
@@ -84,6 +77,11 @@ class Training {
     asked_ = std::move(asked);
     standing_ = points;
   }
+  // Evaluations while it trains are made beside it, of what is written there for them.
+  void test_beside(Checkpoints* tested) {
+    tester_ = std::make_unique<Tester>(session_.host(), session_.registry(), session_.job());
+    tested_beside_ = tested;
+  }
   // Where there are several workers: who contributed to which version is written down in that folder (param/ledger.h).
   void keep_ledger_in(std::string folder) { ledger_ = std::move(folder); }
   // If it is the leader, another goes on with the run in that folder, as soon as it says how the run began.
@@ -107,9 +105,13 @@ class Training {
   Status last_evaluations(Outcome&, Observer&);
   Status evaluate_due(Outcome&, Observer&);
   void judge(const Evaluation&);
+  void learn(Outcome&, Phase, Evaluation);
+  // From the testing group, if there is one; `wait`: also what is not there yet.
+  Status hear(Outcome&, Observer&, bool wait);
+  Status ask(bool validates, bool tests);
   Result<Evaluation> evaluate(Phase, Observer&);
   std::string reason_to_stop(const Outcome&);
-  Status save_due();
+  Status save_due(Outcome&, Observer&);
   Status save_to(Checkpoints&);
   param::Beginning beginning(const nlohmann::json& state) const;
   Status settle();
@@ -141,6 +143,8 @@ class Training {
   bool points_at_once_ = false;
   std::function<bool()> asked_;
   Checkpoints* standing_ = nullptr;
+  std::unique_ptr<Tester> tester_; // null: the leader evaluates
+  Checkpoints* tested_beside_ = nullptr;
   std::string bequeathed_, ledger_; // run; folder
   Last validated_, tested_, saved_, secured_;
   std::optional<double> best_; // of what checkpoint.best names; none yet, or none that was finite

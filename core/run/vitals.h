@@ -7,6 +7,8 @@
 
 #include <dlhost/host.h>
 
+#include "param/arrivals.h"
+
 namespace dlhost::run {
 
 // Of a worker's steps so far, and the parts of it that it did not compute.
@@ -24,6 +26,7 @@ struct alignas(64) Vitals {
   std::atomic<std::uint32_t> awaits{0}; // the param that it waits for, from 1 on; 0: none
   std::atomic<bool> away{true};         // at what may take long without a beat: it prepares, evaluates or saves
   std::atomic<Nanoseconds> all{0}, input{0}, params{0}, serving{0}, waiting{0}; // StepTimes
+  std::atomic<std::uint64_t> came{0}, late{0};                                  // Arrivals, at the server beside it
 
   void show(const StepTimes& times) {
     all.store(times.all, std::memory_order_relaxed);
@@ -31,6 +34,13 @@ struct alignas(64) Vitals {
     params.store(times.params, std::memory_order_relaxed);
     serving.store(times.serving, std::memory_order_relaxed);
     waiting.store(times.waiting, std::memory_order_relaxed);
+  }
+  void show(const param::Arrivals& arrivals) {
+    came.store(arrivals.came, std::memory_order_relaxed);
+    late.store(arrivals.late, std::memory_order_relaxed);
+  }
+  param::Arrivals arrivals() const {
+    return {.came = came.load(std::memory_order_relaxed), .late = late.load(std::memory_order_relaxed)};
   }
   StepTimes times() const {
     return {.all = all.load(std::memory_order_relaxed),

@@ -6,7 +6,6 @@ Result<std::unique_ptr<Workers>> Workers::make(Session& leader, const Crew::Make
   DLHOST_ASSIGN(auto crew, make_crew(leader));
   std::unique_ptr<Workers> workers(new Workers(std::move(crew)));
   DLHOST_ASSIGN(workers->seat_, Seat::make(leader, workers->crew_->roster(), 0));
-  workers->alone_until_ = static_cast<std::uint64_t>(leader.job().topology.warmup_steps);
   leader.take_part(workers->seat_->place(), workers->seat_.get());
   return workers;
 }
@@ -37,7 +36,7 @@ Status Workers::begin(const param::Beginning& beginning, std::uint64_t until) {
 }
 
 Status Workers::go(std::uint64_t step, double rate) {
-  if (step >= alone_until_) DLHOST_TRY(seat_->free(until_));
+  DLHOST_TRY(seat_->free(until_));
   settled_ = false;
   seat_->set_away(false);
   return seat_->go(step, rate);

@@ -39,7 +39,7 @@ class Workers {
   // What is known of a failure that a message brought, or that of a worker brought about.
   Status explained(Status);
   Seat& seat() { return *seat_; }
-  param::Chooser::Tally tally() const { return seat_->tally(); }
+  param::Arrivals arrivals() const { return seat_->arrivals(); }
   param::Coder::Tally encoded() const { return seat_->encoded(); }
 
  private:
@@ -50,8 +50,8 @@ class Workers {
   std::unique_ptr<Crew> crew_;
   std::unique_ptr<Seat> seat_;
   bool begun_ = false;
-  bool settled_ = true;                       // nobody computes
-  std::uint64_t alone_until_ = 0, until_ = 0; // steps: of the leader's group, and of all
+  bool settled_ = true;     // nobody computes
+  std::uint64_t until_ = 0; // steps of all
 };
 
 } // namespace dlhost::run

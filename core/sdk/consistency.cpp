@@ -7,5 +7,6 @@ void Consistency::on_put(SliceState&) {}
 UpdateVerdict Consistency::on_member(SliceState&) { return {}; }
 Nanoseconds Consistency::next_timer(const SliceState&) const { return 0; }
 UpdateVerdict Consistency::on_timer(SliceState&) { return {}; }
+float Consistency::weight_at_pause(const SliceState&) const { return 1; }
 
 } // namespace dlhost

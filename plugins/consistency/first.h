@@ -1,5 +1,5 @@
-// The first contributions to a version make it; what comes late is dropped and counted. Who contributes is chosen for a
-// whole step: slice by slice, two workers could each wait for a param that only the other can complete.
+// The first contributions to a version make it; what comes late does not. Who contributes is chosen for a whole step:
+// slice by slice, two workers that wait could each wait for a param that only the other can complete.
 #pragma once
 
 #include <algorithm>
@@ -27,14 +27,14 @@ class First : public Consistency {
  protected:
   // How many contributions make a version.
   virtual std::size_t wanted(const SliceState&) const = 0;
-
- private:
-  // The sum stands for what all were to bring: it is scaled by expected over contributed samples.
+  // They are here, and beside them what was folded in: the sum stands for what all were to bring.
+  virtual UpdateVerdict made_of(const SliceState& slice, float count) const {
+    return {.act = UpdateVerdict::Act::combine, .weight = static_cast<float>(slice.expected) / count};
+  }
   UpdateVerdict with(const SliceState& slice, std::size_t count) const {
     if (count == 0 || count < std::clamp<std::size_t>(wanted(slice), 1, slice.contributors))
       return {.act = UpdateVerdict::Act::hold};
-    return {.act = UpdateVerdict::Act::combine,
-            .weight = static_cast<float>(slice.expected) / static_cast<float>(count)};
+    return made_of(slice, static_cast<float>(count) + slice.folded);
   }
 };
 

@@ -11,6 +11,7 @@
 //   put(values)                 on_put                    replaces the value
 //   (joins, leaves, dies)       on_member                 counts anew
 //   (time passes)               on_timer                  looks again
+//   (the run stands still)      weight_at_pause           brings in what was folded
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,7 @@ struct SliceState {
   std::uint32_t contributors = 1;     // workers of theirs
   std::uint32_t expected = 1;         // workers by whose samples, all together, joint losses are divided
   std::uint32_t from = 0;             // which of `expected` brings the update, or asks: from 0 on, group by group
+  float folded = 0;                   // the weights of what was folded in since the last version
   std::span<const Contribution> held; // updates that wait, in the order of their arrival
   std::span<std::uint64_t> own;       // the handler's words, as many as it asked for
 };
@@ -44,10 +46,12 @@ struct UpdateVerdict {
     apply,   // this one alone, now
     combine, // all held and this one: one update of their weighted sum
     drop,    // count it as lost
+    fold,    // add it, weighted, to what goes into the next version beside those that make it: nobody waits for it
   } act = Act::hold;
   float weight = 1;      // of the contribution, or of the sum
   float rate_factor = 1; // on the updater's rate
   bool in_place = false; // readers may see it half made (hogwild)
+  bool late = false;     // folded, and counted as one that came too late
 };
 
 // What a worker does around a step.
@@ -77,6 +81,7 @@ class DLHOST_API Consistency : public Plugin {
     // brought in its first n - staleness steps, but for what was dropped.
     std::uint64_t staleness = 0;
     bool may_drop = false;
+    bool folds = false; // some verdicts are to fold
   };
   virtual Traits traits() const = 0;
 
@@ -89,6 +94,9 @@ class DLHOST_API Consistency : public Plugin {
   // Called at `next_timer` after the slice's last event; 0: never.
   virtual Nanoseconds next_timer(const SliceState&) const;
   virtual UpdateVerdict on_timer(SliceState&);
+  // Of a handler that folds: the run stands still, to be looked at or saved, and what is held or folded goes into the
+  // version that is there, with this weight.
+  virtual float weight_at_pause(const SliceState&) const;
 };
 
 } // namespace dlhost

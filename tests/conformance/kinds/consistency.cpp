@@ -35,8 +35,21 @@ class Server {
     act(handler_.on_member(now), nullptr);
   }
 
+  // All stand still: what is held or folded is in the version that is there.
+  void pause() {
+    if (!handler_.traits().folds) return;
+    const float weight = handler_.weight_at_pause(view());
+    ASSERT_GT(weight, 0) << "what was folded would be lost at a pause";
+    folded_.insert(folded_.end(), held_.begin(), held_.end());
+    held_.clear();
+    bring_in_folded();
+  }
+
   Version version() const { return state_.version; }
-  std::size_t held() const { return held_.size(); }
+  std::size_t held() const { return held_.size() + folded_.size(); }
+  bool holds(std::uint16_t group) const {
+    return std::ranges::any_of(held_, [&](const Contribution& one) { return one.who.group == group; });
+  }
   // Contributions of a worker that are in the value.
   std::uint64_t in(std::size_t worker) const { return in_[worker]; }
   std::uint64_t applied = 0, dropped = 0;
@@ -47,11 +60,26 @@ class Server {
     state_.from = from;
     return state_;
   }
+  void bring_in_folded() {
+    applied += folded_.size();
+    for (const Contribution& folded : folded_) ++in_[folded.who.group];
+    folded_.clear();
+    state_.folded = 0;
+  }
   void act(const UpdateVerdict& verdict, const Contribution* contribution) {
     using Act = UpdateVerdict::Act;
     ASSERT_TRUE(verdict.weight == verdict.weight && verdict.rate_factor >= 0);
     if (verdict.act == Act::hold && contribution) held_.push_back(*contribution);
     if (verdict.act == Act::drop && contribution) ++dropped;
+    if (verdict.act == Act::fold) {
+      ASSERT_TRUE(handler_.traits().folds) << "folds, though its traits do not say so";
+      ASSERT_NE(contribution, nullptr) << "there is nothing to fold";
+      ASSERT_GT(verdict.weight, 0) << "what has no weight is dropped";
+      folded_.push_back(*contribution);
+      state_.folded += verdict.weight;
+      ASSERT_LE(folded_.size(), 2 * in_.size()) << "folds on and on, and makes no version";
+    }
+    if (verdict.act == Act::apply || verdict.act == Act::combine) bring_in_folded();
     if (verdict.act == Act::apply) {
       ASSERT_NE(contribution, nullptr) << "there is nothing to apply alone";
       ++applied;
@@ -71,7 +99,7 @@ class Server {
 
   Consistency& handler_;
   std::vector<std::uint64_t> own_;
-  std::vector<Contribution> held_;
+  std::vector<Contribution> held_, folded_;
   std::vector<std::uint64_t> in_;
   SliceState state_;
 };
@@ -80,6 +108,7 @@ struct Worker {
   std::uint64_t step = 0;
   Version have = 0;
   enum class At { pull, push } at = At::pull;
+  bool released = false; // what it brought last has gone into the version that it knows
 };
 
 struct Outcome {
@@ -102,11 +131,17 @@ Outcome history(const Context& context, const std::string& name, std::uint32_t s
   while (busy()) {
     if (++turns > 1000 * steps * groups) throw std::runtime_error("somebody waits for ever");
     const auto who = static_cast<std::uint16_t>(random.below(groups));
+    if (random.below(50) == 0) {
+      for (std::uint16_t other = 0; other < groups; ++other)
+        if (handler->traits().folds && server.holds(other)) workers[other].released = true;
+      server.pause();
+    }
     Worker& worker = workers[who];
     if (worker.step == steps) continue;
     const WorkerPlan plan = handler->plan(worker.step, worker.have);
     if (worker.at == Worker::At::pull && plan.pull) {
-      if (server.get(who, plan.at_least) == GetVerdict::wait) {
+      const Version at_least = worker.released ? 0 : plan.at_least;
+      if (server.get(who, at_least) == GetVerdict::wait) {
         server.let_time_pass();
         continue;
       }
@@ -117,6 +152,7 @@ Outcome history(const Context& context, const std::string& name, std::uint32_t s
       }
       EXPECT_GE(server.version(), worker.have) << "goes back in versions";
       worker.have = server.version();
+      worker.released = false;
     }
     if (worker.at == Worker::At::pull) {
       worker.at = Worker::At::push;

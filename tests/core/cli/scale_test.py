@@ -82,6 +82,31 @@ class Scale(Workers):
         made = self.audit("--param", "fc.bias", "--version", str(min(versions)))
         self.assertLess(made[0]["group"], 2)
 
+    def test_the_first_group_warms_up_alone(self) -> None:
+        for run_as in (PROCESSES, THREADS):
+            with self.subTest(run_as=run_as):
+                summary = self.run_job(run_as, "--set=topology.framework=hogwild", "--set=topology.warmup_steps=20",
+                                       '--set=topology.sync={ type = "ring", every = 5 }', "--set=updater.rate=0.01")
+                self.assertEqual((summary["steps"], len(summary["workers"])), (60, 3))
+                audit = self.audit()
+                self.assertEqual(len(audit["slices"]), 6, "three server groups have two params each")
+                self.assertEqual({slice["begun"] for slice in audit["slices"]}, {20})
+                self.assertEqual([worker["contributions"] for worker in audit["workers"]], [[40, 40]] * 3)
+                made = self.audit("--param", "fc.bias", "--version", "60")
+                others = [(row["server_group"], row["through"]) for row in made if "server_group" in row]
+                self.assertEqual(len(others), 6, "each of the three knows of two others")
+                self.assertTrue(all(20 <= through <= 60 for _, through in others), others)
+
+    def test_a_warm_up_goes_on_where_it_was(self) -> None:
+        job = ("--set=topology.framework=downpour", "--set=topology.consistency=strict", "--set=topology.warmup_steps=20")
+        whole = self.run_job(*job)
+        self.run_job(*job, "--set=train.stop.steps=10")
+        resumed = self.start(*job, f"--resume={self.newest_run()}", "--set=train.stop.steps=60")
+        out, err = resumed.communicate(timeout=PATIENCE)
+        self.assertEqual(resumed.returncode, 0, f"{out}\n{err}")
+        self.assertIn("3 worker groups of 1 from step 20 on", out)
+        self.assertEqual(self.outcome()["params"], whole["params"])
+
     def test_what_cannot_be_changes_nothing(self) -> None:
         self.begin(*FOR_EVER)
         self.assertIn("nothing is to be different", self.scale(code=1))

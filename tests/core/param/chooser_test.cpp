@@ -24,24 +24,34 @@ class ChooserTest : public testing::Test {
   // What was told since: "chosen group.rank for version", or "dropped group.rank".
   std::vector<std::string> told() { return std::exchange(told_, {}); }
 
-  static dlhost::Table first_two() {
+  explicit ChooserTest(const std::string& late = "drop", double late_share = 0)
+      : consistency_(*registry_.create<Consistency>("first_t", first_two(late, late_share))) {}
+
+  static dlhost::Table first_two(const std::string& late, double late_share) {
     dlhost::Table options;
     options.entries.emplace_back("t", Value{std::int64_t{2}});
+    options.entries.emplace_back("late", Value{late});
+    options.entries.emplace_back("late_share", Value{late_share});
     return options;
+  }
+  static std::string line_of(const Message& message) {
+    const std::string who = concat(message.group, ".", message.rank);
+    if (message.word == Word::chosen) return concat("chosen ", who, " for ", message.version);
+    if (message.word == Word::folded) return concat("folded ", who, " times ", message.rate);
+    if (message.word == Word::align) return concat("align for ", message.place);
+    return concat("dropped ", who);
   }
 
   env::RealHost host_{LogLevel::error};
   plugin::Registry registry_{plugin::entries_of(plugin::settings_of_process({})), host_};
-  std::unique_ptr<Consistency> consistency_ = *registry_.create<Consistency>("first_t", first_two());
+  std::unique_ptr<Consistency> consistency_;
   plugin::Activity activity_;
   std::vector<std::string> told_;
   Chooser chooser_{{.clients = {.groups = 3, .workers = 2},
                     .consistency = consistency_.get(),
                     .activity = &activity_,
                     .tell = [this](const Message& message) {
-                      const bool chosen = message.word == Word::chosen;
-                      told_.push_back(concat(chosen ? "chosen " : "dropped ", message.group, ".", message.rank,
-                                             chosen ? concat(" for ", message.version) : ""));
+                      told_.push_back(line_of(message));
                       return Status();
                     }}};
 };
@@ -54,8 +64,8 @@ TEST_F(ChooserTest, TheFirstTwoGroupsMakeAVersionAndTheThirdIsLate) {
   EXPECT_THAT(told(), ElementsAre("chosen 0.0 for 0", "chosen 0.1 for 0", "chosen 2.0 for 0", "chosen 2.1 for 0"));
   group_sends(1, 0, 0);
   EXPECT_THAT(told(), ElementsAre("dropped 1.0", "dropped 1.1"));
-  EXPECT_EQ(chooser_.tally().arrived, 3U);
-  EXPECT_EQ(chooser_.tally().dropped, 1U);
+  EXPECT_EQ(chooser_.arrivals().came, 3U);
+  EXPECT_EQ(chooser_.arrivals().late, 1U);
 }
 
 TEST_F(ChooserTest, AGroupIsAsOldAsItsOldestWorker) {
@@ -72,7 +82,7 @@ TEST_F(ChooserTest, WhatComesTwiceOrOfAnotherEpochCountsOnce) {
   group_sends(0, 0, 0);
   EXPECT_TRUE(chooser_.take({.word = Word::whole, .epoch = 1, .group = 1}).ok());
   EXPECT_THAT(told(), ElementsAre());
-  EXPECT_EQ(chooser_.tally().arrived, 1U);
+  EXPECT_EQ(chooser_.arrivals().came, 1U);
 }
 
 TEST_F(ChooserTest, WhoLeavesIsNotWaitedFor) {
@@ -90,12 +100,56 @@ TEST_F(ChooserTest, WhoLeavesBehindAContributionIsCounted) {
   EXPECT_THAT(told(), ElementsAre()); // group 2 makes the version with it
   group_sends(2, 0, 0);
   EXPECT_THAT(told(), ElementsAre("chosen 0.0 for 0", "chosen 0.1 for 0", "chosen 2.0 for 0", "chosen 2.1 for 0"));
-  EXPECT_EQ(chooser_.tally().dropped, 0U);
+  EXPECT_EQ(chooser_.arrivals().late, 0U);
 }
 
 TEST_F(ChooserTest, WhoIsNotThereIsRefused) {
   EXPECT_THAT(whole(3, 0, 0, 0).message(), HasSubstr("worker 0 of group 3, which is none of those"));
   EXPECT_THAT(whole(0, 2, 0, 0).message(), HasSubstr("worker 2 of group 0, which is none of those"));
+}
+
+class FoldingChooserTest : public ChooserTest {
+ protected:
+  FoldingChooserTest() : ChooserTest("dampen") {}
+};
+
+TEST_F(FoldingChooserTest, WhoIsLateIsFoldedInTheLessTheLater) {
+  group_sends(0, 0, 0);
+  group_sends(1, 0, 0);
+  told();
+  group_sends(2, 0, 0);
+  EXPECT_THAT(told(), ElementsAre("folded 2.0 times 0.5", "folded 2.1 times 0.5"));
+  EXPECT_EQ(chooser_.arrivals().late, 1U);
+}
+
+TEST_F(FoldingChooserTest, WhereAllStandStillNothingStaysUndecided) {
+  group_sends(1, 0, 0);
+  EXPECT_TRUE(chooser_.take({.word = Word::complete, .seat = 4}).ok());
+  EXPECT_THAT(told(), ElementsAre("folded 1.0 times 1", "folded 1.1 times 1", "align for 4"));
+  group_sends(0, 0, 0);
+  EXPECT_THAT(told(), ElementsAre()) << "what was folded makes no version";
+  group_sends(1, 1, 0);
+  EXPECT_THAT(told(), ElementsAre("chosen 0.0 for 0", "chosen 0.1 for 0", "chosen 1.0 for 0", "chosen 1.1 for 0"));
+  EXPECT_EQ(chooser_.arrivals().late, 0U);
+}
+
+class AdaptiveChooserTest : public ChooserTest {
+ protected:
+  AdaptiveChooserTest() : ChooserTest("drop", 0.1) {}
+};
+
+// Two groups make each version, and the third is late each time: a third of all.
+TEST_F(AdaptiveChooserTest, TGrowsWhereTooManyAreLate) {
+  for (std::uint64_t step = 0; step < 8; ++step)
+    for (std::uint16_t group : {0, 1, 2}) group_sends(group, step, step);
+  EXPECT_EQ(chooser_.arrivals().late, 8U);
+  told();
+  group_sends(0, 8, 8);
+  group_sends(1, 8, 8);
+  EXPECT_THAT(told(), ElementsAre()) << "all three are waited for";
+  group_sends(2, 8, 8);
+  EXPECT_EQ(told().size(), 6U);
+  EXPECT_EQ(chooser_.arrivals().late, 8U);
 }
 
 } // namespace

@@ -133,19 +133,101 @@ class ChosenTest : public ShardTest {
   }
 };
 
-// Worker 1's first step is late, but the version it asks for is there: it goes on before it is told to be late.
-TEST_F(ChosenTest, WhoIsToldLateToBeLateWaitsForItsNextStep) {
+// The version that worker 1 asks for is there, but nobody has told yet that its step was late.
+TEST_F(ChosenTest, WhoMayBeLateGoesOnWhenThatIsKnown) {
   ASSERT_TRUE(shard_->take(update(0, 0)).ok());
   ASSERT_TRUE(chosen(0, 0, 0).ok());
-  for (const std::uint64_t step : {0, 1}) {
-    ASSERT_TRUE(shard_->take(update(1, step)).ok());
-    ASSERT_TRUE(shard_->take(get_after(1, step, step + 1)).ok());
-  }
-  EXPECT_THAT(answers_, ElementsAre(Pair(1, 1)));
+  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  ASSERT_TRUE(shard_->take(get_after(1, 0, 1)).ok());
+  EXPECT_TRUE(answers_.empty());
   ASSERT_TRUE(shard_->take({.word = Word::dropped, .epoch = 5, .rank = 1, .step = 0}).ok());
-  EXPECT_THAT(answers_, ElementsAre(Pair(1, 1))) << "its second step may yet be chosen, and is not to be written over";
+  EXPECT_THAT(answers_, ElementsAre(Pair(1, 1)));
+  ASSERT_TRUE(shard_->take(update(1, 1)).ok());
+  ASSERT_TRUE(shard_->take(get_after(1, 1, 2)).ok());
   ASSERT_TRUE(chosen(1, 1, 1).ok());
   EXPECT_THAT(answers_, ElementsAre(Pair(1, 1), Pair(1, 2)));
+}
+
+class FoldingTest : public ChosenTest {
+ protected:
+  std::unique_ptr<Consistency> handler() override {
+    dlhost::Table options;
+    options.entries.emplace_back("late", Value{std::string("fold")});
+    options.entries.emplace_back("choose", Value{choose_});
+    return *registry_.create<Consistency>("first_t", options);
+  }
+  Message based_on(Version version, Message update) const {
+    update.version = version;
+    return update;
+  }
+  Status late(std::uint16_t rank, std::uint64_t step) {
+    return shard_->take({.word = Word::folded, .epoch = 5, .rank = rank, .step = step, .rate = 1});
+  }
+  Status stand_still(float weight) {
+    return shard_->take({.word = Word::align, .epoch = 5, .place = 1, .rate = static_cast<double>(weight)});
+  }
+  // As worker 0 gets it now.
+  std::span<const float> value() {
+    EXPECT_TRUE(shard_->take(get(0, 0)).ok());
+    return {reinterpret_cast<const float*>(masters_->value(0, place_).data()), 4};
+  }
+  std::string choose_ = "step";
+};
+
+// Version 1 is there, which it asks for: but nobody has said yet whether its first step was late.
+TEST_F(FoldingTest, WhatMayBeLateIsNotWrittenOverBeforeThatIsKnown) {
+  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(chosen(0, 0, 0).ok());
+  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  ASSERT_TRUE(shard_->take(get(1, 1)).ok());
+  EXPECT_TRUE(answers_.empty());
+  ASSERT_TRUE(late(1, 0).ok());
+  EXPECT_THAT(answers_, ElementsAre(Pair(1, 1)));
+  gradients_[1] = {9, 9, 9, 9}; // it is at its next step
+  EXPECT_THAT(value(), ElementsAre(0.5, 1.5, 2.5, 3.5));
+  ASSERT_TRUE(shard_->take(update(0, 1)).ok());
+  ASSERT_TRUE(chosen(0, 1, 1).ok());
+  EXPECT_THAT(value(), ElementsAre(0, 0.5, 1, 1.5)) << "minus half of {1, 1, 1, 1} + {0, 1, 2, 3}";
+}
+
+TEST_F(FoldingTest, WhoIsLateBeforeItComesIsFoldedInWhenItDoes) {
+  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(chosen(0, 0, 0).ok());
+  ASSERT_TRUE(late(1, 0).ok());
+  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  ASSERT_TRUE(stand_still(0.5).ok());
+  EXPECT_THAT(answers_, ElementsAre(Pair(1, 1))) << "who wanted to know, of the same version";
+  EXPECT_THAT(value(), ElementsAre(0.5, 1.25, 2, 2.75)) << "a half of half of {0, 1, 2, 3}";
+  ASSERT_TRUE(stand_still(0.5).ok());
+  EXPECT_THAT(value(), ElementsAre(0.5, 1.25, 2, 2.75)) << "once";
+}
+
+TEST_F(FoldingTest, NobodyIsLateWhereNothingIsChosen) {
+  EXPECT_EQ(shard_->take({.word = Word::folded, .epoch = 5, .rank = 1, .rate = 0}).code(), Code::corrupt);
+  EXPECT_EQ(shard_->take({.word = Word::folded, .epoch = 5, .rank = 2, .rate = 1}).code(), Code::corrupt);
+}
+
+class FoldingBySliceTest : public FoldingTest {
+ protected:
+  FoldingBySliceTest() { choose_ = "slice"; }
+};
+
+// T is one group, of two workers.
+TEST_F(FoldingBySliceTest, NobodyWaitsForAVersion) {
+  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  EXPECT_THAT(value(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(answers_, ElementsAre(Pair(0, 0)));
+  gradients_[0] = {9, 9, 9, 9};
+  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  EXPECT_THAT(value(), ElementsAre(0.5, 1, 1.5, 2));
+  EXPECT_EQ(shard_->arrivals().late, 0U);
+  ASSERT_TRUE(shard_->take(based_on(0, update(1, 1))).ok());
+  EXPECT_EQ(shard_->arrivals().late, 1U);
+  EXPECT_THAT(value(), ElementsAre(0.5, 1, 1.5, 2)) << "it makes no version";
+  ASSERT_TRUE(stand_still(0).ok());
+  EXPECT_THAT(value(), ElementsAre(0.5, 0.5, 0.5, 0.5));
+  EXPECT_EQ(answers_.back(), std::pair(0U, Version{1})) << "and is in the one that was there";
+  EXPECT_EQ(late(1, 0).code(), Code::corrupt) << "no steps are chosen";
 }
 
 class ElasticTest : public ShardTest {

@@ -101,6 +101,106 @@ TEST_F(AuditTest, LongLinesAreWrittenInBetween) {
   EXPECT_THAT(audit.slices[0].parts_of(7999), ElementsAre(IsPart(0U, 3999U)));
 }
 
+// Two server groups have a slice each; the fixture's ledger is the first one's.
+class ExchangedAuditTest : public AuditTest {
+ protected:
+  ExchangedAuditTest() { begin_other({.version = 0, .steps = {0, 0}}); }
+  void begin_other(const param::Beginning& beginning) {
+    other_.reset();
+    other_ = std::make_unique<Ledger>(*disk_.open_log(Ledger::file_in(folder_.path(), 1)),
+                                      std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2);
+    EXPECT_TRUE(other_->begin(beginning).ok());
+  }
+  void sync_both() {
+    sync();
+    EXPECT_TRUE(other_->sync().ok());
+  }
+  std::unique_ptr<Ledger> other_;
+};
+
+TEST_F(ExchangedAuditTest, WhatAnExchangeBroughtIsInFromItsEndOn) {
+  for (std::uint64_t step = 0; step < 10; ++step) made({{0, step}});
+  EXPECT_TRUE(ledger_->exchanged(0, 1, 4, 6).ok());
+  EXPECT_TRUE(other_->exchanged(0, 1, 5, 5).ok());
+  EXPECT_TRUE(ledger_->exchanged(0, 2, 9, 9).ok());
+  EXPECT_TRUE(other_->exchanged(0, 2, 12, 13).ok());
+  sync_both();
+  const auto audit = audited();
+  EXPECT_THAT(audit.faults, IsEmpty());
+  EXPECT_THAT(audit.learned(audit.slices[0], 5), ElementsAre(5U, 0U));
+  EXPECT_THAT(audit.learned(audit.slices[0], 6), ElementsAre(6U, 5U));
+  EXPECT_THAT(audit.learned(audit.slices[0], 10), ElementsAre(10U, 12U));
+  EXPECT_THAT(audit.learned(audit.slices[1], 12), ElementsAre(4U, 12U));
+  EXPECT_THAT(audit.learned(audit.slices[1], 13), ElementsAre(9U, 13U));
+}
+
+TEST_F(ExchangedAuditTest, WhereTheRunBeginsOnceMoreAllAreOne) {
+  for (std::uint64_t step = 0; step < 10; ++step) made({{0, step}});
+  EXPECT_TRUE(ledger_->exchanged(0, 1, 4, 6).ok());
+  EXPECT_TRUE(other_->exchanged(0, 1, 5, 5).ok());
+  EXPECT_TRUE(ledger_->exchanged(0, 2, 9, 9).ok()); // rolled back
+  sync_both();
+  restart({.version = 7, .steps = {7, 0}});
+  begin_other({.version = 6, .steps = {7, 0}});
+  EXPECT_TRUE(ledger_->exchanged(0, 1, 8, 8).ok());
+  EXPECT_TRUE(other_->exchanged(0, 1, 9, 9).ok());
+  sync_both();
+  const auto audit = audited();
+  EXPECT_THAT(audit.learned(audit.slices[0], 6), ElementsAre(6U, 5U));
+  EXPECT_THAT(audit.learned(audit.slices[0], 7), ElementsAre(7U, 6U));
+  EXPECT_THAT(audit.learned(audit.slices[0], 8), ElementsAre(8U, 9U));
+}
+
+TEST_F(ExchangedAuditTest, GossipIsFollowedToWhereItCameFrom) {
+  auto third = std::make_unique<Ledger>(*disk_.open_log(Ledger::file_in(folder_.path(), 2)),
+                                        std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2);
+  EXPECT_TRUE(third->begin({.version = 0, .steps = {0, 0}}).ok());
+  using Heard = Ledger::Heard;
+  EXPECT_TRUE(third->told(0, 1, 1, 8, {}).ok());
+  EXPECT_TRUE(other_->heard(0, std::vector<Heard>{{2, 1}}, 3).ok());
+  EXPECT_TRUE(other_->told(0, 0, 1, 2, {}).ok()); // before it had heard that
+  EXPECT_TRUE(other_->told(0, 0, 2, 4, std::vector<Heard>{{2, 1}}).ok());
+  EXPECT_TRUE(ledger_->heard(0, std::vector<Heard>{{1, 1}}, 5).ok());
+  EXPECT_TRUE(ledger_->heard(0, std::vector<Heard>{{1, 2}}, 7).ok());
+  sync_both();
+  EXPECT_TRUE(third->sync().ok());
+  const auto audit = audited();
+  EXPECT_THAT(audit.learned(audit.slices[0], 4), ElementsAre(4U, 0U, 0U));
+  EXPECT_THAT(audit.learned(audit.slices[0], 6), ElementsAre(6U, 2U, 0U));
+  EXPECT_THAT(audit.learned(audit.slices[0], 7), ElementsAre(7U, 4U, 8U));
+  EXPECT_THAT(audit.learned(audit.slices[1], 3), ElementsAre(0U, 3U, 8U));
+}
+
+TEST_F(AuditTest, WhatAmendsAVersionIsInItUnlessItIsRolledBack) {
+  const auto amended = [&](std::initializer_list<Ledger::Part> parts) {
+    EXPECT_TRUE(ledger_->amended(0, std::vector<Ledger::Part>(parts)).ok());
+  };
+  made({{0, 0}});
+  made({{0, 1}, {0, 2}});
+  amended({{0, 3}, {1, 0}});
+  sync(); // a point to go on from: four steps of worker 0, one of worker 1
+  amended({{1, 1}});
+  made({{0, 4}});
+  EXPECT_TRUE(ledger_->dropped(0, {1, 2}).ok());
+  restart({.version = 2, .steps = {4, 1}});
+  made({{1, 1}});
+  EXPECT_TRUE(ledger_->dropped(0, {0, 4}).ok());
+  sync();
+  const auto audit = audited();
+  EXPECT_THAT(audit.faults, IsEmpty());
+  const Audit::Slice& slice = audit.slices[0];
+  EXPECT_THAT(slice.parts_of(1), ElementsAre(IsPart(0U, 0U)));
+  EXPECT_THAT(slice.parts_of(2),
+              testing::UnorderedElementsAre(IsPart(0U, 1U), IsPart(0U, 2U), IsPart(0U, 3U), IsPart(1U, 0U)));
+  EXPECT_THAT(slice.parts_of(3), ElementsAre(IsPart(1U, 1U)));
+  EXPECT_EQ(Audit::contributions(slice, 0), 4U);
+  EXPECT_EQ(Audit::contributions(slice, 1), 2U);
+  EXPECT_EQ(audit.dropped_from(slice, 0), 1U);
+  EXPECT_EQ(audit.dropped_from(slice, 1), 0U) << "it was rolled back";
+  add("{\"slice\":0,\"version\":3,\"amended_by\":\"1:1\"}\n");
+  EXPECT_THAT(audited().faults, ElementsAre(HasSubstr("step 1 of worker 1 counts twice in slice 0")));
+}
+
 TEST_F(AuditTest, SaysWhatIsWrong) {
   made({{0, 0}});
   made({{0, 1}});

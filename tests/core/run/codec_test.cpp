@@ -124,8 +124,10 @@ TEST_F(CodecTest, MastersThatDoNotLiePlainAreSeenPlain) {
 }
 
 TEST_F(CodecTest, EveryHandlerTakesWhatIsEncoded) {
-  for (const std::string handler : {"eventual", "{ type = \"eventual\", push = 3, fetch = 2 }", "elastic", "hogwild",
-                                    "bounded", "{ type = \"first_t\", t = 2 }", "backup"})
+  for (const std::string handler :
+       {"eventual", "{ type = \"eventual\", push = 3, fetch = 2 }", "elastic", "hogwild", "bounded",
+        "{ type = \"first_t\", t = 2 }", "backup", "{ type = \"first_t\", late = \"fold\" }",
+        "{ type = \"first_t\", choose = \"slice\", late = \"fold\" }"})
     for (const std::string codec : {"\"bf16\"", "\"one_bit\"", "\"top_k\"", "\"dithering\""}) {
       SCOPED_TRACE(handler + " with " + codec);
       const auto trained =

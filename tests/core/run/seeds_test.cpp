@@ -27,7 +27,8 @@ class Drawn {
   explicit Drawn(std::uint64_t seed) : random_({seed, 0}, 0, 0) {
     spec = {.seed = seed, .longest = 600'000'000'000};
     const std::int64_t groups = 1 + below(4), batch = groups == 4 ? 6 : 12; // so that steps make whole epochs
-    handler_ = one_of({"strict", "strict", "bounded", "eventual", "hogwild", "elastic", "first_t", "backup", "pushes"});
+    handler_ = one_of({"strict", "strict", "bounded", "eventual", "hogwild", "elastic", "first_t", "backup", "folds",
+                       "folds", "by_slice", "pushes"});
     const bool own_values = handler_ == "elastic" || handler_ == "pushes";
     const std::int64_t workers = own_values ? 1 : 1 + below(groups > 2 ? 2 : 3);
     const std::int64_t server_groups = 1 + below(groups), served = groups / server_groups * workers;
@@ -48,6 +49,10 @@ class Drawn {
     if (groups * workers > 1 && below(3) == 0) spec.cuts = 1 + below(2);
     // Who goes at their own pace begin together afterwards, and what a codec has left out is given up.
     if (handler_ == "strict" && workers > 1 && !encoded && below(2) == 0) spec.scales = 1 + below(3);
+    const bool folds = handler_ == "folds" || handler_ == "by_slice";
+    // What all begin with behind a warm-up is in a worker's own values as well, and would be counted again.
+    if (groups > 1 && !folds && handler_ != "elastic" && (!encoded || workers == 1) && below(4) == 0)
+      set.push_back(concat("topology.warmup_steps=", 1 + below(12)));
     spec.within = Nanoseconds{20 + below(150)} * 1'000'000;
     if (below(2) == 0) spec.transport.options.entries.emplace_back("most", Value{0.002, {}});
   }
@@ -56,9 +61,13 @@ class Drawn {
   std::string complaint(const run::Simulated& run, const config::Job& job) const {
     if (!run.status.ok()) return "status: " + run.status.message();
     if (!run.audit.faults.empty()) return "audit: " + run.audit.faults.front();
+    if (const std::string lacks = lacks_of_others(run.audit); !lacks.empty()) return "audit: " + lacks;
     if (handler_ == "first_t" || handler_ == "backup") return ""; // what comes too late is dropped
     const auto& sums = run.params.begin()->second;
-    const auto all = static_cast<float>(job.train.stop.steps * job.train.batch * job.topology.worker_groups);
+    if (handler_ == "folds" || handler_ == "by_slice") return complaint_of_folding(run, job);
+    const std::int64_t warm = std::min(job.topology.warmup_steps, job.train.stop.steps); // of one group
+    const auto all =
+        static_cast<float>(job.train.batch * (warm + (job.train.stop.steps - warm) * job.topology.worker_groups));
     const float each = all / static_cast<float>(sums.size());
     const float left_out = handler_ == "elastic" ? 1 : -1; // of differences, or of gradients, which count downward
     float sum = 0;
@@ -78,6 +87,57 @@ class Drawn {
   run::SimulationSpec spec;
 
  private:
+  // At the end every server group has what all others have made.
+  static std::string lacks_of_others(const run::Audit& audit) {
+    for (const auto& slice : audit.slices) {
+      const auto learned = audit.learned(slice, slice.last);
+      std::size_t group = 0;
+      for (const auto& other : audit.slices) {
+        if (other.id != slice.id) continue;
+        if (learned[group] != other.last)
+          return fmt::format("slice {} of server {} has what server {} made up to version {}, of {}", slice.id,
+                             slice.server, other.server, learned[group], other.last);
+        ++group;
+      }
+    }
+    return "";
+  }
+  // Late contributions are folded in: all that a worker brought is in, each once, from its first step to its last;
+  // which that is, is the leader's affair where whole steps are chosen. Chosen slice by slice, a contribution counts
+  // for its group's share of all that a server group serves.
+  std::string complaint_of_folding(const run::Simulated& run, const config::Job& job) const {
+    const config::Topology& topology = job.topology;
+    const auto counts = [&](const run::Place& place) { return handler_ == "by_slice" ? 1.0 / place.served : 1.0; };
+    const bool alone = run::Place::seats(topology) == 1; // who keeps no ledger
+    double all = alone ? static_cast<double>(job.train.stop.steps * job.train.batch) : 0;
+    for (std::size_t c = 0; c < run.audit.contributors; ++c) {
+      const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
+      for (const auto& slice : run.audit.slices) {
+        if (slice.server / topology.servers_per_group != place.server_group) continue;
+        const std::uint64_t in = run::Audit::contributions(slice, c), last = last_step(slice, c);
+        if (in != last) return fmt::format("audit: of worker {} {} contributions are in, of {}", c, in, last);
+        if ((handler_ == "by_slice" || place.group == 0) && in != static_cast<std::uint64_t>(job.train.stop.steps))
+          return fmt::format("audit: of worker {} {} contributions are in, and it made more", c, in);
+        all += static_cast<double>(in) * static_cast<double>(place.rows) * counts(place);
+      }
+    }
+    double sum = 0;
+    for (const float times : run.params.begin()->second) sum += static_cast<double>(times);
+    for (std::size_t c = 0; c < run.own_values.size(); ++c) // what a codec has left out
+      for (const auto& [name, values] : run.own_values[c])
+        for (const float value : values)
+          sum -= counts(run::Place::at(job, static_cast<std::uint32_t>(c), false)) * static_cast<double>(value);
+    return std::abs(sum - all) < 0.01 ? "" : fmt::format("tally: {} samples count, not {}", sum, all);
+  }
+  // The number of them up to that one.
+  static std::uint64_t last_step(const run::Audit::Slice& slice, std::size_t contributor) {
+    std::uint64_t last = 0;
+    for (const auto& word : slice.words)
+      for (const auto& part : word.parts)
+        if (part.contributor == contributor) last = std::max(last, part.step + std::max<std::uint64_t>(word.count, 1));
+    return last;
+  }
+
   std::int64_t below(std::int64_t n) { return random_.below(static_cast<std::uint32_t>(n)); }
   std::string one_of(std::initializer_list<const char*> what) {
     return what.begin()[below(static_cast<std::int64_t>(what.size()))];
@@ -86,6 +146,10 @@ class Drawn {
     if (handler_ == "bounded") return fmt::format("{{ type = \"bounded\", bound = {} }}", below(4));
     if (handler_ == "elastic") return "{ type = \"elastic\", alpha = 0.5, every = 8 }";
     if (handler_ == "first_t") return "{ type = \"first_t\", t = 1 }";
+    if (handler_ == "folds" || handler_ == "by_slice")
+      return fmt::format("{{ type = \"first_t\", t = {}, choose = \"{}\", late = \"fold\", rate = \"share\"{} }}",
+                         1 + below(3), handler_ == "folds" ? "step" : "slice",
+                         below(3) == 0 ? ", late_share = 0.25" : "");
     if (handler_ == "pushes")
       return fmt::format("{{ type = \"eventual\", push = {}, fetch = {} }}", 1 + below(5), 2 + below(4));
     return handler_;

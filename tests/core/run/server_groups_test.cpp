@@ -111,7 +111,8 @@ TEST_F(ServerGroupsTest, ResumedEqualsNeverStopped) {
 
 TEST_F(ServerGroupsTest, EveryHandlerLearns) {
   for (const std::string handler : {"eventual", "{ type = \"eventual\", push = 2, fetch = 3 }", "elastic", "hogwild",
-                                    "bounded", "first_t", "backup"})
+                                    "bounded", "first_t", "backup", "{ type = \"first_t\", late = \"fold\" }",
+                                    "{ type = \"first_t\", choose = \"slice\", late = \"fold\" }"})
     for (const std::string sync : {"{ type = \"ring\", every = 6 }", "{ type = \"gossip\", every = 6 }",
                                    "{ type = \"diloco\", every = 6, rate = 0.6, momentum = 0.5 }"}) {
       SCOPED_TRACE(concat(handler, ", ", sync));

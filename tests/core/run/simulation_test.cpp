@@ -84,6 +84,31 @@ TEST_F(SimulationTest, GroupsThatGoAtTheirOwnPaceJoinAndLeave) {
 }
 
 // What each worker's codec had left out by then goes on with it.
+// Until the others begin, the first group trains as if there were no others; they go on from what it has learned.
+TEST_F(SimulationTest, TheFirstGroupWarmsUpAlone) {
+  const std::vector<std::string> shared{"topology.data=\"shared\"", "updater.rate=0.02"};
+  const auto alone = simulate(small_job(), shared, {.seed = 1});
+  for (const std::string handler :
+       {"strict", "eventual", "bounded", "hogwild", "elastic", "first_t", "{ type = \"first_t\", choose = \"slice\" }"})
+    for (const int server_groups : {1, 3}) {
+      SCOPED_TRACE(concat(handler, ", ", server_groups, " server groups"));
+      auto settings = shared;
+      settings.insert(settings.end(),
+                      {"topology.worker_groups=3", "topology.warmup_steps=25", "topology.consistency=" + handler,
+                       concat("topology.server_groups=", server_groups), "recovery.every={ steps = 10 }"});
+      if (server_groups > 1) settings.push_back("topology.sync={ type = \"ring\", every = 5 }");
+      const auto warmed = simulate(small_job(), settings, {.seed = 1, .kills = 1, .within = 100'000'000});
+      ASSERT_EQ(warmed.losses.size(), alone.losses.size());
+      for (std::uint64_t step = 1; step <= 25; ++step) EXPECT_EQ(warmed.losses.at(step), alone.losses.at(step)) << step;
+      EXPECT_NE(warmed.params, alone.params);
+      for (std::uint64_t step = 26; step <= 40; ++step)
+        EXPECT_LT(warmed.losses.at(step), 0.8 * alone.losses.at(1)) << "they forget what it had learned";
+    }
+  const auto whole = simulate(
+      small_job(), {shared[0], shared[1], "topology.worker_groups=3", "topology.warmup_steps=1000"}, {.seed = 1});
+  EXPECT_EQ(whole.params, alone.params) << "the others have nothing left to do";
+}
+
 TEST_F(SimulationTest, WithACodecDeathsChangeNothingEither) {
   auto settings = four_workers;
   settings.insert(settings.end(), {"topology.codec=\"one_bit\"", "topology.codec_elements=1"});

@@ -135,6 +135,8 @@ const std::vector<Way> ways{
     {"power_sgd", several("strict", {"topology.workers_per_group=2", "topology.codec=power_sgd"})},
     {"bounded", several("{ type = \"bounded\", bound = 2 }", {"topology.worker_groups=2"})},
     {"backup", several("{ type = \"backup\", spares = 1 }", {"topology.worker_groups=2"})},
+    {"folds", several("{ type = \"first_t\", late = \"fold\" }", {"topology.worker_groups=2"})},
+    {"by_slice", several("{ type = \"first_t\", choose = \"slice\", late = \"fold\" }", {"topology.worker_groups=2"})},
     {"eventual", several("{ type = \"eventual\", fetch = 3, push = 2 }", {"topology.worker_groups=2"})},
     {"server groups in a ring",
      several("strict", {"topology.worker_groups=4", "topology.server_groups=2", "topology.sync=ring"})},

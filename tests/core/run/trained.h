@@ -23,6 +23,7 @@ struct Trained {
   std::vector<double> losses;                       // of each step
   std::map<std::string, std::vector<float>> params; // plain
   run::MetricValues test;
+  std::map<std::pair<std::uint64_t, Phase>, run::MetricValues> evaluations; // by the step that they are of
   run::Outcome outcome;
 };
 
@@ -66,7 +67,10 @@ class Bench : public ::testing::Test {
         if (stop_at != 0 && progress.step >= stop_at) interrupted = true;
         return {};
       }
-      Status on_evaluation(const run::Progress&, Phase, const run::Evaluation&) override { return {}; }
+      Status on_evaluation(const run::Progress& at, Phase phase, const run::Evaluation& found) override {
+        trained->evaluations[{at.step, phase}] = found.metrics;
+        return {};
+      }
     } watch;
     watch.trained = &trained;
     watch.stop_at = stop_at;
@@ -79,6 +83,8 @@ class Bench : public ::testing::Test {
       DLHOST_TRY(training.resume(files));
     }
     if (!checkpoints.empty()) training.keep_in(&saved);
+    run::Checkpoints tested(*session, (checkpoints.empty() ? folder_.path() : checkpoints) + "/testing", 1);
+    if (job.topology.testing_group) training.test_beside(&tested);
     trained.outcome = training.run(watch);
     DLHOST_TRY(trained.outcome.error);
     trained.test = trained.outcome.test.metrics;

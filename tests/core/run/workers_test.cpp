@@ -119,7 +119,11 @@ TEST_F(WorkersTest, EveryHandlerLearns) {
   const std::vector<std::string> slowly{"train.batch=6", "train.stop.steps=120", "updater.rate=0.01"};
   for (const std::string handler :
        {"eventual", "{ type = \"eventual\", fetch = 3 }", "{ type = \"eventual\", push = 3, fetch = 2 }", "elastic",
-        "hogwild", "bounded", "{ type = \"bounded\", bound = 0 }", "{ type = \"first_t\", t = 2 }", "backup"})
+        "hogwild", "bounded", "{ type = \"bounded\", bound = 0 }", "{ type = \"first_t\", t = 2 }", "backup",
+        "{ type = \"first_t\", t = 2, late = \"fold\" }",
+        "{ type = \"first_t\", t = 2, late = \"dampen\", rate = \"share\" }",
+        "{ type = \"first_t\", t = 2, choose = \"slice\" }",
+        "{ type = \"first_t\", t = 1, choose = \"slice\", late = \"fold\", late_share = 0.2 }"})
     for (const int workers : {1, 2}) {
       if (workers > 1 && has_own_values(handler)) continue;
       SCOPED_TRACE(concat(handler, ", ", workers, " workers a group"));
@@ -134,6 +138,38 @@ TEST_F(WorkersTest, EveryHandlerLearns) {
     }
 }
 
+// It finds what the leader would, of the same steps, whoever trains.
+TEST_F(WorkersTest, TheTestingGroupEvaluatesWhatWasThere) {
+  const std::vector<std::string> often{"test.every={ steps = 7 }", "validate.every={ steps = 10 }",
+                                       "checkpoint.every={ steps = 8 }", "layer.data.validate=20"};
+  for (const int count : {1, 3}) {
+    SCOPED_TRACE(concat(count, " workers"));
+    const auto own = folder_ / concat("own-", count), beside = folder_ / concat("beside-", count);
+    const auto leader = train(small_job(), workers(count, 1, often), 0, {}, own);
+    auto settings = often;
+    settings.push_back("topology.testing_group=true");
+    const auto tested = train(small_job(), workers(count, 1, settings), 0, {}, beside);
+    EXPECT_EQ(tested.losses, leader.losses);
+    EXPECT_EQ(tested.evaluations, leader.evaluations);
+    EXPECT_EQ(tested.evaluations.size(), 5U + 4U + 1U) << "and the last test, at the end";
+    const auto best = [&](const std::string& folder) {
+      return host_.disk().read_text(folder + "/best/params.safetensors");
+    };
+    ASSERT_TRUE(best(beside).ok()) << best(beside).status().message();
+    EXPECT_EQ(*best(beside), *best(own));
+  }
+}
+
+// What it finds ends the run, a little later than the leader would.
+TEST_F(WorkersTest, WhatTheTestingGroupFindsStopsTheRun) {
+  const std::string judged =
+      small_job() + "[[layer]]\nname = \"accuracy\"\ntype = \"accuracy\"\nsrc = [\"fc2\", \"data:label\"]\n";
+  const auto trained = train(judged, workers(2, 1,
+                                             {"topology.testing_group=true", "test.every={ steps = 5 }",
+                                              "train.stop.steps=100000", "train.stop.accuracy=0.5"}));
+  EXPECT_NE(trained.outcome.reason.find("test accuracy reached"), std::string::npos) << trained.outcome.reason;
+}
+
 // When everyone is waited for, it is bulk synchronous.
 TEST_F(WorkersTest, TheFirstOfAllIsStrict) {
   const std::vector<std::string> half{"train.batch=6"};
@@ -141,56 +177,16 @@ TEST_F(WorkersTest, TheFirstOfAllIsStrict) {
   const auto first = train(small_job(), groups(2, "{ type = \"first_t\", t = 2 }", half));
   for (const auto& [name, values] : strict.params)
     for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], first.params.at(name)[i], 1e-5) << name;
-  EXPECT_EQ(first.outcome.contributions.arrived, 2 * 40U);
-  EXPECT_EQ(first.outcome.contributions.dropped, 0U);
-  EXPECT_EQ(strict.outcome.contributions.arrived, 0U);
+  EXPECT_EQ(first.outcome.arrivals.came, 2 * 40U);
+  EXPECT_EQ(first.outcome.arrivals.late, 0U);
+  EXPECT_EQ(strict.outcome.arrivals.came, 0U);
 }
 
 // Both groups begin with the version that the first of them makes old.
 TEST_F(WorkersTest, WhatCameTooLateIsCounted) {
   const auto first = train(small_job(), groups(2, "first_t", {"train.batch=6"}));
-  EXPECT_GT(first.outcome.contributions.dropped, 0U);
-  EXPECT_GT(first.outcome.contributions.arrived, first.outcome.contributions.dropped);
-}
-
-// Until the others begin, the first group trains as if there were no others; they go on from what it has learned.
-TEST_F(WorkersTest, TheFirstGroupWarmsUpAlone) {
-  const std::vector<std::string> shared{"topology.data=\"shared\"", "updater.rate=0.02"};
-  const auto alone = train(small_job(), groups(1, "eventual", shared));
-  const auto warmed = [&](const std::string& handler, int steps) {
-    auto settings = shared;
-    settings.insert(settings.end(), {concat("topology.warmup_steps=", steps), "test.every={ steps = 7 }",
-                                     "topology.servers_per_group=2"});
-    return train(small_job(), groups(3, handler, settings));
-  };
-  for (const std::string handler : {"eventual", "bounded", "hogwild"}) {
-    SCOPED_TRACE(handler);
-    const auto trained = warmed(handler, 25);
-    expect_near(alone, trained, 1e-5, 25);
-    EXPECT_NE(trained.losses.back(), alone.losses.back());
-  }
-  // The one step of the others begins where the first group's last did: it moves the params as little.
-  const auto distance = [](const Trained& one, const Trained& other) {
-    double squares = 0;
-    for (const auto& [name, values] : one.params)
-      for (std::size_t i = 0; i < values.size(); ++i)
-        squares += std::pow(static_cast<double>(other.params.at(name)[i] - values[i]), 2);
-    return std::sqrt(squares);
-  };
-  const auto cold = train(small_job(), groups(3, "eventual", {shared[0], shared[1], "train.stop.steps=1"}));
-  const auto start = train(small_job(), groups(1, "eventual", {shared[0], "updater.rate=0.0"}));
-  EXPECT_LT(distance(warmed("eventual", 39), alone), 0.55 * distance(cold, start));
-  EXPECT_EQ(warmed("eventual", 1000).params, alone.params) << "they have nothing left to do";
-}
-
-TEST_F(WorkersTest, AWarmUpGoesOnWhereItWas) {
-  const std::string checkpoints = folder_ / "checkpoints";
-  const std::vector<std::string> settings{"topology.warmup_steps=25", "updater.rate=0.02"};
-  const auto first = train(small_job(), groups(3, "eventual", settings), 17, {}, checkpoints);
-  const auto rest = train(small_job(), groups(3, "eventual", settings), 0, checkpoints);
-  ASSERT_EQ(rest.losses.size(), 23U);
-  const auto whole = train(small_job(), groups(3, "eventual", settings));
-  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(rest.losses[i], whole.losses[17 + i]) << "still alone";
+  EXPECT_GT(first.outcome.arrivals.late, 0U);
+  EXPECT_GT(first.outcome.arrivals.came, first.outcome.arrivals.late);
 }
 
 TEST_F(WorkersTest, TheTimeOfAStepIsBrokenDown) {
@@ -301,7 +297,8 @@ TEST_F(WorkersTest, ClippingUnderTheFirstOfAllIsStrict) {
 
 TEST_F(WorkersTest, EveryHandlerClipsAndSums) {
   for (const std::string handler : {"eventual", "{ type = \"eventual\", push = 3, fetch = 3 }", "elastic", "hogwild",
-                                    "bounded", "first_t", "backup"})
+                                    "bounded", "first_t", "backup", "{ type = \"first_t\", late = \"fold\" }",
+                                    "{ type = \"first_t\", choose = \"slice\", late = \"fold\" }"})
     for (const std::string updater : {"sgd", "lamb"}) {
       SCOPED_TRACE(concat(handler, ", ", updater));
       // A step of lamb's is as long, however small the part of the batch that it is made of.
@@ -376,10 +373,6 @@ TEST_F(WorkersTest, WhatIsNotThereYetIsRefused) {
     Trained trained;
     return run(*job, trained, 0, {}, {}).message();
   };
-  for (const std::string handler : {"strict", "first_t", "elastic"})
-    EXPECT_NE(told(groups(2, handler, {"topology.warmup_steps=5"}))
-                  .find("topology.warmup_steps = 5 under consistency '" + handler),
-              std::string::npos);
   EXPECT_NE(
       told(groups(2, "elastic", {"topology.codec={ type = \"top_k\", feedback = false }"})).find("set feedback = true"),
       std::string::npos);
