@@ -80,7 +80,7 @@ int main(int count, char** words) {
   using namespace dlhost;
   benchmark::RegisterBenchmark("no codec/add", plain_sum)->Unit(benchmark::kMillisecond);
   for (const std::string name :
-       {"none", "bf16", "fp16", "int8", "dithering", "one_bit", "top_k", "random_k", "power_sgd"}) {
+       {"none", "bf16", "fp16", "int8", "dithering", "one_bit", "top_k", "random_k", "rows", "power_sgd"}) {
     benchmark::RegisterBenchmark((name + "/encode").c_str(), timed, name, &Line::encode)->Unit(benchmark::kMillisecond);
     benchmark::RegisterBenchmark((name + "/decode").c_str(), timed, name, &Line::decode)->Unit(benchmark::kMillisecond);
   }

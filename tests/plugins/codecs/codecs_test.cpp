@@ -187,9 +187,40 @@ TEST_F(CodecTest, PowerSgdSendsVectorsAsTheyAre) {
   EXPECT_EQ(Line(host_, "power_sgd", {}, {25, 2}).send(values), values);
 }
 
+// Of an embedding's gradient, which is zero but for the words that a batch has.
+TEST_F(CodecTest, RowsAreSentWithTheirNumbers) {
+  Numbers values(1000 * 8, 0.0F);
+  for (const std::size_t row : {3, 500, 999})
+    std::ranges::copy(numbers(8, static_cast<std::uint32_t>(row)),
+                      values.begin() + static_cast<std::ptrdiff_t>(row * 8));
+  Line line(host_, "rows", {}, {1000, 8});
+  EXPECT_EQ(line.send(values), values);
+  EXPECT_EQ(line.bytes, 4U + 3 * (4 + 8 * 4));
+  const Numbers full = numbers(1000 * 8, 9), none(1000 * 8, 0.0F);
+  EXPECT_EQ(line.send(full), full);
+  EXPECT_EQ(line.bytes, 4U + 1000 * 8 * 4) << "no longer than everything";
+  EXPECT_EQ(line.send(none), none);
+  EXPECT_EQ(line.bytes, 4U);
+}
+
+TEST_F(CodecTest, RowsThatAreNotThereAreCorrupt) {
+  const auto codec = make<Codec>(host_, "rows", {});
+  const auto told = [&](std::vector<std::uint32_t> words) {
+    Numbers values(6, 0.0F);
+    const Status status = codec->decode_add({}, {3, 2}, std::as_bytes(std::span(words)), 1, values);
+    return status.message();
+  };
+  EXPECT_EQ(told({1, 2, 0, 0}), "");
+  EXPECT_NE(told({1, 3, 0, 0}).find("row 3 of a matrix of 3"), std::string::npos);
+  EXPECT_NE(told({4, 0, 0, 0}).find("4 rows of a matrix of 3"), std::string::npos);
+  EXPECT_NE(told({1, 2, 0}).find("an encoding of 12 bytes, where 16 are needed"), std::string::npos);
+  EXPECT_NE(told({}).find("an encoding of 0 bytes"), std::string::npos);
+}
+
 // A gradient that is no number must not look like one afterwards: the loss of the next step has to tell.
 TEST_F(CodecTest, WhatIsNoNumberArrivesAsNone) {
-  for (const std::string type : {"none", "bf16", "fp16", "int8", "one_bit", "top_k", "dithering", "power_sgd"}) {
+  for (const std::string type :
+       {"none", "bf16", "fp16", "int8", "one_bit", "rows", "top_k", "dithering", "power_sgd"}) {
     Numbers values = numbers(120, 8);
     values[70] = std::nanf("");
     const Numbers got = Line(host_, type, {}, {12, 10}).send(values);

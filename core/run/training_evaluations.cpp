@@ -1,0 +1,123 @@
+// Evaluations while a run trains and at its end, by its leader or by the testing group, and what they say of it.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "run/training.h"
+
+namespace dlhost::run {
+namespace {
+
+// What was evaluated last: the last metric that is better high.
+std::optional<double> accuracy_of(const Evaluation& evaluation) {
+  std::optional<double> accuracy;
+  for (const auto& [name, mean] : evaluation.metrics)
+    if (!evaluation.rising.empty() && name == evaluation.rising.back()) accuracy = mean;
+  return accuracy;
+}
+
+// The metric that chooses the best, and whether it is better high: the one of a name, else the accuracy, else the loss.
+struct Judged {
+  double value;
+  bool high;
+};
+std::optional<Judged> judged_metric(const Evaluation& evaluation, const std::string& best) {
+  const bool named = best != "auto" && best != "none";
+  if (const auto accuracy = accuracy_of(evaluation); accuracy && !named) return Judged{*accuracy, true};
+  const auto& metrics = evaluation.metrics;
+  const auto found = named ? std::ranges::find(metrics, best, &MetricValues::value_type::first) : metrics.begin();
+  if (found == metrics.end()) return {};
+  return Judged{found->second, std::ranges::find(evaluation.rising, found->first) != evaluation.rising.end()};
+}
+
+} // namespace
+
+Result<Evaluation> Training::evaluate(Phase phase, Observer& observer) {
+  DLHOST_TRY(settle());
+  DLHOST_ASSIGN(auto evaluation, run::evaluate(session_, phase));
+  if (evaluation.samples > 0) DLHOST_TRY(observer.on_evaluation(progress_, phase, evaluation));
+  return evaluation;
+}
+
+// Whether it is the best so far. What is not finite never is: nothing could be better than it afterwards.
+void Training::judge(const Evaluation& evaluation) {
+  const auto judged = judged_metric(evaluation, session_.job().checkpoint.best);
+  if (!judged) return;
+  const auto [value, high] = *judged;
+  is_best_ = std::isfinite(value) && (!best_ || (high ? value > *best_ : value < *best_));
+  worse_ = is_best_ ? 0 : worse_ + 1;
+  if (is_best_) best_ = value;
+}
+
+Status Training::evaluate_due(Outcome& outcome, Observer& observer) {
+  const config::Job& job = session_.job();
+  const bool validates = due(job.validate.every, validated_), tests = due(job.test.every, tested_);
+  if (tester_) {
+    DLHOST_TRY(hear(outcome, observer, validates || tests));
+    return validates || tests ? ask(validates, tests) : Status();
+  }
+  if (validates) {
+    DLHOST_ASSIGN(auto found, evaluate(Phase::validate, observer));
+    learn(outcome, Phase::validate, std::move(found));
+  }
+  if (tests) {
+    DLHOST_ASSIGN(auto found, evaluate(Phase::test, observer));
+    learn(outcome, Phase::test, std::move(found));
+  }
+  return {};
+}
+
+// Validation chooses the best; accuracy stops by it, or by tests where there is none.
+void Training::learn(Outcome& outcome, Phase phase, Evaluation found) {
+  const bool validates = phase == Phase::validate;
+  if (validates) judge(found);
+  const auto accuracy = accuracy_of(found);
+  const bool counts = validates || session_.samples(Phase::validate) == 0;
+  if (counts && accuracy && *accuracy >= session_.job().train.stop.accuracy)
+    outcome.reason = fmt::format("{} accuracy reached {:.4f}", validates ? "validation" : "test", *accuracy);
+  (validates ? outcome.validation : outcome.test) = std::move(found);
+}
+
+Status Training::ask(bool validates, bool tests) {
+  validates = validates && session_.samples(Phase::validate) > 0;
+  tests = tests && session_.samples(Phase::test) > 0;
+  if (!validates && !tests) return {};
+  DLHOST_TRY(settle());
+  DLHOST_TRY(tested_beside_->lend(progress_.step, state()));
+  tester_->ask(
+      {.at = progress_, .checkpoint = tested_beside_->path_of(progress_.step), .validates = validates, .tests = tests});
+  return {};
+}
+
+// What was evaluated is the best there is: so it becomes that.
+Status Training::hear(Outcome& outcome, Observer& observer, bool wait) {
+  if (!tester_ || !(wait || tester_->has_answer())) return {};
+  const auto progress = [&] { return session_.sharing() ? session_.sharing()->progress() : Status(); };
+  DLHOST_ASSIGN(auto answer, tester_->answer(progress));
+  if (!answer) return {};
+  const auto& question = answer->question;
+  const auto tell = [&](Phase phase, Evaluation& found) -> Status {
+    DLHOST_TRY(observer.on_evaluation(question.at, phase, found));
+    learn(outcome, phase, std::move(found));
+    return {};
+  };
+  if (question.validates) DLHOST_TRY(tell(Phase::validate, answer->validation));
+  if (question.tests) DLHOST_TRY(tell(Phase::test, answer->test));
+  if (std::exchange(is_best_, false) && checkpoints_ && session_.job().checkpoint.best != "none")
+    DLHOST_TRY(checkpoints_->take_best(question.checkpoint));
+  return {};
+}
+
+Status Training::last_evaluations(Outcome& outcome, Observer& observer) {
+  if (session_.job().validate.at_end) {
+    DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate, observer));
+  }
+  if (session_.job().test.at_end) {
+    DLHOST_ASSIGN(outcome.test, evaluate(Phase::test, observer));
+  }
+  return {};
+}
+
+} // namespace dlhost::run
