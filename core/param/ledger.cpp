@@ -1,6 +1,7 @@
 #include "param/ledger.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -9,13 +10,23 @@
 namespace dlhost::param {
 namespace {
 
+constexpr std::string_view file_begins = "server-", file_ends = ".jsonl";
 constexpr std::size_t long_enough = 4096;
 constexpr std::size_t part_bytes = 48; // the longest that a part takes: two numbers
 
 } // namespace
 
 std::string Ledger::file_in(const std::string& folder, std::uint32_t server) {
-  return fmt::format("{}/server-{}.jsonl", folder, server);
+  return fmt::format("{}/{}{}{}", folder, file_begins, server, file_ends);
+}
+
+std::optional<std::uint32_t> Ledger::server_of(std::string_view file) {
+  if (!file.starts_with(file_begins) || !file.ends_with(file_ends)) return {};
+  file.remove_prefix(file_begins.size());
+  file.remove_suffix(file_ends.size());
+  std::uint32_t server = 0;
+  const auto read = std::from_chars(file.data(), file.data() + file.size(), server);
+  return read.ec == std::errc() && read.ptr == file.data() + file.size() ? std::optional(server) : std::nullopt;
 }
 
 Ledger::Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors)

@@ -28,8 +28,10 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dlhost/host.h>
@@ -52,6 +54,8 @@ class Ledger {
   };
 
   static std::string file_in(const std::string& folder, std::uint32_t server);
+  // Whose file has that name; none: nobody's.
+  static std::optional<std::uint32_t> server_of(std::string_view file);
 
   Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors);
   ~Ledger();

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "run/ledgers.h"
+
 namespace dlhost::run {
 namespace {
 
@@ -17,6 +19,9 @@ using Json = nlohmann::json;
 class Reader {
  public:
   explicit Reader(std::uint32_t server) : server_(server) {}
+
+  // What is read now was written when the run began for that time.
+  void begins(std::size_t time) { time_ = time; }
 
   Status line(const Json& line) {
     if (line.contains("begin")) return begin(line);
@@ -51,9 +56,7 @@ class Reader {
   // What was made after that version is void.
   Status begin(const Json& line) {
     const auto version = line.at("begin").get<Version>();
-    auto steps = line.at("steps").get<std::vector<std::uint64_t>>();
-    const bool again = begun_ > 0 && steps == steps_; // nothing of what was made since the last time is left
-    steps_ = std::move(steps);
+    steps_ = line.at("steps").get<std::vector<std::uint64_t>>();
     origins_.clear();
     for (const auto& origin : line.at("origins")) origins_.push_back({origin.at(0), origin.at(1), origin.at(2)});
     ++begun_;
@@ -78,8 +81,7 @@ class Reader {
         slice.exchanges = std::move(known->second.slice.exchanges);
         cut(slice, version);
       }
-      if (again && !slice.exchanges.empty()) slice.exchanges.pop_back(); // of which not all servers may know
-      slice.exchanges.push_back({.begun = version, .exchanged = {}, .told = {}, .heard = {}});
+      slice.exchanges.push_back({.time = time_, .begun = version, .exchanged = {}, .told = {}, .heard = {}});
       slices_[slice.id] = {std::move(slice), steps_};
     }
     std::erase_if(dropped_, [&](const Part& part) { return is_void(part); });
@@ -194,13 +196,12 @@ class Reader {
   std::vector<std::uint64_t> steps_; // of each contributor, where the run began last
   std::vector<param::Origin> origins_;
   std::vector<Part> dropped_;
-  std::size_t begun_ = 0;
+  std::size_t begun_ = 0, time_ = 0;
   std::vector<std::string> faults_;
 };
 
-Status read(Disk& disk, const std::string& path, std::uint32_t server, Audit& audit) {
+Status read(Disk& disk, const std::string& path, Reader& reader) {
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
-  Reader reader(server);
   std::size_t number = 0;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());
@@ -214,8 +215,24 @@ Status read(Disk& disk, const std::string& path, std::uint32_t server, Audit& au
     }
     at = end + 1;
   }
-  reader.add_to(audit);
   return {};
+}
+
+// A server may have died before it wrote anything, or have had nothing to write.
+Result<std::map<std::uint32_t, Reader>> read_all(Disk& disk, const std::string& folder) {
+  std::map<std::uint32_t, Reader> readers;
+  const auto begun = begun_in(disk, folder);
+  for (std::size_t time = 0; time < begun.size(); ++time) {
+    DLHOST_ASSIGN(const auto entries, disk.list(begun[time]));
+    for (const auto& entry : entries) {
+      const auto server = param::Ledger::server_of(entry.name);
+      if (!server) continue;
+      Reader& reader = readers.try_emplace(*server, *server).first->second;
+      reader.begins(time + 1);
+      DLHOST_TRY(read(disk, concat(begun[time], "/", entry.name), reader));
+    }
+  }
+  return readers;
 }
 
 void look_for_doubles(Audit& audit) {
@@ -259,11 +276,8 @@ std::uint64_t Audit::dropped_from(const Slice& slice, std::size_t contributor) c
 
 Result<Audit> audit(Disk& disk, const std::string& folder) {
   Audit audit;
-  for (std::uint32_t server = 0;; ++server) {
-    const std::string path = param::Ledger::file_in(folder, server);
-    if (!disk.exists(path)) break;
-    DLHOST_TRY(read(disk, path, server, audit));
-  }
+  DLHOST_ASSIGN(auto readers, read_all(disk, folder));
+  for (auto& [server, reader] : readers) reader.add_to(audit);
   if (audit.contributors == 0)
     return Status::not_found(
         "'", folder,

@@ -24,6 +24,7 @@ struct Audit {
   };
   // With the same slice of other server groups, since the run began, or began once more.
   struct Exchanges {
+    std::size_t time = 0; // the how manieth: some servers may not have come that far
     Version begun = 0;
     struct Exchanged {
       std::uint64_t number = 0;

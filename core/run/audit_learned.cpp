@@ -11,8 +11,8 @@ using Exchanges = Audit::Exchanges;
 // The same slice in all server groups, since the run began for that time.
 class Attempt {
  public:
-  Attempt(std::vector<const Audit::Slice*> slices, std::size_t which)
-      : slices_(std::move(slices)), which_(which), learned_(slices_.size()) {
+  Attempt(std::vector<const Audit::Slice*> slices, std::size_t time)
+      : slices_(std::move(slices)), time_(time), learned_(slices_.size()) {
     for (std::size_t group = 0; group < slices_.size(); ++group)
       if (const Exchanges* of = exchanges(group)) learned_[group] = of->begun;
   }
@@ -32,7 +32,8 @@ class Attempt {
  private:
   const Exchanges* exchanges(std::size_t group) const {
     const auto& all = slices_[group]->exchanges;
-    return which_ < all.size() ? &all[which_] : nullptr;
+    const auto found = std::ranges::find(all, time_, &Exchanges::time);
+    return found == all.end() ? nullptr : &*found;
   }
   // An exchange that all took part in. What one has not written down is not known to be in.
   void hear_all(std::uint64_t number) {
@@ -57,7 +58,7 @@ class Attempt {
   }
 
   const std::vector<const Audit::Slice*> slices_;
-  const std::size_t which_;
+  const std::size_t time_;
   std::vector<Version> learned_; // of each group
 };
 
@@ -69,10 +70,10 @@ std::vector<Version> Audit::learned(const Slice& slice, Version version) const {
     if (one.id == slice.id) groups.push_back(&one);
   const auto own = static_cast<std::size_t>(std::ranges::find(groups, &slice) - groups.begin());
   // The last that began no later: all were one then.
-  std::size_t attempt = slice.exchanges.size();
-  while (attempt > 1 && slice.exchanges[attempt - 1].begun > version) --attempt;
-  if (attempt > 0) --attempt;
-  std::vector<Version> learned = Attempt(std::move(groups), attempt).learned(own, version);
+  const auto last = std::ranges::find_if(slice.exchanges.rbegin(), slice.exchanges.rend(),
+                                         [&](const Exchanges& one) { return one.begun <= version; });
+  const std::size_t time = last == slice.exchanges.rend() ? 0 : last->time;
+  std::vector<Version> learned = Attempt(std::move(groups), time).learned(own, version);
   learned[own] = version;
   return learned;
 }

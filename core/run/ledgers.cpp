@@ -12,6 +12,7 @@ using Json = nlohmann::ordered_json;
 
 std::string newest_in(const std::string& run) { return run + "/ledger"; }
 std::string earlier_in(const std::string& run, std::size_t number) { return concat(newest_in(run), "-", number); }
+std::string begun_in(const std::string& ledger, std::size_t number) { return concat(ledger, "/begun-", number); }
 std::string arrangement_in(const std::string& ledger) { return ledger + "/arrangement.json"; }
 
 // What the numbers in a ledger rest on, by the names that it has in a job.
@@ -50,15 +51,24 @@ Result<config::Job> arranged(Disk& disk, const std::string& ledger, config::Job 
 Result<std::string> begin_ledger(Disk& disk, const std::string& run, const config::Job& job) {
   const std::string ledger = newest_in(run), arrangement = arrangement_of(job).dump(2) + "\n";
   const auto known = disk.read_text(arrangement_in(ledger));
-  if (known.ok() && *known == arrangement) return ledger;
-  if (known.ok()) {
+  if (known.ok() && *known != arrangement) {
     std::size_t number = 1;
     while (disk.exists(earlier_in(run, number))) ++number;
     DLHOST_TRY(disk.rename(ledger, earlier_in(run, number)));
   }
-  DLHOST_TRY(disk.make_directory(ledger));
-  DLHOST_TRY(disk.write_text(arrangement_in(ledger), arrangement));
-  return ledger;
+  if (!known.ok() || *known != arrangement) {
+    DLHOST_TRY(disk.make_directory(ledger));
+    DLHOST_TRY(disk.write_text(arrangement_in(ledger), arrangement));
+  }
+  std::string begun = begun_in(ledger, begun_in(disk, ledger).size() + 1);
+  DLHOST_TRY(disk.make_directory(begun));
+  return begun;
+}
+
+std::vector<std::string> begun_in(Disk& disk, const std::string& ledger) {
+  std::vector<std::string> folders;
+  while (disk.exists(begun_in(ledger, folders.size() + 1))) folders.push_back(begun_in(ledger, folders.size() + 1));
+  return folders;
 }
 
 Result<std::vector<KeptLedger>> kept_ledgers(Disk& disk, const std::string& run, const config::Job& job) {

@@ -45,6 +45,7 @@ void Seat::set_away(bool away) { vitals(number_).away.store(away, std::memory_or
 Nanoseconds Seat::longest_silence() const {
   const double given = session_.job().recovery.silence;
   if (given > 0) return given < longest_seconds ? static_cast<Nanoseconds>(given * 1e9) : 0;
+  if (begun_.steps.empty()) return before_the_first_step;
   const std::uint64_t steps = done_[number_] - begun_.of_group(place_.group, place_.workers);
   if (steps == 0) return before_the_first_step;
   return std::max(shortest, steps_in_limit * ((looked_ - begun_at_) / static_cast<Nanoseconds>(steps)));

@@ -1,6 +1,7 @@
 #include "run/simulated_crew.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "run/follower.h"
 
@@ -19,6 +20,7 @@ struct Work {
   std::string folder;
   std::uint32_t seat;
   int leader; // process
+  std::shared_ptr<Succession> succession;
 
   void operator()() const {
     const auto leader_is_there = [this] { return world.runs(leader) ? Status() : Status::gone("the leader is gone"); };
@@ -27,15 +29,18 @@ struct Work {
     });
     Status status = Follower([this] { return Session::open(host, registry, job); }, roster, seat).run();
     if (!status.ok()) roster.fail(std::move(status).at("worker ", seat));
+    if (!world.runs(leader) && succession->bequeathed && !std::exchange(succession->taken, true))
+      succession->take_over();
   }
 };
 
 } // namespace
 
 Result<std::unique_ptr<Crew>> SimulatedCrew::make(env::simulated::World& world, Session& leader,
-                                                  std::span<const config::Job> jobs, const std::string& folder) {
+                                                  std::span<const config::Job> jobs, const std::string& folder,
+                                                  std::shared_ptr<Succession> succession) {
   DLHOST_TRY(leader.host().disk().make_directory(folder));
-  std::unique_ptr<SimulatedCrew> crew(new SimulatedCrew(world, leader, jobs, folder));
+  std::unique_ptr<SimulatedCrew> crew(new SimulatedCrew(world, leader, jobs, folder, std::move(succession)));
   crew->roster_.emplace(
       leader.host(), folder, Place::seats(leader.job().topology), [crew = crew.get()] { return crew->look(); },
       [crew = crew.get()](std::uint32_t seat) { crew->world_.kill(crew->processes_.at(seat - 1)); });
@@ -62,7 +67,8 @@ Status SimulatedCrew::start() {
                                            .job = jobs_[seat],
                                            .folder = folder_,
                                            .seat = seat,
-                                           .leader = world_.process()},
+                                           .leader = world_.process(),
+                                           .succession = succession_},
                                       world_.machine()));
   return {};
 }

@@ -2,6 +2,8 @@
 // system beneath. They meet in a folder of the simulated disk.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,28 +14,40 @@
 
 namespace dlhost::run {
 
+// Who leads when the leader is gone: the first of its workers that notices, where it may.
+struct Succession {
+  bool bequeathed = false; // how the run began is written down
+  bool taken = false;
+  std::function<void()> take_over;
+};
+
 class SimulatedCrew final : public Crew {
  public:
   // `jobs`: each worker's, the leader's first; they outlive all of them. `folder`: where they meet, theirs alone.
   static Result<std::unique_ptr<Crew>> make(env::simulated::World&, Session& leader, std::span<const config::Job> jobs,
-                                            const std::string& folder);
+                                            const std::string& folder, std::shared_ptr<Succession>);
   ~SimulatedCrew() override;
 
   Roster& roster() override { return *roster_; }
   Status start() override;
-  Status bequeath(const std::string&) override { return {}; } // nobody takes the leader's place yet
+  Status bequeath(const std::string&) override {
+    succession_->bequeathed = true;
+    return {};
+  }
   std::vector<int> processes() const override { return processes_; }
   std::string fate(std::uint32_t seat) override;
 
  private:
-  SimulatedCrew(env::simulated::World& world, Session& leader, std::span<const config::Job> jobs, std::string folder)
-      : world_(world), leader_(leader), jobs_(jobs), folder_(std::move(folder)) {}
+  SimulatedCrew(env::simulated::World& world, Session& leader, std::span<const config::Job> jobs, std::string folder,
+                std::shared_ptr<Succession> succession)
+      : world_(world), leader_(leader), jobs_(jobs), folder_(std::move(folder)), succession_(std::move(succession)) {}
   Status look();
 
   env::simulated::World& world_;
   Session& leader_;
   const std::span<const config::Job> jobs_;
   const std::string folder_;
+  const std::shared_ptr<Succession> succession_; // the workers' as well, who may outlive the leader
   std::optional<FolderRoster> roster_;
   std::vector<int> processes_; // of seat 1 and on
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -43,27 +44,47 @@ Result<std::vector<config::Job>> jobs_of(const config::Job& job, std::span<const
 }
 
 // The run's leader: trains, begins once more when a worker has died, and goes on in another arrangement where one is
-// wished for. `jobs` are those of the workers, its own first.
+// wished for. `jobs` are those of the workers, its own first. It outlives its process, and all that it started.
 class SimulatedRun final : private Attempts, private Observer {
  public:
+  using Lead = std::function<void()>; // who is called when it is gone, by one who survived
   SimulatedRun(env::simulated::World& world, Host& host, plugin::Registry& registry, std::vector<config::Job> jobs,
-               Simulated& result)
+               Simulated& result, Lead next)
       : Attempts(host, Recovery(jobs[0])), world_(world), host_(host), registry_(registry), jobs_(std::move(jobs)),
-        result_(result) {}
+        result_(result), next_(std::move(next)) {}
+  // In its place: what it knows then is on the disk.
+  explicit SimulatedRun(const SimulatedRun& gone)
+      : Attempts(gone.host_, Recovery(gone.job(), gone.recovery_.past())), world_(gone.world_), host_(gone.host_),
+        registry_(gone.registry_), jobs_(gone.jobs_), wish_(gone.wish_), result_(gone.result_), next_(gone.next_),
+        inherits_(true), attempts_(gone.attempts_) {}
 
   Status run() {
-    Status status = go_on(attempt({}));
+    Status status = inherits_ ? inherit() : go_on(attempt({}));
     result_.recoveries = recovery_.past().times;
     if (status.ok()) DLHOST_TRY(read_ledgers());
     return status;
   }
 
-  // Those of the attempt under way.
-  const std::vector<int>& workers() const { return workers_; }
+  void is_process(int number) { leader_ = number; }
+  // Of the attempt under way, those that may be killed: the leader where one of the others can take its place; nobody
+  // while one does.
+  std::vector<int> mortals() const {
+    if (!world_.runs(leader_)) return {};
+    std::vector<int> all;
+    std::ranges::copy_if(workers_, std::back_inserter(all), [this](int process) { return world_.runs(process); });
+    if (!all.empty() && succession_->bequeathed) all.push_back(leader_);
+    return all;
+  }
   void wish(const config::Topology& topology) { wish_ = topology; }
 
  private:
   const config::Job& job() const { return jobs_[0]; }
+
+  Status inherit() {
+    const Status gone = Status::gone("the run's leader is gone, and another takes its place");
+    DLHOST_ASSIGN(const auto point, newest_point());
+    return recovery_.goes_on(gone, point ? Checkpoints::step_of(*point) : 0) ? go_on(again(gone)) : gone;
+  }
 
   Status rearrange() override {
     if (!wish_) { // the first group has warmed up
@@ -96,13 +117,16 @@ class SimulatedRun final : private Attempts, private Observer {
 
   Status attempt(Point from) override {
     const std::uint64_t step = from ? Checkpoints::step_of(*from) : 0;
-    std::vector<config::Job> jobs;
+    std::vector<config::Job>& jobs = arranged_.emplace_back();
     for (const config::Job& one : jobs_) jobs.push_back(arranged_at(one, step));
+    const bool known = attempts_++ > 0; // how it began
+    succession_ = std::make_shared<Succession>(Succession{.take_over = next_});
     DLHOST_ASSIGN(auto session, Session::open(host_, registry_, jobs[0]));
     Training training(*session, interrupted_);
     training.employ([&](Session& leader) {
-      return SimulatedCrew::make(world_, leader, jobs, concat(run_folder, "/meeting-", ++attempts_));
+      return SimulatedCrew::make(world_, leader, jobs, concat(run_folder, "/meeting-", attempts_), succession_);
     });
+    if (known && recovery_.on()) training.bequeath(run_folder);
     DLHOST_TRY(training.prepare());
     workers_ = training.processes();
     if (from) {
@@ -110,6 +134,7 @@ class SimulatedRun final : private Attempts, private Observer {
     } else {
       DLHOST_TRY(training.start().status());
     }
+    if (recovery_.on()) training.bequeath(run_folder);
     Checkpoints checkpoints(*session, checkpoint_folder, static_cast<std::size_t>(job().checkpoint.keep));
     Checkpoints points(*session, point_folder, 1);
     if (job().checkpoint.keep > 0) training.keep_in(&checkpoints);
@@ -168,15 +193,20 @@ class SimulatedRun final : private Attempts, private Observer {
   std::vector<config::Job> jobs_;
   std::optional<config::Topology> wish_;
   Simulated& result_;
+  const Lead next_;
+  const bool inherits_ = false;
   const std::atomic<bool> interrupted_{false};
   int attempts_ = 0;
+  int leader_ = 0; // process
   std::vector<int> workers_;
+  std::deque<std::vector<config::Job>> arranged_; // of each attempt: workers may outlive it
+  std::shared_ptr<Succession> succession_ = std::make_shared<Succession>();
 };
 
 // One of those that run; nobody, where all begin once more at that moment.
-void kill_one(env::simulated::World& world, std::vector<int> workers) {
-  std::erase_if(workers, [&](int process) { return !world.runs(process); });
-  if (!workers.empty()) world.kill(workers[world.below(static_cast<std::uint32_t>(workers.size()))]);
+void kill_one(env::simulated::World& world, const SimulatedRun& run) {
+  const std::vector<int> mortals = run.mortals();
+  if (!mortals.empty()) world.kill(mortals[world.below(static_cast<std::uint32_t>(mortals.size()))]);
 }
 
 // Of this job: other groups where each is one worker, which some handlers ask for; else other workers in each. So many
@@ -228,18 +258,27 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
   env::simulated::SimulatedHost host(world, &disk);
   plugin::Registry registry(plugins, host);
   host.set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
-  SimulatedRun run(world, host, registry, *jobs, result);
+  std::deque<SimulatedRun> leaders; // one after another
+  Status status = Status::gone("nobody leads the run any more");
+  const SimulatedRun::Lead lead = [&] {
+    if (leaders.empty())
+      leaders.emplace_back(world, host, registry, *jobs, result, lead);
+    else
+      leaders.emplace_back(leaders.back());
+    SimulatedRun& leader = leaders.back();
+    leader.is_process(world.start("leader", [&status, &result, &world, &leader] {
+      status = leader.run();
+      result.took = world.now();
+    }));
+  };
   const auto at_a_moment = [&](auto what) {
     const auto microseconds = static_cast<std::uint32_t>(std::max<Nanoseconds>(1, spec.within / 1000));
     world.at(Nanoseconds{world.below(microseconds)} * 1000, what);
   };
-  for (std::int64_t i = 0; i < spec.kills; ++i) at_a_moment([&] { kill_one(world, run.workers()); });
-  for (std::int64_t i = 0; i < spec.scales; ++i) at_a_moment([&] { run.wish(drawn_arrangement(world, job)); });
-  Status status;
-  world.start("leader", [&] {
-    status = run.run();
-    result.took = world.now();
-  });
+  for (std::int64_t i = 0; i < spec.kills; ++i) at_a_moment([&] { kill_one(world, leaders.back()); });
+  for (std::int64_t i = 0; i < spec.scales; ++i)
+    at_a_moment([&] { leaders.back().wish(drawn_arrangement(world, job)); });
+  lead();
   Status ended = world.run(spec.longest);
   result.status = ended.ok() ? std::move(status) : std::move(ended);
   result.history = world.history();

@@ -21,8 +21,16 @@ class AuditTest : public testing::Test {
  protected:
   AuditTest() { restart({.version = 0, .steps = {0, 0}}); }
 
+  // Where they write, since it began for that time.
+  std::string begun() {
+    const std::string folder = folder_ / concat("begun-", times_);
+    EXPECT_TRUE(disk_.make_directory(folder).ok());
+    return folder;
+  }
+
   // The server dies, and another begins there.
   void restart(const param::Beginning& beginning) {
+    ++times_;
     ledger_.reset();
     ledger_ = std::make_unique<Ledger>(*disk_.open_log(file()), std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2);
     EXPECT_TRUE(ledger_->begin(beginning).ok());
@@ -32,7 +40,7 @@ class AuditTest : public testing::Test {
   }
   void sync() { EXPECT_TRUE(ledger_->sync().ok()); }
   void add(std::string_view line) { EXPECT_TRUE((*disk_.open_log(file()))->append(line).ok()); }
-  std::string file() const { return Ledger::file_in(folder_.path(), 0); }
+  std::string file() { return Ledger::file_in(begun(), 0); }
   std::string text() { return *disk_.read_text(file()); }
   Audit audited() {
     auto audit = run::audit(disk_, folder_.path());
@@ -45,6 +53,7 @@ class AuditTest : public testing::Test {
   test::TemporaryFolder folder_;
   param::Slice slice_{.id = 0, .param = 0, .server = 0, .first = 0, .count = 10};
   std::unique_ptr<Ledger> ledger_;
+  int times_ = 0;
 };
 
 TEST_F(AuditTest, WhatRepeatsIsOneWord) {
@@ -89,6 +98,22 @@ TEST_F(AuditTest, WhatIsRolledBackIsVoid) {
   EXPECT_THAT(audit.slices[0].parts_of(5), ElementsAre(IsPart(0U, 4U)));
 }
 
+// Of the first time, when the run has begun once more: by a process that was given up, and did not know.
+TEST_F(AuditTest, WhatIsWrittenTooLateIsVoid) {
+  for (std::uint64_t step = 0; step < 4; ++step) made({{0, step}, {1, step}});
+  auto given_up = std::move(ledger_);
+  restart({.version = 2, .steps = {2, 2}});
+  made({{1, 2}});
+  sync();
+  EXPECT_TRUE(given_up->made(0, std::vector<Ledger::Part>{{0, 4}, {1, 4}}).ok());
+  given_up.reset();
+  const auto audit = audited();
+  EXPECT_THAT(audit.faults, IsEmpty());
+  EXPECT_THAT(audit.slices[0].parts_of(2), ElementsAre(IsPart(0U, 1U), IsPart(1U, 1U)));
+  EXPECT_THAT(audit.slices[0].parts_of(3), ElementsAre(IsPart(1U, 2U)));
+  EXPECT_EQ(audit.slices[0].last, 3U);
+}
+
 TEST_F(AuditTest, LongLinesAreWrittenInBetween) {
   for (std::uint64_t step = 0; step < 4000; ++step) {
     made({{0, step}});
@@ -107,7 +132,7 @@ class ExchangedAuditTest : public AuditTest {
   ExchangedAuditTest() { begin_other({.version = 0, .steps = {0, 0}}); }
   void begin_other(const param::Beginning& beginning) {
     other_.reset();
-    other_ = std::make_unique<Ledger>(*disk_.open_log(Ledger::file_in(folder_.path(), 1)),
+    other_ = std::make_unique<Ledger>(*disk_.open_log(Ledger::file_in(begun(), 1)),
                                       std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2);
     EXPECT_TRUE(other_->begin(beginning).ok());
   }
@@ -152,7 +177,7 @@ TEST_F(ExchangedAuditTest, WhereTheRunBeginsOnceMoreAllAreOne) {
 }
 
 TEST_F(ExchangedAuditTest, GossipIsFollowedToWhereItCameFrom) {
-  auto third = std::make_unique<Ledger>(*disk_.open_log(Ledger::file_in(folder_.path(), 2)),
+  auto third = std::make_unique<Ledger>(*disk_.open_log(Ledger::file_in(begun(), 2)),
                                         std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2);
   EXPECT_TRUE(third->begin({.version = 0, .steps = {0, 0}}).ok());
   using Heard = Ledger::Heard;

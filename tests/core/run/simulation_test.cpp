@@ -1,5 +1,6 @@
 // Whole runs in simulated worlds: what comes out is what real runs give, whoever is killed, and the same again from the
 // same seed.
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -38,6 +39,7 @@ TEST_F(SimulationTest, UnderStrictDeathsChangeNothing) {
   const auto whole = simulate(small_job(), four_workers, {.seed = 0});
   EXPECT_EQ(whole.recoveries, 0U);
   std::uint32_t recoveries = 0;
+  std::int64_t heirs = 0; // who took a leader's place
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const auto killed =
         simulate(small_job(), four_workers,
@@ -45,8 +47,11 @@ TEST_F(SimulationTest, UnderStrictDeathsChangeNothing) {
     EXPECT_EQ(killed.params, whole.params) << "seed " << seed << history_of(killed);
     EXPECT_EQ(killed.losses, whole.losses) << "seed " << seed;
     recoveries += killed.recoveries;
+    heirs +=
+        std::ranges::count_if(killed.told, [](const auto& line) { return line.find("takes its place") != line.npos; });
   }
   EXPECT_GT(recoveries, 6U) << "the deaths have to be in time to matter";
+  EXPECT_GT(heirs, 2);
 }
 
 // Nor do workers that join and leave, bit for bit where sums do not depend on who makes them.
