@@ -37,16 +37,19 @@ void print(const run::Simulated& simulated) {
 Status read_fault(const std::string& text, run::SimulationSpec& spec) {
   const auto sign = std::min(text.find('='), text.size());
   const std::string kind = text.substr(0, sign), number = text.substr(std::min(sign + 1, text.size()));
-  std::int64_t* const many = kind == "kills"    ? &spec.kills
-                             : kind == "cuts"   ? &spec.cuts
-                             : kind == "scales" ? &spec.scales
-                                                : nullptr;
+  std::int64_t* const many = kind == "kills"     ? &spec.kills
+                             : kind == "cuts"    ? &spec.cuts
+                             : kind == "scales"  ? &spec.scales
+                             : kind == "lost"    ? &spec.lost
+                             : kind == "doubled" ? &spec.doubled
+                                                 : nullptr;
   const char* const end = number.data() + number.size();
   std::uint32_t read = 0;
   const auto how = std::from_chars(number.data(), end, read);
-  if (!many || how.ec != std::errc() || how.ptr != end || read > 1000)
-    return Status::invalid("--faults: '", text,
-                           "' is no fault: known are kills=N, cuts=N and scales=N, with N up to 1000");
+  if (!many || how.ec != std::errc() || how.ptr != end || read > 1'000'000)
+    return Status::invalid(
+        "--faults: '", text,
+        "' is no fault: known are kills=N, cuts=N, scales=N, lost=N and doubled=N, with N up to a million");
   *many = read;
   return {};
 }
@@ -70,8 +73,8 @@ Status record(Context& context, const run::Simulated& simulated, const config::J
 }
 
 std::string flags_of(const run::SimulationSpec& spec) {
-  return fmt::format("--seed {} --faults kills={},cuts={},scales={} --within {}{}", spec.seed, spec.kills, spec.cuts,
-                     spec.scales, seconds(spec.within),
+  return fmt::format("--seed {} --faults kills={},cuts={},scales={},lost={},doubled={} --within {}{}", spec.seed,
+                     spec.kills, spec.cuts, spec.scales, spec.lost, spec.doubled, seconds(spec.within),
                      spec.paces.empty() ? "" : fmt::format(" --paces {}", fmt::join(spec.paces, ",")));
 }
 
@@ -131,7 +134,8 @@ void add_simulate(CLI::App& app, Context& context) {
   command
       ->add_option("--faults", options->faults,
                    "what goes wrong, at drawn moments: kills=N, a worker is killed so many times; cuts=N, the link "
-                   "between two of them is cut for a while; scales=N, workers join or leave")
+                   "between two of them is cut for a while; scales=N, workers join or leave; lost=N and doubled=N, one "
+                   "message in N never arrives, or comes twice")
       ->delimiter(',')
       ->type_name("FAULT=N,...")
       ->allow_extra_args(false);

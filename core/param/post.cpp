@@ -1,6 +1,7 @@
 #include "param/post.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace dlhost::param {
 namespace {
@@ -10,7 +11,8 @@ constexpr std::size_t rooms = 64;
 } // namespace
 
 Post::Post(std::uint32_t seat, std::uint32_t seats, std::size_t credit)
-    : seat_(seat), peers_(seats, unconnected), letters_(rooms), outbox_(credit), rooms_(rooms), completions_(rooms) {
+    : seat_(seat), peers_(seats, unconnected), sent_(seats), heard_(seats), letters_(rooms), outbox_(credit),
+      rooms_(rooms), completions_(rooms) {
   for (std::uint32_t letter = 0; letter < letters_.size(); ++letter) free_.push_back(letter);
 }
 
@@ -35,10 +37,10 @@ Result<PeerId> Post::peer(std::uint32_t seat) const {
 }
 
 Status Post::send(std::uint32_t seat, Message message) {
-  message.seat = static_cast<std::uint16_t>(seat_);
   if (outbox_.full())
     return Status::internal("seat ", seat_, " has more messages under way than it has credit for (", outbox_.capacity(),
                             ")");
+  message.seat = sent_.at(seat)++;
   Letter letter{.seat = seat};
   write(message, letter.bytes);
   outbox_.push_back(letter);
@@ -80,13 +82,7 @@ Status Post::progress(Taker& taker, Nanoseconds limit) {
 Status Post::deal_with(const Completion& completion, Taker& taker) {
   switch (completion.kind) {
   case Completion::Kind::sent: free_.push_back(static_cast<std::uint32_t>(completion.cookie)); return {};
-  case Completion::Kind::received: {
-    auto& room = rooms_.at(completion.cookie);
-    const auto message = read_message(std::span(room).first(std::min(completion.bytes, room.size())));
-    DLHOST_TRY(endpoint_->post_recv(room, completion.cookie));
-    DLHOST_TRY(message.status());
-    return taker.take(*message);
-  }
+  case Completion::Kind::received: return receive(completion, taker);
   case Completion::Kind::gone: {
     const auto seat = static_cast<std::uint32_t>(std::ranges::find(peers_, completion.peer) - peers_.begin());
     gone_.push_back(seat);
@@ -96,6 +92,27 @@ Status Post::deal_with(const Completion& completion, Taker& taker) {
   case Completion::Kind::got: return {};
   }
   return {};
+}
+
+Status Post::receive(const Completion& completion, Taker& taker) {
+  auto& room = rooms_.at(completion.cookie);
+  auto message = read_message(std::span(room).first(std::min(completion.bytes, room.size())));
+  DLHOST_TRY(endpoint_->post_recv(room, completion.cookie));
+  DLHOST_TRY(message.status());
+  const auto seat = static_cast<std::size_t>(std::ranges::find(peers_, completion.peer) - peers_.begin());
+  if (seat == peers_.size()) return Status::corrupt("a message from a stranger came to seat ", seat_);
+  const auto missing = static_cast<std::uint16_t>(message->seat - heard_[seat]);
+  if (missing > std::numeric_limits<std::uint16_t>::max() / 2) { // one from before
+    ++repeated_;
+    return {};
+  }
+  if (missing > 0) {
+    gone_.push_back(static_cast<std::uint32_t>(seat));
+    return Status::gone("worker ", seat, " is out of reach: messages of it were lost on their way to worker ", seat_);
+  }
+  ++heard_[seat];
+  message->seat = static_cast<std::uint16_t>(seat);
+  return taker.take(*message);
 }
 
 } // namespace dlhost::param

@@ -3,6 +3,9 @@
 //
 // Nothing here blocks but progress(), for as long as it is told. What the transport has no room for waits in an outbox,
 // whose size is what may be under way by credit; after open() nothing is allocated.
+//
+// Transports promise that messages come whole, once and in order. They are counted all the same: one that comes twice
+// is dropped, and where one is missing its sender counts as gone, so that nobody waits for ever for what was lost.
 #pragma once
 
 #include <array>
@@ -37,6 +40,7 @@ class Post {
   Result<PeerId> peer(std::uint32_t seat) const;
 
   const std::vector<std::uint32_t>& gone() const { return gone_; }
+  std::uint64_t repeated() const { return repeated_; } // messages that were dropped
 
   // To another seat.
   Status send(std::uint32_t seat, Message);
@@ -48,6 +52,7 @@ class Post {
   Post(std::uint32_t seat, std::uint32_t seats, std::size_t credit);
   Status flush();
   Status deal_with(const Completion&, Taker&);
+  Status receive(const Completion&, Taker&);
 
   struct Letter {
     std::uint32_t seat = 0;
@@ -57,8 +62,10 @@ class Post {
 
   std::uint32_t seat_;
   std::unique_ptr<Endpoint> endpoint_;
-  std::vector<std::size_t> peers_; // of each seat
-  std::vector<Letter> letters_;    // being sent, by cookie
+  std::vector<std::size_t> peers_;          // of each seat
+  std::vector<std::uint16_t> sent_, heard_; // messages to and from each
+  std::uint64_t repeated_ = 0;
+  std::vector<Letter> letters_; // being sent, by cookie
   std::vector<std::uint32_t> free_;
   boost::circular_buffer<Letter> outbox_;
   std::vector<std::array<std::byte, message_bytes>> rooms_; // to receive into, by cookie

@@ -25,9 +25,11 @@
 //   server   part      neighbour  what it learned of a slice since the last exchange, or what was made of such parts
 //   server   taken     neighbour  a part has been read: its memory may be written again
 //   leader   complete  chooser    what waits for others is folded in; then it says align to its servers
-//   leader,  align     servers    what was folded goes into the version that is there, and all slices are exchanged
-//   once chooser                       more, whatever is due server   aligned   leader     so they are anyone   failed
-//   all        this one cannot go on, and says why in its memory; nobody waits any more
+//   leader   align     servers    all slices are exchanged once more, whatever is due; what was folded goes into the
+//   or chooser                    version that is there
+//   server   aligned   leader     so they are
+//   anyone   alive     all        who waits long says so: what was lost before it is missed by then
+//   anyone   failed    all        this one cannot go on, and says why in its memory; nobody waits any more
 //
 // A message is one cache line. Bytes that belong to it lie in the sender's shared memory, at `place`.
 #pragma once
@@ -69,13 +71,14 @@ enum class Word : std::uint8_t {
   complete,
   align,
   aligned,
+  alive,
   failed
 };
 
 struct Message {
   Word word = Word::update;
   ContributionKind contribution = ContributionKind::dense;
-  std::uint16_t seat = 0; // who sends it
+  std::uint16_t seat = 0; // who sends it; on its way: the how manieth it is from there
   std::uint32_t epoch = 0;
   SliceId slice = 0;
   std::uint16_t group = 0, rank = 0;

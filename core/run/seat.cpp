@@ -137,7 +137,7 @@ Status Seat::open(param::Store& store) {
   // norms; what is exchanged with other server groups.
   const std::size_t sums = session_.updater().rule().partials.results().size();
   const std::size_t exchanged = sync_ ? 8 * layout_->slices.size() * place_.server_groups : 0;
-  const std::size_t credit = (8 + 2 * sums) * layout_->slices.size() * seats_ + exchanged + 18 * seats_;
+  const std::size_t credit = (8 + 2 * sums) * layout_->slices.size() * seats_ + exchanged + 50 * seats_;
   DLHOST_ASSIGN(post_, param::Post::open(session_.host(), *transport_, number_, seats_, credit));
 
   DLHOST_ASSIGN(own_[number_].region, post_->endpoint().allocate(layout_->bytes));

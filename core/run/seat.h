@@ -145,6 +145,7 @@ class Seat final : public param::Sharing, private param::Control {
   bool calls() const override { return holder_.has_value(); }
   Status attend() override;
   void watch() override;
+  void say_alive(Nanoseconds now);
   bool hangs(std::uint32_t seat, Nanoseconds limit);
   Nanoseconds longest_silence() const;
   Status rest_those_led();
@@ -224,6 +225,8 @@ class Seat final : public param::Sharing, private param::Control {
   };
   std::vector<Silence> silences_;
   Nanoseconds looked_ = 0, begun_at_ = 0;
+  std::uint64_t alive_at_ = ~std::uint64_t{0};   // steps done, when it last looked whether it waits long
+  Nanoseconds says_alive_ = 0, alive_pause_ = 0; // when it says so again, and how long after the last time
   param::Beginning begun_;
 };
 

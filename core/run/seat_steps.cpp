@@ -37,6 +37,7 @@ Status Seat::take(const Message& message) {
         message.step <= static_cast<std::uint64_t>(Code::internal) ? static_cast<Code>(message.step) : Code::internal;
     return Status(code, concat("worker ", message.seat, ": ", reason));
   }
+  case Word::alive: return {};
   case Word::aligned:
     if (unaligned_ == 0) return Status::corrupt("seat ", message.seat, " is aligned, which nobody waits for");
     --unaligned_;

@@ -59,10 +59,22 @@ bool Seat::hangs(std::uint32_t seat, Nanoseconds limit) {
   return silence.lasts > (shown.away.load(std::memory_order_relaxed) ? times_when_away * limit : limit);
 }
 
+// Who waits for what was lost on its way would wait for ever: it is missed when the next message of its sender comes,
+// so that all who wait long send one. The longer they wait, the less often.
+void Seat::say_alive(Nanoseconds now) {
+  if (std::exchange(alive_at_, done_[number_]) != done_[number_]) says_alive_ = now + (alive_pause_ = second);
+  if (now < says_alive_) return;
+  says_alive_ = now + (alive_pause_ *= 2);
+  for (std::uint32_t seat = 0; seat < seats_; ++seat)
+    if (seat != number_)
+      table_->send(seat, {.word = param::Word::alive}).ignore("who is gone is noticed where it is waited for");
+}
+
 // Time counts only as far as this one looks: a whole run may be stopped for a while, and go on.
 void Seat::watch() {
   const Nanoseconds now = session_.host().clock().now();
   if (now - looked_ < shortest_look) return;
+  say_alive(now);
   const Nanoseconds passed = std::min(now - std::exchange(looked_, now), longest_look);
   const Nanoseconds limit = longest_silence();
   if (limit == 0) return;

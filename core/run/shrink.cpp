@@ -18,6 +18,8 @@ const Number numbers[] = {
     {0, [](Failing& run) -> std::int64_t& { return run.spec.cuts; }},
     {0, [](Failing& run) -> std::int64_t& { return run.spec.kills; }},
     {0, [](Failing& run) -> std::int64_t& { return run.spec.scales; }},
+    {0, [](Failing& run) -> std::int64_t& { return run.spec.lost; }},
+    {0, [](Failing& run) -> std::int64_t& { return run.spec.doubled; }},
     {1, [](Failing& run) -> std::int64_t& { return run.job.topology.server_groups; }},
     {1, [](Failing& run) -> std::int64_t& { return run.job.topology.worker_groups; }},
     {1, [](Failing& run) -> std::int64_t& { return run.job.topology.workers_per_group; }},

@@ -52,11 +52,11 @@ class SimulatedRun final : private Attempts, private Observer {
                Simulated& result, Lead next)
       : Attempts(host, Recovery(jobs[0])), world_(world), host_(host), registry_(registry), jobs_(std::move(jobs)),
         result_(result), next_(std::move(next)) {}
-  // In its place: what it knows then is on the disk.
+  // In its place, with what that one had told before it was killed.
   explicit SimulatedRun(const SimulatedRun& gone)
-      : Attempts(gone.host_, Recovery(gone.job(), gone.recovery_.past())), world_(gone.world_), host_(gone.host_),
-        registry_(gone.registry_), jobs_(gone.jobs_), wish_(gone.wish_), result_(gone.result_), next_(gone.next_),
-        inherits_(true), attempts_(gone.attempts_) {}
+      : Attempts(gone.host_, Recovery(gone.told_[0], gone.recovery_.past())), world_(gone.world_), host_(gone.host_),
+        registry_(gone.registry_), jobs_(gone.told_), told_(gone.told_), wish_(gone.wish_), result_(gone.result_),
+        next_(gone.next_), inherits_(true), attempts_(gone.attempts_) {}
 
   Status run() {
     Status status = inherits_ ? inherit() : go_on(attempt({}));
@@ -121,6 +121,7 @@ class SimulatedRun final : private Attempts, private Observer {
     for (const config::Job& one : jobs_) jobs.push_back(arranged_at(one, step));
     const bool known = attempts_++ > 0; // how it began
     succession_ = std::make_shared<Succession>(Succession{.take_over = next_});
+    if (world_.lives()) told_ = jobs_;
     DLHOST_ASSIGN(auto session, Session::open(host_, registry_, jobs[0]));
     Training training(*session, interrupted_);
     training.employ([&](Session& leader) {
@@ -191,6 +192,7 @@ class SimulatedRun final : private Attempts, private Observer {
   Host& host_;
   plugin::Registry& registry_;
   std::vector<config::Job> jobs_;
+  std::vector<config::Job> told_; // in the run's folder
   std::optional<config::Topology> wish_;
   Simulated& result_;
   const Lead next_;
@@ -243,6 +245,9 @@ void adapt(config::Job& job, const SimulationSpec& spec) {
   job.topology.transport = spec.transport;
   job.topology.transport.options.entries.emplace_back("seed", Value{static_cast<std::int64_t>(spec.seed >> 1), {}});
   job.train.threads = 1; // a world is one thread
+  for (const auto& [name, one_in] : {std::pair("lost", spec.lost), std::pair("doubled", spec.doubled)})
+    if (one_in > 0)
+      job.topology.transport.options.entries.emplace_back(name, Value{1.0 / static_cast<double>(one_in), {}});
   if (spec.cuts > 0) job.topology.transport.options.entries.emplace_back("outage", Value{cuts(job, spec), {}});
 }
 

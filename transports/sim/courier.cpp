@@ -19,6 +19,7 @@ std::uint32_t stream_of(const std::string& name) {
 
 Courier::Courier(Host& host, const Weather& weather, std::shared_ptr<Box> own)
     : host_(host), weather_(weather), own_(std::move(own)), random_({weather.seed, stream_of(own_->name)}, 0, 0),
+      fates_({weather.seed, stream_of(concat(own_->name, " ", host.clock().now()))}, 0, 1),
       changed_(host.tasks().waiter()),
       task_(host.tasks().start(concat("courier of ", own_->name), [this] { work(); })) {}
 
@@ -45,6 +46,13 @@ bool Courier::take(std::shared_ptr<const Link> link, Errand errand) {
   }
   changed_->notify_all();
   return true;
+}
+
+int Courier::times() {
+  if (weather_.lost + weather_.doubled == 0) return 1; // nothing is drawn
+  const std::scoped_lock lock(guard_);
+  const auto draw = static_cast<double>(fates_.uniform());
+  return draw < weather_.lost ? 0 : draw < weather_.lost + weather_.doubled ? 2 : 1;
 }
 
 void Courier::forget(PeerId peer) {

@@ -28,6 +28,7 @@ struct Weather {
   std::uint64_t seed = 0;
   Nanoseconds least = 0, most = 0; // that a message takes
   Nanoseconds notice = 0;          // until the end of a peer is seen
+  double lost = 0, doubled = 0;    // which share of messages, against what a transport promises
   std::vector<Cut> cuts;
   std::vector<Outage> outages;
 };
@@ -54,6 +55,8 @@ class Courier {
 
   // False: too many to that peer wait.
   bool take(std::shared_ptr<const Link>, Errand);
+  // How often the next message arrives.
+  int times();
   // Forgets what is for that peer.
   void forget(PeerId);
 
@@ -70,6 +73,7 @@ class Courier {
   const std::shared_ptr<Box> own_;
   std::mutex guard_; // of what follows
   Random random_;
+  Random fates_; // other ones for who is opened once more: else the same message would be lost each time
   std::multimap<Nanoseconds, Waiting> waiting_; // by when they are due
   std::map<PeerId, Nanoseconds> last_;          // due, to each peer
   bool ending_ = false;

@@ -86,10 +86,10 @@ Status SimEndpoint::post_send(PeerId id, std::uint64_t tag, std::span<const std:
   DLHOST_ASSIGN(auto link, link_to(id));
   const Completion sent{Completion::Kind::sent, id, cookie, tag, bytes.size()};
   const auto letter = std::make_shared<Letter>(Letter{own_, tag, {bytes.begin(), bytes.end()}});
-  return ask(link, {[box = link->to, letter, sent] {
+  return ask(link, {[box = link->to, letter, sent, times = courier_->times()] {
                {
                  const std::scoped_lock lock(box->guard);
-                 if (!box->closed) box->letters.push_back(std::move(*letter));
+                 for (int time = 0; time < times && !box->closed; ++time) box->letters.push_back(*letter);
                }
                box->changed->notify_all();
                return sent;

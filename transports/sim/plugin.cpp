@@ -15,6 +15,7 @@ class Sim final : public Transport {
     double least = 2e-6;
     double most = 2e-4;
     double notice = 0.05;
+    double lost = 0, doubled = 0;
     std::vector<std::string> cut, outage;
   };
   static Schema schema() {
@@ -24,6 +25,9 @@ class Sim final : public Transport {
         .option("least", &Options::least, "seconds that a message takes at least", at_least(0))
         .option("most", &Options::most, "seconds that it takes at most, unless one before it takes longer", at_least(0))
         .option("notice", &Options::notice, "seconds after which the end of a peer is seen", at_least(0))
+        .option("lost", &Options::lost, "share of messages that never arrive, against what a transport promises",
+                between(0, 0.5))
+        .option("doubled", &Options::doubled, "share of messages that arrive twice", between(0, 0.5))
         .option("cut", &Options::cut,
                 "links that are cut: \"ONE OTHER SECONDS\", the names of two endpoints and how long after they met")
         .option("outage", &Options::outage,
@@ -47,6 +51,8 @@ class Sim final : public Transport {
                     .least = nanoseconds(options_.least),
                     .most = nanoseconds(options_.most),
                     .notice = nanoseconds(options_.notice),
+                    .lost = options_.lost,
+                    .doubled = options_.doubled,
                     .cuts = {},
                     .outages = {}};
     for (const auto& text : options_.cut) {

@@ -40,7 +40,7 @@ def what_fails_is_made_smaller(folder: pathlib.Path) -> None:
                  "--set", "recovery.restarts=0", "--set", 'train.device={ type = "ref", rate = 0.00002 }')
     assert failed.returncode == 1, failed.stdout
     again = re.search(r"^  dlhost simulate small.toml (.*)$", failed.stdout, re.M)
-    assert again and re.search(r"kills=[12],cuts=0,scales=0 .* --paces 1,0\.5$", again[1]), failed.stdout
+    assert again and re.search(r"kills=[12],cuts=0,scales=0,lost=0,doubled=0 .* --paces 1,0\.5$", again[1]), failed.stdout
     small = (folder / "small.toml").read_text()
     assert re.search(r"^workers_per_group = 2$", small, re.M), small # of three, with a server beside each
     assert re.search(r"^steps = [1-9]$", small, re.M), small
@@ -71,7 +71,7 @@ def main() -> None:
         wrong = run(folder, *rated, "--paces", "1,1,1,1")
         assert "there are 4 paces, but 3 workers" in wrong.stderr, wrong.stderr
         wrong = run(folder, "--faults", "floods=1")
-        assert "'floods=1' is no fault: known are kills=N, cuts=N and scales=N" in wrong.stderr, wrong.stderr
+        assert "'floods=1' is no fault: known are kills=N, cuts=N, scales=N" in wrong.stderr, wrong.stderr
         assert [path.name for path in folder.iterdir()] == ["job.toml"], "nothing is written"
         what_was_measured_is_recorded(folder)
         what_fails_is_made_smaller(folder)

@@ -47,6 +47,11 @@ class Drawn {
     }
     if (groups * workers > 1) spec.kills = below(4);
     if (groups * workers > 1 && below(3) == 0) spec.cuts = 1 + below(2);
+    if (groups * workers > 1 && below(4) == 0) {
+      spec.lost = 2000 + below(8000);
+      set.push_back("recovery.restarts=100"); // many workers say much between two points
+    }
+    if (groups * workers > 1 && below(4) == 0) spec.doubled = 2 + below(100);
     // Who goes at their own pace begin together afterwards, and what a codec has left out is given up.
     if (handler_ == "strict" && workers > 1 && !encoded && below(2) == 0) spec.scales = 1 + below(3);
     const bool folds = handler_ == "folds" || handler_ == "by_slice";
@@ -180,10 +185,10 @@ class SeedsTest : public SimulationTest {
              kind_of(drawn.complaint(simulated, run.job)) == kind_of(complaint);
     });
     const auto simulated = told(small);
-    return fmt::format("{}\n{}\n--seed {} --faults kills={},cuts={},scales={} --within {}{}",
+    return fmt::format("{}\n{}\n--seed {} --faults kills={},cuts={},scales={},lost={},doubled={} --within {}{}",
                        drawn.complaint(simulated, small.job), config::to_toml(small.job, folder_.path()),
-                       small.spec.seed, small.spec.kills, small.spec.cuts, small.spec.scales,
-                       static_cast<double>(small.spec.within) * 1e-9, history_of(simulated));
+                       small.spec.seed, small.spec.kills, small.spec.cuts, small.spec.scales, small.spec.lost,
+                       small.spec.doubled, static_cast<double>(small.spec.within) * 1e-9, history_of(simulated));
   }
 };
 
