@@ -116,7 +116,8 @@ class Scale(Workers):
         self.let_go()
         before = self.workers()
         self.assertEqual(len(before), 2)
-        self.until(lambda: "steps" in (self.folder / "workers.jsonl").read_text())
+        told = self.folder / "workers.jsonl"  # which is made after summary.json
+        self.until(lambda: told.exists() and "steps" in told.read_text())
         self.assertEqual(self.workers(), before)
 
     def test_who_takes_over_has_the_newest_arrangement(self) -> None:
