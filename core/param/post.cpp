@@ -102,10 +102,7 @@ Status Post::receive(const Completion& completion, Taker& taker) {
   const auto seat = static_cast<std::size_t>(std::ranges::find(peers_, completion.peer) - peers_.begin());
   if (seat == peers_.size()) return Status::corrupt("a message from a stranger came to seat ", seat_);
   const auto missing = static_cast<std::uint16_t>(message->seat - heard_[seat]);
-  if (missing > std::numeric_limits<std::uint16_t>::max() / 2) { // one from before
-    ++repeated_;
-    return {};
-  }
+  if (missing > std::numeric_limits<std::uint16_t>::max() / 2) return {}; // it comes once more
   if (missing > 0) {
     gone_.push_back(static_cast<std::uint32_t>(seat));
     return Status::gone("worker ", seat, " is out of reach: messages of it were lost on their way to worker ", seat_);

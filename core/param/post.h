@@ -40,7 +40,6 @@ class Post {
   Result<PeerId> peer(std::uint32_t seat) const;
 
   const std::vector<std::uint32_t>& gone() const { return gone_; }
-  std::uint64_t repeated() const { return repeated_; } // messages that were dropped
 
   // To another seat.
   Status send(std::uint32_t seat, Message);
@@ -64,8 +63,7 @@ class Post {
   std::unique_ptr<Endpoint> endpoint_;
   std::vector<std::size_t> peers_;          // of each seat
   std::vector<std::uint16_t> sent_, heard_; // messages to and from each
-  std::uint64_t repeated_ = 0;
-  std::vector<Letter> letters_; // being sent, by cookie
+  std::vector<Letter> letters_;             // being sent, by cookie
   std::vector<std::uint32_t> free_;
   boost::circular_buffer<Letter> outbox_;
   std::vector<std::array<std::byte, message_bytes>> rooms_; // to receive into, by cookie

@@ -271,7 +271,7 @@ Status Shard::get(Owned& owned, const Message& message) {
   owned.read[contributor] = nothing;
   // Whose step was dropped is not to wait for what it has no part in: perhaps nobody else makes it.
   const bool dropped = traits_.by_step && message.step < forgotten_[contributor];
-  owned.waiting.push_back({contributor, message.step, dropped ? 0 : message.version});
+  owned.waiting.push_back({contributor, dropped ? 0 : message.version});
   return answer_waiting(owned);
 }
 

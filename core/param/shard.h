@@ -83,7 +83,6 @@ class Shard {
   };
   struct Waiting {
     std::size_t contributor = 0;
-    std::uint64_t step = 0; // that it has made before it asks
     Version at_least = 0;
   };
   struct Asked { // a look or a settle

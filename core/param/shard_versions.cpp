@@ -40,9 +40,8 @@ Status Shard::hear_late(const Message& message) {
       if (folds) DLHOST_TRY(fold(owned, *late, late_weights_[contributor]));
       owned.held.erase(late);
     }
-    // Who has gone on since, because others made the version, waits for what its next step is in.
     for (Waiting& waiting : owned.waiting)
-      if (waiting.contributor == contributor && waiting.step <= message.step) waiting.at_least = 0;
+      if (waiting.contributor == contributor) waiting.at_least = 0; // it has no part in what it waits for
     DLHOST_TRY(answer_waiting(owned));
   }
   return {};
