@@ -277,8 +277,8 @@ Status Builder::emit_gradient(const Visit& visit) {
   if (params)
     for (auto slot : slots.param_gradient_slots) touch(slot, step);
   for (auto slot : slots.output_gradient_slots) touch(slot, step);
-  if (node.setup.reads.inputs)
-    for (auto slot : slots.input_slots) touch(slot, step);
+  if (node.setup.reads.inputs) // its own: no gradient needs the addend of an epilogue
+    for (std::size_t i = 0; i < node.setup.inputs.size(); ++i) touch(slots.input_slots[i], step);
   if (node.setup.reads.outputs || unit.reads_output)
     for (auto slot : slots.output_slots) touch(slot, step);
   for (auto slot : slots.buffer_slots) touch(slot, step);

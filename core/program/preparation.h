@@ -37,7 +37,10 @@ class Preparation final : public Prepare {
   bool adds_input_gradient(std::size_t i) const override { return unit_.adds_input_gradient.at(i); }
   Epilogue epilogue() override;
   std::size_t addend() const override { return unit_.described->setup.inputs.size(); }
-  void takes_epilogue_gradient() override { gradient_taken = true; }
+  void takes_epilogue_gradient(bool reads_output) override {
+    gradient_taken = true;
+    output_read = reads_output;
+  }
   Result<std::unique_ptr<Op>> op(const OpSpec&, Role) override;
   Result<std::unique_ptr<Op>> kernel(const KernelSpec&, Role) override;
   bool has_kernels() override { return context_.companion.exists(); }
@@ -53,7 +56,7 @@ class Preparation final : public Prepare {
   std::vector<TensorDesc> given_forms; // of outputs
   bool epilogue_passed = false;        // to an op
   bool epilogue_taken = false;         // by that op
-  bool gradient_taken = false;
+  bool gradient_taken = false, output_read = false;
   std::string epilogue_remark;
   std::string misused; // what the layer must not do; empty: nothing
 

@@ -246,7 +246,7 @@ void Builder::settle_fusion(Unit& unit, const net::Fusion* fusion, const Prepara
   }
   unit.fusion_remark = "fused with " + names;
   if (fusion->add) unit.epilogue_addend = unit.described->setup.inputs.size();
-  unit.reads_output = preparation.gradient_taken;
+  unit.reads_output = preparation.output_read;
   for (const auto& part : {fusion->add, fusion->pointwise}) {
     if (!part) continue;
     node_outputs_[*part] = {unit.outputs[0]};

@@ -35,13 +35,14 @@ class NormOps {
     p.gives(0, feature_->out[0]);
     for (std::size_t i = 0; i < 2; ++i) params_[i] = p.uses(i, {DType::f32, p.param_shape(i), {}});
     if (!feature_->epilogue_taken) spec.epilogue = {};
-    if (!spec.epilogue.empty()) p.takes_epilogue_gradient();
     if (spec.epilogue.add) {
       addend_ = p.addend();
       p.reads(*addend_, feature_->in.back());
     }
     if (feature_->workspace_bytes != 0) workspace_ = p.buffer("workspace", feature_->workspace_bytes, Life::workspace);
-    return p.training() ? prepare_gradient(p, spec) : Status();
+    if (p.training()) DLHOST_TRY(prepare_gradient(p, spec));
+    if (!spec.epilogue.empty()) p.takes_epilogue_gradient(reads_y_);
+    return {};
   }
 
   // `given` are the mean and the variance, where setup was told so.
@@ -89,8 +90,9 @@ class NormOps {
     spec.role = Role::input_gradient;
     spec.x = feature_->in[0];
     spec.y = feature_->out[0];
-    reads_y_ = spec.epilogue.pointwise && spec.epilogue.pointwise->from_output;
     DLHOST_ASSIGN(gradient_, p.op(spec, Role::input_gradient));
+    constexpr std::size_t without_y = 6;
+    reads_y_ = gradient_->in.size() > without_y;
     if (!spec.epilogue.empty() && !gradient_->epilogue_taken)
       return Status::unsupported("the device fuses the layers behind this norm into its feature, but not into its "
                                  "gradient: set train.fuse = false");

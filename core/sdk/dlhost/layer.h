@@ -174,8 +174,9 @@ class DLHOST_API Prepare {
   // those of setup. Its form has to be the output's.
   virtual std::size_t addend() const = 0;
   // Says that compute_gradient takes output gradients from behind the epilogue, and makes the addend's gradient too
-  // (Frame::input_gradient of addend()). Else core undoes the epilogue before it.
-  virtual void takes_epilogue_gradient() = 0;
+  // (Frame::input_gradient of addend()). Else core undoes the epilogue before it. `reads_output`: it needs what the
+  // epilogue gave; without, that lives no longer than its readers need it.
+  virtual void takes_epilogue_gradient(bool reads_output) = 0;
 
   // Prepares an op of this layer; core records its kernel, scratch and operations. `role` is for people.
   virtual Result<std::unique_ptr<Op>> op(const OpSpec&, Role role = Role::feature) = 0;

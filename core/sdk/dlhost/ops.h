@@ -77,9 +77,9 @@ struct PoolSpec {
 // Batch statistics are made of the rows before Dynamic::valid only; so are their gradients. The variance is the mean
 // squared distance (not that of a sample). Layer norm has one mean and variance for each of the axes before `axis`.
 // Gradient ops with given statistics take these as constants.
-// scale, shift, mean, variance are f32 and plain. With an epilogue the gradient takes dy behind it (and y where the
-// pointwise's gradient is from the output), so that no pass over dy is made for it; `daddend` is what goes to the
-// addend.
+// scale, shift, mean, variance are f32 and plain. With an epilogue the gradient takes dy behind it, so that no pass
+// over dy is made for it; `daddend` is what goes to the addend. Where the pointwise's gradient is from the output it
+// may take y too: its `in` says so, and who finds the slope from x leaves y out, which then need not be kept.
 struct NormSpec {
   Role role = Role::feature;
   enum class Kind : std::uint8_t { batch, layer } kind = Kind::batch;

@@ -182,10 +182,10 @@ class BatchNormGradient final : public BatchNorm {
   BatchNormGradient(const NormSpec& spec, const Channels& channels) : BatchNorm(spec, channels) {
     in = {spec.x, spec.y, param_, param_, param_, param_};
     out = {spec.x, param_, param_};
-    if (relu_ && spec.epilogue.pointwise->from_output) in.push_back(spec.y);
-    if (spec.epilogue.add) out.push_back(spec.y);
     // Without an addend the relu's input is found again from x, which is read anyway.
     mask_ = !relu_ ? Mask::none : spec.epilogue.add ? Mask::from_output : Mask::from_input;
+    if (mask_ == Mask::from_output) in.push_back(spec.y);
+    if (spec.epilogue.add) out.push_back(spec.y);
     operations = 12.0 * static_cast<double>(spec.x.count());
   }
 

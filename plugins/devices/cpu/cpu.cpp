@@ -96,14 +96,15 @@ std::string Cpu::description() const {
 int Cpu::threads() const { return options_.threads > 0 ? static_cast<int>(options_.threads) : parallel_threads(); }
 
 Result<void*> Cpu::allocate(std::size_t bytes) {
-  // Large pieces lie on whole huge pages, and the system is asked for them.
+  // Large pieces begin on huge pages, and the system is asked for those that they fill: the last one, filled in part,
+  // would add up over hundreds of params.
   constexpr std::size_t huge = std::size_t{2} << 20;
   const std::size_t alignment = bytes >= huge ? huge : 64;
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   void* data = std::aligned_alloc(alignment, rounded);
   if (!data) return Status::no_space("cpu: no memory for ", bytes, " bytes");
 #ifdef MADV_HUGEPAGE
-  if (alignment == huge) madvise(data, rounded, MADV_HUGEPAGE); // refused, it works all the same
+  if (alignment == huge) madvise(data, bytes / huge * huge, MADV_HUGEPAGE); // refused, it works all the same
 #endif
   return data;
 }

@@ -10,6 +10,7 @@ using Names = std::vector<std::string>;
 
 struct Inputs {
   bool taken;
+  std::size_t count; // that the op takes
 
   Names linear(Role role, bool bias, const Epilogue& epilogue) const {
     Names names;
@@ -28,7 +29,8 @@ struct Inputs {
     if (s.role != Role::feature) names = {"x", "dy", "scale", "shift"};
     if (s.role != Role::feature || s.given_statistics) names.insert(names.end(), {"mean", "variance"});
     if (s.role == Role::feature && taken && s.epilogue.add) names.push_back("addend");
-    if (s.role != Role::feature && taken && s.epilogue.pointwise && s.epilogue.pointwise->from_output)
+    if (s.role != Role::feature && taken && s.epilogue.pointwise && s.epilogue.pointwise->from_output &&
+        count > names.size())
       names.push_back("y");
     return names;
   }
@@ -86,7 +88,9 @@ struct Outputs {
 
 } // namespace
 
-std::vector<std::string> input_names(const OpSpec& spec, bool taken) { return std::visit(Inputs{taken}, spec); }
+std::vector<std::string> input_names(const OpSpec& spec, const Op& op) {
+  return std::visit(Inputs{op.epilogue_taken, op.in.size()}, spec);
+}
 std::vector<std::string> output_names(const OpSpec& spec, bool taken) { return std::visit(Outputs{taken}, spec); }
 
 void set_role(OpSpec& spec, Role role) {

@@ -31,7 +31,7 @@ struct Case {
 };
 
 // Names in the order of run(). With `taken` false, as if the spec had no epilogue.
-std::vector<std::string> input_names(const OpSpec&, bool taken);
+std::vector<std::string> input_names(const OpSpec&, const Op&); // of those that the op takes
 std::vector<std::string> output_names(const OpSpec&, bool taken);
 
 void set_role(OpSpec&, Role);

@@ -63,7 +63,7 @@ Status Experiment::prepare(Role role, const Choice& choice) {
   auto made = device_.prepare(spec, choice);
   if (!made.ok()) return std::move(made).status();
   op_ = *std::move(made);
-  inputs_ = input_names(spec, op_->epilogue_taken);
+  inputs_ = input_names(spec, *op_);
   outputs_ = output_names(spec, op_->epilogue_taken);
   if (role != Role::feature || !has_role(spec)) return {};
   each_tensor(spec_, [&](const std::string& name, TensorDesc& desc) {

@@ -55,7 +55,7 @@ class LayerBench final : public Prepare {
   bool adds_input_gradient(std::size_t) const override { return ask_.adds; }
   Epilogue epilogue() override { return {}; }
   std::size_t addend() const override { return setup_.inputs.size(); }
-  void takes_epilogue_gradient() override {}
+  void takes_epilogue_gradient(bool) override {}
   Result<std::unique_ptr<Op>> op(const OpSpec&, Role) override;
   Result<std::unique_ptr<Op>> kernel(const KernelSpec&, Role) override;
   bool has_kernels() override;

@@ -360,6 +360,17 @@ class Told(Check):
         self.assertGreater(wider["arena_bytes"], arena)
         self.assertRegex(self.check(0), r"layer +type +output +params +memory +operations +kernel\n(.*\n)*fc +dense +5x10 +310 +[\d.]+ \w+ +\S")
 
+    def test_what_is_added_in_an_op_dies_there(self) -> None:
+        """A sum and a relu in the op of a batch norm: its gradient reads what it was made of, not what was added."""
+        dense = '[[layer]]\nname = "{0}"\ntype = "dense"\nsrc = "data"\nunits = 1000\n[[layer]]\nname = "{0}n"\ntype = "batch_norm"\nsrc = "{0}"\n'
+        both = '[[layer]]\nname = "sum"\ntype = "add"\nsrc = ["an", "bn"]\n[[layer]]\nname = "relu"\ntype = "relu"\nsrc = "sum"\n'
+        fc = '[[layer]]\nname = "fc"'
+        self.write(JOB.replace(fc, dense.format("a") + dense.format("b") + both + fc).replace('src = "data"\nunits = 10\n', 'src = "relu"\nunits = 10\n'))
+        told = json.loads(self.check(0, "--json", "--set=train.batch=100"))
+        self.assertTrue({layer["name"]: layer for layer in told["layers"]}["sum"]["fused"])
+        # Most is there when that gradient is made: a, b, the relu and its gradient, those of b and of the addend.
+        self.assertLess(told["arena_bytes"], 6.5 * (4 * 100 * 1000))
+
 
 class Names(Check):
     def test_no_plugin_at_all_is_said_once(self) -> None:
