@@ -1,5 +1,6 @@
 // dlhost check: the resolved net, before anything is trained.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -100,9 +101,23 @@ void print_layers(const program::Program& program, bool verbose) {
         "the reason stands there too.\n\n");
 }
 
+// What the device passed over: nothing to be seen in most nets.
+void print_reasons(const program::Program& program) {
+  bool any = false;
+  for (const auto& unit : program.units())
+    for (const auto& op : unit.ops)
+      if (runs(unit, op) && !op.remark.empty()) {
+        if (!std::exchange(any, true)) fmt::print("why not faster:\n");
+        fmt::print("  layer '{}', {} {} ({}): {}\n", unit.described->name, plan::word(op.role), op.spec, op.kernel,
+                   op.remark);
+      }
+  if (any) fmt::print("\n");
+}
+
 void print_net(const program::Program& program, const run::Session& session, bool verbose) {
   using record::short_bytes;
   print_layers(program, verbose);
+  if (!verbose) print_reasons(program);
   const run::Need need = session.need(program, Phase::train);
   const std::uint64_t available = env::memory_of_machine().available_bytes;
   fmt::print("params      {}\noperations  {} a step\n", session.store().elements(), scaled(program.operations()));

@@ -52,11 +52,22 @@ std::string class_named(std::string_view name) {
 
 // How a job names a plugin of this kind, for the README.
 std::string use_of(const std::string& kind, const std::string& name) {
-  if (kind == "layer") return fmt::format(": a `[[layer]]` with `type = \"{}\"`", name);
-  if (kind == "updater") return fmt::format(": `[updater]` with `type = \"{}\"`", name);
-  if (kind == "algorithm") return fmt::format(": `[train]` with `algorithm = \"{}\"`", name);
-  if (kind == "store") return fmt::format(": in URLs, `{}://...`", name);
-  return "";
+  const auto in_job = [&](std::string_view table, std::string_view key) {
+    return fmt::format("In a job it is {} with `{} = \"{}\"`.", table, key, name);
+  };
+  if (kind == "layer") return in_job("a `[[layer]]`", "type");
+  if (kind == "updater") return in_job("`[updater]`", "type");
+  if (kind == "algorithm") return in_job("`[train]`", "algorithm");
+  if (kind == "device") return in_job("`[train]`", "device") + " As it is it has no ops: a job says which it lacks.";
+  if (kind == "transport")
+    return in_job("`[topology]`", "transport") + " Workers of one machine need one whose memory can be mapped.";
+  if (kind == "rendezvous") return "No job names one yet: workers of one machine meet without.";
+  if (kind == "store")
+    return fmt::format(
+        "No job names one yet: a source asks for it by its name (`host.make(Kind::store, {{\"{}\", {{}}}})`), "
+        "as `lmdb` does.",
+        name);
+  return in_job("`[topology]`", kind);
 }
 
 // What the suite must be told of the template.

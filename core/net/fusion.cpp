@@ -1,5 +1,7 @@
 #include "net/fusion.h"
 
+#include <dlhost/status.h>
+
 namespace dlhost::net {
 namespace {
 
@@ -14,7 +16,31 @@ bool can_fuse_pointwise(const Node& node, bool training) {
   return node.setup.pointwise && (node.setup.pointwise->from_output || !training || !node.needs_gradient);
 }
 
+// Whose op does nothing in an epilogue, whatever the device can.
+bool takes_none(const Node& node) {
+  return node.source || node.setup.is_view || node.setup.host || node.setup.pointwise || node.setup.is_sum;
+}
+
 } // namespace
+
+std::string why_apart(const Graph& graph, std::size_t node, bool training) {
+  const auto& nodes = graph.nodes();
+  const Node& apart = nodes[node];
+  if ((!apart.setup.pointwise && !apart.setup.is_sum) || apart.inputs.empty()) return {};
+  if (apart.setup.is_sum && apart.inputs.size() != 2) return "by itself: sums of two only go into an op";
+  if (apart.setup.pointwise && !can_fuse_pointwise(apart, training))
+    return "by itself: its gradient needs its input, which would not be there";
+  std::string reasons;
+  for (const Edge& edge : apart.inputs) {
+    const Node& producer = nodes[edge.node];
+    const std::string reason = takes_none(producer)                       ? "has no op that could do it as well"
+                               : sole_reader(producer) != node            ? "is read by other layers, too"
+                               : training && producer.setup.reads.outputs ? "needs its own output for its gradient"
+                                                                          : "";
+    if (!reason.empty()) reasons += concat(reasons.empty() ? "" : "; ", "'", producer.name, "' ", reason);
+  }
+  return reasons.empty() ? "" : concat("by itself: ", reasons);
+}
 
 std::vector<Fusion> find_fusions(const Graph& graph, bool training) {
   const auto& nodes = graph.nodes();
@@ -23,9 +49,7 @@ std::vector<Fusion> find_fusions(const Graph& graph, bool training) {
   // From the last node down, so that of a sum's two producers the later one, which then has its addend, takes it.
   for (std::size_t i = nodes.size(); i-- > 0;) {
     const Node& producer = nodes[i];
-    if (producer.source || producer.setup.is_view || producer.setup.host || producer.setup.pointwise ||
-        producer.setup.is_sum)
-      continue;
+    if (takes_none(producer)) continue;
     auto next = sole_reader(producer);
     if (!next || taken[*next]) continue;
     Fusion fusion{.producer = i};

@@ -22,4 +22,7 @@ struct Fusion {
 // At most one for each producer. `training`: gradients will be computed.
 std::vector<Fusion> find_fusions(const Graph&, bool training);
 
+// Why a pointwise layer or a sum is none of those, in words; empty for other layers.
+std::string why_apart(const Graph&, std::size_t node, bool training);
+
 } // namespace dlhost::net

@@ -49,7 +49,10 @@ bool fits(const NamedTensor& tensor, const TensorPlace& target) {
   return tensor.dtype == DType::f32 && std::ranges::equal(tensor.shape, target.desc.shape);
 }
 
-Status match(const Safetensors& file, std::span<const TensorPlace> targets, const std::string& what) {
+constexpr std::string_view other_net = "is of another net";
+
+Status match(const Safetensors& file, std::span<const TensorPlace> targets, const std::string& what,
+             std::string_view why = other_net) {
   std::string problems;
   const auto problem = [&](const std::string& text) { problems += concat(problems.empty() ? "" : "; ", text); };
   std::vector<std::string> names;
@@ -64,9 +67,9 @@ Status match(const Safetensors& file, std::span<const TensorPlace> targets, cons
   }
   for (const auto& name : names)
     if (std::ranges::find(targets, name, &TensorPlace::name) == targets.end())
-      problem(fmt::format("'{}' is not in this net", name));
+      problem(fmt::format("'{}' is not here", name));
   if (problems.empty()) return {};
-  return Status::invalid(what, ": is of another net: ", problems);
+  return Status::invalid(what, ": ", why, ": ", problems);
 }
 
 Status fill(const Safetensors& file, std::span<const TensorPlace> targets, Store& store) {
@@ -200,7 +203,10 @@ Status read_checkpoint(const CheckpointFiles& files, Store& store, const Updater
   DLHOST_ASSIGN(const auto state_file, parse_safetensors(files.state->map(), files.folder + "/state.safetensors"));
   DLHOST_TRY(match(param_file, params, files.folder));
   DLHOST_TRY(match(state_file, state, files.folder));
-  if (training) DLHOST_TRY(match(history_file, history, files.folder));
+  if (training)
+    DLHOST_TRY(match(history_file, history, files.folder,
+                     "was written under another updater; go on under that one, or begin a run with its params "
+                     "(train.start.from)"));
   DLHOST_TRY(fill(param_file, params, store));
   DLHOST_TRY(fill(state_file, state, store));
   if (training) DLHOST_TRY(fill(history_file, history, store));

@@ -51,6 +51,13 @@ Result<std::unique_ptr<Update>> Update::prepare(Store& store, Param& param, cons
   return update;
 }
 
+double Update::bytes() const {
+  double bytes = 0;
+  for (const auto* descs : {&apply_->in, &apply_->out})
+    for (const auto& desc : *descs) bytes += static_cast<double>(store_.device().bytes(desc));
+  return bytes;
+}
+
 // Every copy that the device can write along is written while the value is at hand.
 Status Update::prepare_apply(const Updater::Rule& rule, const UpdateSettings& settings) {
   Device& device = store_.device();

@@ -29,6 +29,8 @@ class Update {
   Status run(const void* gradient, double rate, float gradient_scale);
 
   Param& param() { return param_; }
+  // That run() reads and writes, each once.
+  double bytes() const;
   std::uint64_t count() const { return count_; }
   void resume_at(std::uint64_t count) { count_ = count; }
 

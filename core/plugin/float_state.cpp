@@ -31,6 +31,13 @@ bool FloatState::restore() const {
   return true;
 }
 
+void FloatState::set_standard() {
+  constexpr unsigned vector = 0x1f80;
+  constexpr std::uint16_t x87 = 0x37f;
+  _mm_setcsr(vector);
+  __asm__ volatile("fldcw %0" : : "m"(x87));
+}
+
 #elif defined(__aarch64__)
 
 FloatState::FloatState() { __asm__ volatile("mrs %0, fpcr" : "=r"(vector_)); }
@@ -43,10 +50,13 @@ bool FloatState::restore() const {
   return true;
 }
 
+void FloatState::set_standard() { __asm__ volatile("msr fpcr, %0" : : "r"(std::uint64_t{0})); }
+
 #else
 
 FloatState::FloatState() = default;
 bool FloatState::restore() const { return false; }
+void FloatState::set_standard() {}
 
 #endif
 

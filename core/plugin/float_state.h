@@ -12,6 +12,8 @@ class FloatState {
   FloatState();
   // Puts it back, on the same thread; true when it had been changed. Exceptions that were merely recorded do not count.
   bool restore() const;
+  // What a thread begins with: rounds to nearest, traps nothing, knows denormal numbers.
+  static void set_standard();
 
  private:
   std::uint64_t vector_ = 0; // MXCSR, or FPCR

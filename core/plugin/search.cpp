@@ -33,6 +33,11 @@ void judge_file(Candidate& candidate, const HostTraits& host) {
   candidate.stamp = *std::move(stamp);
   std::ranges::move(verdict.problems, std::back_inserter(candidate.problems));
   std::ranges::move(verdict.warnings, std::back_inserter(candidate.warnings));
+  if (candidate.problems.empty()) return;
+  // Of a good one, all symbols are read when it is loaded. What is refused is to hear everything at once.
+  for (auto& problem : judge_symbols(file->bytes(), host).problems)
+    if (std::ranges::find(candidate.problems, problem) == candidate.problems.end())
+      candidate.problems.push_back(std::move(problem));
 }
 
 Candidate candidate_at(const std::string& path, std::size_t entry, const Trusted& trusted, const HostTraits& host) {

@@ -60,7 +60,11 @@ Result<std::unique_ptr<Op>> Preparation::kernel(const KernelSpec& spec, Role rol
 // For reports, and for the scratch that all of the layer's ops share.
 void Preparation::note(const Op& op, std::string_view spec, Role role) {
   unit_.scratch = std::max(unit_.scratch, op.scratch_bytes);
-  unit_.ops.push_back({role, std::string(spec), op.kernel, formats_of(op, *context_.device), op.remark, op.operations});
+  double bytes = 0;
+  for (const auto* descs : {&op.in, &op.out})
+    for (const auto& desc : *descs) bytes += static_cast<double>(context_.device->bytes(desc));
+  unit_.ops.push_back(
+      {role, std::string(spec), op.kernel, formats_of(op, *context_.device), op.remark, op.operations, bytes});
 }
 
 void Preparation::reads(std::size_t input, const TensorDesc& desc) { read_forms.at(input) = desc; }

@@ -233,7 +233,10 @@ Status Builder::prepare_view(Unit& unit) {
 }
 
 void Builder::settle_fusion(Unit& unit, const net::Fusion* fusion, const Preparation& preparation) {
-  if (!fusion) return;
+  if (!fusion) {
+    if (request_.fuse) unit.fusion_remark = net::why_apart(*program_.graph_, unit.node, request_.training);
+    return;
+  }
   std::string names;
   if (fusion->add) names = nodes_[*fusion->add].name;
   if (fusion->pointwise) names += (names.empty() ? "" : " + ") + nodes_[*fusion->pointwise].name;

@@ -48,18 +48,24 @@ Status Program::run(const BatchView& batch, const StepInfo& info) {
   return plugin::contained(*activity_, [&] { return run_steps(); });
 }
 
+// Where it is measured, what the work takes is the step's.
+template <class Work> Status Program::timed(std::size_t step, Work&& work) {
+  if (!clock_) return work();
+  const Nanoseconds begin = clock_->now();
+  DLHOST_TRY(work());
+  DLHOST_TRY(stream_->wait());
+  timings_[step].seconds += static_cast<double>(clock_->now() - begin) * 1e-9;
+  return {};
+}
+
 Status Program::run_steps() {
-  std::size_t timing = 0;
-  for (const Step& step : steps_) {
-    const Nanoseconds begin = clock_ ? clock_->now() : 0;
-    if (sharing_) DLHOST_TRY(sharing_->progress());
-    DLHOST_TRY(execute(step));
-    if (!clock_) continue;
-    DLHOST_TRY(stream_->wait());
-    timings_[timing].seconds += static_cast<double>(clock_->now() - begin) * 1e-9;
-    ++timings_[timing++].calls;
-  }
+  for (std::size_t s = 0; s < steps_.size(); ++s)
+    DLHOST_TRY(timed(s, [&]() -> Status {
+      if (sharing_) DLHOST_TRY(sharing_->progress());
+      return execute(steps_[s]);
+    }));
   if (training_ && clip_norm_ > 0) DLHOST_TRY(clipped_updates());
+  for (Timing& timing : timings_) ++timing.calls;
   return sharing_ ? sharing_->end_step(info_.step) : Status();
 }
 
@@ -128,18 +134,21 @@ Status Program::update(const Step& step) {
 
 // Clipping by the norm of all gradients: the updates wait for the last of them.
 Status Program::clipped_updates() {
+  const auto each_update = [&](auto&& work) -> Status {
+    for (std::size_t s = 0; s < steps_.size(); ++s)
+      if (steps_[s].act == Act::update) DLHOST_TRY(timed(s, [&] { return work(steps_[s]); }));
+    return {};
+  };
   double squares = 0;
-  for (const Step& step : steps_) {
-    if (step.act != Act::update) continue;
+  DLHOST_TRY(each_update([&](const Step& step) -> Status {
     DLHOST_ASSIGN(const double square,
                   updates_[step.index]->squared_norm(slots_[static_cast<std::size_t>(step.gradient)].data));
     squares += square;
-  }
+    return {};
+  }));
   const double norm = std::sqrt(squares);
   if (norm > clip_norm_) gradient_scale_ = static_cast<float>(clip_norm_ / norm);
-  for (const Step& step : steps_)
-    if (step.act == Act::update) DLHOST_TRY(update(step));
-  return {};
+  return each_update([&](const Step& step) { return update(step); });
 }
 
 Status Program::read_metrics() {
@@ -216,10 +225,14 @@ Result<std::string> Program::find_not_finite() {
   const auto finite = [](const std::vector<float>& values) {
     return std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
   };
-  for (const auto& param : store_->params()) {
-    DLHOST_ASSIGN(const auto values, param::download(*device_, *stream_, param->master, param->value.data()));
-    if (!finite(values)) return fmt::format("param '{}' is not finite since an earlier update", param->declared.name);
-  }
+  // Gradients go down from the loss: of the layers whose params have become so, it began in the uppermost.
+  for (auto unit = units_.rbegin(); unit != units_.rend(); ++unit)
+    for (const auto* param : unit->params) {
+      DLHOST_ASSIGN(const auto values, param::download(*device_, *stream_, param->master, param->value.data()));
+      if (!finite(values))
+        return fmt::format("it began in layer '{}' ({}), whose param '{}' is not finite since an earlier update",
+                           unit->described->name, unit->described->type, param->declared.name);
+    }
   for (const Step& step : steps_) { // the same batch once more, looking after each layer
     if (step.act == Act::check_losses) break;
     if (step.act == Act::gradient || step.act == Act::update) break;
@@ -271,15 +284,26 @@ void Program::measure(Clock* clock) {
       timing.type = unit.described->type;
       timing.direction = step.act == Act::feature ? "forward" : "backward";
       for (const auto& op : unit.ops)
-        if ((op.role == Role::feature) == (step.act == Act::feature)) timing.operations += op.operations;
+        if ((op.role == Role::feature) == (step.act == Act::feature)) {
+          timing.operations += op.operations;
+          timing.bytes += op.bytes;
+        }
       break;
     }
-    case Act::call: timing = {.what = calls_[step.index].what, .type = "connector", .direction = "between"}; break;
+    case Act::call: {
+      const Call& call = calls_[step.index];
+      timing = {.what = call.what, .type = "connector", .direction = "between"};
+      timing.bytes = static_cast<double>(slots_[static_cast<std::size_t>(call.out)].bytes);
+      for (const SlotId slot : call.in)
+        timing.bytes += static_cast<double>(slots_[static_cast<std::size_t>(slot)].bytes);
+      break;
+    }
     case Act::collect:
       timing = {.what = units_[step.index].described->name, .type = "collect", .direction = "params"};
       break;
     case Act::update:
       timing = {.what = updated_[step.index]->declared.name, .type = "update", .direction = "update"};
+      if (!sharing_) timing.bytes = updates_[step.index]->bytes();
       break;
     case Act::check_losses: timing = {.what = "losses", .type = "metrics", .direction = "between"}; break;
     }

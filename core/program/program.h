@@ -76,7 +76,7 @@ struct Timing {
   const char* direction = "";
   double seconds = 0;
   std::uint64_t calls = 0;
-  double operations = 0, bytes = 0;
+  double operations = 0, bytes = 0; // of a call; 0: not known
 };
 
 class Program {
@@ -154,6 +154,7 @@ class Program {
 
   Status run_steps();
   Status execute(const Step&);
+  template <class Work> Status timed(std::size_t step, Work&& work);
   void bind(const BatchView&);
   void set_passes(const BatchView&, const StepInfo&);
   Status read_metrics();

@@ -103,6 +103,11 @@ Result<Record> record(Algorithm& algorithm, std::string_view algorithm_name, con
     return Status::unsupported("algorithm '", algorithm_name,
                                "' says that its order depends on the data, but programs are recorded once; choose "
                                "another algorithm");
+  for (const auto& node : graph.nodes())
+    if (node.setup.data_order)
+      return Status::unsupported("layer '", node.name,
+                                 "' says that what it does depends on the data, but programs are recorded once: not in "
+                                 "this version");
   Recorder recorder(graph);
   algorithm.train_one_batch(recorder);
   if (recorder.error.empty()) recorder.error = check(recorder.result, graph);

@@ -54,6 +54,7 @@ struct OpReport {
   Role role = Role::feature;
   std::string spec, kernel, formats, remark;
   double operations = 0;
+  double bytes = 0; // operands and results, each once
 };
 
 struct ParamBinding {

@@ -1,6 +1,7 @@
 #include "run/hang_watch.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "plugin/faults.h"
 
@@ -13,15 +14,19 @@ constexpr Nanoseconds shortest = 60 * second;
 constexpr Nanoseconds steps_in_limit = 100;
 constexpr double longest_seconds = 365.0 * 24 * 3600; // is for ever; more would overflow the clock's sums
 
+std::atomic<int> watches{0}; // that are there: a run's leader outlives its other workers
+
 } // namespace
 
 HangWatch::HangWatch(double seconds) : chosen_by_steps_(seconds == 0) {
   if (seconds < longest_seconds)
     limit_ = chosen_by_steps_ ? before_the_first_step : static_cast<Nanoseconds>(seconds * 1e9);
-  plugin::watch_progress(limit_);
+  if (watches.fetch_add(1) == 0) plugin::watch_progress(limit_);
 }
 
-HangWatch::~HangWatch() { plugin::watch_progress(0); }
+HangWatch::~HangWatch() {
+  if (watches.fetch_sub(1) == 1) plugin::watch_progress(0);
+}
 
 void HangWatch::step_done(Nanoseconds took) {
   if (!chosen_by_steps_) return;

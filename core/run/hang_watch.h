@@ -1,5 +1,5 @@
-// Ends a run in which a call of a plugin does not come back; the message names it (plugin/faults.h). Lives as long as
-// the loop that it watches; one at a time.
+// Ends a process in which a call of a plugin does not come back; the message names it (plugin/faults.h). Each session
+// has one, from its first plugin to its last; where several are there at a time, the first one's limit counts.
 #pragma once
 
 #include <dlhost/host.h>

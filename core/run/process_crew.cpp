@@ -5,7 +5,6 @@
 #include "config/dump.h"
 #include "env/heirs.h"
 #include "run/follower.h"
-#include "run/hang_watch.h"
 
 namespace dlhost::run {
 namespace {
@@ -95,7 +94,6 @@ Result<std::string> ProcessCrew::work(Host& host, plugin::Registry& registry, co
     if (other == 0 && leader_is_there().ok()) env::kill(leader);
   };
   FolderRoster roster(host, folder, Place::seats(job.topology), leader_is_there, end);
-  const HangWatch watch(job.train.hang_limit);
   Status status = Follower([&] { return Session::open(host, registry, job); }, roster, seat).run();
   if (!status.ok()) {
     status = std::move(status).at("worker ", seat);

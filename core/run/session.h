@@ -17,9 +17,11 @@
 #include "config/problems.h"
 #include "net/augment.h"
 #include "param/store.h"
+#include "plugin/float_state.h"
 #include "plugin/registry.h"
 #include "program/program.h"
 #include "program/record.h"
+#include "run/hang_watch.h"
 #include "run/place.h"
 #include "run/room.h"
 
@@ -79,12 +81,16 @@ class Session {
   const param::Store& store() const { return *store_; }
   const Updater& updater() const { return *updater_; }
   plugin::Activity& activity() { return activity_; }
+  HangWatch& hang_watch() { return hang_watch_; }
   std::vector<OpenSource>& sources() { return *sources_; }
   const std::vector<OpenSource>& sources() const { return *sources_; }
 
  private:
   Session(Host& host, plugin::Registry& registry, const config::Job& job, bool make)
-      : host_(host), registry_(registry), job_(job), make_(make), place_(Place::alone(job)) {}
+      : host_(host), registry_(registry), job_(job), make_(make), place_(Place::alone(job)),
+        hang_watch_(job.train.hang_limit) {
+    plugin::FloatState::set_standard(); // whatever this task did before
+  }
   Status open_device();
   Status open_algorithm();
   Status open_updater();
@@ -106,6 +112,7 @@ class Session {
   bool make_;
   Place place_;
   param::Sharing* sharing_ = nullptr;
+  HangWatch hang_watch_;
   plugin::Activity activity_; // of the task that opens and uses the session
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;

@@ -6,7 +6,6 @@
 #include "config/compose.h"
 #include "env/usage.h"
 #include "param/initialize.h"
-#include "run/hang_watch.h"
 
 namespace dlhost::run {
 
@@ -214,7 +213,6 @@ void Training::note_loss() {
 
 Status Training::steps(Outcome& outcome, Observer& observer) {
   Clock& clock = session_.host().clock();
-  HangWatch watch(session_.job().train.hang_limit);
   beginning_.ledger = ledger_;
   if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
   if (points_ && points_at_once_) DLHOST_TRY(save_to(*points_));
@@ -226,7 +224,7 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
   while ((outcome.reason = reason_to_stop(outcome)).empty()) {
     const Nanoseconds step_begin = clock.now();
     DLHOST_ASSIGN(const bool converging, step());
-    watch.step_done(clock.now() - step_begin);
+    session_.hang_watch().step_done(clock.now() - step_begin);
     progress_.seconds = before + static_cast<double>(clock.now() - begin - evaluating) * 1e-9;
     if (!converging) {
       outcome.ending = Ending::diverged;

@@ -148,6 +148,9 @@ Result<std::unique_ptr<Op>> Cpu::prepare(const OpSpec& spec, const Choice& choic
     if (op && !choice.kernel.empty() && (*op)->kernel != choice.kernel)
       return Status::unsupported("the plan was made with kernel '", choice.kernel, "', but here it is '", (*op)->kernel,
                                  "': plan again");
+    if (op && (*op)->remark.empty() && (*op)->kernel.starts_with("ref"))
+      (*op)->remark = concat("slow: oneDNN has but plain loops for this shape, dtype or layout on this processor (",
+                             instruction_set(), ")");
     return op;
   } catch (const dnnl::error& error) {
     if (in_bf16(spec) && !multiplies_bf16())

@@ -110,7 +110,8 @@ Prepared feature(const GemmSpec& spec, Shapes shapes, const Request& request) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const auto refused = add_epilogue(spec.epilogue, attributes);
-  const auto chosen = forward_of(shapes, weights_of(shapes, shapes.w.dtype), attributes);
+  const auto weights = weights_of(shapes, shapes.w.dtype);
+  const auto chosen = forward_of(shapes, weights, attributes);
   auto op = std::make_unique<PrimitiveOp>(inner_product_forward(chosen), request.threads);
   op->in = {spec.x, spec.w};
   op->out = {spec.y};
@@ -135,6 +136,8 @@ Prepared feature(const GemmSpec& spec, Shapes shapes, const Request& request) {
   op->scratch_bytes = chosen.scratchpad_desc().get_size();
   op->kernel = kernel_of(chosen);
   op->operations = operations_of(shapes);
+  if (op->remark.empty() && spec.w.format.is_any() && weights != blocked_weights_of(shapes, shapes.w.dtype))
+    op->remark = "its weights lie plain: in oneDNN's blocks their gradient would be made by plain loops here";
   return std::unique_ptr<Op>(std::move(op));
 }
 

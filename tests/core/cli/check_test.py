@@ -360,6 +360,34 @@ class Told(Check):
         self.assertGreater(wider["arena_bytes"], arena)
         self.assertRegex(self.check(0), r"layer +type +output +params +memory +operations +kernel\n(.*\n)*fc +dense +5x10 +310 +[\d.]+ \w+ +\S")
 
+    def test_why_a_layer_is_computed_by_itself(self) -> None:
+        layers = '[[layer]]\nname = "{0}"\ntype = "{1}"\nsrc = "{2}"\n'
+        for name, more, told in (
+            ("g", layers.format("g", "gelu", "fc"), "by itself: its gradient needs its input, which would not be there"),
+            ("r", layers.format("r", "relu", "fc") + layers.format("t", "tanh", "fc"), "by itself: 'fc' is read by other layers, too"),
+            ("r", layers.format("r", "relu", "data"), "by itself: 'data' has no op that could do it as well"),
+        ):
+            with self.subTest(told=told):
+                self.write(JOB + more)
+                layer = next(layer for layer in json.loads(self.check(0, "--json"))["layers"] if layer["name"] == name)
+                self.assertEqual((layer["remark"], layer["fused"]), (told, False))
+
+    def test_the_processor_computes_layers_in_the_op_before_them(self) -> None:
+        """Bias, activation and sum: of a dense layer, of convolutions, and of batch norms."""
+        if "cpu" not in subprocess.run([dlhost, "inspect", "--kind", "device"], capture_output=True, text=True).stdout.split():
+            self.skipTest("this build has no device cpu")
+        layer = '[[layer]]\nname = "{}"\ntype = "{}"\nsrc = {}\n'
+        conv = 'filters = 16\nkernel = 3\npad = 1\n'
+        net = "".join((layer.format("c1", "convolution", '"data"') + conv, layer.format("r1", "relu", '"c1"'),
+                       layer.format("c2", "convolution", '"r1"') + conv, layer.format("n2", "batch_norm", '"c2"'),
+                       layer.format("sum", "add", '["n2", "r1"]'), layer.format("r2", "relu", '"sum"'),
+                       layer.format("hidden", "dense", '"r2"') + "units = 20\n", layer.format("t", "tanh", '"hidden"')))
+        fc = '[[layer]]\nname = "fc"'
+        self.write(JOB.replace("shape = [30]", "shape = [3, 8, 8]").replace(fc, net + fc).replace('src = "data"\nunits = 10\n', 'src = "t"\nunits = 10\n'))
+        told = json.loads(self.check(0, "--json", "--set=train.device=cpu"))
+        fused = {layer["name"] for layer in told["layers"] if layer["fused"]}
+        self.assertEqual(fused, {"r1", "sum", "r2", "t"})
+
     def test_what_is_added_in_an_op_dies_there(self) -> None:
         """A sum and a relu in the op of a batch norm: its gradient reads what it was made of, not what was added."""
         dense = '[[layer]]\nname = "{0}"\ntype = "dense"\nsrc = "data"\nunits = 1000\n[[layer]]\nname = "{0}n"\ntype = "batch_norm"\nsrc = "{0}"\n'

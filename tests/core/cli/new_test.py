@@ -13,6 +13,38 @@ import tempfile
 
 dlhost, *kinds = sys.argv[1:]
 dlhost = str(pathlib.Path(dlhost).resolve())  # the commands below run elsewhere
+JOB = """name = "small"
+train = { device = "ref", batch = 4, threads = 1, stop = { steps = 4 } }
+[[layer]]
+name = "data"
+type = "synthetic"
+shape = [5]
+classes = 2
+train = 16
+[[layer]]
+name = "fc"
+type = "dense"
+src = "data"
+units = 2
+[[layer]]
+name = "act"
+type = "relu"
+src = "fc"
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["act", "data:label"]
+"""
+TWO = "topology.worker_groups=2"
+# What makes a job use it, where jobs name its kind; other kinds are for later, or lack what a run needs as they are.
+USES = {
+    "layer": ("layer.act.type=my_layer",),
+    "updater": ("updater.type=my_updater",),
+    "algorithm": ("train.algorithm=my_algorithm",),
+    "consistency": ("topology.consistency=my_consistency", TWO),
+    "sync": ("topology.sync=my_sync", TWO, "topology.server_groups=2"),
+    "codec": ("topology.codec=my_codec", "topology.codec_elements=1", TWO),
+}
 
 
 def run(*words: str, folder: pathlib.Path) -> str:
@@ -45,6 +77,10 @@ with tempfile.TemporaryDirectory() as work:
         shown = run(dlhost, "inspect", f"build/{name}.so", folder=project)
         assert shown.startswith(f"{kind} '{name}': "), shown
         print(f"{kind}: Meson, {count} checks")
+        if kind in USES:
+            (project / "job.toml").write_text(JOB)
+            settings = [word for setting in USES[kind] for word in ("--set", setting)]
+            run(dlhost, "--plugin-dir", "build", "run", "job.toml", *settings, folder=project)
 
         if not shutil.which("cmake"):
             print(f"{kind}: CMake is not here")

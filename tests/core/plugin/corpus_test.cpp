@@ -118,6 +118,11 @@ TEST_F(CorpusTest, Everything_AtOnce) {
                             HasSubstr("libc++"), HasSubstr("instructions that this CPU lacks")));
 }
 
+TEST_F(CorpusTest, EverythingAtOnce_WhatOnlyItsSymbolsShowAsWell) {
+  copy_of("unique_symbol", [](std::string& bytes) { change_stamp(bytes, [](Stamp& stamp) { stamp.epoch = 0; }); });
+  EXPECT_THAT(told(), AllOf(HasSubstr("epoch 0"), HasSubstr("unique symbol(s)")));
+}
+
 TEST_F(CorpusTest, OtherCompilerIsAWarning) {
   copy_of("plain", [](std::string& bytes) {
     change_stamp(bytes, [](Stamp& stamp) { std::strcpy(stamp.compiler.data(), "gcc 99.1.0"); });

@@ -49,7 +49,10 @@ class Misbehaviour(unittest.TestCase):
         (self.root / "job.toml").write_text(JOB)
 
     def run_job(self, code: int, *words: str) -> str:
-        command = [dlhost, "--plugin-dir", os.path.dirname(plugin), "run", "job.toml", *words]
+        return self.command(code, "run", "job.toml", *words)
+
+    def command(self, code: int, *words: str) -> str:
+        command = [dlhost, "--plugin-dir", os.path.dirname(plugin), *words]
         done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}\n{done.stderr}")
         return done.stderr
@@ -70,6 +73,25 @@ class Misbehaviour(unittest.TestCase):
         self.run_job(0, "--resume", str(run))
         summary = self.summary()
         self.assertEqual((summary["status"], summary["steps"]), ("done", 8))
+
+    def test_hangs_outside_of_steps(self) -> None:
+        for owner, where in (("layer.odd", "setup"), ("layer.odd", "prepare"), ("layer.data", "open"), ("updater", "construction")):
+            with self.subTest(where=where):
+                said = self.trouble(HANGS, owner, "hangs", where)
+                self.assertRegex(said, rf"plugin 'misbehaving' \(.*\) hangs in .*{where}.*: not back after 1000 ms")
+
+    def test_hangs_in_other_commands(self) -> None:
+        self.run_job(0)
+        trouble = ("--set=layer.odd.how=hangs", "--set=layer.odd.where=compute_feature")
+        for verb, words in (("check", ("job.toml", "--set=layer.odd.how=hangs", "--set=layer.odd.where=setup")),
+                            ("predict", (str(self.folder()), "-o", "out.csv", "--phase=train", *trouble))):
+            with self.subTest(verb=verb):
+                said = self.command(HANGS, verb, *words)
+                self.assertRegex(said, r"plugin 'misbehaving' \(.*\) hangs in layer 'odd', .*: not back after 1000 ms")
+
+    def test_a_layer_whose_work_depends_on_the_data_is_refused(self) -> None:
+        said = self.trouble(1, "layer.odd", "well", "data_order")
+        self.assertIn("layer 'odd' says that what it does depends on the data, but programs are recorded once", said)
 
     def test_a_layer_in_a_step(self) -> None:
         for code, how, words in (

@@ -139,10 +139,19 @@ TEST_F(TrainingTest, WhatIsPlannedIsWhatIsMade) {
 }
 
 TEST_F(TrainingTest, ALossThatIsNotFiniteStopsTheRunAndNamesTheLayer) {
-  const auto wild = train(small_job(), {"updater.rate=3e38"});
+  const auto wild = train(small_job(), {"updater.rate=3e38", "layer.loss.weight=1000.0"});
   EXPECT_EQ(wild.outcome.ending, run::Ending::diverged);
   EXPECT_NE(wild.outcome.reason.find("the loss 'loss' is"), std::string::npos) << wild.outcome.reason;
-  EXPECT_NE(wild.outcome.reason.find("'fc"), std::string::npos) << wild.outcome.reason;
+  EXPECT_NE(wild.outcome.reason.find("it began in layer 'fc2' (dense), whose param"), std::string::npos)
+      << wild.outcome.reason;
+  // Where it is a feature: fc1 gives what is finite, and its tanh as well.
+  const auto feature = train(small_job(), {"layer.fc2.param.weight.init={ type = \"constant\", value = 3.4e38 }",
+                                           "layer.fc1.param.bias.init={ type = \"constant\", value = 9.0 }"});
+  EXPECT_EQ(feature.outcome.ending, run::Ending::diverged);
+  EXPECT_TRUE(feature.losses.empty());
+  EXPECT_NE(feature.outcome.reason.find("it began in layer 'fc2' (dense)"), std::string::npos)
+      << feature.outcome.reason;
+  EXPECT_EQ(feature.outcome.reason.find("update"), std::string::npos) << feature.outcome.reason;
 }
 
 TEST_F(TrainingTest, StopsAtAnAccuracyOfTestSamplesWhereNoneValidate) {
@@ -170,6 +179,73 @@ TEST_F(TrainingTest, ClippingByNormBoundsTheStep) {
   };
   EXPECT_GT(distance(free), 0.05);
   EXPECT_NEAR(distance(clipped), 0.01, 1e-4);
+}
+
+TEST_F(TrainingTest, ClippingByValueBoundsEachElement) {
+  const auto start = train(small_job(), {"train.stop.steps=1", "updater.rate=0.0"});
+  const auto clipped = train(small_job(), {"train.stop.steps=1", "updater.rate=1.0", "updater.clip_value=0.02"});
+  std::size_t bounded = 0, free = 0;
+  for (const auto& [name, values] : start.params)
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float moved = std::abs(values[i] - clipped.params.at(name)[i]);
+      EXPECT_LE(moved, 0.02F + 1e-6F);
+      ++(moved > 0.01999F ? bounded : free);
+    }
+  EXPECT_GT(bounded, 10U);
+  EXPECT_GT(free, 0U);
+}
+
+TEST_F(TrainingTest, ResumingUnderAnotherUpdaterSaysSo) {
+  const std::string checkpoints = folder_ / "checkpoints", path = folder_ / "other.toml";
+  train(small_job(), {}, 5, {}, checkpoints);
+  std::string other = small_job();
+  const std::string_view sgd = "type = \"sgd\"\nmomentum = 0.9";
+  other.replace(other.find(sgd), sgd.size(), "type = \"adam\"");
+  ASSERT_TRUE(host_.disk().write_text(path, other).ok());
+  const auto job = config::load(host_.disk(), path, {}, *registry_);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  Trained trained;
+  const Status status = run(*job, trained, 0, checkpoints, {});
+  EXPECT_NE(status.message().find("was written under another updater"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("'fc1.weight/momentum' is not here"), std::string::npos) << status.message();
+}
+
+// One that somebody has looked at so often.
+struct Looks final : Clock {
+  Nanoseconds now() override { return ++looks; }
+  void sleep(Nanoseconds) override {}
+  double wall_seconds() override { return 0; }
+  Nanoseconds looks = 0;
+};
+
+TEST_F(TrainingTest, WhatIsMeasuredIsWhereItWasDone) {
+  const std::string path = folder_ / "job.toml";
+  ASSERT_TRUE(host_.disk().write_text(path, small_job()).ok());
+  std::vector<double> updates;
+  for (const char* clip : {"updater.clip_norm=0.0", "updater.clip_norm=0.01"}) {
+    const std::vector<std::string> set{"train.stop.steps=3", clip};
+    const auto job = config::load(host_.disk(), path, set, *registry_);
+    ASSERT_TRUE(job.ok()) << job.status().message();
+    auto session = run::Session::open(host_, *registry_, *job);
+    ASSERT_TRUE(session.ok()) << session.status().message();
+    const std::atomic<bool> interrupted{false};
+    run::Training training(**session, interrupted);
+    ASSERT_TRUE(training.prepare().ok());
+    Looks clock;
+    training.program().measure(&clock);
+    struct : run::Observer {
+      Status on_step(const run::Progress&, program::Program&) override { return {}; }
+      Status on_evaluation(const run::Progress&, Phase, const run::Evaluation&) override { return {}; }
+    } nobody;
+    ASSERT_TRUE(training.run(nobody).error.ok());
+    updates.push_back(0);
+    for (const auto& timing : training.program().timings()) {
+      EXPECT_EQ(timing.calls, 3U) << timing.what;
+      EXPECT_EQ(timing.bytes > 0, timing.type != "collect" && timing.type != "metrics") << timing.what;
+      if (timing.type == "update") updates.back() += timing.seconds;
+    }
+  }
+  EXPECT_GT(updates[1], 2 * updates[0]); // their norms are the updates' too, and these wait for them
 }
 
 // Convolutions, batch norms with a relu and with a sum and a relu behind them.

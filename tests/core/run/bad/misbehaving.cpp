@@ -56,6 +56,7 @@ class MisbehavingLayer final : public Layer {
     trouble_.at("setup");
     DLHOST_TRY(expect_inputs(s, 1, 1));
     s.output("y", s.input(0));
+    s.data_order = trouble_.where == "data_order";
     return {};
   }
   Status prepare(Prepare& p) override {
@@ -119,7 +120,7 @@ class MisbehavingUpdater final : public Updater {
   static constexpr std::string_view name = "misbehaving";
   using Options = Trouble;
   static Schema schema() { return trouble(SchemaOf<Options>("Plain descent.")); }
-  explicit MisbehavingUpdater(Options options) : trouble_(std::move(options)) {}
+  explicit MisbehavingUpdater(Options options) : trouble_(std::move(options)) { trouble_.at("construction"); }
 
   Rule rule() const override {
     Rule rule;
