@@ -87,11 +87,15 @@ def lrn_within(layer: Layer, x, layout: Layout):
     return x * (1 + layer.options["alpha"] / size**2 * squares) ** -layer.options["beta"]
 
 
-def batch_norm(params: dict, x, layout: Layout):
+def batch_norm(params: dict, running: dict, x, layout: Layout):
+    """The second is what a run keeps for its tests, as PyTorch does: running means, of the unbiased variance."""
     wide, over = x.astype(jnp.float32), (0, *layout.spatial)
     mean, variance = wide.mean(over, keepdims=True), wide.var(over, keepdims=True)
     scale, shift = layout.of_channels(params["scale"]), layout.of_channels(params["shift"])
-    return ((wide - mean) * lax.rsqrt(variance + 1e-5) * scale + shift).astype(x.dtype)
+    y = ((wide - mean) * lax.rsqrt(variance + 1e-5) * scale + shift).astype(x.dtype)
+    count = x.size // mean.size
+    batch = {"mean": mean.ravel(), "variance": variance.ravel() * (count / (count - 1))}
+    return y, {kind: 0.9 * value + 0.1 * batch[kind] for kind, value in running.items()}
 
 
 def convolve(layer: Layer, params: dict, low, x, layout: Layout):
@@ -111,8 +115,6 @@ def apply(layer: Layer, params: dict, low, inputs, layout: Layout):
             return convolve(layer, params, low, x, layout)
         case "pooling":
             return pool(layer, x, layout)
-        case "batch_norm":
-            return batch_norm(params, x, layout)
         case "lrn" if layer.options.get("region") == "within":
             return lrn_within(layer, x, layout)
         case "relu":
@@ -143,31 +145,39 @@ class JaxTraining:
         low = jnp.bfloat16 if dtype == "bf16" else jnp.float32
         layers = [layer for layer in prepared.layers if layer.src and layer.type != "softmax_loss"]
 
-        def criterion(params, x, label):
+        def criterion(params, running, x, label):
+            running = dict(running)
             values = {layers[0].src[0]: x.astype(low)}
             for layer in layers:
-                inputs = [values[src] for src in layer.src]
-                values[layer.name] = apply(layer, params.get(layer.name, {}), low, inputs, layout)
+                name, own, inputs = layer.name, params.get(layer.name, {}), [values[src] for src in layer.src]
+                if layer.type == "batch_norm":
+                    values[name], running[name] = batch_norm(own, running[name], inputs[0], layout)
+                else:
+                    values[name] = apply(layer, own, low, inputs, layout)
             scores = jax.nn.log_softmax(values[layers[-1].name].astype(jnp.float32))
-            return -jnp.take_along_axis(scores, label[:, None], 1).mean()
+            return -jnp.take_along_axis(scores, label[:, None], 1).mean(), running
 
-        def step(params, momenta, x, label):
-            loss, gradients = jax.value_and_grad(criterion)(params, x, label)
+        def step(params, momenta, running, x, label):
+            (loss, running), gradients = jax.value_and_grad(criterion, has_aux=True)(params, running, x, label)
             momenta = jax.tree.map(lambda m, g: prepared.momentum * m + g, momenta, gradients)
             params = jax.tree.map(lambda p, m: p - prepared.rate * m, params, momenta)
-            return params, momenta, loss
+            return params, momenta, running, loss
 
         self.params = nested(prepared, layout)
         self.momenta = jax.tree.map(jnp.zeros_like, self.params)
+        norms = [layer.name for layer in layers if layer.type == "batch_norm"]
+        ones = {name: jnp.ones_like(self.params[name]["scale"]) for name in norms}
+        self.running = {name: {"mean": jnp.zeros_like(one), "variance": one} for name, one in ones.items()}
         self.batches = [(jnp.asarray(layout.from_plain(x)), jnp.asarray(label)) for x, label in prepared.batches()]
-        self.compiled = jax.jit(step, donate_argnums=(0, 1))
+        self.compiled = jax.jit(step, donate_argnums=(0, 1, 2))
         self.at = 0
 
     def step(self) -> None:
         x, label = self.batches[self.at % len(self.batches)]
         self.at += 1
-        self.params, self.momenta, self.last = self.compiled(self.params, self.momenta, x, label)
-        jax.block_until_ready((self.params, self.momenta, self.last))
+        self.params, self.momenta, self.running, self.last = self.compiled(
+            self.params, self.momenta, self.running, x, label)
+        jax.block_until_ready((self.params, self.momenta, self.running, self.last))
 
     def loss(self) -> float:
         return float(self.last)
