@@ -1,5 +1,6 @@
-// A trace of what ran when, as a file that Perfetto (ui.perfetto.dev) and Chrome's about:tracing open. Whoever measures
-// gathers the events; they are written once, at the end.
+// Spans of time in rows, as a file that Perfetto (ui.perfetto.dev) and Chrome's about:tracing open. Whoever measures
+// gathers them; they are written once, at the end. A run writes its mean step so (mean_step in profile.h), which is no
+// record of what ran when.
 #pragma once
 
 #include <cstdint>
