@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""norms_test.py DLHOST DEVICE: batch_norm with its running means, layer_norm and lrn are what docs/layers.md says."""
+import json
+import math
+import statistics
+
+from values import Array, Values, main, read_npy
+
+
+class BatchNorm(Values):
+    """x is 7 samples of 2 channels and 3 places; in batches of 4, the second has 3 valid rows."""
+
+    EPSILON, MOMENTUM = 0.3, 0.35
+    LAYERS = f"""
+[[layer]]
+name = "bn"
+type = "batch_norm"
+src = "x"
+epsilon = {EPSILON}
+momentum = {MOMENTUM}
+[[layer]]
+name = "loss"
+type = "euclidean_loss"
+src = ["bn", "target"]
+"""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.x = Array.drawn((7, 2, 3), 1)
+        self.x.numbers = [number + 1.5 * (i // 3 % 2) for i, number in enumerate(self.x.numbers)]  # channels differ
+        self.target = Array.drawn((7, 2, 3), 2)
+        self.start = {"bn.scale": Array((2,), [1.5, -0.75]), "bn.shift": Array((2,), [0.25, 2.0]),
+                      "bn.running_mean": Array((2,), [0.5, -1.0]), "bn.running_variance": Array((2,), [2.0, 0.5])}
+
+    def train(self, steps: int) -> Array:
+        arrays = {"x": self.x, "target": self.target}
+        return self.run_job(arrays, self.LAYERS, ["bn"], self.start, batch=4, steps=steps)["bn"]
+
+    def of_channel(self, channel: int, samples: list[int]) -> list[float]:
+        return [self.x[n, channel, place] for n in samples for place in range(3)]
+
+    def test_running_means_and_what_an_evaluation_makes_of_them(self) -> None:
+        """They move by `momentum` towards each batch's mean and unbiased variance, of its valid rows."""
+        made, left = self.train(3), self.params()
+        for name in ("bn.scale", "bn.shift"):
+            self.assert_near(left[name], self.start[name], f"{name} at a rate of 0")
+        mean, variance = self.start["bn.running_mean"].numbers, self.start["bn.running_variance"].numbers
+        for batch in ([0, 1, 2, 3], [4, 5, 6], [0, 1, 2, 3]):
+            of = [self.of_channel(channel, batch) for channel in range(2)]
+            mean = [m + self.MOMENTUM * (statistics.fmean(x) - m) for m, x in zip(mean, of)]
+            variance = [v + self.MOMENTUM * (statistics.variance(x) - v) for v, x in zip(variance, of)]  # unbiased
+        self.assert_near(left["bn.running_mean"], Array((2,), mean), "running mean")
+        self.assert_near(left["bn.running_variance"], Array((2,), variance), "running variance")
+        expected = self.normalised(range(7), mean, variance)
+        self.assert_near(made, expected, "the test at the end")
+        self.call("predict", str(self.run_folder), "--output", "bn", "-o", "predicted.npy")
+        self.assert_near(read_npy(self.root / "predicted.npy"), expected, "predict")
+        loss = json.loads(self.call("eval", str(self.run_folder), "--json"))["metrics"]["loss"]
+        squares = sum((a - b)**2 for a, b in zip(expected.numbers, self.target.numbers))
+        self.assert_close(loss, squares / 2 / 7, "eval")
+
+    def normalised(self, samples: range, mean: list[float], variance: list[float]) -> Array:
+        scale, shift = self.start["bn.scale"], self.start["bn.shift"]
+        return Array.of((len(samples), 2, 3), lambda n, c, place: scale[c] * (self.x[samples[n], c, place] - mean[c]) /
+                        math.sqrt(variance[c] + self.EPSILON) + shift[c])
+
+    def test_training_goes_by_the_batch(self) -> None:
+        """By its mean and its own, biased variance: seen in the loss of a step."""
+        self.train(1)
+        of = [self.of_channel(channel, [0, 1, 2, 3]) for channel in range(2)]
+        y = self.normalised(range(4), list(map(statistics.fmean, of)), list(map(statistics.pvariance, of)))
+        expected = sum((a - b)**2 for a, b in zip(y.numbers, self.target.numbers)) / 2 / 4
+        self.assert_close(self.summary["train"]["loss"], expected, "loss of the first step")
+
+
+class LayerNorm(Values):
+    def test_over_the_axis_and_all_after_it(self) -> None:
+        x = Array.drawn((5, 2, 3, 4), 1)
+        layers, params = "", {}
+        for axis, epsilon in ((1, 0.2), (2, 0.7), (3, 1e-5)):
+            layers += f'[[layer]]\nname = "ln{axis}"\ntype = "layer_norm"\nsrc = "x"\nfrozen = true\n' \
+                      f'axis = {axis}\nepsilon = {epsilon}\n'
+            params[f"ln{axis}.scale"] = Array.drawn(x.shape[axis:], axis)
+            params[f"ln{axis}.shift"] = Array.drawn(x.shape[axis:], 9 + axis)
+        made = self.run_job({"x": x}, layers, ["ln1", "ln2", "ln3"], params)
+        for axis, epsilon in ((1, 0.2), (2, 0.7), (3, 1e-5)):
+            length = math.prod(x.shape[axis:])
+            scale, shift = params[f"ln{axis}.scale"].numbers, params[f"ln{axis}.shift"].numbers
+            expected = []
+            for first in range(0, len(x.numbers), length):
+                piece = x.numbers[first:first + length]
+                mean, deviation = statistics.fmean(piece), math.sqrt(statistics.pvariance(piece) + epsilon)
+                expected += [s * (number - mean) / deviation + t for number, s, t in zip(piece, scale, shift)]
+            self.assert_near(made[f"ln{axis}"], Array(x.shape, expected), f"axis {axis}")
+
+
+class LocalResponse(Values):
+    """y = x / (k + alpha / n sum x^2)^beta, with n what a whole window holds, at the edges too."""
+
+    def test_across_channels(self) -> None:
+        x = Array.drawn((3, 6, 2, 2), 1)
+        made = self.run_job({"x": x}, """
+[[layer]]
+name = "default"
+type = "lrn"
+src = "x"
+[[layer]]
+name = "other"
+type = "lrn"
+src = "x"
+size = 3
+alpha = 0.9
+beta = 0.4
+k = 2.5
+""", ["default", "other"])
+
+        def expected(n: int, c: int, i: int, j: int, size: int, alpha: float, beta: float, k: float) -> float:
+            near = [x[n, d, i, j] for d in range(6) if abs(d - c) <= size // 2]
+            return x[n, c, i, j] / (k + alpha / size * sum(number**2 for number in near))**beta
+
+        for name, options in (("default", (5, 1e-4, 0.75, 1)), ("other", (3, 0.9, 0.4, 2.5))):
+            self.assert_near(made[name], Array.of(x.shape, lambda *place: expected(*place, *options)), name)
+
+    def test_within_a_channel(self) -> None:
+        x = Array.drawn((3, 2, 4, 5), 2)
+        made = self.run_job({"x": x}, """
+[[layer]]
+name = "lrn"
+type = "lrn"
+src = "x"
+region = "within"
+size = 3
+alpha = 1.8
+beta = 0.6
+k = 1.5
+""", ["lrn"])
+
+        def expected(n: int, c: int, i: int, j: int) -> float:
+            near = [x[n, c, u, v] for u in range(4) for v in range(5) if abs(u - i) <= 1 and abs(v - j) <= 1]
+            return x[n, c, i, j] / (1.5 + 1.8 / 9 * sum(number**2 for number in near))**0.6
+
+        self.assert_near(made["lrn"], Array.of(x.shape, expected), "within a channel")
+
+
+main()

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""windows_test.py DLHOST DEVICE: pooling, convolution and deconvolution over one to three axes are what docs/layers.md
+and `dlhost inspect` say, place by place."""
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from values import Array, Values, main, places
+
+
+class Window(NamedTuple):
+    """What a job says of a window, a number for each spatial axis."""
+
+    kernel: Sequence[int]
+    stride: Sequence[int]
+    pad: Sequence[int]
+    dilation: Sequence[int]
+
+    @classmethod
+    def of(cls, *kernel: int, stride: Sequence[int] = (), pad: Sequence[int] = (),
+           dilation: Sequence[int] = ()) -> "Window":
+        axes = len(kernel)
+        return cls(kernel, stride or [1] * axes, pad or [0] * axes, dilation or [1] * axes)
+
+    def text(self, options: Sequence[str] = ("kernel", "stride", "pad", "dilation")) -> str:
+        return "".join(f"{option} = {list(getattr(self, option))}\n" for option in options)
+
+    def reach(self, axis: int) -> int:
+        return self.dilation[axis] * (self.kernel[axis] - 1) + 1
+
+    def sizes(self, source: Sequence[int], ceil: bool = False) -> list[int]:
+        """The documented number of places along each axis."""
+        sizes = []
+        for axis, size in enumerate(source):
+            steps = (size + 2 * self.pad[axis] - self.reach(axis)) / self.stride[axis]
+            count = (math.ceil(steps) if ceil else math.floor(steps)) + 1
+            if ceil and (count - 1) * self.stride[axis] - self.pad[axis] >= size:  # it would begin behind the source
+                count -= 1
+            sizes.append(count)
+        return sizes
+
+    def seen(self, at: Sequence[int], source: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Of the window at a place: the places of the source that it covers, each with its own place in the kernel."""
+        for within in places(self.kernel):
+            place = tuple(a * s - p + d * k for a, s, p, d, k in zip(at, self.stride, self.pad, self.dilation, within))
+            if all(0 <= i < size for i, size in zip(place, source)):
+                yield place, within
+
+
+class Pooling(Values):
+    def pooled(self, x: Array, window: Window, ceil: bool = False) -> None:
+        """Greatest and average, which divides by the padding or not."""
+        text = window.text(("kernel", "stride", "pad")) + f"ceil = {str(ceil).lower()}\n"
+        methods = {"max": 'method = "max"\n', "average": 'method = "average"\n'}
+        if not ceil:  # what a window counts that was rounded up is written nowhere
+            methods["all"] = 'method = "average"\ncount_padding = true\n'
+        layers = "".join(f'[[layer]]\nname = "{name}"\ntype = "pooling"\nsrc = "x"\n{options}{text}'
+                         for name, options in methods.items())
+        made = self.run_job({"x": x}, layers, list(methods))
+        spatial = x.shape[2:]
+
+        def each(n: int, c: int, at: Sequence[int]) -> list[float]:
+            return [x[(n, c, *place)] for place, _ in window.seen(at, spatial)]
+
+        shape = (*x.shape[:2], *window.sizes(spatial, ceil))
+        self.assert_near(made["max"], Array.of(shape, lambda n, c, *at: max(each(n, c, at))), f"max of {window}")
+        expected = Array.of(shape, lambda n, c, *at: statistics.fmean(each(n, c, at)))
+        self.assert_near(made["average"], expected, f"average of {window}")
+        if "all" in methods:
+            expected = Array.of(shape, lambda n, c, *at: sum(each(n, c, at)) / math.prod(window.kernel))
+            self.assert_near(made["all"], expected, f"average with the padding of {window}")
+
+    def test_over_one_axis(self) -> None:
+        self.pooled(Array.drawn((3, 2, 9), 1), Window.of(3, stride=[2]))
+        self.pooled(Array.drawn((3, 2, 8), 2), Window.of(4, stride=[3], pad=[2]))
+
+    def test_over_two(self) -> None:
+        self.pooled(Array.drawn((3, 2, 6, 7), 3), Window.of(3, 2, stride=[2, 1], pad=[1, 0]))
+        self.pooled(Array.drawn((3, 5, 5, 5), 4), Window.of(2, 3, stride=[1, 3], pad=[1, 2]))
+
+    def test_over_three(self) -> None:
+        self.pooled(Array.drawn((2, 2, 4, 5, 3), 5), Window.of(2, 3, 2, stride=[2, 2, 1], pad=[0, 1, 1]))
+
+    def test_rounded_up(self) -> None:
+        """As long as the last window begins inside the source or the padding before it."""
+        self.pooled(Array.drawn((3, 2, 6), 6), Window.of(3, stride=[2]), ceil=True)  # 1.5 steps: three windows
+        self.pooled(Array.drawn((3, 2, 5), 7), Window.of(2, stride=[3], pad=[1]), ceil=True)  # a third had no source
+        self.pooled(Array.drawn((3, 2, 6, 8), 8), Window.of(3, 3, stride=[2, 3], pad=[1, 1]), ceil=True)
+        self.pooled(Array.drawn((2, 2, 4, 5, 6), 9), Window.of(3, 2, 3, stride=[2, 2, 2]), ceil=True)
+
+    def test_global(self) -> None:
+        for seed, spatial in enumerate(((5,), (4, 3), (2, 3, 4))):
+            x = Array.drawn((3, 2, *spatial), seed)
+            made = self.run_job({"x": x}, "".join(
+                f'[[layer]]\nname = "{method}"\ntype = "pooling"\nsrc = "x"\nmethod = "{method}"\nglobal = true\n'
+                for method in ("max", "average")), ["max", "average"])
+            length = math.prod(spatial)
+            channels = [x.numbers[first:first + length] for first in range(0, len(x.numbers), length)]
+            shape = (3, 2, *[1] * len(spatial))
+            self.assert_near(made["max"], Array(shape, list(map(max, channels))), f"max of {spatial}")
+            means = Array(shape, list(map(statistics.fmean, channels)))
+            self.assert_near(made["average"], means, f"average of {spatial}")
+
+
+class Convolution(Values):
+    def convolved(self, x: Array, filters: int, window: Window, groups: int = 1, bias: bool = True) -> None:
+        spatial, channels = x.shape[2:], x.shape[1] // groups
+        weight = Array.drawn((filters, channels, *window.kernel), 11)
+        added = Array.drawn((filters,), 12) if bias else Array.of((filters,), lambda _: 0.0)
+        layer = f'[[layer]]\nname = "y"\ntype = "convolution"\nsrc = "x"\nfrozen = true\nfilters = {filters}\n' \
+                f'groups = {groups}\nbias = {str(bias).lower()}\n{window.text()}'
+        made = self.run_job({"x": x}, layer, ["y"], {"y.weight": weight} | ({"y.bias": added} if bias else {}))
+
+        def expected(n: int, f: int, *at: int) -> float:
+            first = f // (filters // groups) * channels  # of the channels that the filter's group sees
+            return added[f] + sum(x[(n, first + c, *place)] * weight[(f, c, *within)]
+                                  for place, within in window.seen(at, spatial) for c in range(channels))
+
+        shape = (x.shape[0], filters, *window.sizes(spatial))
+        self.assert_near(made["y"], Array.of(shape, expected), f"{window}, {groups} groups")
+
+    def test_over_one_axis(self) -> None:
+        self.convolved(Array.drawn((3, 4, 11), 1), 6, Window.of(3, stride=[2], pad=[3], dilation=[2]), groups=2)
+        self.convolved(Array.drawn((3, 2, 7), 2), 3, Window.of(4), bias=False)
+
+    def test_over_two(self) -> None:
+        self.convolved(Array.drawn((3, 3, 5, 6), 3), 4, Window.of(3, 2, pad=[1, 0]))
+        self.convolved(Array.drawn((3, 4, 7, 8), 4), 6, Window.of(3, 2, stride=[2, 1], pad=[1, 2], dilation=[1, 3]),
+                       groups=2)
+        self.convolved(Array.drawn((3, 4, 7, 6), 5), 4, Window.of(3, 3, stride=[1, 2], pad=[2, 1], dilation=[2, 1]),
+                       groups=4, bias=False)
+
+    def test_over_three(self) -> None:
+        window = Window.of(2, 3, 2, stride=[1, 2, 1], pad=[1, 1, 0], dilation=[2, 1, 1])
+        self.convolved(Array.drawn((2, 2, 4, 5, 3), 6), 4, window, groups=2)
+
+
+class Deconvolution(Values):
+    def deconvolved(self, x: Array, filters: int, window: Window, groups: int = 1, bias: bool = True,
+                    more: Sequence[int] = ()) -> None:
+        """Each element of the source adds its kernel to the output, where the window of a convolution back lies."""
+        spatial, channels, own = x.shape[2:], x.shape[1], filters // groups
+        more = more or [0] * len(spatial)
+        weight = Array.drawn((channels, own, *window.kernel), 21)
+        added = Array.drawn((filters,), 22) if bias else Array.of((filters,), lambda _: 0.0)
+        layer = f'[[layer]]\nname = "y"\ntype = "deconvolution"\nsrc = "x"\nfrozen = true\nfilters = {filters}\n' \
+                f'groups = {groups}\nbias = {str(bias).lower()}\noutput_pad = {list(more)}\n{window.text()}'
+        made = self.run_job({"x": x}, layer, ["y"], {"y.weight": weight} | ({"y.bias": added} if bias else {}))
+        sizes = [(size - 1) * window.stride[axis] + window.reach(axis) - 2 * window.pad[axis] + more[axis]
+                 for axis, size in enumerate(spatial)]
+        sums = {place: added[place[1]] for place in places((x.shape[0], filters, *sizes))}
+        for n, c, *at in places(x.shape):
+            for place, within in window.seen(at, sizes):
+                for f in range(own):
+                    sums[(n, c // (channels // groups) * own + f, *place)] += x[(n, c, *at)] * weight[(c, f, *within)]
+        expected = Array.of((x.shape[0], filters, *sizes), lambda *place: sums[place])
+        self.assert_near(made["y"], expected, f"{window}, {groups} groups, {more} more")
+
+    def test_over_one_axis(self) -> None:
+        self.deconvolved(Array.drawn((3, 2, 5), 1), 3, Window.of(3, stride=[3], dilation=[2]), bias=False, more=[2])
+
+    def test_over_two(self) -> None:
+        self.deconvolved(Array.drawn((3, 2, 4, 3), 2), 3, Window.of(3, 2, stride=[2, 1], pad=[1, 0]))
+        self.deconvolved(Array.drawn((3, 2, 4, 3), 3), 3, Window.of(3, 2, stride=[1, 2], pad=[2, 0], dilation=[2, 3]),
+                         bias=False)
+        self.deconvolved(Array.drawn((3, 4, 3, 3), 4), 6, Window.of(2, 3, stride=[2, 3], pad=[0, 1], dilation=[2, 1]),
+                         groups=2, more=[1, 2])
+
+    def test_over_three(self) -> None:
+        window = Window.of(2, 2, 3, stride=[2, 1, 2], pad=[0, 1, 1])
+        self.deconvolved(Array.drawn((2, 2, 3, 2, 3), 5), 2, window, bias=False)
+
+
+main()
