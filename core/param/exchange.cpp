@@ -1,7 +1,9 @@
 #include "param/exchange.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <dlhost/nearest.h>
@@ -22,6 +24,17 @@ std::vector<std::int64_t> without_ones(std::span<const std::int64_t> shape) {
   std::vector<std::int64_t> rest;
   std::ranges::copy_if(shape, std::back_inserter(rest), [](std::int64_t dim) { return dim != 1; });
   return rest;
+}
+
+// A matrix is taken for what has more axes, and the other way round, where a row of it is all that lies behind the
+// first axis: a dense layer sees a picture as a row of numbers.
+bool are_rows(std::span<const std::int64_t> matrix, std::span<const std::int64_t> axes) {
+  return matrix.size() == 2 && axes.size() > 2 && matrix[0] == axes[0] &&
+         matrix[1] == std::accumulate(axes.begin() + 1, axes.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+bool fits(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+  return without_ones(a) == without_ones(b) || are_rows(a, b) || are_rows(b, a);
 }
 
 bool same_elements(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
@@ -106,12 +119,12 @@ class Matching {
       return problem(
           concat(called, " has ", tensor->shape.size(), " axes there, but order names ", theirs.order.size()));
     const auto shape = reordered(tensor->shape, theirs.order);
-    if (without_ones(shape) != without_ones({target.desc.shape.begin(), target.desc.shape.end()}))
+    if (const std::span<const std::int64_t> ours{target.desc.shape.begin(), target.desc.shape.end()};
+        !fits(shape, ours))
       return problem(concat(called, " is ", shape_text(shape), " there and ", to_string(target.desc.shape), " here",
-                            same_elements(shape, {target.desc.shape.begin(), target.desc.shape.end()})
-                                ? ": its axes lie in another order: rename it with { name = \"" + theirs.name +
-                                      "\", order = [...] }"
-                                : ""));
+                            same_elements(shape, ours) ? ": its axes lie in another order: rename it with { name = \"" +
+                                                             theirs.name + "\", order = [...] }"
+                                                       : ""));
     target.source = tensor;
     target.order = theirs.order;
   }

@@ -35,6 +35,11 @@ struct Pixels {
   Window shown{};
 };
 
+// As ITU-R BT.601 weighs colours, and JPEG with it.
+inline std::uint8_t grey_of(unsigned red, unsigned green, unsigned blue) {
+  return static_cast<std::uint8_t>((red * 77 + green * 150 + blue * 29 + 128) >> 8U);
+}
+
 // What a decoder for one format does: fills `into` with the picture, which may be made smaller by a whole factor while
 // it still covers the target, and with what the target shows of it.
 class PictureFormat {

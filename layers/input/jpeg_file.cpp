@@ -143,7 +143,7 @@ class Jpeg : public PictureFormat {
       const std::uint8_t* cmyk = data + 4 * i;
       const unsigned rgb[3] = {cmyk[0] * cmyk[3] / 255U, cmyk[1] * cmyk[3] / 255U, cmyk[2] * cmyk[3] / 255U};
       if (channels == 1)
-        data[i] = static_cast<std::uint8_t>((rgb[0] * 77 + rgb[1] * 150 + rgb[2] * 29) >> 8U);
+        data[i] = grey_of(rgb[0], rgb[1], rgb[2]);
       else
         std::ranges::transform(rgb, data + 3 * i, [](unsigned c) { return static_cast<std::uint8_t>(c); });
     }

@@ -32,15 +32,28 @@ class Png : public PictureFormat {
     Reading png;
     if (!png_image_begin_read_from_memory(png.get(), file.data(), file.size())) return png.damaged();
     DLHOST_TRY(check_size(png->height, png->width));
-    png->format = target.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+    const bool has_colours = (png->format & PNG_FORMAT_FLAG_COLOR) != 0;
+    into.channels = has_colours ? 3 : target.channels;
+    png->format = into.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
     into.width = png->width;
     into.height = png->height;
-    into.channels = target.channels;
     into.shown = shown_window(target, into.height, into.width);
     into.data.resize(PNG_IMAGE_SIZE(*png.get()));
     const png_color black{0, 0, 0}; // what shows through transparent pixels
     if (!png_image_finish_read(png.get(), &black, into.data.data(), 0, nullptr)) return png.damaged();
+    if (into.channels != target.channels) take_colours(into);
     return {};
+  }
+
+ private:
+  // The library's own grey weighs them as light, which is another one than that of JPEG.
+  static void take_colours(Pixels& pixels) {
+    const auto count = static_cast<std::size_t>(pixels.width * pixels.height);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint8_t* rgb = pixels.data.data() + 3 * i;
+      pixels.data[i] = grey_of(rgb[0], rgb[1], rgb[2]);
+    }
+    pixels.channels = 1;
   }
 };
 

@@ -168,6 +168,16 @@ class Exchange(unittest.TestCase):
         self.assertEqual(back["head.kernel"][1:], ([4, 3], transposed(self.params["fc2.weight"])))
         self.assertEqual(sorted(back), sorted(set(theirs) - {"steps"}))
 
+    def test_rows_are_pictures(self) -> None:
+        """A dense layer's matrix and the weight of one that sees each axis of a picture lie alike."""
+        for shape, code in (([3, 2, 2], 0), ([2, 3, 2], 1)):
+            theirs = self.params | {"fc2.weight": ("F32", shape, self.params["fc2.weight"][2])}
+            write_safetensors(self.root / "theirs.safetensors", theirs)
+            said = self.dlhost("import", "theirs.safetensors", "--job", "job.toml", "-o", f"taken{code}", code=code)
+            if code:
+                self.assertIn("'fc2.weight' is 2x3x2 there and 3x4 here", said)
+        self.assertEqual(self.params_of("taken0"), self.params)
+
     def test_every_mismatch_at_once(self) -> None:
         theirs = {name: self.params[name] for name in NAMES if name not in ("fc1.bias", "bn.scale")}
         theirs["fc1.bais"] = self.params["fc1.bias"]
