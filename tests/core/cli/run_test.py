@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """run_test.py DLHOST MISBEHAVING: `dlhost run` as a process among others: signals, full disks, files it may not have."""
+import hashlib
 import json
 import os
 import pathlib
@@ -48,6 +49,66 @@ type = "softmax_loss"
 src = ["odd", "data:label"]
 """
 FOR_EVER = ("--set=train.stop.steps=1000000000", "--set=checkpoint.every.steps=1000000000", "--set=record.every.steps=1000")
+
+
+def rewrite(change, seal: bool):
+    """Changes what a checkpoint's manifest says; sealed again, it is what another program wrote."""
+
+    def rewritten(checkpoint: pathlib.Path) -> None:
+        path = checkpoint / "manifest.json"
+        told = json.loads(path.read_text())
+        change(told)
+        if seal:
+            del told["blake2b"]
+            text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            told["blake2b"] = hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+        path.write_text(json.dumps(told))
+
+    return rewritten
+
+
+def cut(file: str, part: float):
+    return lambda checkpoint: os.truncate(checkpoint / file, int(part * (checkpoint / file).stat().st_size))
+
+
+def remove(file: str):
+    return lambda checkpoint: (checkpoint / file).unlink()
+
+
+NEVER_WRITTEN = {"worker-0.safetensors": {"bytes": 8, "blake2b": 64 * "0"}}
+# What may have happened to a checkpoint, and what is told of it.
+SPOILT = {
+    "no manifest": (
+        remove("manifest.json"),
+        r"checkpoint '\S+' has no manifest.json: it is no checkpoint, or an unfinished one"),
+    "a torn manifest": (
+        cut("manifest.json", 0.5),
+        r"\S+/manifest.json: is torn or no manifest of dlhost"),
+    "an empty manifest": (
+        cut("manifest.json", 0),
+        r"\S+/manifest.json: is torn or no manifest of dlhost"),
+    "another version": (
+        rewrite(lambda told: told.update(format=told["format"] + 1), seal=True),
+        r"\S+/manifest.json: is of another version of dlhost; this one reads format \d"),
+    "a changed manifest": (
+        rewrite(lambda told: told["run"].update(step=7), seal=False),
+        r"\S+/manifest.json: its hash is not its own: damaged or tampered with"),
+    "no seal": (
+        rewrite(lambda told: told.pop("blake2b"), seal=False),
+        r"\S+/manifest.json: its hash is not its own: damaged or tampered with"),
+    "a file that is gone": (
+        remove("state.safetensors"),
+        r"cannot open \S+/state.safetensors: No such file or directory"),
+    "a file that never was": (
+        rewrite(lambda told: told["files"].update(NEVER_WRITTEN), seal=True),
+        r"cannot open \S+/worker-0.safetensors: No such file or directory"),
+    "a file that is not listed": (
+        rewrite(lambda told: told["files"].pop("history.safetensors"), seal=True),
+        r"\S+/manifest.json: does not list history.safetensors"),
+    "a file that was cut": (
+        cut("params.safetensors", 0.5),
+        r"\S+/params.safetensors: has \d+ bytes, but the manifest says \d+: truncated or replaced"),
+}
 
 
 class Run(unittest.TestCase):
@@ -159,6 +220,71 @@ class Run(unittest.TestCase):
         records = [json.loads(line) for line in (self.folder() / "metrics.jsonl").read_text().splitlines()]
         self.assertIn({"step": 30, "phase": "resumed", "resumed_from": 30}, records)
         self.assertEqual(self.run_job(0, "--resume", str(self.folder())), "")  # by now the newest is whole again
+
+    def test_each_way_to_spoil_a_checkpoint_is_told_and_the_newest_good_one_is_there(self) -> None:
+        """It is taken where the run is named, and offered where the spoilt one is."""
+        self.run_job(0)
+        good = self.folder()
+        for way, (spoil, reason) in SPOILT.items():
+            with self.subTest(way):
+                run = self.root / way.replace(" ", "-")
+                shutil.copytree(good, run)
+                newest, older = (run / f"checkpoints/step-{step:09}" for step in (40, 30))
+                spoil(newest)
+                taken = rf"\Awarning: {reason}\n{older} is taken in its place\n\Z"
+                offered = rf"\Adlhost: {reason}; the newest good one is {older}\n\Z"
+                done = self.use("eval", str(run), "--json")
+                self.assertRegex(done.stderr, taken)
+                self.assertEqual((done.returncode, json.loads(done.stdout)["checkpoint"]), (0, str(older)))
+                done = self.use("eval", str(newest))
+                self.assertRegex(done.stderr, offered)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertRegex(self.run_job(1, "--resume", str(newest)), offered)
+                self.assertRegex(self.run_job(0, "--resume", str(run)), taken)
+                self.assertEqual(json.loads((newest / "manifest.json").read_text())["run"]["step"], 40)  # made again
+
+    def test_where_no_checkpoint_is_good_each_is_told(self) -> None:
+        self.run_job(0)
+        for name in self.checkpoints():
+            (self.folder() / "checkpoints" / name / "manifest.json").unlink()
+        for command in (["eval"], ["run", "--resume"]):
+            done = self.use(*command, str(self.folder()))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"no good checkpoint in '{self.folder()}/checkpoints'", done.stderr)
+            self.assertEqual(done.stderr.count("has no manifest.json"), 3, done.stderr)
+
+    def test_the_last_checkpoints_and_the_best_are_kept_and_no_other(self) -> None:
+        """Validation samples contradict those of training: the first validation is the best, and long past."""
+        for name, shift in ("train", 0), ("validate", 1):
+            rows = (f"{i % 3 == 0:d},{i % 3 == 1:d},{i % 3 == 2:d},{(i + shift) % 3}\n" for i in range(30))
+            (self.root / f"{name}.csv").write_text("".join(rows))
+        synthetic = 'type = "synthetic"\nshape = [30]\nclasses = 3\ntrain = 50\ntest = 10'
+        rows = 'type = "csv"\ntrain = "train.csv"\nvalidate = "validate.csv"'
+        (self.root / "job.toml").write_text(JOB.replace(synthetic, rows))
+        words = ("--set=layer.fc.units=3", "--set=updater.rate=0.1", "--set=checkpoint.every.steps=3",
+                 "--set=validate.every.steps=4")
+
+        def left() -> list[str]:
+            return sorted(p.name for p in self.root.glob("runs/*/checkpoints/*"))
+
+        for keep, steps in (1, [40]), (2, [39, 40]), (5, [30, 33, 36, 39, 40]):
+            with self.subTest(keep=keep):
+                shutil.rmtree(self.root / "runs", ignore_errors=True)
+                self.run_job(0, *words, f"--set=checkpoint.keep={keep}")
+                self.assertEqual(left(), ["best", *(f"step-{step:09}" for step in steps)])
+                best = json.loads((self.folder() / "checkpoints/best/manifest.json").read_text())["run"]
+                losses = self.recorded("validation", "loss")
+                self.assertEqual(losses, sorted(losses))
+                self.assertEqual((best["step"], best["training"]["best"]), (4, losses[0]))
+        with self.subTest("and of a run that goes on"):
+            longer = ("--set=checkpoint.keep=2", "--set=train.stop.steps=50")
+            self.run_job(0, *words, *longer, "--resume", str(self.folder()))
+            self.assertEqual(left(), ["best", "step-000000049", "step-000000050"])
+        for keep, best, names in (0, "auto", []), (2, "none", ["step-000000039", "step-000000040"]):
+            with self.subTest(keep=keep, best=best):
+                shutil.rmtree(self.root / "runs")
+                self.run_job(0, *words, f"--set=checkpoint.keep={keep}", f"--set=checkpoint.best={best}")
+                self.assertEqual(left(), names)
 
     def use(self, *words: str) -> subprocess.CompletedProcess:
         return subprocess.run([dlhost, "--plugin-dir", os.path.dirname(plugin), *words], cwd=self.root, capture_output=True, text=True, timeout=60)
