@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""evaluation_test.py DLHOST: what an evaluation finds is counted right and stands where people and programs look."""
+"""evaluation_test.py DLHOST WRITES_TENSORBOARD: what an evaluation finds is counted right and stands where people and
+programs look."""
 import hashlib
 import json
+import math
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -10,7 +13,9 @@ import sys
 import tempfile
 import unittest
 
+WRITES_TENSORBOARD = sys.argv.pop(2) == "yes"
 DLHOST = str(pathlib.Path(sys.argv.pop(1)).resolve())
+DOCUMENTED = (pathlib.Path(__file__).resolve().parents[3] / "docs/records.md").read_text()
 JOB = """name = "small"
 [train]
 batch = 4
@@ -61,6 +66,66 @@ file = "out/labels.idx"
 ROWS = [(0.9, 0.1, 0.0, 0), (0.8, 0.1, 0.1, 0), (0.1, 0.7, 0.2, 0), (0.2, 0.6, 0.2, 1), (0.1, 0.2, 0.7, 1),
         (0.3, 0.5, 0.2, 1), (0.5, 0.3, 0.2, 2), (0.1, 0.1, 0.8, 2), (0.2, 0.1, 0.7, 2), (0.0, 0.4, 0.6, 2)]
 COUNTED = [[2, 1, 0], [0, 2, 1], [1, 0, 3]]
+
+
+def masked_crc(data: bytes) -> int:
+    """CRC-32C, turned and added to, as TensorFlow's records have it."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return (crc >> 15 | crc << 17 & 0xFFFFFFFF) + 0xA282EAD8 & 0xFFFFFFFF
+
+
+def records_of(data: bytes) -> list[bytes]:
+    """Of an event file: each has its length before it, and a sum of both."""
+    records = []
+    while data:
+        length, of_length = struct.unpack_from("<QI", data)
+        record, data = data[12 : 12 + length], data[12 + length :]
+        of_record, = struct.unpack_from("<I", data)
+        assert (of_length, of_record) == (masked_crc(struct.pack("<Q", length)), masked_crc(record)), "a sum is wrong"
+        records.append(record)
+        data = data[4:]
+    return records
+
+
+def fields_of(message: bytes) -> list[tuple[int, int | bytes]]:
+    """Of a message of protobuf: numbers, and everything else as its bytes."""
+
+    def number() -> int:
+        nonlocal message
+        length = next(i for i, byte in enumerate(message) if byte < 128) + 1
+        value = sum((byte & 127) << 7 * i for i, byte in enumerate(message[:length]))
+        message = message[length:]
+        return value
+
+    fields: list[tuple[int, int | bytes]] = []
+    while message:
+        key = number()
+        if key & 7 == 0:
+            fields.append((key >> 3, number()))
+            continue
+        length = {1: 8, 5: 4}.get(key & 7) or number()
+        fields.append((key >> 3, message[:length]))
+        message = message[length:]
+    return fields
+
+
+def read_safetensors(path: pathlib.Path) -> dict[str, list[float]]:
+    data = path.read_bytes()
+    begin = 8 + struct.unpack_from("<Q", data)[0]
+    header = json.loads(data[8:begin])
+    places = {name: tensor["data_offsets"] for name, tensor in header.items() if name != "__metadata__"}
+    return {name: list(struct.unpack(f"<{(end - at) // 4}f", data[begin + at : begin + end]))
+            for name, (at, end) in places.items()}
+
+
+def softmax(scores: list[float]) -> list[float]:
+    weights = [math.exp(score) for score in scores]
+    return [weight / sum(weights) for weight in weights]
 
 
 class Evaluation(unittest.TestCase):
@@ -134,6 +199,126 @@ class Evaluation(unittest.TestCase):
         self.assertEqual((self.root / "predicted.npy").read_bytes(), written)
         self.assertEqual(written[:8], b"\x93NUMPY\x01\x00")
         self.assertIn(b"'shape': (10, 3)", written[:128])
+
+    def test_predict_writes_the_class_probabilities_in_the_order_of_the_data(self) -> None:
+        """Unless told otherwise; the same in both formats; worked out here from the params."""
+        said = self.dlhost("predict", str(self.run_folder))
+        self.assertIn("predictions.csv: 10 rows of loss:probabilities, in the order of the test samples", said)
+        self.dlhost("predict", str(self.run_folder), "-o", "predictions.npy")
+        lines = (self.root / "predictions.csv").read_text().splitlines()
+        written = (self.root / "predictions.npy").read_bytes()
+        self.assertIn(b"'descr': '<f4', 'fortran_order': False, 'shape': (10, 3)", written[:128])
+        begin = 10 + struct.unpack_from("<H", written, 8)[0]
+        as_npy = list(struct.iter_unpack("<3f", written[begin:]))
+        as_csv = [struct.unpack("<3f", struct.pack("<3f", *map(float, line.split(",")))) for line in lines]
+        self.assertEqual(as_csv, as_npy)  # bit for bit
+        params = read_safetensors(self.run_folder / "checkpoints/step-000000050/params.safetensors")
+        weight, bias = params["fc.weight"], params["fc.bias"]
+        self.assertEqual(len(as_csv), len(ROWS))
+        for found, row in zip(as_csv, ROWS):
+            scores = [sum(w * x for w, x in zip(weight[3 * i : 3 * i + 3], row)) + bias[i] for i in range(3)]
+            for one, other in zip(found, softmax(scores)):
+                self.assertAlmostEqual(one, other, 5)
+            self.assertAlmostEqual(sum(found), 1, 5)
+
+    def run_job(self, runs: str, *changes: str) -> dict:
+        """The summary of another run of the job."""
+        self.dlhost("run", "job.toml", f"--set=record.folder={runs}", *(f"--set={change}" for change in changes))
+        return json.loads(next(self.root.glob(f"{runs}/*/summary.json")).read_text())
+
+    def test_accuracy_on_validation_samples_stops(self) -> None:
+        """As soon as it is reached. Of the rows, 0.7 are right whatever is learned, and of the others none."""
+        others = (f"{a},{b},{c},{min(range(3), key=(a, b, c).__getitem__)}\n" for a, b, c, _ in ROWS)
+        (self.root / "others.csv").write_text("".join(others))
+        often = ("validate.every.steps=3", "test.every.steps=5")
+        right = ("layer.data.validate=rows.csv", "layer.data.test=others.csv")
+        wrong = ("layer.data.validate=others.csv", "layer.data.test=rows.csv")
+        for name, samples, accuracy, steps, reason in (
+            ("reached", right, 0.7, 3, "validation accuracy reached 0.7000"),
+            ("not-reached", right, 0.71, 50, "50 steps done"),
+            ("of-tests-only", wrong, 0.7, 50, "50 steps done"),
+        ):
+            with self.subTest(name):
+                summary = self.run_job(f"accuracy-{name}", *often, *samples, f"train.stop.accuracy={accuracy}")
+                self.assertEqual((summary["steps"], summary["reason"], summary["status"]), (steps, reason, "done"))
+
+    def test_the_loss_stops(self) -> None:
+        """The smoothed one, in the first step in which it is low enough."""
+        changes = ("updater.rate=0.5", "record.every.steps=1", "train.stop.steps=400")
+
+        def smoothed(runs: str) -> list[float]:
+            means: list[float] = []
+            for line in next(self.root.glob(f"{runs}/*/metrics.jsonl")).read_text().splitlines():
+                if (record := json.loads(line))["phase"] == "train":
+                    loss = record["metrics"]["loss"]
+                    means.append(0.98 * means[-1] + 0.02 * loss if means else loss)
+            return means
+
+        self.assertEqual(self.run_job("loss-whole", *changes)["reason"], "400 steps done")
+        whole = smoothed("loss-whole")
+        limit = (min(whole[:200]) + min(whole)) / 2
+        summary = self.run_job("loss-cut", *changes, f"train.stop.loss={limit}")
+        first = next(step for step, mean in enumerate(whole, 1) if mean <= limit)
+        self.assertEqual((summary["steps"], summary["reason"]), (first, f"the loss reached {whole[first - 1]:.5g}"))
+        self.assertEqual(smoothed("loss-cut"), whole[:first])
+
+    def test_records_and_summaries_have_the_fields_that_are_documented(self) -> None:
+        before = self.run_job("fields", "layer.data.validate=rows.csv", "validate.every.steps=20")
+        folder = next((self.root / "fields").iterdir())
+        self.dlhost("run", "--resume", str(folder), "--set=train.stop.steps=52")
+        summary = json.loads((folder / "summary.json").read_text())
+        table = DOCUMENTED[DOCUMENTED.index("## summary.json") : DOCUMENTED.index("## Checkpoints")]
+        cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+        fields = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+        self.assertGreater(len(fields), 10)
+        self.assertEqual(summary.keys(), fields)
+        self.assertEqual(before.keys(), fields)
+        for phase in "train", "validation", "test":
+            self.assertLessEqual({"loss", "right"}, summary[phase].keys(), phase)
+
+        examples = re.search(r"```json\n(.*?)```", DOCUMENTED, re.DOTALL)[1].splitlines()
+        documented = {record["phase"]: record for record in map(json.loads, examples)}
+        documented["test"] = documented["validation"]
+        records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual({record["phase"] for record in records}, documented.keys())
+        for record in records:
+            example = documented[record["phase"]]
+            self.assertEqual(record.keys(), example.keys(), record)
+            for name, value in record.items():
+                number = isinstance(example[name], (int, float))
+                self.assertIsInstance(value, (int, float) if number else type(example[name]), name)
+            if "metrics" in record:
+                self.assertEqual(record["metrics"].keys() & {"loss", "right"}, {"loss", "right"})
+        for name in ("started", "job.toml", "metrics.jsonl", "summary.json", "checkpoints", "leader", "leader.json"):
+            self.assertRegex(DOCUMENTED, rf"`{re.escape(name)}/?`")
+            self.assertTrue((folder / name).exists(), name)
+
+    def test_the_event_file_has_the_same_as_the_records(self) -> None:
+        if not WRITES_TENSORBOARD:
+            self.skipTest("this build has no protobuf, and writes no event files")
+        file, = self.run_folder.glob("events.out.tfevents.*")
+        first, *events = map(fields_of, records_of(file.read_bytes()))
+        self.assertEqual([value for field, value in first if field == 3], [b"brain.Event:2"])  # whose format it is
+        scalars: dict[tuple[int, str], float] = {}
+        texts: set[str] = set()
+        for event in events:
+            step, summary = dict(event)[2], dict(event)[5]
+            for field, value in fields_of(summary):
+                told = dict(fields_of(value))
+                if 2 in told:
+                    scalars[step, told[1].decode()], = struct.unpack("<f", told[2])
+                else:
+                    texts.add(told[1].decode())
+        self.assertIn((50, "train/loss"), scalars)
+        self.assertEqual(texts, {"test/guessed"})
+        expected = {}
+        for record in map(json.loads, (self.run_folder / "metrics.jsonl").read_text().splitlines()):
+            named = {f"{record['phase']}/{name}": record["metrics"][name] for name in ("loss", "right")}
+            if record["phase"] == "train":
+                named |= {name: record[name] for name in ("rate", "items_per_second")}
+            for name, value in named.items():
+                expected[record["step"], name], = struct.unpack("<f", struct.pack("<f", value))
+        self.assertEqual(scalars, expected)
 
     def test_the_plan_stands_in_summary_and_checkpoint(self) -> None:
         newest = self.run_folder / "checkpoints/step-000000050"
