@@ -97,6 +97,16 @@ class Examples(unittest.TestCase):
                 kernels = self.dlhost("check", "-v", self.batch(job.parent.name), *F32, str(job))
                 self.assertNotIn("ref:", kernels)  # oneDNN's reference loops: a hundred times as slow
 
+    def test_the_quick_start_recognises_digits(self) -> None:
+        """As it lies there, with nothing changed."""
+        inspected = subprocess.run([DLHOST, "inspect", "cpu", "--kind", "device", "--json"], capture_output=True, text=True)
+        if inspected.returncode != 0 or json.loads(inspected.stdout)[0]["problems"]:
+            self.skipTest(f"there is no cpu device here: {inspected.stdout}{inspected.stderr}")
+        self.dlhost("run", "digits/job.toml", f"--set=record.folder={self.root.parent / 'quick-start'}")
+        summary = json.loads(next((self.root.parent / "quick-start").glob("*/summary.json")).read_text())
+        self.assertEqual((summary["status"], summary["epochs"]), ("done", 100))
+        self.assertGreaterEqual(summary["test"]["accuracy"], 0.97)
+
     def test_jobs_train(self) -> None:
         for name in PARAMS:
             with self.subTest(job=name):
