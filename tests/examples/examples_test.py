@@ -99,9 +99,10 @@ class Examples(unittest.TestCase):
 
     def test_the_quick_start_recognises_digits(self) -> None:
         """As it lies there, with nothing changed."""
-        inspected = subprocess.run([DLHOST, "inspect", "cpu", "--kind", "device", "--json"], capture_output=True, text=True)
-        if inspected.returncode != 0 or json.loads(inspected.stdout)[0]["problems"]:
-            self.skipTest(f"there is no cpu device here: {inspected.stdout}{inspected.stderr}")
+        inspect = [DLHOST, "inspect", "cpu", "--kind", "device", "--json"]
+        told = subprocess.run(inspect, capture_output=True, text=True, timeout=60)
+        if told.returncode != 0 or json.loads(told.stdout)[0]["problems"]:
+            self.skipTest(f"there is no cpu device here: {told.stdout}{told.stderr}")
         self.dlhost("run", "digits/job.toml", f"--set=record.folder={self.root.parent / 'quick-start'}")
         summary = json.loads(next((self.root.parent / "quick-start").glob("*/summary.json")).read_text())
         self.assertEqual((summary["status"], summary["epochs"]), ("done", 100))

@@ -1,181 +1,139 @@
 #!/usr/bin/env python3
-"""get_data_test.py SOURCES: examples/get-data unpacks ImageNet's archives into the folders that the jobs read.
+"""get_data_test.py SOURCES: examples/get-data brings the files that were published, or none, and asks the network last.
 
-The archives are made up; their sums stand in a copy of the script, in place of the published ones.
-"""
+The data sets are made up, and the script's sums with them. What would fetch is a program of ours, and first in PATH."""
+import gzip
 import hashlib
-import io
 import os
 import pathlib
-import shutil
-import stat
-import struct
+import random
+import re
 import subprocess
 import sys
 import tarfile
 import tempfile
 import unittest
-import zlib
 
-SOURCES = pathlib.Path(sys.argv.pop(1)).resolve()
-
-TRAIN, VAL, KIT = "ILSVRC2012_img_train.tar", "ILSVRC2012_img_val.tar", "ILSVRC2012_devkit_t12.tar.gz"
-PUBLISHED = {
-    TRAIN: "1d675b47d978889d74fa0da5fadfb00e",
-    VAL: "29b22e2961454d5413ddabcf34fc5622",
-    KIT: "fa75699e90414af021442c21a62c3abf",
-}
-# The numbers are not in the order of the names, and synsets above the classes have numbers as well.
-SYNSETS = [(1, "n00000030", 0), (2, "n00000010", 0), (3, "n00000020", 0), (4, "n00000001", 3)]
-TRUTH = [3, 1, 2, 2, 1]  # of each validation picture
-NAME = {number: name for number, name, _ in SYNSETS}
+SCRIPT = pathlib.Path(sys.argv.pop(1)).resolve() / "examples/get-data"
+# Writes down what was asked for, and brings it where there is a folder to take it from.
+FETCHER = """#!/bin/sh
+echo "$0 $*" >>"$ASKED"
+while [ $# -gt 1 ]; do [ "$1" != -o ] || into=$2; shift; done
+[ -d "$PUBLISHED" ] && cp "$PUBLISHED/${1##*/}" "$into"
+"""
 
 
-def element(kind: int, content: bytes) -> bytes:
-    """As MATLAB writes it: up to four bytes stand beside their type."""
-    if 0 < len(content) <= 4:
-        return struct.pack("<HH", kind, len(content)) + content.ljust(4, b"\0")
-    return struct.pack("<II", kind, len(content)) + content + bytes(-len(content) % 8)
-
-
-def array(kind: int, sides: tuple[int, int], content: bytes, name: bytes = b"") -> bytes:
-    flags = element(6, struct.pack("<II", kind, 0))
-    return element(14, flags + element(5, struct.pack("<ii", *sides)) + element(1, name) + content)
-
-
-def number(of: int) -> bytes:
-    return array(6, (1, 1), element(2, bytes([of])))
-
-
-def text(of: str) -> bytes:
-    return array(4, (1, len(of)), element(16, of.encode()))
-
-
-def meta(compressed: bool) -> bytes:
-    fields = [b"ILSVRC2012_ID", b"WNID", b"words", b"gloss", b"num_children", b"children"]
-    content = element(5, struct.pack("<i", 16)) + element(1, b"".join(field.ljust(16, b"\0") for field in fields))
-    for own, name, children in SYNSETS:
-        content += number(own) + text(name) + text("its words") + text("") + number(children)
-        content += array(6, (0, 0), element(9, b"")) if not children else array(6, (1, 3), element(2, bytes([1, 2, 3])))
-    synsets = array(2, (len(SYNSETS), 1), content, b"synsets")
-    if compressed:
-        packed = zlib.compress(synsets)
-        synsets = struct.pack("<II", 15, len(packed)) + packed
-    return b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM" + array(6, (1, 1), element(2, b"\7"), b"other") + synsets
-
-
-def pack(path: pathlib.Path | io.BytesIO, files: dict[str, bytes], mode: str = "w") -> None:
-    where = {"fileobj": path} if isinstance(path, io.BytesIO) else {"name": path}
-    with tarfile.open(mode=mode, **where) as archive:
-        for name, content in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(content)
-            archive.addfile(entry, io.BytesIO(content))
-
-
-def packed(files: dict[str, bytes]) -> bytes:
-    archive = io.BytesIO()
-    pack(archive, files)
-    return archive.getvalue()
-
-
-class GetImagenet(unittest.TestCase):
+class GetData(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
-        self.have, self.into = self.root / "have/imagenet", self.root / "into/imagenet"
-        self.have.mkdir(parents=True)
-        self.make_archives(compressed=True)
-
-    def make_archives(self, compressed: bool) -> None:
-        pack(self.have / TRAIN, {f"{name}.tar": packed({f"{name}_{i}.JPEG": f"{name} {i}".encode() for i in range(2)})
-                                 for name in sorted(NAME[n] for n in (1, 2, 3))})
-        pack(self.have / VAL, {f"ILSVRC2012_val_{i + 1:08}.JPEG": NAME[TRUTH[i]].encode() for i in (4, 2, 0, 1, 3)})
-        kit = "ILSVRC2012_devkit_t12/data"
-        truth = "".join(f"{n}\n" for n in TRUTH).encode()
-        pack(self.have / KIT, {f"{kit}/meta.mat": meta(compressed),
-                               f"{kit}/ILSVRC2012_validation_ground_truth.txt": truth}, "w:gz")
-        script = (SOURCES / "examples/get-data").read_text()
-        for name, sum_ in PUBLISHED.items():
-            self.assertEqual(script.count(f"{sum_} {name}"), 1, name)
-            script = script.replace(sum_, hashlib.md5((self.have / name).read_bytes()).hexdigest())
+        self.root = pathlib.Path(os.path.realpath(folder.name))
+        for name in "examples", "tools", "have/mnist", "have/cifar10":
+            (self.root / name).mkdir(parents=True)
+        for name in "curl", "wget", "python3":
+            (self.root / "tools" / name).write_text(FETCHER)
+            (self.root / "tools" / name).chmod(0o755)
+        draw = random.Random(1)
+        text = SCRIPT.read_text()
+        self.files: dict[str, list[str]] = {"mnist": [], "cifar10": []}
+        for sum_, name in re.findall(r"^([0-9a-f]{40,64}) ([\w.-]+)", text, re.MULTILINE):
+            data = draw.randbytes(100)
+            kind = hashlib.sha1 if len(sum_) == 40 else hashlib.sha256  # of what is in a file that is packed
+            text = text.replace(sum_, kind(data).hexdigest())
+            packed = name.endswith(".gz")
+            of = "mnist" if packed else "cifar10"
+            self.files[of].append(name)
+            (self.root / "have" / of / name).write_bytes(gzip.compress(data) if packed else data)
+        self.assertEqual([len(names) for names in self.files.values()], [4, 6])
         self.script = self.root / "examples/get-data"
-        self.script.parent.mkdir(exist_ok=True)
-        self.script.write_text(script)
+        self.script.write_text(text)
 
-    def get(self, code: int = 0, path: str = "", what: str = "imagenet") -> str:
-        environment = os.environ | {"DLHOST_DATA": str(self.have.parent), "PATH": path + os.environ["PATH"]}
-        done = subprocess.run(["sh", self.script, what, self.into.parent], env=environment, capture_output=True,
-                              text=True, timeout=60)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done.stdout + done.stderr
+    def get(self, *words: str, code: int = 0, script: pathlib.Path | None = None, **environment: str) -> str:
+        known = {name: value for name, value in os.environ.items() if name != "DLHOST_DATA"}
+        known |= {"PATH": f"{self.root}/tools:{os.environ['PATH']}", "ASKED": f"{self.root}/asked", "PUBLISHED": ""}
+        done = subprocess.run(["sh", script or self.script, *words], cwd=self.root, env=known | environment,
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, f"{done.stdout}\n{done.stderr}")
+        return done.stderr if code else done.stdout
 
-    def files(self) -> dict[str, str]:
-        return {str(f.relative_to(self.into)): f.read_text() for f in self.into.rglob("*") if f.is_file()}
+    def asked(self) -> list[str]:
+        """Of the network."""
+        path = self.root / "asked"
+        return path.read_text().splitlines() if path.exists() else []
 
-    def expect_all(self) -> None:
-        train = {f"train/{NAME[n]}/{NAME[n]}_{i}.JPEG": f"{NAME[n]} {i}" for n in (1, 2, 3) for i in range(2)}
-        val = {f"val/{NAME[n]}/ILSVRC2012_val_{i + 1:08}.JPEG": NAME[n] for i, n in enumerate(TRUTH)}
-        self.assertEqual(self.files(), train | val)
+    def have(self) -> dict[str, str]:
+        return {"DLHOST_DATA": str(self.root / "have")}
 
-    def make_tar_that_fails(self, when: str) -> str:
-        """A folder for PATH. `when` is a shell pattern of what tar is called with."""
-        folder = self.root / "bin"
-        folder.mkdir(exist_ok=True)
-        tar = folder / "tar"
-        tar.write_text(f'#!/bin/sh\n{shutil.which("tar")} "$@" || exit\ncase "$*" in {when}) exit 2 ;; esac\n')
-        tar.chmod(tar.stat().st_mode | stat.S_IXUSR)
-        return f"{folder}:"
+    def test_what_is_there_is_linked_without_the_network(self) -> None:
+        for name, files in self.files.items():
+            for words, into in ([], f"examples/data/{name}"), (["elsewhere"], f"elsewhere/{name}"):
+                with self.subTest(name, into=into):
+                    self.assertIn(f"{name}: ", self.get(name, *words, **self.have()))
+                    found = sorted((self.root / into).iterdir())
+                    self.assertEqual([path.name for path in found], sorted(files))
+                    for path in found:
+                        self.assertTrue(path.is_symlink(), path)
+                        self.assertEqual(path.resolve(), self.root / "have" / name / path.name)
+                    self.get(name, *words)  # it need not be named again
+        self.assertEqual(self.asked(), [])
 
-    def test_pictures_lie_in_the_folders_of_their_classes(self) -> None:
-        for compressed in True, False:
-            with self.subTest(compressed=compressed):
-                shutil.rmtree(self.into, ignore_errors=True)
-                self.make_archives(compressed)
-                self.get()
-                self.expect_all()
+    def test_what_is_not_the_published_file_is_refused_and_named(self) -> None:
+        for name, files in self.files.items():
+            for file in files[0], files[-1]:
+                with self.subTest(file):
+                    path = self.root / "have" / name / file
+                    good = path.read_bytes()
+                    path.write_bytes(gzip.compress(b"other") if name == "mnist" else b"other")
+                    said = self.get(name, f"with-{file}", code=1, **self.have())
+                    self.assertRegex(said, rf"\Aget-data: with-{file}/{name}/{file} is not the published file")
+                    path.write_bytes(good[:50])  # as after a download that broke off
+                    said = self.get(name, f"with-half-of-{file}", code=1, **self.have())
+                    self.assertIn(f"get-data: with-half-of-{file}/{name}/{file} is not the published file", said)
+                    path.write_bytes(good)
+        self.assertEqual(self.asked(), [])
 
-    def test_what_is_there_is_left_alone(self) -> None:
-        self.get()
-        shutil.rmtree(self.have)
-        self.get()
-        self.expect_all()
+    def test_the_published_files_are_those_of_the_script(self) -> None:
+        """What is made up here is refused by the script as it lies in examples/."""
+        for name, files in self.files.items():
+            said = self.get(name, "here", code=1, script=SCRIPT, **self.have())
+            self.assertRegex(said, rf"\Aget-data: here/{name}/{files[0]} is not the published file")
+        self.assertEqual(self.asked(), [])
 
-    def test_archives_may_lie_beside_what_is_made(self) -> None:
-        self.into.parent.mkdir()
-        self.have.rename(self.into)
-        self.get()
-        for name in PUBLISHED:
-            (self.into / name).unlink()
-        self.expect_all()
+    def test_it_says_which_data_sets_it_knows(self) -> None:
+        for words in [], ["imagenet"], ["MNIST"]:
+            said = self.get(*words, code=1, **self.have())
+            self.assertEqual(said, "get-data: usage: get-data mnist | cifar10 | imagenet [FOLDER]\n")
+        self.assertFalse((self.root / "examples/data").exists())
+        self.assertEqual(self.asked(), [])
 
-    def test_it_goes_on_where_it_was_stopped(self) -> None:
-        self.get(2, self.make_tar_that_fails("*.class/n00000020.tar*"))
-        self.assertFalse((self.into / "train").exists())
-        whole = next(self.into.glob("*/n00000010")).stat().st_ino
-        self.get(2, self.make_tar_that_fails("*img_val.tar*"))
-        self.assertEqual((self.into / "train/n00000010").stat().st_ino, whole)
-        self.assertFalse((self.into / "val").exists())
-        (self.have / TRAIN).unlink()  # which has been unpacked
-        self.get()
-        self.expect_all()
+    def test_only_what_is_missing_is_fetched(self) -> None:
+        published = self.root / "published"
+        published.mkdir()
+        missing = self.files["mnist"][2]
+        (self.root / "have/mnist" / missing).rename(published / missing)
+        with tarfile.open(published / "cifar-10-binary.tar.gz", "w:gz") as packed:
+            packed.add(self.root / "have/cifar10", "cifar-10-batches-bin")
+        self.get("mnist", **self.have(), PUBLISHED=str(published))
+        self.get("cifar10", PUBLISHED=str(published))
+        for name, files in self.files.items():
+            found = sorted(path.name for path in (self.root / "examples/data" / name).iterdir())
+            self.assertEqual(found, sorted(files))
+        self.assertEqual([line.rsplit("/", 1)[1] for line in self.asked()], [missing, "cifar-10-binary.tar.gz"])
 
-    def test_an_archive_that_is_missing_is_told_first(self) -> None:
-        (self.have / KIT).unlink()
-        told = self.get(1)
-        self.assertIn(KIT, told)
-        self.assertIn("image-net.org", told)
-        self.assertFalse(self.into.exists())
+    def test_what_was_fetched_is_checked_too(self) -> None:
+        published = self.root / "published"
+        published.mkdir()
+        for file in self.files["mnist"]:
+            (published / file).write_bytes(gzip.compress(b"a page that says no"))
+        said = self.get("mnist", "here", code=1, PUBLISHED=str(published))
+        self.assertIn(f"get-data: here/mnist/{self.files['mnist'][0]} is not the published file", said)
 
-    def test_an_archive_that_is_another_is_refused(self) -> None:
-        with (self.have / VAL).open("ab") as file:
-            file.write(b"more")
-        self.assertIn("is not the published file", self.get(1))
-        self.assertFalse(self.into.exists())
-
-    def test_an_unknown_name_lists_the_known_ones(self) -> None:
-        self.assertIn("imagenet", self.get(1, what="imagenets"))
+    def test_where_nothing_can_be_fetched_it_says_so(self) -> None:
+        (self.root / "have/mnist" / self.files["mnist"][0]).unlink()
+        said = self.get("mnist", code=1, **self.have())
+        self.assertRegex(said, rf"get-data: https://\S+/{self.files['mnist'][0]} cannot be fetched; "
+                               rf"put the files into {self.root}/examples/data/mnist yourself\n\Z")
+        self.assertEqual(len(self.asked()), 1)
 
 
 if __name__ == "__main__":
