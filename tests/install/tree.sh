@@ -5,10 +5,14 @@ set -euo pipefail
 prefix=$(realpath "$1") sources=$2 build=$(realpath "$3")
 
 # Where the kernel lets us, the build folder is really gone: covered, in a mount namespace of our own.
-if [ -z "${DLHOST_HIDDEN-}" ] && unshare --user --map-root-user --mount true 2>/dev/null; then
+if [ -z "${DLHOST_HIDDEN-}" ]; then
   # shellcheck disable=SC2016 # for the inner shell
-  DLHOST_HIDDEN=1 exec unshare --user --map-root-user --mount \
-    sh -c 'mount -t tmpfs none "$3" && exec bash "$0" "$@"' "$0" "$prefix" "$sources" "$build"
+  hidden=(unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none "$0" && exec "$@"' "$build")
+  if "${hidden[@]}" true 2>/dev/null; then
+    DLHOST_HIDDEN=1 exec "${hidden[@]}" bash "$0" "$prefix" "$sources" "$build"
+  fi
+  echo "the build folder $build stays in sight: this system gives no mount namespace." \
+    "What the tree takes from there is not noticed." >&2
 fi
 
 work=$(mktemp -d)
