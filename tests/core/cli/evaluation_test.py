@@ -221,6 +221,40 @@ class Evaluation(unittest.TestCase):
                 self.assertAlmostEqual(one, other, 5)
             self.assertAlmostEqual(sum(found), 1, 5)
 
+    def test_training_samples_are_measured_as_all_others_are(self) -> None:
+        """Each once; here they are those of the test."""
+        measured = [json.loads(self.dlhost("eval", str(self.run_folder), "--json", "--phase", phase))
+                    for phase in ("train", "test")]
+        self.assertEqual([found["samples"] for found in measured], [len(ROWS)] * 2)
+        self.assertEqual(measured[0]["metrics"], measured[1]["metrics"])
+
+    def test_predict_of_training_samples_is_in_the_order_of_the_data(self) -> None:
+        for phase in "train", "test":
+            self.dlhost("predict", str(self.run_folder), "--phase", phase, "-o", f"{phase}.csv")
+        self.assertEqual((self.root / "train.csv").read_text(), (self.root / "test.csv").read_text())
+
+    def test_predict_of_a_net_without_classes_writes_what_its_loss_reads(self) -> None:
+        """Whatever comes after the loss."""
+        job = JOB.replace("softmax_loss", "euclidean_loss").replace('"loss:probabilities", ', "")
+        job = job.replace('src = ["fc", "data:label"]', 'src = ["fc", "data"]')
+        for name, text in ("bare", job[: job.index('[[layer]]\nname = "guessed"')]), ("more", job):
+            with self.subTest(name):
+                (self.root / f"{name}.toml").write_text(text)
+                self.dlhost("run", f"{name}.toml", f"--set=record.folder={name}")
+                run = str(next((self.root / name).iterdir()))
+                self.dlhost("predict", run, "--output", "fc", "-o", f"{name}-told.csv")
+                self.dlhost("predict", run, "-o", f"{name}.csv")
+                self.assertEqual((self.root / f"{name}.csv").read_text(), (self.root / f"{name}-told.csv").read_text())
+
+    def test_predict_of_what_has_no_row_for_a_sample_is_refused(self) -> None:
+        for output in "loss:loss", "right":
+            with self.subTest(output):
+                words = [DLHOST, "predict", str(self.run_folder), "--output", output, "-o", "refused.csv"]
+                done = subprocess.run(words, cwd=self.root, capture_output=True, text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+                self.assertIn(f"'{output.split(':')[0]}", done.stderr)
+                self.assertFalse((self.root / "refused.csv").exists())
+
     def run_job(self, runs: str, *changes: str) -> dict:
         """The summary of another run of the job."""
         self.dlhost("run", "job.toml", f"--set=record.folder={runs}", *(f"--set={change}" for change in changes))
