@@ -25,7 +25,9 @@ class Bench : public env::RealHost {
   plugin::Registry& registry() { return registry_; }
 
  private:
-  plugin::Registry registry_{plugin::entries_of(plugin::settings_of_process({DLHOST_BENCH_PLUGINS})), *this};
+  // The one that is called lies beside this program.
+  plugin::Registry registry_{
+      plugin::entries_of(plugin::settings_of_process({plugin::settings_of_process({}).program_folder})), *this};
 };
 
 // A net whose layers stand between a synthetic source and a loss, and one batch for it.

@@ -48,7 +48,7 @@ Status evaluate(Context& context, const EvaluateOptions& options) {
 } // namespace
 
 void add_evaluate(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("eval", "measure a checkpoint on the test or validation samples");
+  auto* command = app.add_subcommand("eval", "measure a checkpoint on the test, validation or training samples");
   auto options = std::make_shared<EvaluateOptions>();
   add_run_choice(*command, options->choice);
   add_phase(*command, options->phase);

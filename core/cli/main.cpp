@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
   cli::add_inspect(app, context);
   cli::add_new(app, context);
   cli::add_conform(app, context);
+  cli::add_bench(app, context);
   cli::add_simulate(app, context);
   cli::add_worker(app, context);
   try {

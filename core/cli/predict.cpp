@@ -1,4 +1,6 @@
 // dlhost predict: the features of any layer, sample by sample.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <dlhost/npy.h>
@@ -15,33 +17,45 @@ struct PredictOptions {
   std::string output, file = "predictions.csv", phase = "test";
 };
 
-struct Output {
-  std::size_t node = 0, port = 0;
-};
-
-Result<Output> find_output(const net::Graph& graph, const std::string& name) {
-  const auto colon = name.find(':');
-  const std::string layer = name.substr(0, colon);
-  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
-    const net::Node& node = graph.nodes()[n];
-    if (node.name != layer) continue;
-    if (colon == std::string::npos) return Output{n, 0};
-    for (std::size_t o = 0; o < node.setup.outputs.size(); ++o)
-      if (node.setup.outputs[o].name == name.substr(colon + 1)) return Output{n, o};
-  }
-  std::string known;
-  for (const auto& node : graph.nodes())
-    for (const auto& port : node.setup.outputs)
-      if (!node.source) known += concat(known.empty() ? "" : ", ", node.name, ":", port.name);
-  return Status::not_found("the net has no output '", name, "'; it has: ", known);
+// Losses, measures and tables are of a batch; what a source gives is there already.
+bool is_of_samples(const net::Node& node, std::size_t port) {
+  return !node.source && std::ranges::find(node.setup.metrics, port, &MetricSpec::output) == node.setup.metrics.end();
 }
 
-// Without --output: the probabilities of a softmax loss, else the loss' first input.
-std::string default_output(const net::Graph& graph) {
+std::string name_of(const net::Graph& graph, const net::Edge& edge) {
+  const net::Node& node = graph.nodes()[edge.node];
+  return concat(node.name, ":", node.setup.outputs[edge.output].name);
+}
+
+// All that have a row for each sample.
+std::vector<net::Edge> outputs_of(const net::Graph& graph) {
+  std::vector<net::Edge> found;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n)
+    for (std::size_t o = 0; o < graph.nodes()[n].setup.outputs.size(); ++o)
+      if (is_of_samples(graph.nodes()[n], o)) found.push_back({n, o});
+  return found;
+}
+
+// By its whole name, or by its layer's, which stands for the first.
+Result<net::Edge> find_output(const net::Graph& graph, const std::string& name) {
+  std::string known;
+  for (const net::Edge& edge : outputs_of(graph)) {
+    const std::string whole = name_of(graph, edge);
+    if (name == whole || name == graph.nodes()[edge.node].name) return edge;
+    known += concat(known.empty() ? "" : ", ", whole);
+  }
+  return Status::not_found("the net has no output '", name, "' with a row for each sample; it has: ", known);
+}
+
+// Without --output: the probabilities of a softmax loss, else what the loss reads first.
+Result<net::Edge> default_output(const net::Graph& graph) {
+  const auto all = outputs_of(graph);
+  for (const net::Edge& edge : all)
+    if (name_of(graph, edge).ends_with(":probabilities")) return edge;
   for (const auto& node : graph.nodes())
-    for (const auto& port : node.setup.outputs)
-      if (port.name == "probabilities") return node.name + ":probabilities";
-  return graph.nodes().back().name;
+    if (node.setup.is_loss && !graph.nodes()[node.inputs.at(0).node].source) return node.inputs[0];
+  if (all.empty()) return Status::not_found("the net has no output with a row for each sample");
+  return all.back();
 }
 
 class Sink {
@@ -82,20 +96,21 @@ Status predict(Context& context, const PredictOptions& options) {
   const Phase phase = phase_named(options.phase);
   if (session.samples(phase) == 0) return Status::invalid("the job has no ", options.phase, " samples");
   DLHOST_ASSIGN(auto* program, session.evaluator(phase));
-  const std::string name = options.output.empty() ? default_output(program->graph()) : options.output;
-  DLHOST_ASSIGN(const Output output, find_output(program->graph(), name));
+  DLHOST_ASSIGN(const net::Edge output, options.output.empty() ? default_output(program->graph())
+                                                               : find_output(program->graph(), options.output));
+  const std::string name = name_of(program->graph(), output);
   const std::vector<std::string> kept{name};
   DLHOST_ASSIGN(program, session.evaluator(phase, kept));
   DLHOST_TRY(param::read_checkpoint(opened->checkpoint, session.store(), nullptr));
   Sink sink(context.host.disk(), options.file);
   DLHOST_ASSIGN(const auto evaluation,
                 run::evaluate(session, phase, {}, [&](program::Program& at, const program::BatchView& batch) -> Status {
-                  DLHOST_ASSIGN(const auto values, at.read_output(output.node, output.port));
+                  DLHOST_ASSIGN(const auto values, at.read_output(output.node, output.output));
                   const auto width = values.size() / static_cast<std::size_t>(session.batch(phase));
                   sink.add(std::span(values).first(width * static_cast<std::size_t>(batch.valid)), width);
                   return {};
                 }));
-  const Shape shape = program->desc_of(output.node, output.port).shape;
+  const Shape shape = program->desc_of(output.node, output.output).shape;
   DLHOST_TRY(sink.finish(shape));
   fmt::print("{}: {} rows of {}, in the order of the {} samples\n", options.file, evaluation.samples, name,
              options.phase);

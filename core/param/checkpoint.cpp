@@ -132,24 +132,7 @@ Status write_files(Disk& disk, const std::string& folder, Store& store, const Up
   return disk.write_text(folder + "/manifest.json", manifest.dump(2) + "\n");
 }
 
-} // namespace
-
-CheckpointFiles::CheckpointFiles() = default;
-CheckpointFiles::~CheckpointFiles() = default;
-CheckpointFiles::CheckpointFiles(CheckpointFiles&&) noexcept = default;
-CheckpointFiles& CheckpointFiles::operator=(CheckpointFiles&&) noexcept = default;
-
-Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule,
-                        const nlohmann::json& about, std::span<const std::vector<TensorPlace>> workers) {
-  const std::string unfinished = folder + ".unfinished";
-  if (disk.exists(unfinished)) DLHOST_TRY(disk.remove(unfinished));
-  Status status = write_files(disk, unfinished, store, rule, about, workers);
-  if (status.ok()) return disk.rename(unfinished, folder);
-  disk.remove(unfinished).ignore("what went wrong before is the news; the next checkpoint tries again");
-  return status;
-}
-
-Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
+Result<CheckpointFiles> open_manifest(Disk& disk, const std::string& folder) {
   CheckpointFiles files;
   files.folder = folder;
   const std::string path = folder + "/manifest.json";
@@ -185,6 +168,31 @@ Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
     files.workers.push_back(std::move(file));
   }
   return files;
+}
+
+} // namespace
+
+CheckpointFiles::CheckpointFiles() = default;
+CheckpointFiles::~CheckpointFiles() = default;
+CheckpointFiles::CheckpointFiles(CheckpointFiles&&) noexcept = default;
+CheckpointFiles& CheckpointFiles::operator=(CheckpointFiles&&) noexcept = default;
+
+Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule,
+                        const nlohmann::json& about, std::span<const std::vector<TensorPlace>> workers) {
+  const std::string unfinished = folder + ".unfinished";
+  if (disk.exists(unfinished)) DLHOST_TRY(disk.remove(unfinished));
+  Status status = write_files(disk, unfinished, store, rule, about, workers);
+  if (status.ok()) return disk.rename(unfinished, folder);
+  disk.remove(unfinished).ignore("what went wrong before is the news; the next checkpoint tries again");
+  return status;
+}
+
+Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
+  try {
+    return open_manifest(disk, folder);
+  } catch (const nlohmann::json::exception& error) { // what its seal is good for all the same
+    return Status::corrupt(folder, "/manifest.json: is no manifest of dlhost: ", error.what());
+  }
 }
 
 Status read_checkpoint(const CheckpointFiles& files, Store& store, const Updater::Rule* training) {

@@ -85,6 +85,7 @@ class Program {
   // Makes one step. A loss that is not finite is a Status of Code::cancelled and leaves the params as they were.
   Status run(const BatchView&, const StepInfo&);
 
+  bool trains() const { return training_; }
   const std::vector<Metric>& metrics() const { return metrics_; }
   std::vector<Metric>& metrics() { return metrics_; }
   // Of a program that does not train.

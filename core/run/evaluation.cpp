@@ -61,9 +61,10 @@ Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std
   const Nanoseconds begin = clock.now();
   for (std::uint64_t step = 0; step < steps; ++step) {
     DLHOST_ASSIGN(const auto* view, feeds->next());
-    DLHOST_TRY(program->run(
-        *view,
-        {.phase = phase, .step = step, .seed = static_cast<std::uint64_t>(session.job().seed), .global_batch = batch}));
+    DLHOST_TRY(program->run(*view, {.phase = Session::net_of(phase),
+                                    .step = step,
+                                    .seed = static_cast<std::uint64_t>(session.job().seed),
+                                    .global_batch = batch}));
     if (session.sharing()) session.sharing()->beat(); // the others wait for this one
     evaluation.samples += view->valid;
     averages.add(program->metrics());

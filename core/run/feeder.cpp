@@ -217,7 +217,7 @@ Status Feeder::read_row(Reader& reader, Slot& slot, Sampling::Place place, std::
   std::byte* const into = std::exchange(reader.places[0], reader.sample.get());
   DLHOST_TRY(source_.read(spec_.phase, sample, reader.places));
   Random random({spec_.sampling.seed, augment_stream + spec_.sampling.stream}, place.epoch, sample);
-  augment_.apply(reader.sample.get(), into, reader.scratch.get(), spec_.phase == Phase::train, random);
+  augment_.apply(reader.sample.get(), into, reader.scratch.get(), spec_.trains, random);
   return {};
 }
 

@@ -27,7 +27,8 @@
 namespace dlhost::run {
 
 struct FeederSpec {
-  Phase phase = Phase::train;
+  Phase phase = Phase::train;           // whose samples
+  bool trains = true;                   // they are augmented at random
   const plugin::Actor* actor = nullptr; // how the source is named when it throws, crashes or hangs
   SamplingSpec sampling;
   int readers = 1;                                               // tasks; 0: next() reads, on its caller's task

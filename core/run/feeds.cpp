@@ -20,7 +20,7 @@ Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Prog
       spec.end = end;
       spec.readers = static_cast<int>(session.job().train.readers);
       spec.prefetch = static_cast<int>(session.job().train.prefetch);
-      const bool trains = phase == Phase::train;
+      const bool trains = spec.trains = program.trains();
       spec.sampling = training_samples(session.job(), trains ? session.place() : Place::alone(session.job()),
                                        session.sources()[0].stream);
       if (!trains) {

@@ -165,7 +165,7 @@ Result<program::Program*> Session::trainer() {
 
 Result<program::Program*> Session::evaluator(Phase phase, const std::vector<std::string>& kept) {
   if (auto known = evaluators_.find(phase); known != evaluators_.end() && kept.empty()) return known->second.get();
-  DLHOST_ASSIGN(auto graph, this->graph(phase, batch(phase)));
+  DLHOST_ASSIGN(auto graph, this->graph(net_of(phase), batch(phase)));
   program::Record record = program::record_features(*graph);
   DLHOST_ASSIGN(evaluators_[phase], program::build({.graph = std::move(graph),
                                                     .record = std::move(record),

@@ -65,7 +65,9 @@ class Session {
   param::Sharing* sharing() { return sharing_; } // null: this worker is the only one
   program::StepInfo step_info(std::uint64_t step, std::uint32_t epoch, double rate) const;
 
-  // The program that trains, or that evaluates a phase. `kept`: outputs to be read after a step.
+  // The net that evaluates the samples of a phase: those of training are measured as those of a test are.
+  static Phase net_of(Phase samples) { return samples == Phase::train ? Phase::test : samples; }
+  // The program that trains, or that evaluates the samples of a phase. `kept`: outputs to be read after a step.
   Result<program::Program*> trainer();
   Result<program::Program*> evaluator(Phase, const std::vector<std::string>& kept = {});
 

@@ -100,7 +100,7 @@ class GetData(unittest.TestCase):
         self.assertEqual(self.asked(), [])
 
     def test_it_says_which_data_sets_it_knows(self) -> None:
-        for words in [], ["imagenet"], ["MNIST"]:
+        for words in [], ["svhn"], ["MNIST"]:
             said = self.get(*words, code=1, **self.have())
             self.assertEqual(said, "get-data: usage: get-data mnist | cifar10 | imagenet [FOLDER]\n")
         self.assertFalse((self.root / "examples/data").exists())

@@ -37,6 +37,9 @@ fi
 cp -r "$sources/examples/digits" "$work/digits"
 (cd "$work" && "${clean[@]}" dlhost --version && "${clean[@]}" dlhost run digits/job.toml --set train.stop.epochs=1) |
   tail -n 3 || fail "dlhost does not train the quick-start"
+if [ -d "$prefix/libexec/dlhost/bench" ]; then
+  "${clean[@]}" dlhost bench transport --help >/dev/null || fail "dlhost bench does not find its programs"
+fi
 for page in man/man1/dlhost.1 bash-completion/completions/dlhost zsh/site-functions/_dlhost doc/dlhost/LICENSE; do
   [ -s "$prefix/share/$page" ] || [ -s "$prefix/share/$page.gz" ] || fail "there is no share/$page"
 done

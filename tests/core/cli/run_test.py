@@ -105,6 +105,9 @@ SPOILT = {
     "a file that is not listed": (
         rewrite(lambda told: told["files"].pop("history.safetensors"), seal=True),
         r"\S+/manifest.json: does not list history.safetensors"),
+    "files that are none": (
+        rewrite(lambda told: told.update(files=[]), seal=True),
+        r"\S+/manifest.json: is no manifest of dlhost: .*"),
     "a file that was cut": (
         cut("params.safetensors", 0.5),
         r"\S+/params.safetensors: has \d+ bytes, but the manifest says \d+: truncated or replaced"),

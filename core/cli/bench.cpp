@@ -1,0 +1,50 @@
+// dlhost bench: runs one of the benchmarks, which are programs of their own.
+#include <cstdlib>
+
+#include <dlhost/nearest.h>
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/companions.h"
+
+namespace dlhost::cli {
+namespace {
+
+// They look for plugins where DLHOST_PLUGIN_PATH says.
+void name_plugins(const Companions& companions) {
+  const char* known = std::getenv("DLHOST_PLUGIN_PATH");
+  std::string path = known ? known : "";
+  for (const auto& folder : companions.plugin_folders()) path += concat(path.empty() ? "" : ":", folder);
+  setenv("DLHOST_PLUGIN_PATH", path.c_str(), 1);
+}
+
+Status bench(Context& context, std::vector<std::string> words) {
+  const Companions companions(context, {DLHOST_BENCH_INSTALLED, DLHOST_BENCH_BUILT});
+  const auto names = companions.names();
+  if (names.empty())
+    return Status::not_found("there are no benchmarks, looked in ", companions.looked(),
+                             ": they are built where Google Benchmark is there (in dlhost's tree: ./dev bench)");
+  if (words.empty()) {
+    for (const auto& name : names) fmt::print("{}\n", name);
+    return {};
+  }
+  const std::string path = companions.find(words.front());
+  if (path.empty())
+    return Status::not_found("there is no benchmark '", words.front(), "': ", suggestion(words.front(), names),
+                             "; peers and papers, which need other systems, are ./dev bench in dlhost's tree");
+  name_plugins(companions);
+  return become(path, {words.begin() + 1, words.end()});
+}
+
+} // namespace
+
+void add_bench(CLI::App& app, Context& context) {
+  auto* command =
+      app.add_subcommand("bench", "run a benchmark: ops, layers, transports, ...; without a name, list them");
+  command->prefix_command()->fallthrough(false)->set_help_flag(); // everything behind it is the benchmark's, --help too
+  command->callback([&context, command] {
+    if (Status status = bench(context, command->remaining()); !status.ok()) context.fail(status);
+  });
+}
+
+} // namespace dlhost::cli
