@@ -156,13 +156,15 @@ TEST_F(FeederTest, DrawsChangeWithTheEpochAndStopInEvaluation) {
   auto made = feeder({.sampling = {.batch = 23, .last = Last::drop, .shuffle = false}});
   const auto first = next(*made).data, second = next(*made).data;
   EXPECT_NE(first, second);
-  auto still = feeder({.phase = Phase::test, .sampling = {.batch = 23, .last = Last::drop, .shuffle = false}});
+  auto still =
+      feeder({.phase = Phase::test, .trains = false, .sampling = {.batch = 23, .last = Last::drop, .shuffle = false}});
   EXPECT_EQ(next(*still).data[2], -1);
 }
 
 TEST_F(FeederTest, PartialBatchRepeatsASampleAndTheEndIsTold) {
   SamplingSpec sampling{.batch = 10};
-  auto made = feeder({.phase = Phase::validate, .sampling = sampling.evaluation(), .readers = 2, .end = 3});
+  auto made =
+      feeder({.phase = Phase::validate, .trains = false, .sampling = sampling.evaluation(), .readers = 2, .end = 3});
   EXPECT_EQ(next(*made).valid, 10);
   EXPECT_EQ(next(*made).valid, 10);
   const Seen last = next(*made);
