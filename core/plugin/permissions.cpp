@@ -10,6 +10,8 @@
 
 namespace dlhost::plugin {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 std::string user_named(uid_t user) {
@@ -73,12 +75,18 @@ std::vector<std::string> permission_problems(const std::string& path, const Trus
       return problems;
     }
     std::error_code error;
-    const auto target = std::filesystem::read_symlink(here, error);
-    const auto folder = std::filesystem::path(here).parent_path();
-    here = (folder / target).lexically_normal().string(); // an absolute target replaces the folder
+    const auto folder = fs::path(here).parent_path();
+    const auto target = folder / fs::read_symlink(here, error); // an absolute target replaces the folder
+    // Folders on the way may be links as well: where '..' leads from there, only the system knows.
+    const auto target_folder = fs::canonical(target.parent_path(), error);
+    if (error) {
+      problems.push_back(
+          Status::system(error.value(), concat(target.parent_path().string(), " (where the link leads)")).message());
+      return problems;
+    }
+    here = (target_folder / target.filename()).string();
     // Who can change the folder where the target lies can change the target.
     struct stat around {};
-    const auto target_folder = std::filesystem::path(here).parent_path();
     if (target_folder != folder && stat(target_folder.c_str(), &around) == 0)
       judge_one(target_folder.string(), around, trusted, problems);
   }

@@ -59,11 +59,11 @@ template <class Work> Status Program::timed(std::size_t step, Work&& work) {
 }
 
 Status Program::run_steps() {
-  for (std::size_t s = 0; s < steps_.size(); ++s)
-    DLHOST_TRY(timed(s, [&]() -> Status {
-      if (sharing_) DLHOST_TRY(sharing_->progress());
-      return execute(steps_[s]);
-    }));
+  const auto work_at = [this](std::size_t s) -> Status {
+    if (sharing_) DLHOST_TRY(sharing_->progress());
+    return execute(steps_[s]);
+  };
+  for (std::size_t s = 0; s < steps_.size(); ++s) DLHOST_TRY(timed(s, [&] { return work_at(s); }));
   if (training_ && clip_norm_ > 0) DLHOST_TRY(clipped_updates());
   for (Timing& timing : timings_) ++timing.calls;
   return sharing_ ? sharing_->end_step(info_.step) : Status();
@@ -140,12 +140,13 @@ Status Program::clipped_updates() {
     return {};
   };
   double squares = 0;
-  DLHOST_TRY(each_update([&](const Step& step) -> Status {
+  const auto add_square = [&](const Step& step) -> Status {
     DLHOST_ASSIGN(const double square,
                   updates_[step.index]->squared_norm(slots_[static_cast<std::size_t>(step.gradient)].data));
     squares += square;
     return {};
-  }));
+  };
+  DLHOST_TRY(each_update(add_square));
   const double norm = std::sqrt(squares);
   if (norm > clip_norm_) gradient_scale_ = static_cast<float>(clip_norm_ / norm);
   return each_update([&](const Step& step) { return update(step); });

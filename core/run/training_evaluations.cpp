@@ -110,14 +110,16 @@ Status Training::hear(Outcome& outcome, Observer& observer, bool wait) {
   return {};
 }
 
+// What was evaluated after the last step anyway is known.
 Status Training::last_evaluations(Outcome& outcome, Observer& observer) {
-  if (session_.job().validate.at_end) {
-    DLHOST_ASSIGN(outcome.validation, evaluate(Phase::validate, observer));
-  }
-  if (session_.job().test.at_end) {
-    DLHOST_ASSIGN(outcome.test, evaluate(Phase::test, observer));
-  }
-  return {};
+  const auto evaluate_last = [&](bool wanted, const Last& last, Phase phase, Evaluation& found) -> Status {
+    if (!wanted || (last.step == progress_.step && found.samples > 0)) return {};
+    DLHOST_ASSIGN(found, evaluate(phase, observer));
+    return {};
+  };
+  const config::Job& job = session_.job();
+  DLHOST_TRY(evaluate_last(job.validate.at_end, validated_, Phase::validate, outcome.validation));
+  return evaluate_last(job.test.at_end, tested_, Phase::test, outcome.test);
 }
 
 } // namespace dlhost::run

@@ -382,6 +382,19 @@ TEST_F(CorpusTest, LinkIntoAFolderThatEveryoneCanChange) {
   EXPECT_THAT(told(), HasSubstr(concat("the folder ", open.string(), " can be changed by everyone")));
 }
 
+TEST_F(CorpusTest, LinkThroughAFolderThatIsALink) {
+  const auto path = copy_of("plain");
+  const std::filesystem::path open = folder_ / "open";
+  fs::create_directories(open / "inner");
+  fs::copy_file(path, open / "bad.so");
+  fs::rename(path, folder_ / "bad.so"); // where the words of the link seem to lead
+  fs::create_directory_symlink(open / "inner", folder_ / "sub");
+  fs::create_symlink(concat(folder_ / "sub", "/../bad.so"), path);
+  EXPECT_EQ(told(), "");
+  chmod(open.c_str(), 0777);
+  EXPECT_THAT(told(), HasSubstr(concat("the folder ", open.string(), " can be changed by everyone")));
+}
+
 TEST_F(CorpusTest, LinksThatLeadNowhere) {
   const auto path = copy_of("plain");
   fs::remove(path);

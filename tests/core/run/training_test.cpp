@@ -1,5 +1,9 @@
 #include <cmath>
 
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
 #include "trained.h"
 
 namespace dlhost::test {
@@ -209,6 +213,21 @@ TEST_F(TrainingTest, ResumingUnderAnotherUpdaterSaysSo) {
   EXPECT_NE(status.message().find("was written under another updater"), std::string::npos) << status.message();
   EXPECT_NE(status.message().find("'fc1.weight/momentum' is not here"), std::string::npos) << status.message();
 }
+
+#if defined(__SSE2__)
+TEST_F(TrainingTest, ATaskComputesAsThreadsBegin) {
+  const std::string path = folder_ / "job.toml";
+  ASSERT_TRUE(host_.disk().write_text(path, small_job()).ok());
+  const auto job = config::load(host_.disk(), path, {}, *registry_);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  const unsigned usual = _mm_getcsr();
+  constexpr unsigned no_denormals = 0x8040; // as -ffast-math leaves it
+  _mm_setcsr(usual | no_denormals);
+  auto session = run::Session::open(host_, *registry_, *job);
+  EXPECT_EQ(_mm_getcsr() & no_denormals, 0U);
+  _mm_setcsr(usual);
+}
+#endif
 
 // One that somebody has looked at so often.
 struct Looks final : Clock {
