@@ -68,7 +68,8 @@ class Update {
     const auto count = static_cast<std::size_t>(which.contributions);
     std::vector<float*> history;
     for (const auto& slot : param->history) history.push_back(reinterpret_cast<float*>(slot.data()));
-    DLHOST_ASSIGN(update_, param::SliceUpdate::prepare(*store_, *param, elements, history, count, *updater_, rule, {}));
+    DLHOST_ASSIGN(update_,
+                  param::SliceUpdate::prepare(*store_, *param, elements, {history}, count, *updater_, rule, {}));
     gradients_.assign(count, std::vector<float>(elements, 0.001F));
     for (const auto& gradient : gradients_) pointers_.push_back(gradient.data());
     value_ = reinterpret_cast<float*>(param->value.data());

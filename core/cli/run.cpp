@@ -249,7 +249,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
                                static_cast<std::size_t>(job_.checkpoint.keep));
   run::Checkpoints points(session, folder_->file("recovery"), 1);
   if (job_.checkpoint.keep > 0) training.keep_in(&checkpoints);
-  if (recovery_.on()) training.recover_from(&points, began_elsewhere_);
+  if (recovery_.on()) training.recover_from(&points, began_elsewhere_ || job_.topology.replicas > 1);
   const std::string testing = checkpoint_folder(job_, *folder_) + "/testing"; // whence the best is moved
   run::Checkpoints tested(session, testing, 1);
   if (job_.topology.testing_group) training.test_beside(&tested);

@@ -151,6 +151,7 @@ class Writer {
     line("workers_per_group", topology.workers_per_group);
     line("server_groups", topology.server_groups);
     line("servers_per_group", topology.servers_per_group);
+    if (topology.replicas > 1) line("replicas", topology.replicas);
     line("slice_elements", topology.slice_elements);
     if (topology.warmup_steps > 0) line("warmup_steps", topology.warmup_steps);
     if (topology.testing_group) line("testing_group", topology.testing_group);

@@ -100,6 +100,7 @@ struct Topology {
   std::int64_t workers_per_group = 1;
   std::int64_t server_groups = 1;
   std::int64_t servers_per_group = 1;
+  std::int64_t replicas = 1;           // of what servers have made: 2 outlive the death of one
   std::int64_t slice_elements = 16384; // params of so many and more are cut into a slice for each server
   std::int64_t warmup_steps = 0;       // of the first group, before the others begin
   bool testing_group = false;          // evaluates while the others train

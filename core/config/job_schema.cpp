@@ -127,6 +127,10 @@ const Schema& topology_schema() {
           .option("server_groups", &Topology::server_groups, "replicas of the params", between(1, 65536))
           .option("servers_per_group", &Topology::servers_per_group, "servers that share one replica",
                   between(1, 65536))
+          .option("replicas", &Topology::replicas,
+                  "2: what servers have made outlives them, and a run goes on from there when one of its processes "
+                  "dies; 1: it goes on from where it last stood still",
+                  between(1, 2))
           .option("slice_elements", &Topology::slice_elements,
                   "params of so many elements and more are cut into a slice for each server", at_least(1))
           .option("warmup_steps", &Topology::warmup_steps,

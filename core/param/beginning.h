@@ -15,13 +15,24 @@
 namespace dlhost::param {
 
 struct Beginning {
-  Version version = 0;              // of every slice
+  // Of a slice that is further, or less far, than others.
+  struct OfSlice {
+    Version version = 0;
+    std::vector<std::uint64_t> steps; // of each worker, which are in it
+  };
+  Version version = 0;              // of every slice, but where `slices` says otherwise: then of the furthest
+  std::vector<OfSlice> slices;      // all of them, or none
   std::vector<Version> others;      // where there are several server groups: in those behind the first
   std::vector<std::uint64_t> steps; // done by each worker, all of which are in that version
   std::vector<Origin> origins;      // of each source; none: steps are counted from the data's beginning
   std::string ledger;               // the folder in which servers write down what follows; empty: they do not
   bool own_values = false;          // what workers keep for themselves is there; else they begin with the servers'
                                     // values, and their codecs have left out nothing
+
+  Version version_of(SliceId slice) const { return slices.empty() ? version : slices[slice].version; }
+  const std::vector<std::uint64_t>& steps_of(SliceId slice) const {
+    return slices.empty() ? steps : slices[slice].steps;
+  }
 
   // The same for the workers of a server group.
   Beginning seen_by(std::size_t server_group) const {

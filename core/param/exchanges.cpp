@@ -37,7 +37,7 @@ Status Exchanges::add(const Slice& slice) {
   std::vector<float*> histories;
   for (std::size_t slot = 0; slot < rule.history.size(); ++slot) histories.push_back(shared(slice, 1 + slot).data());
   DLHOST_ASSIGN(piece.outer, SliceUpdate::prepare(*setup_.store, *setup_.store->params()[slice.param], slice.count,
-                                                  histories, 1, outer, rule, {}));
+                                                  {histories}, 1, outer, rule, {}));
   DLHOST_ASSIGN(piece.shift, shift(slice));
   pieces_.push_back(std::move(piece));
   return {};

@@ -45,8 +45,8 @@ std::span<float> GroupSync::shared(const Slice& slice, std::size_t which) const 
 }
 
 Result<std::unique_ptr<SliceUpdate>> GroupSync::shift(const Slice& slice) const {
-  return SliceUpdate::prepare(*setup_.store, *setup_.store->params()[slice.param], slice.count, {}, 1, addition_,
-                              addition_.rule(), {});
+  return SliceUpdate::prepare(*setup_.store, *setup_.store->params()[slice.param], slice.count,
+                              SliceUpdate::Histories(1), 1, addition_, addition_.rule(), {});
 }
 
 Status GroupSync::send_part(std::uint32_t rank, const Slice& slice, std::span<const float> part, Message message) {

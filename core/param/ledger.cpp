@@ -29,8 +29,8 @@ std::optional<std::uint32_t> Ledger::server_of(std::string_view file) {
   return read.ec == std::errc() && read.ptr == file.data() + file.size() ? std::optional(server) : std::nullopt;
 }
 
-Ledger::Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors)
-    : file_(std::move(file)), owned_(std::move(owned)), chains_(owned_.size()) {
+Ledger::Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors, bool at_once)
+    : file_(std::move(file)), at_once_(at_once), owned_(std::move(owned)), chains_(owned_.size()) {
   for (Chain& chain : chains_) {
     chain.last.reserve(most_parts(contributors));
     chain.told.reserve(most_parts(contributors));
@@ -51,14 +51,16 @@ Status Ledger::begin(const Beginning& beginning) {
                               {"origins", nlohmann::ordered_json::array()},
                               {"slices", nlohmann::ordered_json::array()}};
   for (const Origin& origin : beginning.origins) line["origins"].push_back({origin.step, origin.epoch, origin.index});
-  for (const Owned& owned : owned_)
-    line["slices"].push_back({{"slice", owned.slice->id},
-                              {"param", owned.param},
-                              {"first", owned.slice->first},
-                              {"count", owned.slice->count}});
-  for (Chain& chain : chains_) {
-    chain.version = chain.next = beginning.version + 1;
-    chain.steps = beginning.steps;
+  for (std::size_t which = 0; which < owned_.size(); ++which) {
+    const Owned& owned = owned_[which];
+    auto& slice = line["slices"].emplace_back(nlohmann::ordered_json{{"slice", owned.slice->id},
+                                                                     {"param", owned.param},
+                                                                     {"first", owned.slice->first},
+                                                                     {"count", owned.slice->count}});
+    Chain& chain = chains_[which];
+    chain.version = chain.next = beginning.version_of(owned.slice->id) + 1;
+    chain.steps = beginning.steps_of(owned.slice->id);
+    if (!beginning.slices.empty()) slice.update({{"version", chain.version - 1}, {"steps", chain.steps}});
     chain.repeats = 0;
     chain.text.clear();
     chain.dropped.clear();
@@ -91,7 +93,7 @@ Status Ledger::made(std::size_t which, std::span<const Part> parts) {
   }
   for (const Part& part : parts) chain.steps[part.contributor] = part.step + 1;
   ++chain.next;
-  return chain.text.size() < long_enough ? Status() : write(which);
+  return chain.text.size() < long_enough && !at_once_ ? Status() : write(which);
 }
 
 // The newest version's word joins the others.
@@ -116,13 +118,13 @@ void Ledger::print(std::string& to, const Part& part) {
 Status Ledger::dropped(const Part& part) {
   synced_ = false;
   print(dropped_, part);
-  return dropped_.size() < long_enough ? Status() : write_dropped();
+  return dropped_.size() < long_enough && !at_once_ ? Status() : write_dropped();
 }
 
 Status Ledger::dropped(std::size_t which, const Part& part) {
   synced_ = false;
   print(chains_[which].dropped, part);
-  return chains_[which].dropped.size() < long_enough ? Status() : write(which);
+  return chains_[which].dropped.size() < long_enough && !at_once_ ? Status() : write(which);
 }
 
 Status Ledger::amended(std::size_t which, std::span<const Part> parts) {

@@ -1,7 +1,8 @@
 // What a server writes down of each version of its slices: whose contributions made it. From this, and the job, which
 // says the samples of each step, `dlhost audit` answers for every update (run/audit.h reads it).
 //
-//   {"begin":12,"steps":[12,12],"origins":[[0,0,0]],"slices":[{"slice":0,"param":"fc1.weight","first":0,"count":512}]}
+//   {"begin":12,"steps":[12,12],"origins":[[0,0,0]],"slices":[{"slice":0,"param":"fc1.weight","first":0,"count":512},
+//    {"slice":1,"param":"fc1.bias","first":0,"count":10,"version":11,"steps":[11,12]}]}
 //   {"slice":0,"version":13,"made_of":"0+1*20 0 1:40"}
 //   {"dropped":"1:34 1:38"}
 //   {"slice":0,"dropped":"1:34"}
@@ -11,18 +12,20 @@
 //   {"slice":0,"heard":[[1,7],[2,5]],"version":31}
 //
 // A run begins, at first or once more, with all slices at one version, and with the steps that each contributor has
-// done. The words of `made_of` stand for one version each, from `version` on: the numbers of its contributors (group by
-// group, rank by rank), a step where it is not the one after the contributor's last in this slice, and how often the
-// same follows. So a strict run is a word for each pause, and one in which nobody waits two bytes an update. What is
-// dropped is so for all slices, or for the one that is named. Where late contributions are folded in, a version is made
-// of them as well; those that had no version yet when the run stood still amend the one that is there.
+// done, where a slice does not say otherwise. The words of `made_of` stand for one version each, from `version` on: the
+// numbers of its contributors (group by group, rank by rank), a step where it is not the one after the contributor's
+// last in this slice, and how often the same follows. So a strict run is a word for each pause, and one in which nobody
+// waits two bytes an update. What is dropped is so for all slices, or for the one that is named. Where late
+// contributions are folded in, a version is made of them as well; those that had no version yet when the run stood
+// still amend the one that is there.
 //
 // Where there are several server groups, an exchange carries what each had learned until a version of its own, and is
 // in the value from some version on. Who gossips writes down what a part told a neighbour (what it had learned itself,
 // and which parts it had heard from others), and which parts of whom are in the value from some version on.
 //
 // Belongs to a shard and its task; after begin() it allocates nothing, and writes when a line is long or when it is
-// told to sync: before anybody relies on what is in a version.
+// told to sync: before anybody relies on what is in a version. Where versions outlive the server that made them, it
+// writes at once, a line each.
 #pragma once
 
 #include <compare>
@@ -57,7 +60,8 @@ class Ledger {
   // Whose file has that name; none: nobody's.
   static std::optional<std::uint32_t> server_of(std::string_view file);
 
-  Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors);
+  // `at_once`: what is known is written when the call returns, though not on the disk.
+  Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors, bool at_once = false);
   ~Ledger();
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
@@ -104,6 +108,7 @@ class Ledger {
   Status note_exchange();
 
   std::unique_ptr<LogFile> file_;
+  const bool at_once_;
   bool synced_ = true; // nothing is known that is not on the disk
   std::vector<Owned> owned_;
   std::vector<Chain> chains_;

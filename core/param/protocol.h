@@ -82,7 +82,7 @@ struct Message {
   std::uint32_t epoch = 0;
   SliceId slice = 0;
   std::uint16_t group = 0, rank = 0;
-  std::uint64_t step = 0;  // part: the round of the exchange
+  std::uint64_t step = 0;  // part: the round of the exchange; value, seen: which copy of the masters' histories
   SampleRange samples;     // of the step; chosen: how many make the version; part: which elements of the slice
   Version version = 0;     // update: computed with; get: at least; value: this one; norm, sums: to be made of it; call,
                            // part, taken: which exchange of the slice

@@ -56,7 +56,7 @@ Status Replica::own(std::size_t param, const Updater::Rule& rule) {
     DLHOST_TRY(store.fill(*store.params()[param], Held(bytes), rule.history[slot].initial));
     history.push_back(at(places.history[slot]));
   }
-  DLHOST_ASSIGN(own.update, SliceUpdate::prepare(store, *store.params()[param], own.elements, history, 1,
+  DLHOST_ASSIGN(own.update, SliceUpdate::prepare(store, *store.params()[param], own.elements, {history}, 1,
                                                  *setup_.updater, rule, setup_.update_settings));
   const TensorDesc row{DType::f32, {own.elements}, Format::plain()};
   if (places.accrued) {

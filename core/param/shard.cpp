@@ -20,6 +20,7 @@ Shard::Shard(ShardSetup setup)
       kind_(setup_.consistency->plan(0, 0).send_delta ? ContributionKind::delta : ContributionKind::dense),
       choices_(traits_.by_step ? choices_ahead : 0), forgotten_(in_.size()), late_weights_(in_.size()) {
   for (Choice& choice : choices_) choice.members.reserve(in_.size());
+  if (!setup_.published.empty()) published_.emplace(setup_.published, in_.size());
   if (kind_ == ContributionKind::delta) {
     setup_.updater = &addition_;
     setup_.update_settings = {};
@@ -56,9 +57,11 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   owned.applied.resize(contributors);
   owned.read.assign(contributors, owned.current);
   Param& param = *setup_.store->params()[slice.param];
-  std::vector<float*> history;
-  for (std::size_t slot = 0; slot < rule.history.size(); ++slot)
-    history.push_back(reinterpret_cast<float*>(param.history[slot].data()) + slice.first);
+  SliceUpdate::Histories histories(setup_.masters->copies().histories);
+  for (std::size_t copy = 0; copy < histories.size(); ++copy)
+    for (std::size_t slot = 0; slot < rule.history.size(); ++slot)
+      histories[copy].push_back(reinterpret_cast<float*>(setup_.masters->history(slice.param, slot, copy).data()) +
+                                slice.first);
   if (setup_.codec.coding && setup_.codec.coding->of(slice.id)) {
     DLHOST_ASSIGN(owned.decoder, Decoder::make(setup_.codec, slice));
   }
@@ -69,7 +72,7 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   }
   const std::size_t most = (owned.decoder ? 1 : contributors) + (owned.folded ? 1 : 0); // gradients of an update
   for (std::size_t gradients = 1; gradients <= most; ++gradients) {
-    DLHOST_ASSIGN(auto update, SliceUpdate::prepare(*setup_.store, param, slice.count, history, gradients,
+    DLHOST_ASSIGN(auto update, SliceUpdate::prepare(*setup_.store, param, slice.count, histories, gradients,
                                                     *setup_.updater, rule, setup_.update_settings));
     owned.updates.push_back(std::move(update));
   }
@@ -94,18 +97,21 @@ void Shard::begin(const Beginning& beginning) {
   aligns_.reset();
   // Where groups are chosen for whole steps, what only some of a group have sent of one is in no version.
   for (auto& owned : owned_) {
-    owned.version = beginning.version;
+    owned.version = beginning.version_of(owned.slice->id);
     owned.exchanged = false;
-    if (owned.sums) owned.sums->begin(beginning.version);
-    owned.current = 0;
+    if (owned.sums) owned.sums->begin(owned.version);
+    owned.current = owned.history = 0;
     std::ranges::fill(owned.read, owned.current); // before they ask for anything
+    const auto& steps = beginning.steps_of(owned.slice->id);
     for (std::size_t c = 0; c < owned.accepted.size(); ++c)
       owned.accepted[c] = traits_.by_step ? beginning.of_group(setup_.contributors[c].group, clients_.workers)
-                                          : beginning.steps.at(clients_.first_contributor() + c);
+                                          : steps.at(clients_.first_contributor() + c);
     owned.applied = owned.accepted;
     std::ranges::fill(owned.own, 0);
     for (std::size_t c = 0; traits_.words_each > 0 && c < owned.accepted.size(); ++c)
       owned.own[traits_.own_words + c * traits_.words_each] = owned.accepted[c];
+    if (published_) published_->clear(owned.slice->id);
+    publish(owned);
   }
 }
 
@@ -114,7 +120,7 @@ Status Shard::keep_ledger(std::unique_ptr<LogFile> file, const Beginning& beginn
   for (const Owned& owned : owned_)
     slices.push_back({owned.slice, setup_.store->params()[owned.slice->param]->declared.name});
   parts_.reserve(Ledger::most_parts(setup_.contributors.size()));
-  ledger_.emplace(std::move(file), std::move(slices), beginning.steps.size());
+  ledger_.emplace(std::move(file), std::move(slices), beginning.steps.size(), published_.has_value());
   if (sync_) sync_->keep(&*ledger_);
   return ledger_->begin(beginning);
 }
@@ -320,6 +326,7 @@ Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
                                  .slice = owned.slice->id,
                                  .group = asks.group,
                                  .rank = asks.rank,
+                                 .step = owned.history,
                                  .version = owned.version,
                                  .place = owned.current});
 }

@@ -25,6 +25,7 @@
 #include "param/group_sync.h"
 #include "param/ledger.h"
 #include "param/protocol.h"
+#include "param/published.h"
 #include "param/slice_update.h"
 #include "param/slices.h"
 #include "param/table_memory.h"
@@ -45,6 +46,7 @@ struct ShardSetup {
   std::uint32_t epoch = 0;
   const Slices* slices = nullptr;
   const Masters* masters = nullptr;      // which it writes
+  std::span<std::byte> published;        // its memory for what outlives it; empty: nothing is to
   Store* store = nullptr;                // that borrows them
   std::vector<Contributor> contributors; // by group, then by rank
   std::uint32_t groups = 1;              // of workers, whose contributions come here
@@ -94,6 +96,7 @@ class Shard {
     const Slice* slice = nullptr;
     Version version = 0;
     std::size_t current = 0;       // which of the masters' values it is
+    std::size_t history = 0;       // and which copy of its histories
     std::vector<std::size_t> read; // which each contributor reads; nothing: none
     std::vector<Arrival> held;
     std::vector<Contribution> seen; // the held ones, as the handler sees them
@@ -134,6 +137,7 @@ class Shard {
   Status answer(Owned&, std::size_t contributor, Word);
   float* value(const Owned&, std::size_t which) const;
   Result<std::size_t> room(const Owned&) const;
+  std::size_t next_history(const Owned&) const;
   Status leave(std::size_t contributor);
   Status choose(const Message&);
   // Of a step that makes no version: what has come, and what will.
@@ -170,6 +174,8 @@ class Shard {
   std::span<const Ledger::Part> parts_of(const Owned&);
   Status write(Owned&, std::span<const double> sums);
   Status apply(Owned&, std::span<const double> sums = {});
+  // What is in the version outlives this server from now on.
+  void publish(const Owned&);
   Status answer_waiting(Owned&);
   // Not ok: the handler serves what is older than its traits promise.
   Status is_fresh(const Owned&, std::size_t asks) const;
@@ -194,6 +200,7 @@ class Shard {
   Arrivals arrivals_;
   std::unique_ptr<GroupSync> sync_;     // null: there is one server group
   std::optional<std::uint32_t> aligns_; // whoever wants to hear when all is aligned
+  std::optional<Published> published_;
   std::optional<Ledger> ledger_;
   std::vector<Ledger::Part> parts_; // of one version
 };

@@ -32,7 +32,7 @@ Status Shard::conclude(Owned& owned) {
   owned.exchanged = !owned.due.empty();
   if (owned.exchanged) return {};
   std::size_t next = owned.current;
-  if (setup_.masters->versions() > 1) {
+  if (setup_.masters->copies().values > 1) {
     DLHOST_ASSIGN(next, room(owned));
   }
   DLHOST_TRY(sync_->conclude(which, owned.version, value(owned, owned.current), value(owned, next)));

@@ -224,7 +224,7 @@ float* Shard::value(const Owned& owned, std::size_t which) const {
 
 // A place for a new value that nobody reads. There are two more than readers.
 Result<std::size_t> Shard::room(const Owned& owned) const {
-  for (std::size_t which = 0; which < setup_.masters->versions(); ++which)
+  for (std::size_t which = 0; which < setup_.masters->copies().values; ++which)
     if (which != owned.current && std::ranges::find(owned.read, which) == owned.read.end()) return which;
   return Status::internal("no place is left for a new version of slice ", owned.slice->id);
 }
@@ -243,6 +243,8 @@ SliceUpdate::Run Shard::run_of(const Owned& owned, std::size_t next) {
   const double rate = owned.due.empty() ? owned.folded->rate() : owned.due.back().rate;
   return {.from = value(owned, owned.current),
           .to = value(owned, next),
+          .history = owned.history,
+          .new_history = next_history(owned),
           .gradients = gradients_of(owned),
           .count = owned.version + 1,
           .rate = rate * static_cast<double>(owned.verdict.rate_factor),
@@ -268,7 +270,7 @@ std::span<const Ledger::Part> Shard::parts_of(const Owned& owned) {
 // A new value of what is due and folded in.
 Status Shard::write(Owned& owned, std::span<const double> sums) {
   std::size_t next = owned.current;
-  if (setup_.masters->versions() > 1 && !owned.verdict.in_place) {
+  if (setup_.masters->copies().values > 1 && !owned.verdict.in_place) {
     DLHOST_ASSIGN(next, room(owned));
   }
   const auto run = run_of(owned, next);
@@ -285,9 +287,19 @@ Status Shard::write(Owned& owned, std::span<const double> sums) {
   Status status = updated();
   setup_.activity->leave();
   owned.current = next;
+  owned.history = run.new_history;
   return status;
 }
 
+std::size_t Shard::next_history(const Owned& owned) const {
+  return (owned.history + 1) % setup_.masters->copies().histories;
+}
+
+void Shard::publish(const Owned& owned) {
+  if (published_) published_->add(owned.slice->id, {owned.version, owned.current, owned.history, owned.applied});
+}
+
+// Who hears of a version can rely on it.
 Status Shard::apply(Owned& owned, std::span<const double> sums) {
   DLHOST_TRY(write(owned, sums));
   if (ledger_) DLHOST_TRY(ledger_->made(owned_by_slice_[owned.slice->id], parts_of(owned)));
@@ -296,6 +308,7 @@ Status Shard::apply(Owned& owned, std::span<const double> sums) {
   owned.due.clear();
   if (owned.folded) owned.folded->clear();
   ++owned.version;
+  publish(owned);
   if (sync_) DLHOST_TRY(exchange(owned));
   DLHOST_TRY(answer_waiting(owned));
   DLHOST_TRY(answer_settled(owned));

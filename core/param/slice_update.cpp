@@ -7,11 +7,12 @@
 namespace dlhost::param {
 
 Result<std::unique_ptr<SliceUpdate>> SliceUpdate::prepare(Store& store, Param& param, std::int64_t elements,
-                                                          std::span<float* const> history, std::size_t contributions,
+                                                          Histories histories, std::size_t contributions,
                                                           const Updater& updater, const Updater::Rule& rule,
                                                           const UpdateSettings& settings) {
   std::unique_ptr<SliceUpdate> update(new SliceUpdate(store, param, updater));
-  const std::size_t slots = history.size();
+  const std::size_t slots = rule.history.size();
+  update->histories_ = std::move(histories);
   const TensorDesc row{DType::f32, {elements}, Format::plain()};
   MapSpec apply{.expression = with_gradients(
                     rule.apply, {.history = slots, .gradients = contributions, .clip_value = settings.clip_value}),
@@ -24,12 +25,8 @@ Result<std::unique_ptr<SliceUpdate>> SliceUpdate::prepare(Store& store, Param& p
   for (const Op* op : {update->apply_.get(), update->partials_.get(), update->norm_.get()})
     if (op) scratch = std::max(scratch, op->scratch_bytes);
   DLHOST_ASSIGN(update->scratch_, Memory::make(store.device(), scratch));
-  update->inputs_.resize(1 + contributions);
-  update->outputs_.resize(1);
-  for (float* slot : history) {
-    update->inputs_.push_back(slot);
-    update->outputs_.push_back(slot);
-  }
+  update->inputs_.resize(1 + contributions + slots);
+  update->outputs_.resize(1 + slots);
   update->scalars_.resize(Updater::first_own + rule.own_scalars);
   return update;
 }
@@ -77,7 +74,9 @@ void SliceUpdate::set(const Run& run, std::span<const double> sums) {
   const double rate = run.rate * declared.rate_scale;
   inputs_[0] = run.from;
   outputs_[0] = run.to;
-  std::ranges::copy(run.gradients, inputs_.begin() + 1);
+  const auto history = std::ranges::copy(run.gradients, inputs_.begin() + 1).out;
+  std::ranges::copy(histories_[run.history], history);
+  std::ranges::copy(histories_[run.new_history], outputs_.begin() + 1);
   scalars_[Updater::rate] = static_cast<float>(rate);
   scalars_[Updater::decay_scale] = static_cast<float>(declared.decay_scale);
   scalars_[Updater::gradient_scale] = run.weight;

@@ -17,14 +17,17 @@ namespace dlhost::param {
 
 class SliceUpdate {
  public:
-  // For sums of `contributions` gradients. `history`: where the slots of the slice begin.
-  static Result<std::unique_ptr<SliceUpdate>> prepare(Store&, Param&, std::int64_t elements,
-                                                      std::span<float* const> history, std::size_t contributions,
-                                                      const Updater&, const Updater::Rule&, const UpdateSettings&);
+  // Where the slots of a slice's history begin, in each of their copies.
+  using Histories = std::vector<std::vector<float*>>;
+  // For sums of `contributions` gradients.
+  static Result<std::unique_ptr<SliceUpdate>> prepare(Store&, Param&, std::int64_t elements, Histories,
+                                                      std::size_t contributions, const Updater&, const Updater::Rule&,
+                                                      const UpdateSettings&);
 
   struct Run {
-    const float* from = nullptr; // the slice's value
-    float* to = nullptr;         // its new one; the same place, or another
+    const float* from = nullptr;              // the slice's value
+    float* to = nullptr;                      // its new one; the same place, or another
+    std::size_t history = 0, new_history = 0; // copies: the same, or another
     std::span<const float* const> gradients;
     std::uint64_t count = 0; // which update of the slice it is, from 1
     double rate = 0;
@@ -46,6 +49,7 @@ class SliceUpdate {
   Store& store_;
   Param& param_;
   const Updater& updater_;
+  Histories histories_;
   std::unique_ptr<Op> apply_, partials_, norm_; // the last two: null where they are not needed
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;

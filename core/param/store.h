@@ -114,6 +114,10 @@ class Store {
   Status set(Param&, std::span<const float> plain);
   // Another version of a master is there, in the memory that was lent: perhaps elsewhere in it.
   void move(Param&, std::span<std::byte> value);
+  // And of its history.
+  void move_history(Param& param, std::size_t slot, std::span<std::byte> history) {
+    param.history[slot] = Held(history);
+  }
   // Brings a copy to its master's version.
   void refresh(Param&, Copy&);
   void refresh_eager(Param&);

@@ -33,7 +33,7 @@ Status Table::can_follow(const WorkerPlan& plan, const WorkerPlan& first, std::u
 }
 
 void Table::begin(const Beginning& beginning) {
-  std::ranges::fill(views_, View{.version = beginning.version});
+  for (const Slice& slice : setup_.slices->all()) views_[slice.id] = {.version = beginning.version_of(slice.id)};
   if (shard_) shard_->begin(beginning);
   if (chooser_) chooser_->begin(beginning);
   // Where whole groups are chosen, what some of a group had sent of a step was not dealt with.
@@ -173,7 +173,10 @@ Status Table::look() {
   for (std::size_t param = 0; param < news_.size(); ++param) {
     if (!news_[param]) continue;
     const View& view = views_[setup_.slices->of(param).front().id];
-    setup_.store->move(*setup_.store->params()[param], setup_.masters->value(param, view.place));
+    Param& moved = *setup_.store->params()[param];
+    setup_.store->move(moved, setup_.masters->value(param, view.place));
+    for (std::size_t slot = 0; slot < moved.history.size(); ++slot)
+      setup_.store->move_history(moved, slot, setup_.masters->history(param, slot, view.history));
     news_[param] = setup_.replica != nullptr; // its own value is what the next step computes with
   }
   return {};
@@ -261,11 +264,13 @@ Status Table::take(const Message& message) {
   case Word::align: return serve(message);
   case Word::value:
   case Word::seen: {
-    if (message.slice >= views_.size() || message.place >= setup_.masters->versions())
+    if (message.slice >= views_.size() || message.place >= setup_.masters->copies().values ||
+        message.step >= setup_.masters->copies().histories)
       return Status::corrupt("value ", message.place, " of slice ", message.slice, ", which there is not");
     View& view = views_[message.slice];
     view.version = message.version;
     view.place = message.place;
+    view.history = message.step;
     (message.word == Word::value ? view.asked : view.looked) = false;
     news_[(*setup_.slices)[message.slice].param] = true;
     if (message.word == Word::value) fetched_[(*setup_.slices)[message.slice].param] = !first_.send_delta;

@@ -120,7 +120,7 @@ class Table final : public Taker {
   static constexpr Nanoseconds longest_wait = 50'000'000;
   struct View { // of a slice
     Version version = 0;
-    std::size_t place = 0;
+    std::size_t place = 0, history = 0;                   // which of the masters' values, and of their histories
     bool asked = false, looked = false, settling = false; // and not yet answered
   };
 

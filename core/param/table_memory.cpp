@@ -9,15 +9,17 @@ std::size_t take_lines(std::size_t& end, std::size_t bytes) {
   return at;
 }
 
-Masters::Masters(const Store& store, std::size_t versions, std::size_t shared) : versions_(versions) {
+Masters::Masters(const Store& store, const Copies& copies) : copies_(copies) {
   for (const auto& param : store.params()) {
-    Places places{.bytes = store.device().bytes(param->master), .values = {}, .history = {}, .shared = {}};
-    const std::size_t values = param->updated ? versions : 1;
-    for (std::size_t version = 0; version < values; ++version)
-      places.values.push_back(take_lines(bytes_, places.bytes));
-    for (std::size_t slot = 0; slot < param->slots; ++slot) places.history.push_back(take_lines(bytes_, places.bytes));
-    for (std::size_t row = 0; param->updated && row < shared; ++row)
-      places.shared.push_back(take_lines(bytes_, places.bytes));
+    Places places;
+    places.bytes = store.device().bytes(param->master);
+    places.slots = param->slots;
+    const auto take = [&](std::vector<std::size_t>& into, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) into.push_back(take_lines(bytes_, places.bytes));
+    };
+    take(places.values, param->updated ? copies.values : 1);
+    take(places.history, param->slots * (param->updated ? copies.histories : 1));
+    take(places.shared, param->updated ? copies.shared : 0);
     params_.push_back(std::move(places));
   }
 }
@@ -39,9 +41,9 @@ std::span<std::byte> Masters::value(std::size_t param, std::size_t version) cons
   return at(places, places.values.at(version));
 }
 
-std::span<std::byte> Masters::history(std::size_t param, std::size_t slot) const {
+std::span<std::byte> Masters::history(std::size_t param, std::size_t slot, std::size_t copy) const {
   const Places& places = params_[param];
-  return at(places, places.history.at(slot));
+  return at(places, places.history.at(copy * places.slots + slot));
 }
 
 std::span<std::byte> Masters::shared(std::size_t param, std::size_t row) const {

@@ -18,30 +18,35 @@ std::size_t take_lines(std::size_t& end, std::size_t bytes);
 // their last exchange, and the histories of these.
 class Masters {
  public:
-  // Of a store that is laid out. `versions`: so many values of each param can be there at once; `shared`: so many rows
-  // are shared with other server groups.
-  Masters(const Store&, std::size_t versions, std::size_t shared = 0);
+  // Of a store that is laid out.
+  struct Copies {
+    std::size_t values = 1;    // of each param, that can be there at once
+    std::size_t histories = 1; // of each
+    std::size_t shared = 0;    // rows that are shared with other server groups
+  };
+  Masters(const Store&, const Copies&);
   std::size_t bytes() const { return bytes_; }
   // `fills`: this one's store gives the first values.
   void lie_at(std::span<std::byte> memory, bool fills);
 
   std::span<std::byte> lend(const Param&, std::size_t which);
-  std::size_t versions() const { return versions_; }
+  const Copies& copies() const { return copies_; }
   std::span<std::byte> value(std::size_t param, std::size_t version) const;
-  std::span<std::byte> history(std::size_t param, std::size_t slot) const;
+  std::span<std::byte> history(std::size_t param, std::size_t slot, std::size_t copy = 0) const;
   std::span<std::byte> shared(std::size_t param, std::size_t row) const;
   bool fills() const { return fills_; }
 
  private:
   struct Places {
-    std::size_t bytes = 0; // of each
-    std::vector<std::size_t> values, history, shared;
+    std::size_t bytes = 0;                            // of each
+    std::vector<std::size_t> values, history, shared; // history: copy by copy
+    std::size_t slots = 0;
   };
   std::span<std::byte> at(const Places& places, std::size_t offset) const {
     return memory_.subspan(offset, places.bytes);
   }
 
-  std::size_t versions_;
+  Copies copies_;
   std::vector<Places> params_;
   std::size_t bytes_ = 0;
   std::span<std::byte> memory_;

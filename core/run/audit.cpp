@@ -63,33 +63,37 @@ class Reader {
     std::map<SliceId, Read> before = std::move(slices_);
     slices_.clear();
     for (const auto& one : line.at("slices")) {
+      const Version begun = one.value("version", version);
+      auto steps = one.value("steps", steps_);
       Audit::Slice slice{.id = one.at("slice"),
                          .server = server_,
                          .param = one.at("param"),
                          .first = one.at("first"),
                          .count = one.at("count"),
-                         .begun = version,
-                         .last = version,
+                         .begun = begun,
+                         .last = begun,
                          .words = {},
                          .dropped = {},
                          .exchanges = {}};
       const auto known = before.find(slice.id);
       if (known != before.end() && same(known->second.slice, slice)) {
-        slice.begun = std::min(known->second.slice.begun, version);
+        slice.begun = std::min(known->second.slice.begun, begun);
         slice.words = std::move(known->second.slice.words);
         slice.dropped = std::move(known->second.slice.dropped);
         slice.exchanges = std::move(known->second.slice.exchanges);
-        cut(slice, version);
+        cut(slice, begun, steps);
       }
       slice.exchanges.push_back({.time = time_, .begun = version, .exchanged = {}, .told = {}, .heard = {}});
-      slices_[slice.id] = {std::move(slice), steps_};
+      slices_[slice.id] = {std::move(slice), std::move(steps)};
     }
-    std::erase_if(dropped_, [&](const Part& part) { return is_void(part); });
+    std::erase_if(dropped_, [&](const Part& part) { return is_void(part, steps_); });
     return {};
   }
 
   // The run has gone on from before that step.
-  bool is_void(const Part& part) const { return part.step >= steps_.at(part.contributor); }
+  static bool is_void(const Part& part, const std::vector<std::uint64_t>& steps) {
+    return part.step >= steps.at(part.contributor);
+  }
 
   static bool same(const Audit::Slice& a, const Audit::Slice& b) {
     return a.param == b.param && a.first == b.first && a.count == b.count;
@@ -97,16 +101,16 @@ class Reader {
 
   // What goes on from there has none of the steps behind it. Where slices are at versions of their own, their numbers
   // alone do not say which versions were made of such.
-  void cut(Audit::Slice& slice, Version version) const {
-    std::erase_if(slice.dropped, [&](const Part& part) { return is_void(part); });
+  static void cut(Audit::Slice& slice, Version version, const std::vector<std::uint64_t>& steps) {
+    std::erase_if(slice.dropped, [&](const Part& part) { return is_void(part, steps); });
     for (Audit::Word& word : slice.words) {
       if (word.count == 0) {
-        std::erase_if(word.parts, [&](const Part& part) { return is_void(part); });
+        std::erase_if(word.parts, [&](const Part& part) { return is_void(part, steps); });
         continue;
       }
       word.count = word.first > version ? 0 : std::min(word.count, version - word.first + 1);
       for (const Part& part : word.parts)
-        word.count = is_void(part) ? 0 : std::min(word.count, steps_.at(part.contributor) - part.step);
+        word.count = is_void(part, steps) ? 0 : std::min(word.count, steps.at(part.contributor) - part.step);
       if (word.count == 0) word.parts.clear();
     }
     std::erase_if(slice.words, [](const Audit::Word& word) { return word.parts.empty(); });

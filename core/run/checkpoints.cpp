@@ -40,6 +40,8 @@ Result<param::CheckpointFiles> newest_good(Disk& disk, std::span<const std::stri
     DLHOST_ASSIGN(const auto names, steps_in(disk, folder));
     for (const auto& name : names) found.emplace_back(name, folder);
   }
+  // Of one step, what was written for when somebody dies is no older.
+  std::ranges::reverse(found);
   std::ranges::stable_sort(found, std::greater<>{}, &std::pair<std::string, std::string>::first);
   for (const auto& [name, folder] : found) {
     auto files = param::open_checkpoint(disk, folder + "/" + name);

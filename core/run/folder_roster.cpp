@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "run/whereabouts.h"
+
 namespace dlhost::run {
 namespace {
 
@@ -48,9 +50,10 @@ Result<Card> FolderRoster::card(std::uint32_t seat) {
 }
 
 Status FolderRoster::begin(const param::Beginning& beginning) {
-  nlohmann::json text{{"version", beginning.version}, {"others", beginning.others},
-                      {"steps", beginning.steps},     {"origins", nlohmann::json::array()},
-                      {"ledger", beginning.ledger},   {"own_values", beginning.own_values}};
+  nlohmann::json text{{"version", beginning.version},     {"others", beginning.others},
+                      {"steps", beginning.steps},         {"origins", nlohmann::json::array()},
+                      {"ledger", beginning.ledger},       {"own_values", beginning.own_values},
+                      {"slices", slices_state(beginning)}};
   for (const auto& origin : beginning.origins) text["origins"].push_back({origin.step, origin.epoch, origin.index});
   return host_.disk().write_text(at("begin.json"), text.dump());
 }
@@ -60,6 +63,7 @@ Result<param::Beginning> FolderRoster::begun() {
   try {
     const auto said = nlohmann::json::parse(text);
     param::Beginning beginning{.version = said.at("version"),
+                               .slices = slices_of(said.at("slices")),
                                .others = said.at("others").get<std::vector<Version>>(),
                                .steps = said.at("steps").get<std::vector<std::uint64_t>>(),
                                .origins = {},

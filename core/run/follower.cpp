@@ -1,12 +1,17 @@
 #include "run/follower.h"
 
+#include <nlohmann/json.hpp>
+
+#include "run/checkpoints.h"
 #include "run/rates.h"
+#include "run/whereabouts.h"
 
 namespace dlhost::run {
 
 Status Follower::run() {
   Status status = prepare();
   if (status.ok()) status = steps();
+  if (seat_) seat_->retire();
   if (status.ok() || (seat_ && seat_->stopped())) return {};
   // The leader sees for itself who is gone, and is to name that one: it must not see this one go first.
   if (seat_ && status.code() == Code::gone)
@@ -14,6 +19,16 @@ Status Follower::run() {
   else if (seat_)
     seat_->fail(status);
   return status;
+}
+
+Status Follower::salvage(const std::string& run, const std::function<void(std::uint32_t)>& end) {
+  if (!seat_ || !seat_->has_begun()) return Status::not_found("it had not begun");
+  seat_->await_retirement(end);
+  DLHOST_ASSIGN(const auto reached, seat_->salvage());
+  std::string refused;
+  DLHOST_ASSIGN(const auto newest, Checkpoints::newest(session_->host(), Checkpoints::folders_of(run), refused));
+  const nlohmann::json there = moved(newest.manifest->at("run").at("training"), session_->job(), *feeds_, reached);
+  return Checkpoints(*session_, Checkpoints::folders_of(run).back(), 1).save(there.at("step"), there);
 }
 
 Status Follower::prepare() {

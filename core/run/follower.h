@@ -23,6 +23,9 @@ class Follower {
 
   // Until it is over. Not ok: why it could not go on; the others have heard it.
   Status run();
+  // The run's leader is gone, and this one is to take its place: what outlives the others is written into the run's
+  // folder. `end`: of those that do not come to an end by themselves.
+  Status salvage(const std::string& run, const std::function<void(std::uint32_t seat)>& end);
 
  private:
   Status prepare();

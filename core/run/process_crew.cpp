@@ -4,7 +4,6 @@
 
 #include "config/dump.h"
 #include "env/heirs.h"
-#include "run/follower.h"
 
 namespace dlhost::run {
 namespace {
@@ -83,8 +82,8 @@ std::vector<int> ProcessCrew::processes() const {
   return numbers;
 }
 
-Result<std::string> ProcessCrew::work(Host& host, plugin::Registry& registry, const config::Job& job,
-                                      const std::string& folder, std::uint32_t seat, int leader) {
+Status ProcessCrew::work(Host& host, plugin::Registry& registry, const config::Job& job, const std::string& folder,
+                         std::uint32_t seat, int leader, const Outlives& outlives) {
   DLHOST_ASSIGN(const auto used, env::SharedFolder::join(folder));
   const auto leader_is_there = [&] {
     return env::parent_process() == leader ? Status() : Status::gone("the leader is gone");
@@ -94,15 +93,19 @@ Result<std::string> ProcessCrew::work(Host& host, plugin::Registry& registry, co
     if (other == 0 && leader_is_there().ok()) env::kill(leader);
   };
   FolderRoster roster(host, folder, Place::seats(job.topology), leader_is_there, end);
-  Status status = Follower([&] { return Session::open(host, registry, job); }, roster, seat).run();
+  std::optional<Follower> follower;
+  follower.emplace([&] { return Session::open(host, registry, job); }, roster, seat);
+  Status status = follower->run();
   if (!status.ok()) {
     status = std::move(status).at("worker ", seat);
     roster.fail(status);
   }
-  if (!leader_is_there().ok())
-    if (const auto will = host.disk().read_text(will_in(folder)); will.ok()) return *will;
-  DLHOST_TRY(std::move(status));
-  return std::string();
+  for (Follower* outlived : {&*follower, static_cast<Follower*>(nullptr)}) {
+    if (!outlived) follower.reset(); // the leader may die over that as well
+    if (!leader_is_there().ok())
+      if (const auto will = host.disk().read_text(will_in(folder)); will.ok()) return outlives(*will, outlived);
+  }
+  return status;
 }
 
 } // namespace dlhost::run

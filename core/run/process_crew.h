@@ -2,6 +2,7 @@
 // own.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "env/temporary_folder.h"
 #include "run/crew.h"
 #include "run/folder_roster.h"
+#include "run/follower.h"
 
 namespace dlhost::run {
 
@@ -24,10 +26,11 @@ class ProcessCrew final : public Crew {
   Status look() override;
   std::string fate(std::uint32_t seat) override;
 
-  // What such a process does; `leader` is the number of the one that started it. The folder of a run that has lost its
-  // leader and may go on; empty: it is over.
-  static Result<std::string> work(Host&, plugin::Registry&, const config::Job&, const std::string& folder,
-                                  std::uint32_t seat, int leader);
+  // Where a run has lost its leader and may go on: that run's folder, and the worker as it was, unless it has ended.
+  using Outlives = std::function<Status(const std::string& run, Follower*)>;
+  // What such a process does; `leader` is the number of the one that started it.
+  static Status work(Host&, plugin::Registry&, const config::Job&, const std::string& folder, std::uint32_t seat,
+                     int leader, const Outlives&);
   static std::string job_in(const std::string& folder) { return folder + "/job.toml"; }
 
  private:

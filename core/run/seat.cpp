@@ -27,7 +27,8 @@ Seat::Layout::Layout(const param::Store& store, const Seat& seat)
     states.push_back(param::take_lines(vitals, store.device().bytes(state->desc)));
   numbers = vitals + sizeof(Vitals);
   words = numbers + most_metrics * 2 * sizeof(double);
-  bytes = exchanged = words + words_bytes;
+  published = words + words_bytes;
+  bytes = exchanged = published + (seat.outlived() ? param::Published::bytes(slices.size(), seat.seats_) : 0);
   if (seat.sync_ && seat.serves())
     bytes += param::GroupSync::bytes(slices, seat.number_ - seat.home_of(seat.place_.server_group), *seat.sync_,
                                      seat.place_.server_group, seat.place_.server_groups);
@@ -49,6 +50,17 @@ class Seat::Lent final : public param::Lender {
 };
 
 param::Masters& Seat::lent_masters() const { return lent_->masters; }
+
+bool Seat::outlived() const { return session_.job().topology.replicas > 1; }
+
+// Where updates and readers overlap, all may read another version, and there are two more; else a version is written
+// where the last one lies, unless that is to outlive whoever writes.
+param::Masters::Copies Seat::copies() const {
+  const auto replicas = static_cast<std::size_t>(session_.job().topology.replicas);
+  return {.values = traits_.readers_overlap ? seats_ + 2 : replicas,
+          .histories = replicas,
+          .shared = sync_ ? param::GroupSync::shared_rows(*sync_) : 0};
+}
 
 Seat::Seat(Session& session, Roster& roster, std::uint32_t number)
     : session_(session), roster_(roster), number_(number), seats_(roster.seats()),
@@ -124,7 +136,7 @@ param::Sharing::Bytes Seat::bytes(const param::Store& store) const {
 // own pace, there are no sums over a param but of one slice; and one slice's are those of one worker, bit for bit.
 param::Slices Seat::cut(const param::Gradients& gradients) const {
   const bool sums = !session_.updater().rule().partials.results().empty();
-  const bool whole = versions() > 1 || (sums && (!whole_versions() || session_.job().train.reproducible)) ||
+  const bool whole = traits_.readers_overlap || (sums && (!whole_versions() || session_.job().train.reproducible)) ||
                      (codec_ && codec_->traits().whole_matrix);
   return param::Slices::cut(gradients.elements(), servers_,
                             whole ? std::numeric_limits<std::int64_t>::max() : session_.job().topology.slice_elements);
@@ -133,6 +145,7 @@ param::Slices Seat::cut(const param::Gradients& gradients) const {
 Status Seat::open(param::Store& store) {
   DLHOST_TRY(supported(store));
   layout_.emplace(store, *this);
+  DLHOST_TRY(can_be_outlived());
   // For each slice an update, a get and a look, or their answers, and its sums for two versions; what leaders say, and
   // norms; what is exchanged with other server groups.
   const std::size_t sums = session_.updater().rule().partials.results().size();
@@ -195,6 +208,7 @@ Status Seat::make_shard() {
       .seats = servers_of(place_.server_group),
       .slices = &layout_->slices,
       .masters = &lent_->masters,
+      .published = published(number_),
       .store = &session_.store(),
       .groups = place_.served,
       .consistency = consistency_.get(),
@@ -288,11 +302,13 @@ Status Seat::join() {
 
 Status Seat::begin(const param::Beginning& beginning) {
   fill_other_masters(beginning);
-  const param::Beginning here = beginning.seen_by(place_.server_group);
+  param::Beginning here = beginning.seen_by(place_.server_group);
+  if (here.slices.size() != layout_->slices.size()) here.slices.clear(); // they were cut otherwise
   table_->begin(here);
   if (shard_ && !here.ledger.empty()) DLHOST_TRY(keep_ledger(here));
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     done_[seat] = beginning.of_group(seat / place_.workers, place_.workers);
+  if (number_ == 0) vitals(0).told.store(done_[0], std::memory_order_release);
   begun_ = beginning;
   begun_at_ = session_.host().clock().now();
   set_away(false);

@@ -11,6 +11,7 @@
 // by itself while it is free.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,6 +56,7 @@ class Seat final : public param::Sharing, private param::Control {
 
   Status join();
   Status begin(const param::Beginning&);
+  bool has_begun() const { return !begun_.steps.empty(); }
 
   // A leader's.
   Status go(std::uint64_t step, double rate);
@@ -74,6 +76,9 @@ class Seat final : public param::Sharing, private param::Control {
   param::Beginning reached() const;
   // After hold(): running state becomes the same everywhere.
   void merge_states();
+  // When one of the others is gone, and nobody computes or serves any more: the store has what outlived them, newest
+  // first; where groups make each step together, what all slices have. Not found: servers had not begun.
+  Result<param::Beginning> salvage();
 
   // Of a group's leader that is not the run's: how many steps it may make by now; none: it is over.
   Result<std::optional<std::uint64_t>> freed(std::uint64_t done);
@@ -85,6 +90,11 @@ class Seat final : public param::Sharing, private param::Control {
   };
   Result<std::optional<Go>> next(); // none: it is over
   Status done(std::uint64_t step, const std::vector<program::Metric>&);
+
+  // This one computes and serves no more.
+  void retire();
+  // Until none of the others does. `end`: of those that do not come to it.
+  void await_retirement(const std::function<void(std::uint32_t seat)>& end);
 
   // Around what may take long in silence.
   void set_away(bool away);
@@ -110,7 +120,8 @@ class Seat final : public param::Sharing, private param::Control {
  private:
   Seat(Session& session, Roster& roster, std::uint32_t number);
   Result<std::unique_ptr<Transport>> transport() const;
-  std::size_t versions() const { return traits_.readers_overlap ? seats_ + 2 : 1; } // of a param, at once
+  bool outlived() const; // what servers have made is to outlive them
+  param::Masters::Copies copies() const;
   // Whether all slices make each version of the same steps, so that they can know of one another what goes into it.
   bool whole_versions() const {
     return traits_.joint && !traits_.folds && (traits_.by_step || (traits_.staleness == 0 && !traits_.may_drop));
@@ -135,6 +146,12 @@ class Seat final : public param::Sharing, private param::Control {
   // Where only differences go to the servers, they do not have what a worker has; else it takes theirs again.
   bool saves_own_values() const { return first_plan_.update_locally && first_plan_.send_delta; }
   Status supported(const param::Store&) const;
+  Status can_be_outlived() const;
+  // Of each slice the version that a run goes on with.
+  Result<std::vector<param::Published::Record>> outlasting() const;
+  std::span<std::byte> gathered(std::size_t param,
+                                const std::function<std::span<std::byte>(const param::Slice&)>& where);
+  std::span<std::byte> published(std::uint32_t seat) const;
   Status can_have_own_values() const;
   Status connect();
   Status make_shard();
@@ -162,6 +179,7 @@ class Seat final : public param::Sharing, private param::Control {
     std::vector<std::size_t> states;
     std::size_t sent = 0; // servers read up to here
     std::size_t vitals = 0, numbers = 0, words = 0, bytes = 0;
+    std::size_t published = 0; // what outlives the server beside it
     std::size_t exchanged = 0; // what a server exchanges with other server groups lies behind all that
   };
   struct Own {
@@ -199,10 +217,11 @@ class Seat final : public param::Sharing, private param::Control {
     std::unique_ptr<Region> region;
     param::Masters masters;
   };
-  std::vector<OtherMasters> other_masters_; // the run's leader's: of the server groups behind the first
-  std::vector<Version> aligned_;            // of each server group, when its slices were aligned last
-  std::size_t unaligned_ = 0;               // servers that have not said so yet
-  std::vector<Own> own_;                    // of each worker, as this one sees it
+  std::vector<std::vector<std::byte>> salvaged_; // of params whose slices lay in several places
+  std::vector<OtherMasters> other_masters_;      // the run's leader's: of the server groups behind the first
+  std::vector<Version> aligned_;                 // of each server group, when its slices were aligned last
+  std::size_t unaligned_ = 0;                    // servers that have not said so yet
+  std::vector<Own> own_;                         // of each worker, as this one sees it
   std::optional<Layout> layout_;
   std::unique_ptr<param::Shard> shard_;
   std::optional<param::Chooser> chooser_; // beside the first server

@@ -12,9 +12,7 @@ std::vector<std::uint32_t> Seat::servers_of(std::uint32_t server_group) const {
   return seats;
 }
 
-param::Masters Seat::lay_out_masters(const param::Store& store) const {
-  return {store, versions(), sync_ ? param::GroupSync::shared_rows(*sync_) : 0};
-}
+param::Masters Seat::lay_out_masters(const param::Store& store) const { return {store, copies()}; }
 
 std::optional<param::GroupSync::Setup> Seat::sync_setup() {
   if (!sync_) return {};

@@ -59,7 +59,10 @@ Status Seat::tell(std::span<const std::uint32_t> seats, const Message& message) 
   return first;
 }
 
-Status Seat::go(std::uint64_t step, double rate) { return tell(led_, {.word = Word::go, .step = step, .rate = rate}); }
+Status Seat::go(std::uint64_t step, double rate) {
+  vitals(number_).told.store(step, std::memory_order_release);
+  return tell(led_, {.word = Word::go, .step = step, .rate = rate});
+}
 
 Status Seat::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
   done_[number_] = step + 1; // all of it is sent, whoever wants it to stand still now

@@ -68,4 +68,24 @@ Status Seat::can_have_own_values() const {
   return {};
 }
 
+Status Seat::can_be_outlived() const {
+  if (!outlived()) return {};
+  const auto refuse = [&](const auto&... why) {
+    return Status::unsupported("topology.replicas = ", session_.job().topology.replicas, why...,
+                               ": not in this version; leave it out");
+  };
+  const std::string& handler = session_.job().topology.consistency.type;
+  if (sync_) return refuse(" with ", place_.server_groups, " server groups, each of which has what it heard of others");
+  if (traits_.by_step || traits_.folds || (traits_.joint && !in_step_))
+    return refuse(" under consistency '", handler, "', which chooses contributions");
+  if (!traits_.joint && !traits_.readers_overlap)
+    return refuse(" under consistency '", handler, "', whose versions may be half made whenever somebody dies");
+  if (first_plan_.update_locally)
+    return refuse(" under consistency '", handler, "', whose workers have values of their own");
+  if (layout_->coding && layout_->coding->keeps())
+    return refuse(" with codec '", session_.job().topology.codec.type,
+                  "', of which each worker keeps what is left out");
+  return {};
+}
+
 } // namespace dlhost::run

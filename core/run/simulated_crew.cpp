@@ -1,6 +1,7 @@
 #include "run/simulated_crew.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "run/follower.h"
@@ -27,10 +28,18 @@ struct Work {
     FolderRoster roster(host, folder, Place::seats(job.topology), leader_is_there, [this](std::uint32_t other) {
       if (other == 0) world.kill(leader);
     });
-    Status status = Follower([this] { return Session::open(host, registry, job); }, roster, seat).run();
+    const auto inherits = [this] {
+      return !world.runs(leader) && !succession->run.empty() && !std::exchange(succession->taken, true);
+    };
+    std::optional<Follower> follower;
+    follower.emplace([this] { return Session::open(host, registry, job); }, roster, seat);
+    Status status = follower->run();
     if (!status.ok()) roster.fail(std::move(status).at("worker ", seat));
-    if (!world.runs(leader) && succession->bequeathed && !std::exchange(succession->taken, true))
-      succession->take_over();
+    const bool in_time = inherits();
+    if (in_time)
+      follower->salvage(succession->run, [](std::uint32_t) {}).ignore("the run goes on from the newest point, then");
+    follower.reset(); // that takes a while, too
+    if (in_time || inherits()) succession->take_over();
   }
 };
 

@@ -16,7 +16,7 @@ namespace dlhost::run {
 
 // Who leads when the leader is gone: the first of its workers that notices, where it may.
 struct Succession {
-  bool bequeathed = false; // how the run began is written down
+  std::string run; // its folder, when it is written down there how it began
   bool taken = false;
   std::function<void()> take_over;
 };
@@ -30,8 +30,8 @@ class SimulatedCrew final : public Crew {
 
   Roster& roster() override { return *roster_; }
   Status start() override;
-  Status bequeath(const std::string&) override {
-    succession_->bequeathed = true;
+  Status bequeath(const std::string& run) override {
+    succession_->run = run;
     return {};
   }
   std::vector<int> processes() const override { return processes_; }

@@ -72,7 +72,7 @@ class SimulatedRun final : private Attempts, private Observer {
     if (!world_.runs(leader_)) return {};
     std::vector<int> all;
     std::ranges::copy_if(workers_, std::back_inserter(all), [this](int process) { return world_.runs(process); });
-    if (!all.empty() && succession_->bequeathed) all.push_back(leader_);
+    if (!all.empty() && !succession_->run.empty()) all.push_back(leader_);
     return all;
   }
   void wish(const config::Topology& topology) { wish_ = topology; }
@@ -140,7 +140,7 @@ class SimulatedRun final : private Attempts, private Observer {
     Checkpoints points(*session, point_folder, 1);
     if (job().checkpoint.keep > 0) training.keep_in(&checkpoints);
     Checkpoints tested(*session, concat(checkpoint_folder, "/testing"), 1);
-    if (recovery_.on()) training.recover_from(&points, false);
+    if (recovery_.on()) training.recover_from(&points, job().topology.replicas > 1);
     if (job().topology.testing_group) training.test_beside(&tested);
     DLHOST_ASSIGN(const auto ledger, begin_ledger(host_.disk(), run_folder, jobs[0]));
     training.keep_ledger_in(ledger);

@@ -6,6 +6,7 @@
 #include "config/compose.h"
 #include "env/usage.h"
 #include "param/initialize.h"
+#include "run/whereabouts.h"
 
 namespace dlhost::run {
 
@@ -40,14 +41,7 @@ Result<std::optional<param::Taken>> Training::start() {
 
 nlohmann::json Training::state() const {
   const auto last = [](const Last& at) { return nlohmann::json{at.step, at.epoch, at.seconds}; };
-  nlohmann::json workers;
-  if (workers_) {
-    const param::Beginning reached = workers_->reached();
-    workers = {{"consistency", session_.job().topology.consistency.type},
-               {"version", reached.version},
-               {"others", reached.others},
-               {"steps", reached.steps}};
-  }
+  const nlohmann::json workers = workers_ ? workers_state(session_.job(), workers_->reached()) : nlohmann::json();
   return {{"step", progress_.step},   {"workers", workers},
           {"epoch", progress_.epoch}, {"seconds", progress_.seconds},
           {"items", progress_.items}, {"validated", last(validated_)},
@@ -61,6 +55,17 @@ Status Training::settle() { return workers_ ? workers_->settle() : Status(); }
 Status Training::save_to(Checkpoints& checkpoints) {
   DLHOST_TRY(settle());
   return checkpoints.save(progress_.step, state());
+}
+
+// Where nothing outlives the dead, the run goes on from the newest point there is.
+void Training::salvage() {
+  const auto all = [this]() -> Status {
+    DLHOST_ASSIGN(const auto reached, workers_->salvage());
+    const nlohmann::json there = moved(state(), session_.job(), *feeds_, reached);
+    return points_->save(there.at("step"), there);
+  };
+  if (Status status = all(); !status.ok() && status.code() != Code::not_found)
+    session_.host().log().write(LogLevel::warning, concat("what outlived the dead worker is lost: ", status.message()));
 }
 
 // Of workers that begin together.
@@ -88,6 +93,7 @@ param::Beginning Training::beginning(const nlohmann::json& state) const {
   beginning.others = versions;
   if (workers.at("steps").size() != seats) return beginning;
   beginning.steps = workers.at("steps").get<std::vector<std::uint64_t>>();
+  beginning.slices = slices_of(workers.value("slices", nlohmann::json::array()));
   beginning.own_values = true;
   return beginning;
 }
@@ -182,7 +188,10 @@ Status Training::save_due(Outcome& outcome, Observer& observer) {
     DLHOST_TRY(hear(outcome, observer, true));            // who goes on from there knows of it
     return save();
   }
-  if (!points_ || !due(job.recovery.every, secured_)) return {};
+  // What outlives a leader is what servers made: what it judged stands in points.
+  const bool judged =
+      job.topology.replicas > 1 && (validated_.step == progress_.step || tested_.step == progress_.step);
+  if (!points_ || !(due(job.recovery.every, secured_) || judged)) return {};
   DLHOST_TRY(hear(outcome, observer, true));
   return save_to(*points_);
 }
@@ -269,6 +278,7 @@ Outcome Training::run(Observer& observer) {
   };
   outcome.error = all();
   if (workers_) outcome.error = workers_->explained(std::move(outcome.error));
+  if (outcome.error.code() == Code::gone && points_) salvage();
   if (!outcome.error.ok()) {
     outcome.ending = Ending::failed;
     outcome.reason = outcome.error.message();

@@ -112,6 +112,7 @@ class Training {
   Result<Evaluation> evaluate(Phase, Observer&);
   std::string reason_to_stop(const Outcome&);
   Status save_due(Outcome&, Observer&);
+  void salvage();
   Status save_to(Checkpoints&);
   param::Beginning beginning(const nlohmann::json& state) const;
   Status settle();

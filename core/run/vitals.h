@@ -23,6 +23,8 @@ struct StepTimes {
 struct alignas(64) Vitals {
   std::atomic<std::uint64_t> beats{0};  // grows as long as it gets on, or looks whether it could
   std::atomic<std::uint64_t> steps{0};  // done
+  std::atomic<std::uint64_t> told{0};   // the run's leader's: steps that it has dealt with, evaluations and all
+  std::atomic<bool> retired{false};     // computes and serves no more
   std::atomic<std::uint32_t> awaits{0}; // the param that it waits for, from 1 on; 0: none
   std::atomic<bool> away{true};         // at what may take long without a beat: it prepares, evaluates or saves
   std::atomic<Nanoseconds> all{0}, input{0}, params{0}, serving{0}, waiting{0}; // StepTimes

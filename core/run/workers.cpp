@@ -70,6 +70,13 @@ Status Workers::finish(std::uint64_t steps) {
   return seat_->wait_for_groups(steps);
 }
 
+Result<param::Beginning> Workers::salvage() {
+  if (!seat_->has_begun()) return Status::not_found("they had not begun");
+  seat_->stop().ignore("who cannot be told is gone");
+  seat_->await_retirement([this](std::uint32_t seat) { crew_->roster().end(seat); });
+  return seat_->salvage();
+}
+
 Status Workers::explained(Status status) {
   if (status.code() != Code::gone) return status;
   for (const std::uint32_t seat : seat_->gone())

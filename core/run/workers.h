@@ -36,6 +36,8 @@ class Workers {
   // The leader has made its steps: the others make theirs.
   Status finish(std::uint64_t steps);
 
+  // One of them is gone: the others come to their end, and what outlives all of them is in the store.
+  Result<param::Beginning> salvage();
   // What is known of a failure that a message brought, or that of a worker brought about.
   Status explained(Status);
   Seat& seat() { return *seat_; }

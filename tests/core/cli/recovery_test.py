@@ -5,6 +5,7 @@ DLHOST_SEED chooses who is killed and when; DLHOST_KILLS how often in each test 
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -83,6 +84,34 @@ class Recovery(Workers):
         whole = self.run_job(*LONG, steps)
         for key in ("params", "train", "test", "steps"):
             self.assertEqual(cut[key], whole[key], key)
+
+    def test_what_servers_made_outlives_them(self) -> None:
+        """Nothing is made again but the step that was under way, whoever dies, under handlers that are exact."""
+        for handler, who in (("strict", "leader"), ("eventual", "worker")):
+            with self.subTest(handler=handler, who=who):
+                shutil.rmtree(self.root / "runs", ignore_errors=True)
+                steps = 300 * KILLS
+                words = (PROCESSES, f"--set=topology.consistency={handler}", "--set=topology.replicas=2",
+                         "--set=checkpoint.every={}", "--set=recovery.every={}", "--set=record.every.steps=1",
+                         f"--set=train.stop.steps={steps}")
+                process = self.start(*words)
+                for _ in range(KILLS):
+                    self.kill_one(leader=who == "leader")
+                process.communicate(timeout=PATIENCE)
+                self.until(self.over, PATIENCE)
+                self.nothing_is_left()
+                cut = self.outcome()
+                self.assertEqual((cut["steps"], cut["recoveries"] > 0), (steps, True))
+                made = [json.loads(line)["step"] for line in self.recorded().splitlines() if b'"train"' in line]
+                self.assertEqual(sorted(set(made)), list(range(1, steps + 1)))
+                self.assertLessEqual(len(made), steps + cut["recoveries"])
+                for worker in self.audit()["workers"]:
+                    self.assertEqual(worker["contributions"], [steps] * 2)
+                if handler == "strict":
+                    shutil.rmtree(self.root / "runs")
+                    whole = self.run_job(*words, "--set=topology.replicas=1")
+                    for key in ("params", "train", "test"):
+                        self.assertEqual(cut[key], whole[key], key)
 
     def test_a_run_has_one_leader(self) -> None:
         process = self.start(*FOR_EVER)

@@ -55,8 +55,9 @@ struct Worker final : Control {
   Worker(env::RealHost& host, plugin::Registry& registry, Consistency& handler, std::uint16_t which,
          std::uint32_t workers)
       : net(registry), gradients(*net.store), places(*net.store, gradients.bytes(), !handler.plan(0, 0).send_delta),
-        memory(places.end()), masters(*net.store, workers + 2), transport(*registry.create<Transport>("shm", {})),
-        post(*Post::open(host, *transport, which, workers, 64)), number(which) {
+        memory(places.end()), masters(*net.store, {.values = workers + std::size_t{2}}),
+        transport(*registry.create<Transport>("shm", {})), post(*Post::open(host, *transport, which, workers, 64)),
+        number(which) {
     auto replica = Replica::make({.store = &*net.store,
                                   .gradients = &gradients,
                                   .places = &places,

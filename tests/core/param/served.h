@@ -23,7 +23,7 @@ class Served : public testing::Test {
     consistency_ = *registry_.create<Consistency>(consistency, {});
     const auto rule = updater_->rule();
     store_->lay_out(&rule);
-    masters_.emplace(*store_, versions, shared);
+    masters_.emplace(*store_, Masters::Copies{.values = versions, .shared = shared});
     memory_.resize(masters_->bytes());
     masters_->lie_at(memory_, true);
     ASSERT_TRUE(store_->allocate(&rule).ok());

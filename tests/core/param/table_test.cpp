@@ -19,7 +19,7 @@ class TableTest : public testing::Test {
     store_.emplace(*device_, *stream_);
     ASSERT_TRUE(store_->declare({.name = "w", .shape = {4}, .init = {}}).ok());
     store_->lay_out(nullptr);
-    masters_.emplace(*store_, 1);
+    masters_.emplace(*store_, Masters::Copies());
     table_.emplace(Table::Setup{.host = &host_,
                                 .post = post_.get(),
                                 .store = &*store_,

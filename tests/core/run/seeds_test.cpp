@@ -5,6 +5,7 @@
 // DLHOST_SEED is the first seed, DLHOST_SEEDS how many there are.
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -45,6 +46,8 @@ class Drawn {
     if (encoded) {
       set.insert(set.end(), {"topology.codec_elements=1", "topology.codec={ type = \"top_k\", share = 0.1 }"});
     }
+    const bool exact = handler_ == "strict" || handler_ == "bounded" || handler_ == "eventual";
+    if (exact && server_groups == 1 && !encoded && below(2) == 0) set.push_back("topology.replicas=2");
     if (groups * workers > 1) spec.kills = below(4);
     if (groups * workers > 1 && below(3) == 0) spec.cuts = 1 + below(2);
     if (groups * workers > 1 && below(4) == 0) {
@@ -67,6 +70,7 @@ class Drawn {
     if (!run.status.ok()) return "status: " + run.status.message();
     if (!run.audit.faults.empty()) return "audit: " + run.audit.faults.front();
     if (const std::string lacks = lacks_of_others(run.audit); !lacks.empty()) return "audit: " + lacks;
+    if (const std::string again = made_again(run, job); !again.empty()) return again;
     if (handler_ == "first_t" || handler_ == "backup") return ""; // what comes too late is dropped
     const auto& sums = run.params.begin()->second;
     if (handler_ == "folds" || handler_ == "by_slice") return complaint_of_folding(run, job);
@@ -92,6 +96,18 @@ class Drawn {
   run::SimulationSpec spec;
 
  private:
+  // Where what servers have made outlives them, a run goes on where it was when one dies, but for the step that its
+  // leader was at.
+  std::string made_again(const run::Simulated& run, const config::Job& job) const {
+    if (job.topology.replicas == 1 || spec.kills > 1 || spec.cuts > 0 || spec.lost > 0) return "";
+    std::size_t all = 0;
+    std::set<std::uint64_t> steps;
+    for (const auto& measured : run.measured)
+      if (measured.phase == Phase::train) ++all, steps.insert(measured.step);
+    const std::size_t again = all - steps.size();
+    return again <= run.recoveries ? ""
+                                   : fmt::format("{} steps were made again, in {} recoveries", again, run.recoveries);
+  }
   // At the end every server group has what all others have made.
   static std::string lacks_of_others(const run::Audit& audit) {
     for (const auto& slice : audit.slices) {

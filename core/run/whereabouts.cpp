@@ -1,0 +1,43 @@
+#include "run/whereabouts.h"
+
+#include <nlohmann/json.hpp>
+
+namespace dlhost::run {
+
+nlohmann::json slices_state(const param::Beginning& reached) {
+  nlohmann::json state = nlohmann::json::array();
+  for (const auto& slice : reached.slices) state.push_back({slice.version, slice.steps});
+  return state;
+}
+
+std::vector<param::Beginning::OfSlice> slices_of(const nlohmann::json& state) {
+  std::vector<param::Beginning::OfSlice> slices;
+  for (const auto& slice : state)
+    slices.push_back({slice.at(0).get<Version>(), slice.at(1).get<std::vector<std::uint64_t>>()});
+  return slices;
+}
+
+nlohmann::json workers_state(const config::Job& job, const param::Beginning& reached) {
+  return {{"consistency", job.topology.consistency.type},
+          {"version", reached.version},
+          {"others", reached.others},
+          {"steps", reached.steps},
+          {"slices", slices_state(reached)}};
+}
+
+nlohmann::json moved(nlohmann::json training, const config::Job& job, const Feeds& feeds,
+                     const param::Beginning& reached) {
+  const std::uint64_t step = reached.of_group(0, static_cast<std::size_t>(job.topology.workers_per_group));
+  auto items = training.at("items").get<std::int64_t>();
+  auto at = training.at("step").get<std::uint64_t>();
+  for (; at < step; ++at) items += feeds.valid(at);
+  for (; at > step; --at) items -= feeds.valid(at - 1);
+  training["step"] = step;
+  training["items"] = items;
+  training["epoch"] = feeds.epochs(step);
+  training["data"] = feeds.state(step);
+  training["workers"] = workers_state(job, reached);
+  return training;
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,20 @@
+// What a checkpoint says of where a training is, brought to where its workers had come when one of them died.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "config/job.h"
+#include "param/beginning.h"
+#include "run/feeds.h"
+
+namespace dlhost::run {
+
+// Of the workers.
+nlohmann::json workers_state(const config::Job&, const param::Beginning&);
+nlohmann::json slices_state(const param::Beginning&);
+std::vector<param::Beginning::OfSlice> slices_of(const nlohmann::json&);
+
+// The same training, with its workers there.
+nlohmann::json moved(nlohmann::json training, const config::Job&, const Feeds&, const param::Beginning&);
+
+} // namespace dlhost::run
