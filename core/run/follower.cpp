@@ -22,7 +22,7 @@ Status Follower::run() {
 }
 
 Status Follower::salvage(const std::string& run, const std::function<void(std::uint32_t)>& end) {
-  if (!seat_ || !seat_->has_begun()) return Status::not_found("it had not begun");
+  if (!seat_ || !seat_->can_salvage()) return Status::not_found("nothing outlives the leader");
   seat_->await_retirement(end);
   DLHOST_ASSIGN(const auto reached, seat_->salvage());
   std::string refused;

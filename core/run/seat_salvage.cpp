@@ -73,7 +73,6 @@ std::span<std::byte> Seat::gathered(std::size_t param,
 }
 
 Result<param::Beginning> Seat::salvage() {
-  if (!outlived() || !has_begun()) return Status::not_found("nothing outlives a server");
   DLHOST_ASSIGN(const auto records, outlasting());
   param::Store& store = session_.store();
   const param::Masters& masters = lent_masters();

@@ -71,7 +71,7 @@ Status Workers::finish(std::uint64_t steps) {
 }
 
 Result<param::Beginning> Workers::salvage() {
-  if (!seat_->has_begun()) return Status::not_found("they had not begun");
+  if (!seat_->can_salvage()) return Status::not_found("nothing outlives them");
   seat_->stop().ignore("who cannot be told is gone");
   seat_->await_retirement([this](std::uint32_t seat) { crew_->roster().end(seat); });
   return seat_->salvage();
