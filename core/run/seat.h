@@ -78,7 +78,8 @@ class Seat final : public param::Sharing, private param::Control {
   // After hold(): running state becomes the same everywhere.
   void merge_states();
   // When one of the others is gone, and nobody computes or serves any more: the store has what outlived them, newest
-  // first; where groups make each step together, what all slices have. Only where it can. Not found: servers had not begun.
+  // first; where groups make each step together, what all slices have. Only where it can. Not found: servers had not
+  // begun.
   Result<param::Beginning> salvage();
 
   // Of a group's leader that is not the run's: how many steps it may make by now; none: it is over.
