@@ -42,12 +42,13 @@ Result<std::optional<param::Taken>> Training::start() {
 nlohmann::json Training::state() const {
   const auto last = [](const Last& at) { return nlohmann::json{at.step, at.epoch, at.seconds}; };
   const nlohmann::json workers = workers_ ? workers_state(session_.job(), workers_->reached()) : nlohmann::json();
-  return {{"step", progress_.step},   {"workers", workers},
-          {"epoch", progress_.epoch}, {"seconds", progress_.seconds},
-          {"items", progress_.items}, {"validated", last(validated_)},
-          {"tested", last(tested_)},  {"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
-          {"worse", worse_},          {"smoothed_loss", smoothed_loss_},
-          {"has_loss", has_loss_},    {"data", feeds_->state(progress_.step)}};
+  return {{"step", progress_.step},     {"workers", workers},
+          {"epoch", progress_.epoch},   {"seconds", progress_.seconds},
+          {"items", progress_.items},   {"saved", last(saved_)},
+          {"tested", last(tested_)},    {"validated", last(validated_)},
+          {"worse", worse_},            {"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
+          {"has_loss", has_loss_},      {"smoothed_loss", smoothed_loss_},
+          {"data", feeds_->state(progress_.step)}};
 }
 
 Status Training::settle() { return workers_ ? workers_->settle() : Status(); }
@@ -112,7 +113,8 @@ Status Training::resume(const param::CheckpointFiles& files) {
     progress_.items = state.at("items");
     validated_ = last("validated");
     tested_ = last("tested");
-    saved_ = secured_ = {progress_.step, progress_.epoch, progress_.seconds};
+    secured_ = now();
+    saved_ = state.contains("saved") ? last("saved") : secured_; // a recovery point is no checkpoint
     if (!state.at("best").is_null()) best_ = state.at("best").get<double>();
     worse_ = state.at("worse");
     beginning_ = beginning(state);
@@ -174,7 +176,7 @@ bool Training::due(const config::Cadence& every, Last& last) const {
   const bool by_epoch = every.epochs > 0 && progress_.epoch + 1e-9 >= last.epoch + every.epochs;
   const bool by_time = every.seconds > 0 && progress_.seconds >= last.seconds + every.seconds;
   if (!by_step && !by_epoch && !by_time) return false;
-  last = {progress_.step, progress_.epoch, progress_.seconds};
+  last = now();
   return true;
 }
 
@@ -273,7 +275,10 @@ Outcome Training::run(Observer& observer) {
       DLHOST_TRY(workers_->finish(progress_.step));
     DLHOST_TRY(settle());
     if (outcome.ending == Ending::standing) return save_to(*standing_);
-    if (checkpoints_ && saved_.step != progress_.step) DLHOST_TRY(save());
+    if (checkpoints_ && saved_.step != progress_.step) {
+      saved_ = now();
+      DLHOST_TRY(save());
+    }
     return outcome.ending == Ending::interrupted ? Status() : last_evaluations(outcome, observer);
   };
   outcome.error = all();

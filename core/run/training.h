@@ -124,6 +124,7 @@ class Training {
     double epoch = 0, seconds = 0;
   };
   bool due(const config::Cadence&, Last&) const;
+  Last now() const { return {progress_.step, progress_.epoch, progress_.seconds}; }
 
   Session& session_;
   const std::atomic<bool>& interrupted_;

@@ -42,21 +42,21 @@ class Bench : public ::testing::Test {
 
   // Runs a job to its end, or until `stop_at` steps are done, as Ctrl-C would stop it.
   Trained train(const std::string& text, const std::vector<std::string>& set = {}, std::uint64_t stop_at = 0,
-                const std::string& resume = {}, const std::string& checkpoints = {}) {
+                const std::string& resume = {}, const std::string& checkpoints = {}, const std::string& points = {}) {
     Trained trained;
     const std::string path = folder_ / "job.toml";
     EXPECT_TRUE(host_.disk().write_text(path, text).ok());
     auto job = config::load(host_.disk(), path, set, *registry_);
     EXPECT_TRUE(job.ok()) << job.status().message();
     if (job.ok()) {
-      const Status status = run(*job, trained, stop_at, resume, checkpoints);
+      const Status status = run(*job, trained, stop_at, resume, checkpoints, points);
       EXPECT_TRUE(status.ok()) << status.message();
     }
     return trained;
   }
 
   Status run(const config::Job& job, Trained& trained, std::uint64_t stop_at, const std::string& resume,
-             const std::string& checkpoints) {
+             const std::string& checkpoints, const std::string& points = {}) {
     struct Watch final : run::Observer {
       Trained* trained = nullptr;
       std::uint64_t stop_at = 0;
@@ -83,6 +83,8 @@ class Bench : public ::testing::Test {
       DLHOST_TRY(training.resume(files));
     }
     if (!checkpoints.empty()) training.keep_in(&saved);
+    run::Checkpoints secured(*session, points, 1);
+    if (!points.empty()) training.recover_from(&secured, false);
     run::Checkpoints tested(*session, (checkpoints.empty() ? folder_.path() : checkpoints) + "/testing", 1);
     if (job.topology.testing_group) training.test_beside(&tested);
     trained.outcome = training.run(watch);

@@ -66,6 +66,19 @@ TEST_F(TrainingTest, InterruptedInItsLastStepItHasNoneLeft) {
   EXPECT_EQ(rest.params, first.params);
 }
 
+// A run whose leader dies behind its last recovery point and before its last checkpoint.
+TEST_F(TrainingTest, GoingOnFromARecoveryPointItStillWritesItsCheckpoint) {
+  const std::string checkpoints = folder_ / "checkpoints", points = folder_ / "recovery";
+  const std::vector<std::string> set = {"checkpoint.every={}", "recovery.every={ steps = 1 }"};
+  const auto first = train(small_job(), set, 0, {}, {}, points);
+  const auto rest = train(small_job(), set, 0, points, checkpoints);
+  EXPECT_EQ(rest.losses.size(), 0U);
+  const auto written = run::Checkpoints::find(host_, checkpoints);
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  EXPECT_EQ(run::Checkpoints::step_of(*written), 40U);
+  EXPECT_EQ(rest.params, first.params);
+}
+
 TEST_F(TrainingTest, AdamResumesItsHistory) {
   const std::string checkpoints = folder_ / "checkpoints";
   std::string job = small_job();
