@@ -35,6 +35,13 @@ std::string_view word(Data data) {
   }
   return "";
 }
+std::string_view word(Factors factors) {
+  switch (factors) {
+  case Factors::on: return "on";
+  case Factors::off: return "off";
+  default: return "auto";
+  }
+}
 std::string_view word(RunAs run_as) { return run_as == RunAs::threads ? "threads" : "processes"; }
 
 class Writer {
@@ -153,6 +160,7 @@ class Writer {
     line("servers_per_group", topology.servers_per_group);
     if (topology.replicas > 1) line("replicas", topology.replicas);
     line("slice_elements", topology.slice_elements);
+    if (topology.factors != Factors::automatic) line("factors", word(topology.factors));
     if (topology.warmup_steps > 0) line("warmup_steps", topology.warmup_steps);
     if (topology.testing_group) line("testing_group", topology.testing_group);
     line("data", word(topology.data));

@@ -89,6 +89,8 @@ struct Updater {
 };
 
 enum class RunAs : std::uint8_t { threads, processes };
+// Whether workers leave the factors of gradients that are products, where they could.
+enum class Factors : std::uint8_t { automatic, on, off };
 // Which samples the worker groups train on.
 enum class Data : std::uint8_t { shared, disjoint, bootstrap };
 enum class Framework : std::uint8_t { none, sandblaster, allreduce, downpour, hogwild };
@@ -102,6 +104,7 @@ struct Topology {
   std::int64_t servers_per_group = 1;
   std::int64_t replicas = 1;           // of what servers have made: 2 outlive the death of one
   std::int64_t slice_elements = 16384; // params of so many and more are cut into a slice for each server
+  Factors factors = Factors::automatic;
   std::int64_t warmup_steps = 0;       // of the first group, before the others begin
   bool testing_group = false;          // evaluates while the others train
   Data data = Data::disjoint;

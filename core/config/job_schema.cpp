@@ -133,6 +133,10 @@ const Schema& topology_schema() {
                   between(1, 2))
           .option("slice_elements", &Topology::slice_elements,
                   "params of so many elements and more are cut into a slice for each server", at_least(1))
+          .choice("factors", &Topology::factors,
+                  {{"auto", Factors::automatic}, {"on", Factors::on}, {"off", Factors::off}},
+                  "whether workers send what a gradient is the product of, and servers multiply: auto: where that is "
+                  "less, and servers are as many as workers")
           .option("warmup_steps", &Topology::warmup_steps,
                   "steps that the first group makes alone; then the others begin, with what it has learned",
                   at_least(0))

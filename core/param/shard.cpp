@@ -33,6 +33,7 @@ Result<std::unique_ptr<Shard>> Shard::make(ShardSetup setup) {
   shard->owned_by_slice_.assign(shard->setup_.slices->size(), not_owned);
   for (const Slice& slice : shard->setup_.slices->all())
     if (slice.server == shard->setup_.server) DLHOST_TRY(shard->own(slice, rule));
+  DLHOST_TRY(shard->make_room());
   shard->find_peers();
   if (shard->setup_.sync) {
     std::vector<const Slice*> owned;
@@ -56,12 +57,6 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   owned.accepted.resize(contributors);
   owned.applied.resize(contributors);
   owned.read.assign(contributors, owned.current);
-  Param& param = *setup_.store->params()[slice.param];
-  SliceUpdate::Histories histories(setup_.masters->copies().histories);
-  for (std::size_t copy = 0; copy < histories.size(); ++copy)
-    for (std::size_t slot = 0; slot < rule.history.size(); ++slot)
-      histories[copy].push_back(reinterpret_cast<float*>(setup_.masters->history(slice.param, slot, copy).data()) +
-                                slice.first);
   if (setup_.codec.coding && setup_.codec.coding->of(slice.id)) {
     DLHOST_ASSIGN(owned.decoder, Decoder::make(setup_.codec, slice));
   }
@@ -70,16 +65,52 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
     DLHOST_ASSIGN(owned.folded,
                   Folded::make(*setup_.store, slice.count, Ledger::most_parts(contributors) - contributors));
   }
-  const std::size_t most = (owned.decoder ? 1 : contributors) + (owned.folded ? 1 : 0); // gradients of an update
-  for (std::size_t gradients = 1; gradients <= most; ++gradients) {
-    DLHOST_ASSIGN(auto update, SliceUpdate::prepare(*setup_.store, param, slice.count, histories, gradients,
-                                                    *setup_.updater, rule, setup_.update_settings));
-    owned.updates.push_back(std::move(update));
-  }
+  DLHOST_TRY(prepare_updates(owned, rule));
   const std::size_t sums = rule.partials.results().size();
   if (const auto pieces = setup_.slices->of(slice.param).size(); pieces > 1 && sums > 0)
     owned.sums.emplace(pieces, sums);
   owned_.push_back(std::move(owned));
+  return {};
+}
+
+Status Shard::prepare_updates(Owned& owned, const Updater::Rule& rule) {
+  const Slice& slice = *owned.slice;
+  const std::size_t contributors = setup_.contributors.size();
+  Param& param = *setup_.store->params()[slice.param];
+  SliceUpdate::Histories histories(setup_.masters->copies().histories);
+  for (std::size_t copy = 0; copy < histories.size(); ++copy)
+    for (std::size_t slot = 0; slot < rule.history.size(); ++slot)
+      histories[copy].push_back(reinterpret_cast<float*>(setup_.masters->history(slice.param, slot, copy).data()) +
+                                slice.first);
+  if (param.factors) {
+    DLHOST_ASSIGN(owned.factored, FactoredUpdate::prepare({.store = setup_.store,
+                                                           .param = &param,
+                                                           .slice = &slice,
+                                                           .histories = std::move(histories),
+                                                           .contributions = contributors,
+                                                           .updater = setup_.updater,
+                                                           .rule = &rule,
+                                                           .settings = setup_.update_settings}));
+    return {};
+  }
+  const std::size_t most = (owned.decoder ? 1 : contributors) + (owned.folded ? 1 : 0); // gradients of an update
+  for (std::size_t gradients = 1; gradients <= most; ++gradients) {
+    DLHOST_ASSIGN(owned.updates.emplace_back(),
+                  SliceUpdate::prepare(*setup_.store, param, slice.count, histories, gradients, *setup_.updater, rule,
+                                       setup_.update_settings));
+  }
+  return {};
+}
+
+// One slice is dealt with at a time.
+Status Shard::make_room() {
+  std::size_t most = 0;
+  for (const Owned& owned : owned_)
+    if (owned.factored) most = std::max(most, owned.factored->room());
+  if (most == 0) return {};
+  DLHOST_ASSIGN(room_, Memory::make(setup_.store->device(), most));
+  for (Owned& owned : owned_)
+    if (owned.factored) owned.factored->work_in({room_.data(), room_.size()});
   return {};
 }
 
@@ -204,9 +235,14 @@ std::string Shard::named(std::size_t contributor, const Slice& slice) const {
                 setup_.store->params()[slice.param]->declared.name, "'");
 }
 
+ContributionKind Shard::kind_of(const Owned& owned) const {
+  if (owned.decoder) return ContributionKind::encoded;
+  return owned.factored ? ContributionKind::factors : kind_;
+}
+
 Result<std::span<const std::byte>> Shard::sent(const Owned& owned, const Message& message,
                                                std::size_t contributor) const {
-  if (message.contribution != (owned.decoder ? ContributionKind::encoded : kind_))
+  if (message.contribution != kind_of(owned))
     return Status::corrupt("worker ", message.rank, " of group ", message.group,
                            " sends what the handler's workers do not send to slice ", message.slice);
   const auto memory = setup_.contributors[contributor].sent;
@@ -214,7 +250,8 @@ Result<std::span<const std::byte>> Shard::sent(const Owned& owned, const Message
     auto found = owned.decoder->find(memory, message.place);
     return found.ok() ? std::move(found) : Status(found.status()).at(named(contributor, *owned.slice));
   }
-  const auto bytes = static_cast<std::size_t>(owned.slice->count) * sizeof(float);
+  const auto bytes = owned.factored ? setup_.store->params()[owned.slice->param]->factors->bytes()
+                                    : static_cast<std::size_t>(owned.slice->count) * sizeof(float);
   if (bytes > memory.size() || message.place > memory.size() - bytes || message.place % sizeof(float) != 0)
     return Status::corrupt("worker ", message.rank, " of group ", message.group, " has its part of slice ",
                            message.slice, " at ", message.place, ", outside of its memory of ", memory.size(),

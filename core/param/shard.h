@@ -21,6 +21,7 @@
 #include "param/arrivals.h"
 #include "param/beginning.h"
 #include "param/coder.h"
+#include "param/factored_update.h"
 #include "param/folded.h"
 #include "param/group_sync.h"
 #include "param/ledger.h"
@@ -114,6 +115,7 @@ class Shard {
     std::vector<std::uint64_t> accepted;               // of each contributor: steps below this one have come
     std::vector<std::uint64_t> applied;                // and below this one are in the version
     std::vector<std::unique_ptr<SliceUpdate>> updates; // of one contribution, of two, ...
+    std::unique_ptr<FactoredUpdate> factored;          // instead of these, where contributions are factors
   };
 
   // Whose contributions make a version of all slices, as the chooser says.
@@ -127,6 +129,9 @@ class Shard {
 
   explicit Shard(ShardSetup setup);
   Status own(const Slice&, const Updater::Rule&);
+  Status prepare_updates(Owned&, const Updater::Rule&);
+  Status make_room();
+  ContributionKind kind_of(const Owned&) const;
   void find_peers();
   Result<std::size_t> contributor(const Message&) const;
   std::string named(std::size_t contributor, const Slice&) const;
@@ -185,12 +190,13 @@ class Shard {
   Clients clients_;
   std::vector<bool> in_; // of the contributors, those that still make steps
   const Consistency::Traits traits_;
-  ContributionKind kind_;                // of all contributions
+  ContributionKind kind_;                // of contributions, but for those that are encoded, or factors
   Addition addition_;                    // of deltas, for which it takes the updater's place
   std::vector<Choice> choices_;          // a ring, by version
   std::vector<std::uint64_t> forgotten_; // of each contributor: steps below this one make no version any more
   std::vector<float> late_weights_;      // and with this weight the last of them is folded in; 0: dropped
   std::vector<Owned> owned_;
+  Memory room_;                             // where factors are multiplied
   std::vector<std::size_t> owned_by_slice_; // of all slices; not_owned: another server's
   std::vector<const float*> gradients_;     // of one update
   std::vector<std::uint32_t> peers_;        // all servers of the group that own slices, this one as well

@@ -274,12 +274,13 @@ Status Shard::write(Owned& owned, std::span<const double> sums) {
     DLHOST_ASSIGN(next, room(owned));
   }
   const auto run = run_of(owned, next);
-  SliceUpdate& update = update_of(owned, run);
   const Racing racing(owned.verdict.in_place);
   setup_.activity->enter(setup_.updater_actor, "update",
                          owned.due.empty() ? owned.folded->parts().back().step
                                            : owned.due.front().contribution.who.step);
   const auto updated = [&]() -> Status {
+    if (owned.factored) return owned.factored->run(run);
+    SliceUpdate& update = update_of(owned, run);
     if (owned.sums) return update.run(run, sums);
     DLHOST_ASSIGN(const auto own, update.partials(run)); // of a param that is whole
     return update.run(run, own);

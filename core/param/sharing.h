@@ -2,6 +2,8 @@
 // program updates its params itself.
 #pragma once
 
+#include <optional>
+
 #include "param/checkpoint.h"
 #include "param/store.h"
 
@@ -19,8 +21,11 @@ class Sharing {
   virtual Bytes bytes(const Store&) const = 0;
   // All is laid out and nothing is made: takes its share, and lends the store what is common.
   virtual Status open(Store&) = 0;
-  // Where the program is to leave the gradient of a param.
-  virtual std::span<std::byte> gradient(const Param&) = 0;
+  // Of a param whose gradient in this program is the product of `own`: what all workers leave for one another in its
+  // place, with as many rows as any of them has. None: the gradient itself.
+  virtual std::optional<Factors> factors(const Param&, const Factors& own) const = 0;
+  // Where the program is to leave the gradient of a param, or its factors.
+  virtual std::span<std::byte> contribution(const Param&) = 0;
   // It lies there. Returns at once.
   virtual Status update(const Param&, std::uint64_t step, double rate) = 0;
   // All updates of the step are there.

@@ -75,8 +75,9 @@ void SliceUpdate::set(const Run& run, std::span<const double> sums) {
   inputs_[0] = run.from;
   outputs_[0] = run.to;
   const auto history = std::ranges::copy(run.gradients, inputs_.begin() + 1).out;
-  std::ranges::copy(histories_[run.history], history);
-  std::ranges::copy(histories_[run.new_history], outputs_.begin() + 1);
+  const auto here = [&](float* begin) { return begin + run.first; };
+  std::ranges::transform(histories_[run.history], history, here);
+  std::ranges::transform(histories_[run.new_history], outputs_.begin() + 1, here);
   scalars_[Updater::rate] = static_cast<float>(rate);
   scalars_[Updater::decay_scale] = static_cast<float>(declared.decay_scale);
   scalars_[Updater::gradient_scale] = run.weight;

@@ -25,8 +25,9 @@ class SliceUpdate {
                                                       const UpdateSettings&);
 
   struct Run {
-    const float* from = nullptr;              // the slice's value
-    float* to = nullptr;                      // its new one; the same place, or another
+    std::int64_t first = 0;                   // of the slice's elements, where it is of some of them
+    const float* from = nullptr;              // their value
+    float* to = nullptr;                      // their new one; the same place, or another
     std::size_t history = 0, new_history = 0; // copies: the same, or another
     std::span<const float* const> gradients;
     std::uint64_t count = 0; // which update of the slice it is, from 1

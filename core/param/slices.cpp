@@ -1,6 +1,7 @@
 #include "param/slices.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace dlhost::param {
 namespace {
@@ -9,18 +10,20 @@ constexpr std::int64_t line = 16; // elements of a cache line: no two owners wri
 
 } // namespace
 
-Slices Slices::cut(std::span<const std::int64_t> elements, std::uint32_t servers, std::int64_t threshold) {
+Slices Slices::cut(std::span<const std::int64_t> elements, std::uint32_t servers, std::int64_t threshold,
+                   std::span<const std::int64_t> pieces) {
   Slices cut;
   std::vector<std::int64_t> load(servers);
   std::vector<SliceId> whole;
   for (std::size_t p = 0; p < elements.size(); ++p) {
     cut.first_.push_back(cut.slices_.size());
     if (elements[p] == 0) continue;
-    const bool cuts = servers > 1 && elements[p] >= std::max(threshold, line * servers);
-    const std::int64_t lines = (elements[p] + line - 1) / line;
+    const std::int64_t unit = pieces.empty() ? line : std::lcm(line, pieces[p]);
+    const bool cuts = servers > 1 && elements[p] >= std::max(threshold, unit * servers);
+    const std::int64_t units = (elements[p] + unit - 1) / unit;
     for (std::uint32_t s = 0; s < (cuts ? servers : 1); ++s) {
-      const auto begin = cuts ? lines * s / servers * line : 0;
-      const auto end = cuts ? std::min(lines * (s + 1) / servers * line, elements[p]) : elements[p];
+      const auto begin = cuts ? units * s / servers * unit : 0;
+      const auto end = cuts ? std::min(units * (s + 1) / servers * unit, elements[p]) : elements[p];
       const auto id = static_cast<SliceId>(cut.slices_.size());
       cut.slices_.push_back({id, static_cast<std::uint32_t>(p), s, begin, end - begin});
       if (cuts)

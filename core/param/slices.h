@@ -23,8 +23,10 @@ struct Slice {
 class Slices {
  public:
   // `elements`: of each master as it lies; none: it takes no part. Params of `threshold` elements and more are cut into
-  // a piece for each server; the others go, the largest first, to the server that has least.
-  static Slices cut(std::span<const std::int64_t> elements, std::uint32_t servers, std::int64_t threshold);
+  // a piece for each server, between two of the `pieces` of so many elements that belong together; the others go, the
+  // largest first, to the server that has least.
+  static Slices cut(std::span<const std::int64_t> elements, std::uint32_t servers, std::int64_t threshold,
+                    std::span<const std::int64_t> pieces = {});
 
   std::span<const Slice> all() const { return slices_; }
   std::span<const Slice> of(std::size_t param) const;

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include <dlhost/message.h>
 #include <dlhost/updater.h>
 
+#include "param/factors.h"
 #include "plugin/faults.h"
 
 namespace dlhost::param {
@@ -60,6 +62,7 @@ struct Param {
   TensorDesc master;      // format any until it is settled
   Held value;
   bool updated = false;      // the training program makes a gradient of it
+  std::optional<Factors> factors; // which other workers get in its place
   std::size_t slots = 0;     // of history, that the updater keeps
   std::vector<Held> history; // as the master lies
   Version version = 1;

@@ -113,7 +113,11 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
   message.step = step;
   message.samples = setup_.rows;
   message.version = view.version;
-  message.place = setup_.gradients->offset(slice.param) + static_cast<std::size_t>(slice.first) * sizeof(float);
+  message.place = setup_.gradients->offset(slice.param);
+  if (setup_.store->params()[slice.param]->factors)
+    message.contribution = ContributionKind::factors; // of all of it
+  else
+    message.place += static_cast<std::size_t>(slice.first) * sizeof(float);
   if (setup_.coder && setup_.coder->encodes(slice)) {
     message.contribution = ContributionKind::encoded;
     converts(true);

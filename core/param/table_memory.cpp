@@ -55,7 +55,9 @@ Gradients::Gradients(const Store& store) {
   for (const auto& param : store.params()) {
     const std::size_t bytes = param->updated ? store.device().bytes(param->master) : 0;
     elements_.push_back(static_cast<std::int64_t>(bytes / size_of(param->master.dtype)));
-    offsets_.push_back(take_lines(bytes_, bytes));
+    const bool factored = param->updated && param->factors;
+    pieces_.push_back(factored ? Pieces::of(store.device(), param->master)->elements : 1);
+    offsets_.push_back(take_lines(bytes_, factored ? param->factors->bytes() : bytes));
   }
 }
 

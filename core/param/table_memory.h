@@ -53,17 +53,19 @@ class Masters {
   bool fills_ = false;
 };
 
-// The gradients of one worker, as the masters lie, of the params that are updated.
+// The gradients of one worker, as the masters lie, of the params that are updated; or the factors of some.
 class Gradients {
  public:
   explicit Gradients(const Store&);
   std::size_t bytes() const { return bytes_; }
   // Elements of each master as it lies; 0: it is not updated.
   std::span<const std::int64_t> elements() const { return elements_; }
+  // Of these, how many belong together.
+  std::span<const std::int64_t> pieces() const { return pieces_; }
   std::size_t offset(std::size_t param) const { return offsets_[param]; }
 
  private:
-  std::vector<std::int64_t> elements_;
+  std::vector<std::int64_t> elements_, pieces_;
   std::vector<std::size_t> offsets_;
   std::size_t bytes_ = 0;
 };

@@ -1,5 +1,5 @@
 // The builder's own state; see builder.h for what it does. Its parts stand in preparing.cpp (units, links, fusion),
-// expanding.cpp (visits to steps) and laying_out.cpp (memory, frames).
+// expanding.cpp (visits to steps), factoring.cpp (gradients that others multiply) and laying_out.cpp (memory, frames).
 #pragma once
 
 #include <map>
@@ -57,6 +57,13 @@ class Builder {
   void may_replace(SlotId written, SlotId read, int step);
   SlotId in_frame(SlotId, int frame) const;
   Program::UnitFrame& unit_frame(std::size_t unit, int frame);
+
+  // factoring.cpp
+  param::Factors factors_of(const net::Node&, const Setup::Factors&) const;
+  Status settle_factors(Unit&);
+  bool is_one_product(const param::Param&, std::size_t node) const;
+  Status send_factors(const Visit&);
+  Result<SlotId> leave(SlotId from, const TensorDesc& wanted, const param::Param&, std::size_t at);
 
   // laying_out.cpp
   SlotId root(SlotId) const;

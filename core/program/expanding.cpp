@@ -265,12 +265,12 @@ Status Builder::emit_gradient(const Visit& visit) {
     inputs = true;
   }
   for (std::size_t p = 0; wants_params(visit.wanted) && p < unit.params.size(); ++p) {
-    if (unit.params[p]->declared.frozen) continue;
+    if (unit.params[p]->declared.frozen || unit.params[p]->factors) continue;
     SlotId& gradient = slots.param_gradient_slots[p]; // a later sweep's is made in the same place
     if (gradient == no_slot) gradient = new_slot(unit.gradient_forms[p], unit.on_host);
     params = true;
   }
-  if (!inputs && !params) return {};
+  if (!inputs && !params) return send_factors(visit);
   const int step = here();
   if (inputs)
     for (auto slot : slots.input_gradient_slots) touch(slot, step);
@@ -290,7 +290,8 @@ Status Builder::emit_gradient(const Visit& visit) {
                              .sweep = visit.sweep,
                              .index = static_cast<std::uint32_t>(&slots - program_.unit_frames_.data()),
                              .frame = static_cast<std::uint32_t>(visit.frame)});
-  return params ? add_param_gradients(visit) : Status();
+  if (params) DLHOST_TRY(add_param_gradients(visit));
+  return send_factors(visit);
 }
 
 // A param's contributions of this step, from all frames, sweeps and layers that share it, add up.

@@ -121,7 +121,7 @@ Status Builder::make_memory() {
   for (auto& slot : program_.slots_)
     if (slot.offset != SIZE_MAX) slot.data = (slot.on_host ? host : program_.arena_.data()) + slot.offset;
   for (auto& slot : program_.slots_)
-    if (slot.shared) slot.data = request_.sharing->gradient(*slot.shared).data();
+    if (slot.shared) slot.data = request_.sharing->contribution(*slot.shared).data() + slot.shared_at;
   for (std::size_t s = 0; s < program_.slots_.size(); ++s)
     program_.slots_[s].data = root_slot(static_cast<SlotId>(s)).data;
   DLHOST_ASSIGN(program_.scratch_, Memory::make(*program_.device_, program_.footprint_.scratch));

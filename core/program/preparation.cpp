@@ -35,7 +35,7 @@ Preparation::Preparation(Context context, Unit& unit) : context_(std::move(conte
 }
 
 bool Preparation::wants_param_gradient(std::size_t i) const {
-  return context_.training && !unit_.described->params[i].frozen;
+  return context_.training && !unit_.described->params[i].frozen && !unit_.params.at(i)->factors;
 }
 
 Epilogue Preparation::epilogue() { return context_.epilogue; }

@@ -130,6 +130,7 @@ Status Builder::prepare_unit(std::size_t index) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     unit.adds_input_gradient.push_back(unit.wants_input_gradient[i] && adds_to_others(node, index, i));
   DLHOST_TRY(declare(unit));
+  DLHOST_TRY(settle_factors(unit));
   if (node.source) {
     for (const auto& port : node.setup.outputs) {
       unit.outputs.push_back(new_slot(port.desc, unit.on_host));
@@ -172,6 +173,9 @@ Status Builder::prepare_unit(std::size_t index) {
   Preparation preparation(std::move(context), unit);
   const bool needs_prepare = !(node.setup.is_sum && fused);
   if (needs_prepare) DLHOST_TRY(unit.layer->prepare(preparation));
+  if (preparation.gradient_taken && std::ranges::any_of(unit.params, [](const auto* param) { return param->factors.has_value(); }))
+    return Status::internal("takes gradients from behind an epilogue, and so none that its factors would be of; this is "
+                            "a bug in the layer");
   if (!preparation.misused.empty())
     return Status::internal(preparation.misused, "; declare it in setup(). This is a bug in the layer");
 

@@ -25,7 +25,8 @@ struct Slot {
   bool on_host = false;                 // in host memory, of a device whose memory the host cannot reach
   bool external = false;                // the feeder's memory, another address each step
   bool kept = false;                    // read from outside after the step
-  const param::Param* shared = nullptr; // it is the gradient that other workers may read, where those look for it
+  const param::Param* shared = nullptr; // of its gradient, what other workers may read, where those look for it
+  std::size_t shared_at = 0;            // behind where that begins
   int first = INT_MAX, last = -1;       // steps that touch it
   SlotId alias = no_slot;               // lies where that one lies
   std::size_t offset = SIZE_MAX;        // in its arena; SIZE_MAX: nobody ever touches it

@@ -129,6 +129,7 @@ param::Sharing::Bytes Seat::bytes(const param::Store& store) const {
   }
   for (const auto& param : store.params())
     if (traits_.folds && param->updated) bytes.summed += place_.server_groups * param->master.plain_bytes();
+  bytes.summed += place_.server_groups * servers_ * multiplying_bytes(store, layout.slices);
   return bytes;
 }
 
@@ -139,7 +140,8 @@ param::Slices Seat::cut(const param::Gradients& gradients) const {
   const bool whole = traits_.readers_overlap || (sums && (!whole_versions() || session_.job().train.reproducible)) ||
                      (codec_ && codec_->traits().whole_matrix);
   return param::Slices::cut(gradients.elements(), servers_,
-                            whole ? std::numeric_limits<std::int64_t>::max() : session_.job().topology.slice_elements);
+                            whole ? std::numeric_limits<std::int64_t>::max() : session_.job().topology.slice_elements,
+                            gradients.pieces());
 }
 
 Status Seat::open(param::Store& store) {
@@ -181,10 +183,8 @@ Status Seat::open(param::Store& store) {
   return roster_.put(number_, std::move(card));
 }
 
-std::span<std::byte> Seat::gradient(const param::Param& param) {
-  return own_[number_].bytes.subspan(layout_->gradients.offset(param.number),
-                                     static_cast<std::size_t>(layout_->gradients.elements()[param.number]) *
-                                         sizeof(float));
+std::span<std::byte> Seat::contribution(const param::Param& param) {
+  return own_[number_].bytes.subspan(layout_->gradients.offset(param.number));
 }
 
 Status Seat::connect() {

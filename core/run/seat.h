@@ -43,7 +43,8 @@ class Seat final : public param::Sharing, private param::Control {
 
   Bytes bytes(const param::Store&) const override;
   Status open(param::Store&) override;
-  std::span<std::byte> gradient(const param::Param&) override;
+  std::optional<param::Factors> factors(const param::Param&, const param::Factors& own) const override;
+  std::span<std::byte> contribution(const param::Param&) override;
   Status update(const param::Param& param, std::uint64_t step, double rate) override {
     return table_->update(param.number, step, rate);
   }
@@ -144,6 +145,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::optional<param::GroupSync::Setup> sync_setup();
   Status align();
   param::Slices cut(const param::Gradients&) const;
+  std::size_t multiplying_bytes(const param::Store&, const param::Slices&) const;
   void find_others();
   // Where only differences go to the servers, they do not have what a worker has; else it takes theirs again.
   bool saves_own_values() const { return first_plan_.update_locally && first_plan_.send_delta; }

@@ -41,7 +41,7 @@ class SimulatedCrew final : public Crew {
   SimulatedCrew(env::simulated::World& world, Session& leader, std::span<const config::Job> jobs, std::string folder,
                 std::shared_ptr<Succession> succession)
       : world_(world), leader_(leader), jobs_(jobs), folder_(std::move(folder)), succession_(std::move(succession)) {}
-  Status look();
+  Status look() override;
 
   env::simulated::World& world_;
   Session& leader_;

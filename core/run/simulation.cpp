@@ -261,6 +261,7 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
   env::PosixDisk disk;
   env::simulated::World world(spec.seed);
   env::simulated::SimulatedHost host(world, &disk);
+  host.disk().put_in(spec.disk_fault);
   plugin::Registry registry(plugins, host);
   host.set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
   std::deque<SimulatedRun> leaders; // one after another

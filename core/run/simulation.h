@@ -10,6 +10,7 @@
 #include <dlhost/host.h>
 
 #include "config/job.h"
+#include "env/simulated/disk_fault.h"
 #include "plugin/search.h"
 #include "run/audit.h"
 #include "run/training.h"
@@ -24,6 +25,7 @@ struct SimulationSpec {
   std::int64_t scales = 0;                // how often workers join or leave
   std::int64_t lost = 0, doubled = 0;     // one message in so many; 0: none
   Nanoseconds within = 0;                 // from the start, in simulated time
+  env::simulated::DiskFault disk_fault = env::simulated::DiskFault::none; // to see that it is caught
   std::vector<double> paces;              // of each worker, on the rate of its device; 1 where there are no more
   Nanoseconds longest = 3600'000'000'000; // what takes longer hangs
 };

@@ -22,9 +22,8 @@ template <class Spec> class LinearOps {
     spec.x = feature_->in[0];
     spec.y = feature_->out[0];
     if (p.wants_input_gradient(0)) DLHOST_TRY(prepare_input_gradient(p, spec));
-    if (p.wants_param_gradient(0) || (bias && p.wants_param_gradient(1)))
-      DLHOST_TRY(prepare_param_gradient(p, spec, bias));
-    return {};
+    if (p.wants_param_gradient(0)) return prepare_param_gradient(p, spec, bias);
+    return bias && p.wants_param_gradient(1) ? prepare_bias_gradient(p, spec) : Status();
   }
 
   void compute_feature(const Pass& pass, Frame& f) const {
@@ -41,6 +40,10 @@ template <class Spec> class LinearOps {
       input_gradient_->run(*f.stream, {f.output_gradient(0), f.param(backward_weight_)}, {f.input_gradient(0)},
                            f.scratch, f.dynamic(pass));
     if (!param_gradient_ || !wants_params(wanted)) return;
+    if (bias_alone_) {
+      param_gradient_->run(*f.stream, {f.output_gradient(0)}, {f.param_gradient(1)}, f.scratch, f.dynamic(pass));
+      return;
+    }
     const std::array<const void*, 2> in{f.input(0), f.output_gradient(0)};
     const std::array<void*, 2> out{unused_gradient_ ? f.buffer(*unused_gradient_) : f.param_gradient(0),
                                    bias_gradient_ ? f.param_gradient(1) : nullptr};
@@ -74,7 +77,23 @@ template <class Spec> class LinearOps {
     return {};
   }
 
-  // One op makes both gradients; where the weight is frozen and the bias is not, the weight's goes nowhere.
+  // The weight is frozen, or somebody else multiplies: what is left is a sum over rows. Where y lies in blocks there is no
+  // such op, and the weight's gradient is made all the same and goes nowhere.
+  Status prepare_bias_gradient(Prepare& p, const Spec& spec) {
+    if (!spec.y.format.is_plain()) return prepare_param_gradient(p, spec, true);
+    MapSpec sum;
+    sum.expression.result(sum.expression.input(0));
+    sum.rows = true;
+    sum.in = {spec.y};
+    sum.out = {{DType::f32, spec.y.shape, {}}};
+    for (std::size_t axis = 0; axis < spec.y.shape.rank(); ++axis)
+      if (axis != 1) sum.out[0].shape[axis] = 1;
+    DLHOST_ASSIGN(param_gradient_, p.op(sum, Role::param_gradient));
+    bias_alone_ = true;
+    return {};
+  }
+
+  // One op makes both gradients.
   Status prepare_param_gradient(Prepare& p, Spec spec, bool bias) {
     spec.role = Role::param_gradient;
     spec.w = {DType::f32, p.param_shape(0), Format::any()};
@@ -91,7 +110,7 @@ template <class Spec> class LinearOps {
   std::unique_ptr<Op> feature_, input_gradient_, param_gradient_;
   std::size_t weight_ = 0, backward_weight_ = 0;
   std::optional<std::size_t> bias_, addend_, unused_gradient_;
-  bool bias_gradient_ = false;
+  bool bias_gradient_ = false, bias_alone_ = false;
 };
 
 } // namespace dlhost::plugins

@@ -10,6 +10,7 @@ namespace dlhost::env::simulated {
 namespace {
 
 constexpr std::uint32_t longest_write = 2'000'000;
+constexpr std::uint32_t appends_to_a_torn_one = 4;
 
 // Until what was written is on the disk. Not ok: this process was killed, before or meanwhile.
 Status settle(World& world, const char* doing, const std::string& path) {
@@ -78,21 +79,22 @@ class FileBeingWritten final : public NewFile {
 
 class OpenLog final : public LogFile {
  public:
-  OpenLog(World& world, Volume& volume, std::string path, std::shared_ptr<Content> content)
-      : world_(world), volume_(volume), path_(std::move(path)), content_(std::move(content)) {}
+  OpenLog(World& world, Volume& volume, std::string path, std::shared_ptr<Content> content, DiskFault fault)
+      : world_(world), volume_(volume), path_(std::move(path)), content_(std::move(content)), fault_(fault) {}
 
   Status append(std::string_view bytes) override {
     if (!world_.lives()) return Status::io("cannot write ", path_, ": this process was killed");
     if (!volume_.take(bytes.size())) return full(path_);
     volume_.give_back(bytes.size());
     content_->unsynced.push_back({content_->bytes.size(), world_.process()});
+    if (fault_ == DiskFault::tears && world_.below(appends_to_a_torn_one) == 0) bytes = bytes.substr(0, bytes.size() / 2);
     for (const char letter : bytes) content_->bytes.push_back(static_cast<std::byte>(letter));
     return {};
   }
 
   Status sync() override {
     DLHOST_TRY(settle(world_, "sync", path_));
-    content_->unsynced.clear();
+    if (fault_ != DiskFault::forgets) content_->unsynced.clear();
     return {};
   }
 
@@ -101,6 +103,7 @@ class OpenLog final : public LogFile {
   Volume& volume_;
   std::string path_;
   std::shared_ptr<Content> content_;
+  const DiskFault fault_;
 };
 
 } // namespace
@@ -143,7 +146,7 @@ Result<std::unique_ptr<LogFile>> SimulatedDisk::open_log(const std::string& path
   DLHOST_TRY(parent_of(name, path, "open"));
   auto content = here().find(name);
   if (!content) here().put(name, content = std::make_shared<Content>());
-  return std::unique_ptr<LogFile>(std::make_unique<OpenLog>(world_, here(), path, std::move(content)));
+  return std::unique_ptr<LogFile>(std::make_unique<OpenLog>(world_, here(), path, std::move(content), fault_));
 }
 
 Result<std::vector<DirectoryEntry>> SimulatedDisk::list(const std::string& path) {

@@ -6,6 +6,7 @@
 
 #include <dlhost/host.h>
 
+#include "env/simulated/disk_fault.h"
 #include "env/simulated/volume.h"
 #include "env/simulated/world.h"
 
@@ -27,6 +28,7 @@ class SimulatedDisk final : public Disk {
 
   // Of one machine, from now on.
   void limit(int machine, std::uint64_t bytes) { volumes_[machine].limit(bytes); }
+  void put_in(DiskFault fault) { fault_ = fault; }
   // All processes of it have been killed.
   void crash(int machine);
 
@@ -36,6 +38,7 @@ class SimulatedDisk final : public Disk {
 
   World& world_;
   Disk* beneath_;
+  DiskFault fault_ = DiskFault::none;
   std::map<int, Volume> volumes_; // by machine
 };
 

@@ -68,6 +68,9 @@ class DLHOST_API Device : public Plugin {
   // The bytes of a tensor as it lies, padding included. Padding is zero and stays zero: a map that makes zero of zero
   // may take a tensor of any format for one plain row of so many bytes.
   virtual std::size_t bytes(const TensorDesc&) const = 0;
+  // How many rows of axis 0 lie together: the tensor is a row of such pieces, each of which lies as a tensor of so many
+  // rows does, the last perhaps filled up. 0: it does not lie so. Default: what is plain comes apart row by row.
+  virtual std::int64_t rows_together(const TensorDesc&) const;
   // A format's name, stable between runs: "aBcd16b". format_named gives it back for a tensor of that shape.
   virtual std::string format_name(const TensorDesc&) const = 0;
   virtual Result<Format> format_named(const TensorDesc& plain, const std::string& name) = 0;

@@ -130,6 +130,8 @@ Status Cpu::fill_zero(Stream&, void* dst, std::size_t bytes) {
 
 std::size_t Cpu::bytes(const TensorDesc& desc) const { return bytes_of(desc); }
 
+std::int64_t Cpu::rows_together(const TensorDesc& desc) const { return cpu::rows_together(desc); }
+
 std::string Cpu::format_name(const TensorDesc& desc) const { return name_of_format(desc); }
 
 Result<Format> Cpu::format_named(const TensorDesc& plain, const std::string& wanted) {

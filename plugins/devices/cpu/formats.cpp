@@ -114,6 +114,17 @@ std::int64_t elements_of(const TensorDesc& desc) {
 
 bool is_padded(const TensorDesc& desc) { return elements_of(desc) != desc.count(); }
 
+std::int64_t rows_together(const TensorDesc& desc) {
+  if (desc.shape.rank() == 0 || groups_of(desc.format) > 1) return 0;
+  const auto layout = describe(desc.as(DType::f32));
+  const auto blocks = layout.get_inner_blks(), axes = layout.get_inner_idxs();
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    if (axes[i] == 0) rows *= blocks[i];
+  const bool outermost = layout.get_strides()[0] * (layout.get_padded_dims()[0] / rows) == elements_of(desc);
+  return outermost ? rows : 0;
+}
+
 std::string name_of_format(const TensorDesc& desc) {
   if (desc.format.is_plain()) return "plain";
   if (desc.format.is_any()) return "any";

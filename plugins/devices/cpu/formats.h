@@ -38,6 +38,8 @@ std::size_t bytes_of(const TensorDesc&);
 // Elements as they lie, padding included.
 std::int64_t elements_of(const TensorDesc&);
 bool is_padded(const TensorDesc&);
+// As Device::rows_together says.
+std::int64_t rows_together(const TensorDesc&);
 std::string name_of_format(const TensorDesc&);
 Result<Format> find_format(const TensorDesc& plain, const std::string& name);
 

@@ -68,6 +68,7 @@ class Ref : public Device {
   std::size_t bytes(const TensorDesc& desc) const override {
     return static_cast<std::size_t>(stored_count(desc)) * size_of(desc.dtype);
   }
+  std::int64_t rows_together(const TensorDesc& desc) const override { return desc.shape.rank() > 0 ? 1 : 0; }
   std::string format_name(const TensorDesc& desc) const override { return name_of_format(desc); }
   Result<Format> format_named(const TensorDesc& plain, const std::string& word) override {
     return format_of_name(plain, word);

@@ -61,6 +61,41 @@ void formats_convert(const Context& context, Device& device) {
   }
 }
 
+// The pieces of a tensor whose rows lie together are tensors of so many rows.
+void pieces_are_tensors(const Context& context, Device& device) {
+  Lab lab(device);
+  std::vector<TensorDesc> descs;
+  for (const Shape& shape : {Shape{100, 75}, Shape{130, 7}, Shape{7, 5, 3, 2}}) {
+    for (const Format format : formats_of(device, shape)) descs.push_back({DType::f32, shape, format});
+    if (shape.rank() > 2) continue;
+    GemmSpec spec{.role = Role::param_gradient, .x = {DType::f32, {12, shape[1]}, {}}, .b = {}, .epilogue = {}};
+    spec.w = {DType::f32, shape, Format::any()};
+    spec.y = {DType::f32, {12, shape[0]}, {}};
+    descs.push_back(prepared(context, device, spec)->out[0]);
+  }
+  for (const TensorDesc& desc : descs) {
+    SCOPED_TRACE(concat(to_string(desc.shape), " as ", device.format_name(desc)));
+    const std::int64_t together = device.rows_together(desc), all = desc.shape[0];
+    EXPECT_GE(together, desc.format.is_plain() ? 1 : 0);
+    const Values values = sample_values(desc.shape, DType::f32, context.seed);
+    const Held whole = lab.put(desc, values);
+    TensorDesc piece = desc;
+    std::size_t at = 0;
+    for (std::int64_t row = 0; together > 0 && row < all; row += piece.shape[0]) {
+      piece.shape[0] = std::min(together, all - row);
+      const Held plain = lab.blank(piece.as(Format::plain()));
+      const auto op = prepared(context, device, ReorderSpec{piece, plain.desc});
+      const void* in = whole.memory.data() + at;
+      void* out = plain.memory.data();
+      need(lab.run(*op, {&in, 1}, {&out, 1}));
+      const auto first = values.begin() + row * desc.shape.past(1);
+      ASSERT_EQ(lab.get(plain), Values(first, first + piece.count())) << "from row " << row;
+      at += device.bytes(piece);
+    }
+    if (together > 0) EXPECT_EQ(at, device.bytes(desc));
+  }
+}
+
 void special_values_pass(const Context& context, Device& device) {
   Lab lab(device);
   const Values values{0.0, -0.0, INFINITY, -INFINITY, 1e-40, 3e38, 1.00390625, 1.01171875};
@@ -198,6 +233,7 @@ std::vector<Format> formats_of(Device& device, const Shape& shape) {
 void add_element_tests(const Context& context, const std::string& device) {
   add_check(context, device, "reorder.dtypes_convert", dtypes_convert);
   add_check(context, device, "reorder.formats_convert", formats_convert);
+  add_check(context, device, "reorder.pieces_are_tensors", pieces_are_tensors);
   add_check(context, device, "reorder.special_values_pass", special_values_pass);
   add_check(context, device, "map.draws_are_the_same_everywhere", draws_are_the_same_everywhere);
   add_check(context, device, "map.results_may_replace_inputs", results_may_replace_inputs);

@@ -24,6 +24,7 @@ struct Ask {
   Format input_format;            // as the producers leave the inputs of the case's first shape
   std::vector<bool> wants_inputs; // empty: of all that can learn
   bool wants_params = true;
+  std::optional<std::size_t> frozen; // a param that alone is not wanted
   bool adds = false;          // gradients are added to
   std::optional<Piece> piece; // of a split that the layer declares; none: the whole
   std::string device_type;    // of the device that it is given; empty: the one under test
@@ -51,7 +52,9 @@ class LayerBench final : public Prepare {
   const TensorDesc& output(std::size_t i) const override { return outputs_.at(i); }
   const Shape& param_shape(std::size_t i) const override { return params_.at(i); }
   bool wants_input_gradient(std::size_t i) const override { return training() && setup_.has_gradient && learns(i); }
-  bool wants_param_gradient(std::size_t) const override { return training() && ask_.wants_params; }
+  bool wants_param_gradient(std::size_t i) const override {
+    return training() && ask_.wants_params && ask_.frozen != i;
+  }
   bool adds_input_gradient(std::size_t) const override { return ask_.adds; }
   Epilogue epilogue() override { return {}; }
   std::size_t addend() const override { return setup_.inputs.size(); }

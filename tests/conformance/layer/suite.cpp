@@ -190,6 +190,14 @@ void makes_what_is_wanted(const Context& context, const LayerCase& of) {
   for (const auto& param : bench.setup().params) inputs_only.erase("d" + param.name);
   EXPECT_EQ(run(frozen, one.given_).gradients, inputs_only) << "params frozen";
 
+  for (std::size_t i = 0; i < bench.setup().params.size(); ++i) {
+    SCOPED_TRACE(concat("param ", i, " frozen"));
+    auto without = one.bench({.frozen = i});
+    Tensors others = wanted.gradients;
+    others.erase("d" + bench.setup().params[i].name);
+    expect_equal(of, DType::f32, run(without, one.given_).gradients, others);
+  }
+
   for (std::size_t i = 0; i < of.inputs.size(); ++i) {
     Ask ask;
     for (std::size_t k = 0; k < of.inputs.size(); ++k) ask.wants_inputs.push_back(k != i);
@@ -348,6 +356,7 @@ void add_layer_case(const Context& context, const LayerCase& of) {
       {"counts_valid_rows_only", counts_valid_rows_only},
       {"rows_are_apart", rows_are_apart},
       {"splits_make_the_whole", splits_make_the_whole},
+      {"factors_make_the_gradient", factors_make_the_gradient},
   };
   for (const auto& [name, check] : checks) add_layer_check(of, name, context, check);
 }

@@ -19,4 +19,7 @@ void rows_are_apart(const Context&, const LayerCase&);
 // So do the pieces of each split that the layer declares.
 void splits_make_the_whole(const Context&, const LayerCase&);
 
+// The products that it says its params' gradients are.
+void factors_make_the_gradient(const Context&, const LayerCase&);
+
 } // namespace dlhost::conform

@@ -17,8 +17,11 @@ class Served : public testing::Test {
     device_ = *registry_.create<Device>("ref", {});
     stream_ = *device_->stream();
     store_.emplace(*device_, *stream_);
-    Param& param = **store_->declare({.name = "w", .shape = {static_cast<std::int64_t>(values.size())}, .init = {}});
+    const Shape shape = factors_ ? Shape{factors_->dy.shape[1], factors_->x.shape[1]}
+                                 : Shape{static_cast<std::int64_t>(values.size())};
+    Param& param = **store_->declare({.name = "w", .shape = shape, .init = {}});
     param.updated = true;
+    param.factors = factors_;
     updater_ = *registry_.create<Updater>(updater, {});
     consistency_ = *registry_.create<Consistency>(consistency, {});
     const auto rule = updater_->rule();
@@ -41,6 +44,7 @@ class Served : public testing::Test {
             .activity = &activity_};
   }
 
+  std::optional<Factors> factors_; // that its contributions are; none: gradients
   env::RealHost host_{LogLevel::error};
   plugin::Registry registry_{plugin::entries_of(plugin::settings_of_process({})), host_};
   plugin::Activity activity_;

@@ -41,6 +41,18 @@ TEST(Slices, SmallParamsStayWholeAndGoToTheLeastLoaded) {
   EXPECT_LE(std::abs(load[0] - load[1]), 16); // a line
 }
 
+TEST(Slices, WhatBelongsTogetherHasOneOwner) {
+  const std::vector<std::int64_t> elements{7 * 96, 1000, 60}, pieces{7, 1, 60};
+  const Slices slices = Slices::cut(elements, 3, 1, pieces);
+  ASSERT_EQ(slices.of(0).size(), 3U);
+  for (const Slice& slice : slices.of(0)) {
+    EXPECT_EQ(slice.first % 7, 0);
+    EXPECT_EQ(slice.first % 16, 0) << "nor do owners share a cache line";
+  }
+  EXPECT_EQ(slices.of(1).size(), 3U);
+  EXPECT_EQ(slices.of(2).size(), 1U) << "it is one piece";
+}
+
 TEST(Slices, AFewElementsAreNeverCutThinnerThanALine) {
   EXPECT_EQ(Slices::cut(std::vector<std::int64_t>{20}, 4, 1).size(), 1U);
 }

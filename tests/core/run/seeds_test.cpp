@@ -63,6 +63,8 @@ class Drawn {
       set.push_back(concat("topology.warmup_steps=", 1 + below(12)));
     spec.within = Nanoseconds{20 + below(150)} * 1'000'000;
     if (below(2) == 0) spec.transport.options.entries.emplace_back("most", Value{0.002, {}});
+    product = below(3) == 0;
+    if (product) set.push_back("topology.factors=on");
   }
 
   // Of that run, which may be smaller than what was drawn. Empty: none.
@@ -94,6 +96,7 @@ class Drawn {
 
   std::vector<std::string> set;
   run::SimulationSpec spec;
+  bool product = false; // what counts is a product's gradient
 
  private:
   // Where what servers have made outlives them, a run goes on where it was when one dies, but for the step that its
@@ -210,13 +213,14 @@ class SeedsTest : public SimulationTest {
 
 TEST_F(SeedsTest, WhateverIsDrawnNothingIsLostOrCountsTwice) {
   const std::uint64_t first = setting("DLHOST_SEED", 1), count = setting("DLHOST_SEEDS", 1000);
-  const std::string path = folder_ / "job.toml";
-  ASSERT_TRUE(host_.disk().write_text(path, tally_job()).ok());
+  const auto path = [&](bool product) { return folder_ / (product ? "product.toml" : "job.toml"); };
+  for (const bool product : {false, true})
+    ASSERT_TRUE(host_.disk().write_text(path(product), tally_job(product)).ok());
   const auto plugins = plugin::entries_of(plugin::settings_of_process({}));
   std::uint64_t recoveries = 0, scaled = 0, steps = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const Drawn drawn(seed);
-    const auto job = config::load(host_.disk(), path, drawn.set, *registry_);
+    const auto job = config::load(host_.disk(), path(drawn.product), drawn.set, *registry_);
     ASSERT_TRUE(job.ok()) << job.status().message();
     const auto run = run::simulate(*job, plugins, drawn.spec);
     const std::string complaint = drawn.complaint(run, *job);

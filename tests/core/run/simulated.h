@@ -33,8 +33,34 @@ class SimulationTest : public Bench {
   }
 };
 
-// 72 samples, each counted by the updates that it made part of.
-inline std::string tally_job() {
+// 72 samples, each counted by the updates that it made part of. `product`: in the weight of a dense layer.
+inline std::string tally_job(bool product = false) {
+  const std::string counting = product ? R"(
+[[layer]]
+name = "marks"
+type = "marks"
+src = "data"
+columns = 8
+[[layer]]
+name = "tally"
+type = "dense"
+src = "marks"
+units = 9
+bias = false
+param.weight.init = 0
+[[layer]]
+name = "counts"
+type = "counts"
+src = "tally"
+columns = 8
+)"
+                                       : R"(
+[[layer]]
+name = "tally"
+type = "tally"
+src = "data"
+samples = 72
+)";
   return R"(name = "tally"
 [train]
 batch = 12
@@ -52,12 +78,7 @@ mode = "learnable"
 shape = [2]
 classes = 2
 train = 72
-[[layer]]
-name = "tally"
-type = "tally"
-src = "data"
-samples = 72
-)";
+)" + counting;
 }
 
 } // namespace dlhost::test

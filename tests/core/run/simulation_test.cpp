@@ -2,6 +2,7 @@
 // same seed.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <gmock/gmock.h>
 
@@ -187,6 +188,27 @@ TEST_F(SimulationTest, FaultsThatWerePutInAreCaught) {
   EXPECT_THAT(told(codec("wrong_length")),
               HasSubstr("codec 'faulty' says that it wrote 289 bytes, where its bound is 288"));
   EXPECT_THAT(told(codec("wrong_place")), HasSubstr("tally: "));
+}
+
+TEST_F(SimulationTest, FaultsOfADiskAreCaught) {
+  const std::vector<std::string> settings{"topology.workers_per_group=4", "topology.servers_per_group=2"};
+  using env::simulated::DiskFault;
+  const auto told = [&](DiskFault fault, std::uint64_t seed) {
+    return complaint(simulate_whatever_comes(
+        tally_job(), settings,
+        {.seed = seed, .kills = 2, .within = 1'500'000'000, .disk_fault = fault, .longest = 1000'000'000'000}));
+  };
+  std::set<std::string> torn, forgotten;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    EXPECT_EQ(told(DiskFault::none, seed), "") << "seed " << seed;
+    torn.insert(told(DiskFault::tears, seed));
+    forgotten.insert(told(DiskFault::forgets, seed));
+  }
+  EXPECT_GT(torn.size(), 1U) << "whatever it did, nobody saw it";
+  EXPECT_GT(forgotten.size(), 1U) << "whatever it did, nobody saw it";
+  for (const auto& complaint : torn)
+    EXPECT_TRUE(complaint.empty() || complaint.find("is no line of a ledger") != std::string::npos) << complaint;
+  for (const auto& complaint : forgotten) EXPECT_TRUE(complaint.empty() || complaint.starts_with("audit: ")) << complaint;
 }
 
 // A point may be written while some of a group have made a step and others have not.

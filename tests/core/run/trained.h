@@ -22,6 +22,7 @@ namespace dlhost::test {
 struct Trained {
   std::vector<double> losses;                       // of each step
   std::map<std::string, std::vector<float>> params; // plain
+  std::vector<std::string> factored;                // those whose gradients are sent as their factors
   run::MetricValues test;
   std::map<std::pair<std::uint64_t, Phase>, run::MetricValues> evaluations; // by the step that they are of
   run::Outcome outcome;
@@ -91,6 +92,7 @@ class Bench : public ::testing::Test {
     DLHOST_TRY(trained.outcome.error);
     trained.test = trained.outcome.test.metrics;
     for (const auto& param : session->store().params()) {
+      if (param->factors) trained.factored.push_back(param->declared.name);
       DLHOST_ASSIGN(trained.params[param->declared.name],
                     param::download(session->device(), session->stream(), param->master, param->value.data()));
     }

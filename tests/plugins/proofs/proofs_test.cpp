@@ -28,6 +28,19 @@ TEST_P(Proofs, LateMultiplyEqualsBackPropagation) {
   EXPECT_EQ(late.params, early.params);
 }
 
+// What leaves late is what leaves early.
+TEST_P(Proofs, LateFactorsOfSeveralWorkersAreThoseOfBackPropagation) {
+  if (std::string(GetParam()) == "true") GTEST_SKIP() << "several workers need memory that the host can reach";
+  const std::vector<std::string> several{"topology.workers_per_group=2", "topology.servers_per_group=2",
+                                         "topology.factors=on"};
+  auto settings = several;
+  settings.push_back("train.algorithm=late_multiply");
+  const auto late = train(small_job(), settings), early = train(small_job(), several);
+  EXPECT_EQ(late.factored.size(), 2U);
+  EXPECT_EQ(late.losses, early.losses);
+  EXPECT_EQ(late.params, early.params);
+}
+
 TEST_P(Proofs, ATwoStagePipelineEqualsMicroBatches) {
   const auto piped =
       train(small_job(), with({"train.algorithm={ type = \"pipeline_1f1b\", cut = \"fc2\", micro_batches = 4 }"}));

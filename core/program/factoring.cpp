@@ -1,0 +1,92 @@
+// The builder's part about params whose gradients are never made: their factors leave, and whoever makes the update
+// multiplies them. That takes a gradient that is one product: of a param of one layer, in one pass a step.
+#include <algorithm>
+
+#include "program/assembly.h"
+
+namespace dlhost::program {
+namespace {
+
+TensorDesc plain(DType dtype, const Shape& shape) { return {dtype, shape, Format::plain()}; }
+
+} // namespace
+
+// Of this program's rows.
+param::Factors Builder::factors_of(const net::Node& node, const Setup::Factors& declared) const {
+  const auto& edge = node.inputs.at(declared.input);
+  return {.x = plain(node.setup.compute, nodes_[edge.node].setup.outputs.at(edge.output).desc.shape),
+          .dy = plain(node.setup.compute, node.setup.outputs.at(declared.output).desc.shape)};
+}
+
+bool Builder::is_one_product(const param::Param& param, std::size_t node) const {
+  if (param.declared.frozen || program_.frames_ > 1 || request_.block_samples > 0) return false;
+  std::size_t layers = 0;
+  for (const auto& other : nodes_)
+    layers += static_cast<std::size_t>(
+        std::ranges::count(other.params, param.declared.name, [](const auto& use) { return use.name; }));
+  const auto makes_it = [&](const Visit& visit) {
+    return visit.node == node && (visit.kind == Visit::Kind::update_late ||
+                                  (visit.kind == Visit::Kind::gradient && wants_params(visit.wanted)));
+  };
+  const auto& visits = request_.record.visits;
+  return layers == 1 && std::ranges::count_if(visits, makes_it) == 1 &&
+         std::ranges::find_if(visits, makes_it)->sign == 1;
+}
+
+// Its layer is not asked for that gradient. How it lies, and so the master, is what the product makes of it.
+Status Builder::settle_factors(Unit& unit) {
+  if (!request_.training) return {};
+  for (auto* param : unit.params) param->factors.reset();
+  if (!request_.sharing) return {};
+  for (const auto& declared : unit.described->setup.factors) {
+    param::Param& param = *unit.params.at(declared.param);
+    const param::Factors own = factors_of(*unit.described, declared);
+    if (own.dy.shape.rank() != 2 || param.declared.shape != own.x.shape.with(0, own.dy.shape[1]))
+      return Status::internal("says that the gradient of '", param.declared.name, "', ",
+                              to_string(param.declared.shape), ", is a product of ", to_string(own.x.shape), " and ",
+                              to_string(own.dy.shape), ", which it cannot be; this is a bug in the layer");
+    if (!is_one_product(param, unit.node)) continue;
+    const auto all = request_.sharing->factors(param, own);
+    if (!all) continue;
+    const auto product = program_.device_->prepare(all->product(param.master, 1));
+    if (!product.ok() || !param::Pieces::of(*program_.device_, (*product)->out[0])) continue; // the layer can
+    request_.store->settle(param, (*product)->out[0]);
+    param.factors = all;
+  }
+  return {};
+}
+
+Status Builder::send_factors(const Visit& visit) {
+  if (!wants_params(visit.wanted)) return {};
+  const Unit& unit = program_.units_[visit.node];
+  for (const auto& declared : unit.described->setup.factors) {
+    param::Param* param = unit.params[declared.param];
+    if (!param->factors) continue;
+    const auto& slots = unit_frame(visit.node, visit.frame);
+    const SlotId x = slots.input_slots[declared.input], dy = slots.output_gradient_slots[declared.output];
+    if (dy == no_slot) continue;
+    --awaited_[param];
+    const param::Factors own = factors_of(*unit.described, declared);
+    DLHOST_TRY(leave(x, own.x, *param, 0).status());
+    DLHOST_ASSIGN(param_gradient_[param], leave(dy, own.dy, *param, param->factors->dy_at()));
+  }
+  return {};
+}
+
+// A copy where the others look for it.
+Result<SlotId> Builder::leave(SlotId from, const TensorDesc& wanted, const param::Param& param, std::size_t at) {
+  const SlotId left = new_slot(wanted, false);
+  Slot& slot = program_.slots_[static_cast<std::size_t>(left)];
+  slot.shared = &param;
+  slot.shared_at = at;
+  Program::Call call{.in = {from}, .out = left, .bytes = slot.bytes, .what = "factor"};
+  if (const TensorDesc& desc = program_.slots_[static_cast<std::size_t>(from)].desc; desc != wanted) {
+    DLHOST_ASSIGN(auto op, program_.device_->prepare(ReorderSpec{desc, wanted}));
+    call.op = op.get();
+    program_.ops_.push_back(std::move(op));
+  }
+  push_call(std::move(call));
+  return left;
+}
+
+} // namespace dlhost::program

@@ -1,0 +1,42 @@
+// Whose gradients leave as their factors, and what servers take to multiply them.
+#include <algorithm>
+
+#include "run/seat.h"
+
+namespace dlhost::run {
+
+std::optional<param::Factors> Seat::factors(const param::Param& param, const param::Factors& own) const {
+  const config::Job& job = session_.job();
+  const config::Topology& topology = job.topology;
+  if (topology.factors == config::Factors::off) return std::nullopt;
+  const std::int64_t elements = param.declared.shape.count();
+  // What else is done with gradients, before they are a slice's: that takes them as they are.
+  const bool encoded = codec_ && elements >= topology.codec_elements;
+  const bool summed = job.updater.clip_norm > 0 || !session_.updater().rule().partials.results().empty();
+  if (encoded || summed || job.train.reproducible || traits_.folds || first_plan_.update_locally ||
+      first_plan_.send_delta)
+    return std::nullopt;
+  param::Factors all = own; // some workers have a row less
+  for (auto* factor : {&all.x, &all.dy})
+    factor->shape[0] = (job.train.batch + place_.workers - 1) / static_cast<std::int64_t>(place_.workers);
+  if (topology.factors == config::Factors::on) return all;
+  // Each server reads the inputs of all; and where they are fewer than the workers, or each contribution makes a version
+  // of its own where it belongs, some would multiply for others.
+  const auto contributors = static_cast<std::int64_t>(place_.served) * place_.workers;
+  const bool shared_out = in_step_ && servers_ == contributors && elements >= topology.slice_elements;
+  return shared_out && 2 * (contributors * all.x.count() + all.dy.count()) <= elements ? std::optional(all)
+                                                                                       : std::nullopt;
+}
+
+std::size_t Seat::multiplying_bytes(const param::Store& store, const param::Slices& slices) const {
+  const std::size_t contributors = std::size_t{place_.served} * place_.workers;
+  std::size_t most = 0;
+  for (const param::Slice& slice : slices.all()) {
+    const param::Param& param = *store.params()[slice.param];
+    if (!param.factors) continue;
+    most = std::max(most, param::FactoredUpdate::room(store.device(), param, slice, contributors));
+  }
+  return most;
+}
+
+} // namespace dlhost::run

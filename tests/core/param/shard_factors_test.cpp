@@ -1,0 +1,75 @@
+// A server whose workers leave the factors of their gradients.
+#include <array>
+#include <cstring>
+
+#include "served.h"
+
+namespace dlhost::param {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// w[2, 3] = 0; each of two workers has two rows.
+class ShardFactorsTest : public Served {
+ protected:
+  ShardFactorsTest() { factors_ = {.x = {DType::f32, {2, 3}, {}}, .dy = {DType::f32, {2, 2}, {}}}; }
+
+  void serve(const std::string& consistency, std::size_t versions) {
+    lay_out("sgd", consistency, std::vector<float>(6), versions);
+    leave(0, {1, 2, 3, 0, 0, 0}, {1, 10, 5, 5});
+    leave(1, {1, 1, 1, 0, 0, 2}, {1, 0, 0, 1});
+    ShardSetup setup = this->setup(slices_);
+    setup.contributors = {{0, 0, 0, sent_[0]}, {0, 1, 1, sent_[1]}};
+    setup.send = [this](std::uint32_t, const Message& message) {
+      place_ = message.place;
+      return Status();
+    };
+    auto shard = Shard::make(std::move(setup));
+    ASSERT_TRUE(shard.ok()) << shard.status().message();
+    shard_ = *std::move(shard);
+  }
+  void leave(std::size_t worker, std::array<float, 6> x, std::array<float, 4> dy) {
+    auto& sent = sent_.at(worker);
+    sent.resize(factors_->bytes());
+    std::memcpy(sent.data(), x.data(), sizeof x);
+    std::memcpy(sent.data() + factors_->dy_at(), dy.data(), sizeof dy);
+  }
+  static Message update(std::uint16_t rank, ContributionKind kind = ContributionKind::factors) {
+    return {.word = Word::update, .contribution = kind, .rank = rank, .rate = 1};
+  }
+  std::span<const float> value() {
+    EXPECT_TRUE(shard_->take({.word = Word::get}).ok());
+    return {reinterpret_cast<const float*>(masters_->value(0, place_).data()), 6};
+  }
+
+  std::array<std::vector<std::byte>, 2> sent_;
+  Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{6}, 1, 100);
+  std::uint64_t place_ = 0;
+};
+
+TEST_F(ShardFactorsTest, TheVersionIsMadeOfTheSumOfProducts) {
+  serve("strict", 1);
+  ASSERT_TRUE(shard_->take(update(1)).ok());
+  EXPECT_THAT(value(), ElementsAre(0, 0, 0, 0, 0, 0));
+  ASSERT_TRUE(shard_->take(update(0)).ok());
+  EXPECT_THAT(value(), ElementsAre(-2, -3, -4, -10, -20, -32));
+}
+
+TEST_F(ShardFactorsTest, OneContributionIsAProductAlone) {
+  serve("eventual", 4);
+  ASSERT_TRUE(shard_->take(update(1)).ok());
+  EXPECT_THAT(value(), ElementsAre(-1, -1, -1, 0, 0, -2));
+}
+
+TEST_F(ShardFactorsTest, WhatIsNoneIsCorrupt) {
+  serve("strict", 1);
+  EXPECT_THAT(shard_->take(update(0, ContributionKind::dense)).message(),
+              HasSubstr("sends what the handler's workers do not send"));
+  Message beyond = update(0);
+  beyond.place = 4; // its end is not the worker's
+  EXPECT_THAT(shard_->take(beyond).message(), HasSubstr("outside of its memory"));
+}
+
+} // namespace
+} // namespace dlhost::param

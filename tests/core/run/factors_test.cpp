@@ -1,0 +1,126 @@
+// Workers that leave the factors of gradients for one another: the same training, and only where it can be.
+#include "several.h"
+
+namespace dlhost::test {
+namespace {
+
+using FactorsTest = Bench;
+
+const std::vector<std::string> both{"fc1.weight", "fc2.weight"};
+
+// Of five workers some have two rows, and some three.
+TEST_F(FactorsTest, SeveralWorkersTrainAsOneDoes) {
+  for (const std::string device : {"ref", "{ type = \"ref\", formats = \"blocked\" }", "cpu"}) {
+    if (device == "cpu" && !registry_->find(Kind::device, device)) continue;
+    const std::vector<std::string> here{"train.device=" + device};
+    const auto one = train(small_job(), here);
+    EXPECT_TRUE(one.factored.empty()) << "nobody else would multiply";
+    for (const int count : {2, 3, 5})
+      for (const int servers : {1, count}) {
+        SCOPED_TRACE(concat(device, ", ", count, " workers, ", servers, " servers"));
+        auto settings = workers(count, servers, here);
+        settings.push_back("topology.factors=on");
+        const auto several = train(small_job(), settings);
+        EXPECT_EQ(several.factored, both);
+        expect_near(one, several, 1e-5, 20);
+      }
+  }
+}
+
+// Slices are cut between the blocks that devices choose, and multiplied part by part.
+TEST_F(FactorsTest, LargeParamsAreMultipliedInParts) {
+  const std::string device = registry_->find(Kind::device, "cpu") ? "cpu" : "ref";
+  std::vector<std::string> types{"f32"};
+  if (computes(device, DType::bf16)) types.push_back("bf16");
+  for (const std::string& type : types) {
+    const std::vector<std::string> large{"train.device=" + device,    "train.dtype=" + type, "layer.fc1.units=700",
+                                         "layer.data.shape=[3, 211]", "train.stop.steps=6",  "updater.rate=0.005"};
+    const auto with = [&](const char* factors) {
+      auto settings = workers(2, 2, large);
+      settings.push_back(concat("topology.factors=", factors));
+      return train(small_job(), settings);
+    };
+    const auto sent = with("off"), multiplied = with("auto");
+    EXPECT_TRUE(sent.factored.empty());
+    EXPECT_EQ(multiplied.factored, std::vector<std::string>{"fc1.weight"}) << "the other's factors are larger than it";
+    expect_near(sent, multiplied, type == "bf16" ? 2e-2 : 1e-5, 6);
+    const auto &expected = sent.params.at("fc1.weight"), &found = multiplied.params.at("fc1.weight");
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-3) << i;
+  }
+}
+
+TEST_F(FactorsTest, OnlyWhereServersAreAsManyAsWorkersIsItWorthIt) {
+  const std::vector<std::string> large{"layer.fc1.units=300", "layer.data.shape=[200]", "train.stop.steps=2"};
+  EXPECT_EQ(train(small_job(), workers(2, 1, large)).factored, std::vector<std::string>{});
+  EXPECT_EQ(train(small_job(), workers(2, 2, large)).factored, std::vector<std::string>{"fc1.weight"});
+}
+
+TEST_F(FactorsTest, IsTheSameTwiceAndWhenItIsResumed) {
+  const std::string checkpoints = folder_ / "checkpoints";
+  const auto settings = workers(3, 2, {"topology.factors=on"});
+  const auto whole = train(small_job(), settings), again = train(small_job(), settings);
+  EXPECT_EQ(whole.losses, again.losses);
+  EXPECT_EQ(whole.params, again.params);
+  train(small_job(), settings, 17, {}, checkpoints);
+  EXPECT_EQ(train(small_job(), settings, 0, checkpoints).params, whole.params);
+}
+
+TEST_F(FactorsTest, WhatIsDoneWithGradientsOtherwiseGetsThem) {
+  struct Otherwise {
+    const char* name;
+    std::vector<std::string> set, factored;
+  };
+  const std::vector<Otherwise> ways{
+      {"clipped by a norm", {"updater.clip_norm=1"}, {}},
+      {"clipped by value", {"updater.clip_value=0.01"}, both},
+      {"sums over params", {"updater={ type = \"lamb\", rate = 0.01 }"}, {}},
+      {"encoded", {"topology.codec=bf16", "topology.codec_elements=30"}, {"fc2.weight"}},
+      {"reproducible", {"train.reproducible=true", "train.batch=16"}, {}},
+      {"accumulated", {"train.algorithm={ type = \"bp\", micro_batches = 2 }"}, {}},
+      {"frozen", {"layer.fc2.param.weight.frozen=true"}, {"fc1.weight"}},
+      {"replicas", {"topology.replicas=2"}, both},
+      {"adam", {"updater={ type = \"adam\", rate = 0.01 }"}, both},
+  };
+  for (const auto& way : ways) {
+    SCOPED_TRACE(way.name);
+    auto settings = workers(2, 2, way.set);
+    settings.push_back("topology.factors=on");
+    const auto trained = train(small_job(), settings);
+    EXPECT_EQ(trained.factored, way.factored);
+    EXPECT_LT(trained.losses.back(), trained.losses.front());
+  }
+}
+
+TEST_F(FactorsTest, AParamOfTwoLayersIsASum) {
+  const std::string twice = small_job() + R"(
+[[layer]]
+name = "fc3"
+type = "dense"
+src = "act"
+units = 3
+param.weight.share = "head"
+[[layer]]
+name = "other"
+type = "softmax_loss"
+src = ["fc3", "data:label"]
+)";
+  EXPECT_EQ(train(twice, workers(2, 2, {"topology.factors=on", "layer.fc2.param.weight.share=head"})).factored, std::vector<std::string>{"fc1.weight"});
+}
+
+TEST_F(FactorsTest, HandlersThatTakeGradientsTakeFactors) {
+  for (const std::string handler : {"eventual", "bounded", "hogwild", "first_t", "backup", "elastic",
+                                    "{ type = \"first_t\", late = \"fold\" }"}) {
+    SCOPED_TRACE(handler);
+    const bool takes = handler != "elastic" && handler.find("fold") == std::string::npos;
+    const auto trained = train(small_job(), {"topology.worker_groups=3", "topology.servers_per_group=2",
+                                             "topology.consistency=" + handler, "topology.factors=on", "train.batch=6",
+                                             "train.stop.steps=120", "updater.rate=0.01"});
+    EXPECT_EQ(trained.factored, takes ? both : std::vector<std::string>{});
+    ASSERT_EQ(trained.test.size(), 1U);
+    EXPECT_LT(trained.test[0].second, 0.5 * trained.losses.front());
+  }
+}
+
+} // namespace
+} // namespace dlhost::test

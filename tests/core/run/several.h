@@ -1,0 +1,24 @@
+// Jobs of several workers, and how their training is compared with one worker's.
+#pragma once
+
+#include <cmath>
+
+#include "trained.h"
+
+namespace dlhost::test {
+
+inline std::vector<std::string> workers(int count, int servers, std::vector<std::string> more = {}) {
+  more.push_back(concat("topology.workers_per_group=", count));
+  more.push_back(concat("topology.servers_per_group=", servers));
+  more.push_back("topology.slice_elements=20"); // so that there is something to cut
+  return more;
+}
+
+inline void expect_near(const Trained& one, const Trained& several, double relative, std::size_t steps) {
+  ASSERT_GE(one.losses.size(), steps);
+  ASSERT_EQ(several.losses.size(), one.losses.size());
+  for (std::size_t i = 0; i < steps; ++i)
+    EXPECT_NEAR(one.losses[i], several.losses[i], relative * std::abs(one.losses[i])) << "step " << i;
+}
+
+} // namespace dlhost::test
