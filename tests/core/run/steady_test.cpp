@@ -128,6 +128,9 @@ const std::vector<Way> ways{
     {"reproducible", {"train.reproducible=true", "layer.norm.type=layer_norm"}}, // batch norm cannot
     {"strict", several("strict", {"topology.workers_per_group=2"})},
     {"strict, bf16", several("strict", {"topology.workers_per_group=2", "train.dtype=bf16"})},
+    {"factors", several("strict", {"topology.workers_per_group=2", "topology.factors=on"})},
+    {"factors, bf16", several("strict", {"topology.workers_per_group=2", "topology.factors=on", "train.dtype=bf16"})},
+    {"replicas", several("strict", {"topology.workers_per_group=2", "topology.replicas=2"})},
     {"bf16 sent", several("strict", {"topology.workers_per_group=2", "topology.codec=bf16"})},
     {"int8", several("strict", {"topology.workers_per_group=2", "topology.codec=int8"})},
     {"one_bit", several("strict", {"topology.workers_per_group=2", "topology.codec=one_bit"})},

@@ -3,17 +3,6 @@
 #include <algorithm>
 
 namespace dlhost::plugins::cpu {
-namespace {
-
-constexpr std::int64_t line = 16; // floats
-constexpr std::int64_t lines = chunk / line;
-
-void fetch(std::span<const float* const> arrays, std::int64_t first_line, std::int64_t last_line) {
-  for (const float* array : arrays)
-    for (auto number = first_line; number < last_line; ++number) __builtin_prefetch(array + number * line);
-}
-
-} // namespace
 
 ChunkRunner::ChunkRunner(const Expression& expression, const MapKernels& kernels)
     : program_(compile(expression)), kernels_(&kernels),
@@ -47,14 +36,10 @@ Walk ChunkRunner::Room::walk(Operand operand, const float* const* inputs) const 
   }
 }
 
-void ChunkRunner::Room::run(const float* const* inputs, std::int64_t count, float* last,
-                            std::span<const float* const> next) const {
+void ChunkRunner::Room::run(const float* const* inputs, std::int64_t count, float* last) const {
   const auto& instructions = runner_.program_.instructions;
-  const auto steps = static_cast<std::int64_t>(instructions.size());
   const auto* end = instructions.data() + instructions.size();
   for (const auto* step = instructions.data(); step != end; ++step) {
-    const auto number = step - instructions.data();
-    fetch(next, lines * number / steps, lines * (number + 1) / steps);
     float* out = last && step + 1 == end ? last : slot(step->slot);
     runner_.kernels_->step(step->code, walk(step->a, inputs), walk(step->b, inputs), walk(step->c, inputs), out, count);
   }

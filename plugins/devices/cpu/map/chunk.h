@@ -34,11 +34,8 @@ class ChunkRunner {
     // The values of result i after run().
     const float* result(std::size_t i) const { return slot(runner_.program_.results[i]); }
     // Computes `count` elements; inputs[i] is read in whole vectors. The value of the last instruction goes to `last`
-    // where that is not null, and its slot is left. `next`: what the next chunk will read from memory is fetched
-    // meanwhile, a part between any two instructions: these touch memory only where they read an input, and it would
-    // rest while they compute.
-    void run(const float* const* inputs, std::int64_t count, float* last = nullptr,
-             std::span<const float* const> next = {}) const;
+    // where that is not null, and its slot is left.
+    void run(const float* const* inputs, std::int64_t count, float* last = nullptr) const;
 
    private:
     Walk walk(Operand, const float* const* inputs) const;

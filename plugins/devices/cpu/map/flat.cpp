@@ -17,8 +17,6 @@ constexpr std::int64_t grain_chunks = 16;
 
 // What is larger does not stay in the caches.
 constexpr std::int64_t large_elements = std::int64_t{8} << 20;
-// Of the first cache, which needs no fetching ahead.
-constexpr std::int64_t near_elements = std::int64_t{1} << 16;
 
 class FlatMap final : public Op {
  public:
@@ -41,7 +39,6 @@ class FlatMap final : public Op {
     std::int64_t total = 0;
     for (auto count : counts_) total += count;
     large_ = total >= large_elements;
-    fetches_ = total >= near_elements;
     // A result of another dtype than every input cannot be written over one.
     for (const auto& result : out) {
       pairs_.push_back(result.format == first.format ? std::nullopt : pairing(first, result));
@@ -76,16 +73,12 @@ class FlatMap final : public Op {
     const auto& kernels = runner_.kernels();
     const auto count = std::min(chunk, counts_[segment] - first);
     const bool whole = count % kernels.lanes == 0;
-    const bool has_next = fetches_ && first + 2 * chunk <= counts_[segment];
     const float* loaded[max_operands];
-    const float* next[max_operands];
-    std::size_t next_count = 0;
     for (std::size_t i = 0; i < program.reads.size(); ++i) {
       if (!program.reads[i]) continue;
       const auto* data = at(in[i], inputs[segment * in.size() + i], first);
       if (in[i].dtype == DType::f32 && whole) {
         loaded[i] = reinterpret_cast<const float*>(data);
-        if (has_next) next[next_count++] = loaded[i] + chunk;
       } else {
         kernels.load(in[i].dtype, data, room.input(i), count);
         loaded[i] = room.input(i);
@@ -103,7 +96,7 @@ class FlatMap final : public Op {
         direct = reinterpret_cast<float*>(at(out[i], outputs[segment * out.size() + i], first));
         direct_result = i;
       }
-    room.run(loaded, count, direct, {next, next_count});
+    room.run(loaded, count, direct);
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (direct && i == direct_result) continue;
       const float* values = direct && program.results[i] == last_slot ? direct : room.result(i);
@@ -170,7 +163,7 @@ class FlatMap final : public Op {
   std::int64_t row_ = 1;                      // elements of a sample
   std::int64_t chunks_ = 0;                   // of all segments
   std::vector<std::int64_t> starts_, counts_; // of each segment: its first chunk, its elements
-  bool large_ = false, fetches_ = false;
+  bool large_ = false;
   std::vector<bool> fresh_;                   // of each result
   std::vector<std::optional<Pairing>> pairs_; // of each result; none: it lies as the others do
   std::vector<std::int64_t> padding_;
