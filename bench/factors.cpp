@@ -47,9 +47,9 @@ class Weight {
     param_->factors = own;
     store_->lay_out(&rule_);
     DLHOST_TRY(store_->allocate(&rule_));
-    const auto piece = param::Pieces::of(*device_, param_->master)->elements;
+    param_->pieces = *param::Pieces::of(*device_, param_->master);
     const auto elements = static_cast<std::int64_t>(device_->bytes(param_->master) / sizeof(float));
-    half_ = param::Slices::cut(std::array{elements}, workers, 1, std::array{piece})[0];
+    half_ = param::Slices::cut(std::array{elements}, workers, 1, std::array{param_->pieces.elements})[workers - 1];
     histories_ = {{reinterpret_cast<float*>(param_->history[0].data())}};
     value_ = reinterpret_cast<float*>(param_->value.data());
     for (std::int64_t w = 0; w < workers; ++w) {
@@ -66,8 +66,8 @@ class Weight {
       DLHOST_TRY(device_->fill_zero(*stream_, gradients_.back().data(), gradients_.back().size()));
       brought_.push_back(reinterpret_cast<const float*>(gradients_.back().data()));
     }
-    DLHOST_ASSIGN(update_, param::SliceUpdate::prepare(*store_, *param_, half_.count, histories_, workers, *updater_,
-                                                       rule_, {}));
+    DLHOST_ASSIGN(
+        update_, param::SliceUpdate::prepare(*store_, *param_, half_.count, histories_, workers, *updater_, rule_, {}));
     return {};
   }
   Status run_gradients(std::uint64_t count) {

@@ -162,7 +162,8 @@ std::string machine_text(const json& machine) {
                                        : "")});
   for (const auto& library : machine["libraries"])
     if (library["found"].get<bool>())
-      rows.push_back({"library", library["name"].get<std::string>() + " " + library.value("version", std::string())});
+      rows.push_back({"library", library["name"].get<std::string>() + " " +
+                                     library.value("version", library["lies_in"].get<std::string>())});
   std::string text = table_text(rows, "");
   if (!machine["missing"].empty()) text += "missing:\n";
   for (const auto& piece : machine["missing"]) text += "  " + piece.get<std::string>() + "\n";

@@ -88,8 +88,8 @@ void add_end(record::Summary& summary, const Context& context, run::Session& ses
   summary.workers = outcome.workers;
   summary.contributions = outcome.arrivals.came;
   summary.late_contributions = outcome.arrivals.late;
-  summary.encoded_bytes = outcome.encoded.sent;
-  summary.dense_bytes = outcome.encoded.dense;
+  summary.encoded = outcome.encoded;
+  summary.factored = outcome.factored;
   summary.started_rss_bytes = outcome.started_bytes;
   summary.peak_rss_bytes = env::peak_resident_bytes();
   const auto checkpoint = newest(session, summary.folder);

@@ -105,8 +105,8 @@ struct Topology {
   std::int64_t replicas = 1;           // of what servers have made: 2 outlive the death of one
   std::int64_t slice_elements = 16384; // params of so many and more are cut into a slice for each server
   Factors factors = Factors::automatic;
-  std::int64_t warmup_steps = 0;       // of the first group, before the others begin
-  bool testing_group = false;          // evaluates while the others train
+  std::int64_t warmup_steps = 0; // of the first group, before the others begin
+  bool testing_group = false;    // evaluates while the others train
   Data data = Data::disjoint;
   RunAs run_as = RunAs::threads;
   Part consistency{"strict", {}};

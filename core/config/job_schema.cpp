@@ -136,7 +136,7 @@ const Schema& topology_schema() {
           .choice("factors", &Topology::factors,
                   {{"auto", Factors::automatic}, {"on", Factors::on}, {"off", Factors::off}},
                   "whether workers send what a gradient is the product of, and servers multiply: auto: where that is "
-                  "less, and servers are as many as workers")
+                  "less to read, and a server sits beside each worker")
           .option("warmup_steps", &Topology::warmup_steps,
                   "steps that the first group makes alone; then the others begin, with what it has learned",
                   at_least(0))

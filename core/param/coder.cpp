@@ -36,7 +36,7 @@ Result<std::size_t> Coder::encode(const Slice& slice, std::size_t place, std::ui
   std::span<const float> values = floats(place, static_cast<std::size_t>(slice.count));
   const Coding::Form& form = *use.coding->of(slice.id);
   const Codec::Traits& traits = use.coding->traits();
-  tally_.dense += values.size_bytes();
+  traffic_.dense += values.size_bytes();
   if (auto& conversion = to_plain_[slice.id]) {
     DLHOST_TRY(conversion->run(values.data(), plain_.data()));
     values = std::span(plain_).first(static_cast<std::size_t>(form.plain->count()));
@@ -67,7 +67,7 @@ Result<std::size_t> Coder::encode(const Slice& slice, std::size_t place, std::ui
   use.activity->leave();
   DLHOST_TRY(std::move(status));
   std::memcpy(sent.data(), &lengths, sizeof lengths);
-  tally_.sent += sizeof lengths + lengths.before + lengths.last;
+  traffic_.sent += sizeof lengths + lengths.before + lengths.last;
   return form.sent;
 }
 

@@ -9,6 +9,7 @@
 #include "param/coding.h"
 #include "param/transfer.h"
 #include "plugin/activity.h"
+#include "record/traffic.h"
 
 namespace dlhost::param {
 
@@ -38,10 +39,7 @@ class Coder {
   // From one place in the worker's memory to another, which it says.
   Result<std::size_t> encode(const Slice&, std::size_t values, std::uint64_t step);
 
-  struct Tally { // of bytes: what was sent, and what that is without a codec
-    std::uint64_t sent = 0, dense = 0;
-  };
-  const Tally& tally() const { return tally_; }
+  const record::Traffic& traffic() const { return traffic_; }
 
  private:
   explicit Coder(const Setup& setup) : setup_(setup) {}
@@ -52,7 +50,7 @@ class Coder {
   const Setup setup_;
   std::vector<std::optional<Conversion>> to_plain_; // by slice
   std::vector<float> plain_;                        // of the largest that is converted
-  Tally tally_;
+  record::Traffic traffic_;
 };
 
 // Of one slice.

@@ -5,16 +5,9 @@
 #include "param/table_memory.h"
 
 namespace dlhost::param {
-namespace {
 
-// Of a part's gradient: what the product writes is still in a cache when the rule reads it. Smaller parts would read x,
-// and turn it round, more often (`dlhost bench factors`: 2 MiB is the best or near it, from 1 to 4).
-constexpr std::int64_t part_bytes = 2 << 20;
-
-} // namespace
-
-FactoredUpdate::Cut FactoredUpdate::Cut::of(const Device& device, const Param& param, const Slice& slice) {
-  const Pieces piece = *Pieces::of(device, param.master);
+FactoredUpdate::Cut FactoredUpdate::Cut::of(const Param& param, const Slice& slice, std::int64_t part_bytes) {
+  const Pieces& piece = param.pieces;
   const std::int64_t pieces = (slice.count + piece.elements - 1) / piece.elements;
   const std::int64_t most =
       std::max<std::int64_t>(1, part_bytes / (piece.elements * static_cast<std::int64_t>(sizeof(float))));
@@ -39,19 +32,18 @@ FactoredUpdate::Places FactoredUpdate::Places::of(const Factors& factors, const 
   return places;
 }
 
-std::size_t FactoredUpdate::room(const Device& device, const Param& param, const Slice& slice,
-                                 std::size_t contributions) {
-  return Places::of(*param.factors, Cut::of(device, param, slice), contributions).end;
+std::size_t FactoredUpdate::room(const Param& param, const Slice& slice, std::size_t contributions) {
+  return Places::of(*param.factors, Cut::of(param, slice, usual_part_bytes), contributions).end;
 }
 
 Result<std::unique_ptr<FactoredUpdate>> FactoredUpdate::prepare(Setup setup) {
-  const Cut cut = Cut::of(setup.store->device(), *setup.param, *setup.slice);
+  const Cut cut = Cut::of(*setup.param, *setup.slice, setup.part_bytes);
   const Places places = Places::of(*setup.param->factors, cut, setup.contributions);
   std::unique_ptr<FactoredUpdate> update(new FactoredUpdate(*setup.store, *setup.param, cut, places));
   if (cut.count > 1) {
     DLHOST_ASSIGN(update->parts_.emplace_back(), update->prepare_part(setup, cut.rows, cut.elements));
   }
-  if (cut.count == 1 || cut.last_elements != cut.elements) {
+  if (cut.count == 1 || cut.last_rows != cut.rows) { // it may be filled up to as many elements
     DLHOST_ASSIGN(update->parts_.emplace_back(), update->prepare_part(setup, cut.last_rows, cut.last_elements));
   }
   std::size_t scratch = 1;
@@ -70,8 +62,8 @@ Result<FactoredUpdate::Part> FactoredUpdate::prepare_part(const Setup& setup, st
   const Shape box{factors_.dy.shape[0], rows};
   TensorDesc columns = factors_.dy;
   columns.shape = box;
-  DLHOST_ASSIGN(part.columns, device.prepare(BoxSpec{
-                                  .src = factors_.dy, .dst = columns, .from = {0, 0}, .to = {0, 0}, .box = box}));
+  DLHOST_ASSIGN(part.columns,
+                device.prepare(BoxSpec{.src = factors_.dy, .dst = columns, .from = {0, 0}, .to = {0, 0}, .box = box}));
   TensorDesc dw = setup.param->master;
   dw.shape = dw.shape.with(0, rows);
   for (std::size_t contributions = 1; contributions <= setup.contributions; ++contributions) {
@@ -88,8 +80,7 @@ Result<const void*> FactoredUpdate::gather(std::span<const float* const> contrib
   const std::size_t bytes = factors_.x.plain_bytes();
   std::byte* x = room_.data() + places_.x;
   for (std::size_t c = 0; c < contributions.size(); ++c)
-    DLHOST_TRY(
-        store_.device().copy(store_.stream(), x + c * bytes, contributions[c], bytes, Direction::within));
+    DLHOST_TRY(store_.device().copy(store_.stream(), x + c * bytes, contributions[c], bytes, Direction::within));
   return x;
 }
 

@@ -14,6 +14,9 @@ namespace dlhost::param {
 
 class FactoredUpdate {
  public:
+  // Of a part's gradient: what the product writes is still in a cache when the rule reads it. Smaller parts would read
+  // x, and turn it round, more often (`dlhost bench factors`: 2 MiB is the best or near it, from 1 to 4).
+  static constexpr std::int64_t usual_part_bytes = 2 << 20;
   struct Setup {
     Store* store = nullptr;
     Param* param = nullptr; // whose contributions are factors
@@ -23,12 +26,13 @@ class FactoredUpdate {
     const Updater* updater = nullptr;
     const Updater::Rule* rule = nullptr; // without partials
     UpdateSettings settings;             // without a norm
+    std::int64_t part_bytes = usual_part_bytes;
   };
   static Result<std::unique_ptr<FactoredUpdate>> prepare(Setup);
 
   // What it works in, which is anyone's between two runs; scratch of ops aside, known before it is prepared.
   std::size_t room() const { return places_.end; }
-  static std::size_t room(const Device&, const Param&, const Slice&, std::size_t contributions);
+  static std::size_t room(const Param&, const Slice&, std::size_t contributions);
   void work_in(std::span<std::byte> room) { room_ = room; }
 
   // `gradients`: where each contribution's factors begin. What was computed is there when it returns.
@@ -41,7 +45,7 @@ class FactoredUpdate {
     std::int64_t count = 1;
     std::int64_t rows = 0, elements = 0;           // of a part
     std::int64_t last_rows = 0, last_elements = 0; // of the last
-    static Cut of(const Device&, const Param&, const Slice&);
+    static Cut of(const Param&, const Slice&, std::int64_t part_bytes);
   };
   struct Places {
     std::size_t x = 0, dy = 0, gradient = 0, scratch = 0, end = 0;

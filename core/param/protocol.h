@@ -1,7 +1,7 @@
 // The words of the parameter table. They are the same on every transport; docs/workers.md has them as one table.
 //
 //   sender   word      receiver   effect
-//   worker   update    server     a gradient, its factors or a difference: the handler holds, applies, combines or drops it
+//   worker   update    server     a gradient, its factors or a difference: the handler holds, applies or drops it
 //   worker   get       server     answered by `value` once the handler serves it
 //   worker   whole     chooser    all of a step is sent (where contributors are chosen for whole steps)
 //   chooser  chosen    server     one of those whose contributions make this version

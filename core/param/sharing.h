@@ -23,7 +23,7 @@ class Sharing {
   virtual Status open(Store&) = 0;
   // Of a param whose gradient in this program is the product of `own`: what all workers leave for one another in its
   // place, with as many rows as any of them has. None: the gradient itself.
-  virtual std::optional<Factors> factors(const Param&, const Factors& own) const = 0;
+  virtual std::optional<Factors> factors(const Param&, const Factors& own, const Pieces&) const = 0;
   // Where the program is to leave the gradient of a param, or its factors.
   virtual std::span<std::byte> contribution(const Param&) = 0;
   // It lies there. Returns at once.

@@ -61,10 +61,11 @@ struct Param {
   std::size_t number = 0; // its place among the store's
   TensorDesc master;      // format any until it is settled
   Held value;
-  bool updated = false;      // the training program makes a gradient of it
+  bool updated = false;           // the training program makes a gradient of it
   std::optional<Factors> factors; // which other workers get in its place
-  std::size_t slots = 0;     // of history, that the updater keeps
-  std::vector<Held> history; // as the master lies
+  Pieces pieces;                  // of a master whose gradient is made of factors
+  std::size_t slots = 0;          // of history, that the updater keeps
+  std::vector<Held> history;      // as the master lies
   Version version = 1;
   std::vector<std::unique_ptr<Copy>> copies;
 };

@@ -114,10 +114,13 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
   message.samples = setup_.rows;
   message.version = view.version;
   message.place = setup_.gradients->offset(slice.param);
-  if (setup_.store->params()[slice.param]->factors)
-    message.contribution = ContributionKind::factors; // of all of it
-  else
+  if (const auto& factors = setup_.store->params()[slice.param]->factors) { // of all slices
+    message.contribution = ContributionKind::factors;
+    if (slice.first == 0) factored_.sent += factors->bytes();
+    factored_.dense += static_cast<std::uint64_t>(slice.count) * sizeof(float);
+  } else {
     message.place += static_cast<std::size_t>(slice.first) * sizeof(float);
+  }
   if (setup_.coder && setup_.coder->encodes(slice)) {
     message.contribution = ContributionKind::encoded;
     converts(true);

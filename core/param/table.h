@@ -112,7 +112,8 @@ class Table final : public Taker {
   const Times& times() const { return times_; }
   void converts(bool begins);
   std::size_t awaited() const { return awaited_; }
-  Coder::Tally encoded() const { return setup_.coder ? setup_.coder->tally() : Coder::Tally(); }
+  record::Traffic encoded() const { return setup_.coder ? setup_.coder->traffic() : record::Traffic(); }
+  const record::Traffic& factored() const { return factored_; }
   static constexpr std::size_t no_param = ~std::size_t{0};
 
  private:
@@ -149,6 +150,7 @@ class Table final : public Taker {
   std::vector<Kept> kept_;    // updates of this step, until it ends
   Version based_on_ = newest; // the oldest version that this step computed with, so far
   Times times_;
+  record::Traffic factored_;
   std::uint64_t sent_ = 0;         // of steps below this one all is in, though its group makes one of them again
   std::size_t awaited_ = no_param; // the param that collect() waits for
 };

@@ -56,7 +56,7 @@ Gradients::Gradients(const Store& store) {
     const std::size_t bytes = param->updated ? store.device().bytes(param->master) : 0;
     elements_.push_back(static_cast<std::int64_t>(bytes / size_of(param->master.dtype)));
     const bool factored = param->updated && param->factors;
-    pieces_.push_back(factored ? Pieces::of(store.device(), param->master)->elements : 1);
+    pieces_.push_back(factored ? param->pieces.elements : 1);
     offsets_.push_back(take_lines(bytes_, factored ? param->factors->bytes() : bytes));
   }
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include <dlfcn.h>
+#include <link.h>
 #include <nlohmann/json.hpp>
 
 #include "plugin/elf.h"
@@ -108,6 +109,14 @@ void* open_library(const Catalogue& catalogue, const std::string& library) {
   return dlopen(library.c_str(), mode);
 }
 
+// The name of the file that it was opened from, whatever links lead there: all that tells some libraries' version.
+std::string file_of(void* opened) {
+  link_map* map = nullptr;
+  if (dlinfo(opened, RTLD_DI_LINKMAP, &map) != 0) return "";
+  std::error_code failed;
+  return std::filesystem::canonical(map->l_name, failed).filename().string();
+}
+
 } // namespace
 
 json describe_libraries(const Catalogue& catalogue) {
@@ -116,6 +125,7 @@ json describe_libraries(const Catalogue& catalogue) {
     json library = {{"name", known.name}, {"file", known.file}, {"for", known.adds}};
     void* opened = open_library(catalogue, known.file); // stays open: this process ends soon
     library["found"] = opened != nullptr;
+    if (opened) library["lies_in"] = file_of(opened);
     if (void* function = opened && known.function ? dlsym(opened, known.function) : nullptr)
       library["version"] = known.version(function);
     libraries.push_back(std::move(library));

@@ -6,7 +6,7 @@
 //    "shared_memory": {"path", "total_bytes", "free_bytes"},
 //    "gpus": [{"name", "memory_bytes"}],
 //    "fabrics": [{"name", "kind", "megabits_per_second"?}],
-//    "libraries": [{"name", "file", "version"?, "found", "for"}],
+//    "libraries": [{"name", "file", "lies_in"?, "version"?, "found", "for"}],
 //    "missing": [TEXT]}
 #pragma once
 

@@ -45,13 +45,16 @@ Status Builder::settle_factors(Unit& unit) {
       return Status::internal("says that the gradient of '", param.declared.name, "', ",
                               to_string(param.declared.shape), ", is a product of ", to_string(own.x.shape), " and ",
                               to_string(own.dy.shape), ", which it cannot be; this is a bug in the layer");
-    if (!is_one_product(param, unit.node)) continue;
-    const auto all = request_.sharing->factors(param, own);
-    if (!all) continue;
-    const auto product = program_.device_->prepare(all->product(param.master, 1));
-    if (!product.ok() || !param::Pieces::of(*program_.device_, (*product)->out[0])) continue; // the layer can
+    const std::int64_t batch = program_.graph_->batch();
+    if (own.x.shape[0] != batch || own.dy.shape[0] != batch || !is_one_product(param, unit.node)) continue;
+    const auto product = program_.device_->prepare(own.product(param.master, 1));
+    if (!product.ok()) continue; // the layer can
+    const auto pieces = param::Pieces::of(*program_.device_, (*product)->out[0]);
+    if (!pieces) continue;
+    param.factors = request_.sharing->factors(param, own, *pieces);
+    if (!param.factors) continue;
+    param.pieces = *pieces;
     request_.store->settle(param, (*product)->out[0]);
-    param.factors = all;
   }
   return {};
 }

@@ -173,9 +173,11 @@ Status Builder::prepare_unit(std::size_t index) {
   Preparation preparation(std::move(context), unit);
   const bool needs_prepare = !(node.setup.is_sum && fused);
   if (needs_prepare) DLHOST_TRY(unit.layer->prepare(preparation));
-  if (preparation.gradient_taken && std::ranges::any_of(unit.params, [](const auto* param) { return param->factors.has_value(); }))
-    return Status::internal("takes gradients from behind an epilogue, and so none that its factors would be of; this is "
-                            "a bug in the layer");
+  if (preparation.gradient_taken &&
+      std::ranges::any_of(unit.params, [](const auto* param) { return param->factors.has_value(); }))
+    return Status::internal(
+        "takes gradients from behind an epilogue, and so none that its factors would be of; this is "
+        "a bug in the layer");
   if (!preparation.misused.empty())
     return Status::internal(preparation.misused, "; declare it in setup(). This is a bug in the layer");
 

@@ -53,6 +53,13 @@ std::string metrics_table(const Summary& summary) {
 
 std::string row(std::string_view name, std::string_view value) { return fmt::format("  {:<14}{}\n", name, value); }
 
+std::string smaller(std::string_view how, const Traffic& traffic) {
+  if (traffic.dense == 0) return "";
+  return row(how, fmt::format("{} of contributions as {}, {:.3g}%, by each worker", short_bytes(traffic.dense),
+                              short_bytes(traffic.sent),
+                              100.0 * static_cast<double>(traffic.sent) / static_cast<double>(traffic.dense)));
+}
+
 // Of the time of all workers' steps.
 std::string shares(std::span<const WorkerReport> workers) {
   WorkerReport all;
@@ -87,7 +94,8 @@ std::string summary_json(const Summary& summary) {
   json["workers"] = Json::array();
   for (const WorkerReport& worker : summary.workers) json["workers"].push_back(json_of(worker));
   json["contributions"] = {{"arrived", summary.contributions}, {"late", summary.late_contributions}};
-  json["codec"] = {{"encoded_bytes", summary.encoded_bytes}, {"dense_bytes", summary.dense_bytes}};
+  json["codec"] = {{"encoded_bytes", summary.encoded.sent}, {"dense_bytes", summary.encoded.dense}};
+  json["factors"] = {{"sent_bytes", summary.factored.sent}, {"dense_bytes", summary.factored.dense}};
   json["recoveries"] = summary.recoveries;
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["started_rss_bytes"] = summary.started_rss_bytes;
@@ -117,11 +125,7 @@ std::string summary_table(const Summary& summary, bool unicode) {
   if (!summary.workers.empty()) text += row("workers", shares(summary.workers));
   if (summary.contributions > 0)
     text += row("too late", fmt::format("{} of {} contributions", summary.late_contributions, summary.contributions));
-  if (summary.dense_bytes > 0)
-    text += row("encoded", fmt::format("{} of contributions as {}, {:.3g}%, by each worker",
-                                       short_bytes(summary.dense_bytes), short_bytes(summary.encoded_bytes),
-                                       100.0 * static_cast<double>(summary.encoded_bytes) /
-                                           static_cast<double>(summary.dense_bytes)));
+  text += smaller("encoded", summary.encoded) + smaller("as factors", summary.factored);
   if (summary.recoveries > 0)
     text += row("recovered", fmt::format("{} time{} after a worker had died", summary.recoveries,
                                          summary.recoveries == 1 ? "" : "s"));

@@ -11,6 +11,7 @@
 
 #include "record/report.h"
 #include "record/run_folder.h"
+#include "record/traffic.h"
 #include "record/worker_report.h"
 
 namespace dlhost::record {
@@ -30,8 +31,8 @@ struct Summary {
   double input_wait_seconds = 0;
   std::vector<WorkerReport> workers;                       // where there are several
   std::uint64_t contributions = 0, late_contributions = 0; // of worker groups, where some may come too late
-  std::uint64_t encoded_bytes = 0, dense_bytes = 0;        // of what the leading worker sent through a codec
-  std::uint32_t recoveries = 0;                            // that the run went on after one of its processes had died
+  Traffic encoded, factored;    // what the leading worker sent through a codec, or as factors
+  std::uint32_t recoveries = 0; // that the run went on after one of its processes had died
   std::uint64_t peak_rss_bytes = 0;
   std::uint64_t started_rss_bytes = 0; // before the net was made
   std::string plan_hash;

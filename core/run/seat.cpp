@@ -135,12 +135,16 @@ param::Sharing::Bytes Seat::bytes(const param::Store& store) const {
 
 // Where several versions of a param are there at once, it is read whole, from one of them. Where its slices go at their
 // own pace, there are no sums over a param but of one slice; and one slice's are those of one worker, bit for bit.
-param::Slices Seat::cut(const param::Gradients& gradients) const {
+bool Seat::whole_params() const {
   const bool sums = !session_.updater().rule().partials.results().empty();
-  const bool whole = traits_.readers_overlap || (sums && (!whole_versions() || session_.job().train.reproducible)) ||
-                     (codec_ && codec_->traits().whole_matrix);
+  return traits_.readers_overlap || (sums && (!whole_versions() || session_.job().train.reproducible)) ||
+         (codec_ && codec_->traits().whole_matrix);
+}
+
+param::Slices Seat::cut(const param::Gradients& gradients) const {
   return param::Slices::cut(gradients.elements(), servers_,
-                            whole ? std::numeric_limits<std::int64_t>::max() : session_.job().topology.slice_elements,
+                            whole_params() ? std::numeric_limits<std::int64_t>::max()
+                                           : session_.job().topology.slice_elements,
                             gradients.pieces());
 }
 

@@ -43,7 +43,8 @@ class Seat final : public param::Sharing, private param::Control {
 
   Bytes bytes(const param::Store&) const override;
   Status open(param::Store&) override;
-  std::optional<param::Factors> factors(const param::Param&, const param::Factors& own) const override;
+  std::optional<param::Factors> factors(const param::Param&, const param::Factors& own,
+                                        const param::Pieces&) const override;
   std::span<std::byte> contribution(const param::Param&) override;
   Status update(const param::Param& param, std::uint64_t step, double rate) override {
     return table_->update(param.number, step, rate);
@@ -118,7 +119,9 @@ class Seat final : public param::Sharing, private param::Control {
   // At all servers, where some may come too late: groups' steps, or, where they are chosen slice by slice,
   // contributions to slices.
   param::Arrivals arrivals() const;
-  param::Coder::Tally encoded() const { return table_ ? table_->encoded() : param::Coder::Tally(); } // by this worker
+  // By this worker: what went through a codec, and what was left as factors.
+  record::Traffic encoded() const { return table_ ? table_->encoded() : record::Traffic(); }
+  record::Traffic factored() const { return table_ ? table_->factored() : record::Traffic(); }
 
  private:
   Seat(Session& session, Roster& roster, std::uint32_t number);
@@ -144,6 +147,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::vector<param::TensorPlace> kept_by_servers(std::uint32_t server_group) const;
   std::optional<param::GroupSync::Setup> sync_setup();
   Status align();
+  bool whole_params() const; // none is cut
   param::Slices cut(const param::Gradients&) const;
   std::size_t multiplying_bytes(const param::Store&, const param::Slices&) const;
   void find_others();

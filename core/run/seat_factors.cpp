@@ -4,8 +4,14 @@
 #include "run/seat.h"
 
 namespace dlhost::run {
+namespace {
 
-std::optional<param::Factors> Seat::factors(const param::Param& param, const param::Factors& own) const {
+constexpr std::int64_t least_pieces = 4; // of a param, for each server: one may have a piece more than others
+
+} // namespace
+
+std::optional<param::Factors> Seat::factors(const param::Param& param, const param::Factors& own,
+                                            const param::Pieces& pieces) const {
   const config::Job& job = session_.job();
   const config::Topology& topology = job.topology;
   if (topology.factors == config::Factors::off) return std::nullopt;
@@ -20,10 +26,12 @@ std::optional<param::Factors> Seat::factors(const param::Param& param, const par
   for (auto* factor : {&all.x, &all.dy})
     factor->shape[0] = (job.train.batch + place_.workers - 1) / static_cast<std::int64_t>(place_.workers);
   if (topology.factors == config::Factors::on) return all;
-  // Each server reads the inputs of all; and where they are fewer than the workers, or each contribution makes a version
-  // of its own where it belongs, some would multiply for others.
+  // Where servers are fewer than workers, or each contribution makes a version of its own where it belongs, or a param
+  // has but few pieces, some would multiply for others. And each server reads the inputs of all.
   const auto contributors = static_cast<std::int64_t>(place_.served) * place_.workers;
-  const bool shared_out = in_step_ && servers_ == contributors && elements >= topology.slice_elements;
+  const std::int64_t pieces_each = param.declared.shape[0] / pieces.rows / contributors;
+  const bool shared_out = in_step_ && servers_ == contributors && !whole_params() &&
+                          elements >= topology.slice_elements && pieces_each >= least_pieces;
   return shared_out && 2 * (contributors * all.x.count() + all.dy.count()) <= elements ? std::optional(all)
                                                                                        : std::nullopt;
 }
@@ -34,7 +42,7 @@ std::size_t Seat::multiplying_bytes(const param::Store& store, const param::Slic
   for (const param::Slice& slice : slices.all()) {
     const param::Param& param = *store.params()[slice.param];
     if (!param.factors) continue;
-    most = std::max(most, param::FactoredUpdate::room(store.device(), param, slice, contributors));
+    most = std::max(most, param::FactoredUpdate::room(param, slice, contributors));
   }
   return most;
 }

@@ -18,13 +18,13 @@
 namespace dlhost::run {
 
 struct SimulationSpec {
-  Part transport{"sim", {}};              // between processes of a world; it has a seed
-  std::uint64_t seed = 0;                 // of all that is drawn about the world; the job has its own
-  std::int64_t kills = 0;                 // of a worker, at drawn moments
-  std::int64_t cuts = 0;                  // of the link between two workers, for a while
-  std::int64_t scales = 0;                // how often workers join or leave
-  std::int64_t lost = 0, doubled = 0;     // one message in so many; 0: none
-  Nanoseconds within = 0;                 // from the start, in simulated time
+  Part transport{"sim", {}};          // between processes of a world; it has a seed
+  std::uint64_t seed = 0;             // of all that is drawn about the world; the job has its own
+  std::int64_t kills = 0;             // of a worker, at drawn moments
+  std::int64_t cuts = 0;              // of the link between two workers, for a while
+  std::int64_t scales = 0;            // how often workers join or leave
+  std::int64_t lost = 0, doubled = 0; // one message in so many; 0: none
+  Nanoseconds within = 0;             // from the start, in simulated time
   env::simulated::DiskFault disk_fault = env::simulated::DiskFault::none; // to see that it is caught
   std::vector<double> paces;              // of each worker, on the rate of its device; 1 where there are no more
   Nanoseconds longest = 3600'000'000'000; // what takes longer hangs

@@ -295,6 +295,7 @@ Outcome Training::run(Observer& observer) {
     outcome.workers = workers_->reports();
     outcome.arrivals = workers_->arrivals();
     outcome.encoded = workers_->encoded();
+    outcome.factored = workers_->factored();
   }
   outcome.step_median = pace_.median();
   outcome.step_least = pace_.least();

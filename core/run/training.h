@@ -45,7 +45,7 @@ struct Outcome {
   double load_seconds = 0;                   // of them, spent waiting for input
   std::vector<record::WorkerReport> workers; // each, where there are several
   param::Arrivals arrivals;                  // where some may come too late
-  param::Coder::Tally encoded;               // contributions of this worker that went through a codec
+  record::Traffic encoded, factored;         // contributions of this worker that went through a codec, or as factors
   double step_median = 0, step_least = 0;    // seconds
   std::uint64_t started_bytes = 0;           // resident before the net was made
   Evaluation validation, test;               // the last of each

@@ -42,7 +42,8 @@ class Workers {
   Status explained(Status);
   Seat& seat() { return *seat_; }
   param::Arrivals arrivals() const { return seat_->arrivals(); }
-  param::Coder::Tally encoded() const { return seat_->encoded(); }
+  record::Traffic encoded() const { return seat_->encoded(); }
+  record::Traffic factored() const { return seat_->factored(); }
 
  private:
   explicit Workers(std::unique_ptr<Crew> crew) : crew_(std::move(crew)) {}

@@ -77,8 +77,8 @@ template <class Spec> class LinearOps {
     return {};
   }
 
-  // The weight is frozen, or somebody else multiplies: what is left is a sum over rows. Where y lies in blocks there is no
-  // such op, and the weight's gradient is made all the same and goes nowhere.
+  // The weight is frozen, or somebody else multiplies: what is left is a sum over rows. Where y lies in blocks there is
+  // no such op, and the weight's gradient is made all the same and goes nowhere.
   Status prepare_bias_gradient(Prepare& p, const Spec& spec) {
     if (!spec.y.format.is_plain()) return prepare_param_gradient(p, spec, true);
     MapSpec sum;

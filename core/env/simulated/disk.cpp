@@ -87,7 +87,8 @@ class OpenLog final : public LogFile {
     if (!volume_.take(bytes.size())) return full(path_);
     volume_.give_back(bytes.size());
     content_->unsynced.push_back({content_->bytes.size(), world_.process()});
-    if (fault_ == DiskFault::tears && world_.below(appends_to_a_torn_one) == 0) bytes = bytes.substr(0, bytes.size() / 2);
+    if (fault_ == DiskFault::tears && world_.below(appends_to_a_torn_one) == 0)
+      bytes = bytes.substr(0, bytes.size() / 2);
     for (const char letter : bytes) content_->bytes.push_back(static_cast<std::byte>(letter));
     return {};
   }

@@ -92,7 +92,9 @@ void pieces_are_tensors(const Context& context, Device& device) {
       ASSERT_EQ(lab.get(plain), Values(first, first + piece.count())) << "from row " << row;
       at += device.bytes(piece);
     }
-    if (together > 0) EXPECT_EQ(at, device.bytes(desc));
+    if (together > 0) {
+      EXPECT_EQ(at, device.bytes(desc));
+    }
   }
 }
 

@@ -25,9 +25,9 @@ struct Ask {
   std::vector<bool> wants_inputs; // empty: of all that can learn
   bool wants_params = true;
   std::optional<std::size_t> frozen; // a param that alone is not wanted
-  bool adds = false;          // gradients are added to
-  std::optional<Piece> piece; // of a split that the layer declares; none: the whole
-  std::string device_type;    // of the device that it is given; empty: the one under test
+  bool adds = false;                 // gradients are added to
+  std::optional<Piece> piece;        // of a split that the layer declares; none: the whole
+  std::string device_type;           // of the device that it is given; empty: the one under test
 };
 
 class LayerBench final : public Prepare {

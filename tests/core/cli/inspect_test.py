@@ -253,7 +253,9 @@ class Host(Inspect):
                  r"/dev/shm +[\d.]+ GiB, free [\d.]+ GiB"]
         for library in machine["libraries"]:
             if library["found"]:
-                lines.append(f"library +{library['name']} {library.get('version', '')}".rstrip())
+                self.assertTrue(library["lies_in"], library)
+                shown = library.get("version", library["lies_in"])
+                lines.append(f"library +{library['name']} {re.escape(shown)}")
         for line in lines:
             self.assertRegex(text, rf"(?m)^{line}")
         self.assertIn(cpu["instruction_sets"], text)

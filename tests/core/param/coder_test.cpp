@@ -65,8 +65,8 @@ TEST_F(CoderTest, WhatIsLeftOutComesWithTheNextStep) {
   ASSERT_TRUE(coder_->encode(slices_[0], 0, 1).ok());
   ASSERT_TRUE(shard_->take(update(1, *place)).ok());
   EXPECT_THAT(values(), ElementsAre(0, 2 - 257, 5, 4));
-  EXPECT_EQ(coder_->tally().dense, 2 * 16U);
-  EXPECT_EQ(coder_->tally().sent, 2 * (8U + sizeof(Encoding::Lengths)));
+  EXPECT_EQ(coder_->traffic().dense, 2 * 16U);
+  EXPECT_EQ(coder_->traffic().sent, 2 * (8U + sizeof(Encoding::Lengths)));
 }
 
 TEST_F(CoderTest, WhatIsNotAnEncodingIsRefused) {

@@ -53,6 +53,7 @@ TEST(Summary, HasExactlyThePromisedFields) {
                                              "workers",
                                              "contributions",
                                              "codec",
+                                             "factors",
                                              "recoveries",
                                              "peak_rss_bytes",
                                              "started_rss_bytes",
@@ -111,14 +112,19 @@ TEST(Summary, OfSeveralWorkersItSaysWhereTheirTimeWentAndWhatCameTooLate) {
   EXPECT_EQ(json["contributions"].dump(), R"({"arrived":480,"late":12})");
 }
 
-TEST(Summary, OfACodecItSaysWhatItSaved) {
+TEST(Summary, OfACodecAndOfFactorsItSaysWhatTheySaved) {
   auto summary = of_a_run();
-  summary.dense_bytes = 64 << 20;
-  summary.encoded_bytes = 2 << 20;
+  summary.encoded.dense = 64 << 20;
+  summary.factored = {.sent = 3 << 10, .dense = 30 << 10};
+  summary.encoded.sent = 2 << 20;
   const std::string table = summary_table(summary, false);
   EXPECT_NE(table.find("  encoded       64 MiB of contributions as 2 MiB, 3.12%, by each worker\n"), std::string::npos)
       << table;
-  EXPECT_EQ(Json::parse(summary_json(summary))["codec"].dump(), R"({"dense_bytes":67108864,"encoded_bytes":2097152})");
+  EXPECT_NE(table.find("  as factors    30 KiB of contributions as 3 KiB, 10%, by each worker\n"), std::string::npos)
+      << table;
+  const auto json = Json::parse(summary_json(summary));
+  EXPECT_EQ(json["codec"].dump(), R"({"dense_bytes":67108864,"encoded_bytes":2097152})");
+  EXPECT_EQ(json["factors"].dump(), R"({"dense_bytes":30720,"sent_bytes":3072})");
 }
 
 class SummaryFile : public RecordTest {};

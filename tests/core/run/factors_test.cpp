@@ -43,6 +43,9 @@ TEST_F(FactorsTest, LargeParamsAreMultipliedInParts) {
     const auto sent = with("off"), multiplied = with("auto");
     EXPECT_TRUE(sent.factored.empty());
     EXPECT_EQ(multiplied.factored, std::vector<std::string>{"fc1.weight"}) << "the other's factors are larger than it";
+    EXPECT_EQ(sent.outcome.factored.dense, 0U);
+    EXPECT_GT(multiplied.outcome.factored.dense, 6 * 700 * 633 * sizeof(float));
+    EXPECT_LT(multiplied.outcome.factored.sent, 6 * (700 + 640) * 6 * sizeof(float) + 6 * 64);
     expect_near(sent, multiplied, type == "bf16" ? 2e-2 : 1e-5, 6);
     const auto &expected = sent.params.at("fc1.weight"), &found = multiplied.params.at("fc1.weight");
     ASSERT_EQ(found.size(), expected.size());
@@ -88,7 +91,8 @@ TEST_F(FactorsTest, WhatIsDoneWithGradientsOtherwiseGetsThem) {
     settings.push_back("topology.factors=on");
     const auto trained = train(small_job(), settings);
     EXPECT_EQ(trained.factored, way.factored);
-    EXPECT_LT(trained.losses.back(), trained.losses.front());
+    settings.back() = "topology.factors=off";
+    expect_near(train(small_job(), settings), trained, 1e-5, 20);
   }
 }
 
@@ -105,12 +109,13 @@ name = "other"
 type = "softmax_loss"
 src = ["fc3", "data:label"]
 )";
-  EXPECT_EQ(train(twice, workers(2, 2, {"topology.factors=on", "layer.fc2.param.weight.share=head"})).factored, std::vector<std::string>{"fc1.weight"});
+  EXPECT_EQ(train(twice, workers(2, 2, {"topology.factors=on", "layer.fc2.param.weight.share=head"})).factored,
+            std::vector<std::string>{"fc1.weight"});
 }
 
 TEST_F(FactorsTest, HandlersThatTakeGradientsTakeFactors) {
-  for (const std::string handler : {"eventual", "bounded", "hogwild", "first_t", "backup", "elastic",
-                                    "{ type = \"first_t\", late = \"fold\" }"}) {
+  for (const std::string handler :
+       {"eventual", "bounded", "hogwild", "first_t", "backup", "elastic", "{ type = \"first_t\", late = \"fold\" }"}) {
     SCOPED_TRACE(handler);
     const bool takes = handler != "elastic" && handler.find("fold") == std::string::npos;
     const auto trained = train(small_job(), {"topology.worker_groups=3", "topology.servers_per_group=2",

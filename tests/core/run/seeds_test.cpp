@@ -214,8 +214,7 @@ class SeedsTest : public SimulationTest {
 TEST_F(SeedsTest, WhateverIsDrawnNothingIsLostOrCountsTwice) {
   const std::uint64_t first = setting("DLHOST_SEED", 1), count = setting("DLHOST_SEEDS", 1000);
   const auto path = [&](bool product) { return folder_ / (product ? "product.toml" : "job.toml"); };
-  for (const bool product : {false, true})
-    ASSERT_TRUE(host_.disk().write_text(path(product), tally_job(product)).ok());
+  for (const bool product : {false, true}) ASSERT_TRUE(host_.disk().write_text(path(product), tally_job(product)).ok());
   const auto plugins = plugin::entries_of(plugin::settings_of_process({}));
   std::uint64_t recoveries = 0, scaled = 0, steps = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {

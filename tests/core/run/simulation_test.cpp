@@ -208,7 +208,8 @@ TEST_F(SimulationTest, FaultsOfADiskAreCaught) {
   EXPECT_GT(forgotten.size(), 1U) << "whatever it did, nobody saw it";
   for (const auto& complaint : torn)
     EXPECT_TRUE(complaint.empty() || complaint.find("is no line of a ledger") != std::string::npos) << complaint;
-  for (const auto& complaint : forgotten) EXPECT_TRUE(complaint.empty() || complaint.starts_with("audit: ")) << complaint;
+  for (const auto& complaint : forgotten)
+    EXPECT_TRUE(complaint.empty() || complaint.starts_with("audit: ")) << complaint;
 }
 
 // A point may be written while some of a group have made a step and others have not.
