@@ -113,8 +113,7 @@ void* open_library(const Catalogue& catalogue, const std::string& library) {
 std::string file_of(void* opened) {
   link_map* map = nullptr;
   if (dlinfo(opened, RTLD_DI_LINKMAP, &map) != 0) return "";
-  std::error_code failed;
-  return std::filesystem::canonical(map->l_name, failed).filename().string();
+  return MappedFile::name_of(map->l_name);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "plugin/mapped.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
@@ -29,6 +30,11 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   ::close(file);
   if (memory == MAP_FAILED) return Status::system(error, "it cannot be read");
   return MappedFile({static_cast<const std::byte*>(memory), size});
+}
+
+std::string MappedFile::name_of(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::canonical(path, failed).filename().string();
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}

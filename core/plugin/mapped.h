@@ -12,6 +12,8 @@ namespace dlhost::plugin {
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::string& path);
+  // The file's own, whatever links lead to it; empty if they lead nowhere.
+  static std::string name_of(const std::string& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&&) = delete;
   ~MappedFile();
