@@ -42,12 +42,18 @@ Result<std::optional<param::Taken>> Training::start() {
 nlohmann::json Training::state() const {
   const auto last = [](const Last& at) { return nlohmann::json{at.step, at.epoch, at.seconds}; };
   const nlohmann::json workers = workers_ ? workers_state(session_.job(), workers_->reached()) : nlohmann::json();
-  return {{"step", progress_.step},     {"workers", workers},
-          {"epoch", progress_.epoch},   {"seconds", progress_.seconds},
-          {"items", progress_.items},   {"saved", last(saved_)},
-          {"tested", last(tested_)},    {"validated", last(validated_)},
-          {"worse", worse_},            {"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
-          {"has_loss", has_loss_},      {"smoothed_loss", smoothed_loss_},
+  return {{"step", progress_.step},
+          {"workers", workers},
+          {"epoch", progress_.epoch},
+          {"seconds", progress_.seconds},
+          {"items", progress_.items},
+          {"saved", last(saved_)},
+          {"tested", last(tested_)},
+          {"validated", last(validated_)},
+          {"worse", worse_},
+          {"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
+          {"has_loss", has_loss_},
+          {"smoothed_loss", smoothed_loss_},
           {"data", feeds_->state(progress_.step)}};
 }
 
