@@ -313,7 +313,7 @@ Status Seat::begin(const param::Beginning& beginning) {
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     done_[seat] = beginning.of_group(seat / place_.workers, place_.workers);
   if (number_ == 0) vitals(0).told.store(done_[0], std::memory_order_release);
-  begun_ = beginning;
+  begun_ = reached_ = beginning;
   begun_at_ = session_.host().clock().now();
   set_away(false);
   return {};
@@ -353,12 +353,13 @@ std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
 }
 
 // What a worker computes once more, because others of its group had not come that far, is in already.
-param::Beginning Seat::reached() const {
-  param::Beginning reached{.version = table_->version(), .steps = {}};
-  if (sync_) reached.others.assign(aligned_.begin() + 1, aligned_.end());
+Status Seat::see_where_all_are() {
+  DLHOST_TRY(table_->look());
+  reached_ = {.version = table_->version(), .steps = {}};
+  if (sync_) reached_.others.assign(aligned_.begin() + 1, aligned_.end());
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
-    reached.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
-  return reached;
+    reached_.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
+  return {};
 }
 
 Vitals& Seat::vitals(std::uint32_t seat) const {

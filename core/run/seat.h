@@ -75,8 +75,8 @@ class Seat final : public param::Sharing, private param::Control {
   // After hold(), where it is decided whose steps count: the others make no more, so that nothing of the leader's group
   // waits for them in vain.
   Status conclude();
-  // After hold(): where all of them are.
-  param::Beginning reached() const;
+  // Where all of them were at the last hold(); before that, where they began.
+  const param::Beginning& reached() const { return reached_; }
   // After hold(): running state becomes the same everywhere.
   void merge_states();
   // When one of the others is gone, and nobody computes or serves any more: the store has what outlived them, newest
@@ -147,7 +147,8 @@ class Seat final : public param::Sharing, private param::Control {
   std::vector<param::TensorPlace> kept_by_servers(std::uint32_t server_group) const;
   std::optional<param::GroupSync::Setup> sync_setup();
   Status align();
-  bool whole_params() const; // none is cut
+  Status see_where_all_are(); // while they rest
+  bool whole_params() const;  // none is cut
   param::Slices cut(const param::Gradients&) const;
   std::size_t multiplying_bytes(const param::Store&, const param::Slices&) const;
   void find_others();
@@ -254,7 +255,7 @@ class Seat final : public param::Sharing, private param::Control {
   Nanoseconds looked_ = 0, begun_at_ = 0;
   std::uint64_t alive_at_ = ~std::uint64_t{0};   // steps done, when it last looked whether it waits long
   Nanoseconds says_alive_ = 0, alive_pause_ = 0; // when it says so again, and how long after the last time
-  param::Beginning begun_;
+  param::Beginning begun_, reached_;
 };
 
 } // namespace dlhost::run

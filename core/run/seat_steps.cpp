@@ -90,7 +90,7 @@ Status Seat::hold() {
   DLHOST_TRY(rest_those_led());
   DLHOST_TRY(table_->flush());
   if (sync_ || traits_.folds) DLHOST_TRY(align());
-  return table_->look();
+  return see_where_all_are();
 }
 
 // Stands still until it is told to go on; those whom it leads as well.
@@ -130,7 +130,7 @@ Status Seat::conclude() {
   for (std::uint32_t group = place_.first_served + 1; group < place_.first_served + place_.served; ++group)
     DLHOST_TRY(leave(group));
   DLHOST_TRY(table_->receive());
-  return table_->look();
+  return see_where_all_are();
 }
 
 Status Seat::wait_for_groups(std::uint64_t steps) {

@@ -25,7 +25,7 @@ class Workers {
   Status bequeath(const std::string& run) { return crew_->bequeath(run); }
   std::vector<int> processes() const { return crew_->processes(); }
   // After settle(): where it could begin once more.
-  param::Beginning reached() const { return seat_->reached(); }
+  const param::Beginning& reached() const { return seat_->reached(); }
 
   // Around each step of the leader's.
   Status go(std::uint64_t step, double rate);

@@ -1,4 +1,6 @@
 // A run that goes on equals one that never stopped, with all that draws or carries something from step to step.
+#include <nlohmann/json.hpp>
+
 #include "trained.h"
 
 namespace dlhost::test {
@@ -74,6 +76,38 @@ TEST_P(ResumeTest, BitForBit) {
   EXPECT_EQ(rest.losses, std::vector(whole.losses.begin() + 5, whole.losses.end()));
   EXPECT_EQ(rest.params, whole.params);
   EXPECT_EQ(rest.test, whole.test); // with the running means of the norm
+}
+
+// Servers died in the middle of a step: some slices have it, others do not, and a point at the very beginning says so.
+TEST_F(ResumeTest, APointBeforeTheFirstStepSaysWhatItBeganWith) {
+  const std::string checkpoints = folder_ / "checkpoints", points = folder_ / "recovery";
+  const std::vector<std::string> set{"topology.worker_groups=2", "topology.consistency=\"eventual\"",
+                                     "topology.replicas=2",      "recovery.every={}",
+                                     "validate.every={}",        "test.every={}"};
+  train(small_job(), set, 5, {}, checkpoints);
+  auto files = run::Checkpoints::find(host_, checkpoints);
+  ASSERT_TRUE(files.ok()) << files.status().message();
+  auto& workers = files->manifest->at("run").at("training").at("workers");
+  const nlohmann::json slices = {{10, {5, 5}}, {9, {5, 4}}, {9, {4, 5}}, {8, {4, 4}}};
+  workers["slices"] = slices;
+  auto job = config::load(host_.disk(), folder_ / "job.toml", set, *registry_);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  auto session = run::Session::open(host_, *registry_, *job);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  const std::atomic<bool> interrupted{true}; // behind the first step
+  run::Training training(**session, interrupted);
+  ASSERT_TRUE(training.prepare().ok());
+  ASSERT_TRUE(training.resume(*files).ok());
+  run::Checkpoints secured(**session, points, 1);
+  training.recover_from(&secured, true);
+  struct Nobody final : run::Observer {
+    Status on_step(const run::Progress&, program::Program&) override { return {}; }
+    Status on_evaluation(const run::Progress&, Phase, const run::Evaluation&) override { return {}; }
+  } nobody;
+  ASSERT_TRUE(training.run(nobody).error.ok());
+  const auto written = run::Checkpoints::find(host_, points);
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  EXPECT_EQ(written->manifest->at("run").at("training").at("workers").at("slices"), slices);
 }
 
 } // namespace
