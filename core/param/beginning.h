@@ -19,6 +19,7 @@ struct Beginning {
   struct OfSlice {
     Version version = 0;
     std::vector<std::uint64_t> steps; // of each worker, which are in it
+    std::vector<Version> others;      // of the same slice in the server groups behind the first
   };
   Version version = 0;              // of every slice, but where `slices` says otherwise: then of the furthest
   std::vector<OfSlice> slices;      // all of them, or none
@@ -37,7 +38,9 @@ struct Beginning {
   // The same for the workers of a server group.
   Beginning seen_by(std::size_t server_group) const {
     Beginning seen = *this;
-    if (server_group > 0) seen.version = others.at(server_group - 1);
+    if (server_group == 0) return seen;
+    seen.version = others.at(server_group - 1);
+    for (OfSlice& slice : seen.slices) slice.version = slice.others.at(server_group - 1);
     return seen;
   }
   // Where a group goes on: what some of its workers had done already is computed again, and counts once.

@@ -26,6 +26,11 @@ Status Gossip::add(const Slice& slice) {
   Piece piece{.slice = &slice};
   piece.common = shared(slice, 0);
   piece.came = row(slice);
+  if (setup_.outlived) {
+    piece.begun = shared(slice, begun_row(*setup_.sync));
+    for (std::size_t which = 0; which < piece.kept.size(); ++which)
+      piece.kept[which] = shared(slice, heard_row(*setup_.sync, which));
+  }
   for (const std::uint32_t rank : neighbours_) {
     if (rank >= setup_.servers.size() || rank == setup_.rank)
       return Status::internal("the sync names rank ", rank, " a neighbour of rank ", setup_.rank, ", of ",
@@ -45,6 +50,9 @@ void Gossip::begin(Version version) {
     const auto* value = reinterpret_cast<const float*>(setup_.masters->value(piece.slice->param, 0).data());
     std::copy_n(value + piece.slice->first, piece.common.size(), piece.common.begin());
     std::ranges::fill(piece.came, 0.0F);
+    std::ranges::copy(piece.common.first(piece.begun.size()), piece.begun.begin());
+    std::ranges::fill(piece.kept[0], 0.0F);
+    piece.heard = 0;
     piece.has_come = piece.aligning = piece.begins_to_align = false;
     piece.at = version;
     for (Link& link : piece.links) {
@@ -157,6 +165,11 @@ Status Gossip::conclude(std::size_t which, Version now, const float* from, float
   const Racing racing(from == to); // its readers mean it
   DLHOST_TRY(piece.shift->run({.from = from, .to = to, .gradients = {&came, 1}, .count = 1}, {}));
   add_to(piece.common, piece.came);
+  if (!piece.begun.empty()) {
+    const auto before = piece.kept[piece.heard], after = piece.kept[1 - piece.heard];
+    for (std::size_t i = 0; i < after.size(); ++i) after[i] = before[i] + piece.came[i];
+    piece.heard = 1 - piece.heard;
+  }
   std::ranges::fill(piece.came, 0.0F);
   piece.has_come = false;
   return {};

@@ -6,6 +6,8 @@
 // one, who has heard all, to the others.
 #pragma once
 
+#include <array>
+
 #include "param/group_sync.h"
 
 namespace dlhost::param {
@@ -23,6 +25,7 @@ class Gossip final : public GroupSync {
   void amended(std::size_t) override {} // it looks at the value itself
   Result<News> take(std::size_t which, const Message&) override;
   Status conclude(std::size_t which, Version now, const float* from, float* to) override;
+  std::size_t heard(std::size_t which) const override { return pieces_[which].heard; }
   bool align(std::size_t which, Version now) override;
   bool is_aligned() const override;
 
@@ -40,6 +43,9 @@ class Gossip final : public GroupSync {
     std::span<float> common; // the value as all others have heard of it, or will
     std::span<float> came;   // and is not in the value yet
     bool has_come = false;
+    std::span<float> begun;               // the value then; empty: nothing is to outlive this server
+    std::array<std::span<float>, 2> kept; // all that came since, by turns
+    std::size_t heard = 0;                // which of them is in the value
     Version at = 0; // when it was told last
     bool aligning = false, begins_to_align = false;
     std::vector<Link> links;

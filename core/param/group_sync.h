@@ -36,6 +36,7 @@ class GroupSync {
     std::span<std::byte> memory;    // of this worker, where the rows lie from `place` on
     std::size_t place = 0;
     bool in_step = false;             // all groups make each step together
+    bool outlived = false;            // what came from others is kept where it outlives this server
     const Masters* masters = nullptr; // of its group
     Store* store = nullptr;
     const Sync* sync = nullptr;
@@ -45,9 +46,12 @@ class GroupSync {
   };
   // What the rows of a server's slices take.
   static std::size_t bytes(const Slices&, std::uint32_t server, const Sync&, std::uint32_t rank, std::uint32_t count);
-  // Rows of masters that are shared with other server groups: the common value, and these histories of it.
-  static std::size_t shared_rows(const Sync& sync) { return 1 + histories(sync).size(); }
+  // Rows of masters that are shared with other server groups: the common value, and these histories of it. Where they
+  // outlive a server, what all began with, and twice what came from the others since, in turns.
+  static std::size_t shared_rows(const Sync& sync, bool outlived) { return begun_row(sync) + (outlived ? 3 : 0); }
   static std::vector<Updater::History> histories(const Sync&);
+  static std::size_t begun_row(const Sync& sync) { return 1 + histories(sync).size(); }
+  static std::size_t heard_row(const Sync& sync, std::size_t which) { return begun_row(sync) + 1 + which; }
   static bool gossips(const Sync&);
 
   static Result<std::unique_ptr<GroupSync>> make(Setup, std::span<const Slice* const> owned);
@@ -75,6 +79,9 @@ class GroupSync {
 
   // `from` is the value now: `to` becomes what it is with all that came from others.
   virtual Status conclude(std::size_t which, Version now, const float* from, float* to) = 0;
+
+  // Which row of what came from the others the value has.
+  virtual std::size_t heard(std::size_t) const { return 0; }
 
   // Slices are to be exchanged as they are now, whatever is due. True: this one is to start now.
   virtual bool align(std::size_t which, Version now) = 0;

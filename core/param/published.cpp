@@ -31,7 +31,7 @@ void Published::add(SliceId slice, const Record& record) {
   Head& head = this->head(slice);
   const std::uint64_t count = head.count.load(std::memory_order_relaxed);
   std::byte* at = this->record(slice, count);
-  new (at) Fixed{record.version, record.value, record.history};
+  new (at) Fixed{record.version, record.value, record.history, record.heard};
   std::ranges::copy(record.applied, reinterpret_cast<std::uint64_t*>(at + sizeof(Fixed)));
   head.count.store(count + 1, std::memory_order_release);
 }
@@ -41,7 +41,7 @@ bool Published::has(SliceId slice) const { return head(slice).count.load(std::me
 Published::Record Published::read(SliceId slice, std::uint64_t number) const {
   const std::byte* at = record(slice, number);
   const Fixed& fixed = *std::launder(reinterpret_cast<const Fixed*>(at));
-  return {fixed.version, fixed.value, fixed.history,
+  return {fixed.version, fixed.value, fixed.history, fixed.heard,
           std::span(reinterpret_cast<const std::uint64_t*>(at + sizeof(Fixed)), contributors_)};
 }
 

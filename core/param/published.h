@@ -24,6 +24,7 @@ class Published {
   struct Record {
     Version version = 0;
     std::size_t value = 0, history = 0;     // which of the masters'
+    std::size_t heard = 0;                  // which row of what came from other server groups is in the value
     std::span<const std::uint64_t> applied; // of each contributor: steps below this one are in it
   };
   // Nothing of that slice is there any more.
@@ -43,7 +44,7 @@ class Published {
   };
   struct Fixed {
     Version version = 0;
-    std::uint64_t value = 0, history = 0;
+    std::uint64_t value = 0, history = 0, heard = 0;
   };
   static std::size_t record_bytes(std::size_t contributors) {
     return sizeof(Fixed) + contributors * sizeof(std::uint64_t);

@@ -37,6 +37,7 @@ Status Shard::conclude(Owned& owned) {
   }
   DLHOST_TRY(sync_->conclude(which, owned.version, value(owned, owned.current), value(owned, next)));
   owned.current = next;
+  publish(owned);
   DLHOST_TRY(exchange(owned));
   return say_aligned();
 }

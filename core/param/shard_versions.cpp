@@ -297,7 +297,9 @@ std::size_t Shard::next_history(const Owned& owned) const {
 }
 
 void Shard::publish(const Owned& owned) {
-  if (published_) published_->add(owned.slice->id, {owned.version, owned.current, owned.history, owned.applied});
+  if (!published_) return;
+  const std::size_t heard = sync_ ? sync_->heard(owned_by_slice_[owned.slice->id]) : 0;
+  published_->add(owned.slice->id, {owned.version, owned.current, owned.history, heard, owned.applied});
 }
 
 // Who hears of a version can rely on it.

@@ -59,7 +59,7 @@ param::Masters::Copies Seat::copies() const {
   const auto replicas = static_cast<std::size_t>(session_.job().topology.replicas);
   return {.values = traits_.readers_overlap ? seats_ + 2 : replicas,
           .histories = replicas,
-          .shared = sync_ ? param::GroupSync::shared_rows(*sync_) : 0};
+          .shared = sync_ ? param::GroupSync::shared_rows(*sync_, outlived()) : 0};
 }
 
 Seat::Seat(Session& session, Roster& roster, std::uint32_t number)
@@ -203,7 +203,7 @@ Status Seat::connect() {
     if (own_[other].bytes.size() < layout_->exchanged)
       return Status::internal("worker ", other, " has a net of other params than worker ", number_);
   }
-  return number_ == 0 ? map_other_masters() : Status();
+  return number_ == 0 || outlived() ? map_other_masters() : Status();
 }
 
 Status Seat::make_shard() {
@@ -330,6 +330,7 @@ Status Seat::keep_ledger(const param::Beginning& beginning) {
 // What is saved while all stand still is what the next step begins with.
 std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
   std::vector<std::vector<param::TensorPlace>> all;
+  kept_.clear();
   const bool codec_keeps = layout_->coding && layout_->coding->keeps();
   if (!saves_own_values() && !codec_keeps && !servers_keep()) return all;
   const auto rule = session_.updater().rule();

@@ -140,11 +140,13 @@ class Seat final : public param::Sharing, private param::Control {
   bool serves() const { return number_ - home_of(place_.server_group) < servers_; }
   param::Masters lay_out_masters(const param::Store&) const;
   param::Masters& lent_masters() const;
+  const param::Masters& masters_of(std::uint32_t server_group) const;
   Status map_other_masters();
   void fill_other_masters(const param::Beginning&);
   // What server groups have that others do not, and a run goes on with.
   bool servers_keep() const;
-  std::vector<param::TensorPlace> kept_by_servers(std::uint32_t server_group) const;
+  std::vector<param::TensorPlace> kept_by_servers(std::uint32_t server_group);
+  std::span<std::byte> newest_history(std::uint32_t server_group, std::size_t param, std::size_t slot);
   std::optional<param::GroupSync::Setup> sync_setup();
   Status align();
   Status see_where_all_are(); // while they rest
@@ -157,10 +159,16 @@ class Seat final : public param::Sharing, private param::Control {
   Status supported(const param::Store&) const;
   Status can_be_outlived() const;
   // Of each slice the version that a run goes on with.
-  Result<std::vector<param::Published::Record>> outlasting() const;
+  using Outlasting = std::vector<param::Published::Record>;
+  Result<Outlasting> outlasting(std::uint32_t server_group) const;
+  std::span<std::byte> outlasted(std::size_t param, const std::vector<Outlasting>&);
+  param::Beginning reached_by(const std::vector<Outlasting>&) const;
+  // `copies`: of params whose slices lie in several places.
   std::span<std::byte> gathered(std::size_t param,
-                                const std::function<std::span<std::byte>(const param::Slice&)>& where);
+                                const std::function<std::span<std::byte>(const param::Slice&)>& where,
+                                std::vector<std::vector<std::byte>>& copies);
   std::span<std::byte> published(std::uint32_t seat) const;
+  std::optional<param::Published> published_by(std::uint32_t server_group, const param::Slice&) const;
   Status can_have_own_values() const;
   Status connect();
   Status make_shard();
@@ -226,8 +234,9 @@ class Seat final : public param::Sharing, private param::Control {
     std::unique_ptr<Region> region;
     param::Masters masters;
   };
-  std::vector<std::vector<std::byte>> salvaged_; // of params whose slices lay in several places
-  std::vector<OtherMasters> other_masters_;      // the run's leader's: of the server groups behind the first
+  std::vector<std::vector<std::byte>> salvaged_, kept_; // what did not lie there in one piece: of the store's; of own
+                                                        // values
+  std::vector<OtherMasters> other_masters_; // of the other server groups: of the leader, and of who may take its place
   std::vector<Version> aligned_;                 // of each server group, when its slices were aligned last
   std::size_t unaligned_ = 0;                    // servers that have not said so yet
   std::vector<Own> own_;                         // of each worker, as this one sees it

@@ -22,6 +22,7 @@ std::optional<param::GroupSync::Setup> Seat::sync_setup() {
       .memory = own_[number_].bytes,
       .place = layout_->exchanged,
       .in_step = in_step_,
+      .outlived = outlived(),
       .masters = &lent_masters(),
       .store = &session_.store(),
       .sync = sync_.get(),
@@ -36,7 +37,8 @@ std::optional<param::GroupSync::Setup> Seat::sync_setup() {
 }
 
 Status Seat::map_other_masters() {
-  for (std::uint32_t group = 1; group < place_.server_groups; ++group) {
+  for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
+    if (group == place_.server_group) continue;
     const std::uint32_t home = home_of(group);
     DLHOST_ASSIGN(const Card card, roster_.card(home));
     DLHOST_ASSIGN(const PeerId peer, post_->peer(home));
@@ -48,6 +50,11 @@ Status Seat::map_other_masters() {
     other_masters_.push_back({std::move(region), std::move(masters)});
   }
   return {};
+}
+
+const param::Masters& Seat::masters_of(std::uint32_t server_group) const {
+  if (server_group == place_.server_group) return lent_masters();
+  return other_masters_[server_group - (server_group > place_.server_group ? 1 : 0)].masters;
 }
 
 // All begin with the first group's values. Histories are their own, where a checkpoint brought them.
@@ -74,11 +81,11 @@ void Seat::fill_other_masters(const param::Beginning& beginning) {
 }
 
 bool Seat::servers_keep() const {
-  return sync_ && (!session_.updater().rule().history.empty() || param::GroupSync::shared_rows(*sync_) > 1);
+  return sync_ && (!session_.updater().rule().history.empty() || !param::GroupSync::histories(*sync_).empty());
 }
 
 // The first group's histories are the checkpoint's own; the histories of the common values are the same in all groups.
-std::vector<param::TensorPlace> Seat::kept_by_servers(std::uint32_t server_group) const {
+std::vector<param::TensorPlace> Seat::kept_by_servers(std::uint32_t server_group) {
   std::vector<param::TensorPlace> kept;
   const auto histories = session_.updater().rule().history;
   const auto common = param::GroupSync::histories(*sync_);
@@ -89,12 +96,24 @@ std::vector<param::TensorPlace> Seat::kept_by_servers(std::uint32_t server_group
       kept.push_back({concat(name, "/", what), param->master, row.data()});
     };
     for (std::size_t slot = 0; server_group > 0 && slot < param->slots; ++slot)
-      keep(concat("servers.", histories[slot].name),
-           other_masters_[server_group - 1].masters.history(param->number, slot));
+      keep(concat("servers.", histories[slot].name), newest_history(server_group, param->number, slot));
     for (std::size_t slot = 0; server_group == 0 && slot < common.size(); ++slot)
       keep(concat("common.", common[slot].name), lent_masters().shared(param->number, 1 + slot));
   }
   return kept;
+}
+
+// There are several where versions outlive their servers, each of which has written down which is its newest.
+std::span<std::byte> Seat::newest_history(std::uint32_t server_group, std::size_t param, std::size_t slot) {
+  const param::Masters& masters = masters_of(server_group);
+  return gathered(
+      param,
+      [&](const param::Slice& slice) {
+        const auto published = published_by(server_group, slice);
+        const bool begun = published && published->has(slice.id);
+        return masters.history(param, slot, begun ? published->newest(slice.id).history : 0);
+      },
+      kept_);
 }
 
 // What was folded is in the values, replicas become one, and each server group's versions are known.

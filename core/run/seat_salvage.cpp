@@ -37,12 +37,19 @@ void Seat::await_retirement(const std::function<void(std::uint32_t seat)>& end) 
   }
 }
 
-Result<std::vector<param::Published::Record>> Seat::outlasting() const {
-  std::vector<param::Published::Record> newest;
+std::optional<param::Published> Seat::published_by(std::uint32_t server_group, const param::Slice& slice) const {
+  if (!outlived()) return {};
+  const std::uint32_t home = home_of(server_group), next = home_of(server_group + 1);
+  return param::Published(published(home + slice.server), next - home);
+}
+
+Result<Seat::Outlasting> Seat::outlasting(std::uint32_t server_group) const {
+  Outlasting newest;
   for (const auto& slice : layout_->slices.all()) {
-    const param::Published published(this->published(home_of(0) + slice.server), seats_);
-    if (!published.has(slice.id)) return Status::not_found("server ", slice.server, " had not begun");
-    newest.push_back(published.newest(slice.id));
+    const auto published = published_by(server_group, slice);
+    if (!published->has(slice.id))
+      return Status::not_found("server ", slice.server, " of server group ", server_group, " had not begun");
+    newest.push_back(published->newest(slice.id));
   }
   if (!in_step_) return newest;
   // Some may have made one more than others: then all go back to the one before it. So they do from a step that the
@@ -50,8 +57,7 @@ Result<std::vector<param::Published::Record>> Seat::outlasting() const {
   Version common = begun_.version + vitals(0).told.load(std::memory_order_acquire) - begun_.steps.at(0);
   for (const auto& record : newest) common = std::min(common, record.version);
   for (const auto& slice : layout_->slices.all())
-    if (const param::Published published(this->published(home_of(0) + slice.server), seats_);
-        !published.find(slice.id, common, newest[slice.id]))
+    if (!published_by(server_group, slice)->find(slice.id, common, newest[slice.id]))
       return Status::internal("slice ", slice.id, " is at version ", newest[slice.id].version, ", and its version ",
                               common, " is gone");
   return newest;
@@ -59,11 +65,12 @@ Result<std::vector<param::Published::Record>> Seat::outlasting() const {
 
 // The param, whose slices may lie in several places, in one.
 std::span<std::byte> Seat::gathered(std::size_t param,
-                                    const std::function<std::span<std::byte>(const param::Slice&)>& where) {
+                                    const std::function<std::span<std::byte>(const param::Slice&)>& where,
+                                    std::vector<std::vector<std::byte>>& copies) {
   const auto slices = layout_->slices.of(param);
   const std::span<std::byte> first = where(slices.front());
   if (std::ranges::all_of(slices, [&](const auto& slice) { return where(slice).data() == first.data(); })) return first;
-  auto& whole = salvaged_.emplace_back(first.begin(), first.end());
+  auto& whole = copies.emplace_back(first.begin(), first.end());
   for (const auto& slice : slices) {
     const auto bytes = where(slice).subspan(static_cast<std::size_t>(slice.first) * sizeof(float),
                                             static_cast<std::size_t>(slice.count) * sizeof(float));
@@ -72,35 +79,80 @@ std::span<std::byte> Seat::gathered(std::size_t param,
   return whole;
 }
 
-Result<param::Beginning> Seat::salvage() {
-  DLHOST_ASSIGN(const auto records, outlasting());
-  param::Store& store = session_.store();
-  const param::Masters& masters = lent_masters();
-  for (const auto& param : store.params()) {
-    if (layout_->slices.of(param->number).empty()) continue;
-    store.move(*param, gathered(param->number, [&](const param::Slice& slice) {
-      return masters.value(param->number, records[slice.id].value);
-    }));
-    for (std::size_t slot = 0; slot < param->history.size(); ++slot)
-      store.move_history(*param, slot, gathered(param->number, [&](const param::Slice& slice) {
-        return masters.history(param->number, slot, records[slice.id].history);
-      }));
+// Each server group's values have what it learned itself, and what it heard of the others: all begin once more with
+// what each has learned.
+std::span<std::byte> Seat::outlasted(std::size_t param, const std::vector<Outlasting>& records) {
+  const param::Masters& first = masters_of(0);
+  const auto value = gathered(
+      param, [&](const param::Slice& slice) { return first.value(param, records[0][slice.id].value); }, salvaged_);
+  if (!sync_) return value;
+  auto& whole = salvaged_.emplace_back(value.begin(), value.end());
+  auto* const values = reinterpret_cast<float*>(whole.data());
+  const auto floats = [](std::span<const std::byte> row) { return reinterpret_cast<const float*>(row.data()); };
+  for (const auto& slice : layout_->slices.of(param)) {
+    const float* begun = floats(first.shared(param, param::GroupSync::begun_row(*sync_)));
+    for (auto i = slice.first; i < slice.first + slice.count; ++i) {
+      double learned = 0;
+      for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
+        const auto& record = records[group][slice.id];
+        const param::Masters& masters = masters_of(group);
+        learned += double{floats(masters.value(param, record.value))[i]} - double{begun[i]} -
+                   double{floats(masters.shared(param, param::GroupSync::heard_row(*sync_, record.heard)))[i]};
+      }
+      values[i] = static_cast<float>(double{begun[i]} + learned);
+    }
   }
-  merge_states();
-  param::Beginning reached{.version = 0, .steps = std::vector<std::uint64_t>(seats_, ~std::uint64_t{0})};
-  for (const auto& record : records) {
-    reached.version = std::max(reached.version, record.version);
-    reached.slices.push_back({record.version, {record.applied.begin(), record.applied.end()}});
+  return whole;
+}
+
+// Of each slice, and of each worker at the servers that it has.
+param::Beginning Seat::reached_by(const std::vector<Outlasting>& records) const {
+  param::Beginning reached{.others = std::vector<Version>(records.size() - 1),
+                           .steps = std::vector<std::uint64_t>(seats_, ~std::uint64_t{0})};
+  for (std::size_t slice = 0; slice < records[0].size(); ++slice) {
+    param::Beginning::OfSlice& there = reached.slices.emplace_back();
+    there.version = records[0][slice].version;
+    reached.version = std::max(reached.version, there.version);
+    for (const Outlasting& of_group : records)
+      there.steps.insert(there.steps.end(), of_group[slice].applied.begin(), of_group[slice].applied.end());
+    for (std::size_t other = 0; other < reached.others.size(); ++other) {
+      there.others.push_back(records[1 + other][slice].version);
+      reached.others[other] = std::max(reached.others[other], there.others.back());
+    }
     for (std::uint32_t seat = 0; seat < seats_; ++seat)
-      reached.steps[seat] = std::min(reached.steps[seat], record.applied[seat]);
+      reached.steps[seat] = std::min(reached.steps[seat], there.steps[seat]);
   }
   // What the leader has not counted it makes once more: servers know that they have it.
   reached.steps[0] = std::min(reached.steps[0], vitals(0).told.load(std::memory_order_acquire));
   const auto alike = [&](const auto& slice) {
-    return slice.version == reached.version && slice.steps == reached.steps;
+    return slice.version == reached.version && slice.steps == reached.steps && slice.others == reached.others;
   };
   if (std::ranges::all_of(reached.slices, alike)) reached.slices.clear();
   return reached;
+}
+
+Result<param::Beginning> Seat::salvage() {
+  std::vector<Outlasting> records; // of each server group
+  for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
+    DLHOST_ASSIGN(records.emplace_back(), outlasting(group));
+  }
+  param::Store& store = session_.store();
+  const param::Masters& first = masters_of(0);
+  for (const auto& param : store.params()) {
+    if (layout_->slices.of(param->number).empty()) continue;
+    store.move(*param, outlasted(param->number, records));
+    for (std::size_t slot = 0; slot < param->history.size(); ++slot)
+      store.move_history(
+          *param, slot,
+          gathered(
+              param->number,
+              [&](const param::Slice& slice) {
+                return first.history(param->number, slot, records[0][slice.id].history);
+              },
+              salvaged_));
+  }
+  merge_states();
+  return reached_by(records);
 }
 
 } // namespace dlhost::run

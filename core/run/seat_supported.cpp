@@ -75,7 +75,9 @@ Status Seat::can_be_outlived() const {
                                ": not in this version; leave it out");
   };
   const std::string& handler = session_.job().topology.consistency.type;
-  if (sync_) return refuse(" with ", place_.server_groups, " server groups, each of which has what it heard of others");
+  if (sync_ && !param::GroupSync::gossips(*sync_))
+    return refuse(" with ", place_.server_groups, " server groups and sync '", session_.job().topology.sync.type,
+                  "', whose exchanges need all of them; those that gossip have it");
   if (traits_.by_step || traits_.folds || (traits_.joint && !in_step_))
     return refuse(" under consistency '", handler, "', which chooses contributions");
   if (!traits_.joint && !traits_.readers_overlap)

@@ -6,14 +6,15 @@ namespace dlhost::run {
 
 nlohmann::json slices_state(const param::Beginning& reached) {
   nlohmann::json state = nlohmann::json::array();
-  for (const auto& slice : reached.slices) state.push_back({slice.version, slice.steps});
+  for (const auto& slice : reached.slices) state.push_back({slice.version, slice.steps, slice.others});
   return state;
 }
 
 std::vector<param::Beginning::OfSlice> slices_of(const nlohmann::json& state) {
   std::vector<param::Beginning::OfSlice> slices;
   for (const auto& slice : state)
-    slices.push_back({slice.at(0).get<Version>(), slice.at(1).get<std::vector<std::uint64_t>>()});
+    slices.push_back({slice.at(0).get<Version>(), slice.at(1).get<std::vector<std::uint64_t>>(),
+                      slice.at(2).get<std::vector<Version>>()});
   return slices;
 }
 

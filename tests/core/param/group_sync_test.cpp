@@ -8,6 +8,7 @@
 namespace dlhost::param {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -18,11 +19,12 @@ class Server : public Served {
 
   void make(std::uint32_t rank, bool in_step, const Sync& sync, std::array<std::span<std::byte>, 2> memories,
             std::deque<std::pair<std::uint32_t, Message>>& mail) {
-    lay_out("sgd", "strict", {1, 2, 3, 4}, 1, GroupSync::shared_rows(sync));
+    lay_out("sgd", "strict", {1, 2, 3, 4}, 1, GroupSync::shared_rows(sync, true));
     auto made = GroupSync::make({.rank = rank,
                                  .servers = {{0, memories[0]}, {1, memories[1]}},
                                  .memory = memories[rank],
                                  .in_step = in_step,
+                                 .outlived = true,
                                  .masters = &*masters_,
                                  .store = &*store_,
                                  .sync = &sync,
@@ -40,6 +42,10 @@ class Server : public Served {
   }
 
   std::span<float> value() { return {reinterpret_cast<float*>(masters_->value(0, 0).data()), 4}; }
+  // Of the others, as who outlives it reads it.
+  std::span<const float> heard(const Sync& sync, std::size_t which) const {
+    return {reinterpret_cast<float*>(masters_->shared(0, GroupSync::heard_row(sync, which)).data()), 4};
+  }
   void learn(float much) {
     for (float& element : value()) element += much;
     ++version_;
@@ -234,6 +240,27 @@ TEST_F(GroupSyncTest, WhoGossipsTellsWhatTheOtherLacksOnce) {
     EXPECT_TRUE(server.sync_->is_aligned());
     EXPECT_THAT(server.value(), ElementsAre(20, 21, 22, 23));
   }
+}
+
+// What is in the value now and what was before it lie in two rows: who dies between them leaves the one that it told of.
+TEST_F(GroupSyncTest, WhatCameByGossipOutlivesWhoHeardIt) {
+  make(false, "gossip");
+  Server& server = servers_[0];
+  float all = 0;
+  for (const float much : {1.0F, 2.0F, 4.0F}) {
+    const std::size_t before = server.sync_->heard(0);
+    servers_[1].learn(much);
+    servers_[1].start();
+    server.learn(100);
+    deliver_all();
+    EXPECT_NE(server.sync_->heard(0), before);
+    EXPECT_THAT(server.heard(*sync_, before), Each(all));
+    all += much;
+    EXPECT_THAT(server.heard(*sync_, server.sync_->heard(0)), Each(all));
+  }
+  const auto begun = server.masters_->shared(0, GroupSync::begun_row(*sync_));
+  EXPECT_THAT((std::span{reinterpret_cast<const float*>(begun.data()), 4}), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(server.value(), ElementsAre(308, 309, 310, 311));
 }
 
 TEST_F(GroupSyncTest, WhatGossipCannotBeIsRefused) {

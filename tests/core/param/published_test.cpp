@@ -13,7 +13,7 @@ using testing::ElementsAre;
 class PublishedTest : public ::testing::Test {
  protected:
   void add(Version version, std::vector<std::uint64_t> applied) {
-    published_.add(1, {version, version % 3, version % 2, applied});
+    published_.add(1, {version, version % 3, version % 2, 0, applied});
   }
 
   alignas(64) std::array<std::byte, 1024> memory_{};
@@ -70,7 +70,7 @@ TEST_F(PublishedTest, SlicesDoNotTouch) {
   published_.clear(1);
   add(5, {1, 1});
   EXPECT_FALSE(published_.has(0));
-  published_.add(0, {2, 0, 0, std::vector<std::uint64_t>{9, 9}});
+  published_.add(0, {2, 0, 0, 0, std::vector<std::uint64_t>{9, 9}});
   EXPECT_EQ(published_.newest(1).version, 5U);
   EXPECT_EQ(published_.newest(0).version, 2U);
 }

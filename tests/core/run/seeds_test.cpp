@@ -41,13 +41,15 @@ class Drawn {
            concat("topology.slice_elements=", one_of({"16", "24", "1000"})),
            concat("recovery.every={ steps = ", 2 + below(7), " }"),
            "topology.consistency=" + consistency()};
-    if (server_groups > 1) set.push_back("topology.sync=" + sync());
+    const std::string exchange = server_groups > 1 ? sync() : "";
+    if (server_groups > 1) set.push_back("topology.sync=" + exchange);
     const bool encoded = groups * workers > 1 && below(4) == 0;
     if (encoded) {
       set.insert(set.end(), {"topology.codec_elements=1", "topology.codec={ type = \"top_k\", share = 0.1 }"});
     }
     const bool exact = handler_ == "strict" || handler_ == "bounded" || handler_ == "eventual";
-    if (exact && server_groups == 1 && !encoded && below(2) == 0) set.push_back("topology.replicas=2");
+    const bool alike = server_groups == 1 || exchange.find("gossip") != std::string::npos;
+    if (exact && alike && !encoded && below(2) == 0) set.push_back("topology.replicas=2");
     if (groups * workers > 1) spec.kills = below(4);
     if (groups * workers > 1 && below(3) == 0) spec.cuts = 1 + below(2);
     if (groups * workers > 1 && below(4) == 0) {
@@ -182,7 +184,7 @@ class Drawn {
   std::string sync() {
     const std::string name = handler_ == "strict"
                                  ? one_of({"all_to_all", "chain", "ring", "star", "twin_master"})
-                                 : one_of({"all_to_all", "chain", "ring", "star", "twin_master", "gossip"});
+                                 : one_of({"all_to_all", "chain", "ring", "star", "twin_master", "gossip", "gossip"});
     return fmt::format("{{ type = \"{}\", every = {}{} }}", name, 1 + below(9), name == "gossip" ? "" : ", sum = true");
   }
 
