@@ -46,7 +46,7 @@ class Gossip final : public GroupSync {
     std::span<float> begun;               // the value then; empty: nothing is to outlive this server
     std::array<std::span<float>, 2> kept; // all that came since, by turns
     std::size_t heard = 0;                // which of them is in the value
-    Version at = 0; // when it was told last
+    Version at = 0;                       // when it was told last
     bool aligning = false, begins_to_align = false;
     std::vector<Link> links;
 

@@ -142,14 +142,13 @@ Result<param::Beginning> Seat::salvage() {
     if (layout_->slices.of(param->number).empty()) continue;
     store.move(*param, outlasted(param->number, records));
     for (std::size_t slot = 0; slot < param->history.size(); ++slot)
-      store.move_history(
-          *param, slot,
-          gathered(
-              param->number,
-              [&](const param::Slice& slice) {
-                return first.history(param->number, slot, records[0][slice.id].history);
-              },
-              salvaged_));
+      store.move_history(*param, slot,
+                         gathered(
+                             param->number,
+                             [&](const param::Slice& slice) {
+                               return first.history(param->number, slot, records[0][slice.id].history);
+                             },
+                             salvaged_));
   }
   merge_states();
   return reached_by(records);

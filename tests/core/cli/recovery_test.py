@@ -87,11 +87,13 @@ class Recovery(Workers):
 
     def test_what_servers_made_outlives_them(self) -> None:
         """Nothing is made again but the step that was under way, whoever dies, under handlers that are exact."""
-        for handler, who in (("strict", "leader"), ("eventual", "worker")):
-            with self.subTest(handler=handler, who=who):
+        gossip = ("--set=topology.framework=hogwild", "--set=topology.sync={type=\"gossip\",every=3}")
+        for handler, who, more in (("strict", "leader", ()), ("eventual", "worker", ()),
+                                   ("eventual", "leader", gossip), ("bounded", "worker", gossip)):
+            with self.subTest(handler=handler, who=who, more=more):
                 shutil.rmtree(self.root / "runs", ignore_errors=True)
                 steps = 300 * KILLS
-                words = (PROCESSES, f"--set=topology.consistency={handler}", "--set=topology.replicas=2",
+                words = (PROCESSES, f"--set=topology.consistency={handler}", "--set=topology.replicas=2", *more,
                          "--set=checkpoint.every={}", "--set=recovery.every={}", "--set=record.every.steps=1",
                          f"--set=train.stop.steps={steps}")
                 process = self.start(*words)

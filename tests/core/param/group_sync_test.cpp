@@ -242,7 +242,8 @@ TEST_F(GroupSyncTest, WhoGossipsTellsWhatTheOtherLacksOnce) {
   }
 }
 
-// What is in the value now and what was before it lie in two rows: who dies between them leaves the one that it told of.
+// What is in the value now and what was before it lie in two rows: who dies between them leaves the one that it told
+// of.
 TEST_F(GroupSyncTest, WhatCameByGossipOutlivesWhoHeardIt) {
   make(false, "gossip");
   Server& server = servers_[0];

@@ -109,6 +109,23 @@ TEST_F(ServerGroupsTest, ResumedEqualsNeverStopped) {
   }
 }
 
+// With versions that outlive their servers, whose histories lie in one of two places: after an odd number of steps, the
+// second one.
+TEST_F(ServerGroupsTest, ACheckpointHasTheNewestHistories) {
+  const auto resumed = [&](int replicas) {
+    const std::string checkpoints = folder_ / concat("of", replicas);
+    auto settings =
+        one_each(2, R"({ type = "gossip", every = 1000 })",
+                 {R"(topology.consistency="eventual")", concat("topology.replicas=", replicas), "validate.every={}",
+                  "test.every={}"}); // each is exchanged with what others have made by then
+    settings.emplace_back("train.stop.steps=17");
+    train(small_job(), settings, 0, {}, checkpoints);
+    settings.back() = "train.stop.steps=40";
+    return train(small_job(), settings, 0, checkpoints).params;
+  };
+  EXPECT_EQ(resumed(2), resumed(1));
+}
+
 TEST_F(ServerGroupsTest, EveryHandlerLearns) {
   for (const std::string handler : {"eventual", "{ type = \"eventual\", push = 2, fetch = 3 }", "elastic", "hogwild",
                                     "bounded", "first_t", "backup", "{ type = \"first_t\", late = \"fold\" }",
@@ -144,6 +161,8 @@ TEST_F(ServerGroupsTest, WhatCannotBeIsRefused) {
   EXPECT_NE(refusal({"topology.worker_groups=2", "topology.sync=\"ring\""}).find("only with several server groups"),
             std::string::npos);
   EXPECT_NE(refusal(one_each(2, "\"gossip\"")).find("where groups gossip nobody waits"), std::string::npos);
+  EXPECT_NE(refusal(one_each(2, "\"ring\"", {"topology.replicas=2"})).find("whose exchanges need all of them"),
+            std::string::npos);
   EXPECT_NE(refusal(one_each(2, "\"ring\"", {"train.batch=8", "train.reproducible=true"})).find("updates of its own"),
             std::string::npos);
 }
