@@ -44,7 +44,7 @@ TEST_F(FactorsTest, LargeParamsAreMultipliedInParts) {
     EXPECT_TRUE(sent.factored.empty());
     EXPECT_EQ(multiplied.factored, std::vector<std::string>{"fc1.weight"}) << "the other's factors are larger than it";
     EXPECT_EQ(sent.outcome.factored.dense, 0U);
-    EXPECT_GT(multiplied.outcome.factored.dense, 6 * 700 * 633 * sizeof(float));
+    EXPECT_GE(multiplied.outcome.factored.dense, 6 * 700 * 633 * sizeof(float)); // and what pads it
     EXPECT_LT(multiplied.outcome.factored.sent, 6 * (700 + 640) * 6 * sizeof(float) + 6 * 64);
     expect_near(sent, multiplied, type == "bf16" ? 2e-2 : 1e-5, 6);
     const auto &expected = sent.params.at("fc1.weight"), &found = multiplied.params.at("fc1.weight");
