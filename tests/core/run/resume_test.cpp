@@ -88,7 +88,9 @@ TEST_F(ResumeTest, APointBeforeTheFirstStepSaysWhatItBeganWith) {
   auto files = run::Checkpoints::find(host_, checkpoints);
   ASSERT_TRUE(files.ok()) << files.status().message();
   auto& workers = files->manifest->at("run").at("training").at("workers");
-  const nlohmann::json slices = {{10, {5, 5}}, {9, {5, 4}}, {9, {4, 5}}, {8, {4, 4}}};
+  const nlohmann::json nobody_else = nlohmann::json::array();
+  const nlohmann::json slices = {
+      {10, {5, 5}, nobody_else}, {9, {5, 4}, nobody_else}, {9, {4, 5}, nobody_else}, {8, {4, 4}, nobody_else}};
   workers["slices"] = slices;
   auto job = config::load(host_.disk(), folder_ / "job.toml", set, *registry_);
   ASSERT_TRUE(job.ok()) << job.status().message();
