@@ -244,21 +244,23 @@ Result<std::size_t> ShmEndpoint::progress(std::span<Completion> out, Nanoseconds
   turn();
   if (const std::size_t count = hand_out(out)) return count;
   const Nanoseconds begin = host_.clock().now();
-  const Nanoseconds spin_until = begin + std::min(limit, spin_);
+  Nanoseconds moved = begin; // when anything did: large messages come part by part
   for (Nanoseconds now = begin;; now = host_.clock().now()) {
     if (woken_.exchange(false, std::memory_order_acquire)) return hand_out(out);
     if (now - looked_ > look_for_dead) {
       looked_ = now;
       look_for_the_dead();
     }
-    if (done_.empty() && now < spin_until) {
-      for (int i = 0; i < 16 && !turn(); ++i) relax();
-      if (!done_.empty()) spin_ = std::min(spin_most, spin_ * 2);
+    bool did = false;
+    if (done_.empty() && now < moved + std::min(limit, spin_)) {
+      for (int i = 0; i < 16 && !(did = turn()); ++i) relax();
+      if (did) spin_ = std::min(spin_most, spin_ * 2);
     } else if (done_.empty() && now < begin + limit) {
-      if (now >= spin_until && spin_until > begin) spin_ = std::max(spin_least, spin_ / 2);
+      spin_ = std::max(spin_least, spin_ / 2);
       sleep(std::min(begin + limit - now, look_for_dead));
-      turn();
+      did = turn();
     }
+    if (did) moved = now;
     if (const std::size_t count = hand_out(out)) return count;
     if (now >= begin + limit) return std::size_t{0};
   }
