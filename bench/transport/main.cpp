@@ -3,7 +3,7 @@
 //
 // Latency is half of a message's way there and back, of a thousand such ways at a time in the median; bandwidth is a
 // row of messages, `window` of them under way, until the last has arrived. Every message's ends are looked at, and in a
-// round before the timed ones all of its bytes.
+// round before the timed ones all of its bytes. With --pairs, what one pair of processes and so many at once deliver.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include "line.h"
+#include "pairs.h"
 
 extern char** environ;
 
@@ -40,7 +42,10 @@ struct Options {
   std::vector<std::size_t> sizes{64, 65536, 1048576};
   double seconds = 1;
   bool json = false;
-  std::string party; // this process is the other side of that transport
+  int pairs = 0;
+  bool lasting = false; // messages until the time is over, and nothing else: others do the same meanwhile
+  std::string transport; // only that one
+  std::string party;     // this process is the other side of that transport
   int from = -1, to = -1;
 };
 
@@ -137,6 +142,24 @@ struct Plan {
 };
 constexpr std::size_t turns = 21;
 
+// Rows of messages until the time is over, which the first side says.
+double rate_over_time(Talk& talk, std::size_t size, std::size_t messages, bool first, const Options& options) {
+  const auto begin = Clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  const auto goes_on = [&] {
+    if (!first) return hear(options.from) == "more";
+    const bool more = elapsed() < options.seconds;
+    say(options.to, more ? "more" : "over");
+    return more;
+  };
+  double sent = 0;
+  while (goes_on()) {
+    talk.row(messages, false);
+    sent += static_cast<double>(messages * size);
+  }
+  return sent / elapsed();
+}
+
 Row measure(Line& line, std::size_t size, bool first, const Options& options) {
   Talk talk(line, size, first);
   talk.row(2 * window, true);
@@ -152,6 +175,7 @@ Row measure(Line& line, std::size_t size, bool first, const Options& options) {
     const std::string told = hear(options.from);
     if (std::sscanf(told.c_str(), "%zu %zu", &plan.ways, &plan.messages) != 2) throw std::runtime_error("no plan");
   }
+  if (options.lasting) return {size, 0, 0, rate_over_time(talk, size, plan.messages, first, options)};
   std::vector<double> latencies, rates;
   for (std::size_t turn = 0; turn < turns; ++turn) {
     latencies.push_back(talk.ways(plan.ways));
@@ -185,6 +209,7 @@ std::vector<Row> with_a_party(const std::string& program, const LineKind& kind, 
                                  std::to_string(back[1]),
                                  "--seconds",
                                  std::to_string(options.seconds)};
+  if (options.lasting) words.emplace_back("--lasting");
   for (const auto size : options.sizes) words.insert(words.end(), {"--size", std::to_string(size)});
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
@@ -230,15 +255,43 @@ void print(const LineKind& kind, const Row& row, const Options& options) {
   std::fflush(stdout);
 }
 
+// With more processes than cores, what one of them waits for may have to be computed by another.
+void compare_pairs(const std::string& program, const Options& options) {
+  const std::string transport = options.transport.empty() ? line_kinds().front().transport : options.transport;
+  if (!options.json)
+    fmt::print("{:<22}{:>10}{:>18}{:>18}{:>8}\n", transport, "bytes", "one pair, GB/s",
+               fmt::format("{} pairs, GB/s", options.pairs), "ratio");
+  for (const std::size_t size : options.sizes) {
+    const double one = delivered_by(program, transport, size, options.seconds, 1);
+    const double all = delivered_by(program, transport, size, options.seconds, options.pairs);
+    if (options.json) {
+      const nlohmann::json json{{"transport", transport},
+                                {"bytes", size},
+                                {"pairs", options.pairs},
+                                {"gigabytes_per_second", all * 1e-9},
+                                {"of_one_pair", one * 1e-9}};
+      fmt::print("{}\n", json.dump());
+    } else {
+      fmt::print("{:<22}{:>10}{:>18.2f}{:>18.2f}{:>8.2f}\n", "", size, one * 1e-9, all * 1e-9, all / one);
+    }
+    std::fflush(stdout);
+  }
+}
+
 int run(const std::string& program, const Options& options) {
   if (!options.party.empty()) {
     for (const auto& kind : line_kinds())
       if (kind.transport == options.party) converse(kind, false, options);
     return 0;
   }
+  if (options.pairs > 0) {
+    compare_pairs(program, options);
+    return 0;
+  }
   if (!options.json)
     fmt::print("{:<22}{:>10}{:>14}{:>14}{:>12}\n", "transport", "bytes", "one way, us", "slowest, us", "GB/s");
   for (const auto& kind : line_kinds()) {
+    if (!options.transport.empty() && options.transport != kind.transport) continue;
     try {
       for (const Row& row : with_a_party(program, kind, options)) print(kind, row, options);
     } catch (const std::exception& error) {
@@ -257,12 +310,21 @@ int main(int argc, char** argv) {
   app.add_option("--size", options.sizes, "bytes of a message; may be given several times")->capture_default_str();
   app.add_option("--seconds", options.seconds, "for each transport and size")->capture_default_str();
   app.add_flag("--json", options.json, "a line of JSON for each row");
+  app.add_option("--transport", options.transport, "only that one, as the table names it")->check(
+      CLI::IsMember([] {
+        std::vector<std::string> names;
+        for (const auto& kind : dlhost::bench::line_kinds()) names.push_back(kind.transport);
+        return names;
+      }()));
+  app.add_option("--pairs", options.pairs, "instead: what one pair and so many at once deliver, over shm if not said")
+      ->check(CLI::Range(1, 64));
+  app.add_flag("--lasting", options.lasting)->group("");
   app.add_option("--party", options.party)->group("");
   app.add_option("--from", options.from)->group("");
   app.add_option("--to", options.to)->group("");
   CLI11_PARSE(app, argc, argv);
   try {
-    return dlhost::bench::run("/proc/self/exe", options);
+    return dlhost::bench::run(std::filesystem::canonical("/proc/self/exe").string(), options);
   } catch (const std::exception& error) {
     fmt::print(stderr, "transport: {}\n", error.what());
     return 1;

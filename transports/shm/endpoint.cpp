@@ -120,9 +120,10 @@ Status ShmEndpoint::post_recv(std::span<std::byte> room, std::uint64_t cookie) {
 // Parts go out while there is room in the ring.
 bool ShmEndpoint::send_to(PeerId id, Peer& to) {
   bool did = false;
-  while (!to.sending.empty() && !to.out().full()) {
+  while (!to.sending.empty()) {
     Sending& message = to.sending.front();
     const std::size_t size = to.out().part_of(message.bytes.size() - message.gone);
+    if (!to.out().has_room(size)) break;
     const auto part = message.bytes.subspan(message.gone, size);
     message.gone += size;
     const bool last = message.gone == message.bytes.size();
@@ -138,9 +139,11 @@ bool ShmEndpoint::send_to(PeerId id, Peer& to) {
 
 bool ShmEndpoint::receive_from(PeerId id, Peer& from) {
   bool did = false, told = false;
-  while (from.in().has_part() && take_part(id, from)) {
+  while (from.in().has_part()) {
+    const auto part = from.in().part();
+    if (!take(id, from, part)) break;
     did = true;
-    told |= from.in().done();
+    told |= from.in().done(part);
   }
   // Where nothing more lies there, the writer gets its whole ring back.
   if (did && !from.in().has_part()) told |= from.in().tell();
@@ -149,8 +152,7 @@ bool ShmEndpoint::receive_from(PeerId id, Peer& from) {
 }
 
 // False: there is no room for a message to begin.
-bool ShmEndpoint::take_part(PeerId id, Peer& from) {
-  const auto part = from.in().part();
+bool ShmEndpoint::take(PeerId id, Peer& from, const RingReader<>::Part& part) {
   if (!from.receiving) {
     if (rooms_.empty()) return false;
     from.receiving = rooms_.front();
@@ -253,8 +255,9 @@ Result<std::size_t> ShmEndpoint::progress(std::span<Completion> out, Nanoseconds
     }
     bool did = false;
     if (done_.empty() && now < moved + std::min(limit, spin_)) {
-      for (int i = 0; i < 16 && !(did = turn()); ++i) relax();
-      if (did) spin_ = std::min(spin_most, spin_ * 2);
+      int idle = 0;
+      for (; idle < 16 && !(did = turn()); ++idle) relax();
+      if (did && (idle > 0 || now > moved)) spin_ = std::min(spin_most, spin_ * 2);
     } else if (done_.empty() && now < begin + limit) {
       spin_ = std::max(spin_least, spin_ / 2);
       sleep(std::min(begin + limit - now, look_for_dead));

@@ -48,7 +48,7 @@ class ShmEndpoint final : public Endpoint {
   void accept_new();
   bool send_to(PeerId, Peer&);
   bool receive_from(PeerId, Peer&);
-  bool take_part(PeerId, Peer&);
+  bool take(PeerId, Peer&, const RingReader<>::Part&);
   void look_for_the_dead();
   void give_room_back(Peer&);
   void bury(PeerId, Peer&);

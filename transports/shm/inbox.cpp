@@ -11,7 +11,9 @@ namespace dlhost::plugins::shm {
 
 void ring_bell(Inbox& inbox) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (inbox.sleeping.load(std::memory_order_relaxed) != 0) ring_bell_always(inbox);
+  // Who was woken may have to wait for a core: nobody else needs to wake it.
+  if (inbox.sleeping.load(std::memory_order_relaxed) != 0 && inbox.sleeping.exchange(0, std::memory_order_relaxed) != 0)
+    ring_bell_always(inbox);
 }
 
 void ring_bell_always(Inbox& inbox) {

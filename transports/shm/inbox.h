@@ -16,18 +16,18 @@ struct Slot {
   enum State : std::uint32_t { free, claimed, announced, accepted };
   std::atomic<std::uint32_t> state{free};
   std::uint32_t ring = 0; // of the announcer's rings
-  std::uint32_t cells = 0, block = 0;
+  std::uint32_t cells = 0, blocks = 0, block = 0;
   char owner[96] = {}; // whose ring it is
 };
 
 struct Inbox {
-  static constexpr std::uint64_t this_layout = 0x646c686f73740001; // "dlhost", 1
+  static constexpr std::uint64_t this_layout = 0x646c686f73740002; // "dlhost", 2
 
   // this_layout once all of it is there. Others look at it while it is made: it stays the zero that fresh memory has.
   std::uint64_t layout;
   std::int32_t process = 0;
   std::atomic<std::uint32_t> closed{0};
-  alignas(64) std::atomic<std::uint32_t> sleeping{0}; // ring the bell after leaving something
+  alignas(64) std::atomic<std::uint32_t> sleeping{0}; // whoever takes this back rings the bell
   std::atomic<std::uint32_t> bell{0};
   alignas(64) std::atomic<std::uint32_t> announcements{0};
   Slot slots[256];

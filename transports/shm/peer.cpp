@@ -37,6 +37,7 @@ Status Peer::announce(const std::string& own, std::uint32_t number, const RingSh
     if (!slot.state.compare_exchange_strong(free, Slot::claimed, std::memory_order_acquire)) continue;
     slot.ring = number;
     slot.cells = shape.cells;
+    slot.blocks = shape.blocks;
     slot.block = shape.block;
     slot.owner[own.copy(slot.owner, sizeof slot.owner - 1)] = '\0';
     slot.state.store(Slot::announced, std::memory_order_release);
@@ -50,11 +51,11 @@ Status Peer::announce(const std::string& own, std::uint32_t number, const RingSh
 }
 
 Status Peer::accept(Slot& slot) {
-  const RingShape shape{slot.cells, slot.block};
+  const RingShape shape{slot.cells, slot.blocks, slot.block};
   constexpr std::uint32_t most = 1 << 20;
-  if (shape.cells == 0 || shape.cells > most || shape.block > most * 64)
-    return Status::corrupt("the endpoint '", owner_, "' announces a ring of ", shape.cells, " times ", shape.block,
-                           " bytes");
+  if (shape.cells == 0 || shape.cells > most || shape.blocks == 0 || shape.blocks > most || shape.block > most * 64)
+    return Status::corrupt("the endpoint '", owner_, "' announces a ring of ", shape.cells, " cells and ", shape.blocks,
+                           " blocks of ", shape.block, " bytes");
   DLHOST_ASSIGN(in_segment_, Segment::open(concat(owner_, ".ring", slot.ring)));
   if (in_segment_.size() < RingMemory<RealMemory>::bytes(shape))
     return Status::corrupt("the ring of '", owner_, "' is smaller than it says");

@@ -8,17 +8,18 @@ class Shm final : public Transport {
  public:
   static constexpr std::string_view name = "shm";
   struct Options {
-    std::int64_t parts = 32;
+    std::int64_t parts = 512, large = 32;
     std::int64_t part_bytes = 16384;
   };
   static Schema schema() {
     return SchemaOf<Options>("Shared memory between processes of one machine: a ring for each pair and direction.")
-        .option("parts", &Options::parts, "of a ring; a message takes one or more", between(4, 4096))
+        .option("parts", &Options::parts, "of a ring; a message takes one or more", between(4, 65536))
+        .option("large", &Options::large, "parts of more than 96 bytes that a ring has room for", between(4, 4096))
         .option("part_bytes", &Options::part_bytes, "of a part; large messages are copied in and out by parts",
                 between(256, 1 << 24));
   }
   explicit Shm(const Options& options)
-      : shape_{static_cast<std::uint32_t>(options.parts),
+      : shape_{static_cast<std::uint32_t>(options.parts), static_cast<std::uint32_t>(options.large),
                static_cast<std::uint32_t>((options.part_bytes + 63) / 64 * 64)} {}
 
   Capabilities capabilities() const override {

@@ -1,10 +1,11 @@
 // A one-way ring between one writer and one reader, in memory that both have mapped. It needs no lock and no help from
 // either side: whoever dies leaves it as it was, and what a writer has not finished is never seen.
 //
-// A message goes in parts, each in a cell of its own with a block beside it. Part n lies in cell n mod cells and is
-// there once the cell's turn is n + 1. Small parts lie in the cell itself: two cache lines, the first of which the
-// reader watches. The reader says how many parts it is done with when a quarter of the ring is, or when it finds
-// nothing more.
+// A message goes in parts, each in a cell of its own. Part n lies in cell n mod cells and is there once the cell's turn
+// is n + 1. Small parts lie in the cell itself: two cache lines, the first of which the reader watches. Others have a
+// block, one after the other; both sides count them. There are many cells, so that a reader who has to wait for a core
+// finds many messages when it gets one, and few blocks, so that these stay in the caches. The reader says how many parts
+// it is done with when a quarter of either is free again, or when it finds nothing more.
 //
 // `Memory` names the shared word and copies; tests give one that lets the two sides interleave in every order.
 #pragma once
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <new>
 #include <span>
+#include <vector>
 
 namespace dlhost::plugins::shm {
 
@@ -25,8 +27,9 @@ struct RealMemory {
 };
 
 struct RingShape {
-  std::uint32_t cells = 32;
-  std::uint32_t block = 16384; // bytes of a part that do not fit into its cell
+  std::uint32_t cells = 512;
+  std::uint32_t blocks = 32;
+  std::uint32_t block = 16384; // bytes of one
 };
 
 inline constexpr std::size_t in_cell = 96;
@@ -50,7 +53,7 @@ template <class Memory> struct RingMemory {
     typename Memory::Word taken{0}; // parts that the reader is done with
   };
   static std::size_t bytes(const RingShape& shape) {
-    return sizeof(Head) + shape.cells * (sizeof(Cell<Memory>) + std::size_t{shape.block});
+    return sizeof(Head) + shape.cells * sizeof(Cell<Memory>) + shape.blocks * std::size_t{shape.block};
   }
   // Of fresh memory, before the other side sees it.
   static void make(void* memory, const RingShape& shape) {
@@ -65,8 +68,9 @@ template <class Memory> struct RingMemory {
         blocks(reinterpret_cast<std::byte*>(cells + of.cells)) {}
 
   Cell<Memory>& cell(std::uint64_t part) const { return cells[part % shape.cells]; }
-  std::byte* place(std::uint64_t part, std::size_t size) const {
-    return size <= in_cell ? cell(part).small : blocks + part % shape.cells * shape.block;
+  // `used`: blocks, by the parts before.
+  std::byte* place(std::uint64_t part, std::uint64_t used, std::size_t size) const {
+    return size <= in_cell ? cell(part).small : blocks + used % shape.blocks * shape.block;
   }
 
   RingShape shape;
@@ -78,28 +82,37 @@ template <class Memory> struct RingMemory {
 template <class Memory = RealMemory> class RingWriter {
  public:
   RingWriter() = default;
-  RingWriter(void* memory, const RingShape& shape) : ring_(memory, shape) {}
+  RingWriter(void* memory, const RingShape& shape) : ring_(memory, shape), used_by_(shape.cells) {}
 
-  bool full() {
-    if (next_ - taken_ < ring_.shape.cells) return false;
-    taken_ = ring_.head->taken.load(std::memory_order_acquire);
-    return next_ - taken_ >= ring_.shape.cells;
-  }
   // The bytes of a message that the next part takes.
   std::size_t part_of(std::size_t left) const { return std::min<std::size_t>(left, ring_.shape.block); }
+  bool has_room(std::size_t part) {
+    if (fits(part)) return true;
+    taken_ = ring_.head->taken.load(std::memory_order_acquire);
+    if (taken_ > 0) freed_ = used_by_[(taken_ - 1) % ring_.shape.cells];
+    return fits(part);
+  }
 
-  // While not full().
+  // Where it has room.
   void write(std::uint64_t tag, std::uint64_t total, std::span<const std::byte> part, bool last) {
     Cell<Memory>& cell = ring_.cell(next_);
-    if (!part.empty()) Memory::copy(ring_.place(next_, part.size()), part.data(), part.size());
+    if (!part.empty()) Memory::copy(ring_.place(next_, used_, part.size()), part.data(), part.size());
+    if (part.size() > in_cell) ++used_;
+    used_by_[next_ % ring_.shape.cells] = used_;
     cell.head = {tag, total, static_cast<std::uint32_t>(part.size()), last ? 1U : 0U};
     cell.turn.store(++next_, std::memory_order_release);
   }
 
  private:
+  bool fits(std::size_t part) const {
+    return next_ - taken_ < ring_.shape.cells && (part <= in_cell || used_ - freed_ < ring_.shape.blocks);
+  }
+
   RingMemory<Memory> ring_;
-  std::uint64_t next_ = 0;  // the part to be written
-  std::uint64_t taken_ = 0; // as last seen
+  std::uint64_t next_ = 0;             // the part to be written
+  std::uint64_t taken_ = 0;            // as last seen
+  std::uint64_t used_ = 0, freed_ = 0; // blocks; by all parts, and by those that were taken
+  std::vector<std::uint64_t> used_by_; // up to each part that is in a cell
 };
 
 template <class Memory = RealMemory> class RingReader {
@@ -119,18 +132,22 @@ template <class Memory = RealMemory> class RingReader {
     Part part{ring_.cell(next_).head, {}, true};
     if (part.head.size > std::max<std::size_t>(in_cell, ring_.shape.block) || part.head.size > part.head.total)
       return {part.head, {}, false};
-    part.bytes = {ring_.place(next_, part.head.size), part.head.size};
+    part.bytes = {ring_.place(next_, used_, part.head.size), part.head.size};
     return part;
   }
-  // True: the writer was told that there is room.
-  bool done() {
+  // With that part. True: the writer was told that there is room.
+  bool done(const Part& part) {
     ++next_;
-    return next_ - told_ >= std::max(1U, ring_.shape.cells / 4) && tell();
+    if (part.bytes.size() > in_cell) ++used_;
+    const bool much = next_ - told_ >= std::max(1U, ring_.shape.cells / 4) ||
+                      used_ - told_used_ >= std::max(1U, ring_.shape.blocks / 4);
+    return much && tell();
   }
   // Tells the writer how far this side has come, where it does not know.
   bool tell() {
     if (told_ == next_) return false;
     told_ = next_;
+    told_used_ = used_;
     ring_.head->taken.store(next_, std::memory_order_release);
     return true;
   }
@@ -138,7 +155,8 @@ template <class Memory = RealMemory> class RingReader {
  private:
   RingMemory<Memory> ring_;
   std::uint64_t next_ = 0; // the part to be read
-  std::uint64_t told_ = 0;
+  std::uint64_t used_ = 0; // blocks, by the parts before
+  std::uint64_t told_ = 0, told_used_ = 0;
 };
 
 } // namespace dlhost::plugins::shm

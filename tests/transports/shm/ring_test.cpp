@@ -40,7 +40,7 @@ struct TracedMemory {
 };
 
 // One cell is enough to be full, written over and read late; with more cells there are more orders than can be tried.
-constexpr RingShape small{.cells = 1, .block = 128};
+constexpr RingShape small{.cells = 1, .blocks = 1, .block = 128};
 
 // Parts by their number; every second is too large for its cell.
 std::vector<std::byte> part_of(std::uint64_t number) {
@@ -72,8 +72,8 @@ class RingTest : public testing::Test {
   }
   void write(std::uint64_t parts) {
     while (written < parts) {
-      while (writer_.full()) Interleaving::wait();
       const auto part = part_of(written);
+      while (!writer_.has_room(part.size())) Interleaving::wait();
       writer_.write(written, part.size(), part, true);
       ++written;
     }
@@ -92,7 +92,7 @@ class RingTest : public testing::Test {
       TracedMemory::copy(bytes.data(), part.bytes.data(), bytes.size());
       ASSERT_EQ(bytes, part_of(got)) << "torn, or written over before it was read";
       ++got;
-      reader_.done();
+      reader_.done(part);
     }
   }
   void end(std::uint64_t parts, Interleaving::Death death) {
