@@ -43,7 +43,7 @@ struct Options {
   double seconds = 1;
   bool json = false;
   int pairs = 0;
-  bool lasting = false; // messages until the time is over, and nothing else: others do the same meanwhile
+  bool lasting = false;  // messages until the time is over, and nothing else: others do the same meanwhile
   std::string transport; // only that one
   std::string party;     // this process is the other side of that transport
   int from = -1, to = -1;
@@ -310,12 +310,11 @@ int main(int argc, char** argv) {
   app.add_option("--size", options.sizes, "bytes of a message; may be given several times")->capture_default_str();
   app.add_option("--seconds", options.seconds, "for each transport and size")->capture_default_str();
   app.add_flag("--json", options.json, "a line of JSON for each row");
-  app.add_option("--transport", options.transport, "only that one, as the table names it")->check(
-      CLI::IsMember([] {
-        std::vector<std::string> names;
-        for (const auto& kind : dlhost::bench::line_kinds()) names.push_back(kind.transport);
-        return names;
-      }()));
+  app.add_option("--transport", options.transport, "only that one, as the table names it")->check(CLI::IsMember([] {
+    std::vector<std::string> names;
+    for (const auto& kind : dlhost::bench::line_kinds()) names.push_back(kind.transport);
+    return names;
+  }()));
   app.add_option("--pairs", options.pairs, "instead: what one pair and so many at once deliver, over shm if not said")
       ->check(CLI::Range(1, 64));
   app.add_flag("--lasting", options.lasting)->group("");

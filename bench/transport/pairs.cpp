@@ -27,8 +27,8 @@ std::string said(std::FILE* pipe) {
 
 double delivered_by(const std::string& program, const std::string& transport, std::size_t bytes, double seconds,
                     int pairs) {
-  const std::string command =
-      fmt::format("exec '{}' --transport {} --size {} --seconds {} --lasting --json", program, transport, bytes, seconds);
+  const std::string command = fmt::format("exec '{}' --transport {} --size {} --seconds {} --lasting --json", program,
+                                          transport, bytes, seconds);
   std::vector<std::unique_ptr<std::FILE, Close>> running;
   for (int pair = 0; pair < pairs; ++pair) running.emplace_back(popen(command.c_str(), "re"));
   double sum = 0;

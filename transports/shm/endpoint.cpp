@@ -1,5 +1,6 @@
 #include "endpoint.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +15,10 @@ namespace {
 constexpr std::string_view scheme = "shm:";
 // The dead are looked for so often, and nobody sleeps longer without looking.
 constexpr Nanoseconds look_for_dead = 50'000'000;
-// Spinning pays where an answer comes within microseconds; where it did not, the next wait spins for less.
-constexpr Nanoseconds spin_least = 500, spin_most = 50'000;
+// Who waits looks again and again for as long as an answer takes that is being made on another core; then it lends its
+// core to whoever can use it, and looks in between: waking a core that has gone to sleep takes longer than most
+// answers.
+constexpr Nanoseconds spin = 2'000, lend = 100'000;
 constexpr std::size_t sends_that_wait = 1024;
 
 std::atomic<std::uint32_t> endpoints_made{0};
@@ -40,7 +43,7 @@ bool plain_name(std::string_view name) {
 } // namespace
 
 ShmEndpoint::ShmEndpoint(Host& host, std::string own, const RingShape& shape)
-    : host_(host), own_(std::move(own)), shape_(shape), rooms_(64), done_(64), spin_(spin_most) {}
+    : host_(host), own_(std::move(own)), shape_(shape), rooms_(64), done_(64) {}
 
 Result<std::unique_ptr<Endpoint>> ShmEndpoint::open(Host& host, std::string_view name, const RingShape& shape) {
   remove_leftovers();
@@ -254,12 +257,12 @@ Result<std::size_t> ShmEndpoint::progress(std::span<Completion> out, Nanoseconds
       look_for_the_dead();
     }
     bool did = false;
-    if (done_.empty() && now < moved + std::min(limit, spin_)) {
-      int idle = 0;
-      for (; idle < 16 && !(did = turn()); ++idle) relax();
-      if (did && (idle > 0 || now > moved)) spin_ = std::min(spin_most, spin_ * 2);
+    if (done_.empty() && now < moved + spin) {
+      for (int i = 0; i < 16 && !(did = turn()); ++i) relax();
+    } else if (done_.empty() && now < std::min(moved + lend, begin + limit)) {
+      sched_yield();
+      did = turn();
     } else if (done_.empty() && now < begin + limit) {
-      spin_ = std::max(spin_least, spin_ / 2);
       sleep(std::min(begin + limit - now, look_for_dead));
       did = turn();
     }

@@ -76,7 +76,6 @@ class ShmEndpoint final : public Endpoint {
   std::vector<Reached> reached_;
   std::atomic<bool> woken_{false};
   Nanoseconds looked_ = 0; // for the dead
-  Nanoseconds spin_;       // before it sleeps
 };
 
 } // namespace dlhost::plugins::shm

@@ -4,8 +4,8 @@
 // A message goes in parts, each in a cell of its own. Part n lies in cell n mod cells and is there once the cell's turn
 // is n + 1. Small parts lie in the cell itself: two cache lines, the first of which the reader watches. Others have a
 // block, one after the other; both sides count them. There are many cells, so that a reader who has to wait for a core
-// finds many messages when it gets one, and few blocks, so that these stay in the caches. The reader says how many parts
-// it is done with when a quarter of either is free again, or when it finds nothing more.
+// finds many messages when it gets one, and few blocks, so that these stay in the caches. The reader says how many
+// parts it is done with when a quarter of either is free again, or when it finds nothing more.
 //
 // `Memory` names the shared word and copies; tests give one that lets the two sides interleave in every order.
 #pragma once
