@@ -227,6 +227,16 @@ TEST_F(SimulationTest, GroupsThatAreChosenGoOnToTheirEnd) {
   EXPECT_GT(recoveries, 4U);
 }
 
+// Who is late is counted, and stands in the ledger.
+TEST_F(SimulationTest, WhatCameTooLateIsCounted) {
+  const auto run = simulate(
+      tally_job(), {"topology.worker_groups=3", "topology.consistency={ type = \"first_t\", t = 1 }"}, {.seed = 7});
+  const auto& arrivals = run.outcome.arrivals;
+  EXPECT_GT(arrivals.late, 0U);
+  EXPECT_EQ(arrivals.late, run.audit.dropped.size());
+  EXPECT_EQ(arrivals.came, arrivals.late + run.audit.slices.front().last);
+}
+
 // What a worker learns is in its own values and, by what it exchanges, in the centre: whatever moves from one to the
 // other, they sum up to all that was learned. Six exchanges halve what they move, which f32 holds exactly.
 TEST_F(SimulationTest, UnderElasticTheCentreAndTheWorkersHaveAllOfItWhoeverDies) {

@@ -168,13 +168,6 @@ TEST_F(WorkersTest, TheFirstOfAllIsStrict) {
   EXPECT_EQ(strict.outcome.arrivals.came, 0U);
 }
 
-// Both groups begin with the version that the first of them makes old.
-TEST_F(WorkersTest, WhatCameTooLateIsCounted) {
-  const auto first = train(small_job(), groups(2, "first_t", {"train.batch=6"}));
-  EXPECT_GT(first.outcome.arrivals.late, 0U);
-  EXPECT_GT(first.outcome.arrivals.came, first.outcome.arrivals.late);
-}
-
 TEST_F(WorkersTest, TheTimeOfAStepIsBrokenDown) {
   EXPECT_TRUE(train(small_job()).outcome.workers.empty());
   for (const auto& settings : {workers(2, 1), groups(2, "eventual", {"topology.codec=int8"})}) {
