@@ -82,15 +82,16 @@ class BroadcastMap final : public Op {
     }
     for (std::size_t i = 0; i < program.draws.size(); ++i)
       draw_rows(runner_.kernels(), dynamic, row_, program.draws[i], first, count, room.draw(i));
-    room.run(loaded, count);
+    float* results[max_operands] = {};
+    room.run(loaded, count, {results, out.size()});
     const auto counted =
         rows_ && dynamic.valid >= 0 ? std::clamp<std::int64_t>(dynamic.valid * row_ - first, 0, count) : count;
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (!sums_[i].sums) {
-        runner_.kernels().store(out[i].dtype, room.result(i), at(out[i], outputs[i], first), count);
+        runner_.kernels().store(out[i].dtype, results[i], at(out[i], outputs[i], first), count);
       } else {
         auto* sums = partials + sums_[i].place + (sums_[i].copies > 1 ? block * sums_[i].count : 0);
-        accumulate(i, room.result(i), first, counted, sums);
+        accumulate(i, results[i], first, counted, sums);
       }
     }
   }

@@ -5,7 +5,7 @@
 namespace dlhost::plugins::cpu {
 
 ChunkRunner::ChunkRunner(const Expression& expression, const MapKernels& kernels)
-    : program_(compile(expression)), kernels_(&kernels),
+    : program_(compile(expression)), kernels_(&kernels), fused_(Fused::make(program_, kernels.lanes)),
       room_(static_cast<std::int64_t>(program_.reads.size() + program_.draws.size() + program_.slots) * chunk),
       same_((program_.constants.size() + program_.scalars + program_.settled.size()) * widest) {
   for (std::size_t i = 0; i < program_.constants.size(); ++i)
@@ -36,12 +36,32 @@ Walk ChunkRunner::Room::walk(Operand operand, const float* const* inputs) const 
   }
 }
 
-void ChunkRunner::Room::run(const float* const* inputs, std::int64_t count, float* last) const {
+void ChunkRunner::Room::run(const float* const* inputs, std::int64_t count, std::span<float*> results) const {
+  if (!runner_.fused_) return step_by_step(inputs, count, results);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (!results[i]) results[i] = slot(runner_.program_.results[i]);
+  const std::int64_t lanes = runner_.kernels_->lanes, vectors = (count + lanes - 1) / lanes;
+  runner_.fused_->run({.inputs = inputs,
+                       .draws = draw(0),
+                       .same = runner_.same_.data(),
+                       .results = results.data(),
+                       .bytes = vectors * lanes * static_cast<std::int64_t>(sizeof(float))});
+}
+
+// The last one's value may go to memory at once: all has been read by then.
+void ChunkRunner::Room::step_by_step(const float* const* inputs, std::int64_t count, std::span<float*> results) const {
   const auto& instructions = runner_.program_.instructions;
   const auto* end = instructions.data() + instructions.size();
+  float* last = nullptr;
+  for (std::size_t i = 0; i < results.size() && !last; ++i)
+    if (runner_.program_.results[i] == instructions.back().slot) last = results[i];
   for (const auto* step = instructions.data(); step != end; ++step) {
     float* out = last && step + 1 == end ? last : slot(step->slot);
     runner_.kernels_->step(step->code, walk(step->a, inputs), walk(step->b, inputs), walk(step->c, inputs), out, count);
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto number = runner_.program_.results[i];
+    results[i] = last && number == instructions.back().slot ? last : slot(number);
   }
 }
 

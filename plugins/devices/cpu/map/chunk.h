@@ -7,6 +7,7 @@
 
 #include <dlhost/ops.h>
 
+#include "fused.h"
 #include "kernels.h"
 #include "program.h"
 
@@ -31,13 +32,12 @@ class ChunkRunner {
     float* input(std::size_t i) const { return memory_ + static_cast<std::int64_t>(i) * chunk; }
     float* draw(std::size_t i) const { return input(runner_.program_.reads.size() + i); }
     float* slot(std::size_t i) const { return draw(runner_.program_.draws.size() + i); }
-    // The values of result i after run().
-    const float* result(std::size_t i) const { return slot(runner_.program_.results[i]); }
-    // Computes `count` elements; inputs[i] is read in whole vectors. The value of the last instruction goes to `last`
-    // where that is not null, and its slot is left.
-    void run(const float* const* inputs, std::int64_t count, float* last = nullptr) const;
+    // Computes `count` elements; inputs[i] is read in whole vectors. `results`: where each may be written at once, in
+    // whole vectors, or null; afterwards where each is.
+    void run(const float* const* inputs, std::int64_t count, std::span<float*> results) const;
 
    private:
+    void step_by_step(const float* const* inputs, std::int64_t count, std::span<float*> results) const;
     Walk walk(Operand, const float* const* inputs) const;
     const ChunkRunner& runner_;
     float* memory_;
@@ -46,6 +46,7 @@ class ChunkRunner {
  private:
   Program program_;
   const MapKernels* kernels_;
+  std::unique_ptr<Fused> fused_; // null: step by step
   std::int64_t room_;
   Walk same(Operand) const;
   std::vector<float> same_; // constants, scalars, then what is made of them, each `widest` times

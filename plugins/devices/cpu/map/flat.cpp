@@ -87,27 +87,25 @@ class FlatMap final : public Op {
     for (std::size_t i = 0; i < program.draws.size(); ++i)
       draw(kernels, dynamic, program.draws[i], first, count, room.draw(i));
 
-    // The last instruction may write to memory at once: all has been read by then.
-    const auto last_slot = program.instructions.back().slot;
-    float* direct = nullptr;
-    std::size_t direct_result = 0;
-    for (std::size_t i = 0; i < out.size() && whole && !direct; ++i)
-      if (program.results[i] == last_slot && out[i].dtype == DType::f32) {
-        direct = reinterpret_cast<float*>(at(out[i], outputs[segment * out.size() + i], first));
-        direct_result = i;
-      }
-    room.run(loaded, count, direct);
+    const auto place = [&](std::size_t i) { return at(out[i], outputs[segment * out.size() + i], first); };
+    const auto streams = [&](std::size_t i) { return large_ && fresh_[i]; };
+    float* results[max_operands];
+    for (std::size_t i = 0; i < out.size(); ++i)
+      results[i] = whole && out[i].dtype == DType::f32 && pairs_[i] == std::nullopt && !streams(i)
+                       ? reinterpret_cast<float*>(place(i))
+                       : nullptr;
+    room.run(loaded, count, {results, out.size()});
     for (std::size_t i = 0; i < out.size(); ++i) {
-      if (direct && i == direct_result) continue;
-      const float* values = direct && program.results[i] == last_slot ? direct : room.result(i);
+      const float* values = results[i];
       void* data = outputs[segment * out.size() + i];
       if (const auto& pairs = pairs_[i]) {
-        const auto place = first / pairs->rows_piece * pairs->pairs_piece + first % pairs->rows_piece;
-        kernels.store_pairs(values, at(out[i], data, place), count, pairs->width);
+        const auto paired = first / pairs->rows_piece * pairs->pairs_piece + first % pairs->rows_piece;
+        kernels.store_pairs(values, at(out[i], data, paired), count, pairs->width);
         continue;
       }
-      const auto store = large_ && fresh_[i] ? kernels.store_streaming : kernels.store;
-      store(out[i].dtype, values, at(out[i], data, first), count);
+      if (static_cast<const void*>(values) == place(i)) continue;
+      const auto store = streams(i) ? kernels.store_streaming : kernels.store;
+      store(out[i].dtype, values, place(i), count);
     }
   }
 

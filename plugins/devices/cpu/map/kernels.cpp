@@ -70,8 +70,8 @@ void Step(Code code, Walk a, Walk b, Walk c, float* out, std::int64_t count) {
   case Code::multiply: return DLHOST_WALK2(hn::Mul(x, y));
   case Code::divide: return DLHOST_WALK2(hn::Div(x, y));
   // Not a number wins, as it does in `a < b || a != a ? a : b`.
-  case Code::minimum: return DLHOST_WALK2(hn::IfThenElse(hn::Or(hn::Lt(x, y), hn::Ne(x, x)), x, y));
-  case Code::maximum: return DLHOST_WALK2(hn::IfThenElse(hn::Or(hn::Gt(x, y), hn::Ne(x, x)), x, y));
+  case Code::minimum: return DLHOST_WALK2(hn::IfThenElse(hn::Or(hn::Lt(x, y), hn::IsNaN(x)), x, y));
+  case Code::maximum: return DLHOST_WALK2(hn::IfThenElse(hn::Or(hn::Gt(x, y), hn::IsNaN(x)), x, y));
   case Code::greater: return DLHOST_WALK2(hn::IfThenElseZero(hn::Gt(x, y), hn::Set(d, 1.0F)));
   case Code::select: return DLHOST_WALK3(hn::IfThenElse(hn::Gt(x, hn::Zero(d)), y, z));
   case Code::copy: return DLHOST_WALK1(x);

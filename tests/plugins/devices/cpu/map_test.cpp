@@ -26,8 +26,9 @@ class MapKernelsTest : public testing::TestWithParam<std::pair<std::string, MapK
   std::vector<float> step(Code code, std::vector<float> a, std::vector<float> b = {}, std::vector<float> c = {}) const {
     const auto count = static_cast<std::int64_t>(a.size());
     for (auto* list : {&a, &b, &c}) list->resize(a.size() + widest);
-    std::vector<float> out(a.size());
+    std::vector<float> out(a.size()); // the last vector is written whole
     kernels().step(code, {a.data()}, {b.data()}, {c.data()}, out.data(), count);
+    out.resize(static_cast<std::size_t>(count));
     return out;
   }
   // The largest error in units of the last place of the true value.
@@ -97,6 +98,17 @@ TEST_P(MapKernelsTest, EndsOfTheRange) {
   EXPECT_THAT(ends(Code::tanh), ElementsAre(-1, 1, IsNan(), 0, testing::FloatEq(std::tanh(-1.0F))));
   EXPECT_THAT(ends(Code::logistic), ElementsAre(0, 1, IsNan(), 0.5F, testing::FloatNear(0.26894142F, 1e-7F)));
   EXPECT_THAT(ends(Code::error_function), ElementsAre(-1, 1, IsNan(), 0, testing::FloatEq(std::erf(-1.0F))));
+}
+
+// Whichever of the two it is: a net that has diverged must not look as if it had not.
+TEST_P(MapKernelsTest, WhatIsNotANumberIsHandedOn) {
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  for (const Code code : {Code::minimum, Code::maximum}) {
+    const auto made = step(code, {none, 1, none, 1, 2}, {0, none, none, 2, 1});
+    for (const std::size_t i : {0, 1, 2}) EXPECT_TRUE(std::isnan(made[i])) << i;
+    EXPECT_EQ(made[3], code == Code::minimum ? 1 : 2);
+    EXPECT_EQ(made[4], code == Code::minimum ? 1 : 2);
+  }
 }
 
 TEST_P(MapKernelsTest, DrawsAreThoseOfTheSdk) {

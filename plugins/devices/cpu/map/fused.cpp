@@ -1,0 +1,223 @@
+#include "fused.h"
+
+#ifdef DLHOST_XBYAK
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include <xbyak/xbyak.h>
+
+#include "kernels.h"
+
+namespace dlhost::plugins::cpu {
+
+namespace {
+
+using Xbyak::Reg64;
+using Xbyak::Zmm;
+
+constexpr std::int64_t lanes = 16;
+constexpr int registers = 29; // and three more, for the operands of a step that have none
+constexpr int same_bytes = widest * static_cast<int>(sizeof(float));
+// Predicates of comparisons that are silent about what is not a number, as the kernels' are.
+constexpr std::uint8_t less = 0x11, greater_than = 0x1E, unequal = 0x04;
+
+bool is_one_instruction(Code code) {
+  switch (code) {
+  case Code::add:
+  case Code::subtract:
+  case Code::multiply:
+  case Code::divide:
+  case Code::minimum:
+  case Code::maximum:
+  case Code::greater:
+  case Code::select:
+  case Code::copy:
+  case Code::square_root:
+  case Code::multiply_add:
+  case Code::multiply_subtract:
+  case Code::negated_multiply: return true;
+  default: return false;
+  }
+}
+
+// System V calling convention: the arguments in rdi; rbx, rbp and r12 to r15 are the caller's.
+class Generator final : public Xbyak::CodeGenerator, public Fused {
+ public:
+  explicit Generator(const Program& program) : CodeGenerator(Xbyak::DEFAULT_MAX_CODE_SIZE, Xbyak::AutoGrow) {
+    if (!find_places(program)) return;
+    for (const auto& one : saved) push(one);
+    load_pointers(program);
+    load_same();
+    write_loop(program);
+    for (auto one = saved.rbegin(); one != saved.rend(); ++one) pop(*one);
+    vzeroupper();
+    ret();
+    readyRE(); // written once, and only executed from here on
+    code_ = getCode<void (*)(const Arguments*)>();
+  }
+  bool is_made() const { return code_ != nullptr; }
+  void run(const Arguments& arguments) const override { code_(&arguments); }
+
+ private:
+  static constexpr int none = -1;
+  struct Leaf { // of an expression
+    Operand operand;
+    int number = none; // of its register; none: it is loaded whenever it is used
+    int offset = 0;    // in what is the same for all
+  };
+
+  // Slots first, then what is loaded for every vector, then what is the same for all, as far as registers go.
+  bool find_places(const Program& program) {
+    const auto note = [](std::vector<Leaf>& list, const Operand& operand) {
+      if (std::ranges::find(list, operand, &Leaf::operand) == list.end()) list.push_back({.operand = operand});
+    };
+    bool compares = false;
+    for (const Instruction& step : program.instructions) {
+      if (!is_one_instruction(step.code)) return false;
+      compares = compares || step.code == Code::greater || step.code == Code::select;
+      for (const Operand& operand : {step.a, step.b, step.c})
+        if (operand.from == Operand::From::input || operand.from == Operand::From::draw)
+          note(loaded_, operand);
+        else if (operand.from != Operand::From::slot)
+          note(same_, operand);
+    }
+    const int needed = static_cast<int>(program.slots + loaded_.size()) + (compares ? 2 : 0);
+    if (loaded_.size() + program.results.size() > pointers.size() || needed > registers) return false;
+    int next = static_cast<int>(program.slots);
+    for (Leaf& leaf : loaded_) leaf.number = next++;
+    if (compares) zero_ = next++, one_ = next++;
+    for (Leaf& leaf : same_) {
+      leaf.offset = same_bytes * place_of(program, leaf.operand);
+      if (next < registers) leaf.number = next++;
+    }
+    return true;
+  }
+  // As ChunkRunner lays them out.
+  static int place_of(const Program& program, const Operand& operand) {
+    std::size_t place = operand.index;
+    if (operand.from != Operand::From::constant) place += program.constants.size();
+    if (operand.from == Operand::From::settled) place += program.scalars;
+    return static_cast<int>(place);
+  }
+
+  void load_pointers(const Program& program) {
+    std::size_t next = 0;
+    for (const Leaf& leaf : loaded_) {
+      const auto& pointer = pointers[next++];
+      if (leaf.operand.from == Operand::From::input) {
+        mov(pointer, ptr[rdi + offsetof(Arguments, inputs)]);
+        mov(pointer, ptr[pointer + leaf.operand.index * sizeof(void*)]);
+      } else {
+        mov(pointer, ptr[rdi + offsetof(Arguments, draws)]);
+        add(pointer, static_cast<std::uint32_t>(leaf.operand.index * chunk * sizeof(float)));
+      }
+    }
+    for (std::size_t result = 0; result < program.results.size(); ++result) {
+      const auto& pointer = pointers[next++];
+      mov(pointer, ptr[rdi + offsetof(Arguments, results)]);
+      mov(pointer, ptr[pointer + result * sizeof(void*)]);
+    }
+    mov(same, ptr[rdi + offsetof(Arguments, same)]);
+    mov(end, ptr[rdi + offsetof(Arguments, bytes)]);
+  }
+
+  void load_same() {
+    for (const Leaf& leaf : same_)
+      if (leaf.number != none) vmovups(Zmm(leaf.number), ptr[same + leaf.offset]);
+    if (zero_ == none) return;
+    vpxord(Zmm(zero_), Zmm(zero_), Zmm(zero_));
+    mov(at.cvt32(), 0x3f800000);
+    vpbroadcastd(Zmm(one_), at.cvt32());
+  }
+
+  void write_loop(const Program& program) {
+    Xbyak::Label vector;
+    xor_(at.cvt32(), at.cvt32());
+    L(vector);
+    std::size_t next = 0;
+    for (const Leaf& leaf : loaded_) vmovups(Zmm(leaf.number), ptr[pointers[next++] + at]);
+    for (const Instruction& step : program.instructions) write(step);
+    for (const std::uint16_t slot : program.results) vmovups(ptr[pointers[next++] + at], Zmm(slot));
+    add(at, static_cast<int>(lanes * sizeof(float)));
+    cmp(at, end);
+    jl(vector, T_NEAR);
+  }
+
+  // `which` of a step's operands it is.
+  Zmm value(const Operand& operand, int which) {
+    if (operand.from == Operand::From::slot) return Zmm(operand.index);
+    const auto loaded = std::ranges::find(loaded_, operand, &Leaf::operand);
+    if (loaded != loaded_.end()) return Zmm(loaded->number);
+    const auto leaf = std::ranges::find(same_, operand, &Leaf::operand);
+    if (leaf->number != none) return Zmm(leaf->number);
+    vmovups(Zmm(registers + which), ptr[same + leaf->offset]);
+    return Zmm(registers + which);
+  }
+
+  void write(const Instruction& step) {
+    const Zmm a = value(step.a, 0), b = value(step.b, 1), c = value(step.c, 2), to(step.slot);
+    switch (step.code) {
+    case Code::add: return vaddps(to, a, b);
+    case Code::subtract: return vsubps(to, a, b);
+    case Code::multiply: return vmulps(to, a, b);
+    case Code::divide: return vdivps(to, a, b);
+    case Code::square_root: return vsqrtps(to, a);
+    case Code::copy: return vmovaps(to, a);
+    case Code::minimum: return choose(to, a, b, less);
+    case Code::maximum: return choose(to, a, b, greater_than);
+    case Code::greater: vcmpps(k1, a, b, greater_than); return vmovaps(to | k1 | T_z, Zmm(one_));
+    case Code::select: vcmpps(k1, a, Zmm(zero_), greater_than); return vblendmps(to | k1, c, b);
+    default: break;
+    }
+    const Zmm product(registers); // where `a` lies if it was loaded for this
+    if (product.getIdx() != a.getIdx()) vmovaps(product, a);
+    if (step.code == Code::multiply_add)
+      vfmadd213ps(product, b, c);
+    else if (step.code == Code::multiply_subtract)
+      vfmsub213ps(product, b, c);
+    else
+      vfnmadd213ps(product, b, c);
+    vmovaps(to, product);
+  }
+  // What is not a number wins.
+  void choose(const Zmm& to, const Zmm& a, const Zmm& b, std::uint8_t predicate) {
+    vcmpps(k1, a, b, predicate);
+    vcmpps(k2, a, a, unequal);
+    korw(k1, k1, k2);
+    vblendmps(to | k1, b, a);
+  }
+
+  const std::array<Reg64, 6> saved{rbx, rbp, r12, r13, r14, r15};
+  const std::array<Reg64, 12> pointers{rdx, rsi, r8, r9, r10, r11, rbx, rbp, r12, r13, r14, r15};
+  const Reg64 at{rcx}, end{rdi}, same{rax}; // bytes, bytes, an address
+  std::vector<Leaf> loaded_, same_;
+  int zero_ = none, one_ = none; // their registers, where anything is compared
+  void (*code_)(const Arguments*) = nullptr;
+};
+
+} // namespace
+
+std::unique_ptr<Fused> Fused::make(const Program& program, std::int64_t lanes_used) {
+  if (lanes_used != lanes) return nullptr;
+  try {
+    auto made = std::make_unique<Generator>(program);
+    return made->is_made() ? std::move(made) : nullptr;
+  } catch (const Xbyak::Error&) { // no memory, or none that may be executed
+    return nullptr;
+  }
+}
+
+} // namespace dlhost::plugins::cpu
+
+#else
+
+namespace dlhost::plugins::cpu {
+
+std::unique_ptr<Fused> Fused::make(const Program&, std::int64_t) { return nullptr; }
+
+} // namespace dlhost::plugins::cpu
+
+#endif
