@@ -199,7 +199,9 @@ class Recovery(Workers):
         self.assertEqual(summary["steps"], 600 * KILLS)
         for worker in self.audit()["workers"]:
             self.assertEqual(worker["contributions"], [600 * KILLS] * 2)
-        self.assertLess(summary["train"]["loss"], 0.3)
+        # Not the summary's: whose leader died behind the last step makes none any more.
+        losses = [json.loads(line)["metrics"]["loss"] for line in self.recorded().splitlines() if b'"train"' in line]
+        self.assertLess(losses[-1], 0.3)
 
     def test_who_dies_again_and_again_is_not_replaced_for_ever(self) -> None:
         process = self.start(*FOR_EVER, "--set=recovery.restarts=2", "--set=recovery.every={}", "--set=checkpoint.every={}")
