@@ -37,20 +37,15 @@ void print(const run::Simulated& simulated) {
 Status read_fault(const std::string& text, run::SimulationSpec& spec) {
   const auto sign = std::min(text.find('='), text.size());
   const std::string kind = text.substr(0, sign), number = text.substr(std::min(sign + 1, text.size()));
-  std::int64_t* const many = kind == "kills"     ? &spec.kills
-                             : kind == "cuts"    ? &spec.cuts
-                             : kind == "scales"  ? &spec.scales
-                             : kind == "lost"    ? &spec.lost
-                             : kind == "doubled" ? &spec.doubled
-                                                 : nullptr;
+  const auto* const known = std::ranges::find(run::named_faults, kind, &run::NamedFault::name);
   const char* const end = number.data() + number.size();
   std::uint32_t read = 0;
   const auto how = std::from_chars(number.data(), end, read);
-  if (!many || how.ec != std::errc() || how.ptr != end || read > 1'000'000)
+  if (known == std::end(run::named_faults) || how.ec != std::errc() || how.ptr != end || read > 1'000'000)
     return Status::invalid(
         "--faults: '", text,
-        "' is no fault: known are kills=N, cuts=N, scales=N, lost=N and doubled=N, with N up to a million");
-  *many = read;
+        "' is no fault: known are kills=N, cuts=N, scales=N, stops=N, lost=N and doubled=N, with N up to a million");
+  spec.*(known->count) = read;
   return {};
 }
 
@@ -72,12 +67,6 @@ Status record(Context& context, const run::Simulated& simulated, const config::J
   return log->sync();
 }
 
-std::string flags_of(const run::SimulationSpec& spec) {
-  return fmt::format("--seed {} --faults kills={},cuts={},scales={},lost={},doubled={} --within {}{}", spec.seed,
-                     spec.kills, spec.cuts, spec.scales, spec.lost, spec.doubled, seconds(spec.within),
-                     spec.paces.empty() ? "" : fmt::format(" --paces {}", fmt::join(spec.paces, ",")));
-}
-
 // As the first did, and not because it became one that cannot be.
 Status shrink(Context& context, const run::Failing& first, const Status& failed,
               std::span<const plugin::SearchEntry> plugins, const std::string& path) {
@@ -89,7 +78,7 @@ Status shrink(Context& context, const run::Failing& first, const Status& failed,
   print(simulated);
   DLHOST_TRY(context.host.disk().write_text(path, config::to_toml(smaller.job, env::working_folder())));
   fmt::print("it fails as well: {}\n  dlhost simulate {} {}\n", simulated.status.message(), path,
-             flags_of(smaller.spec));
+             run::flags_of(smaller.spec));
   return {};
 }
 
@@ -103,7 +92,7 @@ Status simulate_job(Context& context, const SimulateOptions& options) {
   if (!options.record.empty()) {
     DLHOST_ASSIGN(folder, record::RunFolder::make_at(context.host, options.record));
   }
-  if (spec.kills + spec.cuts + spec.scales > 0 && spec.within == 0) {
+  if (run::at_moments(spec) > 0 && spec.within == 0) {
     const auto whole = run::simulate(job, plugins, {.seed = options.seed, .paces = options.paces});
     DLHOST_TRY(Status(whole.status).at("without faults"));
     fmt::print("without faults it takes {:.6f} simulated s\n", seconds(whole.took));
@@ -134,8 +123,9 @@ void add_simulate(CLI::App& app, Context& context) {
   command
       ->add_option("--faults", options->faults,
                    "what goes wrong, at drawn moments: kills=N, a worker is killed so many times; cuts=N, the link "
-                   "between two of them is cut for a while; scales=N, workers join or leave; lost=N and doubled=N, one "
-                   "message in N never arrives, or comes twice")
+                   "between two of them is cut for a while; scales=N, workers join or leave; stops=N, the whole "
+                   "machine stops, and the run is resumed; lost=N and doubled=N, one message in N never arrives, or "
+                   "comes twice")
       ->delimiter(',')
       ->type_name("FAULT=N,...")
       ->allow_extra_args(false);

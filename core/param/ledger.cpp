@@ -171,7 +171,7 @@ void Ledger::print(std::span<const Heard> heard) {
 
 Status Ledger::note_exchange() {
   synced_ = false;
-  if (exchanges_.size() < long_enough) return {};
+  if (exchanges_.size() < long_enough && !at_once_) return {};
   Status status = file_->append(exchanges_);
   exchanges_.clear();
   return status;

@@ -77,6 +77,10 @@ class Reader {
                          .exchanges = {}};
       const auto known = before.find(slice.id);
       if (known != before.end() && same(known->second.slice, slice)) {
+        if (known->second.slice.last < begun)
+          faults_.push_back(fmt::format("the run begins once more with version {} of slice {} ({}), and those behind "
+                                        "version {} are not written down",
+                                        begun, slice.id, slice.param, known->second.slice.last));
         slice.begun = std::min(known->second.slice.begun, begun);
         slice.words = std::move(known->second.slice.words);
         slice.dropped = std::move(known->second.slice.dropped);
@@ -104,8 +108,8 @@ class Reader {
   static void cut(Audit::Slice& slice, Version version, const std::vector<std::uint64_t>& steps) {
     std::erase_if(slice.dropped, [&](const Part& part) { return is_void(part, steps); });
     for (Audit::Word& word : slice.words) {
-      if (word.count == 0) {
-        std::erase_if(word.parts, [&](const Part& part) { return is_void(part, steps); });
+      if (word.count == 0) { // amends a version
+        std::erase_if(word.parts, [&](const Part& part) { return word.first > version || is_void(part, steps); });
         continue;
       }
       word.count = word.first > version ? 0 : std::min(word.count, version - word.first + 1);
@@ -204,11 +208,12 @@ class Reader {
   std::vector<std::string> faults_;
 };
 
+// What the machine's stop tore is no line: its end is missing, and nobody relied on it.
 Status read(Disk& disk, const std::string& path, Reader& reader) {
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   std::size_t number = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto end = std::min(text.find('\n', at), text.size());
+  std::size_t at = 0;
+  for (std::size_t end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
     ++number;
     try {
       Status status = reader.line(
@@ -217,7 +222,6 @@ Status read(Disk& disk, const std::string& path, Reader& reader) {
     } catch (const std::exception& error) {
       return Status::corrupt(path, ":", number, ": is no line of a ledger: ", error.what());
     }
-    at = end + 1;
   }
   return {};
 }

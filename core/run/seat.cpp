@@ -356,8 +356,8 @@ std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
 // What a worker computes once more, because others of its group had not come that far, is in already.
 Status Seat::see_where_all_are() {
   DLHOST_TRY(table_->look());
-  reached_ = {.version = table_->version(), .steps = {}};
-  if (sync_) reached_.others.assign(aligned_.begin() + 1, aligned_.end());
+  reached_ = {.version = table_->version(), .others = reached_.others, .steps = {}};
+  if (!aligned_.empty()) reached_.others.assign(aligned_.begin() + 1, aligned_.end());
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     reached_.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
   return {};

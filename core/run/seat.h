@@ -160,6 +160,7 @@ class Seat final : public param::Sharing, private param::Control {
   Status can_be_outlived() const;
   // Of each slice the version that a run goes on with.
   using Outlasting = std::vector<param::Published::Record>;
+  Status sync_ledgers();
   Result<Outlasting> outlasting(std::uint32_t server_group) const;
   std::span<std::byte> outlasted(std::size_t param, const std::vector<Outlasting>&);
   param::Beginning reached_by(const std::vector<Outlasting>&) const;

@@ -131,7 +131,20 @@ param::Beginning Seat::reached_by(const std::vector<Outlasting>& records) const 
   return reached;
 }
 
+// What the dead have written is not on the disk before somebody sees to that.
+Status Seat::sync_ledgers() {
+  if (begun_.ledger.empty()) return {};
+  Disk& disk = session_.host().disk();
+  DLHOST_ASSIGN(const auto entries, disk.list(begun_.ledger));
+  for (const auto& entry : entries) {
+    DLHOST_ASSIGN(const auto file, disk.open_log(concat(begun_.ledger, "/", entry.name)));
+    DLHOST_TRY(file->sync());
+  }
+  return {};
+}
+
 Result<param::Beginning> Seat::salvage() {
+  DLHOST_TRY(sync_ledgers());
   std::vector<Outlasting> records; // of each server group
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     DLHOST_ASSIGN(records.emplace_back(), outlasting(group));

@@ -17,6 +17,7 @@ const Number numbers[] = {
     {1, [](Failing& run) -> std::int64_t& { return run.job.train.stop.steps; }},
     {0, [](Failing& run) -> std::int64_t& { return run.spec.cuts; }},
     {0, [](Failing& run) -> std::int64_t& { return run.spec.kills; }},
+    {0, [](Failing& run) -> std::int64_t& { return run.spec.stops; }},
     {0, [](Failing& run) -> std::int64_t& { return run.spec.scales; }},
     {0, [](Failing& run) -> std::int64_t& { return run.spec.lost; }},
     {0, [](Failing& run) -> std::int64_t& { return run.spec.doubled; }},

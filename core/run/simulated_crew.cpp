@@ -29,7 +29,8 @@ struct Work {
       if (other == 0) world.kill(leader);
     });
     const auto inherits = [this] {
-      return !world.runs(leader) && !succession->run.empty() && !std::exchange(succession->taken, true);
+      return world.lives() && !world.runs(leader) && !succession->run.empty() &&
+             !std::exchange(succession->taken, true);
     };
     std::optional<Follower> follower;
     follower.emplace([this] { return Session::open(host, registry, job); }, roster, seat);

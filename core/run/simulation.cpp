@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <dlhost/random.h>
 
@@ -52,14 +53,18 @@ class SimulatedRun final : private Attempts, private Observer {
                Simulated& result, Lead next)
       : Attempts(host, Recovery(jobs[0])), world_(world), host_(host), registry_(registry), jobs_(std::move(jobs)),
         result_(result), next_(std::move(next)) {}
-  // In its place, with what that one had told before it was killed.
-  explicit SimulatedRun(const SimulatedRun& gone)
-      : Attempts(gone.host_, Recovery(gone.told_[0], gone.recovery_.past())), world_(gone.world_), host_(gone.host_),
-        registry_(gone.registry_), jobs_(gone.told_), told_(gone.told_), wish_(gone.wish_), result_(gone.result_),
-        next_(gone.next_), inherits_(true), attempts_(gone.attempts_) {}
+  enum class After : std::uint8_t { nothing, leader, machine };
+  // In its place, with what that one had told before it was killed; or, when the machine runs again, anew.
+  SimulatedRun(const SimulatedRun& gone, After after)
+      : Attempts(gone.host_,
+                 Recovery(gone.told_[0], after == After::leader ? gone.recovery_.past() : Recovery::Past())),
+        world_(gone.world_), host_(gone.host_), registry_(gone.registry_), jobs_(gone.told_), told_(gone.told_),
+        wish_(gone.wish_), result_(gone.result_), next_(gone.next_), after_(after), attempts_(gone.attempts_) {}
 
   Status run() {
-    Status status = inherits_ ? inherit() : go_on(attempt({}));
+    Status status = after_ == After::nothing  ? go_on(attempt({}))
+                    : after_ == After::leader ? inherit()
+                                              : go_on(resume());
     result_.recoveries = recovery_.past().times;
     if (status.ok()) DLHOST_TRY(read_ledgers());
     return status;
@@ -86,11 +91,13 @@ class SimulatedRun final : private Attempts, private Observer {
     return recovery_.goes_on(gone, point ? Checkpoints::step_of(*point) : 0) ? go_on(again(gone)) : gone;
   }
 
+  Status resume() {
+    DLHOST_ASSIGN(auto point, newest_point());
+    return attempt(std::move(point));
+  }
+
   Status rearrange() override {
-    if (!wish_) { // the first group has warmed up
-      DLHOST_ASSIGN(auto point, newest_point());
-      return attempt(std::move(point));
-    }
+    if (!wish_) return resume(); // the first group has warmed up
     config::Job wished = job();
     wished.topology = *std::exchange(wish_, std::nullopt);
     DLHOST_ASSIGN(jobs_, jobs_of(wished, {}));
@@ -98,8 +105,7 @@ class SimulatedRun final : private Attempts, private Observer {
     ++result_.scaled;
     world_.tell(
         fmt::format("goes on with {} groups of {}", job().topology.worker_groups, job().topology.workers_per_group));
-    DLHOST_ASSIGN(auto point, newest_point());
-    return attempt(std::move(point));
+    return resume();
   }
 
   // The newest, with what is wrong in those before it.
@@ -160,6 +166,7 @@ class SimulatedRun final : private Attempts, private Observer {
   }
 
   Status read_own_values(Session& session) {
+    result_.own_values.clear();
     if (!session.sharing()) return {};
     for (const auto& worker : session.sharing()->own_values()) {
       auto& values = result_.own_values.emplace_back();
@@ -196,7 +203,7 @@ class SimulatedRun final : private Attempts, private Observer {
   std::optional<config::Topology> wish_;
   Simulated& result_;
   const Lead next_;
-  const bool inherits_ = false;
+  const After after_ = After::nothing;
   const std::atomic<bool> interrupted_{false};
   int attempts_ = 0;
   int leader_ = 0; // process
@@ -253,6 +260,17 @@ void adapt(config::Job& job, const SimulationSpec& spec) {
 
 } // namespace
 
+std::string flags_of(const SimulationSpec& spec) {
+  std::vector<std::string> faults;
+  for (const auto& [name, count] : named_faults)
+    if (spec.*count > 0) faults.push_back(fmt::format("{}={}", name, spec.*count));
+  std::string flags = fmt::format("--seed {}", spec.seed);
+  if (!faults.empty()) flags += fmt::format(" --faults {}", fmt::join(faults, ","));
+  if (at_moments(spec) > 0) flags += fmt::format(" --within {}", static_cast<double>(spec.within) * 1e-9);
+  if (!spec.paces.empty()) flags += fmt::format(" --paces {}", fmt::join(spec.paces, ","));
+  return flags;
+}
+
 Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins, const SimulationSpec& spec) {
   adapt(job, spec);
   Simulated result;
@@ -266,16 +284,20 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
   host.set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
   std::deque<SimulatedRun> leaders; // one after another
   Status status = Status::gone("nobody leads the run any more");
-  const SimulatedRun::Lead lead = [&] {
-    if (leaders.empty())
-      leaders.emplace_back(world, host, registry, *jobs, result, lead);
-    else
-      leaders.emplace_back(leaders.back());
-    SimulatedRun& leader = leaders.back();
+  const auto start = [&](SimulatedRun& leader) {
     leader.is_process(world.start("leader", [&status, &result, &world, &leader] {
       status = leader.run();
       result.took = world.now();
     }));
+  };
+  const SimulatedRun::Lead take_over = [&] {
+    start(leaders.emplace_back(leaders.back(), SimulatedRun::After::leader));
+  };
+  const auto stop_machine = [&] {
+    if (!world.kill_all()) return; // the run is over
+    host.disk().crash(0);
+    world.tell("the machine has stopped and starts again");
+    start(leaders.emplace_back(leaders.back(), SimulatedRun::After::machine));
   };
   const auto at_a_moment = [&](auto what) {
     const auto microseconds = static_cast<std::uint32_t>(std::max<Nanoseconds>(1, spec.within / 1000));
@@ -284,7 +306,8 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
   for (std::int64_t i = 0; i < spec.kills; ++i) at_a_moment([&] { kill_one(world, leaders.back()); });
   for (std::int64_t i = 0; i < spec.scales; ++i)
     at_a_moment([&] { leaders.back().wish(drawn_arrangement(world, job)); });
-  lead();
+  for (std::int64_t i = 0; i < spec.stops; ++i) at_a_moment(stop_machine);
+  start(leaders.emplace_back(world, host, registry, *jobs, result, take_over));
   Status ended = world.run(spec.longest);
   result.status = ended.ok() ? std::move(status) : std::move(ended);
   result.history = world.history();

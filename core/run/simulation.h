@@ -23,6 +23,7 @@ struct SimulationSpec {
   std::int64_t kills = 0;             // of a worker, at drawn moments
   std::int64_t cuts = 0;              // of the link between two workers, for a while
   std::int64_t scales = 0;            // how often workers join or leave
+  std::int64_t stops = 0;             // of the whole machine, after which the run is resumed
   std::int64_t lost = 0, doubled = 0; // one message in so many; 0: none
   Nanoseconds within = 0;             // from the start, in simulated time
   env::simulated::DiskFault disk_fault = env::simulated::DiskFault::none; // to see that it is caught
@@ -37,6 +38,20 @@ struct Measured {
   Phase phase = Phase::train;
   MetricValues metrics;
 };
+
+// What may go wrong, by the words that people give it.
+struct NamedFault {
+  const char* name;
+  std::int64_t SimulationSpec::*count;
+};
+inline constexpr NamedFault named_faults[] = {
+    {"kills", &SimulationSpec::kills}, {"cuts", &SimulationSpec::cuts}, {"scales", &SimulationSpec::scales},
+    {"stops", &SimulationSpec::stops}, {"lost", &SimulationSpec::lost}, {"doubled", &SimulationSpec::doubled},
+};
+// What of it goes wrong at drawn moments.
+inline std::int64_t at_moments(const SimulationSpec& spec) { return spec.kills + spec.cuts + spec.scales + spec.stops; }
+// As `dlhost simulate` takes it: its seed, its faults, and from when to when.
+std::string flags_of(const SimulationSpec&);
 
 struct Simulated {
   Status status; // not ok: how the run ended

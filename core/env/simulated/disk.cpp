@@ -66,6 +66,7 @@ class FileBeingWritten final : public NewFile {
     if (!content_) return Status::internal(path_, " is committed already");
     DLHOST_TRY(settle(world_, "sync", path_));
     volume_.give_back(content_->bytes.size());
+    content_->synced = content_->bytes.size();
     volume_.put(Volume::normal(path_), std::move(content_));
     return {};
   }
@@ -86,7 +87,6 @@ class OpenLog final : public LogFile {
     if (!world_.lives()) return Status::io("cannot write ", path_, ": this process was killed");
     if (!volume_.take(bytes.size())) return full(path_);
     volume_.give_back(bytes.size());
-    content_->unsynced.push_back({content_->bytes.size(), world_.process()});
     if (fault_ == DiskFault::tears && world_.below(appends_to_a_torn_one) == 0)
       bytes = bytes.substr(0, bytes.size() / 2);
     for (const char letter : bytes) content_->bytes.push_back(static_cast<std::byte>(letter));
@@ -95,7 +95,7 @@ class OpenLog final : public LogFile {
 
   Status sync() override {
     DLHOST_TRY(settle(world_, "sync", path_));
-    if (fault_ != DiskFault::forgets) content_->unsynced.clear();
+    if (fault_ != DiskFault::forgets) content_->synced = content_->bytes.size();
     return {};
   }
 
@@ -109,11 +109,7 @@ class OpenLog final : public LogFile {
 
 } // namespace
 
-SimulatedDisk::SimulatedDisk(World& world, Disk* beneath) : world_(world), beneath_(beneath) {
-  world.when_killed([this](int process) {
-    for (auto& [machine, volume] : volumes_) volume.lose(process, [this](std::uint32_t n) { return world_.below(n); });
-  });
-}
+SimulatedDisk::SimulatedDisk(World& world, Disk* beneath) : world_(world), beneath_(beneath) {}
 
 void SimulatedDisk::crash(int machine) {
   volumes_[machine].crash([this](std::uint32_t n) { return world_.below(n); });

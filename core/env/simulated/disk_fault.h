@@ -8,7 +8,7 @@ namespace dlhost::env::simulated {
 enum class DiskFault : std::uint8_t {
   none,
   tears,   // of some appends only the first half is there, though all is said to be
-  forgets, // what was synced is lost with its process like what was not
+  forgets, // what was synced is lost with its machine like what was not
 };
 
 } // namespace dlhost::env::simulated

@@ -10,11 +10,6 @@ bool lies_in(const std::string& path, const std::string& folder) {
   return path.size() > folder.size() && path.starts_with(folder) && (folder == "/" || path[folder.size()] == '/');
 }
 
-template <class Append> void cut(Content& content, const Append& first) {
-  content.bytes.resize(first->begin);
-  content.unsynced.erase(first, content.unsynced.end());
-}
-
 } // namespace
 
 std::string Volume::normal(const std::string& path) {
@@ -87,23 +82,12 @@ bool Volume::take(std::uint64_t bytes) {
   return true;
 }
 
-void Volume::lose(int process, const Below& below) {
-  for (const auto& [name, content] : files_) {
-    auto& appends = content->unsynced;
-    const auto others =
-        std::find_if(appends.rbegin(), appends.rend(), [&](const auto& append) { return append.process != process; });
-    const auto its = static_cast<std::uint32_t>(others - appends.rbegin());
-    if (its == 0) continue;
-    if (const auto lost = below(its + 1); lost > 0) cut(*content, appends.end() - lost);
-  }
-}
-
 void Volume::crash(const Below& below) {
   for (const auto& [name, content] : files_) {
-    if (content->unsynced.empty()) continue;
-    const std::size_t synced = content->unsynced.front().begin;
-    content->bytes.resize(synced + below(static_cast<std::uint32_t>(content->bytes.size() - synced + 1)));
-    content->unsynced.clear();
+    const std::size_t written = content->bytes.size() - content->synced;
+    if (written == 0) continue;
+    content->synced += below(static_cast<std::uint32_t>(written + 1));
+    content->bytes.resize(content->synced);
   }
 }
 

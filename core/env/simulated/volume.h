@@ -1,5 +1,5 @@
-// The files of a simulated machine, in memory, and what becomes of them when a process or the machine dies. Paths are
-// absolute; a relative one begins at the root.
+// The files of a simulated machine, in memory, and what becomes of them when the machine stops. Paths are absolute; a
+// relative one begins at the root.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,8 @@
 namespace dlhost::env::simulated {
 
 struct Content {
-  struct Append {
-    std::size_t begin = 0;
-    int process = 0;
-  };
   std::vector<std::byte> bytes;
-  std::vector<Append> unsynced; // the last ones, in order
+  std::size_t synced = 0; // of them
 };
 
 class Volume {
@@ -49,8 +45,6 @@ class Volume {
   bool take(std::uint64_t bytes);
   void give_back(std::uint64_t bytes) { pending_ -= bytes; }
 
-  // A process is gone: what it appended last and has not synced may be there or not, each append whole.
-  void lose(int process, const Below&);
   // The machine has stopped: of what was not synced some beginning is there, which may end within an append.
   void crash(const Below&);
 

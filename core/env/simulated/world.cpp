@@ -96,13 +96,14 @@ void World::kill(int number) {
   if (process.killed || process.tasks == 0) return;
   process.killed = true;
   tell(fmt::format("process {} ({}) is killed", number, process.name));
-  if (killed_) killed_(number);
   for (const auto& strand : strands_)
     if (strand->process == number && strand.get() != running_) make_ready(*strand);
 }
 
-void World::kill_all() {
+bool World::kill_all() {
+  const bool anyone = !strands_.empty();
   for (std::size_t i = 0; i < processes_.size(); ++i) kill(static_cast<int>(i + 1));
+  return anyone;
 }
 
 void World::at(Nanoseconds moment, std::function<void()> event) {

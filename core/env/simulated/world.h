@@ -46,9 +46,9 @@ class World {
   int start(std::string name, std::function<void()> main, int machine = 0);
   // Whoever runs at this moment may kill, itself as well.
   void kill(int process);
+  // False: nobody was left.
+  bool kill_all();
   bool runs(int process) const;
-  // `heard` is called when a process was killed, before anything of it unwinds.
-  void when_killed(std::function<void(int process)> heard) { killed_ = std::move(heard); }
   // At that moment, in nobody's task.
   void at(Nanoseconds moment, std::function<void()> event);
 
@@ -101,7 +101,6 @@ class World {
   bool move_on(Nanoseconds until);
   void run_one();
   void end(Strand&);
-  void kill_all();
   Status stuck(const char* why) const;
   // False: it is being unwound and waits for nobody.
   bool may_wait(Strand&);
@@ -118,7 +117,6 @@ class World {
   std::uint64_t started_ = 0; // strands
   std::uint64_t history_;
   std::vector<std::string> told_;
-  std::function<void(int)> killed_;
 };
 
 } // namespace dlhost::env::simulated

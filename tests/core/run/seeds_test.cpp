@@ -51,6 +51,7 @@ class Drawn {
     const bool alike = server_groups == 1 || exchange.find("gossip") != std::string::npos;
     if (exact && alike && !encoded && below(2) == 0) set.push_back("topology.replicas=2");
     if (groups * workers > 1) spec.kills = below(4);
+    if (below(4) == 0) spec.stops = 1 + below(2);
     if (groups * workers > 1 && below(3) == 0) spec.cuts = 1 + below(2);
     if (groups * workers > 1 && below(4) == 0) {
       spec.lost = 2000 + below(8000);
@@ -104,7 +105,7 @@ class Drawn {
   // Where what servers have made outlives them, a run goes on where it was when one dies, but for the step that its
   // leader was at.
   std::string made_again(const run::Simulated& run, const config::Job& job) const {
-    if (job.topology.replicas == 1 || spec.kills > 1 || spec.cuts > 0 || spec.lost > 0) return "";
+    if (job.topology.replicas == 1 || spec.kills > 1 || spec.cuts > 0 || spec.lost > 0 || spec.stops > 0) return "";
     std::size_t all = 0;
     std::set<std::uint64_t> steps;
     for (const auto& measured : run.measured)
@@ -206,10 +207,8 @@ class SeedsTest : public SimulationTest {
              kind_of(drawn.complaint(simulated, run.job)) == kind_of(complaint);
     });
     const auto simulated = told(small);
-    return fmt::format("{}\n{}\n--seed {} --faults kills={},cuts={},scales={},lost={},doubled={} --within {}{}",
-                       drawn.complaint(simulated, small.job), config::to_toml(small.job, folder_.path()),
-                       small.spec.seed, small.spec.kills, small.spec.cuts, small.spec.scales, small.spec.lost,
-                       small.spec.doubled, static_cast<double>(small.spec.within) * 1e-9, history_of(simulated));
+    return fmt::format("{}\n{}\n{}{}", drawn.complaint(simulated, small.job),
+                       config::to_toml(small.job, folder_.path()), run::flags_of(small.spec), history_of(simulated));
   }
 };
 
