@@ -122,6 +122,10 @@ void print_all(const config::Job& job, const run::Audit& audit) {
                text_of(contributions(job, audit, c)), text_of(dropped(job, audit, c)));
   }
   if (audit.faults.empty()) fmt::print("\nevery version is written down, and no contribution counts twice\n");
+  for (const std::string& file : audit.torn)
+    fmt::print("{}: its last line is torn: the machine stopped before it was on the disk; dlhost run --resume goes on "
+               "from what is\n",
+               file);
 }
 
 Json json_of(const config::Job& job, const run::Audit& audit) {
@@ -129,7 +133,8 @@ Json json_of(const config::Job& job, const run::Audit& audit) {
             {"begun", audit.begun},
             {"workers", Json::array()},
             {"slices", Json::array()},
-            {"faults", audit.faults}};
+            {"faults", audit.faults},
+            {"torn", audit.torn}};
   for (std::size_t c = 0; c < audit.contributors; ++c) {
     const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
     const auto in = contributions(job, audit, c), out = dropped(job, audit, c);

@@ -33,6 +33,12 @@ void print(const run::Simulated& simulated) {
              seconds(simulated.took), simulated.recoveries, simulated.history);
 }
 
+std::string known_faults() {
+  std::string all;
+  for (const auto& fault : run::named_faults) all += concat(all.empty() ? "" : ", ", fault.name, "=N");
+  return all;
+}
+
 // "kills=2"
 Status read_fault(const std::string& text, run::SimulationSpec& spec) {
   const auto sign = std::min(text.find('='), text.size());
@@ -42,9 +48,8 @@ Status read_fault(const std::string& text, run::SimulationSpec& spec) {
   std::uint32_t read = 0;
   const auto how = std::from_chars(number.data(), end, read);
   if (known == std::end(run::named_faults) || how.ec != std::errc() || how.ptr != end || read > 1'000'000)
-    return Status::invalid(
-        "--faults: '", text,
-        "' is no fault: known are kills=N, cuts=N, scales=N, stops=N, lost=N and doubled=N, with N up to a million");
+    return Status::invalid("--faults: '", text, "' is no fault: known are ", known_faults(),
+                           ", with N up to a million");
   spec.*(known->count) = read;
   return {};
 }

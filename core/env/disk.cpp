@@ -36,9 +36,13 @@ Result<std::vector<DirectoryEntry>> PosixDisk::list(const std::string& path) {
 
 Status PosixDisk::make_directory(const std::string& path) {
   std::error_code error;
+  std::vector<std::string> made;
+  for (std::string folder = path; !folder.empty() && !exists(folder); folder = fs::path(folder).parent_path().string())
+    made.push_back(folder);
   fs::create_directories(path, error);
   if (error) return failed(error.value(), "make the folder", path);
   if (!fs::is_directory(path, error)) return Status::exists("cannot make the folder ", path, ": a file has that name");
+  for (const std::string& folder : made) DLHOST_TRY(sync_folder(folder_of(folder)));
   return {};
 }
 
@@ -55,9 +59,9 @@ Status PosixDisk::rename(const std::string& from, const std::string& to) {
 
 Status PosixDisk::remove(const std::string& path) {
   std::error_code error;
-  fs::remove_all(path, error);
+  const auto removed = fs::remove_all(path, error);
   if (error) return failed(error.value(), "remove", path);
-  return {};
+  return removed > 0 ? sync_folder(folder_of(path)) : Status();
 }
 
 bool PosixDisk::exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }

@@ -98,7 +98,13 @@ Status PosixNewFile::commit() {
 }
 
 Result<std::unique_ptr<LogFile>> PosixLogFile::open(const std::string& path) {
-  Descriptor descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
+  Descriptor descriptor(::open(path.c_str(), flags));
+  if (!descriptor.valid() && errno == ENOENT) {
+    descriptor = Descriptor(::open(path.c_str(), flags | O_CREAT, 0666));
+    // A file that is synced is still lost where its folder does not know it.
+    if (descriptor.valid()) DLHOST_TRY(sync_folder(folder_of(path)));
+  }
   if (!descriptor.valid()) return failed(errno, "open", path);
   return std::unique_ptr<LogFile>(std::make_unique<PosixLogFile>(path, std::move(descriptor)));
 }

@@ -31,8 +31,25 @@ struct Beginning {
                                     // values, and their codecs have left out nothing
 
   Version version_of(SliceId slice) const { return slices.empty() ? version : slices[slice].version; }
+  Version version_of(SliceId slice, std::size_t server_group) const {
+    if (server_group == 0) return version_of(slice);
+    return (slices.empty() ? others : slices[slice].others).at(server_group - 1);
+  }
   const std::vector<std::uint64_t>& steps_of(SliceId slice) const {
     return slices.empty() ? steps : slices[slice].steps;
+  }
+
+  // `version` and `others` are those of the slices; where all of these are alike, they are not told one by one.
+  void sum_up() {
+    for (const OfSlice& slice : slices) {
+      version = std::max(version, slice.version);
+      for (std::size_t other = 0; other < others.size(); ++other)
+        others[other] = std::max(others[other], slice.others[other]);
+    }
+    const auto alike = [&](const OfSlice& slice) {
+      return slice.version == version && slice.steps == steps && slice.others == others;
+    };
+    if (std::ranges::all_of(slices, alike)) slices.clear();
   }
 
   // The same for the workers of a server group.

@@ -27,7 +27,7 @@
 //   leader   complete  chooser    what waits for others is folded in; then it says align to its servers
 //   leader   align     servers    all slices are exchanged once more, whatever is due; what was folded goes into the
 //   or chooser                    version that is there
-//   server   aligned   leader     so they are
+//   server   aligned   leader     so this slice is, at that version
 //   anyone   alive     all        who waits long says so: what was lost before it is missed by then
 //   anyone   failed    all        this one cannot go on, and says why in its memory; nobody waits any more
 //

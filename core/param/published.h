@@ -1,6 +1,6 @@
 // What outlives a server: of each of its slices, which versions lie whole in the masters, where, and whose steps are in
-// them. It lies in memory that others map, beside that of the worker; the server alone writes it, and whoever survives
-// it reads it when nobody writes any more.
+// them. It lies in memory that others map, beside that of the worker; the server alone writes it. Who reads it while it
+// runs may find that it has gone on; whoever survives it reads it when nobody writes any more.
 //
 // Two versions of a slice are told of, the newest and the one before it. A record is written while none points to it:
 // a server that dies in the midst of that leaves what was there before.

@@ -59,14 +59,15 @@ Status Shard::align(const Message& message) {
   return say_aligned();
 }
 
-// Who hears it may keep what all have then: what it was made of is written down. A server of no slices always is.
+// Who hears it may keep what all have then: what it was made of is written down.
 Status Shard::say_aligned() {
   if (!aligns_ || (sync_ && !sync_->is_aligned())) return {};
   if (ledger_) DLHOST_TRY(ledger_->sync());
-  Version newest = 0;
-  for (const Owned& owned : owned_) newest = std::max(newest, owned.version);
   const std::uint32_t seat = *std::exchange(aligns_, std::nullopt);
-  return setup_.send(seat, {.word = Word::aligned, .epoch = setup_.epoch, .version = newest});
+  for (const Owned& owned : owned_)
+    DLHOST_TRY(setup_.send(
+        seat, {.word = Word::aligned, .epoch = setup_.epoch, .slice = owned.slice->id, .version = owned.version}));
+  return {};
 }
 
 } // namespace dlhost::param

@@ -45,10 +45,6 @@ void Table::begin(const Beginning& beginning) {
   for (const Slice& slice : setup_.slices->all()) news_[slice.param] = true;
 }
 
-Version Table::version() const {
-  return views_.empty() ? 0 : std::ranges::max_element(views_, {}, &View::version)->version;
-}
-
 Message Table::about(SliceId slice, Word word) const {
   return {.word = word, .epoch = setup_.epoch, .slice = slice, .group = setup_.group, .rank = setup_.rank};
 }

@@ -57,8 +57,8 @@ class Table final : public Taker {
     chooser_ = chooser;
   }
   void begin(const Beginning&);
-  // After look(), when nobody computes: of every slice, or the newest where they are at versions of their own.
-  Version version() const;
+  // After look(), when nobody computes: the newest.
+  Version version(SliceId slice) const { return views_[slice].version; }
 
   // The gradient of a param lies where it has to: its servers may have it, at once or, where a step's are clipped
   // together, at its end. Asks for what the next step needs.

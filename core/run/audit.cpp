@@ -22,6 +22,7 @@ class Reader {
 
   // What is read now was written when the run began for that time.
   void begins(std::size_t time) { time_ = time; }
+  void ends_torn(const std::string& path) { torn_ = path; }
 
   Status line(const Json& line) {
     if (line.contains("begin")) return begin(line);
@@ -45,6 +46,7 @@ class Reader {
     audit.origins = origins_;
     audit.dropped.insert(audit.dropped.end(), dropped_.begin(), dropped_.end());
     audit.faults.insert(audit.faults.end(), faults_.begin(), faults_.end());
+    if (!torn_.empty()) audit.torn.push_back(torn_);
   }
 
  private:
@@ -60,6 +62,7 @@ class Reader {
     origins_.clear();
     for (const auto& origin : line.at("origins")) origins_.push_back({origin.at(0), origin.at(1), origin.at(2)});
     ++begun_;
+    torn_.clear();
     std::map<SliceId, Read> before = std::move(slices_);
     slices_.clear();
     for (const auto& one : line.at("slices")) {
@@ -206,9 +209,10 @@ class Reader {
   std::vector<Part> dropped_;
   std::size_t begun_ = 0, time_ = 0;
   std::vector<std::string> faults_;
+  std::string torn_; // the file read last
 };
 
-// What the machine's stop tore is no line: its end is missing, and nobody relied on it.
+// What the machine's stop tore is no line: its end is missing, and nobody has relied on it who went on later.
 Status read(Disk& disk, const std::string& path, Reader& reader) {
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   std::size_t number = 0;
@@ -223,6 +227,7 @@ Status read(Disk& disk, const std::string& path, Reader& reader) {
       return Status::corrupt(path, ":", number, ": is no line of a ledger: ", error.what());
     }
   }
+  if (at < text.size()) reader.ends_torn(path);
   return {};
 }
 

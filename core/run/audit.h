@@ -65,6 +65,7 @@ struct Audit {
   std::size_t begun = 0;              // how often the run began
   std::vector<param::Origin> origins; // of the sources, where its steps are counted from
   std::vector<std::string> faults;    // versions that are missing, contributions that count twice
+  std::vector<std::string> torn;      // files whose last line lacks its end, and that nobody has gone on from since
 
   // How many of a contributor's are in a slice, and how many were dropped from it.
   static std::uint64_t contributions(const Slice&, std::size_t contributor);

@@ -356,10 +356,17 @@ std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
 // What a worker computes once more, because others of its group had not come that far, is in already.
 Status Seat::see_where_all_are() {
   DLHOST_TRY(table_->look());
-  reached_ = {.version = table_->version(), .others = reached_.others, .steps = {}};
-  if (!aligned_.empty()) reached_.others.assign(aligned_.begin() + 1, aligned_.end());
+  param::Beginning reached{.others = std::vector<Version>(place_.server_groups - 1)};
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
-    reached_.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
+    reached.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
+  for (const param::Slice& slice : layout_->slices.all()) {
+    auto& there = reached.slices.emplace_back(
+        param::Beginning::OfSlice{.version = table_->version(slice.id), .steps = reached.steps, .others = {}});
+    for (std::uint32_t group = 1; group < place_.server_groups; ++group)
+      there.others.push_back(aligned_.empty() ? reached_.version_of(slice.id, group) : aligned_[group][slice.id]);
+  }
+  reached.sum_up();
+  reached_ = std::move(reached);
   return {};
 }
 

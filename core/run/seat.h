@@ -238,9 +238,9 @@ class Seat final : public param::Sharing, private param::Control {
   std::vector<std::vector<std::byte>> salvaged_, kept_; // what did not lie there in one piece: of the store's; of own
                                                         // values
   std::vector<OtherMasters> other_masters_; // of the other server groups: of the leader, and of who may take its place
-  std::vector<Version> aligned_;            // of each server group, when its slices were aligned last
-  std::size_t unaligned_ = 0;               // servers that have not said so yet
-  std::vector<Own> own_;                    // of each worker, as this one sees it
+  std::vector<std::vector<Version>> aligned_; // of each server group the slices', when they were aligned last
+  std::size_t unaligned_ = 0;                 // slices of which nobody has said so yet
+  std::vector<Own> own_;                      // of each worker, as this one sees it
   std::optional<Layout> layout_;
   std::unique_ptr<param::Shard> shard_;
   std::optional<param::Chooser> chooser_; // beside the first server

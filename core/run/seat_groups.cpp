@@ -118,8 +118,8 @@ std::span<std::byte> Seat::newest_history(std::uint32_t server_group, std::size_
 
 // What was folded is in the values, replicas become one, and each server group's versions are known.
 Status Seat::align() {
-  aligned_.assign(place_.server_groups, 0);
-  unaligned_ = std::size_t{servers_} * place_.server_groups;
+  aligned_.assign(place_.server_groups, std::vector<Version>(layout_->slices.size()));
+  unaligned_ = layout_->slices.size() * place_.server_groups;
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     if (traits_.by_step && traits_.folds)
       DLHOST_TRY(table_->send(home_of(group), {.word = param::Word::complete}));

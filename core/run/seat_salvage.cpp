@@ -112,22 +112,16 @@ param::Beginning Seat::reached_by(const std::vector<Outlasting>& records) const 
   for (std::size_t slice = 0; slice < records[0].size(); ++slice) {
     param::Beginning::OfSlice& there = reached.slices.emplace_back();
     there.version = records[0][slice].version;
-    reached.version = std::max(reached.version, there.version);
     for (const Outlasting& of_group : records)
       there.steps.insert(there.steps.end(), of_group[slice].applied.begin(), of_group[slice].applied.end());
-    for (std::size_t other = 0; other < reached.others.size(); ++other) {
+    for (std::size_t other = 0; other < reached.others.size(); ++other)
       there.others.push_back(records[1 + other][slice].version);
-      reached.others[other] = std::max(reached.others[other], there.others.back());
-    }
     for (std::uint32_t seat = 0; seat < seats_; ++seat)
       reached.steps[seat] = std::min(reached.steps[seat], there.steps[seat]);
   }
   // What the leader has not counted it makes once more: servers know that they have it.
   reached.steps[0] = std::min(reached.steps[0], vitals(0).told.load(std::memory_order_acquire));
-  const auto alike = [&](const auto& slice) {
-    return slice.version == reached.version && slice.steps == reached.steps && slice.others == reached.others;
-  };
-  if (std::ranges::all_of(reached.slices, alike)) reached.slices.clear();
+  reached.sum_up();
   return reached;
 }
 

@@ -39,11 +39,12 @@ Status Seat::take(const Message& message) {
   }
   case Word::alive: return {};
   case Word::aligned:
-    if (unaligned_ == 0) return Status::corrupt("seat ", message.seat, " is aligned, which nobody waits for");
+    if (unaligned_ == 0 || message.slice >= layout_->slices.size())
+      return Status::corrupt("seat ", message.seat, " has aligned slice ", message.slice, ", which nobody waits for");
     --unaligned_;
     for (std::uint32_t group = 0; group < aligned_.size(); ++group)
       if (message.seat >= home_of(group) && message.seat < home_of(group + 1))
-        aligned_[group] = std::max(aligned_[group], message.version);
+        aligned_[group][message.slice] = message.version;
     return {};
   default: return Status::corrupt("a word that is not for this seat");
   }

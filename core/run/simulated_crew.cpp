@@ -40,7 +40,7 @@ struct Work {
     if (in_time)
       follower->salvage(succession->run, [](std::uint32_t) {}).ignore("the run goes on from the newest point, then");
     follower.reset(); // that takes a while, too
-    if (in_time || inherits()) succession->take_over();
+    if (world.lives() && (in_time || inherits())) succession->take_over();
   }
 };
 

@@ -59,7 +59,8 @@ class SimulatedRun final : private Attempts, private Observer {
       : Attempts(gone.host_,
                  Recovery(gone.told_[0], after == After::leader ? gone.recovery_.past() : Recovery::Past())),
         world_(gone.world_), host_(gone.host_), registry_(gone.registry_), jobs_(gone.told_), told_(gone.told_),
-        wish_(gone.wish_), result_(gone.result_), next_(gone.next_), after_(after), attempts_(gone.attempts_) {}
+        wish_(after == After::leader ? gone.wish_ : std::nullopt), result_(gone.result_), next_(gone.next_),
+        after_(after), attempts_(gone.attempts_) {}
 
   Status run() {
     Status status = after_ == After::nothing  ? go_on(attempt({}))

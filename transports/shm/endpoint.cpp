@@ -164,7 +164,9 @@ bool ShmEndpoint::take(PeerId id, Peer& from, const RingReader<>::Part& part) {
     from.receiving->tag = part.head.tag;
   }
   Receiving& message = *from.receiving;
-  if (!part.whole || part.head.total != message.total || message.come + part.bytes.size() > message.total) {
+  const std::size_t come = message.come + part.bytes.size();
+  const bool is_last = part.head.last != 0;
+  if (!part.whole || part.head.total != message.total || come > message.total || is_last != (come == message.total)) {
     host_.log().write(LogLevel::error,
                       concat("shm: the peer '", from.owner(), "' wrote what is no message; it is left"));
     bury(id, from);
@@ -173,8 +175,8 @@ bool ShmEndpoint::take(PeerId id, Peer& from, const RingReader<>::Part& part) {
   if (message.come < message.room.size())
     RealMemory::copy(message.room.data() + message.come, part.bytes.data(),
                      std::min(part.bytes.size(), message.room.size() - message.come));
-  message.come += part.bytes.size();
-  if (part.head.last == 0) return true;
+  message.come = come;
+  if (!is_last) return true;
   complete({Completion::Kind::received, id, message.cookie, message.tag, message.total});
   from.receiving.reset();
   return true;
@@ -256,23 +258,25 @@ Result<std::size_t> ShmEndpoint::progress(std::span<Completion> out, Nanoseconds
       looked_ = now;
       look_for_the_dead();
     }
+    if (const std::size_t count = hand_out(out)) return count; // the dead
+    if (now - begin >= limit) return std::size_t{0};
     bool did = false;
-    if (done_.empty() && now < moved + spin) {
+    if (now < moved + spin) {
       for (int i = 0; i < 16 && !(did = turn()); ++i) relax();
-    } else if (done_.empty() && now < std::min(moved + lend, begin + limit)) {
+    } else if (now < moved + lend) {
       sched_yield();
       did = turn();
-    } else if (done_.empty() && now < begin + limit) {
-      sleep(std::min(begin + limit - now, look_for_dead));
+    } else {
+      sleep(std::min(limit - (now - begin), look_for_dead));
       did = turn();
     }
     if (did) moved = now;
     if (const std::size_t count = hand_out(out)) return count;
-    if (now >= begin + limit) return std::size_t{0};
   }
 }
 
-// Whoever leaves something sees `sleeping`, or this side sees what was left: both have a fence between the two.
+// Whoever leaves something sees `sleeping`, or this side sees what was left: ring_bell() has a fence between the two,
+// as this has.
 void ShmEndpoint::sleep(Nanoseconds limit) {
   const std::uint32_t rung = inbox().bell.load(std::memory_order_acquire);
   inbox().sleeping.store(1, std::memory_order_seq_cst);

@@ -34,13 +34,18 @@ struct Inbox {
 
   void show() { std::atomic_ref(layout).store(this_layout, std::memory_order_release); }
   static bool ready(const Segment& segment) {
-    return segment.size() >= sizeof(Inbox) &&
-           std::atomic_ref(static_cast<Inbox*>(segment.data())->layout).load(std::memory_order_acquire) == this_layout;
+    return segment.size() >= sizeof(Inbox) && layout_of(segment) == this_layout;
+  }
+  // Zero: it is being made, and its owner may not have locked it yet. The word is where any version has it.
+  static std::uint64_t layout_of(const Segment& segment) {
+    if (segment.size() < sizeof(std::uint64_t)) return 0;
+    return std::atomic_ref(*static_cast<std::uint64_t*>(segment.data())).load(std::memory_order_acquire);
   }
 };
 
 // Wakes the inbox' owner where it sleeps. What was left for it is to be seen by then: hence the fence, whose partner is
-// in sleep().
+// in ShmEndpoint::sleep(). The first who finds it asleep is the only one to ring: should that one be stopped before it
+// does, the owner sleeps until its limit.
 void ring_bell(Inbox&);
 // Wakes it in any case.
 void ring_bell_always(Inbox&);

@@ -94,7 +94,7 @@ void remove_leftovers() {
   for (const auto& name : segments_with(prefix_of_user())) {
     if (!name.ends_with(inbox_suffix)) continue;
     auto inbox = Segment::open(name);
-    if (!inbox.ok() || !Inbox::ready(*inbox) || !inbox->try_own()) continue;
+    if (!inbox.ok() || Inbox::layout_of(*inbox) == 0 || !inbox->try_own()) continue;
     const std::string owner = name.substr(0, name.size() - inbox_suffix.size());
     // The inbox goes last: while it is there, somebody will come back for the rest.
     for (const auto& left : segments_with(owner + "."))

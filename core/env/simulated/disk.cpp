@@ -94,8 +94,9 @@ class OpenLog final : public LogFile {
   }
 
   Status sync() override {
+    const std::size_t written = content_->bytes.size(); // what is appended meanwhile may not be there
     DLHOST_TRY(settle(world_, "sync", path_));
-    if (fault_ != DiskFault::forgets) content_->synced = content_->bytes.size();
+    if (fault_ != DiskFault::forgets) content_->synced = std::max(content_->synced, written);
     return {};
   }
 

@@ -226,6 +226,25 @@ TEST_F(AuditTest, WhatAmendsAVersionIsInItUnlessItIsRolledBack) {
   EXPECT_THAT(audited().faults, ElementsAre(HasSubstr("step 1 of worker 1 counts twice in slice 0")));
 }
 
+TEST_F(AuditTest, ATornEndIsToldUntilTheRunBeginsOnceMore) {
+  made({{0, 0}, {1, 0}});
+  sync();
+  EXPECT_THAT(audited().torn, IsEmpty());
+  add("{\"slice\":0,\"version\":2,\"ma");
+  EXPECT_THAT(audited().torn, ElementsAre(HasSubstr("begun-1/server-0.jsonl")));
+  EXPECT_THAT(audited().faults, IsEmpty());
+  restart({.version = 1, .steps = {1, 1}});
+  EXPECT_THAT(audited().torn, IsEmpty());
+  EXPECT_THAT(audited().faults, IsEmpty());
+}
+
+TEST_F(AuditTest, ARunThatBeginsBehindWhatIsThereHasAGap) {
+  made({{0, 0}, {1, 0}});
+  restart({.version = 3, .steps = {3, 3}});
+  EXPECT_THAT(audited().faults,
+              ElementsAre(HasSubstr("with version 3 of slice 0 (fc.weight), and those behind version 1 are not")));
+}
+
 TEST_F(AuditTest, SaysWhatIsWrong) {
   made({{0, 0}});
   made({{0, 1}});

@@ -23,6 +23,7 @@ class SimulationTest : public Bench {
     auto simulated = simulate_whatever_comes(text, set, spec);
     EXPECT_TRUE(simulated.status.ok()) << simulated.status.message() << history_of(simulated);
     EXPECT_THAT(simulated.audit.faults, testing::IsEmpty()) << history_of(simulated);
+    EXPECT_THAT(simulated.audit.torn, testing::IsEmpty()) << history_of(simulated);
     return simulated;
   }
 

@@ -231,6 +231,34 @@ TEST_F(SimulationTest, AMachineThatStopsLosesNothingThatAPointRestsOn) {
   EXPECT_GT(stopped, 15U) << "it has to stop in time to matter";
 }
 
+// Each begins with its own version, in whichever server group: the audit misses none.
+TEST_F(SimulationTest, SlicesOfTheirOwnPacesGoOnWhereTheyWere) {
+  for (const int server_groups : {1, 2}) {
+    std::vector<std::string> settings{"topology.worker_groups=4",
+                                      "topology.consistency={ type = \"first_t\", t = 1, choose = \"slice\" }",
+                                      concat("topology.server_groups=", server_groups),
+                                      "topology.servers_per_group=2",
+                                      "topology.slice_elements=20",
+                                      "recovery.every={ steps = 20 }",
+                                      "updater.rate=0.01",
+                                      "train.stop={ steps = 200 }"};
+    if (server_groups > 1) settings.push_back("topology.sync={ type = \"ring\", every = 3 }");
+    const auto whole = simulate(small_job(), settings, {.seed = 0});
+    std::int64_t apart = 0, stopped = 0;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      const auto run = simulate(small_job(), settings, {.seed = seed, .kills = 1, .stops = 2, .within = whole.took});
+      const auto& first = run.audit.slices.front();
+      apart += std::ranges::any_of(run.audit.slices, [&](const auto& slice) {
+        return slice.server / 2 == first.server / 2 && slice.last != first.last;
+      });
+      stopped += std::ranges::count_if(
+          run.told, [](const auto& line) { return line.find("the machine has stopped") != line.npos; });
+    }
+    EXPECT_GT(apart, 1);
+    EXPECT_GT(stopped, 6);
+  }
+}
+
 // A point may be written while some of a group have made a step and others have not.
 TEST_F(SimulationTest, GroupsThatAreChosenGoOnToTheirEnd) {
   const std::vector<std::string> settings{"topology.worker_groups=2", "topology.workers_per_group=2",

@@ -1,6 +1,9 @@
 // The ring in every order of its two sides' accesses, and with either side dying at every point.
 #include "ring.h"
 
+#include <algorithm>
+#include <deque>
+#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -129,6 +132,48 @@ TEST_F(RingTest, AReaderMayDieAtAnyPoint) {
   for (int after = 0; after < 9; ++after) orders += explore(2, {.party = 1, .after = after});
   RecordProperty("orders", std::to_string(orders));
   EXPECT_GT(orders, 1000);
+}
+
+// More cells than blocks, small parts and large: each finds its own block, and the writer stops where either is full.
+TEST(RingPartTest, SmallPartsAndLargeShareARing) {
+  constexpr RingShape shape{.cells = 4, .blocks = 2, .block = 128};
+  alignas(64) std::byte memory[4096] = {};
+  ASSERT_LE(RingMemory<RealMemory>::bytes(shape), sizeof memory);
+  RingMemory<RealMemory>::make(memory, shape);
+  RingWriter<> writer(memory, shape);
+  RingReader<> reader(memory, shape);
+  std::mt19937 random(1);
+  std::deque<std::vector<std::byte>> under_way;
+  std::size_t sent = 0, full_of_cells = 0, full_of_blocks = 0;
+  const auto is_large = [](const auto& part) { return part.size() > in_cell; };
+  while (sent < 10'000) {
+    if (random() % 2 == 0) {
+      const std::vector<std::byte> part(random() % 129, static_cast<std::byte>(random()));
+      const auto large = std::ranges::count_if(under_way, is_large);
+      if (!writer.has_room(part.size())) {
+        full_of_cells += under_way.size() == shape.cells ? 1 : 0;
+        full_of_blocks += large == shape.blocks && is_large(part) ? 1 : 0;
+        continue;
+      }
+      ASSERT_LT(under_way.size(), shape.cells);
+      ASSERT_TRUE(large < shape.blocks || !is_large(part));
+      writer.write(sent++, part.size(), part, true);
+      under_way.push_back(part);
+    } else if (under_way.empty()) {
+      ASSERT_FALSE(reader.has_part());
+      reader.tell();
+    } else {
+      ASSERT_TRUE(reader.has_part());
+      const auto part = reader.part();
+      ASSERT_TRUE(part.whole);
+      ASSERT_EQ(part.head.tag, sent - under_way.size());
+      ASSERT_TRUE(std::ranges::equal(part.bytes, under_way.front())) << "part " << part.head.tag;
+      reader.done(part);
+      under_way.pop_front();
+    }
+  }
+  EXPECT_GT(full_of_cells, 10U);
+  EXPECT_GT(full_of_blocks, 10U);
 }
 
 // A head that says more than a part can have comes from a broken writer, and is not believed.

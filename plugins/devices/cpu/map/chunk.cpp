@@ -7,7 +7,7 @@ namespace dlhost::plugins::cpu {
 ChunkRunner::ChunkRunner(const Expression& expression, const MapKernels& kernels)
     : program_(compile(expression)), kernels_(&kernels), fused_(Fused::make(program_, kernels.lanes)),
       room_(static_cast<std::int64_t>(program_.reads.size() + program_.draws.size() + program_.slots) * chunk),
-      same_((program_.constants.size() + program_.scalars + program_.settled.size()) * widest) {
+      same_(program_.same() * widest) {
   for (std::size_t i = 0; i < program_.constants.size(); ++i)
     std::fill_n(same_.begin() + static_cast<std::ptrdiff_t>(i) * widest, widest, program_.constants[i]);
 }
@@ -20,12 +20,7 @@ void ChunkRunner::set_scalars(std::span<const float> scalars) {
                    same_.data() + (same({Operand::From::settled, step.slot}).data - same_.data()), widest);
 }
 
-Walk ChunkRunner::same(Operand operand) const {
-  auto number = static_cast<std::int64_t>(operand.index);
-  if (operand.from != Operand::From::constant) number += static_cast<std::int64_t>(program_.constants.size());
-  if (operand.from == Operand::From::settled) number += static_cast<std::int64_t>(program_.scalars);
-  return {same_.data() + number * widest, 0};
-}
+Walk ChunkRunner::same(Operand operand) const { return {same_.data() + program_.same(operand) * widest, 0}; }
 
 Walk ChunkRunner::Room::walk(Operand operand, const float* const* inputs) const {
   switch (operand.from) {

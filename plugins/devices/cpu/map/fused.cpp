@@ -90,17 +90,10 @@ class Generator final : public Xbyak::CodeGenerator, public Fused {
     for (Leaf& leaf : loaded_) leaf.number = next++;
     if (compares) zero_ = next++, one_ = next++;
     for (Leaf& leaf : same_) {
-      leaf.offset = same_bytes * place_of(program, leaf.operand);
+      leaf.offset = same_bytes * static_cast<int>(program.same(leaf.operand));
       if (next < registers) leaf.number = next++;
     }
     return true;
-  }
-  // As ChunkRunner lays them out.
-  static int place_of(const Program& program, const Operand& operand) {
-    std::size_t place = operand.index;
-    if (operand.from != Operand::From::constant) place += program.constants.size();
-    if (operand.from == Operand::From::settled) place += program.scalars;
-    return static_cast<int>(place);
   }
 
   void load_pointers(const Program& program) {

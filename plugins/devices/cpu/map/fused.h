@@ -22,7 +22,7 @@ class Fused {
     const float* draws = nullptr;         // one after the other, `chunk` floats each
     const float* same = nullptr;          // constants, scalars, settled values, `widest` times each
     float* const* results = nullptr;
-    std::int64_t bytes = 0; // of each; whole vectors
+    std::int64_t bytes = 0; // of each; whole vectors, at least one
   };
   virtual void run(const Arguments&) const = 0;
 };

@@ -1,5 +1,6 @@
 // An expression made ready for vectors: dead steps gone, products and sums joined, and each value given a slot, so that
-// a chunk of elements is computed step by step while it stays in the first cache. Made once, when an op is prepared.
+// a chunk of elements is computed while it stays in the first cache, or a vector of them in registers. Made once, when
+// an op is prepared.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +62,15 @@ struct Program {
   std::vector<bool> reads;          // of each input: whether it is looked at
   std::size_t scalars = 0;
   std::size_t slots = 0;
+
+  // Among the values that are the same for all elements: constants, then scalars, then what was settled.
+  std::size_t same() const { return constants.size() + scalars + settled.size(); }
+  std::size_t same(const Operand& operand) const {
+    std::size_t place = operand.index;
+    if (operand.from != Operand::From::constant) place += constants.size();
+    if (operand.from == Operand::From::settled) place += scalars;
+    return place;
+  }
 };
 
 Program compile(const Expression&);

@@ -28,11 +28,10 @@ class Both {
     draws_ = numbers(random, static_cast<std::int64_t>(program_.draws.size()) * chunk);
     for (const float constant : program_.constants) same_.insert(same_.end(), widest, constant);
     for (std::size_t i = 0; i < program_.scalars; ++i) same_.insert(same_.end(), widest, numbers(random, 1).front());
-    const std::size_t settled = same_.size();
-    same_.resize(same_.size() + program_.settled.size() * widest);
+    same_.resize(program_.same() * widest);
     for (const Instruction& step : program_.settled)
       kernels_.step(step.code, walk(step.a), walk(step.b), walk(step.c),
-                    same_.data() + settled + std::size_t{step.slot} * widest, widest);
+                    same_.data() + program_.same({Operand::From::settled, step.slot}) * widest, widest);
   }
   const Program& program() const { return program_; }
 
@@ -71,14 +70,12 @@ class Both {
     return list;
   }
   Walk walk(Operand operand) const {
-    std::size_t number = operand.index;
+    const std::size_t number = operand.index;
     switch (operand.from) {
     case Operand::From::slot: return {slots_[number].data(), 1};
     case Operand::From::input: return {inputs_[number].data(), 1};
     case Operand::From::draw: return {draws_.data() + number * chunk, 1};
-    case Operand::From::settled: number += program_.scalars; [[fallthrough]];
-    case Operand::From::scalar: number += program_.constants.size(); [[fallthrough]];
-    default: return {same_.data() + number * widest, 0};
+    default: return {same_.data() + program_.same(operand) * widest, 0};
     }
   }
 
