@@ -95,6 +95,7 @@ class Recovery(Workers):
                 steps = 300 * KILLS
                 words = (PROCESSES, f"--set=topology.consistency={handler}", "--set=topology.replicas=2", *more,
                          "--set=checkpoint.every={}", "--set=recovery.every={}", "--set=record.every.steps=1",
+                         "--set=validate.every.steps=100",  # each writes a point, and an epoch is a step
                          f"--set=train.stop.steps={steps}")
                 process = self.start(*words)
                 for _ in range(KILLS):
