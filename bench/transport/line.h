@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <dlhost/transport.h>
+
 namespace dlhost::bench {
 
 // Messages that are under way at once, both in a sender and in a receiver.
@@ -27,12 +29,13 @@ class Line {
 };
 
 struct LineKind {
-  std::string transport, provider;
+  std::string name, transport, provider; // of a row: what it is called, and what it is
   // Throws where the machine does not have it, with the reason.
   std::function<std::unique_ptr<Line>(std::size_t largest, bool first)> make;
 };
 
-std::unique_ptr<Line> make_shm_line(std::size_t largest, bool first);
+using OpenEndpoint = std::function<Result<std::unique_ptr<Endpoint>>(Host&)>;
+std::unique_ptr<Line> make_endpoint_line(const OpenEndpoint&);
 std::unique_ptr<Line> make_queue_line(std::size_t largest, bool first);
 std::unique_ptr<Line> make_fabric_line(const std::string& provider);
 

@@ -21,17 +21,33 @@
 
 #include "line.h"
 #include "pairs.h"
+#include "shm/endpoint.h"
+#ifdef DLHOST_BENCH_FABRIC
+#include "fabric/endpoint.h"
+#endif
 
 extern char** environ;
 
 namespace dlhost::bench {
 
 std::vector<LineKind> line_kinds() {
-  return {{"shm", "", &make_shm_line},
+  std::vector<LineKind> kinds{{"shm", "shm", "", [](std::size_t, bool) {
+                                 return make_endpoint_line(
+                                     [](Host& host) { return plugins::shm::ShmEndpoint::open(host, "bench", {}); });
+                               }}};
 #ifdef DLHOST_BENCH_FABRIC
-          {"libfabric-shm", "shm", [](std::size_t, bool) { return make_fabric_line("shm"); }},
+  for (const std::string provider : {"shm", "tcp"}) {
+    kinds.push_back({"fabric-" + provider, "fabric", provider, [provider](std::size_t, bool) {
+                       return make_endpoint_line([&](Host& host) {
+                         return plugins::fabric::FabricEndpoint::open(host, "bench", {.provider = provider});
+                       });
+                     }});
+    kinds.push_back({"libfabric-" + provider, "libfabric-" + provider, provider,
+                     [provider](std::size_t, bool) { return make_fabric_line(provider); }});
+  }
 #endif
-          {"boost-message-queue", "", &make_queue_line}};
+  kinds.push_back({"boost-message-queue", "boost-message-queue", "", &make_queue_line});
+  return kinds;
 }
 
 namespace {
@@ -202,7 +218,7 @@ std::vector<Row> with_a_party(const std::string& program, const LineKind& kind, 
   if (pipe(there) != 0 || pipe(back) != 0) throw std::runtime_error("no pipe");
   std::vector<std::string> words{program,
                                  "--party",
-                                 kind.transport,
+                                 kind.name,
                                  "--from",
                                  std::to_string(there[0]),
                                  "--to",
@@ -249,7 +265,7 @@ void print(const LineKind& kind, const Row& row, const Options& options) {
                               {"gigabytes_per_second", row.bytes_per_second * 1e-9}};
     fmt::print("{}\n", json.dump());
   } else {
-    fmt::print("{:<22}{:>10}{:>14.3f}{:>14.3f}{:>12.2f}\n", kind.transport, row.bytes, row.latency * 1e6,
+    fmt::print("{:<22}{:>10}{:>14.3f}{:>14.3f}{:>12.2f}\n", kind.name, row.bytes, row.latency * 1e6,
                row.latency_99 * 1e6, row.bytes_per_second * 1e-9);
   }
   std::fflush(stdout);
@@ -257,7 +273,7 @@ void print(const LineKind& kind, const Row& row, const Options& options) {
 
 // With more processes than cores, what one of them waits for may have to be computed by another.
 void compare_pairs(const std::string& program, const Options& options) {
-  const std::string transport = options.transport.empty() ? line_kinds().front().transport : options.transport;
+  const std::string transport = options.transport.empty() ? line_kinds().front().name : options.transport;
   if (!options.json)
     fmt::print("{:<22}{:>10}{:>18}{:>18}{:>8}\n", transport, "bytes", "one pair, GB/s",
                fmt::format("{} pairs, GB/s", options.pairs), "ratio");
@@ -281,7 +297,7 @@ void compare_pairs(const std::string& program, const Options& options) {
 int run(const std::string& program, const Options& options) {
   if (!options.party.empty()) {
     for (const auto& kind : line_kinds())
-      if (kind.transport == options.party) converse(kind, false, options);
+      if (kind.name == options.party) converse(kind, false, options);
     return 0;
   }
   if (options.pairs > 0) {
@@ -291,11 +307,11 @@ int run(const std::string& program, const Options& options) {
   if (!options.json)
     fmt::print("{:<22}{:>10}{:>14}{:>14}{:>12}\n", "transport", "bytes", "one way, us", "slowest, us", "GB/s");
   for (const auto& kind : line_kinds()) {
-    if (!options.transport.empty() && options.transport != kind.transport) continue;
+    if (!options.transport.empty() && options.transport != kind.name) continue;
     try {
       for (const Row& row : with_a_party(program, kind, options)) print(kind, row, options);
     } catch (const std::exception& error) {
-      fmt::print(stderr, "{}: not measured: {}\n", kind.transport, error.what());
+      fmt::print(stderr, "{}: not measured: {}\n", kind.name, error.what());
     }
   }
   return 0;
@@ -312,7 +328,7 @@ int main(int argc, char** argv) {
   app.add_flag("--json", options.json, "a line of JSON for each row");
   app.add_option("--transport", options.transport, "only that one, as the table names it")->check(CLI::IsMember([] {
     std::vector<std::string> names;
-    for (const auto& kind : dlhost::bench::line_kinds()) names.push_back(kind.transport);
+    for (const auto& kind : dlhost::bench::line_kinds()) names.push_back(kind.name);
     return names;
   }()));
   app.add_option("--pairs", options.pairs, "instead: what one pair and so many at once deliver, over shm if not said")

@@ -113,7 +113,7 @@ struct Topology {
   Part codec;                         // type empty: none
   std::int64_t codec_elements = 1024; // params of fewer are sent as they are
   Part sync;                          // type empty: none
-  Part transport;                     // type empty: chosen by core
+  Part transport;                     // type empty: shm
   Part rendezvous;                    // type empty: the embedded one
   Location where;
 };

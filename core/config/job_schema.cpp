@@ -153,7 +153,8 @@ const Schema& topology_schema() {
           .option("codec_elements", &Topology::codec_elements, "params of fewer elements are sent as they are",
                   at_least(1))
           .part("sync", &Topology::sync, Kind::sync, "how server groups exchange params")
-          .part("transport", &Topology::transport, Kind::transport, "how messages travel; empty: the best there is")
+          .part("transport", &Topology::transport, Kind::transport,
+                "how messages travel; empty: shm, within one machine")
           .part("rendezvous", &Topology::rendezvous, Kind::rendezvous, "how processes meet; empty: the embedded one");
   return schema;
 }

@@ -69,24 +69,18 @@ Seat::Seat(Session& session, Roster& roster, std::uint32_t number)
 
 Seat::~Seat() = default;
 
-// The one that the job names, or one whose memory all can map.
+// The one that the job names. Others are not even loaded: libraries of networks take a while.
 Result<std::unique_ptr<Transport>> Seat::transport() const {
-  plugin::Registry& registry = session_.registry();
   const dlhost::Part& named = session_.job().topology.transport;
-  if (!named.type.empty()) return registry.create<Transport>(named.type, named.options);
-  for (const auto& name : registry.names(Kind::transport)) {
-    DLHOST_ASSIGN(auto transport, registry.create<Transport>(name, {}));
-    if (transport->capabilities().maps) return transport;
-  }
-  return Status::not_found("no plugin of kind transport whose memory can be mapped: several workers need one, such as "
-                           "shm (`dlhost inspect --kind transport` lists what there is)");
+  return session_.registry().create<Transport>(named.type.empty() ? "shm" : named.type, named.options);
 }
 
 Result<std::unique_ptr<Seat>> Seat::make(Session& session, Roster& roster, std::uint32_t number) {
   std::unique_ptr<Seat> seat(new Seat(session, roster, number));
   DLHOST_ASSIGN(seat->transport_, seat->transport());
   if (!seat->transport_->capabilities().maps)
-    return Status::unsupported("topology.transport: its memory cannot be mapped, which workers of one machine need");
+    return Status::unsupported("topology.transport = '", session.job().topology.transport.type,
+                               "', whose memory cannot be mapped: workers of one machine need that; leave it out");
   const config::Job& job = session.job();
   const auto& handler = job.topology.consistency;
   DLHOST_ASSIGN(seat->consistency_, session.registry().create<Consistency>(handler.type, handler.options));

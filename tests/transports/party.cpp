@@ -1,16 +1,15 @@
-// A process for tests: says its address, then sends back every message that it gets, until it is killed.
+// A process for tests: says its address, then sends back every message that it gets, until it is killed or alone.
 #include <cstdio>
 #include <cstdlib>
 
-#include "endpoint.h"
 #include "env/real_host.h"
+#include "ways.h"
 
 namespace {
 using namespace dlhost;
-using namespace dlhost::plugins::shm;
 
 [[noreturn]] void fail(const Status& status) {
-  std::fprintf(stderr, "shm_party: %s\n", status.message().c_str());
+  std::fprintf(stderr, "party: %s\n", status.message().c_str());
   std::exit(1);
 }
 template <class T> T need(Result<T> result) {
@@ -23,9 +22,10 @@ void need(const Status& status) {
 
 } // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
   env::RealHost host(LogLevel::warning);
-  const auto endpoint = need(ShmEndpoint::open(host, "party", {.cells = 8, .block = 1024}));
+  const auto endpoint = need(test::open_endpoint(host, argv[1], "party"));
   std::printf("%s\n", endpoint->address().c_str());
   std::fflush(stdout);
   constexpr std::size_t largest = 100000;

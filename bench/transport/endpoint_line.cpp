@@ -1,7 +1,10 @@
+// dlhost's transports: whatever endpoint, by the interface that the core calls.
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
-#include "endpoint.h"
+#include <dlhost/transport.h>
+
 #include "env/real_host.h"
 #include "line.h"
 
@@ -19,9 +22,9 @@ void need(const Status& status) {
   if (!status.ok()) throw std::runtime_error(status.message());
 }
 
-class ShmLine final : public Line {
+class EndpointLine final : public Line {
  public:
-  ShmLine() : host_(LogLevel::warning), endpoint_(need(plugins::shm::ShmEndpoint::open(host_, "bench", {}))) {}
+  explicit EndpointLine(const OpenEndpoint& open) : host_(LogLevel::warning), endpoint_(need(open(host_))) {}
   std::string address() const override { return endpoint_->address(); }
   void connect(const std::string& address) override { peer_ = need(endpoint_->connect(address)); }
 
@@ -47,9 +50,9 @@ class ShmLine final : public Line {
     Completion made[window];
     const std::size_t count = need(endpoint_->progress(made, patience));
     if (count == 0) throw std::runtime_error("nothing arrives");
-    for (const Completion& one : std::span(made).first(count))
-      if (one.kind != kind) throw std::runtime_error("the other side is gone");
-    return count;
+    const auto these = std::ranges::count(std::span(made).first(count), kind, &Completion::kind);
+    if (these == 0) throw std::runtime_error("the other side is gone"); // else it may go: it is done
+    return static_cast<std::size_t>(these);
   }
 
   env::RealHost host_;
@@ -59,6 +62,6 @@ class ShmLine final : public Line {
 
 } // namespace
 
-std::unique_ptr<Line> make_shm_line(std::size_t, bool) { return std::make_unique<ShmLine>(); }
+std::unique_ptr<Line> make_endpoint_line(const OpenEndpoint& open) { return std::make_unique<EndpointLine>(open); }
 
 } // namespace dlhost::bench

@@ -1,9 +1,10 @@
-// The shm transport between processes: killed at any moment, a party is reported gone and leaves nothing behind.
+// Transports between processes: killed at any moment, a party is reported gone, and leaves nothing behind.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <random>
@@ -12,8 +13,9 @@
 
 #include <dlhost/random.h>
 
-#include "endpoint.h"
 #include "env/real_host.h"
+#include "shm/segment.h"
+#include "ways.h"
 
 extern char** environ;
 
@@ -23,20 +25,18 @@ std::string party_program;
 
 namespace {
 
-using namespace plugins::shm;
-
 constexpr Nanoseconds second = 1'000'000'000;
 constexpr std::size_t largest = 100000;
 
 class Party {
  public:
-  Party() {
+  explicit Party(std::string way) {
     int pipe_ends[2];
     if (pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
-    char* arguments[] = {party_program.data(), nullptr};
+    char* arguments[] = {party_program.data(), way.data(), nullptr};
     if (posix_spawn(&process, party_program.c_str(), &actions, nullptr, arguments, environ) != 0)
       throw std::runtime_error("cannot start " + party_program);
     posix_spawn_file_actions_destroy(&actions);
@@ -62,15 +62,14 @@ std::vector<std::byte> message(Random& random) {
   return bytes;
 }
 
-class ProcessesTest : public testing::Test {
+class ProcessesTest : public testing::TestWithParam<std::string> {
  protected:
   // Messages there and back until the party is gone; every answer is what was sent.
   long exchange(Endpoint& endpoint, PeerId peer, Random& random, const std::function<void(long)>& after) {
-    std::vector<std::byte> back(largest);
     long answers = 0;
     for (;;) {
       const auto sent = message(random);
-      EXPECT_TRUE(endpoint.post_recv(back, 1).ok());
+      EXPECT_TRUE(endpoint.post_recv(back_, 1).ok());
       if (const Status posted = endpoint.post_send(peer, 5, sent, 2); posted.code() == Code::gone) return answers;
       const Nanoseconds end = host_.clock().now() + 20 * second;
       for (bool answered = false; !answered;) {
@@ -81,7 +80,7 @@ class ProcessesTest : public testing::Test {
           if (made[i].kind == Completion::Kind::gone) return answers;
           if (made[i].kind != Completion::Kind::received) continue;
           answered = true;
-          if (!std::equal(sent.begin(), sent.end(), back.begin()) || made[i].bytes != sent.size())
+          if (!std::equal(sent.begin(), sent.end(), back_.begin()) || made[i].bytes != sent.size())
             throw std::runtime_error("another message came back");
         }
         if (host_.clock().now() > end) throw std::runtime_error("no answer, and nobody is said to be gone");
@@ -91,13 +90,14 @@ class ProcessesTest : public testing::Test {
   }
 
   env::RealHost host_{LogLevel::error};
+  std::vector<std::byte> back_ = std::vector<std::byte>(largest); // outlives the endpoints that write to it
 };
 
-TEST_F(ProcessesTest, AKilledPartyIsReportedAndLeavesNothing) {
+TEST_P(ProcessesTest, AKilledPartyIsReported) {
   Random random({std::random_device{}(), 1}, 0, 0);
   for (int round = 0; round < 20; ++round) {
-    Party party;
-    auto endpoint = ShmEndpoint::open(host_, "test", {.cells = 8, .block = 1024});
+    Party party(GetParam());
+    auto endpoint = open_endpoint(host_, GetParam(), "test");
     ASSERT_TRUE(endpoint.ok()) << endpoint.status().message();
     const auto peer = (*endpoint)->connect(party.address);
     ASSERT_TRUE(peer.ok()) << peer.status().message();
@@ -114,15 +114,11 @@ TEST_F(ProcessesTest, AKilledPartyIsReportedAndLeavesNothing) {
     killer->join();
     EXPECT_LT(noticed - killed, 5 * second) << "round " << round << ", " << killed - begin << " ns after its start";
   }
-  // Whoever comes next cleans up what the dead left.
-  { const auto next = ShmEndpoint::open(host_, "next", {}); }
-  for (const auto& name : segments_with(prefix_of_user()))
-    EXPECT_EQ(name.find("-party"), std::string::npos) << name << " is still there";
 }
 
-TEST_F(ProcessesTest, APartyThatLeavesIsReported) {
-  Party party;
-  auto endpoint = ShmEndpoint::open(host_, "test", {});
+TEST_P(ProcessesTest, APartyThatLeavesIsReported) {
+  Party party(GetParam());
+  auto endpoint = open_endpoint(host_, GetParam(), "test");
   ASSERT_TRUE(endpoint.ok());
   const auto peer = (*endpoint)->connect(party.address);
   ASSERT_TRUE(peer.ok());
@@ -135,13 +131,28 @@ TEST_F(ProcessesTest, APartyThatLeavesIsReported) {
   EXPECT_GE(most, 200);
 }
 
-TEST_F(ProcessesTest, FullMemoryIsAnError) {
-  auto endpoint = ShmEndpoint::open(host_, "test", {});
+// Whoever comes next cleans up what the dead left.
+TEST(ShmProcessesTest, AKilledPartyLeavesNothing) {
+  env::RealHost host(LogLevel::error);
+  for (int round = 0; round < 3; ++round) Party("shm").kill();
+  { const auto next = open_endpoint(host, "shm", "next"); }
+  for (const auto& name : plugins::shm::segments_with(plugins::shm::prefix_of_user()))
+    EXPECT_EQ(name.find("-party"), std::string::npos) << name << " is still there";
+}
+
+TEST_P(ProcessesTest, FullMemoryIsAnError) {
+  auto endpoint = open_endpoint(host_, GetParam(), "test");
   ASSERT_TRUE(endpoint.ok());
   const auto all = (*endpoint)->allocate(std::size_t{1} << 50);
   ASSERT_FALSE(all.ok());
   EXPECT_FALSE(all.status().message().empty());
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, ProcessesTest, testing::ValuesIn(ways()), [](const auto& way) {
+  std::string name = way.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 } // namespace
 } // namespace dlhost::test

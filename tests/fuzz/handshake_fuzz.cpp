@@ -1,0 +1,26 @@
+// Any bytes as what a caller, or a callee, of the fabric transport says before anything is known of it; and as an
+// address.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "address.h"
+#include "handshake.h"
+
+using namespace dlhost::plugins::fabric;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::span<const char> bytes(reinterpret_cast<const char*>(data), size);
+  const std::string text(bytes.begin(), bytes.end());
+  if (const auto address = Address::parse(text); address.ok() && !Address::parse(address->text()).ok()) std::abort();
+  std::string out;
+  Handshake callee = Handshake::answer({}, "callee"), caller = Handshake::call({}, "caller", "callee");
+  // In two parts, as they may come.
+  const std::size_t first = size > 0 ? data[0] % size : 0;
+  for (Handshake* const one : {&callee, &caller})
+    if (one->take(bytes.first(first), out).ok() && one->take(bytes.subspan(first), out).ok() &&
+        (one->has_proof() || one->done()))
+      std::abort(); // the numbers that it has drawn are in no input
+  return 0;
+}

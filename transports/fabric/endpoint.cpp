@@ -1,0 +1,288 @@
+#include "endpoint.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include <rdma/fi_errno.h>
+
+namespace dlhost::plugins::fabric {
+namespace {
+
+// Who waits looks again and again for a while, then lends its core to others, then sleeps in between, the longer the
+// longer nothing has come.
+constexpr Nanoseconds spin = 50'000, lend = 5'000'000, longest_sleep = 1'000'000;
+// Links are looked at so often while the wire is busy, and whenever it is not.
+constexpr Nanoseconds look_again = 1'000'000;
+constexpr std::size_t operations_that_wait = 1024; // for one peer
+constexpr int number_bits = 24;                    // of a message, among those of its sender
+constexpr std::uint32_t number_mask = (1U << number_bits) - 1;
+
+// Whose it is, of which meeting, and the how manieth.
+std::uint64_t mark_of(const Ticket& ticket, std::uint64_t message) {
+  return std::uint64_t{ticket.number} << 48 | std::uint64_t{ticket.token} << number_bits | (message & number_mask);
+}
+
+// Grows when it is full, which it is not for long.
+template <class T> void append(boost::circular_buffer<T>& queue, const T& value) {
+  if (queue.full()) queue.set_capacity(queue.capacity() * 2);
+  queue.push_back(value);
+}
+
+Completion::Kind kind_of(Operation::Kind kind) {
+  switch (kind) {
+  case Operation::Kind::put: return Completion::Kind::put;
+  case Operation::Kind::get: return Completion::Kind::got;
+  default: return Completion::Kind::sent;
+  }
+}
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+} // namespace
+
+void FabricEndpoint::complete(const Completion& completion) { append(done_, completion); }
+
+Status FabricEndpoint::post_send(PeerId id, std::uint64_t tag, std::span<const std::byte> bytes, std::uint64_t cookie) {
+  if (bytes.size() > largest_message)
+    return Status::invalid(bytes.size(), " bytes, but a message has at most ", largest_message);
+  return post(id, {.kind = Operation::Kind::send,
+                   .peer = id,
+                   .tag = tag,
+                   .cookie = cookie,
+                   .bytes = const_cast<std::byte*>(bytes.data()), // which libfabric only reads
+                   .size = bytes.size()});
+}
+
+Status FabricEndpoint::post(PeerId id, const Operation& operation) {
+  DLHOST_ASSIGN(Peer * to, peer(id));
+  if (to->under_way.size() >= operations_that_wait)
+    return Status::timeout("the peer ", to->address.called(), " takes messages more slowly than they come");
+  append(to->under_way, operations_.make(operation));
+  ++waiting_;
+  flush(id, *to);
+  return {};
+}
+
+Status FabricEndpoint::post_recv(std::span<std::byte> room, std::uint64_t cookie) {
+  rooms_.push_back(operations_.make(
+      {.kind = Operation::Kind::receive, .cookie = cookie, .bytes = room.data(), .size = room.size()}));
+  flush_rooms();
+  return {};
+}
+
+void FabricEndpoint::flush_rooms() {
+  while (!rooms_.empty()) {
+    Operation& room = *rooms_.front();
+    if (fi_trecv(wire_->endpoint(), room.bytes, room.size, nullptr, FI_ADDR_UNSPEC, 0, ~std::uint64_t{0},
+                 &room.context) != 0)
+      return;
+    rooms_.pop_front();
+  }
+}
+
+bool FabricEndpoint::flush(PeerId id, Peer& to) {
+  if (!to.out && !to.told_gone && (to.call_after == 0 || host_.clock().now() >= to.call_after)) {
+    auto link = Link::call(setup_.secret, own_, to.address, setup_.silence);
+    Status status = link.ok() ? watch((*link)->socket()) : std::move(link).status();
+    if (!status.ok()) return broke(id, to, status), true;
+    to.out = *std::move(link);
+  }
+  if (!to.out || !to.out->has_met()) return false;
+  bool did = false;
+  while (to.posted < to.under_way.size() && hand_over(to, *to.under_way[to.posted])) {
+    ++to.posted;
+    --waiting_;
+    did = true;
+  }
+  if (did) tell_done(to);
+  if (to.refused != 0) broke(id, to, failed(to.refused, "the wire takes nothing more"));
+  return did;
+}
+
+bool FabricEndpoint::hand_over(Peer& to, Operation& operation) {
+  fid_ep* const endpoint = wire_->endpoint();
+  const std::uint64_t mark = mark_of(to.out->ticket(), to.sent);
+  ssize_t code = 0;
+  switch (operation.kind) {
+  case Operation::Kind::put: {
+    const iovec local{operation.bytes, operation.size};
+    const fi_rma_iov remote{operation.remote, operation.size, operation.key};
+    const fi_msg_rma message{&local, nullptr, 1, to.at, &remote, 1, &operation.context, 0};
+    // It is done when it is there, and not when it is on its way.
+    code = fi_writemsg(endpoint, &message, FI_DELIVERY_COMPLETE | FI_COMPLETION);
+    break;
+  }
+  case Operation::Kind::get:
+    code = fi_read(endpoint, operation.bytes, operation.size, nullptr, to.at, operation.remote, operation.key,
+                   &operation.context);
+    break;
+  default:
+    if (operation.size <= wire_->info().tx_attr->inject_size) {
+      code = fi_tinjectdata(endpoint, operation.bytes, operation.size, mark, to.at, operation.tag);
+      operation.done = code == 0;
+    } else {
+      code = fi_tsenddata(endpoint, operation.bytes, operation.size, nullptr, mark, to.at, operation.tag,
+                          &operation.context);
+    }
+    if (code == 0) ++to.sent;
+  }
+  if (code != 0 && code != -FI_EAGAIN) to.refused = code;
+  return code == 0;
+}
+
+// Sends of one peer are told of in their order, whichever the provider has finished first.
+void FabricEndpoint::tell_done(Peer& to) {
+  while (to.posted > 0 && to.under_way.front()->done) {
+    Operation* const operation = to.under_way.front();
+    complete({kind_of(operation->kind), operation->peer, operation->cookie, operation->tag, operation->size});
+    operations_.give_back(operation);
+    to.under_way.pop_front();
+    --to.posted;
+  }
+}
+
+bool FabricEndpoint::turn() {
+  bool did = false;
+  if (!rooms_.empty()) flush_rooms();
+  if (waiting_ > 0)
+    for (PeerId id = 0; id < peers_.size(); ++id)
+      if (peers_[id] && peers_[id]->posted < peers_[id]->under_way.size()) did |= flush(id, *peers_[id]);
+  return read_queue() || did;
+}
+
+bool FabricEndpoint::read_queue() {
+  std::array<fi_cq_tagged_entry, 16> entries;
+  bool did = false;
+  for (;;) {
+    const ssize_t count = fi_cq_read(wire_->queue(), entries.data(), entries.size());
+    if (count == -FI_EAVAIL) {
+      read_error();
+      did = true;
+      continue;
+    }
+    if (count <= 0) return did;
+    for (const auto& entry : std::span(entries).first(static_cast<std::size_t>(count))) done(entry);
+    did = true;
+    if (static_cast<std::size_t>(count) < entries.size()) return did;
+  }
+}
+
+void FabricEndpoint::done(const fi_cq_tagged_entry& entry) {
+  if (!entry.op_context) return;
+  Operation& operation = *static_cast<Operation*>(entry.op_context);
+  if (operation.kind == Operation::Kind::receive) return arrived(operation, entry.data, entry.tag, entry.len);
+  operation.done = true;
+  if (operation.orphan) return operations_.give_back(&operation);
+  tell_done(*peers_[operation.peer]);
+}
+
+// A message is longer than its room, or the wire to a peer broke.
+void FabricEndpoint::read_error() {
+  fi_cq_err_entry error{};
+  if (fi_cq_readerr(wire_->queue(), &error, 0) <= 0 || !error.op_context) return;
+  Operation& operation = *static_cast<Operation*>(error.op_context);
+  if (operation.kind == Operation::Kind::receive) {
+    if (error.err == FI_ETRUNC) return arrived(operation, error.data, error.tag, error.len + error.olen);
+    rooms_.push_back(&operation); // for the next
+    return;
+  }
+  if (operation.orphan) return operations_.give_back(&operation);
+  broke(operation.peer, *peers_[operation.peer], failed(error.err, "the wire broke"));
+  operation.orphan = false; // it is done
+  operations_.give_back(&operation);
+}
+
+void FabricEndpoint::arrived(Operation& room, std::uint64_t mark, std::uint64_t tag, std::size_t bytes) {
+  const auto id = static_cast<PeerId>(mark >> 48);
+  const auto token = static_cast<std::uint32_t>(mark >> number_bits & number_mask);
+  const auto number = static_cast<std::uint32_t>(mark & number_mask);
+  Peer* const from = id < peers_.size() ? peers_[id].get() : nullptr;
+  const bool known = from && from->in && from->token == token && !from->told_gone;
+  const std::uint32_t ahead = known ? (number - static_cast<std::uint32_t>(from->come)) & number_mask : 0;
+  if (!known || ahead > number_mask / 2) { // a stranger's, or of one who is gone, or the same again
+    ++strays_;
+    rooms_.push_back(&room);
+    return;
+  }
+  const Completion completion{Completion::Kind::received, id, room.cookie, tag, bytes};
+  operations_.give_back(&room);
+  from->heard = 0;
+  if (ahead > 0) {
+    from->early.push_back({number, completion});
+    return;
+  }
+  complete(completion);
+  ++from->come;
+  if (!from->early.empty()) tell_in_order(*from);
+}
+
+void FabricEndpoint::tell_in_order(Peer& from) {
+  const auto is_next = [&](const Early& one) { return one.number == (from.come & number_mask); };
+  for (auto next = std::ranges::find_if(from.early, is_next); next != from.early.end();
+       next = std::ranges::find_if(from.early, is_next)) {
+    complete(next->completion);
+    from.early.erase(next);
+    ++from.come;
+  }
+}
+
+std::size_t FabricEndpoint::hand_out(std::span<Completion> out) {
+  const std::size_t count = std::min(out.size(), done_.size());
+  std::copy_n(done_.begin(), count, out.begin());
+  done_.erase_begin(count);
+  return count;
+}
+
+Result<std::size_t> FabricEndpoint::progress(std::span<Completion> out, Nanoseconds limit) {
+  if (out.empty()) return Status::invalid("progress() needs room for a completion");
+  turn();
+  if (const std::size_t count = hand_out(out)) return count;
+  const Nanoseconds begin = host_.clock().now();
+  Nanoseconds moved = begin;
+  for (Nanoseconds now = begin;; now = host_.clock().now()) {
+    if (woken_.exchange(false, std::memory_order_acquire)) return hand_out(out);
+    if (now - looked_ > look_again) look_at_links();
+    if (const std::size_t count = hand_out(out)) return count;
+    if (now - begin >= limit) return std::size_t{0};
+    bool did = false;
+    if (now < moved + spin) {
+      for (int i = 0; i < 8 && !(did = turn()); ++i) relax();
+    } else if (now < moved + lend) {
+      sched_yield();
+      did = turn();
+    } else {
+      sleep(std::min({limit - (now - begin), (now - moved) / 8, longest_sleep}));
+      look_at_links();
+      did = turn();
+    }
+    if (did) moved = now;
+    if (const std::size_t count = hand_out(out)) return count;
+  }
+}
+
+void FabricEndpoint::sleep(Nanoseconds limit) {
+  std::array<pollfd, 2> files{pollfd{watched_.get(), POLLIN, 0}, pollfd{waker_.get(), POLLIN, 0}};
+  const timespec time{limit / 1'000'000'000, limit % 1'000'000'000};
+  ppoll(files.data(), files.size(), &time, nullptr);
+  if ((files[1].revents & POLLIN) != 0) {
+    eventfd_t times = 0;
+    eventfd_read(waker_.get(), &times);
+  }
+}
+
+void FabricEndpoint::wake() {
+  woken_.store(true, std::memory_order_release);
+  eventfd_write(waker_.get(), 1);
+}
+
+} // namespace dlhost::plugins::fabric

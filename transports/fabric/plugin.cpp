@@ -1,0 +1,63 @@
+#include <dlhost/plugin.h>
+
+#include <sodium.h>
+
+#include "endpoint.h"
+
+namespace dlhost::plugins::fabric {
+namespace {
+
+// Where nobody hands over the job's secret, only endpoints of one process know one another.
+const Secret& secret_of_process() {
+  static const Secret secret = [] {
+    Secret made;
+    randombytes_buf(made.data(), made.size());
+    return made;
+  }();
+  return secret;
+}
+
+} // namespace
+
+class Fabric final : public Transport {
+ public:
+  static constexpr std::string_view name = "fabric";
+  struct Options {
+    std::string provider, listen = "127.0.0.1";
+    double silence = 10;
+  };
+  static Schema schema() {
+    return SchemaOf<Options>("Networks, by libfabric: messages between reliable datagram endpoints, and memory that "
+                             "peers write and read where the provider has that.")
+        .option("provider", &Options::provider,
+                "of libfabric's: tcp, verbs, efa, shm, net, ...; empty: the best that there is")
+        .option("listen", &Options::listen,
+                "where others may call: an address of this machine, or a network that it has one in, as 10.0.0.0/8")
+        .option("silence", &Options::silence,
+                "seconds for which a machine that is cut off may say nothing before its processes are taken for gone",
+                between(1, 3600));
+  }
+  explicit Fabric(const Options& options)
+      : setup_{.provider = options.provider,
+               .listen = options.listen,
+               .silence = static_cast<Nanoseconds>(options.silence * 1e9),
+               .secret = secret_of_process()} {}
+
+  Capabilities capabilities() const override {
+    return {.one_sided = true,
+            .registers = true,
+            .across_hosts = true,
+            .reports_gone = true,
+            .largest_message = largest_message};
+  }
+  Result<std::unique_ptr<Endpoint>> open(Host& host, std::string_view who) override {
+    return FabricEndpoint::open(host, who, setup_);
+  }
+
+ private:
+  Setup setup_;
+};
+
+} // namespace dlhost::plugins::fabric
+
+DLHOST_PLUGIN("1.0", dlhost::plugins::fabric::Fabric);

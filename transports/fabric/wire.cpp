@@ -1,0 +1,157 @@
+#include "wire.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include <rdma/fi_errno.h>
+
+namespace dlhost::plugins::fabric {
+namespace {
+
+using Info = std::unique_ptr<fi_info, decltype(&fi_freeinfo)>;
+
+// Fast networks first. Those that are for one machine, or are known to be slow, are taken where they are asked for.
+constexpr std::array in_order{"verbs", "efa", "psm3", "tcp"};
+
+Info found(const std::string& provider, const std::string& host, std::uint64_t more) {
+  const Info hints(fi_allocinfo(), &fi_freeinfo);
+  if (!hints) return {nullptr, &fi_freeinfo};
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->caps = FI_TAGGED | more;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->cq_data_size = 8;
+  hints->tx_attr->msg_order = FI_ORDER_SAS;
+  hints->rx_attr->msg_order = FI_ORDER_SAS;
+  hints->fabric_attr->prov_name = strdup(provider.c_str());
+  fi_info* list = nullptr;
+  if (fi_getinfo(FI_VERSION(1, 17), host.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST, hints.get(), &list) != 0)
+    list = nullptr;
+  // Providers whose addresses are others know nothing of the host, or take its name for an endpoint's.
+  const bool has_host = list && (list->addr_format == FI_SOCKADDR_IN || list->addr_format == FI_SOCKADDR_IN6);
+  if (has_host) return {list, &fi_freeinfo};
+  fi_freeinfo(list);
+  if (fi_getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints.get(), &list) != 0) list = nullptr;
+  return {list, &fi_freeinfo};
+}
+
+Result<Info> choose(const std::string& provider, const std::string& host) {
+  std::string tried;
+  for (const char* one : in_order) {
+    const std::string name = provider.empty() ? one : provider;
+    for (const std::uint64_t more : {std::uint64_t{FI_RMA}, std::uint64_t{0}})
+      if (Info info = found(name, host, more)) return info;
+    tried += concat(tried.empty() ? "" : ", ", name);
+    if (!provider.empty()) break;
+  }
+  return Status::unsupported("libfabric has no provider here that carries tagged messages between datagram endpoints; "
+                             "tried: ",
+                             tried);
+}
+
+// What processes of this user have left that were killed: libfabric's shm names its segments PROCESS:USER:NUMBER, and
+// takes them away only at an orderly end.
+void remove_leftovers() {
+  std::error_code unreadable;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", unreadable)) {
+    const std::string name = entry.path().filename().string();
+    int process = 0, number = 0, end = 0;
+    unsigned user = 0;
+    if (std::sscanf(name.c_str(), "%d:%u:%d%n", &process, &user, &number, &end) != 3 || name.size() != std::size_t(end))
+      continue;
+    if (user == geteuid() && process > 0 && kill(process, 0) != 0 && errno == ESRCH) shm_unlink(name.c_str());
+  }
+}
+
+template <class T, class Open> Status opened(Owned<T>& into, Open&& open, const char* doing) {
+  T* made = nullptr;
+  if (const int code = open(&made); code != 0) return failed(code, doing);
+  into.reset(made);
+  return {};
+}
+
+} // namespace
+
+Status failed(long code, std::string_view doing) {
+  return Status::io(doing, ": ", fi_strerror(static_cast<int>(code < 0 ? -code : code)));
+}
+
+Result<Wire> Wire::open(const std::string& provider, const std::string& host) {
+  Wire wire;
+  DLHOST_ASSIGN(wire.info_, choose(provider, host));
+  if (wire.provider() == "shm") remove_leftovers();
+  DLHOST_TRY(wire.open_parts().at("libfabric's provider '", wire.provider(), "'"));
+  return wire;
+}
+
+Status Wire::open_parts() {
+  fi_info* info = info_.get();
+  DLHOST_TRY(opened(
+      fabric_, [&](auto** to) { return fi_fabric(info->fabric_attr, to, nullptr); }, "opening it"));
+  DLHOST_TRY(opened(
+      domain_, [&](auto** to) { return fi_domain(fabric_.get(), info, to, nullptr); }, "opening its domain"));
+  fi_av_attr av{};
+  DLHOST_TRY(opened(
+      addresses_, [&](auto** to) { return fi_av_open(domain_.get(), &av, to, nullptr); },
+      "making a list of addresses"));
+  fi_cq_attr cq{};
+  cq.format = FI_CQ_FORMAT_TAGGED;
+  cq.size = 4096;
+  cq.wait_obj = FI_WAIT_NONE; // one to wait for makes each message of ofi_rxm take eight times as long
+  DLHOST_TRY(opened(
+      queue_, [&](auto** to) { return fi_cq_open(domain_.get(), &cq, to, nullptr); }, "making a queue of completions"));
+  DLHOST_TRY(opened(
+      endpoint_, [&](auto** to) { return fi_endpoint(domain_.get(), info, to, nullptr); }, "making an endpoint"));
+  if (const int code = fi_ep_bind(endpoint_.get(), &addresses_->fid, 0); code != 0) return failed(code, "binding");
+  if (const int code = fi_ep_bind(endpoint_.get(), &queue_->fid, FI_TRANSMIT | FI_RECV); code != 0)
+    return failed(code, "binding");
+  if (const int code = fi_enable(endpoint_.get()); code != 0) return failed(code, "enabling an endpoint");
+  if (provider() == "shm") prime_receives();
+  return {};
+}
+
+// libfabric's shm of 1.17 keeps a message that came too early in an entry that was a receive's before, and looks up
+// what to ignore of its tag in what that receive had left there. Here all receives ignore all of it: so let every entry
+// have been one of them.
+void Wire::prime_receives() {
+  std::vector<fi_context2> contexts(info_->rx_attr->size);
+  const auto taken = std::ranges::find_if(contexts, [&](fi_context2& context) {
+    return fi_trecv(endpoint_.get(), nullptr, 0, nullptr, FI_ADDR_UNSPEC, 0, ~std::uint64_t{0}, &context) != 0;
+  });
+  for (auto context = contexts.begin(); context != taken; ++context) fi_cancel(&endpoint_->fid, &*context);
+  fi_cq_tagged_entry entry;
+  fi_cq_err_entry error{};
+  while (fi_cq_read(queue_.get(), &entry, 1) == -FI_EAVAIL) fi_cq_readerr(queue_.get(), &error, 0);
+}
+
+Result<std::string> Wire::name() const {
+  std::string bytes(256, '\0');
+  std::size_t size = bytes.size();
+  if (const int code = fi_getname(&endpoint_->fid, bytes.data(), &size); code != 0)
+    return failed(code, "asking for an endpoint's name");
+  bytes.resize(size);
+  return bytes;
+}
+
+Result<fi_addr_t> Wire::insert(const std::string& name) {
+  fi_addr_t peer = FI_ADDR_UNSPEC;
+  // What is shorter than the provider thinks is not read beyond its end. libfabric's shm of 1.17 keeps no copy, and
+  // looks at it again when that peer calls.
+  std::string& room = names_.emplace_back(name);
+  room.resize(std::max<std::size_t>(name.size(), 256), '\0');
+  if (const int count = fi_av_insert(addresses_.get(), room.data(), 1, &peer, 0, nullptr); count != 1)
+    return failed(count < 0 ? count : -FI_EINVAL, "taking a peer's address");
+  return peer;
+}
+
+} // namespace dlhost::plugins::fabric

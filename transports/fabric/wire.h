@@ -1,0 +1,58 @@
+// One of libfabric's providers, opened: a domain, an endpoint for reliable datagrams, the addresses of peers and the
+// queue of what is done.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+
+#include <dlhost/status.h>
+
+namespace dlhost::plugins::fabric {
+
+struct Close {
+  template <class T> void operator()(T* object) const { fi_close(&object->fid); }
+};
+template <class T> using Owned = std::unique_ptr<T, Close>;
+
+// A code of libfabric's, in words.
+Status failed(long code, std::string_view doing);
+
+class Wire {
+ public:
+  // Of that provider, "" for the best that there is; `host`: where providers that have such addresses listen.
+  static Result<Wire> open(const std::string& provider, const std::string& host);
+
+  const fi_info& info() const { return *info_; }
+  std::string provider() const { return info_->fabric_attr->prov_name; }
+  fid_domain* domain() const { return domain_.get(); }
+  fid_ep* endpoint() const { return endpoint_.get(); }
+  fid_cq* queue() const { return queue_.get(); }
+  // What a peer needs to reach this endpoint.
+  Result<std::string> name() const;
+  Result<fi_addr_t> insert(const std::string& name);
+  void remove(fi_addr_t peer) { fi_av_remove(addresses_.get(), &peer, 1, 0); }
+
+  bool one_sided() const { return (info_->caps & FI_RMA) != 0; }
+
+ private:
+  Status open_parts();
+  void prime_receives();
+
+  std::unique_ptr<fi_info, decltype(&fi_freeinfo)> info_{nullptr, &fi_freeinfo};
+  std::deque<std::string> names_; // of peers
+  Owned<fid_fabric> fabric_;
+  Owned<fid_domain> domain_;
+  Owned<fid_av> addresses_;
+  Owned<fid_cq> queue_;
+  Owned<fid_ep> endpoint_;
+};
+
+} // namespace dlhost::plugins::fabric
