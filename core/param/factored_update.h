@@ -1,5 +1,5 @@
-// A new version of a slice, of the factors of its gradient: piece by piece, each multiplied and used up while it is in
-// the cache. Prepared once; run by the server that owns the slice.
+// A new version of a slice, of the factors of its gradient: piece by piece, each made and used up while it is in the
+// cache. Prepared once; run by the server that owns the slice.
 #pragma once
 
 #include <memory>
@@ -54,14 +54,17 @@ class FactoredUpdate {
   struct Part {
     std::int64_t rows = 0, elements = 0;
     std::unique_ptr<Op> columns;               // of one worker's dy: those of the part
-    std::vector<std::unique_ptr<Op>> products; // of one contribution, of two, ...
+    std::vector<std::unique_ptr<Op>> products; // of one contribution, of two, ...; a table has neither
     std::unique_ptr<SliceUpdate> update;
   };
   FactoredUpdate(Store& store, const Param& param, const Cut& cut, const Places& places)
       : store_(store), factors_(*param.factors), cut_(cut), places_(places) {}
   Result<Part> prepare_part(const Setup&, std::int64_t rows, std::int64_t elements);
+  Status prepare_products(const Setup&, Part&);
   Result<const void*> gather(std::span<const float* const> contributions);
   Status run(Part&, std::int64_t row, const void* x, const SliceUpdate::Run&);
+  void multiply(Part&, std::int64_t row, const void* x, std::span<const float* const> contributions, float* gradient);
+  void add_rows(const Part&, std::int64_t row, std::span<const float* const> contributions, float* gradient) const;
 
   Store& store_;
   const Factors factors_;

@@ -237,7 +237,9 @@ std::string Shard::named(std::size_t contributor, const Slice& slice) const {
 
 ContributionKind Shard::kind_of(const Owned& owned) const {
   if (owned.decoder) return ContributionKind::encoded;
-  return owned.factored ? ContributionKind::factors : kind_;
+  if (!owned.factored) return kind_;
+  return setup_.store->params()[owned.slice->param]->factors->of_rows ? ContributionKind::rows
+                                                                      : ContributionKind::factors;
 }
 
 Result<std::span<const std::byte>> Shard::sent(const Owned& owned, const Message& message,

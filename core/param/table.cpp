@@ -111,7 +111,7 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
   message.version = view.version;
   message.place = setup_.gradients->offset(slice.param);
   if (const auto& factors = setup_.store->params()[slice.param]->factors) { // of all slices
-    message.contribution = ContributionKind::factors;
+    message.contribution = factors->of_rows ? ContributionKind::rows : ContributionKind::factors;
     if (slice.first == 0) factored_.sent += factors->bytes();
     factored_.dense += static_cast<std::uint64_t>(slice.count) * sizeof(float);
   } else {

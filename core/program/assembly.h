@@ -60,6 +60,7 @@ class Builder {
 
   // factoring.cpp
   param::Factors factors_of(const net::Node&, const Setup::Factors&) const;
+  Result<TensorDesc> made_of(const param::Factors&, const param::Param&) const;
   Status settle_factors(Unit&);
   bool is_one_product(const param::Param&, std::size_t node) const;
   Status send_factors(const Visit&);

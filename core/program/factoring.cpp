@@ -1,5 +1,6 @@
 // The builder's part about params whose gradients are never made: their factors leave, and whoever makes the update
-// multiplies them. That takes a gradient that is one product: of a param of one layer, in one pass a step.
+// multiplies them, or adds rows to those of a table. That takes a gradient that is one of these: of a param of one layer,
+// in one pass a step.
 #include <algorithm>
 
 #include "program/assembly.h"
@@ -14,8 +15,21 @@ TensorDesc plain(DType dtype, const Shape& shape) { return {dtype, shape, Format
 // Of this program's rows.
 param::Factors Builder::factors_of(const net::Node& node, const Setup::Factors& declared) const {
   const auto& edge = node.inputs.at(declared.input);
-  return {.x = plain(node.setup.compute, nodes_[edge.node].setup.outputs.at(edge.output).desc.shape),
-          .dy = plain(node.setup.compute, node.setup.outputs.at(declared.output).desc.shape)};
+  const DType x = declared.of_rows ? DType::i32 : node.setup.compute, dy = declared.of_rows ? DType::f32 : x;
+  return {.x = plain(x, nodes_[edge.node].setup.outputs.at(edge.output).desc.shape),
+          .dy = plain(dy, node.setup.outputs.at(declared.output).desc.shape),
+          .of_rows = declared.of_rows};
+}
+
+// How its gradient lies when it is made of them. Not so: it cannot be.
+Result<TensorDesc> Builder::made_of(const param::Factors& own, const param::Param& param) const {
+  if (own.of_rows) {
+    TensorDesc table = param.master;
+    table.format = Format::plain();
+    return table;
+  }
+  DLHOST_ASSIGN(const auto product, program_.device_->prepare(own.product(param.master, 1)));
+  return product->out[0];
 }
 
 bool Builder::is_one_product(const param::Param& param, std::size_t node) const {
@@ -41,20 +55,20 @@ Status Builder::settle_factors(Unit& unit) {
   for (const auto& declared : unit.described->setup.factors) {
     param::Param& param = *unit.params.at(declared.param);
     const param::Factors own = factors_of(*unit.described, declared);
-    if (own.dy.shape.rank() != 2 || param.declared.shape != own.x.shape.with(0, own.dy.shape[1]))
+    if (!own.make(param.declared.shape))
       return Status::internal("says that the gradient of '", param.declared.name, "', ",
-                              to_string(param.declared.shape), ", is a product of ", to_string(own.x.shape), " and ",
-                              to_string(own.dy.shape), ", which it cannot be; this is a bug in the layer");
+                              to_string(param.declared.shape), ", is made of ", to_string(own.x.shape), " and ",
+                              to_string(own.dy.shape), ", of which it cannot be; this is a bug in the layer");
     const std::int64_t batch = program_.graph_->batch();
     if (own.x.shape[0] != batch || own.dy.shape[0] != batch || !is_one_product(param, unit.node)) continue;
-    const auto product = program_.device_->prepare(own.product(param.master, 1));
-    if (!product.ok()) continue; // the layer can
-    const auto pieces = param::Pieces::of(*program_.device_, (*product)->out[0]);
+    const auto made = made_of(own, param);
+    if (!made.ok()) continue; // the layer can
+    const auto pieces = param::Pieces::of(*program_.device_, *made);
     if (!pieces) continue;
     param.factors = request_.sharing->factors(param, own, *pieces);
     if (!param.factors) continue;
     param.pieces = *pieces;
-    request_.store->settle(param, (*product)->out[0]);
+    request_.store->settle(param, *made);
   }
   return {};
 }

@@ -27,6 +27,7 @@ class Embedding final : public Layer {
              .init = {"gaussian", {}},
              .fan_in = options_.rows,
              .fan_out = options_.units});
+    s.factors.push_back({.param = 0, .output = 0, .input = 0, .of_rows = true});
     const std::size_t last = y.rank() - 1;
     s.splits.push_back(
         {.axis = last, .inputs = {{.need = Split::Need::whole}}, .params = {{.need = Split::Need::same, .axis = 1}}});

@@ -141,13 +141,15 @@ class Setup {
   bool is_sum = false;                // output 0 is the sum of the inputs: may become another op's epilogue
   std::vector<Split> splits;          // beside the batch axis, which every layer can be cut on unless:
   bool whole_batch = false;           // a row depends on others (batch norm); a collective split of axis 0 may say how
-  // A param gradient that is a product: dw[u, ...] is the sum over rows n of dy[n, u] x[n, ...]. Core may then send
-  // both instead and multiply late; it does not ask for that gradient (Prepare::wants_param_gradient). dy is what the
-  // layer gets: who takes gradients from behind an epilogue declares none.
+  // A param gradient that is a product: dw[u, ...] is the sum over rows n of dy[n, u] x[n, ...]; or one of a table's
+  // rows: dw[x[n]] is the sum over all n of dy[n]. Core may then send both instead and make it late; it does not ask
+  // for that gradient (Prepare::wants_param_gradient). dy is what the layer gets: who takes gradients from behind an
+  // epilogue declares none.
   struct Factors {
     std::size_t param = 0;
     std::size_t output = 0; // of whose gradient
     std::size_t input = 0;
+    bool of_rows = false; // x counts the param's rows
   };
   std::vector<Factors> factors;
 };

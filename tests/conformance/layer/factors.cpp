@@ -1,4 +1,4 @@
-// Gradients that a layer says are products.
+// Gradients that a layer says are products, or sums of rows.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -20,6 +20,15 @@ Values product(const Values& x, const Values& dy, std::size_t rows) {
   return dw;
 }
 
+// dw[x[n]], the sum over all n of dy[n].
+Values added_rows(const Values& x, const Values& dy, std::size_t elements) {
+  const std::size_t length = dy.size() / x.size();
+  Values dw(elements, 0.0);
+  for (std::size_t n = 0; n < x.size(); ++n)
+    for (std::size_t i = 0; i < length; ++i) dw.at(static_cast<std::size_t>(x[n]) * length + i) += dy[n * length + i];
+  return dw;
+}
+
 } // namespace
 
 void factors_make_the_gradient(const Context& context, const LayerCase& of) {
@@ -36,9 +45,10 @@ void factors_make_the_gradient(const Context& context, const LayerCase& of) {
     ASSERT_LT(factors.output, bench.setup().outputs.size());
     ASSERT_LT(factors.input, of.inputs.size());
     const std::string name = "d" + bench.setup().params[factors.param].name;
-    const Values made = product(given.at(concat("in", factors.input)), given.at(concat("dout", factors.output)),
-                                static_cast<std::size_t>(of.batch()));
-    expect_near(made, gradients.at(name), 1e-5 * largest(made), "the product for " + name);
+    const Values &x = given.at(concat("in", factors.input)), &dy = given.at(concat("dout", factors.output));
+    const Values made = factors.of_rows ? added_rows(x, dy, gradients.at(name).size())
+                                        : product(x, dy, static_cast<std::size_t>(of.batch()));
+    expect_near(made, gradients.at(name), 1e-5 * largest(made), "what is made of the factors for " + name);
   }
 }
 

@@ -62,6 +62,35 @@ TEST_F(ShardFactorsTest, OneContributionIsAProductAlone) {
   EXPECT_THAT(value(), ElementsAre(-1, -1, -1, 0, 0, -2));
 }
 
+// w[2, 3], a table; each worker has read two of its rows.
+class ShardRowsTest : public ShardFactorsTest {
+ protected:
+  ShardRowsTest() { factors_ = {.x = {DType::i32, {2}, {}}, .dy = {DType::f32, {2, 3}, {}}, .of_rows = true}; }
+  void leave_rows(std::size_t worker, std::array<std::int32_t, 2> numbers, std::array<float, 6> rows) {
+    std::memcpy(sent_.at(worker).data(), numbers.data(), sizeof numbers);
+    std::memcpy(sent_.at(worker).data() + factors_->dy_at(), rows.data(), sizeof rows);
+  }
+};
+
+TEST_F(ShardRowsTest, RowsAreAddedToThoseOfTheTable) {
+  serve("strict", 1);
+  leave_rows(0, {1, 1}, {1, 2, 3, 10, 20, 30});
+  leave_rows(1, {0, 1}, {5, 6, 7, 100, 200, 300});
+  ASSERT_TRUE(shard_->take(update(1, ContributionKind::rows)).ok());
+  ASSERT_TRUE(shard_->take(update(0, ContributionKind::rows)).ok());
+  EXPECT_THAT(value(), ElementsAre(-5, -6, -7, -111, -222, -333));
+}
+
+// A broken worker's numbers reach nothing.
+TEST_F(ShardRowsTest, WhatIsNoRowOfTheTableIsLeftOut) {
+  serve("eventual", 4);
+  leave_rows(1, {-1, 2}, {1, 2, 3, 10, 20, 30});
+  ASSERT_TRUE(shard_->take(update(1, ContributionKind::rows)).ok());
+  EXPECT_THAT(value(), ElementsAre(0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(shard_->take(update(0, ContributionKind::factors)).message(),
+              HasSubstr("sends what the handler's workers do not send"));
+}
+
 TEST_F(ShardFactorsTest, WhatIsNoneIsCorrupt) {
   serve("strict", 1);
   EXPECT_THAT(shard_->take(update(0, ContributionKind::dense)).message(),

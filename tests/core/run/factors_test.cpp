@@ -96,6 +96,108 @@ TEST_F(FactorsTest, WhatIsDoneWithGradientsOtherwiseGetsThem) {
   }
 }
 
+// Windows of three symbols, of each of which the next is to be told.
+class RowsTest : public FactorsTest {
+ protected:
+  RowsTest() {
+    std::string text;
+    for (int i = 0; i < 600; ++i) text += static_cast<char>('A' + (i * 7 + i * i % 11) % 30);
+    EXPECT_TRUE(host_.disk().write_text(folder_ / "text", text).ok());
+  }
+  std::string job() {
+    return R"(name = "rows"
+seed = 3
+[train]
+batch = 12
+device = "ref"
+stop = { steps = 40 }
+[updater]
+type = "sgd"
+momentum = 0.9
+rate = 0.05
+[[layer]]
+name = "data"
+type = "text"
+train = ")" +
+           folder_.path() + R"(/text"
+length = 3
+[[layer]]
+name = "table"
+type = "embedding"
+src = "data"
+rows = 31
+units = 8
+[[layer]]
+name = "fc"
+type = "dense"
+src = "table"
+units = 93
+[[layer]]
+name = "each"
+type = "reshape"
+src = "fc"
+shape = [3, 31]
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["each", "data:label"]
+)";
+  }
+};
+
+// What a table's rows are added to leaves as their numbers and what is added.
+TEST_F(RowsTest, SeveralWorkersTrainAsOneDoes) {
+  for (const std::string device : {"ref", "{ type = \"ref\", formats = \"blocked\" }", "cpu"}) {
+    if (device == "cpu" && !registry_->find(Kind::device, device)) continue;
+    const std::vector<std::string> here{"train.device=" + device, "layer.fc.param.weight.frozen=true"};
+    const auto one = train(job(), here);
+    for (const int count : {2, 3, 5})
+      for (const int servers : {1, count}) {
+        SCOPED_TRACE(concat(device, ", ", count, " workers, ", servers, " servers"));
+        auto settings = workers(count, servers, here);
+        settings.push_back("topology.factors=on");
+        const auto several = train(job(), settings);
+        EXPECT_EQ(several.factored, std::vector<std::string>{"table.weight"});
+        expect_near(one, several, 1e-5, 20);
+        EXPECT_LT(several.losses.back(), 0.9 * several.losses.front());
+      }
+  }
+}
+
+TEST_F(RowsTest, OfALargeTableFewRowsLeave) {
+  std::vector<std::string> types{"f32"};
+  const std::string device = registry_->find(Kind::device, "cpu") ? "cpu" : "ref";
+  if (computes(device, DType::bf16)) types.push_back("bf16");
+  for (const std::string& type : types) {
+    const auto with = [&](const char* factors) {
+      return train(job(), workers(2, 2,
+                                  {"train.device=" + device, "train.dtype=" + type, "layer.table.rows=4001",
+                                   "layer.table.units=300", "layer.fc.param.weight.frozen=true", "train.stop.steps=6",
+                                   concat("topology.factors=", factors)}));
+    };
+    const auto sent = with("off"), added = with("auto");
+    EXPECT_TRUE(sent.factored.empty());
+    EXPECT_EQ(added.factored, std::vector<std::string>{"table.weight"});
+    EXPECT_EQ(added.outcome.factored.dense, 6U * 4001 * 300 * sizeof(float));
+    EXPECT_LT(added.outcome.factored.sent, 6U * 6 * 3 * 302 * sizeof(float));
+    expect_near(sent, added, type == "bf16" ? 2e-2 : 1e-5, 6);
+    const auto &expected = sent.params.at("table.weight"), &found = added.params.at("table.weight");
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-3) << i;
+  }
+}
+
+TEST_F(RowsTest, HandlersThatTakeGradientsTakeRows) {
+  for (const std::string handler : {"eventual", "bounded", "hogwild", "first_t", "backup"}) {
+    SCOPED_TRACE(handler);
+    const auto trained = train(job(), {"topology.worker_groups=3", "topology.servers_per_group=2",
+                                       "topology.consistency=" + handler, "topology.factors=on", "train.batch=6",
+                                       "train.stop.steps=200", "layer.fc.param.weight.frozen=true"});
+    EXPECT_EQ(trained.factored, std::vector<std::string>{"table.weight"});
+    EXPECT_LT(trained.losses.back(), 0.9 * trained.losses.front());
+  }
+}
+
 TEST_F(FactorsTest, AParamOfTwoLayersIsASum) {
   const std::string twice = small_job() + R"(
 [[layer]]
