@@ -1,7 +1,7 @@
-// What the gradient of a param is made of: a worker's rows of what a layer read, and of the gradient of what it gave. It
-// is their product; or, of a table, what it gave is added to those rows of the table that it read. Where they are less
-// than the gradient they are sent in its place, and whoever makes the update makes the gradient: none is ever written to
-// memory, and no other worker's is read from there.
+// What the gradient of a param is made of: a worker's rows of what a layer read, and of the gradient of what it gave.
+// It is their product; or, of a table, what it gave is added to those rows of the table that it read. Where they are
+// less than the gradient they are sent in its place, and whoever makes the update makes the gradient: none is ever
+// written to memory, and no other worker's is read from there.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // The builder's part about params whose gradients are never made: their factors leave, and whoever makes the update
-// multiplies them, or adds rows to those of a table. That takes a gradient that is one of these: of a param of one layer,
-// in one pass a step.
+// multiplies them, or adds rows to those of a table. That takes a gradient that is one of these: of a param of one
+// layer, in one pass a step.
 #include <algorithm>
 
 #include "program/assembly.h"

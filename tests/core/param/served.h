@@ -17,12 +17,13 @@ class Served : public testing::Test {
     device_ = *registry_.create<Device>("ref", {});
     stream_ = *device_->stream();
     store_.emplace(*device_, *stream_);
-    const Shape shape =
-        factors_ ? Shape{factors_->dy.shape[1], factors_->x.shape[1]} : Shape{static_cast<std::int64_t>(values.size())};
+    const auto elements = static_cast<std::int64_t>(values.size());
+    const std::int64_t length = !factors_ ? 1 : factors_->of_rows ? factors_->dy.shape[1] : factors_->x.shape[1];
+    const Shape shape = factors_ ? Shape{elements / length, length} : Shape{elements};
     Param& param = **store_->declare({.name = "w", .shape = shape, .init = {}});
     param.updated = true;
     param.factors = factors_;
-    if (factors_) param.pieces = {.rows = 1, .elements = factors_->x.shape[1]};
+    if (factors_) param.pieces = {.rows = 1, .elements = length};
     updater_ = *registry_.create<Updater>(updater, {});
     consistency_ = *registry_.create<Consistency>(consistency, {});
     const auto rule = updater_->rule();
