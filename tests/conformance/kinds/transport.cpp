@@ -161,9 +161,10 @@ void large_messages_cross(const Context& context, const std::string& name) {
 void the_dead_are_reported(const Context& context, const std::string& name) {
   Pair pair(context, name);
   if (!pair.transport->capabilities().reports_gone) GTEST_SKIP() << "does not say that it does";
+  const auto sent = message(1, 16);
   std::vector<std::byte> room(16);
   need(pair.b->post_recv(room, 1));
-  need(pair.a->post_send(pair.to_b, 1, message(1, 16), 1));
+  need(pair.a->post_send(pair.to_b, 1, sent, 1));
   pair.progress([&] { return !pair.of_b.empty() && !pair.of_a.empty(); });
   pair.of_a.clear();
   pair.b.reset();
