@@ -158,6 +158,7 @@ class Writer {
     line("workers_per_group", topology.workers_per_group);
     line("server_groups", topology.server_groups);
     line("servers_per_group", topology.servers_per_group);
+    if (topology.machines > 1) line("machines", topology.machines);
     if (topology.replicas > 1) line("replicas", topology.replicas);
     line("slice_elements", topology.slice_elements);
     if (topology.factors != Factors::automatic) line("factors", word(topology.factors));
@@ -172,6 +173,7 @@ class Writer {
     if (!topology.codec.type.empty()) line("codec_elements", topology.codec_elements);
     line("sync", topology.sync);
     line("transport", topology.transport);
+    line("network", topology.network);
     line("rendezvous", topology.rendezvous);
   }
 

@@ -102,6 +102,7 @@ struct Topology {
   std::int64_t workers_per_group = 1;
   std::int64_t server_groups = 1;
   std::int64_t servers_per_group = 1;
+  std::int64_t machines = 1;           // that share out the workers, in their order
   std::int64_t replicas = 1;           // of what servers have made: 2 outlive the death of one
   std::int64_t slice_elements = 16384; // params of so many and more are cut into a slice for each server
   Factors factors = Factors::automatic;
@@ -113,7 +114,8 @@ struct Topology {
   Part codec;                         // type empty: none
   std::int64_t codec_elements = 1024; // params of fewer are sent as they are
   Part sync;                          // type empty: none
-  Part transport;                     // type empty: shm
+  Part transport;                     // within a machine; type empty: shm
+  Part network;                       // between machines; type empty: fabric
   Part rendezvous;                    // type empty: the embedded one
   Location where;
 };

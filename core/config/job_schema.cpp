@@ -127,6 +127,10 @@ const Schema& topology_schema() {
           .option("server_groups", &Topology::server_groups, "replicas of the params", between(1, 65536))
           .option("servers_per_group", &Topology::servers_per_group, "servers that share one replica",
                   between(1, 65536))
+          .option("machines", &Topology::machines,
+                  "machines that share out the workers, in their order; those of one share memory, those of different "
+                  "ones send over the network",
+                  between(1, 65536))
           .option("replicas", &Topology::replicas,
                   "2: what servers have made outlives them, and a run goes on from there when one of its processes "
                   "dies; 1: it goes on from where it last stood still",
@@ -154,7 +158,9 @@ const Schema& topology_schema() {
                   at_least(1))
           .part("sync", &Topology::sync, Kind::sync, "how server groups exchange params")
           .part("transport", &Topology::transport, Kind::transport,
-                "how messages travel; empty: shm, within one machine")
+                "how messages travel within a machine; empty: shm")
+          .part("network", &Topology::network, Kind::transport,
+                "how messages and params travel between machines; empty: fabric")
           .part("rendezvous", &Topology::rendezvous, Kind::rendezvous, "how processes meet; empty: the embedded one");
   return schema;
 }

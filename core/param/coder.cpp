@@ -67,7 +67,8 @@ Result<std::size_t> Coder::encode(const Slice& slice, std::size_t place, std::ui
   use.activity->leave();
   DLHOST_TRY(std::move(status));
   std::memcpy(sent.data(), &lengths, sizeof lengths);
-  traffic_.sent += sizeof lengths + lengths.before + lengths.last;
+  last_bytes_ = sizeof lengths + lengths.before + lengths.last;
+  traffic_.sent += last_bytes_;
   return form.sent;
 }
 

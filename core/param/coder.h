@@ -38,6 +38,7 @@ class Coder {
   bool encodes(const Slice& slice) const { return setup_.use.coding->of(slice.id) != nullptr; }
   // From one place in the worker's memory to another, which it says.
   Result<std::size_t> encode(const Slice&, std::size_t values, std::uint64_t step);
+  std::size_t last_bytes() const { return last_bytes_; } // of what was encoded last
 
   const record::Traffic& traffic() const { return traffic_; }
 
@@ -51,6 +52,7 @@ class Coder {
   std::vector<std::optional<Conversion>> to_plain_; // by slice
   std::vector<float> plain_;                        // of the largest that is converted
   record::Traffic traffic_;
+  std::size_t last_bytes_ = 0;
 };
 
 // Of one slice.

@@ -55,7 +55,9 @@ Status GroupSync::send_part(std::uint32_t rank, const Slice& slice, std::span<co
   message.slice = slice.id;
   message.samples.count = static_cast<std::uint32_t>(part.size());
   message.place = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(part.data()) - setup_.memory.data());
-  return setup_.send(setup_.servers[rank].seat, message);
+  const std::uint32_t seat = setup_.servers[rank].seat;
+  if (setup_.show) DLHOST_TRY(setup_.show(seat, message.place, part.size_bytes()));
+  return setup_.send(seat, message);
 }
 
 Result<std::span<const float>> GroupSync::read(const Slice& slice, const Message& message, std::size_t rank) const {

@@ -43,6 +43,8 @@ class GroupSync {
     const plugin::Actor* actor = nullptr;
     plugin::Activity* activity = nullptr;
     std::function<Status(std::uint32_t seat, const Message&)> send;
+    // Part of this worker's memory is to be seen by a seat. Null: all see it.
+    std::function<Status(std::uint32_t seat, std::size_t place, std::size_t bytes)> show;
   };
   // What the rows of a server's slices take.
   static std::size_t bytes(const Slices&, std::uint32_t server, const Sync&, std::uint32_t rank, std::uint32_t count);

@@ -8,57 +8,178 @@ namespace {
 
 constexpr std::size_t rooms = 64;
 
-} // namespace
+// Of two endpoints one can sleep on one only: who waits looks at both in between, less often the longer it waits.
+constexpr Nanoseconds shortest_nap = 10'000, longest_nap = 1'000'000;
+constexpr Nanoseconds parts_of_waiting = 8;
 
-Post::Post(std::uint32_t seat, std::uint32_t seats, std::size_t credit)
-    : seat_(seat), peers_(seats, unconnected), sent_(seats), heard_(seats), letters_(rooms), outbox_(credit),
-      rooms_(rooms), completions_(rooms) {
-  for (std::uint32_t letter = 0; letter < letters_.size(); ++letter) free_.push_back(letter);
+// A put is known by its machine and by the how manieth to it it is.
+constexpr int number_bits = 48;
+constexpr std::uint64_t cookie_of(std::size_t machine, std::uint64_t number) {
+  return std::uint64_t{machine} << number_bits | number;
 }
 
-Result<std::unique_ptr<Post>> Post::open(Host& host, Transport& transport, std::uint32_t seat, std::uint32_t seats,
-                                         std::size_t credit) {
-  std::unique_ptr<Post> post(new Post(seat, seats, credit));
-  DLHOST_ASSIGN(post->endpoint_, transport.open(host, concat("seat", seat)));
-  for (std::size_t room = 0; room < post->rooms_.size(); ++room)
-    DLHOST_TRY(post->endpoint_->post_recv(post->rooms_[room], room));
+// Grows while a run begins, when all is shown at once.
+template <class T> void append(boost::circular_buffer<T>& queue, const T& value) {
+  if (queue.full()) queue.set_capacity(queue.capacity() * 2);
+  queue.push_back(value);
+}
+
+} // namespace
+
+Post::Post(const Setup& setup)
+    : host_(*setup.host), seat_(setup.seat), machines_(setup.machines), peers_(machines_.size()),
+      sent_(machines_.size()), heard_(machines_.size()), ways_(1 + *std::ranges::max_element(machines_)),
+      letters_(rooms), completions_(rooms) {
+  for (std::uint32_t letter = 0; letter < letters_.size(); ++letter) free_.push_back(letter);
+  for (std::size_t machine = 0; machine < ways_.size(); ++machine) {
+    ways_[machine].outbox.set_capacity(setup.credit);
+    if (machine != machines_[seat_]) ways_[machine].waiting.set_capacity(setup.credit);
+  }
+}
+
+Result<std::unique_ptr<Post>> Post::open(const Setup& setup) {
+  std::unique_ptr<Post> post(new Post(setup));
+  if (setup.near) {
+    DLHOST_ASSIGN(post->near_, post->open_line(setup, *setup.near));
+  }
+  if (setup.far) {
+    DLHOST_ASSIGN(post->far_, post->open_line(setup, *setup.far));
+  }
   return post;
 }
 
-Status Post::connect(std::uint32_t seat, std::string_view address) {
-  DLHOST_ASSIGN(peers_.at(seat), endpoint_->connect(address));
+Result<std::unique_ptr<Post::Line>> Post::open_line(const Setup& setup, Transport& transport) const {
+  auto line = std::make_unique<Line>();
+  line->rooms.resize(rooms);
+  DLHOST_ASSIGN(line->endpoint, transport.open(*setup.host, concat("seat", seat_)));
+  for (std::size_t room = 0; room < rooms; ++room)
+    DLHOST_TRY(line->endpoint->post_recv(line->rooms[room], room));
+  return line;
+}
+
+Post::Addresses Post::addresses() const {
+  return {near_ ? near_->endpoint->address() : std::string(), far_ ? far_->endpoint->address() : std::string()};
+}
+
+Status Post::connect(std::uint32_t seat, const Addresses& addresses) {
+  const bool far = is_far(seat);
+  DLHOST_ASSIGN(peers_.at(seat).id, line_to(seat).endpoint->connect(far ? addresses.far : addresses.near));
+  peers_[seat].connected = true;
   return {};
 }
 
 Result<PeerId> Post::peer(std::uint32_t seat) const {
-  if (seat >= peers_.size() || peers_[seat] == unconnected)
+  if (seat >= peers_.size() || !peers_[seat].connected)
     return Status::internal("seat ", seat, " is not connected with seat ", seat_);
-  return static_cast<PeerId>(peers_[seat]);
+  return peers_[seat].id;
+}
+
+std::uint32_t Post::seat_of(PeerId id, const Line& line) const {
+  std::uint32_t seat = 0;
+  while (seat < peers_.size() && !(peers_[seat].connected && peers_[seat].id == id && &line_to(seat) == &line)) ++seat;
+  return seat;
+}
+
+Result<Board> Post::allocate(std::size_t bytes) {
+  std::unique_ptr<Region> near, far;
+  if (near_) {
+    DLHOST_ASSIGN(near, near_->endpoint->allocate(bytes));
+  }
+  if (far_ && near) {
+    DLHOST_ASSIGN(far, far_->endpoint->register_memory(near->bytes()));
+  } else if (far_) {
+    DLHOST_ASSIGN(far, far_->endpoint->allocate(bytes));
+  }
+  return Board(std::move(near), std::move(far));
+}
+
+Result<Board> Post::allocate_mirror(std::size_t bytes) {
+  DLHOST_ASSIGN(auto far, far_->endpoint->allocate(bytes));
+  return Board(nullptr, std::move(far));
+}
+
+Result<std::unique_ptr<Region>> Post::map(std::uint32_t seat, std::string_view key) {
+  DLHOST_ASSIGN(const PeerId peer, this->peer(seat));
+  return near_->endpoint->map(peer, key);
 }
 
 Status Post::send(std::uint32_t seat, Message message) {
-  if (outbox_.full())
-    return Status::internal("seat ", seat_, " has more messages under way than it has credit for (", outbox_.capacity(),
-                            ")");
-  message.seat = sent_.at(seat)++;
-  Letter letter{.seat = seat};
+  Way& way = ways_[machines_.at(seat)];
+  if (way.outbox.full())
+    return Status::internal("seat ", seat_, " has more messages under way than it has credit for (",
+                            way.outbox.capacity(), ")");
+  message.seat = sent_[seat]++;
+  Letter letter{.seat = seat, .behind = way.puts};
   write(message, letter.bytes);
-  outbox_.push_back(letter);
-  return flush();
+  way.outbox.push_back(letter);
+  return flush_letters(way);
 }
 
-// In order: a letter that finds no room keeps back those behind it. One that cannot be sent does not: the others are to
-// hear what became of its receiver.
+Status Post::show(std::span<const std::byte> here, const Mirror& there, std::uint64_t offset) {
+  if (here.empty()) return {};
+  Way& way = ways_[machines_.at(there.seat)];
+  append(way.waiting, Put{here, &there, offset});
+  append(way.done, false);
+  ++way.puts;
+  return flush_puts(way);
+}
+
+bool Post::all_shown() const {
+  return std::ranges::all_of(ways_, [](const Way& way) { return way.puts_done == way.puts; });
+}
+
+bool Post::all_sent() const {
+  return all_shown() && free_.size() == letters_.size() && std::ranges::all_of(ways_, [](const Way& way) { return way.outbox.empty(); });
+}
+
+// What can be handed over to a transport now is none of it.
+bool Post::waits_for_room() const {
+  return std::ranges::any_of(ways_, [](const Way& way) {
+    return !way.waiting.empty() || (!way.outbox.empty() && way.outbox.front().behind <= way.puts_done);
+  });
+}
+
 Status Post::flush() {
   Status first;
-  while (!outbox_.empty() && !free_.empty()) {
-    const std::uint32_t letter = free_.back();
-    letters_[letter] = outbox_.front();
-    const auto peer = this->peer(letters_[letter].seat);
-    Status status =
-        peer.ok() ? endpoint_->post_send(*peer, 0, letters_[letter].bytes, letter) : std::move(peer).status();
+  for (Way& way : ways_) {
+    Status puts = flush_puts(way), letters = flush_letters(way);
+    if (first.ok()) first = puts.ok() ? std::move(letters) : std::move(puts);
+  }
+  return first;
+}
+
+// One that cannot be made will not be waited for: whoever it was for is gone.
+Status Post::flush_puts(Way& way) {
+  Status first;
+  while (!way.waiting.empty()) {
+    const Put put = way.waiting.front();
+    const std::uint64_t number = way.puts - way.waiting.size();
+    const auto peer = this->peer(put.there->seat);
+    Status status = peer.ok() ? far_->endpoint->put(*peer, put.here, put.there->key, put.offset,
+                                                    cookie_of(machines_[put.there->seat], number))
+                              : std::move(peer).status();
     if (status.code() == Code::timeout) return first;
-    outbox_.pop_front();
+    way.waiting.pop_front();
+    if (status.ok()) continue;
+    put_done(way, number);
+    if (first.ok()) first = std::move(status);
+  }
+  return first;
+}
+
+// In order: a letter that finds no room, or is behind what has yet to be shown, keeps back those behind it. One that
+// cannot be sent does not: the others are to hear what became of its receiver.
+Status Post::flush_letters(Way& way) {
+  Status first;
+  while (!way.outbox.empty() && !free_.empty() && way.outbox.front().behind <= way.puts_done) {
+    const std::uint32_t letter = free_.back();
+    letters_[letter] = way.outbox.front();
+    const std::uint32_t seat = letters_[letter].seat;
+    const auto peer = this->peer(seat);
+    Status status = peer.ok() ? line_to(seat).endpoint->post_send(*peer, 0, letters_[letter].bytes, letter)
+                              : std::move(peer).status();
+    if (status.code() == Code::timeout) return first;
+    way.outbox.pop_front();
     if (status.ok())
       free_.pop_back();
     else if (first.ok())
@@ -67,44 +188,86 @@ Status Post::flush() {
   return first;
 }
 
+// They are done in any order; what is behind them goes when all before it are.
+void Post::put_done(Way& way, std::uint64_t number) {
+  if (number < way.puts_done || number >= way.puts) return; // it was for somebody who is gone
+  way.done[number - way.puts_done] = true;
+  for (; !way.done.empty() && way.done.front(); ++way.puts_done) way.done.pop_front();
+}
+
 // What comes beside a failure is dealt with as well: it may be the word that ends it all.
 Status Post::progress(Taker& taker, Nanoseconds limit) {
   DLHOST_TRY(flush());
-  DLHOST_ASSIGN(const std::size_t count, endpoint_->progress(completions_, outbox_.empty() ? limit : 0));
+  const Nanoseconds patience = waits_for_room() ? 0 : limit;
+  Line* line = near_ ? near_.get() : far_.get();
+  std::size_t count = 0;
+  if (near_ && far_) {
+    DLHOST_ASSIGN(count, progress_either(patience, line));
+  } else {
+    DLHOST_ASSIGN(count, line->endpoint->progress(completions_, patience));
+  }
   Status first;
   for (std::size_t c = 0; c < count; ++c) {
-    Status status = deal_with(completions_[c], taker);
+    Status status = deal_with(completions_[c], *line, taker);
     if (first.ok()) first = std::move(status);
   }
-  return first;
+  Status flushed = count > 0 ? flush() : Status(); // what waited for just that
+  return first.ok() ? std::move(flushed) : std::move(first);
 }
 
-Status Post::deal_with(const Completion& completion, Taker& taker) {
+Result<std::size_t> Post::progress_either(Nanoseconds limit, Line*& whose) {
+  Nanoseconds begin = 0, waited = 0;
+  while (true) {
+    whose = far_.get();
+    DLHOST_ASSIGN(const std::size_t far, far_->endpoint->progress(completions_, 0));
+    if (far > 0) return far;
+    whose = near_.get();
+    const Nanoseconds nap = limit == 0 ? 0 : std::clamp(waited / parts_of_waiting, shortest_nap, longest_nap);
+    DLHOST_ASSIGN(const std::size_t near, near_->endpoint->progress(completions_, std::min(nap, limit - waited)));
+    if (near > 0 || limit == 0) return near;
+    const Nanoseconds now = host_.clock().now();
+    if (begin == 0) begin = now - std::min(nap, limit);
+    waited = now - begin;
+    if (waited >= limit) return std::size_t{0};
+  }
+}
+
+Status Post::deal_with(const Completion& completion, Line& line, Taker& taker) {
   switch (completion.kind) {
   case Completion::Kind::sent: free_.push_back(static_cast<std::uint32_t>(completion.cookie)); return {};
-  case Completion::Kind::received: return receive(completion, taker);
+  case Completion::Kind::received: return receive(completion, line, taker);
   case Completion::Kind::gone: {
-    const auto seat = static_cast<std::uint32_t>(std::ranges::find(peers_, completion.peer) - peers_.begin());
+    const std::uint32_t seat = seat_of(completion.peer, line);
+    if (seat == peers_.size()) return {};
     gone_.push_back(seat);
+    // What was to be shown to it will not be, and the others of its machine are to hear what is said all the same.
+    Way& way = ways_[machines_[seat]];
+    way.waiting.clear();
+    way.done.clear();
+    way.puts_done = way.puts;
     return Status::gone("worker ", seat, " is gone");
   }
-  case Completion::Kind::put:
+  case Completion::Kind::put: {
+    const std::uint64_t number = completion.cookie & ((std::uint64_t{1} << number_bits) - 1);
+    put_done(ways_.at(completion.cookie >> number_bits), number);
+    return {};
+  }
   case Completion::Kind::got: return {};
   }
   return {};
 }
 
-Status Post::receive(const Completion& completion, Taker& taker) {
-  auto& room = rooms_.at(completion.cookie);
+Status Post::receive(const Completion& completion, Line& line, Taker& taker) {
+  auto& room = line.rooms.at(completion.cookie);
   auto message = read_message(std::span(room).first(std::min(completion.bytes, room.size())));
-  DLHOST_TRY(endpoint_->post_recv(room, completion.cookie));
+  DLHOST_TRY(line.endpoint->post_recv(room, completion.cookie));
   DLHOST_TRY(message.status());
-  const auto seat = static_cast<std::size_t>(std::ranges::find(peers_, completion.peer) - peers_.begin());
+  const std::uint32_t seat = seat_of(completion.peer, line);
   if (seat == peers_.size()) return Status::corrupt("a message from a stranger came to seat ", seat_);
   const auto missing = static_cast<std::uint16_t>(message->seat - heard_[seat]);
   if (missing > std::numeric_limits<std::uint16_t>::max() / 2) return {}; // it comes once more
   if (missing > 0) {
-    gone_.push_back(static_cast<std::uint32_t>(seat));
+    gone_.push_back(seat);
     return Status::gone("worker ", seat, " is out of reach: messages of it were lost on their way to worker ", seat_);
   }
   ++heard_[seat];

@@ -1,8 +1,9 @@
-// The post of one task: sends and receives the table's messages, and nothing else happens between tasks. Seats are the
-// numbers of the tasks of a run, the same for all.
+// The post of one task: sends and receives the table's messages, and brings mirrors of memory up to date; nothing else
+// happens between tasks. Seats are the numbers of the tasks of a run, the same for all. Those of one machine reach one
+// another by one transport, which maps memory; those of different machines by another, which puts.
 //
-// Nothing here blocks but progress(), for as long as it is told. What the transport has no room for waits in an outbox,
-// whose size is what may be under way by credit; after open() nothing is allocated.
+// Nothing here blocks but progress(), for as long as it is told. What a transport has no room for waits in an outbox,
+// whose size is what may be under way by credit; after open() nothing is allocated in a step.
 //
 // Transports promise that messages come whole, once and in order. They are counted all the same: one that comes twice
 // is dropped, and where one is missing its sender counts as gone, so that nobody waits for ever for what was lost.
@@ -17,6 +18,7 @@
 
 #include <dlhost/transport.h>
 
+#include "param/mirror.h"
 #include "param/protocol.h"
 
 namespace dlhost::param {
@@ -30,43 +32,101 @@ class Taker {
 
 class Post {
  public:
-  // `seats`: how many there are; `credit`: messages of this task that may be on their way at once.
-  static Result<std::unique_ptr<Post>> open(Host&, Transport&, std::uint32_t seat, std::uint32_t seats,
-                                            std::size_t credit);
+  struct Setup {
+    Host* host = nullptr;
+    Transport* near = nullptr; // to those of this machine; null: there are none
+    Transport* far = nullptr;  // to those of others; null: there are none
+    std::uint32_t seat = 0;
+    std::vector<std::uint32_t> machines; // of each seat
+    std::size_t credit = 0;              // messages of this task that may be on their way at once, to one machine
+  };
+  static Result<std::unique_ptr<Post>> open(const Setup&);
 
+  // How others reach this task.
+  struct Addresses {
+    std::string near, far;
+  };
   std::uint32_t seat() const { return seat_; }
-  Endpoint& endpoint() { return *endpoint_; }
-  Status connect(std::uint32_t seat, std::string_view address);
-  Result<PeerId> peer(std::uint32_t seat) const;
+  Addresses addresses() const;
+  Status connect(std::uint32_t seat, const Addresses&);
+  // On another machine.
+  bool is_far(std::uint32_t seat) const { return machines_[seat] != machines_[seat_]; }
+
+  // Memory that others see, or a mirror that those of this machine share; one that is this task's alone.
+  Result<Board> allocate(std::size_t bytes);
+  Result<Board> allocate_mirror(std::size_t bytes);
+  // That of another seat of this machine.
+  Result<std::unique_ptr<Region>> map(std::uint32_t seat, std::string_view key);
 
   const std::vector<std::uint32_t>& gone() const { return gone_; }
 
   // To another seat.
   Status send(std::uint32_t seat, Message);
+  // What lies here is to lie there, from `offset` on, before any message arrives that is sent to that machine from now
+  // on. It stays as it is until such a message has arrived, or all_shown(). The mirror outlives that as well.
+  Status show(std::span<const std::byte> here, const Mirror& there, std::uint64_t offset);
+  // All that was shown, to the machine of that seat or to all, is there.
+  bool shown_to(std::uint32_t seat) const { return ways_[machines_[seat]].puts_done == ways_[machines_[seat]].puts; }
+  bool all_shown() const;
+  // The transports have taken all that was sent.
+  bool all_sent() const;
+
   // Hands over what has arrived, and waits up to `limit` for the first of it. A peer that is gone is a Status that
   // says which.
   Status progress(Taker&, Nanoseconds limit);
 
  private:
-  Post(std::uint32_t seat, std::uint32_t seats, std::size_t credit);
-  Status flush();
-  Status deal_with(const Completion&, Taker&);
-  Status receive(const Completion&, Taker&);
+  explicit Post(const Setup&);
 
   struct Letter {
     std::uint32_t seat = 0;
+    std::uint64_t behind = 0; // so many puts to that machine
     std::array<std::byte, message_bytes> bytes{};
   };
-  static constexpr std::size_t unconnected = ~std::size_t{0};
+  struct Put {
+    std::span<const std::byte> here;
+    const Mirror* there = nullptr;
+    std::uint64_t offset = 0;
+  };
+  // What goes to one machine.
+  struct Way {
+    boost::circular_buffer<Letter> outbox;
+    boost::circular_buffer<Put> waiting;    // puts that the transport has yet to take
+    std::uint64_t puts = 0, puts_done = 0;  // so far; of these, without a gap from the first on
+    boost::circular_buffer<bool> done{64};  // of those behind
+  };
+  // One of the two transports' endpoints, and what arrives there.
+  struct Line {
+    std::unique_ptr<Endpoint> endpoint;
+    std::vector<std::array<std::byte, message_bytes>> rooms; // to receive into, by cookie
+  };
+  struct Peer {
+    bool connected = false;
+    PeerId id = 0;
+  };
 
-  std::uint32_t seat_;
-  std::unique_ptr<Endpoint> endpoint_;
-  std::vector<std::size_t> peers_;          // of each seat
+  Result<std::unique_ptr<Line>> open_line(const Setup&, Transport&) const;
+  Line& line_to(std::uint32_t seat) const { return is_far(seat) ? *far_ : *near_; }
+  Result<PeerId> peer(std::uint32_t seat) const;
+  Status flush();
+  Status flush_letters(Way&);
+  Status flush_puts(Way&);
+  bool waits_for_room() const;
+  static void put_done(Way&, std::uint64_t number);
+  Result<std::size_t> progress_either(Nanoseconds limit, Line*& whose);
+  Status deal_with(const Completion&, Line&, Taker&);
+  Status receive(const Completion&, Line&, Taker&);
+  std::uint32_t seat_of(PeerId, const Line&) const; // past the last one: a stranger
+
+  Host& host_;
+  const std::uint32_t seat_;
+  const std::vector<std::uint32_t> machines_;
+  std::unique_ptr<Line> near_, far_;
+  std::vector<Peer> peers_;                 // of each seat
   std::vector<std::uint16_t> sent_, heard_; // messages to and from each
+  std::vector<Way> ways_;                   // to each machine
   std::vector<Letter> letters_;             // being sent, by cookie
   std::vector<std::uint32_t> free_;
-  boost::circular_buffer<Letter> outbox_;
-  std::vector<std::array<std::byte, message_bytes>> rooms_; // to receive into, by cookie
   std::vector<Completion> completions_;
   std::vector<std::uint32_t> gone_;
 };

@@ -15,6 +15,7 @@
 //   server   value,    worker     the slice has this version, and is read where it lies
 //            seen
 //   server   settled   worker     so it is; its memory may be written again
+//   leader   shown     worker     what all begin with is in its mirror (where it is on another machine)
 //   leader   go        worker     the step may be made, at this rate
 //   worker   done      leader     its part of the step is computed; its metrics' sums lie in its memory
 //   leader   free      leaders    their groups may make steps by themselves, up to this one
@@ -59,6 +60,7 @@ enum class Word : std::uint8_t {
   value,
   seen,
   settled,
+  shown,
   go,
   done,
   free,

@@ -57,6 +57,7 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   owned.accepted.resize(contributors);
   owned.applied.resize(contributors);
   owned.read.assign(contributors, owned.current);
+  owned.shown.resize(1 + std::ranges::max(setup_.contributors, {}, &Contributor::machine).machine);
   if (setup_.codec.coding && setup_.codec.coding->of(slice.id)) {
     DLHOST_ASSIGN(owned.decoder, Decoder::make(setup_.codec, slice));
   }
@@ -133,6 +134,7 @@ void Shard::begin(const Beginning& beginning) {
     if (owned.sums) owned.sums->begin(owned.version);
     owned.current = owned.history = 0;
     std::ranges::fill(owned.read, owned.current); // before they ask for anything
+    std::ranges::fill(owned.shown, owned.revision); // all machines begin with the same values
     const auto& steps = beginning.steps_of(owned.slice->id);
     for (std::size_t c = 0; c < owned.accepted.size(); ++c)
       owned.accepted[c] = traits_.by_step ? beginning.of_group(setup_.contributors[c].group, clients_.workers)
@@ -359,7 +361,11 @@ Status Shard::is_fresh(const Owned& owned, std::size_t asks) const {
 Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
   const Contributor& asks = setup_.contributors[contributor];
   if (ledger_ && word == Word::seen) DLHOST_TRY(ledger_->sync());
-  if (word != Word::settled) owned.read[contributor] = owned.current;
+  if (word != Word::settled) {
+    owned.read[contributor] = owned.current;
+    if (asks.machine != setup_.machine) DLHOST_TRY(show(owned, asks));
+    if (word == Word::seen) DLHOST_TRY(show_kept(owned, asks.seat));
+  }
   return setup_.send(asks.seat, {.word = word,
                                  .epoch = setup_.epoch,
                                  .slice = owned.slice->id,
@@ -368,6 +374,28 @@ Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
                                  .step = owned.history,
                                  .version = owned.version,
                                  .place = owned.current});
+}
+
+Status Shard::show(Owned& owned, const Contributor& asks) {
+  if (std::exchange(owned.shown[asks.machine], owned.revision) == owned.revision) return {};
+  return setup_.show(asks.seat,
+                     std::as_bytes(std::span(value(owned, owned.current), static_cast<std::size_t>(owned.slice->count))));
+}
+
+// Whoever wants to keep what all have.
+Status Shard::show_kept(const Owned& owned, std::uint32_t seat) {
+  if (!setup_.show) return {};
+  const Slice& slice = *owned.slice;
+  const auto part = [&](std::span<const std::byte> row) {
+    return row.subspan(static_cast<std::size_t>(slice.first) * sizeof(float),
+                       static_cast<std::size_t>(slice.count) * sizeof(float));
+  };
+  const Param& param = *setup_.store->params()[slice.param];
+  for (std::size_t slot = 0; slot < param.slots; ++slot)
+    DLHOST_TRY(setup_.show(seat, part(setup_.masters->history(slice.param, slot, owned.history))));
+  for (std::size_t row = 0; row < setup_.masters->copies().shared; ++row)
+    DLHOST_TRY(setup_.show(seat, part(setup_.masters->shared(slice.param, row))));
+  return {};
 }
 
 } // namespace dlhost::param

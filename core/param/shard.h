@@ -39,10 +39,12 @@ struct Contributor {
   std::uint16_t group = 0, rank = 0;
   std::uint32_t seat = 0;
   std::span<const std::byte> sent; // its memory, where the places of its updates lie
+  std::uint32_t machine = 0;
 };
 
 struct ShardSetup {
   std::uint32_t server = 0;         // which of its group
+  std::uint32_t machine = 0;
   std::vector<std::uint32_t> seats; // of the group's servers
   std::uint32_t epoch = 0;
   const Slices* slices = nullptr;
@@ -60,6 +62,8 @@ struct ShardSetup {
   std::optional<GroupSync::Setup> sync; // where there are other server groups
   plugin::Activity* activity = nullptr;
   std::function<Status(std::uint32_t seat, const Message&)> send;
+  // Part of the masters is to be seen by a seat, wherever that is. Null: all are on one machine.
+  std::function<Status(std::uint32_t seat, std::span<const std::byte> part)> show;
 };
 
 class Shard {
@@ -99,6 +103,8 @@ class Shard {
     std::size_t current = 0;       // which of the masters' values it is
     std::size_t history = 0;       // and which copy of its histories
     std::vector<std::size_t> read; // which each contributor reads; nothing: none
+    std::uint64_t revision = 0;    // grows when the value becomes another
+    std::vector<std::uint64_t> shown; // of each machine: which it has
     std::vector<Arrival> held;
     std::vector<Contribution> seen; // the held ones, as the handler sees them
     std::vector<Waiting> waiting;
@@ -140,6 +146,9 @@ class Shard {
   Status get(Owned&, const Message&);
   Status asked(Owned&, const Message&);
   Status answer(Owned&, std::size_t contributor, Word);
+  // What another machine is to have before it hears of the version; what the updater and exchanges keep beside it.
+  Status show(Owned&, const Contributor&);
+  Status show_kept(const Owned&, std::uint32_t seat);
   float* value(const Owned&, std::size_t which) const;
   Result<std::size_t> room(const Owned&) const;
   std::size_t next_history(const Owned&) const;

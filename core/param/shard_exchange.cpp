@@ -37,6 +37,7 @@ Status Shard::conclude(Owned& owned) {
   }
   DLHOST_TRY(sync_->conclude(which, owned.version, value(owned, owned.current), value(owned, next)));
   owned.current = next;
+  ++owned.revision;
   publish(owned);
   DLHOST_TRY(exchange(owned));
   return say_aligned();
@@ -64,6 +65,7 @@ Status Shard::say_aligned() {
   if (!aligns_ || (sync_ && !sync_->is_aligned())) return {};
   if (ledger_) DLHOST_TRY(ledger_->sync());
   const std::uint32_t seat = *std::exchange(aligns_, std::nullopt);
+  for (const Owned& owned : owned_) DLHOST_TRY(show_kept(owned, seat));
   for (const Owned& owned : owned_)
     DLHOST_TRY(setup_.send(
         seat, {.word = Word::aligned, .epoch = setup_.epoch, .slice = owned.slice->id, .version = owned.version}));

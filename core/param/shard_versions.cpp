@@ -289,6 +289,7 @@ Status Shard::write(Owned& owned, std::span<const double> sums) {
   setup_.activity->leave();
   owned.current = next;
   owned.history = run.new_history;
+  ++owned.revision;
   return status;
 }
 

@@ -104,6 +104,8 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
   if (step < sent_) return {};
   const View& view = views_[slice.id];
   based_on_ = std::min(based_on_, view.version);
+  const std::uint32_t server = setup_.seats[slice.server];
+  std::size_t bytes = static_cast<std::size_t>(slice.count) * sizeof(float);
   Message message = about(slice.id, Word::update);
   message.contribution = first_.send_delta ? ContributionKind::delta : ContributionKind::dense;
   message.step = step;
@@ -113,6 +115,7 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
   if (const auto& factors = setup_.store->params()[slice.param]->factors) { // of all slices
     message.contribution = factors->of_rows ? ContributionKind::rows : ContributionKind::factors;
     if (slice.first == 0) factored_.sent += factors->bytes();
+    bytes = factors->bytes();
     factored_.dense += static_cast<std::uint64_t>(slice.count) * sizeof(float);
   } else {
     message.place += static_cast<std::size_t>(slice.first) * sizeof(float);
@@ -122,9 +125,11 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
     converts(true);
     DLHOST_ASSIGN(message.place, setup_.coder->encode(slice, message.place, step));
     converts(false);
+    bytes = setup_.coder->last_bytes();
   }
   message.rate = rate;
-  return send(setup_.seats[slice.server], message);
+  if (setup_.post->is_far(server)) DLHOST_TRY(setup_.control->show(server, message.place, bytes));
+  return send(server, message);
 }
 
 // What it is based on is the oldest that it computed with.

@@ -35,6 +35,7 @@ class Masters {
   std::span<std::byte> history(std::size_t param, std::size_t slot, std::size_t copy = 0) const;
   std::span<std::byte> shared(std::size_t param, std::size_t row) const;
   bool fills() const { return fills_; }
+  std::span<std::byte> memory() const { return memory_; } // all of it
 
  private:
   struct Places {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sodium.h>
 
 #include "run/whereabouts.h"
 
@@ -12,6 +13,36 @@ constexpr Nanoseconds pause = 1'000'000;
 constexpr const char* failure = "failed.json";
 
 std::string card_name(std::uint32_t seat) { return fmt::format("card-{}.json", seat); }
+
+// Keys are bytes, which JSON has no words for.
+std::string hex(const std::string& key) {
+  std::string text(2 * key.size() + 1, '\0');
+  sodium_bin2hex(text.data(), text.size(), reinterpret_cast<const unsigned char*>(key.data()), key.size());
+  text.pop_back();
+  return text;
+}
+
+std::vector<std::string> hex(const std::vector<std::string>& keys) {
+  std::vector<std::string> texts;
+  for (const auto& key : keys) texts.push_back(hex(key));
+  return texts;
+}
+
+// What is no such text makes no key of anything.
+std::string from_hex(const std::string& text) {
+  std::string key(text.size() / 2, '\0');
+  std::size_t length = 0;
+  sodium_hex2bin(reinterpret_cast<unsigned char*>(key.data()), key.size(), text.data(), text.size(), nullptr, &length,
+                 nullptr);
+  key.resize(length);
+  return key;
+}
+
+std::vector<std::string> all_from_hex(const std::vector<std::string>& texts) {
+  std::vector<std::string> keys;
+  for (const auto& text : texts) keys.push_back(from_hex(text));
+  return keys;
+}
 
 } // namespace
 
@@ -31,8 +62,14 @@ Result<std::string> FolderRoster::await(const std::string& name) {
 }
 
 Status FolderRoster::put(std::uint32_t seat, Card card) {
-  const nlohmann::json text{
-      {"address", card.address}, {"own", card.own}, {"masters", card.masters}, {"formats", card.formats}};
+  const nlohmann::json text{{"near", card.addresses.near},
+                            {"far", card.addresses.far},
+                            {"own", card.own},
+                            {"masters", card.masters},
+                            {"far_own", hex(card.far_own)},
+                            {"far_masters", hex(card.far_masters)},
+                            {"mirrors", hex(card.mirrors)},
+                            {"formats", card.formats}};
   return host_.disk().write_text(at(card_name(seat)), text.dump());
 }
 
@@ -40,9 +77,12 @@ Result<Card> FolderRoster::card(std::uint32_t seat) {
   DLHOST_ASSIGN(const auto text, await(card_name(seat)));
   try {
     const auto card = nlohmann::json::parse(text);
-    return Card{.address = card.at("address"),
+    return Card{.addresses = {card.at("near"), card.at("far")},
                 .own = card.at("own"),
                 .masters = card.at("masters"),
+                .far_own = from_hex(card.at("far_own")),
+                .far_masters = all_from_hex(card.at("far_masters").get<std::vector<std::string>>()),
+                .mirrors = all_from_hex(card.at("mirrors").get<std::vector<std::string>>()),
                 .formats = card.at("formats").get<std::map<std::string, std::string>>()};
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(at(card_name(seat)), " is damaged: ", error.what());
@@ -80,7 +120,7 @@ Result<param::Beginning> FolderRoster::begun() {
 Status FolderRoster::meet(std::uint32_t seat) {
   const auto name = [&](std::uint32_t who) { return fmt::format("met-{}-{}", who, met_[seat]); };
   DLHOST_TRY(host_.disk().write_text(at(name(seat)), "here\n"));
-  for (std::uint32_t other = 0; other < seats_; ++other) DLHOST_TRY(await(name(other)).status());
+  for (std::uint32_t other = 0; other < seats(); ++other) DLHOST_TRY(await(name(other)).status());
   ++met_[seat];
   return {};
 }

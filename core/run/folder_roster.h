@@ -15,12 +15,12 @@ class FolderRoster final : public Roster {
  public:
   // `look`: asked whenever it waits; not ok: somebody is gone who has left no word. `end`: ends the process of a seat,
   // as far as that is this one's business.
-  FolderRoster(Host& host, std::string folder, std::uint32_t seats, std::function<Status()> look,
+  FolderRoster(Host& host, std::string folder, std::vector<std::uint32_t> machines, std::function<Status()> look,
                std::function<void(std::uint32_t)> end)
-      : host_(host), folder_(std::move(folder)), seats_(seats), look_(std::move(look)), end_(std::move(end)),
-        met_(seats) {}
+      : host_(host), folder_(std::move(folder)), machines_(std::move(machines)), look_(std::move(look)),
+        end_(std::move(end)), met_(machines_.size()) {}
 
-  std::uint32_t seats() const override { return seats_; }
+  const std::vector<std::uint32_t>& machines() const override { return machines_; }
   Status put(std::uint32_t seat, Card) override;
   Result<Card> card(std::uint32_t seat) override;
   Status begin(const param::Beginning&) override;
@@ -35,7 +35,7 @@ class FolderRoster final : public Roster {
 
   Host& host_;
   const std::string folder_;
-  const std::uint32_t seats_;
+  const std::vector<std::uint32_t> machines_;
   const std::function<Status()> look_;
   const std::function<void(std::uint32_t)> end_;
   std::vector<int> met_; // how often each has come

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "config/job.h"
 
@@ -56,6 +57,13 @@ struct Place {
   static std::uint32_t first_of(const config::Topology& topology, std::uint32_t server_group) {
     return static_cast<std::uint32_t>((server_group * topology.worker_groups + topology.server_groups - 1) /
                                       topology.server_groups);
+  }
+  // The machine of each seat: each has as many as any other, or one more.
+  static std::vector<std::uint32_t> machines(const config::Topology& topology) {
+    std::vector<std::uint32_t> machines(seats(topology));
+    for (std::size_t seat = 0; seat < machines.size(); ++seat)
+      machines[seat] = static_cast<std::uint32_t>(seat * static_cast<std::size_t>(topology.machines) / machines.size());
+    return machines;
   }
   static std::uint32_t seats(const config::Topology& topology) {
     return static_cast<std::uint32_t>(topology.worker_groups * topology.workers_per_group);

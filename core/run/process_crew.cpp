@@ -22,7 +22,7 @@ Result<std::unique_ptr<Crew>> ProcessCrew::make(Session& leader) {
   const std::string& folder = crew->folder_->path();
   DLHOST_TRY(leader.host().disk().write_text(job_in(folder), config::to_toml(leader.job(), env::working_folder())));
   crew->roster_.emplace(
-      leader.host(), folder, Place::seats(leader.job().topology), [crew = crew.get()] { return crew->look(); },
+      leader.host(), folder, Place::machines(leader.job().topology), [crew = crew.get()] { return crew->look(); },
       [crew = crew.get()](std::uint32_t seat) {
         if (seat <= crew->processes_.size()) crew->processes_[seat - 1]->kill();
       });
@@ -92,7 +92,7 @@ Status ProcessCrew::work(Host& host, plugin::Registry& registry, const config::J
   const auto end = [&](std::uint32_t other) {
     if (other == 0 && leader_is_there().ok()) env::kill(leader);
   };
-  FolderRoster roster(host, folder, Place::seats(job.topology), leader_is_there, end);
+  FolderRoster roster(host, folder, Place::machines(job.topology), leader_is_there, end);
   std::optional<Follower> follower;
   follower.emplace([&] { return Session::open(host, registry, job); }, roster, seat);
   Status status = follower->run();

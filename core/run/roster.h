@@ -5,16 +5,23 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <dlhost/status.h>
 
 #include "param/beginning.h"
+#include "param/post.h"
 
 namespace dlhost::run {
 
 struct Card {
-  std::string address;                        // of its endpoint
-  std::string own, masters;                   // keys of its memory, and of the table's where it made that
+  param::Post::Addresses addresses;
+  // Keys of its memory, and of that of the table where it made that for its machine: for those of its machine, and for
+  // those of others; of the table's, by server group.
+  std::string own, masters;
+  std::string far_own;
+  std::vector<std::string> far_masters;
+  std::vector<std::string> mirrors;           // of the memory of seats of other machines, by seat
   std::map<std::string, std::string> formats; // of the masters, by name: the first worker's
 };
 
@@ -22,7 +29,9 @@ struct Card {
 class Roster {
  public:
   virtual ~Roster() = default;
-  virtual std::uint32_t seats() const = 0;
+  // Of each seat.
+  virtual const std::vector<std::uint32_t>& machines() const = 0;
+  std::uint32_t seats() const { return static_cast<std::uint32_t>(machines().size()); }
   virtual Status put(std::uint32_t seat, Card) = 0;
   virtual Result<Card> card(std::uint32_t seat) = 0;
   virtual Status begin(const param::Beginning&) = 0;

@@ -64,7 +64,8 @@ param::Masters::Copies Seat::copies() const {
 
 Seat::Seat(Session& session, Roster& roster, std::uint32_t number)
     : session_(session), roster_(roster), number_(number), seats_(roster.seats()),
-      servers_(static_cast<std::uint32_t>(session.job().topology.servers_per_group)), own_(seats_), done_(seats_),
+      servers_(static_cast<std::uint32_t>(session.job().topology.servers_per_group)),
+      far_(std::ranges::count(roster.machines(), roster.machines()[number]) < std::ptrdiff_t{seats_}), own_(seats_), done_(seats_),
       idle_(seats_), silences_(seats_) {}
 
 Seat::~Seat() = default;
@@ -72,15 +73,22 @@ Seat::~Seat() = default;
 // The one that the job names. Others are not even loaded: libraries of networks take a while.
 Result<std::unique_ptr<Transport>> Seat::transport() const {
   const dlhost::Part& named = session_.job().topology.transport;
-  return session_.registry().create<Transport>(named.type.empty() ? "shm" : named.type, named.options);
+  DLHOST_ASSIGN(auto transport,
+                session_.registry().create<Transport>(named.type.empty() ? "shm" : named.type, named.options));
+  if (!transport->capabilities().maps)
+    return Status::unsupported("topology.transport = '", named.type,
+                               "', whose memory cannot be mapped: workers of one machine need that; leave it out");
+  return transport;
 }
 
 Result<std::unique_ptr<Seat>> Seat::make(Session& session, Roster& roster, std::uint32_t number) {
   std::unique_ptr<Seat> seat(new Seat(session, roster, number));
-  DLHOST_ASSIGN(seat->transport_, seat->transport());
-  if (!seat->transport_->capabilities().maps)
-    return Status::unsupported("topology.transport = '", session.job().topology.transport.type,
-                               "', whose memory cannot be mapped: workers of one machine need that; leave it out");
+  if (seat->has_near()) {
+    DLHOST_ASSIGN(seat->transport_, seat->transport());
+  }
+  if (seat->has_far()) {
+    DLHOST_ASSIGN(seat->network_, seat->network());
+  }
   const config::Job& job = session.job();
   const auto& handler = job.topology.consistency;
   DLHOST_ASSIGN(seat->consistency_, session.registry().create<Consistency>(handler.type, handler.options));
@@ -151,32 +159,42 @@ Status Seat::open(param::Store& store) {
   const std::size_t sums = session_.updater().rule().partials.results().size();
   const std::size_t exchanged = sync_ ? 8 * layout_->slices.size() * place_.server_groups : 0;
   const std::size_t credit = (8 + 2 * sums) * layout_->slices.size() * seats_ + exchanged + 50 * seats_;
-  DLHOST_ASSIGN(post_, param::Post::open(session_.host(), *transport_, number_, seats_, credit));
+  DLHOST_ASSIGN(post_, param::Post::open({.host = &session_.host(),
+                                          .near = transport_.get(),
+                                          .far = network_.get(),
+                                          .seat = number_,
+                                          .machines = roster_.machines(),
+                                          .credit = credit}));
 
-  DLHOST_ASSIGN(own_[number_].region, post_->endpoint().allocate(layout_->bytes));
-  own_[number_].bytes = own_[number_].region->bytes();
+  DLHOST_ASSIGN(own_[number_].board, post_->allocate(layout_->bytes));
+  own_[number_].bytes = own_[number_].board.bytes();
   new (own_[number_].bytes.data() + layout_->vitals) Vitals;
 
   lent_ = std::make_unique<Lent>(lay_out_masters(store));
   for (std::size_t s = 0; s < layout_->states.size(); ++s)
     lent_->states.push_back(
         own_[number_].bytes.subspan(layout_->states[s], store.device().bytes(store.states()[s]->desc)));
-  Card card{.address = post_->endpoint().address(), .own = own_[number_].region->key(), .masters = {}, .formats = {}};
-  const std::uint32_t home = home_of(place_.server_group);
-  if (number_ == home) {
-    DLHOST_ASSIGN(masters_, post_->endpoint().allocate(std::max<std::size_t>(lent_->masters.bytes(), 1)));
-    card.masters = masters_->key();
+  Card card{.addresses = post_->addresses(), .own = own_[number_].board.near_key()};
+  DLHOST_TRY(make_mirrors(card));
+  const std::uint32_t lodging = *lodging_of(place_.server_group, machine());
+  std::span<std::byte> masters;
+  if (number_ == lodging) {
+    DLHOST_ASSIGN(masters_board_, post_->allocate(std::max<std::size_t>(lent_->masters.bytes(), 1)));
+    card.masters = masters_board_.near_key();
+    if (has_far()) card.far_masters[place_.server_group] = masters_board_.far_key();
+    masters = masters_board_.bytes();
+  } else {
+    DLHOST_ASSIGN(const Card first, roster_.card(lodging));
+    DLHOST_TRY(post_->connect(lodging, first.addresses));
+    DLHOST_ASSIGN(masters_, post_->map(lodging, first.masters));
+    masters = masters_->bytes();
+    if (masters.size() < lent_->masters.bytes())
+      return Status::internal("worker ", number_, " has a net of other params than worker ", lodging);
+  }
+  if (number_ == 0)
     for (const auto& param : store.params())
       card.formats[param->declared.name] = store.device().format_name(param->master);
-  } else {
-    DLHOST_ASSIGN(const Card first, roster_.card(home));
-    DLHOST_TRY(post_->connect(home, first.address));
-    DLHOST_ASSIGN(const PeerId peer, post_->peer(home));
-    DLHOST_ASSIGN(masters_, post_->endpoint().map(peer, first.masters));
-    if (masters_->bytes().size() < lent_->masters.bytes())
-      return Status::internal("worker ", number_, " has a net of other params than worker ", home);
-  }
-  lent_->masters.lie_at(masters_->bytes(), number_ == 0);
+  lent_->masters.lie_at(masters, number_ == 0);
   store.borrow(*lent_);
   return roster_.put(number_, std::move(card));
 }
@@ -186,23 +204,29 @@ std::span<std::byte> Seat::contribution(const param::Param& param) {
 }
 
 Status Seat::connect() {
-  const std::uint32_t home = home_of(place_.server_group);
+  const std::uint32_t lodging = *lodging_of(place_.server_group, machine());
   for (std::uint32_t other = 0; other < seats_; ++other) {
     if (other == number_) continue;
     DLHOST_ASSIGN(const Card card, roster_.card(other));
-    if (other != home || number_ == home) DLHOST_TRY(post_->connect(other, card.address));
-    DLHOST_ASSIGN(const PeerId peer, post_->peer(other));
-    DLHOST_ASSIGN(own_[other].region, post_->endpoint().map(peer, card.own));
+    if (other != lodging || number_ == lodging) DLHOST_TRY(post_->connect(other, card.addresses));
+    if (post_->is_far(other)) {
+      own_[other].there = {other, card.mirrors.at(number_)};
+      own_[other].origin = {other, card.far_own};
+      continue;
+    }
+    DLHOST_ASSIGN(own_[other].region, post_->map(other, card.own));
     own_[other].bytes = own_[other].region->bytes();
     if (own_[other].bytes.size() < layout_->exchanged)
       return Status::internal("worker ", other, " has a net of other params than worker ", number_);
   }
+  DLHOST_TRY(find_mirrors());
   return number_ == 0 || outlived() ? map_other_masters() : Status();
 }
 
 Status Seat::make_shard() {
   param::ShardSetup setup{
       .server = number_ - home_of(place_.server_group),
+      .machine = machine(),
       .seats = servers_of(place_.server_group),
       .slices = &layout_->slices,
       .masters = &lent_->masters,
@@ -219,12 +243,17 @@ Status Seat::make_shard() {
       .sync = sync_setup(),
       .activity = &session_.activity(),
       .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
+  if (has_far())
+    setup.show = [this](std::uint32_t seat, std::span<const std::byte> part) {
+      return show_masters(place_.server_group, roster_.machines()[seat], part);
+    };
   const std::uint32_t first = home_of(place_.server_group);
   for (std::uint32_t seat = first; seat < first + place_.served * place_.workers; ++seat)
     setup.contributors.push_back({.group = static_cast<std::uint16_t>(seat / place_.workers),
                                   .rank = static_cast<std::uint16_t>(seat % place_.workers),
                                   .seat = seat,
-                                  .sent = own_[seat].bytes.first(layout_->sent)});
+                                  .sent = own_[seat].bytes.first(layout_->sent),
+                                  .machine = roster_.machines()[seat]});
   DLHOST_ASSIGN(shard_, param::Shard::make(std::move(setup)));
   if (!traits_.by_step || number_ != first) return {};
   chooser_.emplace(
@@ -299,7 +328,14 @@ Status Seat::join() {
 }
 
 Status Seat::begin(const param::Beginning& beginning) {
-  fill_other_masters(beginning);
+  if (number_ == 0) {
+    spread_states();
+    fill_other_masters(beginning);
+    DLHOST_TRY(show_beginning(beginning));
+  } else if (post_->is_far(0)) { // until it is shown
+    DLHOST_TRY(table_->wait_until([this] { return presented_ || stopped_; }));
+  }
+  presented_ = number_ != 0;
   param::Beginning here = beginning.seen_by(place_.server_group);
   if (here.slices.size() != layout_->slices.size()) here.slices.clear(); // they were cut otherwise
   table_->begin(here);

@@ -58,6 +58,8 @@ class Seat final : public param::Sharing, private param::Control {
 
   Status join();
   Status begin(const param::Beginning&);
+  // The run's leader's, when all know where they begin: until those of other machines have what all begin with.
+  Status present();
   // Whether something outlives those that serve: else nobody needs to wait for them to end.
   bool can_salvage() const { return outlived() && !begun_.steps.empty(); }
 
@@ -78,7 +80,7 @@ class Seat final : public param::Sharing, private param::Control {
   // Where all of them were at the last hold(); before that, where they began.
   const param::Beginning& reached() const { return reached_; }
   // After hold(): running state becomes the same everywhere.
-  void merge_states();
+  Status merge_states();
   // When one of the others is gone, and nobody computes or serves any more: the store has what outlived them, newest
   // first; where groups make each step together, what all slices have. Only where it can. Not found: servers had not
   // begun.
@@ -126,6 +128,7 @@ class Seat final : public param::Sharing, private param::Control {
  private:
   Seat(Session& session, Roster& roster, std::uint32_t number);
   Result<std::unique_ptr<Transport>> transport() const;
+  Result<std::unique_ptr<Transport>> network() const;
   bool outlived() const; // what servers have made is to outlive them
   param::Masters::Copies copies() const;
   // Whether all slices make each version of the same steps, so that they can know of one another what goes into it.
@@ -142,6 +145,27 @@ class Seat final : public param::Sharing, private param::Control {
   param::Masters& lent_masters() const;
   const param::Masters& masters_of(std::uint32_t server_group) const;
   Status map_other_masters();
+  // Other machines.
+  bool has_near() const; // others of its own
+  bool has_far() const { return far_; }
+  std::uint32_t machine() const { return roster_.machines()[number_]; }
+  // Who made the masters of a server group for a machine, of those whom it serves there; none: nobody is served there.
+  std::optional<std::uint32_t> lodging_of(std::uint32_t server_group, std::uint32_t machine) const;
+  std::uint32_t server_group_of(std::uint32_t seat) const;
+  std::size_t bytes_of(std::uint32_t seat) const; // of its memory
+  Status make_mirrors(Card&);
+  Status find_mirrors();
+  Status show(std::uint32_t seat, std::size_t place, std::size_t bytes) override;
+  Status show_to_owner(std::uint32_t seat, std::span<const std::byte> part); // what this one wrote into a mirror
+  Status show_masters(std::uint32_t server_group, std::uint32_t machine, std::span<const std::byte> part);
+  Status show_beginning(const param::Beginning&);
+  Status show_rest();
+  // Of running state, by its place in the store.
+  std::span<float> state_of(std::uint32_t seat, std::size_t place) const;
+  void spread_states();
+  void show_vitals();
+  Status await_shown();
+  void await_sent(); // not for long
   void fill_other_masters(const param::Beginning&);
   // What server groups have that others do not, and a run goes on with.
   bool servers_keep() const;
@@ -201,8 +225,16 @@ class Seat final : public param::Sharing, private param::Control {
     std::size_t exchanged = 0; // what a server exchanges with other server groups lies behind all that
   };
   struct Own {
-    std::unique_ptr<Region> region;
+    param::Board board;             // that this one made: its own memory, or a mirror of that of another machine's seat
+    std::unique_ptr<Region> region; // of a seat of its machine, mapped
     std::span<std::byte> bytes;
+    // Of another machine's seat: its mirror of this one's memory, and its own memory.
+    param::Mirror there, origin;
+  };
+  // The masters of a server group, where they lie on another machine.
+  struct Lodging {
+    std::uint32_t machine = 0;
+    param::Mirror there;
   };
   Vitals& vitals(std::uint32_t seat) const;
   std::span<double> numbers(std::uint32_t seat) const;
@@ -213,6 +245,7 @@ class Seat final : public param::Sharing, private param::Control {
   Session& session_;
   Roster& roster_;
   const std::uint32_t number_, seats_, servers_;
+  const bool far_; // some are on other machines
   std::unique_ptr<Consistency> consistency_;
   Consistency::Traits traits_;
   WorkerPlan first_plan_;
@@ -227,11 +260,13 @@ class Seat final : public param::Sharing, private param::Control {
   const plugin::Actor* updater_actor_ = nullptr;
   const plugin::Actor* sync_actor_ = nullptr;
 
-  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Transport> transport_, network_; // null: nobody is reached by it
   std::unique_ptr<param::Post> post_;
   std::unique_ptr<Lent> lent_;
-  std::unique_ptr<Region> masters_;
+  param::Board masters_board_;      // where this one made them for its machine
+  std::unique_ptr<Region> masters_; // else
   struct OtherMasters {
+    param::Board board; // where no other of this machine has them
     std::unique_ptr<Region> region;
     param::Masters masters;
   };
@@ -241,6 +276,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::vector<std::vector<Version>> aligned_; // of each server group the slices', when they were aligned last
   std::size_t unaligned_ = 0;                 // slices of which nobody has said so yet
   std::vector<Own> own_;                      // of each worker, as this one sees it
+  std::vector<std::vector<Lodging>> lodgings_; // of each server group
   std::optional<Layout> layout_;
   std::unique_ptr<param::Shard> shard_;
   std::optional<param::Chooser> chooser_; // beside the first server
@@ -252,6 +288,7 @@ class Seat final : public param::Sharing, private param::Control {
   bool left_ = false;                   // its group makes no more steps
   std::optional<std::uint32_t> holder_; // who wants this one to stand still
   bool resting_ = false, computing_ = false, stopped_ = false;
+  bool presented_ = false; // what all begin with is where they are
   std::vector<std::uint64_t> done_; // steps, of each worker
   std::vector<bool> idle_;          // those who said so since they were held
 
@@ -262,7 +299,7 @@ class Seat final : public param::Sharing, private param::Control {
     bool told = false;
   };
   std::vector<Silence> silences_;
-  Nanoseconds looked_ = 0, begun_at_ = 0;
+  Nanoseconds looked_ = 0, begun_at_ = 0, showed_ = 0;
   std::uint64_t alive_at_ = ~std::uint64_t{0};   // steps done, when it last looked whether it waits long
   Nanoseconds says_alive_ = 0, alive_pause_ = 0; // when it says so again, and how long after the last time
   param::Beginning begun_, reached_;

@@ -28,7 +28,8 @@ std::optional<param::GroupSync::Setup> Seat::sync_setup() {
       .sync = sync_.get(),
       .actor = sync_actor_,
       .activity = &session_.activity(),
-      .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
+      .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); },
+      .show = [this](std::uint32_t seat, std::size_t place, std::size_t bytes) { return show(seat, place, bytes); }};
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     const std::uint32_t seat = home_of(group) + number_ - home_of(place_.server_group);
     setup.servers.push_back({seat, own_[seat].bytes});
@@ -39,15 +40,16 @@ std::optional<param::GroupSync::Setup> Seat::sync_setup() {
 Status Seat::map_other_masters() {
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     if (group == place_.server_group) continue;
-    const std::uint32_t home = home_of(group);
-    DLHOST_ASSIGN(const Card card, roster_.card(home));
-    DLHOST_ASSIGN(const PeerId peer, post_->peer(home));
-    DLHOST_ASSIGN(auto region, post_->endpoint().map(peer, card.masters));
-    param::Masters masters = lay_out_masters(session_.store());
-    if (region->bytes().size() < masters.bytes())
-      return Status::internal("worker ", home, " has a net of other params than worker ", number_);
-    masters.lie_at(region->bytes(), false);
-    other_masters_.push_back({std::move(region), std::move(masters)});
+    const auto lodging = lodging_of(group, machine());
+    OtherMasters& other = other_masters_[group - (group > place_.server_group ? 1 : 0)];
+    if (lodging) {
+      DLHOST_ASSIGN(const Card card, roster_.card(*lodging));
+      DLHOST_ASSIGN(other.region, post_->map(*lodging, card.masters));
+    }
+    const auto bytes = lodging ? other.region->bytes() : other.board.bytes();
+    if (bytes.size() < other.masters.bytes())
+      return Status::internal("worker ", *lodging, " has a net of other params than worker ", number_);
+    other.masters.lie_at(bytes, false);
   }
   return {};
 }
@@ -59,7 +61,7 @@ const param::Masters& Seat::masters_of(std::uint32_t server_group) const {
 
 // All begin with the first group's values. Histories are their own, where a checkpoint brought them.
 void Seat::fill_other_masters(const param::Beginning& beginning) {
-  if (!sync_ || number_ != 0) return;
+  if (!sync_) return;
   const param::Masters& first = lent_masters();
   const auto histories = param::GroupSync::histories(*sync_);
   for (const auto& param : session_.store().params()) {

@@ -157,7 +157,7 @@ Result<param::Beginning> Seat::salvage() {
                              },
                              salvaged_));
   }
-  merge_states();
+  DLHOST_TRY(merge_states());
   return reached_by(records);
 }
 

@@ -12,6 +12,7 @@ using param::Word;
 Status Seat::take(const Message& message) {
   if (message.seat >= seats_) return Status::corrupt("a message of seat ", message.seat, ", which there is not");
   switch (message.word) {
+  case Word::shown: presented_ = true; return {};
   case Word::go:
     go_ = {message.step, message.rate};
     resting_ = false;
@@ -101,6 +102,7 @@ Status Seat::attend() {
   DLHOST_TRY(rest_those_led());
   DLHOST_TRY(table_->flush());
   DLHOST_TRY(table_->settle());
+  DLHOST_TRY(show_rest());
   DLHOST_TRY(table_->send(holder, {.word = Word::idle, .step = done_[number_]}));
   DLHOST_TRY(table_->wait_until([&] { return !resting_ || stopped_; }));
   return stopped_ && computing_ ? Status::cancelled("stopped by the leader") : Status();
@@ -110,7 +112,9 @@ Status Seat::stop() {
   std::vector<std::uint32_t> all = led_;
   if (number_ == 0)
     for (std::uint32_t seat = 1; seat < seats_; ++seat) all.push_back(seat);
-  return tell(all, {.word = Word::stop});
+  Status status = tell(all, {.word = Word::stop});
+  await_sent();
+  return status;
 }
 
 Status Seat::free(std::uint64_t until) {
@@ -177,6 +181,7 @@ Status Seat::done(std::uint64_t step, const std::vector<program::Metric>& metric
   }
   computing_ = false;
   done_[number_] = step + 1;
+  DLHOST_TRY(show(leader_, layout_->numbers, 2 * metrics.size() * sizeof(double)));
   return table_->send(leader_, {.word = Word::done, .step = step});
 }
 
@@ -196,28 +201,43 @@ void Seat::fail(const Status& status) {
   std::ranges::copy_n(message.begin(), static_cast<std::ptrdiff_t>(length), said.begin());
   said[length] = '\0';
   std::vector<std::uint32_t> others;
-  for (std::uint32_t seat = 0; seat < seats_; ++seat)
-    if (seat != number_) others.push_back(seat);
+  for (std::uint32_t seat = 0; seat < seats_; ++seat) {
+    if (seat == number_) continue;
+    show(seat, layout_->words, length + 1).ignore("who cannot be told notices that this worker is gone");
+    others.push_back(seat);
+  }
   tell(others, {.word = Word::failed, .step = static_cast<std::uint64_t>(status.code())})
       .ignore("who cannot be told notices that this worker is gone");
+  await_sent();
+}
+
+std::span<float> Seat::state_of(std::uint32_t seat, std::size_t place) const {
+  return {reinterpret_cast<float*>(own_[seat].bytes.data() + layout_->states[place]),
+          session_.store().states()[place]->memory.size() / sizeof(float)};
+}
+
+// A checkpoint has the leader's.
+void Seat::spread_states() {
+  for (std::size_t place = 0; place < layout_->states.size(); ++place)
+    for (std::uint32_t seat = 1; seat < seats_; ++seat)
+      std::ranges::copy(state_of(0, place), state_of(seat, place).begin());
 }
 
 // Running state of replicas becomes one: at fixed steps, so that a run that is resumed sees the same.
-void Seat::merge_states() {
+Status Seat::merge_states() {
   for (std::size_t place = 0; place < layout_->states.size(); ++place) {
     const param::State& state = *session_.store().states()[place];
     if (state.merge != Merge::mean || state.desc.dtype != DType::f32) continue;
-    const auto values = [&](std::uint32_t seat) {
-      return std::span(reinterpret_cast<float*>(own_[seat].bytes.data() + layout_->states[place]),
-                       state.memory.size() / sizeof(float));
-    };
+    const auto values = [&](std::uint32_t seat) { return state_of(seat, place); };
     const auto merged = values(0);
     for (std::size_t i = 0; i < merged.size(); ++i) {
       double sum = 0;
       for (std::uint32_t seat = 0; seat < seats_; ++seat) sum += static_cast<double>(values(seat)[i]);
       for (std::uint32_t seat = 0; seat < seats_; ++seat) values(seat)[i] = static_cast<float>(sum / seats_);
     }
+    for (std::uint32_t seat = 0; seat < seats_; ++seat) DLHOST_TRY(show_to_owner(seat, std::as_bytes(values(seat))));
   }
+  return await_shown();
 }
 
 } // namespace dlhost::run

@@ -75,6 +75,9 @@ Status Seat::can_be_outlived() const {
                                ": not in this version; leave it out");
   };
   const std::string& handler = session_.job().topology.consistency.type;
+  if (has_far())
+    return refuse(" with ", session_.job().topology.machines,
+                  " machines, which share no memory that could outlive a worker");
   if (sync_ && !param::GroupSync::gossips(*sync_))
     return refuse(" with ", place_.server_groups, " server groups and sync '", session_.job().topology.sync.type,
                   "', whose exchanges need all of them; those that gossip have it");

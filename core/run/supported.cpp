@@ -2,14 +2,14 @@
 
 namespace dlhost::run {
 
-// Workers of one machine, with servers beside them.
+// Workers with servers beside them.
 void check_supported(const config::Job& job, config::Problems& problems) {
   const config::Topology& topology = job.topology;
   const config::Topology alone;
   const auto refuse = [&](bool asked, const char* key, const auto& value) {
     if (asked)
       problems.add(topology.where, "topology.", key, " = ", value,
-                   ": not in this version, whose workers are on one machine; leave it out");
+                   ": not in this version, whose machines meet by a folder; leave it out");
   };
   for (const char* key : {"framework", "worker_groups", "workers_per_group", "server_groups", "servers_per_group"})
     if (problems.refused(concat("topology.", key))) return; // nothing is known of the counts
@@ -28,6 +28,10 @@ void check_supported(const config::Job& job, config::Problems& problems) {
             ? concat("is missing: it says how ", topology.server_groups,
                      " server groups exchange what they learn; `dlhost inspect --kind sync` lists what there is")
             : "means something only with several server groups; leave it out, or set topology.server_groups");
+  if (topology.machines > topology.worker_groups * topology.workers_per_group)
+    problems.add(topology.where, "topology.machines = ", topology.machines, " with ",
+                 topology.worker_groups * topology.workers_per_group,
+                 " workers: some would have none; ask for as many machines at most");
   if (topology.workers_per_group > job.train.batch && !problems.refused("train.batch"))
     problems.add(topology.where, "topology.workers_per_group = ", topology.workers_per_group, ": a batch of ",
                  job.train.batch, " has no row for some of them; make the batch larger");

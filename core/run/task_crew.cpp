@@ -5,7 +5,7 @@
 namespace dlhost::run {
 
 TaskCrew::TaskCrew(Session& leader)
-    : leader_(leader), roster_(leader.host().tasks(), Place::seats(leader.job().topology)) {}
+    : leader_(leader), roster_(leader.host().tasks(), Place::machines(leader.job().topology)) {}
 
 TaskCrew::~TaskCrew() {
   roster_.fail(Status::cancelled("it is over"));

@@ -53,7 +53,7 @@ Status TaskRoster::meet(std::uint32_t) {
   std::uint32_t all = 0;
   {
     const std::scoped_lock lock(guard_);
-    all = (met_ / seats_ + 1) * seats_;
+    all = (met_ / seats() + 1) * seats();
     ++met_;
   }
   changed_->notify_all();

@@ -14,9 +14,10 @@ namespace dlhost::run {
 
 class TaskRoster final : public Roster {
  public:
-  TaskRoster(Tasks& tasks, std::uint32_t seats) : seats_(seats), cards_(seats), changed_(tasks.waiter()) {}
+  TaskRoster(Tasks& tasks, std::vector<std::uint32_t> machines)
+      : machines_(std::move(machines)), cards_(machines_.size()), changed_(tasks.waiter()) {}
 
-  std::uint32_t seats() const override { return seats_; }
+  const std::vector<std::uint32_t>& machines() const override { return machines_; }
   Status put(std::uint32_t seat, Card) override;
   Result<Card> card(std::uint32_t seat) override;
   Status begin(const param::Beginning&) override;
@@ -28,7 +29,7 @@ class TaskRoster final : public Roster {
  private:
   template <class Ready> Status await(Ready);
 
-  const std::uint32_t seats_;
+  const std::vector<std::uint32_t> machines_;
   std::mutex guard_;
   std::vector<std::optional<Card>> cards_;
   std::optional<param::Beginning> begun_;

@@ -30,6 +30,7 @@ Status Workers::begin(const param::Beginning& beginning, std::uint64_t until) {
   until_ = until == 0 ? ~std::uint64_t{0} : until;
   DLHOST_TRY(seat_->begin(beginning));
   DLHOST_TRY(or_who_died(crew_->roster().begin(beginning)));
+  DLHOST_TRY(or_who_died(seat_->present()));
   DLHOST_TRY(or_who_died(crew_->roster().meet(0)));
   begun_ = true;
   return {};
@@ -46,7 +47,7 @@ Status Workers::settle() {
   if (settled_) return {};
   settled_ = true;
   DLHOST_TRY(seat_->hold());
-  seat_->merge_states();
+  DLHOST_TRY(seat_->merge_states());
   seat_->set_away(true);
   return {};
 }

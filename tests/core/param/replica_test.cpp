@@ -56,7 +56,7 @@ struct Worker final : Control {
          std::uint32_t workers)
       : net(registry), gradients(*net.store), places(*net.store, gradients.bytes(), !handler.plan(0, 0).send_delta),
         memory(places.end()), masters(*net.store, {.values = workers + std::size_t{2}}),
-        transport(*registry.create<Transport>("shm", {})), post(*Post::open(host, *transport, which, workers, 64)),
+        transport(*registry.create<Transport>("shm", {})), post(*Post::open({.host = &host, .near = transport.get(), .seat = which, .machines = std::vector<std::uint32_t>(workers), .credit = 64})),
         number(which) {
     auto replica = Replica::make({.store = &*net.store,
                                   .gradients = &gradients,
@@ -118,6 +118,7 @@ struct Worker final : Control {
   bool calls() const override { return false; }
   Status attend() override { return {}; }
   void beat() override {}
+  Status show(std::uint32_t, std::size_t, std::size_t) override { return {}; }
   void watch() override {}
   Status take(const Message&) override { return Status::corrupt("a word that is not the table's"); }
 
@@ -150,7 +151,7 @@ class ReplicaTest : public testing::Test {
       worker->masters.lie_at(memory_, true);
       for (std::uint32_t other = 0; other < workers; ++other) {
         if (worker == workers_[other]) continue;
-        ASSERT_TRUE(worker->post->connect(other, workers_[other]->post->endpoint().address()).ok());
+        ASSERT_TRUE(worker->post->connect(other, workers_[other]->post->addresses()).ok());
       }
     }
     std::copy_n(start.begin(), elements, reinterpret_cast<float*>(workers_[0]->masters.value(0, 0).data()));

@@ -1,0 +1,164 @@
+// A seat and those of other machines: what those of one machine map, others have mirrors of (param/mirror.h). Who
+// writes shows it to those who will be told of it.
+#include <algorithm>
+#include <new>
+
+#include "run/seat.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr Nanoseconds show_again = 100'000'000;    // how one is
+constexpr Nanoseconds last_words = 1'000'000'000;  // may take so long to leave
+
+} // namespace
+
+// The one that the job names. Libraries of networks take a while to load.
+Result<std::unique_ptr<Transport>> Seat::network() const {
+  const dlhost::Part& named = session_.job().topology.network;
+  DLHOST_ASSIGN(auto network,
+                session_.registry().create<Transport>(named.type.empty() ? "fabric" : named.type, named.options));
+  const auto capabilities = network->capabilities();
+  if (!capabilities.one_sided || !capabilities.registers)
+    return Status::unsupported("topology.network = '", named.type,
+                               "', which does not put into memory of others: workers of different machines need that; "
+                               "choose another one, or leave it out");
+  return network;
+}
+
+bool Seat::has_near() const { return std::ranges::count(roster_.machines(), machine()) > 1; }
+
+std::optional<std::uint32_t> Seat::lodging_of(std::uint32_t server_group, std::uint32_t machine) const {
+  for (std::uint32_t seat = home_of(server_group); seat < home_of(server_group + 1); ++seat)
+    if (roster_.machines()[seat] == machine) return seat;
+  return {};
+}
+
+std::uint32_t Seat::server_group_of(std::uint32_t seat) const {
+  std::uint32_t group = 0;
+  while (seat >= home_of(group + 1)) ++group;
+  return group;
+}
+
+std::size_t Seat::bytes_of(std::uint32_t seat) const {
+  const std::uint32_t group = server_group_of(seat), server = seat - home_of(group);
+  if (!sync_ || server >= servers_) return layout_->exchanged;
+  return layout_->exchanged +
+         param::GroupSync::bytes(layout_->slices, server, *sync_, group, place_.server_groups);
+}
+
+// Memory is taken where something comes into it: of each worker's, what this one is shown.
+Status Seat::make_mirrors(Card& card) {
+  if (number_ == 0 || outlived())
+    for (std::uint32_t group = 1; group < place_.server_groups; ++group)
+      other_masters_.push_back({{}, {}, lay_out_masters(session_.store())});
+  if (!has_far()) return {};
+  card.far_own = own_[number_].board.far_key();
+  card.mirrors.resize(seats_);
+  card.far_masters.resize(place_.server_groups);
+  for (std::uint32_t seat = 0; seat < seats_; ++seat) {
+    if (!post_->is_far(seat)) continue;
+    DLHOST_ASSIGN(own_[seat].board, post_->allocate_mirror(bytes_of(seat)));
+    own_[seat].bytes = own_[seat].board.bytes();
+    new (own_[seat].bytes.data() + layout_->vitals) Vitals;
+    card.mirrors[seat] = own_[seat].board.far_key();
+  }
+  for (std::uint32_t group = 0; number_ == 0 && group < place_.server_groups; ++group) {
+    if (lodging_of(group, machine())) continue;
+    OtherMasters& other = other_masters_[group - 1]; // the leader's own is the first
+    DLHOST_ASSIGN(other.board, post_->allocate_mirror(std::max<std::size_t>(other.masters.bytes(), 1)));
+    card.far_masters[group] = other.board.far_key();
+  }
+  return {};
+}
+
+// All masters that lie on other machines, also where the run's leader alone has them.
+Status Seat::find_mirrors() {
+  lodgings_.resize(place_.server_groups);
+  for (std::uint32_t seat = 0; seat < seats_; ++seat) {
+    if (!post_->is_far(seat)) continue;
+    DLHOST_ASSIGN(const Card card, roster_.card(seat));
+    for (std::uint32_t group = 0; group < place_.server_groups; ++group)
+      if (const std::string& key = card.far_masters.at(group); !key.empty())
+        lodgings_[group].push_back({roster_.machines()[seat], {seat, key}});
+  }
+  return {};
+}
+
+Status Seat::show(std::uint32_t seat, std::size_t place, std::size_t bytes) {
+  if (!post_->is_far(seat)) return {};
+  return post_->show(own_[number_].bytes.subspan(place, bytes), own_[seat].there, place);
+}
+
+Status Seat::show_to_owner(std::uint32_t seat, std::span<const std::byte> part) {
+  if (!post_->is_far(seat)) return {};
+  return post_->show(part, own_[seat].origin, static_cast<std::uint64_t>(part.data() - own_[seat].bytes.data()));
+}
+
+Status Seat::show_masters(std::uint32_t server_group, std::uint32_t machine, std::span<const std::byte> part) {
+  if (machine == this->machine()) return {};
+  const auto lodging = std::ranges::find(lodgings_[server_group], machine, &Lodging::machine);
+  if (lodging == lodgings_[server_group].end())
+    return Status::internal("machine ", machine, " has no params of server group ", server_group);
+  const std::byte* begin = masters_of(server_group).memory().data();
+  return post_->show(part, lodging->there, static_cast<std::uint64_t>(part.data() - begin));
+}
+
+// The leader has filled the masters, or a checkpoint has, and what workers have of their own.
+Status Seat::show_beginning(const param::Beginning& beginning) {
+  for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
+    const param::Masters& masters = masters_of(group);
+    for (const Lodging& lodging : lodgings_[group])
+      for (const auto& param : session_.store().params()) {
+        const std::size_t number = param->number;
+        DLHOST_TRY(show_masters(group, lodging.machine, masters.value(number, 0)));
+        for (std::size_t slot = 0; slot < param->slots; ++slot)
+          DLHOST_TRY(show_masters(group, lodging.machine, masters.history(number, slot)));
+        for (std::size_t row = 0; param->updated && row < masters.copies().shared; ++row)
+          DLHOST_TRY(show_masters(group, lodging.machine, masters.shared(number, row)));
+      }
+  }
+  const std::size_t states = layout_->states.empty() ? layout_->vitals : layout_->states.front();
+  const std::size_t from = beginning.own_values ? layout_->sent : states;
+  for (std::uint32_t seat = 0; seat < seats_; ++seat)
+    DLHOST_TRY(show_to_owner(seat, own_[seat].bytes.subspan(from, layout_->vitals - from)));
+  return {};
+}
+
+Status Seat::present() {
+  for (std::uint32_t seat = 0; seat < seats_; ++seat)
+    if (post_->is_far(seat)) DLHOST_TRY(table_->send(seat, {.word = param::Word::shown}));
+  DLHOST_TRY(table_->wait_until([this] { return post_->all_sent(); }));
+  presented_ = true;
+  return {};
+}
+
+// What the leader saves or merges while all stand still: running state, and what a worker has for itself.
+Status Seat::show_rest() {
+  DLHOST_TRY(show(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent));
+  return await_shown();
+}
+
+Status Seat::await_shown() {
+  if (!has_far()) return {};
+  return table_->wait_until([this] { return post_->all_shown(); });
+}
+
+void Seat::await_sent() {
+  if (!has_far()) return;
+  Clock& clock = session_.host().clock();
+  const Nanoseconds end = clock.now() + last_words;
+  while (!post_->all_sent() && clock.now() < end)
+    table_->progress(show_again / 10).ignore("it is over; who is gone notices that for itself");
+}
+
+void Seat::show_vitals() {
+  const Nanoseconds now = session_.host().clock().now();
+  if (now - showed_ < show_again) return;
+  showed_ = now;
+  for (std::uint32_t seat = 0; seat < seats_; ++seat)
+    if (post_->is_far(seat) && post_->shown_to(seat))
+      show(seat, layout_->vitals, sizeof(Vitals)).ignore("who is gone is noticed where it is waited for");
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,111 @@
+// Workers of several machines, which share no memory: what one machine's map, others have mirrors of. Here they are tasks
+// of one process all the same, and reach one another by the network's loopback.
+#include "several.h"
+
+namespace dlhost::test {
+namespace {
+
+class MachinesTest : public Bench {
+ protected:
+  void SetUp() override {
+    if (const auto fabric = registry_->create<Transport>("fabric", {}); !fabric.ok())
+      GTEST_SKIP() << fabric.status().message();
+  }
+  // On one machine, and on so many.
+  void expect_alike(const std::string& job, std::vector<std::string> set, int machines, double relative = 0) {
+    const auto one = train(job, set);
+    set.push_back(concat("topology.machines=", machines));
+    const auto several = train(job, set);
+    EXPECT_EQ(one.losses.size(), several.losses.size());
+    for (const auto& [name, values] : one.params)
+      for (std::size_t i = 0; i < values.size(); ++i)
+        EXPECT_NEAR(values[i], several.params.at(name)[i], relative * std::abs(values[i])) << name << "[" << i << "]";
+    expect_near(one, several, relative, one.losses.size());
+  }
+};
+
+// In step it is the same, bit for bit: contributions are added in the order of the workers, wherever they are.
+TEST_F(MachinesTest, InStepItIsTheSameAsOnOne) {
+  for (const auto& [count, servers, machines] : {std::tuple{2, 1, 2}, {2, 2, 2}, {4, 4, 2}, {4, 3, 4}, {5, 2, 3}}) {
+    SCOPED_TRACE(concat(count, " workers, ", servers, " servers, ", machines, " machines"));
+    expect_alike(small_job(), workers(count, servers), machines);
+  }
+}
+
+TEST_F(MachinesTest, UnderEveryHandlerThatGoesInStep) {
+  for (const std::string handler : {"strict", "{ type = \"first_t\", t = 2 }"}) {
+    SCOPED_TRACE(handler);
+    expect_alike(small_job(), {"topology.worker_groups=2", "topology.workers_per_group=2", "topology.servers_per_group=2",
+                               "topology.consistency=" + handler},
+                 2);
+  }
+}
+
+// Each goes at its own pace: they learn, and nothing is lost.
+TEST_F(MachinesTest, UnderHandlersWhoseGroupsGoTheirOwnWay) {
+  for (const std::string handler :
+       {"\"eventual\"", "{ type = \"eventual\", fetch = 2, push = 3 }", "{ type = \"bounded\", bound = 2 }",
+        "{ type = \"elastic\", alpha = 0.4, every = 2 }", "{ type = \"first_t\", t = 1 }",
+        "{ type = \"first_t\", t = 1, late = \"fold\" }", "{ type = \"first_t\", t = 1, choose = \"slice\" }",
+        "{ type = \"backup\", spares = 1 }", "\"hogwild\""}) {
+    SCOPED_TRACE(handler);
+    const auto trained =
+        train(small_job(), {"topology.worker_groups=3", "topology.machines=3", "topology.consistency=" + handler,
+                            "train.stop.steps=200", "updater.momentum=0.0"});
+    ASSERT_EQ(trained.losses.size(), 200);
+    EXPECT_LT(trained.losses.back(), 0.7 * trained.losses.front());
+  }
+}
+
+TEST_F(MachinesTest, ServerGroupsExchangeAsOnOne) {
+  for (const std::string sync : {"all_to_all", "ring", "chain", "star", "twin_master", "diloco"}) {
+    SCOPED_TRACE(sync);
+    expect_alike(small_job(), {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3",
+                               "topology.sync={ type = \"" + sync + "\", every = 3 }"},
+                 4);
+  }
+  // Of two groups on each machine, of two machines; of groups that lie across them.
+  expect_alike(small_job(), {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3",
+                             "topology.sync=\"ring\""}, 2);
+  expect_alike(small_job(), {"topology.worker_groups=2", "topology.workers_per_group=3", "topology.server_groups=2",
+                             "topology.servers_per_group=2", "topology.sync=\"ring\""}, 3);
+}
+
+TEST_F(MachinesTest, GroupsThatGossipLearn) {
+  const auto trained = train(small_job(), {"topology.worker_groups=3", "topology.server_groups=3", "topology.machines=3",
+                                           "topology.consistency=\"eventual\"", "topology.sync=\"gossip\"",
+                                           "train.stop.steps=200", "updater.momentum=0.0"});
+  EXPECT_LT(trained.losses.back(), 0.7 * trained.losses.front());
+}
+
+TEST_F(MachinesTest, WhateverLeaves) {
+  for (const std::string codec : {"bf16", "int8", "one_bit", "top_k", "power_sgd"}) {
+    SCOPED_TRACE(codec);
+    expect_alike(small_job(), workers(2, 2, {"topology.codec=\"" + codec + "\"", "topology.codec_elements=1"}), 2);
+  }
+  SCOPED_TRACE("factors");
+  expect_alike(small_job(), workers(3, 3, {"topology.factors=\"on\""}), 3);
+  expect_alike(small_job(), workers(2, 2, {"updater.clip_norm=0.1"}), 2);
+}
+
+// What workers and servers keep for themselves lies on all machines, and its checkpoint on one.
+TEST_F(MachinesTest, ResumedEqualsNeverStopped) {
+  const std::vector<std::vector<std::string>> kinds{
+      workers(3, 2), workers(2, 2, {"topology.codec=\"one_bit\"", "topology.codec_elements=1"}),
+      {"topology.worker_groups=2", "topology.server_groups=2", "topology.sync={ type = \"diloco\", every = 7 }"}};
+  for (std::vector<std::string> set : kinds) {
+    SCOPED_TRACE(set.back());
+    set.insert(set.end(), {"topology.machines=2", "checkpoint.every={ steps = 15 }"});
+    const auto whole = train(small_job(), set, 0, "", folder_ / "whole");
+    const std::string checkpoints = folder_ / "stopped";
+    const auto first = train(small_job(), set, 15, "", checkpoints);
+    const auto rest = train(small_job(), set, 0, checkpoints, checkpoints);
+    EXPECT_EQ(first.losses.size() + rest.losses.size(), whole.losses.size());
+    EXPECT_EQ(rest.params, whole.params);
+    EXPECT_TRUE(host_.disk().remove(folder_ / "whole").ok());
+    EXPECT_TRUE(host_.disk().remove(checkpoints).ok());
+  }
+}
+
+} // namespace
+} // namespace dlhost::test
