@@ -148,7 +148,7 @@ Status Post::flush() {
   return first;
 }
 
-// One that cannot be made will not be waited for: whoever it was for is gone.
+// One that cannot be made will not be waited for: whoever it was for is gone, or about to, and its memory with it.
 Status Post::flush_puts(Way& way) {
   Status first;
   while (!way.waiting.empty()) {
@@ -162,7 +162,8 @@ Status Post::flush_puts(Way& way) {
     way.waiting.pop_front();
     if (status.ok()) continue;
     put_done(way, number);
-    if (first.ok()) first = std::move(status);
+    if (first.ok())
+      first = Status::gone("worker ", put.there->seat, " is out of reach of worker ", seat_, ": ", status.message());
   }
   return first;
 }

@@ -70,6 +70,8 @@ class Seat final : public param::Sharing, private param::Control {
   // Nobody that it leads computes when it returns, and all that they sent is with its servers.
   Status hold();
   Status stop();
+  // Until what was said has left, but not for long.
+  void await_sent();
 
   // The run's leader's: other groups may make steps up to this one by themselves; until all have.
   Status free(std::uint64_t until);
@@ -165,7 +167,6 @@ class Seat final : public param::Sharing, private param::Control {
   void spread_states();
   void show_vitals();
   Status await_shown();
-  void await_sent(); // not for long
   void fill_other_masters(const param::Beginning&);
   // What server groups have that others do not, and a run goes on with.
   bool servers_keep() const;

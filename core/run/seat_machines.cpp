@@ -8,8 +8,9 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds show_again = 100'000'000;    // how one is
-constexpr Nanoseconds last_words = 1'000'000'000;  // may take so long to leave
+constexpr Nanoseconds show_again = 100'000'000; // how one is
+constexpr int last_looks = 20;                  // for last words to leave, and how long each
+constexpr Nanoseconds last_look = 50'000'000;
 
 } // namespace
 
@@ -133,8 +134,10 @@ Status Seat::present() {
   return {};
 }
 
-// What the leader saves or merges while all stand still: running state, and what a worker has for itself.
+// What the leader saves or merges while all stand still: how far this one has come, running state, and what it has for
+// itself.
 Status Seat::show_rest() {
+  beat();
   DLHOST_TRY(show(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent));
   return await_shown();
 }
@@ -146,10 +149,8 @@ Status Seat::await_shown() {
 
 void Seat::await_sent() {
   if (!has_far()) return;
-  Clock& clock = session_.host().clock();
-  const Nanoseconds end = clock.now() + last_words;
-  while (!post_->all_sent() && clock.now() < end)
-    table_->progress(show_again / 10).ignore("it is over; who is gone notices that for itself");
+  for (int look = 0; look < last_looks && !post_->all_sent(); ++look)
+    table_->progress(last_look).ignore("it is over; who is gone notices that for itself");
 }
 
 void Seat::show_vitals() {

@@ -112,9 +112,7 @@ Status Seat::stop() {
   std::vector<std::uint32_t> all = led_;
   if (number_ == 0)
     for (std::uint32_t seat = 1; seat < seats_; ++seat) all.push_back(seat);
-  Status status = tell(all, {.word = Word::stop});
-  await_sent();
-  return status;
+  return tell(all, {.word = Word::stop});
 }
 
 Status Seat::free(std::uint64_t until) {

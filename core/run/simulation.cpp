@@ -257,6 +257,7 @@ void adapt(config::Job& job, const SimulationSpec& spec) {
     if (one_in > 0)
       job.topology.transport.options.entries.emplace_back(name, Value{1.0 / static_cast<double>(one_in), {}});
   if (spec.cuts > 0) job.topology.transport.options.entries.emplace_back("outage", Value{cuts(job, spec), {}});
+  if (job.topology.machines > 1) job.topology.network = job.topology.transport;
 }
 
 } // namespace

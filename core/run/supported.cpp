@@ -28,10 +28,6 @@ void check_supported(const config::Job& job, config::Problems& problems) {
             ? concat("is missing: it says how ", topology.server_groups,
                      " server groups exchange what they learn; `dlhost inspect --kind sync` lists what there is")
             : "means something only with several server groups; leave it out, or set topology.server_groups");
-  if (topology.machines > topology.worker_groups * topology.workers_per_group)
-    problems.add(topology.where, "topology.machines = ", topology.machines, " with ",
-                 topology.worker_groups * topology.workers_per_group,
-                 " workers: some would have none; ask for as many machines at most");
   if (topology.workers_per_group > job.train.batch && !problems.refused("train.batch"))
     problems.add(topology.where, "topology.workers_per_group = ", topology.workers_per_group, ": a batch of ",
                  job.train.batch, " has no row for some of them; make the batch larger");

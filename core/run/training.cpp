@@ -302,6 +302,7 @@ Outcome Training::run(Observer& observer) {
     outcome.arrivals = workers_->arrivals();
     outcome.encoded = workers_->encoded();
     outcome.factored = workers_->factored();
+    workers_->end();
   }
   outcome.step_median = pace_.median();
   outcome.step_least = pace_.least();

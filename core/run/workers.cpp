@@ -1,5 +1,7 @@
 #include "run/workers.h"
 
+#include <utility>
+
 namespace dlhost::run {
 
 Result<std::unique_ptr<Workers>> Workers::make(Session& leader, const Crew::Maker& make_crew) {
@@ -13,6 +15,12 @@ Result<std::unique_ptr<Workers>> Workers::make(Session& leader, const Crew::Make
 Workers::~Workers() {
   if (begun_) seat_->stop().ignore("who cannot be told is gone");
   crew_.reset();
+}
+
+void Workers::end() {
+  if (!std::exchange(begun_, false)) return;
+  seat_->stop().ignore("who cannot be told is gone");
+  seat_->await_sent();
 }
 
 // Whatever it was that failed: if one of them has died, that is why.

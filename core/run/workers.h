@@ -38,6 +38,8 @@ class Workers {
 
   // One of them is gone: the others come to their end, and what outlives all of them is in the store.
   Result<param::Beginning> salvage();
+  // The others' work is over.
+  void end();
   // What is known of a failure that a message brought, or that of a worker brought about.
   Status explained(Status);
   Seat& seat() { return *seat_; }

@@ -49,7 +49,10 @@ class Drawn {
     }
     const bool exact = handler_ == "strict" || handler_ == "bounded" || handler_ == "eventual";
     const bool alike = server_groups == 1 || exchange.find("gossip") != std::string::npos;
-    if (exact && alike && !encoded && below(2) == 0) set.push_back("topology.replicas=2");
+    const bool outlived = exact && alike && !encoded && below(2) == 0;
+    if (outlived) set.push_back("topology.replicas=2");
+    if (!outlived && below(3) == 0)
+      set.push_back(concat("topology.machines=", 1 + below(std::min<std::int64_t>(groups * workers, 4))));
     if (groups * workers > 1) spec.kills = below(4);
     if (below(4) == 0) spec.stops = 1 + below(2);
     if (groups * workers > 1 && below(3) == 0) spec.cuts = 1 + below(2);
