@@ -19,7 +19,7 @@ Post::Post(std::uint32_t seat, std::uint32_t seats, std::size_t credit)
 Result<std::unique_ptr<Post>> Post::open(Host& host, Transport& transport, std::uint32_t seat, std::uint32_t seats,
                                          std::size_t credit) {
   std::unique_ptr<Post> post(new Post(seat, seats, credit));
-  DLHOST_ASSIGN(post->endpoint_, transport.open(host, concat("seat", seat)));
+  DLHOST_ASSIGN(post->endpoint_, transport.open(host, {.name = concat("seat", seat)}));
   for (std::size_t room = 0; room < post->rooms_.size(); ++room)
     DLHOST_TRY(post->endpoint_->post_recv(post->rooms_[room], room));
   return post;
