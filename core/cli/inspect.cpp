@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/inspect_text.h"
+#include "cli/inspect_ways.h"
 #include "plugin/describe.h"
 #include "plugin/inspect.h"
 #include "plugin/machine.h"
@@ -22,6 +23,7 @@ namespace {
 struct Request {
   std::string what; // a name, a file, "host", or everything
   std::string kind;
+  std::vector<std::string> settings; // of a transport
   bool json = false;
 };
 
@@ -65,6 +67,7 @@ Status inspect_name(Context& context, const Request& request) {
     return Status::not_found("there is no ", request.kind.empty() ? "plugin" : request.kind, " '", request.what,
                              "': ", suggestion(request.what, known));
   plugin::add_schemas(shown["plugins"]);
+  add_ways(shown["plugins"], request.settings, context);
   print(request, shown["plugins"], details_text);
   return {};
 }
@@ -104,14 +107,22 @@ void add_inspect(CLI::App& app, Context& context) {
   command->add_option("what", request->what, "a plugin's name, a plugin file, or `host`; all plugins when left out")
       ->type_name("NAME|FILE|host");
   command->add_option("--kind", request->kind, "only this kind: layer, updater, device, ...")->type_name("KIND");
+  command
+      ->add_option("--set", request->settings,
+                   "an option of the transport that is shown, whose ways are tried with it (may be repeated)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   command->add_flag("--json", request->json, "print JSON, for programs");
-  command->footer("Also says where plugins are looked for, and which were refused, and why.\n\n"
-                  "Examples:\n"
-                  "  dlhost inspect                    every plugin, in a line each\n"
-                  "  dlhost inspect convolution        the options of one\n"
-                  "  dlhost inspect --kind updater     those of one kind\n"
-                  "  dlhost inspect ./my_layer.so      a file, wherever it lies\n"
-                  "  dlhost inspect host               this machine");
+  command->footer(
+      "Also says where plugins are looked for, and which were refused, and why.\n\n"
+      "Examples:\n"
+      "  dlhost inspect                    every plugin, in a line each\n"
+      "  dlhost inspect convolution        the options of one\n"
+      "  dlhost inspect --kind updater     those of one kind\n"
+      "  dlhost inspect ./my_layer.so      a file, wherever it lies\n"
+      "  dlhost inspect fabric --set listen=10.0.0.0/8\n"
+      "                                    what a transport can run over here, how fast, and what it takes\n"
+      "  dlhost inspect host               this machine");
   command->callback([&context, request] {
     if (Status status = inspect(context, *request); !status.ok()) context.fail(status);
   });
@@ -120,6 +131,13 @@ void add_inspect(CLI::App& app, Context& context) {
   auto* child = app.add_subcommand(plugin::child_command, "")->group("");
   child->add_option("files", *files);
   child->callback([&context, files] { context.exit_code = plugin::inspect_child(*files, context.host); });
+
+  auto words = std::make_shared<std::vector<std::string>>();
+  auto* ways = app.add_subcommand(ways_command, "")->group("");
+  ways->add_option("words", *words)->required();
+  ways->callback([&context, words] {
+    context.exit_code = ways_child(words->front(), {words->begin() + 1, words->end()}, context);
+  });
 }
 
 } // namespace dlhost::cli

@@ -86,6 +86,26 @@ std::string reasons_text(const json& item, std::string_view key, std::string_vie
   return text;
 }
 
+// A line for each: how fast, and whether it is taken; then where each is and what it can.
+std::string ways_text(const json& ways) {
+  std::vector<std::vector<std::string>> speeds, places;
+  for (const auto& way : ways) {
+    const bool measured = way.contains("latency_us");
+    speeds.push_back({way["name"], measured ? fmt::format("{:.2f} us", way["latency_us"].get<double>()) : "-",
+                      measured ? fmt::format("{:.2f} GB/s", way["gigabytes_per_second"].get<double>()) : "-",
+                      (way["chosen"].get<bool>()   ? "taken: "
+                       : way["usable"].get<bool>() ? "not taken: "
+                                                   : "of no use: ") +
+                          way["why"].get<std::string>()});
+    std::string all;
+    for (const auto& place : way["places"]) all += (all.empty() ? "" : ", ") + place.get<std::string>();
+    if (way.value("can", "") != "") all += (all.empty() ? "" : "; ") + way["can"].get<std::string>();
+    places.push_back({way["name"], way["is"], all});
+  }
+  return "  what it can run over here (64 bytes one way, bandwidth of 1 MiB):\n" + table_text(speeds, "    ") +
+         "  which are:\n" + table_text(places, "    ");
+}
+
 std::string bytes_text(const json& bytes) {
   return fmt::format("{:.1f} GiB", static_cast<double>(bytes.get<std::uint64_t>()) / (1ULL << 30));
 }
@@ -127,6 +147,9 @@ std::string details_text(const json& plugins) {
         if (product.contains(key)) text += fmt::format("    {}\n", state_text(product));
       if (product.contains("options"))
         text += product["options"].empty() ? "    takes no options\n" : options_text(product["options"]);
+      if (product.contains("ways") && !product["ways"].empty()) text += ways_text(product["ways"]);
+      if (product.contains("ways_problem"))
+        text += fmt::format("  what it can run over here: {}\n", product["ways_problem"].get<std::string>());
     }
     text += fmt::format("  in {}{}\n", plugin["path"].get<std::string>(),
                         plugin.contains("version")

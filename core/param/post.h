@@ -38,6 +38,7 @@ class Post {
     Transport* far = nullptr;  // to those of others; null: there are none
     std::uint32_t seat = 0;
     std::vector<std::uint32_t> machines; // of each seat
+    std::span<const std::byte> secret;   // by which those of a job know one another on the network; empty: they are one process
     std::size_t credit = 0;              // messages of this task that may be on their way at once, to one machine
   };
   static Result<std::unique_ptr<Post>> open(const Setup&);

@@ -72,6 +72,7 @@ class FabricEndpoint final : public Endpoint {
     std::uint32_t token = 0;                          // that its messages carry
     std::vector<Early> early;
     Nanoseconds heard = 0;                          // of one that ends: when nothing had come since; 0: something has
+    Status end;                                     // of one that ends: how it came to it
     ssize_t refused = 0;                            // why the wire takes nothing for it
     Nanoseconds call_after = 0, called_in_vain = 0; // the next time; since when
     bool told_gone = false;
@@ -103,6 +104,7 @@ class FabricEndpoint final : public Endpoint {
   void admit(std::unique_ptr<Link>);
   void look_at(PeerId, Peer&, Nanoseconds now);
   void call_again(PeerId, Peer&, const Status&, Nanoseconds now);
+  void end(PeerId, Peer&);
   void broke(PeerId, Peer&, const Status&);
   void bury(PeerId, Peer&);
   void let_go(Peer&);

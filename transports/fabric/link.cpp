@@ -30,6 +30,9 @@ void watch(int socket, Nanoseconds silence) {
 
 Status broken(int error) {
   if (error == ECONNRESET || error == EPIPE) return Status::gone("it has ended");
+  if (error == ETIMEDOUT || error == EHOSTUNREACH)
+    return Status::timeout("nothing has come from its machine for as long as `silence` allows: the machine is gone, or "
+                           "the link to it cut");
   return Status::system(error, "the connection broke");
 }
 

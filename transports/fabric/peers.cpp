@@ -10,6 +10,7 @@
 #include <sodium.h>
 
 #include "endpoint.h"
+#include "survey.h"
 
 namespace dlhost::plugins::fabric {
 namespace {
@@ -38,7 +39,11 @@ FabricEndpoint::FabricEndpoint(Host& host, const Setup& setup, std::shared_ptr<W
 Result<std::unique_ptr<Endpoint>> FabricEndpoint::open(Host& host, std::string_view name, const Setup& setup) {
   if (sodium_init() < 0) return Status::internal("libsodium does not start");
   DLHOST_ASSIGN(const std::string at, own_address_in(setup.listen));
-  DLHOST_ASSIGN(auto wire, Wire::open(setup.provider, at));
+  std::string provider = setup.provider;
+  if (provider.empty()) {
+    DLHOST_ASSIGN(provider, best_provider(host, at));
+  }
+  DLHOST_ASSIGN(auto wire, Wire::open(provider, at));
   DLHOST_ASSIGN(auto door, Door::open(at));
   std::unique_ptr<FabricEndpoint> made(
       new FabricEndpoint(host, setup, std::make_shared<Wire>(std::move(wire)), std::move(door)));
@@ -173,10 +178,17 @@ void FabricEndpoint::look_at(PeerId id, Peer& peer, Nanoseconds now) {
   const bool all_came = peer.in && peer.in->goodbye() && *peer.in->goodbye() <= peer.come;
   if (status.ok() && !all_came) return;
   if (!status.ok() && peer.out && !peer.out->has_met() && !peer.in) return call_again(id, peer, status, now);
+  if (peer.end.ok()) peer.end = std::move(status);
   // What it has sent before its end still counts.
-  if (all_came || !peer.in) return bury(id, peer);
+  if (all_came || !peer.in) return end(id, peer);
   if (peer.heard == 0) peer.heard = now; // a message has come since the last look
-  if (now - peer.heard > still_comes) bury(id, peer);
+  if (now - peer.heard > still_comes) end(id, peer);
+}
+
+// Whoever leaves or dies closes its connections; of one that does neither people are told.
+void FabricEndpoint::end(PeerId id, Peer& peer) {
+  if (peer.end.ok() || peer.end.code() == Code::gone) return bury(id, peer);
+  broke(id, peer, peer.end);
 }
 
 // One that had to make room for strangers is heard the next time.

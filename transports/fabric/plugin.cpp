@@ -3,9 +3,13 @@
 #include <sodium.h>
 
 #include "endpoint.h"
+#include "survey.h"
 
 namespace dlhost::plugins::fabric {
 namespace {
+
+constexpr std::size_t shortest_secret = 16;
+constexpr Nanoseconds to_show = 200'000'000; // of measuring a provider
 
 // Where nobody hands over the job's secret, only endpoints of one process know one another.
 const Secret& secret_of_process() {
@@ -15,6 +19,17 @@ const Secret& secret_of_process() {
     return made;
   }();
   return secret;
+}
+
+Result<Secret> key_from(std::span<const std::byte> secret) {
+  if (secret.empty()) return secret_of_process();
+  if (secret.size() < shortest_secret)
+    return Status::invalid("fabric: a job's secret has at least ", shortest_secret, " bytes, and this one ",
+                           secret.size());
+  Secret key;
+  crypto_generichash(key.data(), key.size(), reinterpret_cast<const unsigned char*>(secret.data()), secret.size(),
+                     nullptr, 0);
+  return key;
 }
 
 } // namespace
@@ -41,7 +56,7 @@ class Fabric final : public Transport {
       : setup_{.provider = options.provider,
                .listen = options.listen,
                .silence = static_cast<Nanoseconds>(options.silence * 1e9),
-               .secret = secret_of_process()} {}
+               .secret = {}} {}
 
   Capabilities capabilities() const override {
     return {.one_sided = true,
@@ -50,8 +65,15 @@ class Fabric final : public Transport {
             .reports_gone = true,
             .largest_message = largest_message};
   }
-  Result<std::unique_ptr<Endpoint>> open(Host& host, std::string_view who) override {
-    return FabricEndpoint::open(host, who, setup_);
+  Result<std::unique_ptr<Endpoint>> open(Host& host, const Opening& opening) override {
+    if (sodium_init() < 0) return Status::internal("libsodium does not start");
+    Setup setup = setup_;
+    DLHOST_ASSIGN(setup.secret, key_from(opening.secret));
+    return FabricEndpoint::open(host, opening.name, setup);
+  }
+  Result<std::vector<Way>> ways(Host& host) override {
+    DLHOST_ASSIGN(const std::string at, own_address_in(setup_.listen));
+    return survey(host, at, to_show);
   }
 
  private:

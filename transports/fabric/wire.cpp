@@ -4,11 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <vector>
 
@@ -16,48 +14,6 @@
 
 namespace dlhost::plugins::fabric {
 namespace {
-
-using Info = std::unique_ptr<fi_info, decltype(&fi_freeinfo)>;
-
-// Fast networks first. Those that are for one machine, or are known to be slow, are taken where they are asked for.
-constexpr std::array in_order{"verbs", "efa", "psm3", "tcp"};
-
-Info found(const std::string& provider, const std::string& host, std::uint64_t more) {
-  const Info hints(fi_allocinfo(), &fi_freeinfo);
-  if (!hints) return {nullptr, &fi_freeinfo};
-  hints->ep_attr->type = FI_EP_RDM;
-  hints->caps = FI_TAGGED | more;
-  hints->mode = FI_CONTEXT | FI_CONTEXT2;
-  hints->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
-  hints->domain_attr->threading = FI_THREAD_DOMAIN;
-  hints->domain_attr->cq_data_size = 8;
-  hints->tx_attr->msg_order = FI_ORDER_SAS;
-  hints->rx_attr->msg_order = FI_ORDER_SAS;
-  hints->fabric_attr->prov_name = strdup(provider.c_str());
-  fi_info* list = nullptr;
-  if (fi_getinfo(FI_VERSION(1, 17), host.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST, hints.get(), &list) != 0)
-    list = nullptr;
-  // Providers whose addresses are others know nothing of the host, or take its name for an endpoint's.
-  const bool has_host = list && (list->addr_format == FI_SOCKADDR_IN || list->addr_format == FI_SOCKADDR_IN6);
-  if (has_host) return {list, &fi_freeinfo};
-  fi_freeinfo(list);
-  if (fi_getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints.get(), &list) != 0) list = nullptr;
-  return {list, &fi_freeinfo};
-}
-
-Result<Info> choose(const std::string& provider, const std::string& host) {
-  std::string tried;
-  for (const char* one : in_order) {
-    const std::string name = provider.empty() ? one : provider;
-    for (const std::uint64_t more : {std::uint64_t{FI_RMA}, std::uint64_t{0}})
-      if (Info info = found(name, host, more)) return info;
-    tried += concat(tried.empty() ? "" : ", ", name);
-    if (!provider.empty()) break;
-  }
-  return Status::unsupported("libfabric has no provider here that carries tagged messages between datagram endpoints; "
-                             "tried: ",
-                             tried);
-}
 
 // What processes of this user have left that were killed: libfabric's shm names its segments PROCESS:USER:NUMBER, and
 // takes them away only at an orderly end.
@@ -88,7 +44,11 @@ Status failed(long code, std::string_view doing) {
 
 Result<Wire> Wire::open(const std::string& provider, const std::string& host) {
   Wire wire;
-  DLHOST_ASSIGN(wire.info_, choose(provider, host));
+  wire.info_ = of_provider(provider, host);
+  if (!wire.info_)
+    return Status::unsupported("libfabric has no provider here that carries tagged messages between datagram "
+                               "endpoints; tried: ",
+                               provider, "; `dlhost inspect fabric` lists those that there are");
   if (wire.provider() == "shm") remove_leftovers();
   DLHOST_TRY(wire.open_parts().at("libfabric's provider '", wire.provider(), "'"));
   return wire;

@@ -15,6 +15,8 @@
 
 #include <dlhost/status.h>
 
+#include "providers.h"
+
 namespace dlhost::plugins::fabric {
 
 struct Close {
@@ -27,7 +29,7 @@ Status failed(long code, std::string_view doing);
 
 class Wire {
  public:
-  // Of that provider, "" for the best that there is; `host`: where providers that have such addresses listen.
+  // Of that provider; `host`: where providers that have such addresses listen.
   static Result<Wire> open(const std::string& provider, const std::string& host);
 
   const fi_info& info() const { return *info_; }
@@ -46,7 +48,7 @@ class Wire {
   Status open_parts();
   void prime_receives();
 
-  std::unique_ptr<fi_info, decltype(&fi_freeinfo)> info_{nullptr, &fi_freeinfo};
+  Info info_{nullptr, &fi_freeinfo};
   std::deque<std::string> names_; // of peers
   Owned<fid_fabric> fabric_;
   Owned<fid_domain> domain_;

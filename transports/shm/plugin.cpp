@@ -25,8 +25,8 @@ class Shm final : public Transport {
   Capabilities capabilities() const override {
     return {.maps = true, .one_sided = true, .reports_gone = true, .largest_message = largest_message, .alignment = 64};
   }
-  Result<std::unique_ptr<Endpoint>> open(Host& host, std::string_view who) override {
-    return ShmEndpoint::open(host, who, shape_);
+  Result<std::unique_ptr<Endpoint>> open(Host& host, const Opening& opening) override {
+    return ShmEndpoint::open(host, opening.name, shape_); // others than this user have no way in
   }
 
  private:

@@ -44,7 +44,7 @@ class Sim final : public Transport {
             .alignment = 64};
   }
 
-  Result<std::unique_ptr<Endpoint>> open(Host& host, std::string_view who) override {
+  Result<std::unique_ptr<Endpoint>> open(Host& host, const Opening& opening) override {
     if (options_.least > options_.most)
       return Status::invalid("sim: a message takes at least ", options_.least, " s and at most ", options_.most);
     Weather weather{.seed = static_cast<std::uint64_t>(options_.seed),
@@ -65,7 +65,7 @@ class Sim final : public Transport {
       if (!outage) return Status::invalid("sim: outage: '", text, "' is not \"ONE OTHER FROM TO\"");
       weather.outages.push_back({outage->one, outage->other, outage->times[0], outage->times[1]});
     }
-    return std::unique_ptr<Endpoint>(std::make_unique<SimEndpoint>(host, who, std::move(weather)));
+    return std::unique_ptr<Endpoint>(std::make_unique<SimEndpoint>(host, opening.name, std::move(weather)));
   }
 
  private:

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <dlhost/host.h>
 #include <dlhost/kind.h>
@@ -77,8 +78,26 @@ class DLHOST_API Transport : public Plugin {
     std::size_t largest_message = 0;
     std::size_t alignment = 1;
   };
+  // What core says of an endpoint that it opens; it lasts as long as the call.
+  struct Opening {
+    std::string_view name;                  // whose it is, for people
+    std::span<const std::byte> secret = {}; // by which the endpoints of a job know one another; empty: there is none
+  };
+  // One of the networks, devices or libraries that it could run over on this machine.
+  struct Way {
+    std::string name, is;            // as the transport's option for it says it; and in full
+    std::vector<std::string> places; // devices and this machine's addresses there: "eth0 10.0.0.1"
+    std::string can;                 // what it offers, for people
+    bool usable = false, chosen = false;
+    std::string why;             // it is chosen, passed over, or of no use
+    double latency = 0;          // seconds, one way, of 64 bytes; 0: not measured
+    double bytes_per_second = 0; // in messages of a mebibyte
+  };
   virtual Capabilities capabilities() const = 0;
-  virtual Result<std::unique_ptr<Endpoint>> open(Host&, std::string_view name) = 0;
+  virtual Result<std::unique_ptr<Endpoint>> open(Host&, const Opening&) = 0;
+  // Those of this machine, measured where they are of use, for `dlhost inspect NAME`; takes a second for each at most.
+  // None: there is nothing to choose.
+  virtual Result<std::vector<Way>> ways(Host&);
 };
 
 } // namespace dlhost

@@ -19,8 +19,8 @@ constexpr Nanoseconds patience = 20'000'000'000;
 
 struct Pair {
   Pair(const Context& with, const std::string& name)
-      : context(with), transport(usable<Transport>(with, name)), a(need(transport->open(with.host, "a"))),
-        b(need(transport->open(with.host, "b"))), to_b(need(a->connect(b->address()))) {}
+      : context(with), transport(usable<Transport>(with, name)), a(need(transport->open(with.host, {.name = "a"}))),
+        b(need(transport->open(with.host, {.name = "b"}))), to_b(need(a->connect(b->address()))) {}
 
   // Moves both along until `enough` says so.
   template <class Enough> void progress(Enough&& enough) {

@@ -97,6 +97,30 @@ class Plugins(Inspect):
         self.assertIn(f"  in {path}, version {plugin['version']}, built by {plugin['compiler']} for SDK epoch ", text)
         self.assertRegex(self.inspect(), rf"\nlayer +dropout +{plugin['version']} +Drops elements")
 
+    def test_what_a_transport_can_run_over(self) -> None:
+        self.put(f"{own_plugins}/shm.so")
+        plugin, = self.told("shm")
+        self.assertEqual(plugin["products"][0]["ways"], [], "there is nothing to choose")
+        if not pathlib.Path(own_plugins, "fabric.so").exists():
+            self.skipTest("built without libfabric")
+        self.put(f"{own_plugins}/fabric.so")
+        plugin, = self.told("fabric")
+        ways = {way["name"]: way for way in plugin["products"][0]["ways"]}
+        taken, = (way for way in ways.values() if way["chosen"])
+        self.assertIn("tcp", ways)
+        for way in (taken, ways["tcp"]):
+            self.assertTrue(way["usable"] and way["places"] and "tagged messages" in way["can"], way)
+            self.assertGreater(way["latency_us"], 0.1)
+            self.assertGreater(way["gigabytes_per_second"], 0.001)
+        self.assertTrue(all(way["why"] for way in ways.values()), ways)
+        self.assertIn("this machine only", ways["shm"]["why"])
+        text = self.inspect("fabric", "--set", "listen=127.0.0.0/8")
+        self.assertRegex(text, rf"\n    {taken['name']} +[\d.]+ us +[\d.]+ GB/s +taken: ")
+        wrong = self.told("fabric", "--set", "listen=192.0.2.77")[0]["products"][0]
+        self.assertIn("this machine has no address in 192.0.2.77", wrong["ways_problem"])
+        unknown = self.told("fabric", "--set", "speed=7")[0]["products"][0]
+        self.assertIn("speed", unknown["ways_problem"])
+
     def test_an_option_without_a_default(self) -> None:
         self.put(f"{own_plugins}/dense.so")
         units = next(option for option in self.told("dense")[0]["products"][0]["options"] if option["name"] == "units")

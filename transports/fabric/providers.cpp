@@ -1,0 +1,86 @@
+#include "providers.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <dlhost/status.h>
+
+namespace dlhost::plugins::fabric {
+namespace {
+
+constexpr std::uint32_t interface = FI_VERSION(1, 17);
+
+Info offered(const std::string& provider, const std::string& host, std::uint64_t more) {
+  const Info hints(fi_allocinfo(), &fi_freeinfo);
+  if (!hints) return {nullptr, &fi_freeinfo};
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->caps = FI_TAGGED | more;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->cq_data_size = 8;
+  hints->tx_attr->msg_order = FI_ORDER_SAS;
+  hints->rx_attr->msg_order = FI_ORDER_SAS;
+  hints->fabric_attr->prov_name = strdup(provider.c_str());
+  fi_info* list = nullptr;
+  if (fi_getinfo(interface, host.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST, hints.get(), &list) != 0) list = nullptr;
+  // Providers whose addresses are others know nothing of the host, or take its name for an endpoint's.
+  const bool has_host = list && (list->addr_format == FI_SOCKADDR_IN || list->addr_format == FI_SOCKADDR_IN6);
+  if (has_host) return {list, &fi_freeinfo};
+  fi_freeinfo(list);
+  if (fi_getinfo(interface, nullptr, nullptr, 0, hints.get(), &list) != 0) list = nullptr;
+  return {list, &fi_freeinfo};
+}
+
+std::string address_of(const fi_info& info) {
+  char text[INET6_ADDRSTRLEN] = {};
+  if (info.src_addr && info.addr_format == FI_SOCKADDR_IN)
+    inet_ntop(AF_INET, &static_cast<const sockaddr_in*>(info.src_addr)->sin_addr, text, sizeof text);
+  if (info.src_addr && info.addr_format == FI_SOCKADDR_IN6)
+    inet_ntop(AF_INET6, &static_cast<const sockaddr_in6*>(info.src_addr)->sin6_addr, text, sizeof text);
+  return text;
+}
+
+} // namespace
+
+Info of_provider(const std::string& provider, const std::string& host) {
+  Info info = offered(provider, host, FI_RMA);
+  return info ? std::move(info) : offered(provider, host, 0);
+}
+
+std::map<std::string, std::vector<std::string>> providers_here() {
+  std::map<std::string, std::vector<std::string>> here;
+  fi_info* list = nullptr;
+  if (fi_getinfo(interface, nullptr, nullptr, 0, nullptr, &list) != 0) return here;
+  const Info all(list, &fi_freeinfo);
+  for (const fi_info* one = list; one; one = one->next) {
+    auto& places = here[short_name(*one)];
+    const std::string address = address_of(*one);
+    std::string place = one->domain_attr->name ? one->domain_attr->name : "";
+    if (!address.empty()) place += concat(place.empty() ? "" : " ", address);
+    if (!place.empty() && std::ranges::find(places, place) == places.end()) places.push_back(place);
+  }
+  return here;
+}
+
+std::string short_name(const fi_info& info) {
+  std::string name = info.fabric_attr->prov_name;
+  name = name.substr(0, name.find(';'));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+std::string abilities(const fi_info& info) {
+  std::string text = "tagged messages";
+  if ((info.caps & FI_RMA) != 0) text += ", put and get";
+  if ((info.caps & FI_HMEM) != 0) text += ", memory of devices";
+  if (info.tx_attr->inject_size > 0) text += concat(", up to ", info.tx_attr->inject_size, " bytes at once");
+  if (info.nic && info.nic->link_attr && info.nic->link_attr->speed > 0)
+    text += concat(", a link of ", info.nic->link_attr->speed / 1'000'000'000, " Gb/s");
+  return text;
+}
+
+} // namespace dlhost::plugins::fabric
