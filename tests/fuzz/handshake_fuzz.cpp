@@ -6,16 +6,18 @@
 #include <string>
 
 #include "address.h"
-#include "handshake.h"
+#include "meeting/handshake.h"
 
 using namespace dlhost::plugins::fabric;
+using dlhost::plugins::meeting::Handshake;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span<const char> bytes(reinterpret_cast<const char*>(data), size);
   const std::string text(bytes.begin(), bytes.end());
   if (const auto address = Address::parse(text); address.ok() && !Address::parse(address->text()).ok()) std::abort();
   std::string out;
-  Handshake callee = Handshake::answer({}, "callee"), caller = Handshake::call({}, "caller", "callee");
+  Handshake callee = Handshake::answer("fabric", {}, "callee"),
+            caller = Handshake::call("fabric", {}, "caller", "callee");
   // In two parts, as they may come.
   const std::size_t first = size > 0 ? data[0] % size : 0;
   for (Handshake* const one : {&callee, &caller})

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""imports.py: imports point down only, and a plugin includes the SDK, what vector loops share, and nothing else
-of ours."""
+"""imports.py: imports point down only, and a plugin includes the SDK, what vector loops share, how processes meet, and
+nothing else of ours."""
 import pathlib
 import re
 import sys
@@ -30,10 +30,10 @@ def main() -> int:
             breaches.append(f"{path.relative_to(ROOT)}: the SDK includes \"{name}\" of core")
     for folder in ("layers", "plugins", "transports"):
         for path, quoted, name in includes(folder):
-            shared = name.startswith("vectors/") and (ROOT / "plugins" / name).exists()
+            shared = name.startswith(("vectors/", "meeting/")) and (ROOT / "plugins" / name).exists()
             if quoted and not shared and not (path.parent / name).exists():
                 breaches.append(f"{path.relative_to(ROOT)}: includes \"{name}\"; a plugin includes <dlhost/...>, files beside "
-                                "it, and plugins/vectors")
+                                "it, plugins/vectors and plugins/meeting")
     print("\n".join(breaches + [f"{len(breaches)} breaches"]))
     return 1 if breaches else 0
 

@@ -7,9 +7,12 @@
 
 #include <dlhost/status.h>
 
+#include "meeting/handshake.h"
+#include "meeting/where.h"
+
 namespace dlhost::plugins::fabric {
 
-inline constexpr std::size_t longest_address = 512;
+inline constexpr std::size_t longest_address = meeting::longest_name;
 
 struct Address {
   std::string name;     // whose it is, for people
@@ -21,11 +24,9 @@ struct Address {
   // "fabric:seat3/tcp;ofi_rxm/10.0.0.1:4242/0200..."; comes from outside.
   static Result<Address> parse(std::string_view);
   std::string text() const;
+  meeting::Where where() const { return {host, port}; }
   // As messages call it: "'seat3' at 10.0.0.1:4242".
   std::string called() const { return concat("'", name, "' at ", host, ":", port); }
 };
-
-// This machine's address in a network: "10.0.0.0/8", or an address itself.
-Result<std::string> own_address_in(const std::string& network);
 
 } // namespace dlhost::plugins::fabric

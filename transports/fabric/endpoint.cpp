@@ -92,7 +92,7 @@ void FabricEndpoint::flush_rooms() {
 
 bool FabricEndpoint::flush(PeerId id, Peer& to) {
   if (!to.out && !to.told_gone && (to.call_after == 0 || host_.clock().now() >= to.call_after)) {
-    auto link = Link::call(setup_.secret, own_, to.address, setup_.silence);
+    auto link = Link::call(terms(), to.address.where(), to.text);
     Status status = link.ok() ? watch((*link)->socket()) : std::move(link).status();
     if (!status.ok()) return broke(id, to, status), true;
     to.out = *std::move(link);

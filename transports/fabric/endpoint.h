@@ -16,11 +16,15 @@
 
 #include <dlhost/transport.h>
 
-#include "door.h"
+#include "address.h"
+#include "goodbye.h"
+#include "meeting/door.h"
 #include "operation.h"
 #include "wire.h"
 
 namespace dlhost::plugins::fabric {
+
+using meeting::Door, meeting::Link, meeting::Secret, meeting::Socket, meeting::Ticket;
 
 inline constexpr std::size_t largest_message = std::size_t{1} << 32;
 
@@ -82,6 +86,7 @@ class FabricEndpoint final : public Endpoint {
   Result<PeerId> known(const std::string& address);
   Result<Peer*> peer(PeerId);
   Status watch(int socket);
+  meeting::Terms terms() const { return {"fabric", setup_.secret, own_, setup_.silence}; }
 
   Status post(PeerId, const Operation&);
   Result<Operation> reach(Operation, std::string_view key, std::uint64_t offset);

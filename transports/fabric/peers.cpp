@@ -38,13 +38,13 @@ FabricEndpoint::FabricEndpoint(Host& host, const Setup& setup, std::shared_ptr<W
 
 Result<std::unique_ptr<Endpoint>> FabricEndpoint::open(Host& host, std::string_view name, const Setup& setup) {
   if (sodium_init() < 0) return Status::internal("libsodium does not start");
-  DLHOST_ASSIGN(const std::string at, own_address_in(setup.listen));
+  DLHOST_ASSIGN(const std::string at, meeting::own_address_in(setup.listen));
   std::string provider = setup.provider;
   if (provider.empty()) {
     DLHOST_ASSIGN(provider, best_provider(host, at));
   }
   DLHOST_ASSIGN(auto wire, Wire::open(provider, at));
-  DLHOST_ASSIGN(auto door, Door::open(at));
+  DLHOST_ASSIGN(auto door, Door::open({at, 0}));
   std::unique_ptr<FabricEndpoint> made(
       new FabricEndpoint(host, setup, std::make_shared<Wire>(std::move(wire)), std::move(door)));
   if (made->watched_.get() < 0 || made->waker_.get() < 0) return Status::system(errno, "making an epoll file");
@@ -70,7 +70,7 @@ void FabricEndpoint::say_goodbye() {
     look_at_links();
   }
   for (auto& peer : peers_)
-    if (peer && !peer->told_gone && peer->out && peer->out->has_met()) peer->out->say_goodbye(peer->sent);
+    if (peer && !peer->told_gone && peer->out && peer->out->has_met()) fabric::say_goodbye(*peer->out, peer->sent);
   const auto reads = [](const auto& peer) { return peer && !peer->told_gone && peer->sent > 0; };
   while (std::ranges::any_of(peers_, reads) && host_.clock().now() < end) {
     turn();
@@ -112,7 +112,7 @@ Result<PeerId> FabricEndpoint::connect(std::string_view address) {
   DLHOST_ASSIGN(const PeerId id, known(std::string(address)));
   Peer& peer = *peers_[id];
   if (peer.out || peer.told_gone) return id;
-  DLHOST_ASSIGN(peer.out, Link::call(setup_.secret, own_, peer.address, setup_.silence));
+  DLHOST_ASSIGN(peer.out, Link::call(terms(), peer.address.where(), peer.text));
   DLHOST_TRY(watch(peer.out->socket()));
   return id;
 }
@@ -144,7 +144,7 @@ void FabricEndpoint::look_at_links() {
   std::array<epoll_event, 16> events;
   while (epoll_wait(watched_.get(), events.data(), events.size(), 0) == static_cast<int>(events.size())) {
   }
-  for (auto& link : door_.turn(host_, setup_.secret, own_, setup_.silence)) admit(std::move(link));
+  for (auto& link : door_.turn(host_, terms())) admit(std::move(link));
   for (const int socket : door_.take_new()) watch(socket).ignore("it is looked at again and again as it is");
   for (PeerId id = 0; id < peers_.size(); ++id)
     if (peers_[id] && !peers_[id]->told_gone) look_at(id, *peers_[id], now);
@@ -175,7 +175,15 @@ void FabricEndpoint::look_at(PeerId id, Peer& peer, Nanoseconds now) {
     Status of_out = peer.out->turn();
     if (status.ok()) status = std::move(of_out);
   }
-  const bool all_came = peer.in && peer.in->goodbye() && *peer.in->goodbye() <= peer.come;
+  std::optional<std::uint64_t> goodbye;
+  if (peer.in) {
+    auto said = goodbye_of(*peer.in);
+    if (said.ok())
+      goodbye = *said;
+    else if (status.ok())
+      status = std::move(said).status();
+  }
+  const bool all_came = goodbye && *goodbye <= peer.come;
   if (status.ok() && !all_came) return;
   if (!status.ok() && peer.out && !peer.out->has_met() && !peer.in) return call_again(id, peer, status, now);
   if (peer.end.ok()) peer.end = std::move(status);

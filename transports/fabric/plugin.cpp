@@ -72,7 +72,7 @@ class Fabric final : public Transport {
     return FabricEndpoint::open(host, opening.name, setup);
   }
   Result<std::vector<Way>> ways(Host& host) override {
-    DLHOST_ASSIGN(const std::string at, own_address_in(setup_.listen));
+    DLHOST_ASSIGN(const std::string at, meeting::own_address_in(setup_.listen));
     return survey(host, at, to_show);
   }
 

@@ -1,4 +1,5 @@
-// Rendezvous: two members of one process find each other, share what is put, and agree on who leads.
+// Rendezvous: two members find each other, share what is put, and agree on who leads. Each does its part of a test as a
+// task of this process; but where the plugin's own launcher started this process, each is a process.
 #include <array>
 
 #include <dlhost/rendezvous.h>
@@ -12,66 +13,141 @@ namespace {
 
 constexpr Nanoseconds patience = 20'000'000'000;
 
-// Each joins on a task of its own, since joining may wait for the other.
-struct Both {
-  Both(const Context& context, const std::string& name) {
-    std::vector<std::unique_ptr<Task>> tasks;
-    for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      plugins[rank] = usable<Rendezvous>(context, name);
-      tasks.push_back(context.host.tasks().start("member", [&, rank] {
-        auto joined = plugins[rank]->join(context.host, {rank, concat("address ", rank), "here"}, patience);
-        if (joined.ok())
-          sessions[rank] = *std::move(joined);
-        else
-          problem[rank] = joined.status().message();
-      }));
-    }
-    for (auto& task : tasks) task->join();
+struct Part {
+  const Rendezvous::Capabilities& can;
+  std::unique_ptr<Session>& session;
+  std::uint32_t rank() const { return session->rank(); }
+  // Returns once both have said so. Of this epoch.
+  void meet(std::string_view at) const {
+    need(session->put(concat(at, " ", rank()), "here"));
+    need(session->get(concat(at, " ", 1 - rank()), patience));
   }
-  std::array<std::unique_ptr<Rendezvous>, 2> plugins;
-  std::array<std::unique_ptr<Session>, 2> sessions;
-  std::array<std::string, 2> problem;
+  // Whoever goes first ends the epoch in which the other still waits.
+  void end() const {
+    session->put(concat("end ", rank()), "here").ignore("the other has gone");
+    session->get(concat("end ", 1 - rank()), patience).status().ignore("or goes meanwhile");
+  }
 };
 
+// What one member does; anything that it cannot do without ends its part.
+template <class Body> void take_part(const Context& context, const std::string& name, std::uint32_t rank, Body&& body) {
+  try {
+    const auto plugin = usable<Rendezvous>(context, name);
+    const Rendezvous::Capabilities can = plugin->capabilities();
+    auto session = need(plugin->join(
+        context.host, {.self = {.rank = rank, .address = concat("address ", rank), .host = "here"}, .expected = 2},
+        patience));
+    body(Part{can, session});
+  } catch (const std::exception& wrong) {
+    ADD_FAILURE() << "rank " << rank << ": " << wrong.what();
+  }
+}
+
+template <class Body> void both(const Context& context, const std::string& name, Body&& body) {
+  if (usable<Rendezvous>(context, name)->detected(context.host)) return take_part(context, name, any_rank, body);
+  std::vector<std::unique_ptr<Task>> tasks;
+  for (std::uint32_t rank = 0; rank < 2; ++rank)
+    tasks.push_back(context.host.tasks().start("member", [&, rank] { take_part(context, name, rank, body); }));
+  for (auto& task : tasks) task->join();
+}
+
 void members_find_each_other(const Context& context, const std::string& name) {
-  Both both(context, name);
-  for (std::size_t i = 0; i < 2; ++i) ASSERT_NE(both.sessions[i], nullptr) << both.problem[i];
-  EXPECT_NE(both.sessions[0]->rank(), both.sessions[1]->rank());
-  for (const auto& session : both.sessions) {
-    Membership seen;
-    while (seen.members.size() < 2) seen = need(session->membership(seen.epoch, patience));
+  both(context, name, [](const Part& me) {
+    const Membership seen = need(me.session->membership(0, patience));
     ASSERT_EQ(seen.members.size(), 2U);
     for (std::uint32_t rank = 0; rank < 2; ++rank) EXPECT_EQ(seen.members[rank].rank, rank) << "by rank";
-    const Member& own = seen.members.at(session->rank());
-    EXPECT_TRUE(own.address.starts_with("address ")) << own.address;
-  }
+    EXPECT_LT(me.rank(), 2U);
+    EXPECT_EQ(me.session->expected(), 2U);
+    for (const Member& one : seen.members) {
+      EXPECT_TRUE(one.address.starts_with("address ")) << one.address;
+      EXPECT_LE(one.since, seen.epoch);
+    }
+    // Both have the same secret, and another than no secret at all.
+    const JobSecret own = me.session->secret();
+    need(me.session->put(concat("secret ", me.rank()), {reinterpret_cast<const char*>(own.data()), own.size()}));
+    EXPECT_NE(own, JobSecret{});
+    EXPECT_EQ(need(me.session->get(concat("secret ", 1 - me.rank()), patience)),
+              std::string(reinterpret_cast<const char*>(own.data()), own.size()));
+    EXPECT_EQ(me.session->membership(seen.epoch, 1'000'000).status().code(), Code::timeout) << "nothing changes";
+    me.end();
+  });
 }
 
 void what_is_put_is_seen(const Context& context, const std::string& name) {
-  Both both(context, name);
-  for (std::size_t i = 0; i < 2; ++i) ASSERT_NE(both.sessions[i], nullptr) << both.problem[i];
-  const std::string value("a value\0with a zero", 19);
-  need(both.sessions[0]->put("key", value));
-  EXPECT_EQ(need(both.sessions[1]->get("key", patience)), value);
-  EXPECT_EQ(both.sessions[1]->get("no such key", 1'000'000).status().code(), Code::timeout);
-  EXPECT_FALSE(both.sessions[1]->put("key", "another").ok()) << "a key is written once an epoch";
+  both(context, name, [](const Part& me) {
+    const std::string value("a value\0with a zero", 19), large(Session::largest_value, '\x80');
+    if (me.rank() == 0) need(me.session->put("key", value));
+    EXPECT_EQ(need(me.session->get("key", patience)), value);
+    EXPECT_EQ(me.session->get("no such key", 1'000'000).status().code(), Code::timeout);
+    EXPECT_EQ(me.session->put("key", "another").code(), Code::exists) << "a key is written once an epoch";
+    EXPECT_EQ(me.session->put("too large", large + "x").code(), Code::invalid);
+    EXPECT_EQ(me.session->put("", "x").code(), Code::invalid);
+    if (me.rank() == 1) need(me.session->put("large", large));
+    EXPECT_EQ(need(me.session->get("large", patience)), large);
+    me.end();
+  });
 }
 
 void one_leads(const Context& context, const std::string& name) {
-  Both both(context, name);
-  for (std::size_t i = 0; i < 2; ++i) ASSERT_NE(both.sessions[i], nullptr) << both.problem[i];
-  const bool first = need(both.sessions[0]->try_lead("checkpoint"));
-  const bool second = need(both.sessions[1]->try_lead("checkpoint"));
-  EXPECT_TRUE(first);
-  EXPECT_FALSE(second);
-  EXPECT_TRUE(need(both.sessions[1]->try_lead("something else")));
-  if (!both.plugins[0]->capabilities().elastic) return;
-  const auto epoch = need(both.sessions[1]->membership(0, patience)).epoch;
-  both.sessions[0].reset();
-  const Membership left = need(both.sessions[1]->membership(epoch, patience));
-  EXPECT_EQ(left.members.size(), 1U);
-  EXPECT_GT(left.epoch, epoch);
-  EXPECT_TRUE(need(both.sessions[1]->try_lead("checkpoint"))) << "ends with its holder's life";
+  both(context, name, [](const Part& me) {
+    // Who is to survive the other.
+    const std::uint32_t goes = me.can.survives_founder ? 0 : 1;
+    const std::string_view it = "checkpoint";
+    if (me.rank() == goes) {
+      EXPECT_TRUE(need(me.session->try_lead(it)));
+      EXPECT_TRUE(need(me.session->try_lead(it))) << "it leads already";
+      me.meet("led");
+      need(me.session->get("go", patience));
+      me.session->leave("the suite is over");
+      EXPECT_EQ(me.session->put("too", "late").code(), Code::gone);
+      return;
+    }
+    me.meet("led");
+    EXPECT_FALSE(need(me.session->try_lead(it)));
+    EXPECT_TRUE(need(me.session->try_lead("something else")));
+    const auto epoch = need(me.session->membership(0, patience)).epoch;
+    need(me.session->put("go", "now"));
+    if (!me.can.elastic) return;
+    const Membership left = need(me.session->membership(epoch, patience));
+    EXPECT_GT(left.epoch, epoch);
+    ASSERT_EQ(left.members.size(), 1U);
+    EXPECT_EQ(left.members.front().rank, me.rank());
+    ASSERT_EQ(left.departures.size(), 1U);
+    EXPECT_EQ(left.departures.front().who.rank, goes);
+    EXPECT_TRUE(left.departures.front().why.find("the suite is over") != std::string::npos)
+        << left.departures.front().why;
+    EXPECT_TRUE(need(me.session->try_lead(it))) << "ends with its holder's life";
+  });
+}
+
+// Who was reported gone is told so, and is heard no more, though it lives.
+void who_is_out_is_fenced(const Context& context, const std::string& name) {
+  both(context, name, [](const Part& me) {
+    const std::uint32_t goes = me.can.survives_founder ? 0 : 1;
+    const auto epoch = need(me.session->membership(0, patience)).epoch;
+    if (me.rank() != goes) {
+      need(me.session->get("it is in", patience));
+      EXPECT_TRUE(me.session->report_gone(7, "never was").ok());
+      need(me.session->report_gone(goes, "it makes no steps"));
+      EXPECT_EQ(me.session->put("of the old epoch", "x").code(), Code::cancelled);
+      const Membership left = need(me.session->membership(epoch, patience));
+      ASSERT_EQ(left.members.size(), 1U);
+      ASSERT_EQ(left.departures.size(), 1U);
+      EXPECT_TRUE(left.departures.front().why.find("it makes no steps") != std::string::npos)
+          << left.departures.front().why;
+      need(me.session->put("of the new epoch", "x"));
+    } else {
+      need(me.session->put("it is in", "yes"));
+      // It waits for a key of its epoch: either it is told that it is out, or that the epoch is over and then the
+      // former.
+      EXPECT_FALSE(me.session->get("what nobody puts", patience).ok());
+      EXPECT_EQ(me.session->membership(epoch, patience).status().code(), Code::gone);
+      const Status refused = me.session->put("of the new epoch", "from who is out");
+      EXPECT_EQ(refused.code(), Code::gone);
+      EXPECT_TRUE(refused.message().find("it makes no steps") != std::string::npos) << refused.message();
+      EXPECT_EQ(me.session->try_lead("anything").status().code(), Code::gone);
+    }
+  });
 }
 
 } // namespace
@@ -80,6 +156,7 @@ void register_rendezvous_suite(const Context& context, const std::string& name) 
   add_product_check(context, Kind::rendezvous, name, "members_find_each_other", members_find_each_other);
   add_product_check(context, Kind::rendezvous, name, "what_is_put_is_seen", what_is_put_is_seen);
   add_product_check(context, Kind::rendezvous, name, "one_leads", one_leads);
+  add_product_check(context, Kind::rendezvous, name, "who_is_out_is_fenced", who_is_out_is_fenced);
 }
 
 } // namespace dlhost::conform

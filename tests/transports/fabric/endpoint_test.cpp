@@ -80,7 +80,7 @@ TEST_F(EndpointTest, StrangersGetNowhereAndStopNobody) {
   std::string noise(4000, '\0');
   for (char& byte : noise) byte = static_cast<char>(random());
   // One that is overheard: it knows the secret, and what it says is said again.
-  Handshake good = Handshake::call(secret, one->address() + "0", other->address());
+  meeting::Handshake good = meeting::Handshake::call("fabric", secret, one->address() + "0", other->address());
   const std::string hello = good.begin();
   std::string proof;
   Caller& overheard = call();
@@ -92,7 +92,8 @@ TEST_F(EndpointTest, StrangersGetNowhereAndStopNobody) {
   // Each of what strangers do.
   call().say(noise);
   call().say("GET / HTTP/1.1\r\n\r\n");
-  call().say(Handshake::call({}, one->address(), other->address()).begin() + noise); // claims to be `one`
+  call().say(meeting::Handshake::call("fabric", {}, one->address(), other->address()).begin() +
+             noise); // claims to be `one`
   std::string endless = hello.substr(0, 48);
   call().say(endless + "\xff\xff\xff\x7f" + noise); // announces an address without an end
   Caller& again = call();

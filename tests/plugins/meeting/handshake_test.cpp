@@ -1,12 +1,13 @@
-#include "handshake.h"
+#include "meeting/handshake.h"
 
 #include <gmock/gmock.h>
 
-namespace dlhost::plugins::fabric {
+namespace dlhost::plugins::meeting {
 namespace {
 
 using testing::HasSubstr;
 
+constexpr std::string_view protocol = "a-test";
 constexpr Secret ours{1, 2, 3}, theirs{1, 2, 4};
 constexpr Ticket ticket{.number = 7, .token = 99};
 
@@ -14,8 +15,8 @@ constexpr Ticket ticket{.number = 7, .token = 99};
 class Meeting {
  public:
   explicit Meeting(const Secret& of_caller = ours, const Secret& of_callee = ours)
-      : caller(Handshake::call(of_caller, "A", "B")), callee(Handshake::answer(of_callee, "B")), hello(caller.begin()) {
-  }
+      : caller(Handshake::call(protocol, of_caller, "A", "B")), callee(Handshake::answer(protocol, of_callee, "B")),
+        hello(caller.begin()) {}
   Status until_proof() {
     DLHOST_TRY(callee.take(hello, challenge));
     DLHOST_TRY(caller.take(challenge, proof));
@@ -60,9 +61,9 @@ TEST(HandshakeTest, WhoDoesNotKnowItDoesNot) {
   Meeting stranger(theirs, ours);
   EXPECT_THAT(stranger.until_proof().message(), HasSubstr("does not know this job's secret"));
   // It goes on as if the challenge had been right.
-  Handshake callee = Handshake::answer(ours, "B");
+  Handshake callee = Handshake::answer(protocol, ours, "B");
   std::string challenge, rest;
-  ASSERT_TRUE(callee.take(Handshake::call(theirs, "A", "B").begin(), challenge).ok());
+  ASSERT_TRUE(callee.take(Handshake::call(protocol, theirs, "A", "B").begin(), challenge).ok());
   EXPECT_FALSE(callee.take(std::string(32, 'x'), rest).ok());
   EXPECT_FALSE(callee.has_proof());
 }
@@ -70,17 +71,17 @@ TEST(HandshakeTest, WhoDoesNotKnowItDoesNot) {
 TEST(HandshakeTest, WhatWasOverheardIsOfNoUse) {
   Meeting meeting;
   ASSERT_TRUE(meeting.to_its_end().ok());
-  Handshake callee = Handshake::answer(ours, "B");
+  Handshake callee = Handshake::answer(protocol, ours, "B");
   std::string challenge, rest;
   ASSERT_TRUE(callee.take(meeting.hello, challenge).ok());
   EXPECT_NE(challenge, meeting.challenge);
   EXPECT_FALSE(callee.take(meeting.proof, rest).ok());
   // Nor does a caller believe a callee that says again what another said.
-  Handshake caller = Handshake::call(ours, "A", "B");
+  Handshake caller = Handshake::call(protocol, ours, "A", "B");
   EXPECT_FALSE(caller.take(meeting.challenge, rest).ok());
   // Nor do a side's own words prove anything to it.
-  Handshake mirrored = Handshake::call(ours, "A", "B");
-  Handshake mirror = Handshake::call(ours, "A", "B");
+  Handshake mirrored = Handshake::call(protocol, ours, "A", "B");
+  Handshake mirror = Handshake::call(protocol, ours, "A", "B");
   EXPECT_FALSE(mirrored.take(mirror.begin() + mirror.begin(), rest).ok());
 }
 
@@ -109,13 +110,13 @@ TEST(HandshakeTest, OneChangedBitIsSeen) {
 
 TEST(HandshakeTest, OtherWordsAreRefusedAtOnce) {
   std::string rest;
-  EXPECT_THAT(Handshake::answer(ours, "B").take(std::string("GET / HTTP/1.1"), rest).message(),
+  EXPECT_THAT(Handshake::answer(protocol, ours, "B").take(std::string("GET / HTTP/1.1"), rest).message(),
               HasSubstr("does not speak this protocol"));
   Meeting meeting;
   meeting.hello.replace(meeting.hello.size() - 5, 4, "\xff\xff\xff\x7f", 4);
-  EXPECT_THAT(meeting.callee.take(meeting.hello, rest).message(), HasSubstr("an address of 2147483647 bytes"));
+  EXPECT_THAT(meeting.callee.take(meeting.hello, rest).message(), HasSubstr("a name of 2147483647 bytes"));
   EXPECT_EQ(rest, "");
 }
 
 } // namespace
-} // namespace dlhost::plugins::fabric
+} // namespace dlhost::plugins::meeting

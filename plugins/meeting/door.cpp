@@ -1,6 +1,5 @@
 #include "door.h"
 
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -8,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace dlhost::plugins::fabric {
+namespace dlhost::plugins::meeting {
 namespace {
 
 constexpr std::size_t most_callers = 128;             // that have not shown that they know the secret
@@ -17,34 +16,25 @@ constexpr Nanoseconds between_words = 10'000'000'000; // about strangers
 
 } // namespace
 
-Result<Door> Door::open(const std::string& host) {
-  sockaddr_storage place{};
-  socklen_t size = sizeof(sockaddr_in);
-  auto& four = reinterpret_cast<sockaddr_in&>(place);
-  auto& six = reinterpret_cast<sockaddr_in6&>(place);
-  if (inet_pton(AF_INET, host.c_str(), &four.sin_addr) == 1) {
-    place.ss_family = AF_INET;
-  } else if (inet_pton(AF_INET6, host.c_str(), &six.sin6_addr) == 1) {
-    place.ss_family = AF_INET6;
-    size = sizeof six;
-  } else {
-    return Status::invalid("'", host, "' is no address to listen on");
-  }
+Result<Door> Door::open(const Where& where) {
+  DLHOST_ASSIGN(Where::Place place, where.place());
+  auto* const address = reinterpret_cast<sockaddr*>(&place.bytes);
   Door door;
-  door.socket_ = Socket(::socket(place.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  door.socket_ = Socket(::socket(place.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (door.socket_.get() < 0) return Status::system(errno, "making a socket");
-  if (bind(door.socket_.get(), reinterpret_cast<const sockaddr*>(&place), size) != 0 ||
-      listen(door.socket_.get(), 128) != 0)
-    return Status::system(errno, concat("listening on ", host));
-  socklen_t length = sizeof place;
-  if (getsockname(door.socket_.get(), reinterpret_cast<sockaddr*>(&place), &length) != 0)
+  const int yes = 1; // a port that somebody has just left is free
+  setsockopt(door.socket_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (bind(door.socket_.get(), address, place.size) != 0 || listen(door.socket_.get(), 128) != 0)
+    return Status::system(errno, concat("listening on ", where.text()));
+  socklen_t length = sizeof place.bytes;
+  if (getsockname(door.socket_.get(), address, &length) != 0)
     return Status::system(errno, "asking for a socket's port");
-  door.port_ = ntohs(place.ss_family == AF_INET ? four.sin_port : six.sin6_port);
+  door.port_ = ntohs(place.bytes.ss_family == AF_INET ? reinterpret_cast<sockaddr_in&>(place.bytes).sin_port
+                                                      : reinterpret_cast<sockaddr_in6&>(place.bytes).sin6_port);
   return door;
 }
 
-std::vector<std::unique_ptr<Link>> Door::turn(Host& host, const Secret& secret, const std::string& own,
-                                              Nanoseconds silence) {
+std::vector<std::unique_ptr<Link>> Door::turn(Host& host, const Terms& terms) {
   const Nanoseconds now = host.clock().now();
   for (;;) {
     sockaddr_storage from{};
@@ -56,11 +46,11 @@ std::vector<std::unique_ptr<Link>> Door::turn(Host& host, const Secret& secret, 
     if (callers_.size() == most_callers) {
       auto one = std::ranges::find_if(callers_, [](const Caller& other) { return other.link->is_silent(); });
       if (one == callers_.end()) one = callers_.begin();
-      turn_away(host, one->from, Status::timeout("too many call at once"));
+      turn_away(host, terms, one->from, Status::timeout("too many call at once"));
       callers_.erase(one);
     }
     new_.push_back(caller.get());
-    callers_.push_back({Link::answer(std::move(caller), secret, own, silence), name, now + time_to_show});
+    callers_.push_back({Link::answer(std::move(caller), terms), name, now + time_to_show});
   }
   std::vector<std::unique_ptr<Link>> known;
   for (std::size_t i = 0; i < callers_.size();) {
@@ -75,20 +65,20 @@ std::vector<std::unique_ptr<Link>> Door::turn(Host& host, const Secret& secret, 
     if (status.ok())
       known.push_back(std::move(caller.link));
     else
-      turn_away(host, caller.from, status);
+      turn_away(host, terms, caller.from, status);
     callers_.erase(callers_.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return known;
 }
 
 // Of many, few are told of.
-void Door::turn_away(Host& host, const std::string& from, const Status& why) {
+void Door::turn_away(Host& host, const Terms& terms, const std::string& from, const Status& why) {
   ++strangers_;
   const Nanoseconds now = host.clock().now();
   if (told_ != 0 && now < told_ + between_words) return;
   told_ = now;
-  host.log().write(LogLevel::warning, concat("fabric: a caller from ", from, " was turned away: ", why.message(), "; ",
-                                             strangers_, " so far"));
+  host.log().write(LogLevel::warning, concat(terms.protocol, ": a caller from ", from,
+                                             " was turned away: ", why.message(), "; ", strangers_, " so far"));
 }
 
-} // namespace dlhost::plugins::fabric
+} // namespace dlhost::plugins::meeting

@@ -5,12 +5,9 @@
 
 #include <sodium.h>
 
-#include "address.h"
-
-namespace dlhost::plugins::fabric {
+namespace dlhost::plugins::meeting {
 namespace {
 
-constexpr std::string_view magic = "dlhost-fabric-1\n";
 constexpr std::size_t nonce_bytes = 32, seal_bytes = crypto_auth_BYTES, ticket_bytes = 8;
 
 void append(std::string& to, std::uint32_t number) {
@@ -24,19 +21,22 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
 
 } // namespace
 
-Handshake::Handshake(const Secret& secret, std::string own, std::string theirs, At at)
-    : secret_(secret), own_(std::move(own)), theirs_(std::move(theirs)), calls_(at == At::challenge), at_(at) {
+Handshake::Handshake(std::string_view protocol, const Secret& secret, std::string own, std::string theirs, At at)
+    : secret_(secret), magic_(concat("dlhost-", protocol, "-1\n")), own_(std::move(own)), theirs_(std::move(theirs)),
+      calls_(at == At::challenge), at_(at) {
   randombytes_buf(ours_.data(), ours_.size());
 }
 
-Handshake Handshake::call(const Secret& secret, std::string own, std::string theirs) {
-  return {secret, std::move(own), std::move(theirs), At::challenge};
+Handshake Handshake::call(std::string_view protocol, const Secret& secret, std::string own, std::string theirs) {
+  return {protocol, secret, std::move(own), std::move(theirs), At::challenge};
 }
 
-Handshake Handshake::answer(const Secret& secret, std::string own) { return {secret, std::move(own), {}, At::hello}; }
+Handshake Handshake::answer(std::string_view protocol, const Secret& secret, std::string own) {
+  return {protocol, secret, std::move(own), {}, At::hello};
+}
 
 std::string Handshake::begin() {
-  std::string hello(magic);
+  std::string hello(magic_);
   hello.append(ours_.data(), ours_.size());
   append(hello, static_cast<std::uint32_t>(own_.size()));
   return hello + own_;
@@ -45,7 +45,7 @@ std::string Handshake::begin() {
 std::string Handshake::seal(std::string_view what, std::string_view more) const {
   const std::string &caller = calls_ ? own_ : theirs_, &callee = calls_ ? theirs_ : own_;
   const Nonce &first = calls_ ? ours_ : nonce_, &second = calls_ ? nonce_ : ours_;
-  std::string said(magic);
+  std::string said(magic_);
   for (const std::string_view one :
        {what, std::string_view(first.data(), first.size()), std::string_view(second.data(), second.size()),
         std::string_view(caller), std::string_view(callee), more}) {
@@ -56,6 +56,14 @@ std::string Handshake::seal(std::string_view what, std::string_view more) const 
   crypto_auth(reinterpret_cast<unsigned char*>(seal.data()), reinterpret_cast<const unsigned char*>(said.data()),
               said.size(), secret_.data());
   return seal;
+}
+
+Key Handshake::key(std::string_view purpose) const {
+  const std::string sealed = seal("key", purpose);
+  Key key;
+  static_assert(seal_bytes == std::tuple_size_v<Key>);
+  std::memcpy(key.data(), sealed.data(), key.size());
+  return key;
 }
 
 Status Handshake::matches(std::string_view said, const std::string& seal) const {
@@ -80,15 +88,15 @@ Status Handshake::take(std::span<const char> bytes, std::string& out) {
 Result<bool> Handshake::step(std::string& out) {
   switch (at_) {
   case At::hello: {
-    const std::size_t known = std::min(heard_.size(), magic.size());
-    if (heard_.compare(0, known, magic, 0, known) != 0) return Status::corrupt("it does not speak this protocol");
-    constexpr std::size_t head = magic.size() + nonce_bytes + 4;
+    const std::size_t known = std::min(heard_.size(), magic_.size());
+    if (heard_.compare(0, known, magic_, 0, known) != 0) return Status::corrupt("it does not speak this protocol");
+    const std::size_t head = magic_.size() + nonce_bytes + 4;
     if (!has(head)) return false;
     const std::uint32_t length = number_at(heard_, head - 4);
-    if (length > longest_address) return Status::corrupt("it announces an address of ", length, " bytes");
+    if (length > longest_name) return Status::corrupt("it announces a name of ", length, " bytes");
     if (!has(head + length)) return false;
     const std::string hello = next(head + length);
-    std::memcpy(nonce_.data(), hello.data() + magic.size(), nonce_bytes);
+    std::memcpy(nonce_.data(), hello.data() + magic_.size(), nonce_bytes);
     theirs_ = hello.substr(head);
     out.append(ours_.data(), ours_.size());
     out += seal("callee");
@@ -132,4 +140,4 @@ void Handshake::welcome(const Ticket& ticket, std::string& out) {
   at_ = At::done;
 }
 
-} // namespace dlhost::plugins::fabric
+} // namespace dlhost::plugins::meeting

@@ -1,0 +1,73 @@
+// The founder of an embedded rendezvous: it keeps the roll behind one door. A task of its own hears those who have
+// shown that they know the job's secret, one member a link, and tells them of each new epoch. A link that ends, or says
+// nothing for too long, is its member's end.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+
+#include <dlhost/rendezvous.h>
+
+#include "meeting/door.h"
+#include "meeting/frames.h"
+#include "roll.h"
+#include "words.h"
+
+namespace dlhost::plugins::rendezvous {
+
+inline constexpr std::string_view founder_name = "founder", member_name = "member";
+// Each side says something so many times in the silence after which it is taken for gone.
+inline constexpr int beats_in_silence = 5;
+
+class Founder final : public Place {
+ public:
+  static Result<std::unique_ptr<Founder>> open(Host&, const meeting::Where&, const meeting::Terms&,
+                                               std::uint32_t expected);
+  ~Founder() override;
+
+  std::string address() const override { return address_; }
+  std::uint64_t strangers() const { return strangers_; }
+
+ private:
+  struct Guest {
+    Guest(std::unique_ptr<meeting::Link> met, Nanoseconds now)
+        : link(std::move(met)), frames(meeting::Frames::of_callee(*link)), heard(now), said(now) {}
+    std::unique_ptr<meeting::Link> link;
+    meeting::Frames frames;
+    std::optional<std::uint32_t> rank; // once it is in
+    Nanoseconds heard, said;
+    std::uint32_t told = 0; // the epoch of the last membership
+    bool told_complete = false;
+    std::vector<Words> waiting; // gets of keys that are not there yet
+    bool leaves = false;        // as soon as it has been told why
+  };
+
+  Founder(Host& host, const meeting::Terms& terms, meeting::Door door, std::string address, std::uint32_t expected);
+  void run();
+  void sleep();
+  void admit(Nanoseconds now);
+  Status hear(Guest&, Nanoseconds now);
+  Status take(Guest&, const Words&);
+  void join(Guest&, const Words&);
+  void answer(Guest&, std::uint32_t number, const Status&, std::string value = {});
+  void answer_waiting(Guest&);
+  void say(Guest&, const Words&);
+  void tell_membership(Guest&);
+  void dismiss(Guest&, std::string_view why);
+  void end(Guest&, const Status& why);
+
+  Host& host_;
+  const meeting::Terms terms_;
+  meeting::Door door_;
+  meeting::Socket waker_;
+  const std::string address_;
+  Roll roll_;
+  std::list<Guest> guests_;
+  Nanoseconds told_progress_ = 0;
+  std::atomic<std::uint64_t> strangers_{0};
+  std::atomic<bool> ends_{false};
+  std::unique_ptr<Task> task_; // last: it uses all of the above
+};
+
+} // namespace dlhost::plugins::rendezvous

@@ -1,0 +1,72 @@
+// etcd's JSON gateway: questions over HTTP to one of several endpoints, and to the next where one does not answer,
+// until a limit. Calls may come from several tasks at once.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <curl/curl.h>
+#include <nlohmann/json.hpp>
+
+#include <dlhost/host.h>
+#include <dlhost/status.h>
+
+namespace dlhost::plugins::rendezvous {
+
+using Json = nlohmann::json;
+
+// What etcd writes, read without trust: what is missing, or of another kind, is nothing.
+const Json& field(const Json&, std::string_view name);
+std::int64_t number_of(const Json&); // etcd writes them as text
+std::string bytes_of(const Json&);   // of base64
+std::string base64(std::string_view bytes);
+// The first key after all that begin so: a range's end.
+std::string after(std::string prefix);
+
+struct GatewaySetup {
+  std::vector<std::string> endpoints; // "http://10.0.0.1:2379"
+  std::string ca, certificate, key;   // files, for https
+  Nanoseconds patience = 0;           // with one endpoint, before the next is asked
+};
+
+struct CloseHandle {
+  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+};
+using Handle = std::unique_ptr<CURL, CloseHandle>;
+struct FreeList {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using Headers = std::unique_ptr<curl_slist, FreeList>;
+
+class Gateway {
+ public:
+  Gateway(Host& host, GatewaySetup setup) : host_(host), setup_(std::move(setup)) {}
+
+  // `again`, where it is given, says whether the question may have been answered before without our hearing it.
+  Result<Json> ask(std::string_view path, const Json& question, Nanoseconds end, bool* again = nullptr);
+  std::string names() const; // of all endpoints
+
+  // For a stream: the endpoint that answered last, and the next instead.
+  std::string url(std::string_view path) const;
+  void turn_to_next() { ++at_; }
+  void prepare(CURL*, const std::string& url, const Headers&) const;
+  static Headers headers();
+
+ private:
+  struct Answer {
+    CURLcode code = CURLE_OK;
+    long status = 0;
+    std::string text, problem;
+  };
+  Answer try_once(CURL*, const std::string& url, const std::string& question, Nanoseconds limit) const;
+
+  Host& host_;
+  const GatewaySetup setup_;
+  std::atomic<std::size_t> at_{0}; // which of the endpoints
+};
+
+} // namespace dlhost::plugins::rendezvous

@@ -1,0 +1,12 @@
+// The job's secret where nobody handed one over: then only members of one process know one another.
+#pragma once
+
+#include <dlhost/rendezvous.h>
+
+namespace dlhost::plugins::rendezvous {
+
+JobSecret drawn_secret();
+const JobSecret& secret_of_process();
+inline JobSecret secret_of(const Joining& who) { return who.secret ? *who.secret : secret_of_process(); }
+
+} // namespace dlhost::plugins::rendezvous

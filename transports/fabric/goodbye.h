@@ -1,0 +1,30 @@
+// The caller's last word on a link: how many messages it has sent over the wire, all of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "meeting/link.h"
+
+namespace dlhost::plugins::fabric {
+
+inline constexpr std::size_t goodbye_bytes = 8;
+
+inline void say_goodbye(meeting::Link& link, std::uint64_t messages) {
+  std::string bytes;
+  for (std::size_t i = 0; i < goodbye_bytes; ++i) bytes += static_cast<char>(messages >> (8 * i) & 0xFF);
+  link.say(bytes);
+}
+
+// Nothing: it has not come yet. Not ok: what came is none.
+inline Result<std::optional<std::uint64_t>> goodbye_of(meeting::Link& link) {
+  const std::string& heard = link.heard();
+  if (heard.size() > goodbye_bytes) return Status::corrupt("it says more than a goodbye");
+  if (heard.size() < goodbye_bytes) return std::optional<std::uint64_t>();
+  std::uint64_t messages = 0;
+  for (std::size_t i = 0; i < goodbye_bytes; ++i)
+    messages |= std::uint64_t{static_cast<unsigned char>(heard[i])} << (8 * i);
+  return std::optional(messages);
+}
+
+} // namespace dlhost::plugins::fabric
