@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/job_file.h"
+#include "cli/members.h"
 #include "cli/opened.h"
 #include "cli/run_summary.h"
 #include "config/dump.h"
@@ -15,9 +16,11 @@
 #include "record/profile.h"
 #include "record/run_folder.h"
 #include "record/trace.h"
+#include "run/agent.h"
 #include "run/attempts.h"
 #include "run/leadership.h"
 #include "run/ledgers.h"
+#include "run/members_crew.h"
 #include "run/peak.h"
 #include "run/recorder.h"
 #include "run/scaling.h"
@@ -31,6 +34,7 @@ struct RunOptions {
   std::vector<std::string> set;
   std::string resume;
   int take_over = -1; // in the place of a leader that died: the lock that this process holds already
+  MembersOptions members;
   bool profile = false;
 };
 
@@ -63,9 +67,10 @@ Status write_profile(Context& context, run::Session& session, const run::Trainin
 // From the job to its end: one attempt, or, where workers die that are processes, several in one folder.
 class JobRun final : private run::Attempts {
  public:
-  JobRun(Context& context, const RunOptions& options, config::Job job)
+  // `members`: who shares out the workers; null: this process starts all of them.
+  JobRun(Context& context, const RunOptions& options, config::Job job, run::Members* members)
       : Attempts(context.host, run::Recovery(job)), context_(context), disk_(context.host.disk()), options_(options),
-        job_(std::move(job)) {}
+        job_(std::move(job)), members_(members) {}
 
   Status run() {
     Status status = go_on(begin());
@@ -94,6 +99,7 @@ class JobRun final : private run::Attempts {
   Disk& disk_;
   const RunOptions& options_;
   config::Job job_;
+  run::Members* const members_;
   env::StandardTerminal terminal_{1};
   std::optional<record::RunFolder> folder_;
   std::optional<run::Leadership> leadership_; // of the run in that folder
@@ -135,6 +141,7 @@ Status JobRun::attempt(Point from) {
   const config::Job job = run::arranged_at(job_, from ? run::Checkpoints::step_of(*from) : 0);
   DLHOST_ASSIGN(auto session, run::Session::open(context_.host, context_.registry(), job));
   run::Training training(*session, env::interrupted());
+  if (members_) training.employ(run::MembersCrew::maker(*members_));
   if (leadership_) DLHOST_TRY(leadership_->tell({env::own_process(), {}, recovery_.past()}));
   const bool known = folder_ && (!began_elsewhere_ || disk_.exists(folder_->file("recovery"))); // how it began
   if (known) bequeath(training);
@@ -326,7 +333,12 @@ Status run_job(Context& context, const RunOptions& options) {
     DLHOST_ASSIGN(job_file, job_of(disk, options.resume));
   }
   DLHOST_ASSIGN(auto job, load_job(context, job_file, options.set));
-  return JobRun(context, options, std::move(job)).run();
+  DLHOST_ASSIGN(const auto members, join_members(context, job, options.members));
+  if (!members) return JobRun(context, options, std::move(job), nullptr).run();
+  if (!members->leads()) return run::Agent(context.host, context.registry(), *members, env::interrupted()).run();
+  Status status = JobRun(context, options, std::move(job), members.get()).run();
+  members->dismiss(context.host.clock());
+  return status;
 }
 
 } // namespace
@@ -344,6 +356,7 @@ void add_run(CLI::App& app, Context& context) {
                    "go on from a run's folder, or from one checkpoint, as if it had never stopped")
       ->type_name("FOLDER");
   command->add_option("--take-over", options->take_over)->group(""); // what a worker does whose leader died
+  add_members_options(*command, options->members);
   command->add_flag("--profile", options->profile, "print where the time of a step goes, and write a trace");
   command->footer(
       "Each run leaves its results in a folder of its own: runs/NAME-..., with the job, summary.json, metrics.jsonl,\n"

@@ -6,6 +6,7 @@
 #include "cli/job_file.h"
 #include "env/process.h"
 #include "run/leadership.h"
+#include "run/meeting_folder.h"
 #include "run/process_crew.h"
 
 namespace dlhost::cli {
@@ -52,7 +53,7 @@ Status lead(Context& context, const std::string& run, run::Leadership leadership
 
 Status work(Context& context, const WorkerOptions& options) {
   env::ignore_interrupts(); // the leader says when it is over
-  DLHOST_ASSIGN(const auto job, load_job(context, run::ProcessCrew::job_in(options.folder), {}));
+  DLHOST_ASSIGN(const auto job, load_job(context, run::MeetingFolder::job_in(options.folder), {}));
   std::string orphaned;
   std::optional<run::Leadership> leadership;
   DLHOST_TRY(run::ProcessCrew::work(context.host, context.registry(), job, options.folder, options.seat, options.leader,

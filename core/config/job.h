@@ -116,7 +116,7 @@ struct Topology {
   Part sync;                          // type empty: none
   Part transport;                     // within a machine; type empty: shm
   Part network;                       // between machines; type empty: fabric
-  Part rendezvous;                    // type empty: the embedded one
+  Part rendezvous;                    // type empty: none, or the launcher's
   Location where;
 };
 

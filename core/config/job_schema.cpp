@@ -161,7 +161,8 @@ const Schema& topology_schema() {
                 "how messages travel within a machine; empty: shm")
           .part("network", &Topology::network, Kind::transport,
                 "how messages and params travel between machines; empty: fabric")
-          .part("rendezvous", &Topology::rendezvous, Kind::rendezvous, "how processes meet; empty: the embedded one");
+          .part("rendezvous", &Topology::rendezvous, Kind::rendezvous, "how processes that were started one by one meet, as members of one run; empty: they do not, or the launcher that "
+                "started them says how");
   return schema;
 }
 

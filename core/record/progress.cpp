@@ -47,7 +47,7 @@ std::vector<Field> fields_of(const StepReport& report, const std::string& evalua
   return fields;
 }
 
-std::size_t width_of(const std::vector<Field>& fields) {
+std::size_t width_of_fields(const std::vector<Field>& fields) {
   constexpr std::size_t gap = 2;
   std::size_t width = 0;
   for (const Field& field : fields) width += record::width_of(field.text) + gap;
@@ -144,7 +144,7 @@ void Progress::draw(const StepReport& report) {
   const auto columns = static_cast<std::size_t>(std::max(terminal_.columns() - 1, 1));
   auto fields = fields_of(report, evaluated_, seconds_left(report));
   bool bar = report.total_steps > 0;
-  while (width_of(fields) + (bar ? smallest_bar + 1 : 0) > columns) {
+  while (width_of_fields(fields) + (bar ? smallest_bar + 1 : 0) > columns) {
     const auto least = std::ranges::min_element(fields, {}, &Field::weight);
     if (bar && bar_weight < least->weight)
       bar = false;
@@ -153,7 +153,7 @@ void Progress::draw(const StepReport& report) {
     else
       break;
   }
-  const std::size_t width = width_of(fields);
+  const std::size_t width = width_of_fields(fields);
   std::string line;
   if (bar) {
     const double part = static_cast<double>(report.step) / static_cast<double>(report.total_steps);

@@ -1,42 +1,23 @@
 #include "run/folder_roster.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sodium.h>
 
+#include "env/hex.h"
 #include "run/whereabouts.h"
 
 namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds pause = 1'000'000;
-constexpr const char* failure = "failed.json";
-
-std::string card_name(std::uint32_t seat) { return fmt::format("card-{}.json", seat); }
-
 // Keys are bytes, which JSON has no words for.
-std::string hex(const std::string& key) {
-  std::string text(2 * key.size() + 1, '\0');
-  sodium_bin2hex(text.data(), text.size(), reinterpret_cast<const unsigned char*>(key.data()), key.size());
-  text.pop_back();
-  return text;
-}
-
 std::vector<std::string> hex(const std::vector<std::string>& keys) {
   std::vector<std::string> texts;
-  for (const auto& key : keys) texts.push_back(hex(key));
+  for (const auto& key : keys) texts.push_back(env::hex(key));
   return texts;
 }
 
 // What is no such text makes no key of anything.
-std::string from_hex(const std::string& text) {
-  std::string key(text.size() / 2, '\0');
-  std::size_t length = 0;
-  sodium_hex2bin(reinterpret_cast<unsigned char*>(key.data()), key.size(), text.data(), text.size(), nullptr, &length,
-                 nullptr);
-  key.resize(length);
-  return key;
-}
+std::string from_hex(const std::string& text) { return env::from_hex(text).value_or(""); }
 
 std::vector<std::string> all_from_hex(const std::vector<std::string>& texts) {
   std::vector<std::string> keys;
@@ -49,10 +30,10 @@ std::vector<std::string> all_from_hex(const std::vector<std::string>& texts) {
 Result<std::string> FolderRoster::await(const std::string& name) {
   Disk& disk = host_.disk();
   while (!disk.exists(at(name))) {
-    if (disk.exists(at(failure))) {
-      DLHOST_ASSIGN(const auto text, disk.read_text(at(failure)));
+    if (disk.exists(at(failure_name))) {
+      DLHOST_ASSIGN(const auto text, disk.read_text(at(failure_name)));
       const auto said = nlohmann::json::parse(text, nullptr, false);
-      if (said.is_discarded()) return Status::corrupt(at(failure), " is damaged");
+      if (said.is_discarded()) return Status::corrupt(at(failure_name), " is damaged");
       return Status(static_cast<Code>(said.value("code", static_cast<int>(Code::internal))), said.value("message", ""));
     }
     DLHOST_TRY(look_());
@@ -66,7 +47,7 @@ Status FolderRoster::put(std::uint32_t seat, Card card) {
                             {"far", card.addresses.far},
                             {"own", card.own},
                             {"masters", card.masters},
-                            {"far_own", hex(card.far_own)},
+                            {"far_own", env::hex(card.far_own)},
                             {"far_masters", hex(card.far_masters)},
                             {"mirrors", hex(card.mirrors)},
                             {"formats", card.formats}};
@@ -95,11 +76,11 @@ Status FolderRoster::begin(const param::Beginning& beginning) {
                       {"ledger", beginning.ledger},       {"own_values", beginning.own_values},
                       {"slices", slices_state(beginning)}};
   for (const auto& origin : beginning.origins) text["origins"].push_back({origin.step, origin.epoch, origin.index});
-  return host_.disk().write_text(at("begin.json"), text.dump());
+  return host_.disk().write_text(at(begin_name), text.dump());
 }
 
 Result<param::Beginning> FolderRoster::begun() {
-  DLHOST_ASSIGN(const auto text, await("begin.json"));
+  DLHOST_ASSIGN(const auto text, await(begin_name));
   try {
     const auto said = nlohmann::json::parse(text);
     param::Beginning beginning{.version = said.at("version"),
@@ -113,12 +94,12 @@ Result<param::Beginning> FolderRoster::begun() {
       beginning.origins.push_back({origin.at(0), origin.at(1), origin.at(2)});
     return beginning;
   } catch (const nlohmann::json::exception& error) {
-    return Status::corrupt(at("begin.json"), " is damaged: ", error.what());
+    return Status::corrupt(at(begin_name), " is damaged: ", error.what());
   }
 }
 
 Status FolderRoster::meet(std::uint32_t seat) {
-  const auto name = [&](std::uint32_t who) { return fmt::format("met-{}-{}", who, met_[seat]); };
+  const auto name = [&](std::uint32_t who) { return met_name(who, met_[seat]); };
   DLHOST_TRY(host_.disk().write_text(at(name(seat)), "here\n"));
   for (std::uint32_t other = 0; other < seats(); ++other) DLHOST_TRY(await(name(other)).status());
   ++met_[seat];
@@ -126,10 +107,10 @@ Status FolderRoster::meet(std::uint32_t seat) {
 }
 
 void FolderRoster::fail(const Status& status) {
-  if (host_.disk().exists(at(failure))) return;
+  if (host_.disk().exists(at(failure_name))) return;
   const nlohmann::json text{{"code", static_cast<int>(status.code())}, {"message", status.message()}};
   host_.disk()
-      .write_text(at(failure), text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
+      .write_text(at(failure_name), text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
       .ignore("whoever waits notices that this one is gone");
 }
 

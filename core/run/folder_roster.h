@@ -7,6 +7,7 @@
 
 #include <dlhost/host.h>
 
+#include "run/meeting_folder.h"
 #include "run/roster.h"
 
 namespace dlhost::run {
@@ -15,12 +16,13 @@ class FolderRoster final : public Roster {
  public:
   // `look`: asked whenever it waits; not ok: somebody is gone who has left no word. `end`: ends the process of a seat,
   // as far as that is this one's business.
-  FolderRoster(Host& host, std::string folder, std::vector<std::uint32_t> machines, std::function<Status()> look,
+  FolderRoster(Host& host, std::string folder, Posting posting, std::function<Status()> look,
                std::function<void(std::uint32_t)> end)
-      : host_(host), folder_(std::move(folder)), machines_(std::move(machines)), look_(std::move(look)),
-        end_(std::move(end)), met_(machines_.size()) {}
+      : host_(host), folder_(std::move(folder)), posting_(std::move(posting)), look_(std::move(look)),
+        end_(std::move(end)), met_(posting_.machines.size()) {}
 
-  const std::vector<std::uint32_t>& machines() const override { return machines_; }
+  const std::vector<std::uint32_t>& machines() const override { return posting_.machines; }
+  std::span<const std::byte> secret() const override { return std::as_bytes(std::span(posting_.secret)); }
   Status put(std::uint32_t seat, Card) override;
   Result<Card> card(std::uint32_t seat) override;
   Status begin(const param::Beginning&) override;
@@ -29,13 +31,19 @@ class FolderRoster final : public Roster {
   void end(std::uint32_t seat) override { end_(seat); }
   void fail(const Status&) override;
 
+  // The files, whose names those who bring them to other machines know.
+  static std::string card_name(std::uint32_t seat) { return concat("card-", seat, ".json"); }
+  static std::string met_name(std::uint32_t seat, int time) { return concat("met-", seat, "-", time); }
+  static constexpr const char* begin_name = "begin.json";
+  static constexpr const char* failure_name = "failed.json";
+
  private:
   std::string at(const std::string& name) const { return folder_ + "/" + name; }
   Result<std::string> await(const std::string& name);
 
   Host& host_;
   const std::string folder_;
-  const std::vector<std::uint32_t> machines_;
+  const Posting posting_;
   const std::function<Status()> look_;
   const std::function<void(std::uint32_t)> end_;
   std::vector<int> met_; // how often each has come

@@ -6,11 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "env/process.h"
 #include "env/temporary_folder.h"
 #include "run/crew.h"
 #include "run/folder_roster.h"
 #include "run/follower.h"
+#include "run/worker_processes.h"
 
 namespace dlhost::run {
 
@@ -22,25 +22,23 @@ class ProcessCrew final : public Crew {
   Roster& roster() override { return *roster_; }
   Status start() override;
   Status bequeath(const std::string& run) override;
-  std::vector<int> processes() const override;
-  Status look() override;
-  std::string fate(std::uint32_t seat) override;
+  std::vector<int> processes() const override { return processes_->numbers(); }
+  Status look() override { return processes_->look(); }
+  std::string fate(std::uint32_t seat) override { return processes_->fate(seat); }
 
   // Where a run has lost its leader and may go on: that run's folder, and the worker as it was, unless it has ended.
   using Outlives = std::function<Status(const std::string& run, Follower*)>;
   // What such a process does; `leader` is the number of the one that started it.
   static Status work(Host&, plugin::Registry&, const config::Job&, const std::string& folder, std::uint32_t seat,
                      int leader, const Outlives&);
-  static std::string job_in(const std::string& folder) { return folder + "/job.toml"; }
 
  private:
   explicit ProcessCrew(Session& leader) : leader_(leader) {}
-  std::string words_of(std::uint32_t seat) const { return concat(folder_->path(), "/worker-", seat, ".log"); }
 
   Session& leader_;
   std::optional<env::TemporaryFolder> folder_;
   std::optional<FolderRoster> roster_;
-  std::vector<std::unique_ptr<env::Process>> processes_; // of seat 1 and on
+  std::optional<WorkerProcesses> processes_; // of seat 1 and on
 };
 
 } // namespace dlhost::run

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ class Roster {
   virtual ~Roster() = default;
   // Of each seat.
   virtual const std::vector<std::uint32_t>& machines() const = 0;
+  // By which they know one another on a network; empty: they are tasks of one process.
+  virtual std::span<const std::byte> secret() const = 0;
   std::uint32_t seats() const { return static_cast<std::uint32_t>(machines().size()); }
   virtual Status put(std::uint32_t seat, Card) = 0;
   virtual Result<Card> card(std::uint32_t seat) = 0;

@@ -164,6 +164,7 @@ Status Seat::open(param::Store& store) {
                                           .far = network_.get(),
                                           .seat = number_,
                                           .machines = roster_.machines(),
+                                          .secret = roster_.secret(),
                                           .credit = credit}));
 
   DLHOST_ASSIGN(own_[number_].board, post_->allocate(layout_->bytes));

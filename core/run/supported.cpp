@@ -5,12 +5,6 @@ namespace dlhost::run {
 // Workers with servers beside them.
 void check_supported(const config::Job& job, config::Problems& problems) {
   const config::Topology& topology = job.topology;
-  const config::Topology alone;
-  const auto refuse = [&](bool asked, const char* key, const auto& value) {
-    if (asked)
-      problems.add(topology.where, "topology.", key, " = ", value,
-                   ": not in this version, whose machines meet by a folder; leave it out");
-  };
   for (const char* key : {"framework", "worker_groups", "workers_per_group", "server_groups", "servers_per_group"})
     if (problems.refused(concat("topology.", key))) return; // nothing is known of the counts
   const std::int64_t workers = topology.worker_groups / topology.server_groups * topology.workers_per_group;
@@ -31,10 +25,6 @@ void check_supported(const config::Job& job, config::Problems& problems) {
   if (topology.workers_per_group > job.train.batch && !problems.refused("train.batch"))
     problems.add(topology.where, "topology.workers_per_group = ", topology.workers_per_group, ": a batch of ",
                  job.train.batch, " has no row for some of them; make the batch larger");
-  const auto part = [&](const char* key, const Part& given, const Part& usual) {
-    refuse(given.type != usual.type, key, detail::written(given));
-  };
-  part("rendezvous", topology.rendezvous, alone.rendezvous);
 }
 
 } // namespace dlhost::run

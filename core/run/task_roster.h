@@ -18,6 +18,7 @@ class TaskRoster final : public Roster {
       : machines_(std::move(machines)), cards_(machines_.size()), changed_(tasks.waiter()) {}
 
   const std::vector<std::uint32_t>& machines() const override { return machines_; }
+  std::span<const std::byte> secret() const override { return {}; }
   Status put(std::uint32_t seat, Card) override;
   Result<Card> card(std::uint32_t seat) override;
   Status begin(const param::Beginning&) override;

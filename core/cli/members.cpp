@@ -1,0 +1,78 @@
+#include "cli/members.h"
+
+#include "env/launched.h"
+#include "run/place.h"
+
+namespace dlhost::cli {
+namespace {
+
+// HOST:PORT is where the embedded one listens; else the plugin's name, with its options as a job has them.
+Part rendezvous_named(const std::string& text) {
+  Part part;
+  if (text.find(':') == std::string::npos) {
+    part.type = text;
+    return part;
+  }
+  part.type = "embedded";
+  part.options.entries.emplace_back("at", Value{text, {}});
+  return part;
+}
+
+Result<std::optional<JobSecret>> secret_of(Disk& disk, const std::string& path) {
+  if (path.empty()) return std::optional<JobSecret>();
+  DLHOST_ASSIGN(std::string text, disk.read_text(path));
+  while (text.ends_with('\n')) text.pop_back();
+  if (const auto secret = env::secret_in(text)) return std::optional<JobSecret>(*secret);
+  return Status::invalid(path, ": a job's secret is 64 hexadecimal digits, the same for all its processes; "
+                               "`openssl rand -hex 32` draws one");
+}
+
+} // namespace
+
+void add_members_options(CLI::App& command, MembersOptions& options) {
+  command
+      .add_option("--rendezvous", options.rendezvous,
+                  "this process is one of several that were started one by one, which meet there: HOST:PORT, where rank "
+                  "0 listens, or a rendezvous plugin; else the job's, or what srun or mpirun offers")
+      ->type_name("HOST:PORT");
+  command.add_option("--rank", options.rank, "with --rendezvous: which of them this is; 0 leads the run")
+      ->type_name("NUMBER");
+  command.add_option("--members", options.members, "with --rendezvous: how many there are")->type_name("NUMBER");
+  command
+      .add_option("--secret", options.secret,
+                  "with --rendezvous: a file, which nobody else reads, of 64 hexadecimal digits, by which they know one "
+                  "another")
+      ->type_name("FILE");
+  command
+      .add_option("--host", options.host,
+                  "with --rendezvous: what this machine is called; workers of one name share memory (its host name)")
+      ->type_name("NAME");
+}
+
+Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job& job, const MembersOptions& options) {
+  Part rendezvous = options.rendezvous.empty() ? job.topology.rendezvous : rendezvous_named(options.rendezvous);
+  const std::uint32_t seats = run::Place::seats(job.topology);
+  if (rendezvous.type.empty() && seats > 1) rendezvous.type = env::launcher();
+  if (rendezvous.type.empty()) {
+    if (options.rank || options.members || !options.secret.empty())
+      return Status::invalid("--rank, --members and --secret mean something only with --rendezvous, which says where this "
+                             "process meets the others");
+    return std::unique_ptr<run::Members>();
+  }
+  DLHOST_ASSIGN(const auto secret, secret_of(context.host.disk(), options.secret));
+  DLHOST_ASSIGN(auto members,
+                run::Members::join(context.host, context.registry(), rendezvous,
+                                   {.self = {.rank = options.rank.value_or(any_rank),
+                                             .host = options.host.empty() ? env::host_name() : options.host},
+                                    .expected = options.members.value_or(0),
+                                    .secret = secret}));
+  if (seats < members->all().size())
+    context.host.log().write(LogLevel::warning,
+                             concat(members->all().size(), " processes are in this run, whose job has ", seats,
+                                    seats == 1 ? " worker" : " workers",
+                                    ": some have nothing to do; [topology] says how many workers there are"));
+  job.topology.run_as = config::RunAs::processes;
+  return members;
+}
+
+} // namespace dlhost::cli

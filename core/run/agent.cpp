@@ -1,0 +1,98 @@
+#include "run/agent.h"
+
+#include "env/temporary_folder.h"
+#include "run/folder_roster.h"
+#include "run/relay.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr Nanoseconds patience = 100'000'000;
+constexpr Nanoseconds to_end = 10'000'000'000;  // that a worker is given when all is over
+constexpr Nanoseconds to_save = 10'000'000'000; // that the leader is given
+
+} // namespace
+
+// Whoever interrupts one mostly interrupts all, and the leader saves first.
+bool Agent::is_to_leave() {
+  if (!interrupted_) return false;
+  const Nanoseconds now = host_.clock().now();
+  if (leave_at_ == 0) leave_at_ = now + to_save;
+  return now > leave_at_;
+}
+
+Status Agent::run() {
+  while (true) {
+    DLHOST_ASSIGN(const auto call, await_call());
+    if (call) {
+      DLHOST_TRY(attempt(*call, members_.next_attempt()));
+    } else {
+      members_.leave(is_to_leave() ? "it was interrupted" : "the run is over");
+      return {};
+    }
+  }
+}
+
+Result<std::optional<Call>> Agent::await_call() {
+  while (!is_to_leave()) {
+    const auto said = members_.hear(Told::call(members_.attempts()), patience);
+    if (said.ok()) {
+      DLHOST_ASSIGN(auto call, Call::read(*said));
+      return std::optional(std::move(call));
+    }
+    if (said.status().code() == Code::cancelled)
+      DLHOST_TRY(members_.look());
+    else if (said.status().code() != Code::timeout)
+      return said.status();
+    if (members_.leads())
+      return Status::gone(
+          "the process that led the run is gone, and the run's folder is on its machine: go on with it there "
+          "(dlhost run --resume FOLDER)");
+    if (members_.hear(Told::end, 0).ok()) break;
+  }
+  return std::optional<Call>();
+}
+
+// What ends an attempt is the leader's to tell; where it cannot, its workers end by themselves. Whoever comes or goes
+// meanwhile changes nothing of it.
+Status Agent::watch(WorkerProcesses& workers, std::uint32_t number) {
+  while (!is_to_leave()) {
+    const auto over = members_.hear(Told::over(number), 0);
+    if (over.ok()) return {};
+    if (over.status().code() != Code::timeout && over.status().code() != Code::cancelled) return over.status();
+    tell_of_the_dead(workers, number);
+    if (workers.all_ended()) return {};
+    host_.clock().sleep(patience);
+  }
+  return {};
+}
+
+void Agent::tell_of_the_dead(WorkerProcesses& workers, std::uint32_t number) {
+  for (const std::uint32_t seat : workers.newly_ended())
+    members_.tell(Told::fate(number, seat), workers.fate(seat)).ignore("an epoch is over, and nobody asks");
+}
+
+Status Agent::attempt(const Call& call, std::uint32_t number) {
+  const auto seats = call.muster.seats_of(members_.rank());
+  if (seats.empty()) return {};
+  DLHOST_ASSIGN(const auto folder, env::TemporaryFolder::make("dlhost-run-"));
+  Disk& disk = host_.disk();
+  DLHOST_TRY(disk.write_text(MeetingFolder::job_in(folder.path()), call.job));
+  const Posting posting{call.muster.machines, members_.secret()};
+  DLHOST_TRY(MeetingFolder::write_posting(disk, folder.path(), posting));
+  WorkerProcesses workers(host_, registry_, folder.path());
+  for (const std::uint32_t seat : seats) DLHOST_TRY(workers.start(seat));
+  Relay relay(host_, members_, folder.path(), call.muster, number, [&] {
+    tell_of_the_dead(workers, number);
+    if (is_to_leave() || members_.hear(Told::over(number), 0).ok()) return Status::cancelled("it is over");
+    return workers.look();
+  });
+  Status status;
+  if (relay.run().ok()) status = watch(workers, number); // else all have heard why
+  FolderRoster(host_, folder.path(), posting, [] { return Status(); }, [](std::uint32_t) {})
+      .fail(Status::cancelled("it is over"));
+  workers.end(to_end);
+  return status;
+}
+
+} // namespace dlhost::run

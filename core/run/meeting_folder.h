@@ -1,0 +1,29 @@
+// The folder in which the workers of one machine meet: the job, where each of them is, the job's secret, and the files of
+// their roster (folder_roster.h). Its owner alone reads it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <dlhost/host.h>
+
+#include "config/job.h"
+#include "env/secret.h"
+
+namespace dlhost::run {
+
+// What workers are told of all of them.
+struct Posting {
+  std::vector<std::uint32_t> machines; // of each seat
+  env::Secret secret{};
+};
+
+class MeetingFolder {
+ public:
+  static std::string job_in(const std::string& folder) { return folder + "/job.toml"; }
+  static Status write(Disk&, const std::string& folder, const config::Job&, const Posting&);
+  static Status write_posting(Disk&, const std::string& folder, const Posting&);
+  static Result<Posting> read_posting(Disk&, const std::string& folder);
+};
+
+} // namespace dlhost::run

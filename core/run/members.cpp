@@ -1,0 +1,109 @@
+#include "run/members.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace dlhost::run {
+namespace {
+
+constexpr Nanoseconds to_meet = 120'000'000'000, to_look = 10'000'000'000;
+constexpr Nanoseconds pause = 20'000'000;
+constexpr std::size_t piece = dlhost::Session::largest_value;
+constexpr std::size_t most_pieces = 4096;
+
+std::string name_of_piece(const std::string& name, std::size_t number) { return concat(name, "#", number); }
+
+} // namespace
+
+Members::~Members() = default;
+
+Result<std::unique_ptr<Members>> Members::join(Host& host, plugin::Registry& registry, const Part& rendezvous,
+                                               Joining who) {
+  DLHOST_ASSIGN(auto plugin, registry.create<Rendezvous>(rendezvous.type, rendezvous.options));
+  DLHOST_ASSIGN(auto session, plugin->join(host, who, to_meet));
+  std::unique_ptr<Members> members(new Members(std::move(session)));
+  members->rendezvous_ = std::move(plugin);
+  DLHOST_TRY(members->look());
+  return members;
+}
+
+Status Members::look() {
+  DLHOST_ASSIGN(auto now, session_->membership(0, to_look));
+  if (now.members.empty()) return Status::gone("nobody is in this run any more");
+  members_ = std::move(now.members);
+  if (now.epoch != epoch_) attempts_ = 0;
+  epoch_ = now.epoch;
+  return {};
+}
+
+// The first piece says how many there are; it comes last.
+Status Members::tell(const std::string& name, std::string_view text) {
+  const std::size_t pieces = (text.size() + piece - 1) / piece;
+  if (pieces > most_pieces) return Status::unsupported("a text of ", text.size(), " bytes is too long for a rendezvous");
+  for (std::size_t number = 0; number < pieces; ++number)
+    DLHOST_TRY(session_->put(name_of_piece(name, number), text.substr(number * piece, piece)));
+  return session_->put(name, concat(pieces));
+}
+
+Result<std::string> Members::hear(const std::string& name, Nanoseconds limit) {
+  DLHOST_ASSIGN(const std::string count, session_->get(name, limit));
+  std::size_t pieces = 0;
+  for (const char digit : count) {
+    if (digit < '0' || digit > '9' || pieces > most_pieces) return Status::corrupt("'", name, "' is no text");
+    pieces = 10 * pieces + static_cast<std::size_t>(digit - '0');
+  }
+  std::string text;
+  for (std::size_t number = 0; number < pieces; ++number) {
+    DLHOST_ASSIGN(const std::string part, session_->get(name_of_piece(name, number), to_look));
+    text += part;
+  }
+  return text;
+}
+
+// Whoever leaves begins another epoch, in which the rest have yet to hear it.
+void Members::dismiss(Clock& clock) {
+  for (const Nanoseconds end = clock.now() + to_look; clock.now() < end; clock.sleep(pause)) {
+    if (!look().ok() || members_.size() <= 1) break;
+    session_->put(Told::end, "0").ignore("it was told already, or another epoch has begun");
+  }
+}
+
+Muster Muster::of(const std::vector<Member>& members, std::uint32_t seats) {
+  std::vector<std::string> hosts;
+  Muster muster;
+  for (std::size_t seat = 0; seat < seats; ++seat) {
+    const Member& member = members[seat * members.size() / seats];
+    auto host = std::ranges::find(hosts, member.host);
+    if (host == hosts.end()) host = hosts.insert(hosts.end(), member.host);
+    muster.ranks.push_back(member.rank);
+    muster.machines.push_back(static_cast<std::uint32_t>(host - hosts.begin()));
+  }
+  return muster;
+}
+
+std::vector<std::uint32_t> Muster::seats_of(std::uint32_t rank) const {
+  std::vector<std::uint32_t> seats;
+  for (std::uint32_t seat = 0; seat < ranks.size(); ++seat)
+    if (ranks[seat] == rank) seats.push_back(seat);
+  return seats;
+}
+
+std::string Call::to_text() const {
+  return nlohmann::json{{"job", job}, {"ranks", muster.ranks}, {"machines", muster.machines}}.dump();
+}
+
+Result<Call> Call::read(const std::string& text) {
+  try {
+    const auto said = nlohmann::json::parse(text);
+    Call call{.job = said.at("job"),
+              .muster = {.ranks = said.at("ranks").get<std::vector<std::uint32_t>>(),
+                         .machines = said.at("machines").get<std::vector<std::uint32_t>>()}};
+    if (call.muster.ranks.size() == call.muster.machines.size() && !call.muster.ranks.empty()) return call;
+  } catch (const nlohmann::json::exception&) {
+  }
+  return Status::corrupt("what the run's leader tells of an attempt is damaged");
+}
+
+} // namespace dlhost::run

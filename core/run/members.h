@@ -1,0 +1,84 @@
+// The processes that a run was started as, on one machine or on many, as one of them sees them: who is in, and what they
+// tell one another before workers can. By a rendezvous (dlhost/rendezvous.h), whose epochs begin when somebody comes or
+// goes. Used by several tasks of one process.
+//
+// The one of the lowest rank leads the run: it trains as if all workers were its own. The others (agent.h) start those
+// workers that are to be theirs.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dlhost/rendezvous.h>
+
+#include "config/job.h"
+#include "plugin/registry.h"
+#include "run/meeting_folder.h"
+
+namespace dlhost::run {
+
+class Members {
+ public:
+  // Until all that are expected are in.
+  static Result<std::unique_ptr<Members>> join(Host&, plugin::Registry&, const Part& rendezvous, Joining);
+  ~Members();
+
+  std::uint32_t rank() const { return session_->rank(); }
+  std::uint32_t expected() const { return session_->expected(); }
+  bool leads() const { return rank() == members_.front().rank; }
+  env::Secret secret() const { return session_->secret(); }
+
+  // What is so by now. What was told in an older epoch is gone.
+  Status look();
+  std::uint32_t epoch() const { return epoch_; }
+  const std::vector<Member>& all() const { return members_; }
+
+  // Attempts that this one has seen begin in this epoch, each known by its number among them.
+  std::uint32_t attempts() const { return attempts_; }
+  std::uint32_t next_attempt() { return attempts_++; }
+
+  // Texts of any length, by a name that is used once an epoch. Exists: it was told already.
+  Status tell(const std::string& name, std::string_view text);
+  // Timeout: nobody has told it yet. Cancelled: another epoch has begun. Gone: this one is out, or the rendezvous ended.
+  Result<std::string> hear(const std::string& name, Nanoseconds limit);
+  void leave(std::string_view why) { session_->leave(why); }
+  // Of who leads: the others hear that the run is over, and leave.
+  void dismiss(Clock&);
+
+ private:
+  explicit Members(std::unique_ptr<dlhost::Session> session) : session_(std::move(session)) {}
+
+  std::unique_ptr<Rendezvous> rendezvous_;
+  std::unique_ptr<dlhost::Session> session_;
+  std::vector<Member> members_;
+  std::uint32_t epoch_ = 0, attempts_ = 0;
+};
+
+// Who has which worker, of those that are in: each as many as any other, or one more; those of one host share memory.
+struct Muster {
+  std::vector<std::uint32_t> ranks;    // of each seat
+  std::vector<std::uint32_t> machines; // of each seat
+  static Muster of(const std::vector<Member>&, std::uint32_t seats);
+  std::vector<std::uint32_t> seats_of(std::uint32_t rank) const;
+};
+
+// An attempt of the run, as its leader tells the others of it.
+struct Call {
+  std::string job; // its text
+  Muster muster;
+  std::string to_text() const;
+  static Result<Call> read(const std::string& text);
+};
+
+// The names of what is told: of the n-th attempt of an epoch, and of the run.
+struct Told {
+  static std::string call(std::uint32_t attempt) { return concat("call-", attempt); }
+  static std::string over(std::uint32_t attempt) { return concat("over-", attempt); }
+  static std::string fate(std::uint32_t attempt, std::uint32_t seat) { return concat("fate-", attempt, "-", seat); }
+  static constexpr const char* end = "end";
+};
+
+} // namespace dlhost::run

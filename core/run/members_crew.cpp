@@ -1,0 +1,77 @@
+#include "run/members_crew.h"
+
+#include "config/dump.h"
+#include "env/process.h"
+#include "run/relay.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr Nanoseconds to_end = 10'000'000'000; // that a process is given when all is over
+constexpr Nanoseconds to_tell = 500'000'000;   // how a worker of another member ended
+
+} // namespace
+
+Crew::Maker MembersCrew::maker(Members& members) {
+  return [&members](Session& leader) -> Result<std::unique_ptr<Crew>> {
+    std::unique_ptr<MembersCrew> crew(new MembersCrew(members, leader));
+    DLHOST_TRY(crew->prepare());
+    return std::unique_ptr<Crew>(std::move(crew));
+  };
+}
+
+Status MembersCrew::prepare() {
+  DLHOST_TRY(members_.look());
+  const std::uint32_t seats = Place::seats(leader_.job().topology);
+  muster_ = Muster::of(members_.all(), seats);
+  DLHOST_ASSIGN(folder_, env::TemporaryFolder::make("dlhost-run-"));
+  const Posting posting{muster_.machines, members_.secret()};
+  DLHOST_TRY(MeetingFolder::write(leader_.host().disk(), folder_->path(), leader_.job(), posting));
+  processes_.emplace(leader_.host(), leader_.registry(), folder_->path());
+  roster_.emplace(
+      leader_.host(), folder_->path(), posting, [this] { return look(); },
+      [this](std::uint32_t seat) { processes_->kill(seat); });
+  return {};
+}
+
+// The others are told of it; what this one's workers leave in their folder goes to them.
+Status MembersCrew::start() {
+  attempt_ = members_.next_attempt();
+  const Call call{.job = config::to_toml(leader_.job(), env::working_folder()), .muster = muster_};
+  DLHOST_TRY(members_.tell(Told::call(attempt_), call.to_text()));
+  for (const std::uint32_t seat : muster_.seats_of(members_.rank()))
+    if (seat != 0) DLHOST_TRY(processes_->start(seat));
+  relay_ = leader_.host().tasks().start("relay", [this] {
+    Relay relay(leader_.host(), members_, folder_->path(), muster_, attempt_,
+                [this] { return over_ ? Status::cancelled("it is over") : processes_->look(); });
+    Status status = relay.run();
+    const std::scoped_lock lock(guard_);
+    relayed_ = std::move(status);
+  });
+  return {};
+}
+
+MembersCrew::~MembersCrew() {
+  over_ = true;
+  if (roster_) roster_->fail(Status::cancelled("it is over"));
+  relay_.reset();
+  if (processes_) processes_->end(to_end);
+  members_.tell(Told::over(attempt_), "").ignore("who is in has changed, then, and all see that");
+}
+
+Status MembersCrew::look() {
+  DLHOST_TRY(processes_->look());
+  const std::scoped_lock lock(guard_);
+  return relayed_;
+}
+
+std::string MembersCrew::fate(std::uint32_t seat) {
+  if (seat >= muster_.ranks.size()) return {};
+  if (muster_.ranks[seat] == members_.rank()) return processes_->fate(seat);
+  const auto told = members_.hear(Told::fate(attempt_, seat), to_tell);
+  if (told.ok()) return *told;
+  if (told.status().code() == Code::timeout) return {};
+  return concat("process ", muster_.ranks[seat], " of the run, which started it, is gone as well");
+}
+
+} // namespace dlhost::run

@@ -1,0 +1,49 @@
+// Workers that are processes of all the run's members, on one machine or on many; seen from the member that leads the run,
+// which is the first worker itself.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "env/temporary_folder.h"
+#include "run/crew.h"
+#include "run/folder_roster.h"
+#include "run/members.h"
+#include "run/worker_processes.h"
+
+namespace dlhost::run {
+
+class MembersCrew final : public Crew {
+ public:
+  // Makes the crew of each attempt; the members outlive it.
+  static Maker maker(Members&);
+  ~MembersCrew() override;
+
+  Roster& roster() override { return *roster_; }
+  Status start() override;
+  // Nobody of another machine has the run's folder.
+  Status bequeath(const std::string&) override { return {}; }
+  std::vector<int> processes() const override { return processes_->numbers(); }
+  Status look() override;
+  std::string fate(std::uint32_t seat) override;
+
+ private:
+  MembersCrew(Members& members, Session& leader) : members_(members), leader_(leader) {}
+  Status prepare();
+
+  Members& members_;
+  Session& leader_;
+  std::optional<env::TemporaryFolder> folder_;
+  Muster muster_;
+  std::uint32_t attempt_ = 0;
+  std::optional<WorkerProcesses> processes_; // of this member's own, but for this process
+  std::optional<FolderRoster> roster_;
+  std::atomic<bool> over_{false};
+  std::mutex guard_;
+  Status relayed_; // how that went
+  std::unique_ptr<Task> relay_;
+};
+
+} // namespace dlhost::run

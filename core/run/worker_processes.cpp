@@ -1,0 +1,77 @@
+#include "run/worker_processes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlhost::run {
+namespace {
+
+constexpr std::size_t last_words = 2000;
+
+} // namespace
+
+WorkerProcesses::Worker* WorkerProcesses::find(std::uint32_t seat) {
+  const auto worker = std::ranges::find(workers_, seat, &Worker::seat);
+  return worker == workers_.end() ? nullptr : &*worker;
+}
+
+Status WorkerProcesses::start(std::uint32_t seat) {
+  std::vector<std::string> arguments;
+  for (const auto& entry : registry_.catalogue().entries)
+    if (entry.exists) arguments.insert(arguments.end(), {"--plugin-dir", entry.where.path});
+  arguments.insert(arguments.end(), {"worker", folder_, concat(seat), concat(env::own_process())});
+  DLHOST_ASSIGN(auto process, env::Process::start_own(arguments, words_of(seat)));
+  workers_.push_back({seat, std::move(process)});
+  return {};
+}
+
+void WorkerProcesses::kill(std::uint32_t seat) {
+  if (Worker* worker = find(seat)) worker->process->kill();
+}
+
+// Who has ended before it came to the roster never will.
+Status WorkerProcesses::look() {
+  for (const Worker& worker : workers_)
+    if (worker.process->ended())
+      return Status::gone("worker ", worker.seat, " is gone: ", fate(worker.seat));
+  return {};
+}
+
+std::string WorkerProcesses::fate(std::uint32_t seat) {
+  Worker* worker = find(seat);
+  if (!worker) return {};
+  const auto ended = worker->process->ended();
+  const auto said = host_.disk().read_text(words_of(seat));
+  std::string words = said.ok() ? *said : "";
+  if (words.size() > last_words) words = "..." + words.substr(words.size() - last_words);
+  while (words.ends_with('\n')) words.pop_back();
+  return concat("process ", worker->process->number(), ended ? concat(" was ", *ended) : " runs",
+                words.empty() ? "" : concat("; its last words: ", words));
+}
+
+std::vector<int> WorkerProcesses::numbers() const {
+  std::vector<int> numbers;
+  for (const Worker& worker : workers_) numbers.push_back(worker.process->number());
+  return numbers;
+}
+
+std::vector<std::uint32_t> WorkerProcesses::newly_ended() {
+  std::vector<std::uint32_t> seats;
+  for (Worker& worker : workers_)
+    if (worker.process->ended() && !std::exchange(worker.told, true)) seats.push_back(worker.seat);
+  return seats;
+}
+
+bool WorkerProcesses::all_ended() {
+  return std::ranges::all_of(workers_, [](const Worker& worker) { return worker.process->ended().has_value(); });
+}
+
+// All have the same time.
+void WorkerProcesses::end(Nanoseconds limit) {
+  Clock& clock = host_.clock();
+  const Nanoseconds last = clock.now() + limit;
+  for (Worker& worker : workers_) worker.process->wait(std::max<Nanoseconds>(last - clock.now(), 0));
+  workers_.clear(); // which ends those that are there still
+}
+
+} // namespace dlhost::run
