@@ -56,7 +56,8 @@ class Embedded final : public Rendezvous {
     }
     const auto expected = who.expected != 0 ? who.expected : static_cast<std::uint32_t>(options_.members);
     auto founder = Founder::open(host, where, terms(who), expected);
-    if (!founder.ok()) return std::move(founder).status().at("embedded");
+    if (!founder.ok())
+      return std::move(founder).status().at("embedded: no place to meet can be founded (`at`, `listen`)");
     return std::unique_ptr<Place>(*std::move(founder));
   }
 

@@ -153,6 +153,8 @@ Result<std::optional<EtcdSession::Job>> EtcdSession::read_job(Nanoseconds end) {
 }
 
 Status EtcdSession::find_job(const Joining& who, Nanoseconds end) {
+  // Members of a run that was killed are in until their leases end.
+  const Nanoseconds patience = std::min(end, now() + (setup_.lease + 1) * one_second);
   for (;;) {
     DLHOST_ASSIGN(const auto job, read_job(end));
     if (job) {
@@ -168,7 +170,11 @@ Status EtcdSession::find_job(const Joining& who, Nanoseconds end) {
                                                       {"range_end", base64(after(key("members/")))},
                                                       {"count_only", true}},
                                                      end));
-      if (number_of(field(members, "count")) > 0) return status;
+      if (number_of(field(members, "count")) > 0) {
+        if (now() + look_every >= patience) return status;
+        host_.clock().sleep(look_every);
+        continue;
+      }
     }
     DLHOST_TRY(make_job(who, job, end)); // or another makes it
   }
@@ -574,7 +580,7 @@ void EtcdSession::leave(std::string_view why) {
         .status()
         .ignore("its lease ends in any case");
   if (lease_ != 0) revoke(lease_, end).ignore("it ends by itself");
-  if (created_ == 0) return;
+  if (base_ == 0) return;
   // Who leaves last takes everything away.
   const auto empty = gateway_.ask(
       "kv/txn",
