@@ -160,8 +160,8 @@ Result<Json> Gateway::ask(std::string_view path, const Json& question, Nanosecon
     turn_to_next();
     if (tries % setup_.endpoints.size() == 0 && host_.clock().now() + pause < end) host_.clock().sleep(pause);
   }
-  return Status::timeout("no etcd at ", names(), " has answered in ", static_cast<double>((end - begin) / one_ms) / 1e3,
-                         " s: ", why);
+  return Status::timeout("no etcd at ", names(), " has answered in ",
+                         static_cast<double>(std::max<Nanoseconds>(0, end - begin) / one_ms) / 1e3, " s: ", why);
 }
 
 } // namespace dlhost::plugins::rendezvous

@@ -106,7 +106,13 @@ TEST_F(EtcdTest, WhoIsOfNoUseHereIsTold) {
   const Status waited = with({.self = {.rank = 0}, .expected = 4, .secret = JobSecret{7}});
   EXPECT_EQ(waited.code(), Code::timeout);
   EXPECT_THAT(waited.message(), HasSubstr("2 of 4 members have come; missing: rank 2, 3"));
-  one.reset();
+  // Who waits for a rank for longer than a lease is still welcome.
+  auto later = host_.tasks().start("later", [&] {
+    host_.clock().sleep(4 * moment);
+    one.reset();
+  });
+  EXPECT_TRUE(with({.self = {.rank = 1}, .secret = JobSecret{7}}, 30 * moment).ok());
+  later->join();
   EXPECT_EQ(keys(etcd.url(0)), 0);
 }
 
@@ -199,6 +205,7 @@ TEST_F(EtcdTest, AllOfEtcdMayBeAwayForLongerThanALease) {
   EtcdCluster etcd(3);
   etcd.leader(host_);
   auto one = join(etcd.urls(), 0), other = join(etcd.urls(), 1, 2);
+  exchange(*other, *one, "before"); // one has heard of the other
   const auto before = one->membership(0, moment)->epoch;
   for (std::size_t i = 0; i < 3; ++i) etcd.kill(i);
   const Nanoseconds begin = host_.clock().now();
