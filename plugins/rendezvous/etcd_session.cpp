@@ -302,21 +302,23 @@ void EtcdSession::keep() {
       const std::scoped_lock lock(mutex_);
       if (leaves_ || !over_.ok()) return;
     }
-    if (!keep_alive(lease_))
+    const Kept kept = keep_alive(lease_);
+    if (kept == Kept::no)
       return is_over(Status::gone("etcd: this member is out: its lease of ", setup_.lease,
                                   " s has ended, as etcd heard nothing of it"));
-    keep_alive(job_lease_);
-    ends_->wait(ticket, between_beats());
+    if (kept == Kept::yes) keep_alive(job_lease_);
+    ends_->wait(ticket, kept == Kept::yes ? between_beats() : look_every);
   }
 }
 
-// False: there is none any more. Where etcd does not answer, it may still be.
-bool EtcdSession::keep_alive(std::int64_t lease) {
+// Where etcd does not answer, there may still be one.
+EtcdSession::Kept EtcdSession::keep_alive(std::int64_t lease) {
   const auto answer =
       gateway_.ask("lease/keepalive", {{"ID", std::to_string(lease)}}, now() + std::min(between_beats(), time_to_go));
-  if (!answer.ok()) return true;
+  if (!answer.ok()) return Kept::nobody_says;
   const Json& result = field(*answer, "result");
-  return !result.is_object() || number_of(field(result, "TTL")) > 0;
+  if (!result.is_object()) return Kept::nobody_says;
+  return number_of(field(result, "TTL")) > 0 ? Kept::yes : Kept::no;
 }
 
 void EtcdSession::is_over(Status why) {
