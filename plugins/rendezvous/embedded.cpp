@@ -23,7 +23,7 @@ class Embedded final : public Rendezvous {
         .option("listen", &Options::listen,
                 "where the founder listens: an address of its machine, or a network that it has one in, as 10.0.0.0/8; "
                 "empty: at the host of `at`")
-        .option("members", &Options::members, "how many are to come; 0: nobody is waited for", between(0, 1 << 20))
+        .option("members", &Options::members, "how many are to come; 0: nobody is waited for", between(0, 100000))
         .option("rank_0_founds", &Options::rank_0_founds, "rank 0 listens; false: a launcher does")
         .option("silence", &Options::silence,
                 "seconds for which a member, or the founder, may say nothing before it is taken for gone",
@@ -56,7 +56,8 @@ class Embedded final : public Rendezvous {
     }
     const auto expected = who.expected != 0 ? who.expected : static_cast<std::uint32_t>(options_.members);
     auto founder = Founder::open(host, where, terms(who), expected);
-    if (!founder.ok()) return std::move(founder).status().at("embedded");
+    if (!founder.ok())
+      return std::move(founder).status().at("embedded: no place to meet can be founded (`at`, `listen`)");
     return std::unique_ptr<Place>(*std::move(founder));
   }
 

@@ -21,7 +21,7 @@ class Etcd final : public Rendezvous {
                "Members meet in etcd (3.4 or newer, its JSON gateway): they may come and go, and any may die.")
         .option("endpoints", &Options::endpoints, "of etcd, each as http://HOST:PORT or https://HOST:PORT")
         .option("job", &Options::job, "the job's name in etcd: members of one job give one, jobs at a time several")
-        .option("members", &Options::members, "how many are to come; 0: nobody is waited for", between(0, 1 << 20))
+        .option("members", &Options::members, "how many are to come; 0: nobody is waited for", between(0, 100000))
         .option("lease", &Options::lease, "seconds after which a member is out of which etcd hears nothing",
                 between(2, 3600))
         .option("patience", &Options::patience, "seconds that an endpoint is given to answer before the next is asked",

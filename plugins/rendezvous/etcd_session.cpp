@@ -153,8 +153,13 @@ Result<std::optional<EtcdSession::Job>> EtcdSession::read_job(Nanoseconds end) {
 }
 
 Status EtcdSession::find_job(const Joining& who, Nanoseconds end) {
+  // Members of a run that was killed are in until their leases end.
+  const Nanoseconds patience = std::min(end, now() + (setup_.lease + 1) * one_second);
+  Status refused; // what the last look has shown: at the limit it tells more than that there was no time to look again
   for (;;) {
-    DLHOST_ASSIGN(const auto job, read_job(end));
+    auto found = read_job(end);
+    if (!found.ok()) return refused.ok() ? std::move(found).status() : refused;
+    const auto& job = *found;
     if (job) {
       Status status = agree(who, *job);
       if (status.ok()) {
@@ -168,7 +173,12 @@ Status EtcdSession::find_job(const Joining& who, Nanoseconds end) {
                                                       {"range_end", base64(after(key("members/")))},
                                                       {"count_only", true}},
                                                      end));
-      if (number_of(field(members, "count")) > 0) return status;
+      if (number_of(field(members, "count")) > 0) {
+        if (now() + look_every >= patience) return status;
+        refused = std::move(status);
+        host_.clock().sleep(look_every);
+        continue;
+      }
     }
     DLHOST_TRY(make_job(who, job, end)); // or another makes it
   }
@@ -212,13 +222,16 @@ Status EtcdSession::enter(const Joining& who, Nanoseconds end) {
     return Status::invalid("there is no rank ", who.self.rank, "; they end at ", most_ranks);
   const std::string value = dumped({{"address", base64(who.self.address)}, {"host", who.self.host}, {"id", id_}});
   rank_ = who.self.rank == any_rank ? 0 : who.self.rank;
+  Status refused;
+  Nanoseconds kept = now();
   for (;;) {
-    DLHOST_ASSIGN(const Json answer,
-                  gateway_.ask("kv/txn",
-                               {{"compare", {created_at(own_key(), 0), created_at(key("job"), base_)}},
-                                {"success", {put_in(own_key(), value, lease_), range_all(key("members/"))}},
-                                {"failure", {range(own_key()), range(key("job")), range_all(key("members/"))}}},
-                               end));
+    const auto asked = gateway_.ask("kv/txn",
+                                    {{"compare", {created_at(own_key(), 0), created_at(key("job"), base_)}},
+                                     {"success", {put_in(own_key(), value, lease_), range_all(key("members/"))}},
+                                     {"failure", {range(own_key()), range(key("job")), range_all(key("members/"))}}},
+                                    end);
+    if (!asked.ok()) return refused.ok() ? asked.status() : refused;
+    const Json& answer = *asked;
     const bool in = succeeded(answer);
     if (in) created_ = revision_ = revision_of(answer);
     members_.clear();
@@ -239,13 +252,16 @@ Status EtcdSession::enter(const Joining& who, Nanoseconds end) {
         for (rank_ = 0; members_.contains(rank_);) ++rank_;
         continue;
       }
-      if (now() + look_every < end) { // whoever has it may be on its way out
-        host_.clock().sleep(look_every);
-        continue;
-      }
       const std::string host = own == members_.end() ? "?" : own->second.member.host;
-      rank_ = any_rank;
-      return Status::exists("rank ", who.self.rank, " is in already, from host '", host, "'");
+      refused = Status::exists("rank ", who.self.rank, " is in already, from host '", host, "'");
+      if (now() + look_every >= end) return refused;
+      if (now() - kept > between_beats()) {
+        keep_alive(lease_);
+        keep_alive(job_lease_);
+        kept = now();
+      }
+      host_.clock().sleep(look_every); // whoever has it may be on its way out
+      continue;
     }
     epoch_ = epoch_of(revision_);
     complete_ = members_.size() >= expected_;
@@ -286,21 +302,23 @@ void EtcdSession::keep() {
       const std::scoped_lock lock(mutex_);
       if (leaves_ || !over_.ok()) return;
     }
-    if (!keep_alive(lease_))
+    const Kept kept = keep_alive(lease_);
+    if (kept == Kept::no)
       return is_over(Status::gone("etcd: this member is out: its lease of ", setup_.lease,
                                   " s has ended, as etcd heard nothing of it"));
-    keep_alive(job_lease_);
-    ends_->wait(ticket, between_beats());
+    if (kept == Kept::yes) keep_alive(job_lease_);
+    ends_->wait(ticket, kept == Kept::yes ? between_beats() : look_every);
   }
 }
 
-// False: there is none any more. Where etcd does not answer, it may still be.
-bool EtcdSession::keep_alive(std::int64_t lease) {
+// Where etcd does not answer, there may still be one.
+EtcdSession::Kept EtcdSession::keep_alive(std::int64_t lease) {
   const auto answer =
       gateway_.ask("lease/keepalive", {{"ID", std::to_string(lease)}}, now() + std::min(between_beats(), time_to_go));
-  if (!answer.ok()) return true;
+  if (!answer.ok()) return Kept::nobody_says;
   const Json& result = field(*answer, "result");
-  return !result.is_object() || number_of(field(result, "TTL")) > 0;
+  if (!result.is_object()) return Kept::nobody_says;
+  return number_of(field(result, "TTL")) > 0 ? Kept::yes : Kept::no;
 }
 
 void EtcdSession::is_over(Status why) {
@@ -574,7 +592,7 @@ void EtcdSession::leave(std::string_view why) {
         .status()
         .ignore("its lease ends in any case");
   if (lease_ != 0) revoke(lease_, end).ignore("it ends by itself");
-  if (created_ == 0) return;
+  if (base_ == 0) return;
   // Who leaves last takes everything away.
   const auto empty = gateway_.ask(
       "kv/txn",

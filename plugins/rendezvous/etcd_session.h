@@ -73,7 +73,8 @@ class EtcdSession final : public Session {
 
   // Two tasks: one keeps the leases, the other follows the watch.
   void keep();
-  bool keep_alive(std::int64_t lease);
+  enum class Kept : std::uint8_t { yes, no, nobody_says };
+  Kept keep_alive(std::int64_t lease);
   void take(const Json& changes);
   void take_one(const Json& event);
   void came(const Json& kv);

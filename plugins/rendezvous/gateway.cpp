@@ -89,8 +89,8 @@ std::string Gateway::names() const {
   return all;
 }
 
-std::string Gateway::url(std::string_view path) const {
-  std::string url = setup_.endpoints[at_ % setup_.endpoints.size()];
+std::string Gateway::url(std::size_t turn, std::string_view path) const {
+  std::string url = setup_.endpoints[turn % setup_.endpoints.size()];
   while (url.ends_with('/')) url.pop_back();
   return concat(url, "/v3/", path);
 }
@@ -145,7 +145,8 @@ Result<Json> Gateway::ask(std::string_view path, const Json& question, Nanosecon
   for (std::size_t tries = 1;; ++tries) {
     const Nanoseconds left = end - host_.clock().now();
     if (left <= 0) break;
-    const std::string to = url(path);
+    const std::size_t at = turn();
+    const std::string to = url(at, path);
     const Answer answer = try_once(handle.get(), to, text, std::min(left, setup_.patience));
     if (answer.code == CURLE_OK) {
       Json json = Json::parse(answer.text, nullptr, false);
@@ -157,11 +158,11 @@ Result<Json> Gateway::ask(std::string_view path, const Json& question, Nanosecon
       why = concat(to, ": ", answer.problem);
     }
     if (again) *again = true;
-    turn_to_next();
+    turn_from(at);
     if (tries % setup_.endpoints.size() == 0 && host_.clock().now() + pause < end) host_.clock().sleep(pause);
   }
-  return Status::timeout("no etcd at ", names(), " has answered in ", static_cast<double>((end - begin) / one_ms) / 1e3,
-                         " s: ", why);
+  return Status::timeout("no etcd at ", names(), " has answered in ",
+                         static_cast<double>(std::max<Nanoseconds>(0, end - begin) / one_ms) / 1e3, " s: ", why);
 }
 
 } // namespace dlhost::plugins::rendezvous

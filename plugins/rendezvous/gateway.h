@@ -50,9 +50,10 @@ class Gateway {
   Result<Json> ask(std::string_view path, const Json& question, Nanoseconds end, bool* again = nullptr);
   std::string names() const; // of all endpoints
 
-  // For a stream: the endpoint that answered last, and the next instead.
-  std::string url(std::string_view path) const;
-  void turn_to_next() { ++at_; }
+  // Which endpoint is asked now; it did not do: the next is, unless another call has turned there already.
+  std::size_t turn() const { return at_; }
+  void turn_from(std::size_t turn) { at_.compare_exchange_strong(turn, turn + 1); }
+  std::string url(std::size_t turn, std::string_view path) const;
   void prepare(CURL*, const std::string& url, const Headers&) const;
   static Headers headers();
 
@@ -66,7 +67,7 @@ class Gateway {
 
   Host& host_;
   const GatewaySetup setup_;
-  std::atomic<std::size_t> at_{0}; // which of the endpoints
+  std::atomic<std::size_t> at_{0}; // which of the endpoints, all of them over and over
 };
 
 } // namespace dlhost::plugins::rendezvous

@@ -45,12 +45,14 @@ Result<std::unique_ptr<Guest>> Guest::join(Host& host, const std::string& at, co
   if (who.self.address.size() > largest_value)
     return Status::invalid(terms.protocol, ": an address of ", who.self.address.size(), " bytes; at most ",
                            largest_value);
+  if (who.self.host.size() > largest_host)
+    return Status::invalid(terms.protocol, ": a host's name of ", who.self.host.size(), " bytes; at most ",
+                           largest_host);
   const Nanoseconds end = host.clock().now() + limit;
   Terms own = terms;
   own.own = member_name;
   auto link = meet(host, at, own, end);
-  if (!link.ok())
-    return std::move(link).status().at(terms.protocol, ": no way to the founder at ", at, " in ", seconds(limit), " s");
+  if (!link.ok()) return std::move(link).status().at(terms.protocol, ": no way to the founder at ", at);
   std::unique_ptr<Guest> guest(new Guest(host, at, own, *std::move(link)));
   if (guest->waker_.get() < 0) return Status::system(errno, "making an event file");
   guest->task_ = host.tasks().start("member", [member = guest.get()] { member->run(); });
@@ -60,6 +62,7 @@ Result<std::unique_ptr<Guest>> Guest::join(Host& host, const std::string& at, co
 
 // Calls until somebody is there who knows the secret.
 Result<std::unique_ptr<Link>> Guest::meet(Host& host, const std::string& at, const Terms& terms, Nanoseconds end) {
+  const Nanoseconds begin = host.clock().now();
   Status why = Status::timeout("nothing was tried");
   do {
     auto where = Where::find(at);
@@ -80,7 +83,7 @@ Result<std::unique_ptr<Link>> Guest::meet(Host& host, const std::string& at, con
     }
     if (host.clock().now() + between_tries < end) host.clock().sleep(between_tries);
   } while (host.clock().now() + between_tries < end);
-  return Status(Code::timeout, why.message());
+  return Status::timeout("for ", seconds(end - begin), " s: ", why.message());
 }
 
 Status Guest::enter(const Joining& who, Nanoseconds end) {

@@ -27,6 +27,7 @@ void Roll::begin_epoch() {
 }
 
 Result<std::uint32_t> Roll::join(Member who, std::uint32_t expects) {
+  if (epoch_ == 0 && expected_ == 0) expected_ = expects; // who founded did not know, and who comes first does
   if (expects != 0 && expected_ != 0 && expects != expected_)
     return Status::invalid("it waits for ", expects, " members, and who founded this place for ", expected_,
                            "; start all of them with one number");

@@ -24,8 +24,9 @@ void Watch::end() {
 
 void Watch::run(const std::function<std::int64_t()>& next, const std::function<void(const Json&)>& take) {
   while (!ends_ && multi_) {
-    if (once(next(), take) || ends_) continue;
-    gateway_.turn_to_next();
+    const std::size_t at = gateway_.turn();
+    if (once(at, next(), take) || ends_) continue;
+    gateway_.turn_from(at);
     curl_multi_poll(multi_, nullptr, 0, static_cast<int>(after_a_break / 1'000'000), nullptr);
   }
 }
@@ -46,11 +47,11 @@ std::size_t Watch::read(char* bytes, std::size_t size, std::size_t count, void* 
   return stream.line.size() > longest_line ? 0 : size * count;
 }
 
-bool Watch::once(std::int64_t from, const std::function<void(const Json&)>& take) {
+bool Watch::once(std::size_t at, std::int64_t from, const std::function<void(const Json&)>& take) {
   const Handle handle(curl_easy_init());
   if (!handle) return false;
   const Headers all = Gateway::headers();
-  const std::string url = gateway_.url("watch");
+  const std::string url = gateway_.url(at, "watch");
   const std::string question =
       Json{
           {"create_request",

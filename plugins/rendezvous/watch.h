@@ -24,7 +24,7 @@ class Watch {
     bool over = false, heard = false;
   };
   static std::size_t read(char* bytes, std::size_t size, std::size_t count, void* stream);
-  bool once(std::int64_t from, const std::function<void(const Json&)>& take); // false: it broke
+  bool once(std::size_t at, std::int64_t from, const std::function<void(const Json&)>& take); // false: it broke
 
   Host& host_;
   Gateway& gateway_;

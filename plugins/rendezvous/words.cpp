@@ -48,7 +48,7 @@ class Reader {
     member.rank = number();
     member.since = number();
     member.address = text(Session::largest_value);
-    member.host = text(longest_host);
+    member.host = text(largest_host);
     return member;
   }
   // How many come that take at least so many bytes each.
@@ -61,8 +61,6 @@ class Reader {
   bool at_end() const { return good_ && left_.empty(); }
 
  private:
-  static constexpr std::size_t longest_host = 256;
-
   std::string_view left_;
   bool good_ = true;
 };

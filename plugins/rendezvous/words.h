@@ -34,6 +34,8 @@ struct Words {
   std::vector<Departure> departures;
 };
 
+inline constexpr std::size_t largest_host = 256;
+
 std::string encode(const Words&);
 // Comes from outside: lengths and counts are checked before anything is made of them.
 Result<Words> decode(std::string_view);

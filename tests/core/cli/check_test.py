@@ -106,8 +106,8 @@ class Refused(Check):
         said = self.check(1)
         self.assertIn("job.toml:16:1: topology.sync: is missing: it says how 3 server groups exchange what they learn; `dlhost inspect --kind sync` lists what there is", said)
         self.assertEqual(said.count("\n"), 1, said)
-        self.write(JOB + "[topology]\nframework = \"hogwild\"\nworkers = 3\nsync = \"ring\"\nrendezvous = \"etcd\"\n")
-        self.assertIn("unknown rendezvous 'etcd'", self.check(1))
+        self.write(JOB + "[topology]\nframework = \"hogwild\"\nworkers = 3\nsync = \"ring\"\nrendezvous = \"embeded\"\n")
+        self.assertIn("unknown rendezvous 'embeded'", self.check(1))
         self.write(JOB + "[topology]\nworker_groups = 3\nconsistency = \"bounded\"\nrun_as = \"processes\"\n")
         self.check(0)
 

@@ -39,9 +39,14 @@ class EtcdTest : public testing::Test {
     EXPECT_TRUE(all.ok()) << all.status().message();
     return number_of(field(*all, "count"));
   }
-  // One puts and another gets, in the newest epoch.
+  // One puts and another gets, in an epoch that both have heard of.
   void exchange(Session& from, Session& to, const std::string& key) {
-    for (Session* one : {&from, &to}) ASSERT_TRUE(one->membership(0, 60 * moment).ok());
+    std::uint32_t epoch = 1;
+    for (Session* one : {&from, &to, &from}) {
+      const auto seen = one->membership(epoch - 1, 60 * moment);
+      ASSERT_TRUE(seen.ok()) << seen.status().message();
+      epoch = seen->epoch;
+    }
     Status put;
     const Nanoseconds end = host_.clock().now() + 60 * moment;
     do put = from.put(key, "value of " + key);
@@ -101,7 +106,13 @@ TEST_F(EtcdTest, WhoIsOfNoUseHereIsTold) {
   const Status waited = with({.self = {.rank = 0}, .expected = 4, .secret = JobSecret{7}});
   EXPECT_EQ(waited.code(), Code::timeout);
   EXPECT_THAT(waited.message(), HasSubstr("2 of 4 members have come; missing: rank 2, 3"));
-  one.reset();
+  // Who waits for a rank for longer than a lease is still welcome.
+  auto later = host_.tasks().start("later", [&] {
+    host_.clock().sleep(4 * moment);
+    one.reset();
+  });
+  EXPECT_TRUE(with({.self = {.rank = 1}, .secret = JobSecret{7}}, 30 * moment).ok());
+  later->join();
   EXPECT_EQ(keys(etcd.url(0)), 0);
 }
 
@@ -128,6 +139,34 @@ TEST_F(EtcdTest, AMemberThatDiesIsOutWithItsLease) {
   EXPECT_EQ(after->departures[0].who.rank, 7U);
   EXPECT_THAT(after->departures[0].why, HasSubstr("its lease of 3 s has ended"));
   EXPECT_TRUE(*one->try_lead("it"));
+}
+
+TEST_F(EtcdTest, AJobBeginsAgainOnceTheDeadOfItsNameAreOut) {
+  EtcdCluster etcd(1);
+  etcd.leader(host_);
+  const auto with = [&](const JobSecret& secret) {
+    return EtcdSession::join(host_, setup(etcd.urls()), {.self = {.rank = 0}, .secret = secret}, 20 * moment);
+  };
+  int told[2];
+  ASSERT_EQ(pipe(told), 0);
+  const pid_t child = fork(); // before any task
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const auto joined = with({1});
+    if (joined.ok() && write(told[1], "x", 1) == 1) pause();
+    _exit(1);
+  }
+  close(told[1]);
+  char in = 0;
+  EXPECT_EQ(read(told[0], &in, 1), 1) << "it joined";
+  close(told[0]);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  auto joined = with({2});
+  ASSERT_TRUE(joined.ok()) << joined.status().message();
+  EXPECT_EQ((*joined)->secret(), JobSecret{2});
+  joined->reset();
+  EXPECT_EQ(keys(etcd.url(0)), 0);
 }
 
 TEST_F(EtcdTest, ALeaderLostAndRegainedOnlyDelays) {
@@ -166,6 +205,7 @@ TEST_F(EtcdTest, AllOfEtcdMayBeAwayForLongerThanALease) {
   EtcdCluster etcd(3);
   etcd.leader(host_);
   auto one = join(etcd.urls(), 0), other = join(etcd.urls(), 1, 2);
+  exchange(*other, *one, "before"); // one has heard of the other
   const auto before = one->membership(0, moment)->epoch;
   for (std::size_t i = 0; i < 3; ++i) etcd.kill(i);
   const Nanoseconds begin = host_.clock().now();

@@ -41,6 +41,15 @@ TEST_F(RollTest, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(roll_.epoch(), 3U);
 }
 
+TEST(RollOfLauncherTest, WhoComesFirstSaysHowManyAreExpected) {
+  Roll roll(0);
+  EXPECT_EQ(*roll.join(of_rank(0), 2), 0U);
+  EXPECT_FALSE(roll.complete());
+  EXPECT_EQ(roll.join(of_rank(1), 3).status().code(), Code::invalid);
+  EXPECT_EQ(*roll.join(of_rank(1), 0), 1U);
+  EXPECT_TRUE(roll.complete());
+}
+
 TEST_F(RollTest, AKeyIsWrittenOnceAnEpochAndGoneWithIt) {
   EXPECT_TRUE(roll_.put(3, "key", "value").ok());
   EXPECT_EQ(roll_.put(3, "key", "other").code(), Code::exists);

@@ -20,9 +20,10 @@ def library_folder() -> pathlib.Path:
     return next(iter(sorted(UNPACKED.glob("usr/lib/*-linux-gnu"))), UNPACKED / "usr/lib")
 
 
-def environment() -> dict[str, str]:
-    """In which unpacked programs find their libraries."""
-    path = os.pathsep.join(filter(None, [str(library_folder()), os.environ.get("LD_LIBRARY_PATH", "")]))
+def environment(*own_folders: str) -> dict[str, str]:
+    """In which unpacked programs find their libraries; own_folders: beside the others'."""
+    folders = [str(library_folder() / own) for own in ("", *own_folders)]
+    path = os.pathsep.join(filter(None, [*folders, os.environ.get("LD_LIBRARY_PATH", "")]))
     return {**os.environ, "LD_LIBRARY_PATH": path}
 
 
