@@ -123,6 +123,7 @@ class FabricEndpoint final : public Endpoint {
   std::deque<Operation*> rooms_; // that it has not taken yet
   boost::circular_buffer<Completion> done_{64};
   std::atomic<bool> woken_{false};
+  int unlooked_ = 0;         // times that completions were handed out since the wire was looked at
   Nanoseconds looked_ = 0;   // at the links
   std::uint64_t strays_ = 0; // messages that nobody here has a ticket for
 };
