@@ -25,7 +25,7 @@ template <class T> using Owned = std::unique_ptr<T, Close>;
 
 class FabricLine final : public Line {
  public:
-  explicit FabricLine(const std::string& provider) {
+  FabricLine(const std::string& provider, const std::string& host) {
     std::unique_ptr<fi_info, decltype(&fi_freeinfo)> hints(fi_allocinfo(), &fi_freeinfo);
     hints->ep_attr->type = FI_EP_RDM;
     hints->caps = FI_TAGGED;
@@ -34,7 +34,10 @@ class FabricLine final : public Line {
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->fabric_attr->prov_name = strdup(provider.c_str());
     fi_info* found = nullptr;
-    need(fi_getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints.get(), &found), "no such provider");
+    const bool has_host = provider != "shm"; // which would take it for an endpoint's name
+    need(fi_getinfo(FI_VERSION(1, 17), has_host ? host.c_str() : nullptr, nullptr,
+                    has_host ? FI_SOURCE | FI_NUMERICHOST : 0, hints.get(), &found),
+         "no such provider");
     info_.reset(found);
     open();
   }
@@ -130,6 +133,8 @@ class FabricLine final : public Line {
 
 } // namespace
 
-std::unique_ptr<Line> make_fabric_line(const std::string& provider) { return std::make_unique<FabricLine>(provider); }
+std::unique_ptr<Line> make_fabric_line(const std::string& provider, const std::string& host) {
+  return std::make_unique<FabricLine>(provider, host);
+}
 
 } // namespace dlhost::bench

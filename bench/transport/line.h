@@ -28,16 +28,23 @@ class Line {
                        const std::function<void(std::size_t, std::span<std::byte>)>& arrived) = 0;
 };
 
+// What one side's line is to be.
+struct Side {
+  std::size_t largest = 0; // bytes of a message
+  bool first = true;
+  std::string host; // its address, where lines have one
+};
 struct LineKind {
   std::string name, transport, provider; // of a row: what it is called, and what it is
+  bool across_hosts = false;
   // Throws where the machine does not have it, with the reason.
-  std::function<std::unique_ptr<Line>(std::size_t largest, bool first)> make;
+  std::function<std::unique_ptr<Line>(const Side&)> make;
 };
 
 using OpenEndpoint = std::function<Result<std::unique_ptr<Endpoint>>(Host&)>;
 std::unique_ptr<Line> make_endpoint_line(const OpenEndpoint&);
 std::unique_ptr<Line> make_queue_line(std::size_t largest, bool first);
-std::unique_ptr<Line> make_fabric_line(const std::string& provider);
+std::unique_ptr<Line> make_fabric_line(const std::string& provider, const std::string& host);
 
 std::vector<LineKind> line_kinds();
 

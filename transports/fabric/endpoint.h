@@ -88,6 +88,7 @@ class FabricEndpoint final : public Endpoint {
   Status watch(int socket);
   meeting::Terms terms() const { return {"fabric", setup_.secret, own_, setup_.silence}; }
 
+  bool leaves_at_once(Peer&, std::uint64_t tag, std::span<const std::byte>);
   Status post(PeerId, const Operation&);
   Result<Operation> reach(Operation, std::string_view key, std::uint64_t offset);
   // What waits for the wire to take it.
@@ -119,7 +120,8 @@ class FabricEndpoint final : public Endpoint {
   Host& host_;
   const Setup setup_;
   std::string own_;
-  std::shared_ptr<Wire> wire_; // regions keep it as well
+  std::shared_ptr<Wire> wire_;    // regions keep it as well
+  const std::size_t inject_size_; // messages up to which the wire takes without a completion
   Door door_;
   Socket watched_, waker_; // an epoll file, an event file
   Operations operations_;
@@ -128,8 +130,10 @@ class FabricEndpoint final : public Endpoint {
   std::deque<Operation*> rooms_; // that it has not taken yet
   boost::circular_buffer<Completion> done_{64};
   std::atomic<bool> woken_{false};
-  Nanoseconds looked_ = 0;   // at the links
-  std::uint64_t strays_ = 0; // messages that nobody here has a ticket for
+  Nanoseconds spin_ = 50'000; // how long who waits looks before it lends its core
+  int unlooked_ = 0;          // times that completions were handed out since the wire was looked at
+  Nanoseconds looked_ = 0;    // at the links
+  std::uint64_t strays_ = 0;  // messages that nobody here has a ticket for
 };
 
 } // namespace dlhost::plugins::fabric

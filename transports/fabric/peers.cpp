@@ -33,8 +33,8 @@ std::string plain(std::string_view name) {
 } // namespace
 
 FabricEndpoint::FabricEndpoint(Host& host, const Setup& setup, std::shared_ptr<Wire> wire, Door door)
-    : host_(host), setup_(setup), wire_(std::move(wire)), door_(std::move(door)),
-      watched_(epoll_create1(EPOLL_CLOEXEC)), waker_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    : host_(host), setup_(setup), wire_(std::move(wire)), inject_size_(wire_->info().tx_attr->inject_size),
+      door_(std::move(door)), watched_(epoll_create1(EPOLL_CLOEXEC)), waker_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 Result<std::unique_ptr<Endpoint>> FabricEndpoint::open(Host& host, std::string_view name, const Setup& setup) {
   if (sodium_init() < 0) return Status::internal("libsodium does not start");
