@@ -26,9 +26,7 @@ Status dnn_status(cudnnStatus_t status, std::string_view doing) {
 }
 
 cudnnDataType_t dnn_type(DType type) {
-  return type == DType::bf16  ? CUDNN_DATA_BFLOAT16
-         : type == DType::f16 ? CUDNN_DATA_HALF
-                              : CUDNN_DATA_FLOAT;
+  return type == DType::bf16 ? CUDNN_DATA_BFLOAT16 : type == DType::f16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT;
 }
 
 using Ints = std::array<int, max_rank>;
@@ -85,33 +83,33 @@ class Convolution {
   }
 
   // Takes the first algorithm that is allowed, or the one whose kernel is wanted.
-  Status choose(cudnnHandle_t dnn, Made made, bool exact, bool tensor_cores, const std::string& wanted) {
+  // `exact`: in f32, and nothing else.
+  Status choose(cudnnHandle_t dnn, Made made, bool exact, DType type, const std::string& wanted) {
     made_ = made;
-    allowed_ = {exact, tensor_cores};
-    DLHOST_TRY(dnn_status(cudnnSetConvolutionMathType(how_, tensor_cores ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH),
-                          "setting how to multiply"));
+    exact_ = exact;
+    const cudnnMathType_t math = exact                ? CUDNN_FMA_MATH
+                                 : type == DType::f32 ? CUDNN_DEFAULT_MATH // tf32, where the GPU has it
+                                                      : CUDNN_TENSOR_OP_MATH;
+    DLHOST_TRY(dnn_status(cudnnSetConvolutionMathType(how_, math), "setting how to multiply"));
     int count = 0;
     switch (made) {
     case Made::small: {
       std::array<cudnnConvolutionFwdAlgoPerf_t, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> found{};
-      DLHOST_TRY(dnn_status(cudnnGetConvolutionForwardAlgorithm_v7(dnn, big_, w_, how_, small_,
-                                                                   static_cast<int>(found.size()), &count,
-                                                                   found.data()),
+      DLHOST_TRY(dnn_status(cudnnGetConvolutionForwardAlgorithm_v7(
+                                dnn, big_, w_, how_, small_, static_cast<int>(found.size()), &count, found.data()),
                             "looking for an algorithm"));
       const auto other_domain = [](cudnnConvolutionFwdAlgo_t algo) {
         return algo >= CUDNN_CONVOLUTION_FWD_ALGO_FFT && algo <= CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
       };
       DLHOST_TRY(first_of(found, count, other_domain, "forward", wanted));
-      return dnn_status(cudnnGetConvolutionForwardWorkspaceSize(dnn, big_, w_, how_, small_,
-                                                                static_cast<cudnnConvolutionFwdAlgo_t>(algo_),
-                                                                &workspace_),
+      return dnn_status(cudnnGetConvolutionForwardWorkspaceSize(
+                            dnn, big_, w_, how_, small_, static_cast<cudnnConvolutionFwdAlgo_t>(algo_), &workspace_),
                         "asking for the workspace");
     }
     case Made::big: {
       std::array<cudnnConvolutionBwdDataAlgoPerf_t, CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT> found{};
-      DLHOST_TRY(dnn_status(cudnnGetConvolutionBackwardDataAlgorithm_v7(dnn, w_, small_, how_, big_,
-                                                                        static_cast<int>(found.size()), &count,
-                                                                        found.data()),
+      DLHOST_TRY(dnn_status(cudnnGetConvolutionBackwardDataAlgorithm_v7(
+                                dnn, w_, small_, how_, big_, static_cast<int>(found.size()), &count, found.data()),
                             "looking for an algorithm"));
       const auto other_domain = [](cudnnConvolutionBwdDataAlgo_t algo) {
         return algo >= CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT;
@@ -124,18 +122,16 @@ class Convolution {
     }
     case Made::weights: {
       std::array<cudnnConvolutionBwdFilterAlgoPerf_t, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT> found{};
-      DLHOST_TRY(dnn_status(cudnnGetConvolutionBackwardFilterAlgorithm_v7(dnn, big_, small_, how_, w_,
-                                                                          static_cast<int>(found.size()), &count,
-                                                                          found.data()),
+      DLHOST_TRY(dnn_status(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+                                dnn, big_, small_, how_, w_, static_cast<int>(found.size()), &count, found.data()),
                             "looking for an algorithm"));
       const auto other_domain = [](cudnnConvolutionBwdFilterAlgo_t algo) {
         return algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT || algo >= CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD;
       };
       DLHOST_TRY(first_of(found, count, other_domain, "backward filter", wanted));
       return dnn_status(
-          cudnnGetConvolutionBackwardFilterWorkspaceSize(dnn, big_, small_, how_, w_,
-                                                         static_cast<cudnnConvolutionBwdFilterAlgo_t>(algo_),
-                                                         &workspace_),
+          cudnnGetConvolutionBackwardFilterWorkspaceSize(
+              dnn, big_, small_, how_, w_, static_cast<cudnnConvolutionBwdFilterAlgo_t>(algo_), &workspace_),
           "asking for the workspace");
     }
     }
@@ -169,10 +165,6 @@ class Convolution {
   }
 
  private:
-  struct Allowed {
-    bool exact = true, tensor_cores = false;
-  };
-
   static Status tensor(cudnnTensorDescriptor_t& desc, const Shape& shape, DType type) {
     int rank = 0;
     const Ints dims = with_two_axes(shape, rank);
@@ -192,21 +184,23 @@ class Convolution {
                   const std::string& wanted) {
     for (int i = 0; i < count; ++i) {
       const auto& one = found[static_cast<std::size_t>(i)];
-      const bool multiplies_as_told = allowed_.tensor_cores || one.mathType == CUDNN_FMA_MATH;
+      const bool tensor_cores =
+          one.mathType == CUDNN_TENSOR_OP_MATH || one.mathType == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION;
       if (one.status != CUDNN_STATUS_SUCCESS || one.determinism != CUDNN_DETERMINISTIC ||
-          one.memory > most_conv_workspace || (allowed_.exact && other_domain(one.algo)) || !multiplies_as_told)
+          one.memory > most_conv_workspace || (exact_ && (other_domain(one.algo) || tensor_cores)))
         continue;
       kernel_ = concat("cudnn ", call, " ", static_cast<int>(one.algo), " math ", static_cast<int>(one.mathType));
       if (!wanted.empty() && kernel_ != wanted) continue;
       algo_ = static_cast<int>(one.algo);
-      return dnn_status(cudnnSetConvolutionMathType(how_, one.mathType), "setting how to multiply");
+      return dnn_status(cudnnSetConvolutionMathType(how_, exact_ ? CUDNN_FMA_MATH : one.mathType),
+                        "setting how to multiply");
     }
     return Status::unsupported("cuDNN: no algorithm of ", call, " that is deterministic",
-                               allowed_.exact ? " and computes in f32" : "", " among ", count);
+                               exact_ ? " and computes in f32" : "", " among ", count);
   }
 
   Made made_ = Made::small;
-  Allowed allowed_;
+  bool exact_ = true;
   cudnnTensorDescriptor_t big_ = nullptr, small_ = nullptr;
   cudnnFilterDescriptor_t w_ = nullptr;
   cudnnConvolutionDescriptor_t how_ = nullptr;
@@ -234,11 +228,11 @@ class DnnConv final : public KernelOp {
   Status make(const ConvSpec& spec, const Libraries& libraries, const std::string& wanted) {
     const DType type = in[0].dtype;
     DLHOST_TRY(convolution_.describe(spec, type));
-    const Made made = role_ == Role::param_gradient                  ? Made::weights
+    const Made made = role_ == Role::param_gradient                 ? Made::weights
                       : (role_ == Role::feature) != spec.transposed ? Made::small
-                                                                     : Made::big;
+                                                                    : Made::big;
     const bool exact = type == DType::f32 && !libraries.tf32;
-    DLHOST_TRY(convolution_.choose(libraries.dnn, made, exact, !exact, wanted));
+    DLHOST_TRY(convolution_.choose(libraries.dnn, made, exact, type, wanted));
     kernel = convolution_.kernel();
     // The library makes what it reads; an addend must not be written over before it is read.
     aside_ = add_ || out[0].dtype != type;
@@ -257,8 +251,8 @@ class DnnConv final : public KernelOp {
     const bool swap = role_ == Role::param_gradient && transposed_;
     const void *first = call.in[swap ? 1 : 0], *second = call.in[swap ? 0 : 1];
     void* made = aside_ ? static_cast<void*>(product_.in(call)) : call.out[0];
-    if (Status status = convolution_.run(*dnn, first, second, made,
-                                         convolution_.workspace() > 0 ? workspace_.in(call) : nullptr);
+    if (Status status =
+            convolution_.run(*dnn, first, second, made, convolution_.workspace() > 0 ? workspace_.in(call) : nullptr);
         !status.ok())
       return stream.fail(std::move(status).at("cuda: conv"));
     if (aside_ || bias_ || function_.result >= 0) {

@@ -110,8 +110,8 @@ Status Cuda::copy(Stream& stream, void* dst, const void* src, std::size_t bytes,
   if (bytes == 0) return {};
   DLHOST_TRY(enter());
   const cudaMemcpyKind way = direction == Direction::to_host     ? cudaMemcpyDeviceToHost
-                              : direction == Direction::from_host ? cudaMemcpyHostToDevice
-                                                                  : cudaMemcpyDeviceToDevice;
+                             : direction == Direction::from_host ? cudaMemcpyHostToDevice
+                                                                 : cudaMemcpyDeviceToDevice;
   DLHOST_CUDA(cudaMemcpyAsync(dst, src, bytes, way, static_cast<CudaStream&>(stream).get()), "copying ", bytes,
               " bytes");
   return {};

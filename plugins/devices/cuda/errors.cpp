@@ -33,8 +33,9 @@ Status check_driver() {
   int driver = 0;
   DLHOST_CUDA(cudaDriverGetVersion(&driver), "asking for the driver's version");
   if (driver == 0)
-    return Status::unsupported("cuda: no NVIDIA driver: libcuda.so.1 is not found; install the driver (a container needs "
-                               "its host's: --gpus all), or take device = \"cpu\"");
+    return Status::unsupported(
+        "cuda: no NVIDIA driver: libcuda.so.1 is not found; install the driver (a container needs "
+        "its host's: --gpus all), or take device = \"cpu\"");
   // Within a major version an older driver runs what a newer toolkit made.
   if (driver / 1000 < CUDART_VERSION / 1000)
     return Status::unsupported("cuda: the NVIDIA driver is too old: it knows CUDA ", version_words(driver),
@@ -69,8 +70,8 @@ Status usable(int which) {
     cudaDeviceProp properties{};
     DLHOST_CUDA(cudaGetDeviceProperties(&properties, which), "asking for GPU ", which, "'s properties");
     return Status::unsupported("cuda: no kernel image for this GPU: ", properties.name, " has compute capability ",
-                               properties.major, ".", properties.minor, ", and this plugin was built for " DLHOST_CUDA_FOR
-                               "; build with -Dgpu_architectures=",
+                               properties.major, ".", properties.minor,
+                               ", and this plugin was built for " DLHOST_CUDA_FOR "; build with -Dgpu_architectures=",
                                properties.major, properties.minor);
   }
   DLHOST_CUDA(image, "looking for our kernels");

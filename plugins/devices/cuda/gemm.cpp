@@ -106,8 +106,9 @@ class Product {
     };
     DLHOST_TRY(prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, most_workspace));
     constexpr std::uint32_t alignment = 16; // what is seen of a larger tensor may begin in the middle of it
-    for (const auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                                 CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    for (const auto attribute :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       DLHOST_TRY(prefer(attribute, alignment));
     int count = 0;
     DLHOST_BLAS(cublasLtMatmulAlgoGetHeuristic(blas_, what_, a_, b_, d_, d_, preference, 1, &found_, &count),
@@ -161,8 +162,7 @@ class BlasGemm final : public KernelOp {
     if (aside_) product_room_ = room<float>(out[0].count());
     casts_bias_ = fused_ && bias_ && in[2].dtype != out[0].dtype;
     if (casts_bias_) bias_room_ = room<std::byte>(units_ * static_cast<std::int64_t>(size_of(out[0].dtype)));
-    if (out.size() > 1)
-      bias_sums_ = room<std::byte>(static_cast<std::int64_t>(bias_gradient_room(units_, rows_)));
+    if (out.size() > 1) bias_sums_ = room<std::byte>(static_cast<std::int64_t>(bias_gradient_room(units_, rows_)));
     kernel = concat("cublaslt", libraries.tf32 && shape.operands == DType::f32 ? " tf32" : "",
                     fused_ || !finishes() ? "" : ", epilogue apart");
     return {};

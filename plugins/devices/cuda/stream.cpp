@@ -43,9 +43,10 @@ CudaStream::~CudaStream() {
 
 Status CudaStream::wait() {
   if (const cudaError_t error = cudaStreamSynchronize(stream_); error != cudaSuccess)
-    fail(status_of(error, concat("one of the ops up to '", last_,
-                                 "' failed on the GPU, which stays unusable for this process (option sync_errors = true "
-                                 "of the device says which op)")));
+    fail(
+        status_of(error, concat("one of the ops up to '", last_,
+                                "' failed on the GPU, which stays unusable for this process (option sync_errors = true "
+                                "of the device says which op)")));
   if (fault_->what != Fault::none) {
     const bool label = fault_->what == Fault::label;
     fail(Status::invalid("cuda: ", label ? "label " : "index ", fault_->value, label ? " of row " : " at place ",

@@ -44,7 +44,8 @@ struct Chain {
       return;
     }
     std::int64_t before = i;
-    while (before-- > 0 && indices[before] != index) {}
+    while (before-- > 0 && indices[before] != index) {
+    }
     first[i] = before < 0;
     std::int64_t after = i + 1;
     while (after < count && indices[after] != index) ++after;
@@ -88,9 +89,9 @@ class Gather final : public KernelOp {
   void run(WorkStream& stream, const Call& call) override {
     const auto* indices = static_cast<const std::int32_t*>(call.in[feature_ ? 1 : 0]);
     if (feature_)
-      return each(stream, out[0].count(),
-                  GatherRows{{call.in[0], in[0].dtype}, indices, {call.out[0], out[0].dtype}, rows_, row_,
-                             stream.fault()});
+      return each(
+          stream, out[0].count(),
+          GatherRows{{call.in[0], in[0].dtype}, indices, {call.out[0], out[0].dtype}, rows_, row_, stream.fault()});
     auto* dtable = static_cast<float*>(call.out[0]);
     std::int32_t *next = next_.in(call), *first = first_.in(call);
     each(stream, rows_ * row_, Cleared{dtable});

@@ -81,8 +81,8 @@ struct LrnGradient {
 class Lrn final : public KernelOp {
  public:
   explicit Lrn(const LrnSpec& spec)
-      : feature_(spec.role == Role::feature),
-        strength_{static_cast<float>(spec.alpha), static_cast<float>(spec.beta), static_cast<float>(spec.k)} {
+      : feature_(spec.role == Role::feature), strength_{static_cast<float>(spec.alpha), static_cast<float>(spec.beta),
+                                                        static_cast<float>(spec.k)} {
     in = {plain_of(spec.x)};
     if (!feature_) in.push_back(plain_of(spec.y));
     out = {plain_of(feature_ ? spec.y : spec.x)};

@@ -117,9 +117,7 @@ template <int steps> struct Summed {
     sum += static_cast<double>(values[result]);
   }
   DLHOST_BODY void join(Sum& sum, const Sum& other) const { sum += other; }
-  DLHOST_BODY void finish(std::int64_t item, const Sum& sum) const {
-    target.set(item, static_cast<float>(sum));
-  }
+  DLHOST_BODY void finish(std::int64_t item, const Sum& sum) const { target.set(item, static_cast<float>(sum)); }
 };
 
 // A sum that was held, to its place.
@@ -204,8 +202,8 @@ template <int steps> class MapOp final : public KernelOp {
   void bring_samples(WorkStream& stream, const Call& call) {
     base_.drawing = {.key = call.dynamic.key, .epoch = call.dynamic.epoch};
     if (!draws_ || call.dynamic.samples.empty()) return;
-    const auto rows = std::min<std::size_t>(call.dynamic.samples.size(),
-                                            static_cast<std::size_t>(space_.rank() ? space_[0] : 1));
+    const auto rows =
+        std::min<std::size_t>(call.dynamic.samples.size(), static_cast<std::size_t>(space_.rank() ? space_[0] : 1));
     stream.bring(samples_.in(call), call.dynamic.samples.data(), rows * sizeof(std::uint32_t));
     base_.drawing.samples = samples_.in(call);
     base_.drawing.sample_count = static_cast<std::int64_t>(rows);
@@ -215,8 +213,7 @@ template <int steps> class MapOp final : public KernelOp {
   void run_pieces(WorkStream& stream, const Call& call, std::span<const std::int64_t> lengths) {
     const bool in_pieces = !segments_.empty();
     base_.pieces = static_cast<std::int32_t>(lengths.size());
-    for (std::size_t p = 0; p < lengths.size(); ++p)
-      base_.start[p + 1] = base_.start[p] + lengths[p];
+    for (std::size_t p = 0; p < lengths.size(); ++p) base_.start[p + 1] = base_.start[p] + lengths[p];
     for (std::size_t p = 0; p < lengths.size(); ++p) {
       const Shape piece = in_pieces ? Shape{lengths[p]} : space_;
       operands_for(piece);
@@ -261,9 +258,7 @@ template <int steps> class MapOp final : public KernelOp {
       if (out[o].shape.rank() == 0 || out[o].shape[axis] != space[axis]) terms *= space[axis];
     return terms;
   }
-  bool may_be_read(std::size_t o) const {
-    return segments_.empty() && std::ranges::find(in, out[o]) != in.end();
-  }
+  bool may_be_read(std::size_t o) const { return segments_.empty() && std::ranges::find(in, out[o]) != in.end(); }
 
   std::vector<std::int64_t> segments_;
   Shape space_;

@@ -164,9 +164,8 @@ struct NormGradient {
 class Norm final : public KernelOp {
  public:
   explicit Norm(const NormSpec& spec)
-      : batch_(spec.kind == NormSpec::Kind::batch), feature_(spec.role == Role::feature),
-        given_(spec.given_statistics), epsilon_(static_cast<float>(spec.epsilon)), rows_(spec.x.shape[0]),
-        row_(spec.x.shape.past(1)) {
+      : batch_(spec.kind == NormSpec::Kind::batch), feature_(spec.role == Role::feature), given_(spec.given_statistics),
+        epsilon_(static_cast<float>(spec.epsilon)), rows_(spec.x.shape[0]), row_(spec.x.shape.past(1)) {
     groups_.batch = batch_;
     groups_.count = spec.x.count();
     groups_.inner = batch_ ? spec.x.shape.past(2) : 1;
@@ -197,8 +196,7 @@ class Norm final : public KernelOp {
   void take_epilogue(const Epilogue& epilogue) {
     const auto function = function_of(epilogue);
     const auto slope = epilogue.pointwise ? Function::of(epilogue.pointwise->gradient) : Function{};
-    epilogue_taken =
-        function && slope && (!epilogue.pointwise || epilogue.pointwise->from_output || !epilogue.add);
+    epilogue_taken = function && slope && (!epilogue.pointwise || epilogue.pointwise->from_output || !epilogue.add);
     if (!epilogue_taken) {
       remark = function && slope ? "the epilogue's gradient would need the sum before it"
                                  : "the epilogue's function is not one of one input, or too long";
@@ -257,8 +255,8 @@ class Norm final : public KernelOp {
   }
 
   void gradient(WorkStream& stream, const Call& call) {
-    const Normal normal{groups_,         epsilon_,        {call.in[0], in[0].dtype}, floats(call, 2),
-                        floats(call, 3), floats(call, 4), floats(call, 5)};
+    const Normal normal{groups_,         epsilon_,       {call.in[0], in[0].dtype}, floats(call, 2), floats(call, 3),
+                        floats(call, 4), floats(call, 5)};
     const Source y = from_output_ ? Source{call.in[6], in[6].dtype} : Source{};
     const Through through{normal, {call.in[1], in[1].dtype}, y, slope_};
     const std::int64_t counted = batch_ ? call.counted(rows_) : rows_, together = terms(counted);

@@ -72,8 +72,7 @@ struct PoolGradient {
 class Pool final : public KernelOp {
  public:
   Pool(const PoolSpec& spec, const Geometry& geometry)
-      : feature_(spec.role == Role::feature),
-        pool_{geometry, spec.kind == PoolSpec::Kind::max, spec.count_padding} {
+      : feature_(spec.role == Role::feature), pool_{geometry, spec.kind == PoolSpec::Kind::max, spec.count_padding} {
     in = {plain_of(feature_ ? spec.x : spec.y)};
     out = {plain_of(feature_ ? spec.y : spec.x)};
     if (pool_.max && (spec.training || !feature_))

@@ -30,9 +30,7 @@ Prepared prepare_own(const BoxSpec&);
 // Would the op sum over samples, in an order that `reproducible` fixes? This device makes no such trees yet.
 bool sums_over_samples(const OpSpec&);
 
-inline TensorDesc plain_of(const TensorDesc& desc) {
-  return desc.format.is_any() ? desc.as(Format::plain()) : desc;
-}
+inline TensorDesc plain_of(const TensorDesc& desc) { return desc.format.is_any() ? desc.as(Format::plain()) : desc; }
 // An error unless all are plain, or may become so.
 Status need_plain(std::string_view op, std::initializer_list<const TensorDesc*>);
 

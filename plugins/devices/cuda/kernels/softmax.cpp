@@ -111,8 +111,9 @@ std::int64_t lines_of(const Shape& shape, std::size_t axis) { return shape.with(
 class Softmax final : public KernelOp {
  public:
   explicit Softmax(const SoftmaxSpec& spec)
-      : feature_(spec.role == Role::feature), logarithm_(spec.logarithm),
-        lines_{spec.x.shape[spec.axis], spec.x.shape.past(spec.axis + 1)}, count_(lines_of(spec.x.shape, spec.axis)) {
+      : feature_(spec.role == Role::feature),
+        logarithm_(spec.logarithm), lines_{spec.x.shape[spec.axis], spec.x.shape.past(spec.axis + 1)},
+        count_(lines_of(spec.x.shape, spec.axis)) {
     in = {plain_of(feature_ ? spec.x : spec.y)};
     if (!feature_) in.push_back(in[0]);
     out = {plain_of(feature_ ? spec.y : spec.x)};
@@ -237,8 +238,9 @@ struct LossGradient {
 class SoftmaxLoss final : public KernelOp {
  public:
   explicit SoftmaxLoss(const SoftmaxLossSpec& spec)
-      : feature_(spec.role == Role::feature), smoothing_(static_cast<float>(spec.smoothing)), ignored_(spec.ignored),
-        lines_{spec.x.shape[1], spec.x.shape.past(2)}, rows_(spec.x.shape[0]), count_(rows_ * lines_.inner) {
+      : feature_(spec.role == Role::feature), smoothing_(static_cast<float>(spec.smoothing)),
+        ignored_(spec.ignored), lines_{spec.x.shape[1], spec.x.shape.past(2)}, rows_(spec.x.shape[0]),
+        count_(rows_ * lines_.inner) {
     Shape labels{rows_};
     for (std::size_t axis = 2; axis < spec.x.shape.rank(); ++axis) labels.push_back(spec.x.shape[axis]);
     in = {plain_of(spec.x), {DType::i32, labels, {}}};

@@ -17,8 +17,8 @@ struct Split {
 constexpr Split split_of(std::int64_t items, std::int64_t terms) {
   constexpr std::int64_t few_terms = 128, part_terms = 4096, blocks_wanted = 512;
   if (terms <= few_terms) return {};
-  return {block_threads, std::max<std::int64_t>(
-                             1, std::min(terms / part_terms, blocks_wanted / std::max<std::int64_t>(items, 1)))};
+  return {block_threads,
+          std::max<std::int64_t>(1, std::min(terms / part_terms, blocks_wanted / std::max<std::int64_t>(items, 1)))};
 }
 
 // Bytes of scratch that a sum wants.

@@ -87,7 +87,8 @@ TEST_F(CudaTest, Tf32IsNearAndF32Exact) {
 
 TEST_F(CudaTest, BadIndicesAreToldAndTheDeviceLives) {
   const auto stream = *probe_->stream();
-  const auto op = *probe_->prepare(GatherSpec{.table = f32({3, 2}), .indices = {DType::i32, {2}, {}}, .y = f32({2, 2})});
+  const auto op =
+      *probe_->prepare(GatherSpec{.table = f32({3, 2}), .indices = {DType::i32, {2}, {}}, .y = f32({2, 2})});
   const Memory table = *Memory::make(*probe_, 24), indices = *Memory::make(*probe_, 8), y = *Memory::make(*probe_, 16);
   const std::int32_t numbers[] = {1, 3};
   ASSERT_TRUE(probe_->fill_zero(*stream, table.data(), 24).ok());

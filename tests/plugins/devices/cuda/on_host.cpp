@@ -17,8 +17,9 @@ using plugins::cuda::Prepared;
 class HostStream final : public plugins::cuda::WorkStream {
  public:
   Status wait() override {
-    if (fault_.what != Fault::none) fail(Status::invalid("label or index ", fault_.value, " of place ", fault_.place,
-                                                         " is not in [0, ", fault_.limit, ")"));
+    if (fault_.what != Fault::none)
+      fail(Status::invalid("label or index ", fault_.value, " of place ", fault_.place, " is not in [0, ", fault_.limit,
+                           ")"));
     fault_ = {};
     return std::exchange(first_, {});
   }
