@@ -1,5 +1,5 @@
-// What the suite's small cases do not reach: sums that are cut into parts, updates of more slices than one launch takes,
-// and numbers for which order matters.
+// What the suite's small cases do not reach: sums that are cut into parts, updates of more slices than one launch
+// takes, and numbers for which order matters.
 #include "kernels/launch.h"
 
 #include <cmath>
@@ -37,7 +37,8 @@ TEST(CudaLaunch, EachTermIsTakenOnce) {
       std::vector<std::byte> room(reduce_room<Numbers>(items, terms));
       reduce(stream, items, terms, Numbers{result.data()}, room.data());
       for (std::int64_t item = 0; item < items; ++item)
-        ASSERT_EQ(result[static_cast<std::size_t>(item)], terms * (terms - 1) / 2 + terms * item) << items << " " << terms;
+        ASSERT_EQ(result[static_cast<std::size_t>(item)], terms * (terms - 1) / 2 + terms * item)
+            << items << " " << terms;
       const auto split = split_of(items, terms);
       EXPECT_EQ(room.empty(), split.parts == 1);
       cut = cut || split.parts > 1;
@@ -46,7 +47,8 @@ TEST(CudaLaunch, EachTermIsTakenOnce) {
 }
 
 // One run of an op on the host.
-Status run(Op& op, std::initializer_list<const void*> in, std::initializer_list<void*> out, const Dynamic& dynamic = {}) {
+Status run(Op& op, std::initializer_list<const void*> in, std::initializer_list<void*> out,
+           const Dynamic& dynamic = {}) {
   HostStream stream;
   std::vector<std::byte> scratch(op.scratch_bytes + 256);
   op.run(stream, in, out, scratch.data(), dynamic);
@@ -132,8 +134,8 @@ TEST(CudaLaunch, ATableOfFewRowsAddsManyInOrder) {
   std::vector<float> dy(count * 2), dtable(14, -1.0F), wanted(14);
   for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = std::sin(static_cast<float>(i));
   for (std::size_t i = 0; i < dy.size(); ++i) wanted[static_cast<std::size_t>(indices[i / 2]) * 2 + i % 2] += dy[i];
-  GatherSpec spec{.role = Role::param_gradient, .table = f32({7, 2}), .indices = {DType::i32, {count}, {}},
-                  .y = f32({count, 2})};
+  GatherSpec spec{
+      .role = Role::param_gradient, .table = f32({7, 2}), .indices = {DType::i32, {count}, {}}, .y = f32({count, 2})};
   const auto op = *prepare_own(spec);
   ASSERT_TRUE(run(*op, {indices.data(), dy.data()}, {dtable.data()}).ok());
   EXPECT_EQ(dtable, wanted);
