@@ -30,7 +30,10 @@ struct Arguments {
   std::string url;
   std::uint64_t seed = 1;
   bool simulated = false;
+  bool skip_absent = false;
 };
+
+constexpr int skipped = 77; // as Meson and automake read it
 
 std::vector<std::string> names_of_ops() {
   return []<std::size_t... which>(std::index_sequence<which...>) {
@@ -68,6 +71,8 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->type_name("FOLDER")
       ->allow_extra_args(false);
   app.add_option("--seed", arguments.seed, "of all values")->type_name("NUMBER")->capture_default_str();
+  app.add_flag("--skip-absent", arguments.skip_absent,
+               "where the machine has nothing that the device could use, say so and exit with 77");
   app.add_flag("--simulated", arguments.simulated,
                "on a simulated host: one task at a time, in virtual time, from the seed");
 }
@@ -132,6 +137,20 @@ bool register_suites(const Context& context, const std::string& file) {
   return true;
 }
 
+// Why this machine cannot run a device that is tested, or tested on; ok: it can, or fails in the tests.
+Status absent(const Context& context, const std::vector<std::string>& files) {
+  const auto tried = [](const std::unique_ptr<Device>& device) {
+    const auto stream = device->stream();
+    return stream.status().code() == Code::unsupported ? stream.status() : Status();
+  };
+  DLHOST_TRY(tried(context.chosen_device()));
+  for (const auto& file : files)
+    if (const plugin::Candidate candidate = plugin::examine(file); candidate.usable())
+      for (const auto& [kind, name] : candidate.stamp->provides)
+        if (kind == Kind::device) DLHOST_TRY(tried(context.make<Device>(name, context.options)));
+  return {};
+}
+
 int test(const Arguments& arguments, const std::vector<std::string>& folders, Host& host, const SetMaker& set_maker) {
   plugin::Registry registry(plugin::entries_of(plugin::settings_of_process(folders)), host);
   set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
@@ -145,6 +164,11 @@ int test(const Arguments& arguments, const std::vector<std::string>& folders, Ho
   if (!read_settings(arguments.settings, context.options)) return 2;
   if (!read_settings(arguments.device_settings, context.device_options)) return 2;
   try {
+    if (arguments.skip_absent)
+      if (const Status why = absent(context, arguments.files); !why.ok()) {
+        std::printf("skipped: %s\n", why.message().c_str());
+        return skipped;
+      }
     for (const auto& file : arguments.files)
       if (!register_suites(context, file)) return 2;
   } catch (const std::exception& wrong) {

@@ -1,0 +1,157 @@
+#include "cuda.h"
+
+#include <limits>
+
+#include "errors.h"
+#include "kernels/prepare.h"
+#include "stream.h"
+
+namespace dlhost::plugins::cuda {
+
+Schema Cuda::schema() {
+  const Status driver = check_driver();
+  return SchemaOf<Options>(concat("An NVIDIA GPU: ops by cuBLASLt, cuDNN and kernels of its own.",
+                                  driver.ok() ? "" : concat(" Not on this machine: ", driver.message())))
+      .option("gpu", &Options::gpu, "which of the GPUs that the process sees, from 0 on", between(0, 1023))
+      .option("tf32", &Options::tf32, "multiply f32 with 10 bits of fraction, on tensor cores")
+      .option("sync_errors", &Options::sync_errors, "wait after each op, so that a fault names the op that made it");
+}
+
+Cuda::Cuda(const Options& options) : options_(options), state_(start()) {}
+
+Cuda::~Cuda() {
+  if (!enter().ok()) return;
+  if (libraries_.dnn) (void)cudnnDestroy(libraries_.dnn);
+  if (libraries_.blas) (void)cublasLtDestroy(libraries_.blas);
+  if (memory_stream_) (void)cudaStreamDestroy(memory_stream_);
+}
+
+Status Cuda::start() {
+  const int gpu = static_cast<int>(options_.gpu);
+  DLHOST_TRY(usable(gpu));
+  cudaDeviceProp properties{};
+  DLHOST_CUDA(cudaGetDeviceProperties(&properties, gpu), "asking for GPU ", gpu, "'s properties");
+  name_ = concat(properties.name, ", compute capability ", properties.major, ".", properties.minor, ", ",
+                 properties.totalGlobalMem >> 30, " GiB");
+  int pools = 0;
+  DLHOST_CUDA(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, gpu), "asking for memory pools");
+  if (pools != 0) {
+    DLHOST_CUDA(cudaDeviceGetDefaultMemPool(&pool_, gpu), "finding the memory pool");
+    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max(); // what is freed stays for the next
+    DLHOST_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "setting the memory pool");
+    DLHOST_CUDA(cudaStreamCreateWithFlags(&memory_stream_, cudaStreamNonBlocking), "making a stream");
+    pools_ = true;
+  }
+  if (const auto made = cublasLtCreate(&libraries_.blas); made != CUBLAS_STATUS_SUCCESS)
+    return Status::internal("cuda: cuBLASLt does not start: ", cublasLtGetStatusString(made));
+  if (const auto made = cudnnCreate(&libraries_.dnn); made != CUDNN_STATUS_SUCCESS)
+    return Status::internal("cuda: cuDNN does not start: ", cudnnGetErrorString(made));
+  libraries_.tf32 = options_.tf32;
+  return {};
+}
+
+Status Cuda::enter() const {
+  DLHOST_TRY(Status(state_));
+  DLHOST_CUDA(cudaSetDevice(static_cast<int>(options_.gpu)), "taking GPU ", options_.gpu);
+  return {};
+}
+
+Device::Traits Cuda::traits() const { return {.host_memory = false, .asynchronous = true, .alignment = 256}; }
+
+std::string Cuda::description() const {
+  if (!state_.ok()) return state_.message();
+  return concat(name_, options_.tf32 ? ", tf32" : "");
+}
+
+Status Cuda::out_of_memory(std::size_t bytes) const {
+  (void)cudaGetLastError();
+  std::size_t free = 0, total = 0;
+  if (const cudaError_t asked = cudaMemGetInfo(&free, &total); asked != cudaSuccess)
+    return status_of(asked, concat("allocating ", bytes, " bytes"));
+  return Status::no_space("cuda: no memory for ", bytes, " bytes on GPU ", options_.gpu, ": ", free, " of its ", total,
+                          " are free; take a smaller batch");
+}
+
+// All streams may use it when this returns.
+Result<void*> Cuda::allocate(std::size_t bytes) {
+  DLHOST_TRY(enter());
+  constexpr std::size_t least = 256; // an address of its own, whatever is asked for
+  void* made = nullptr;
+  const std::size_t size = bytes < least ? least : bytes;
+  const cudaError_t error = pools_ ? cudaMallocAsync(&made, size, memory_stream_) : cudaMalloc(&made, size);
+  if (error == cudaErrorMemoryAllocation) return out_of_memory(size);
+  DLHOST_CUDA(error, "allocating ", size, " bytes");
+  if (pools_) DLHOST_CUDA(cudaStreamSynchronize(memory_stream_), "allocating ", size, " bytes");
+  return made;
+}
+
+// Ops that were given may still use it: memory is released after the last step only, so that waiting costs nothing.
+void Cuda::release(void* data) noexcept {
+  if (!data || cudaSetDevice(static_cast<int>(options_.gpu)) != cudaSuccess) return;
+  if (cudaDeviceSynchronize() != cudaSuccess) return; // a fault: the context goes, and its memory with it
+  if (pools_)
+    (void)cudaFreeAsync(data, memory_stream_);
+  else
+    (void)cudaFree(data);
+}
+
+Result<std::unique_ptr<Stream>> Cuda::stream() {
+  DLHOST_TRY(enter());
+  DLHOST_ASSIGN(auto made, CudaStream::make(static_cast<int>(options_.gpu), options_.sync_errors));
+  return std::unique_ptr<Stream>(std::move(made));
+}
+
+Result<std::unique_ptr<Event>> Cuda::event() {
+  DLHOST_TRY(enter());
+  return CudaEvent::make();
+}
+
+Status Cuda::copy(Stream& stream, void* dst, const void* src, std::size_t bytes, Direction direction) {
+  if (bytes == 0) return {};
+  DLHOST_TRY(enter());
+  const cudaMemcpyKind way = direction == Direction::to_host     ? cudaMemcpyDeviceToHost
+                             : direction == Direction::from_host ? cudaMemcpyHostToDevice
+                                                                 : cudaMemcpyDeviceToDevice;
+  DLHOST_CUDA(cudaMemcpyAsync(dst, src, bytes, way, static_cast<CudaStream&>(stream).get()), "copying ", bytes,
+              " bytes");
+  return {};
+}
+
+Status Cuda::fill_zero(Stream& stream, void* dst, std::size_t bytes) {
+  if (bytes == 0) return {};
+  DLHOST_TRY(enter());
+  DLHOST_CUDA(cudaMemsetAsync(dst, 0, bytes, static_cast<CudaStream&>(stream).get()), "clearing ", bytes, " bytes");
+  return {};
+}
+
+std::size_t Cuda::bytes(const TensorDesc& desc) const { return desc.plain_bytes(); }
+
+std::string Cuda::format_name(const TensorDesc& desc) const { return desc.format.is_any() ? "any" : "plain"; }
+
+Result<Format> Cuda::format_named(const TensorDesc&, const std::string& wanted) {
+  if (wanted == "plain") return Format::plain();
+  return Status::invalid("cuda has no format '", wanted, "'; it has plain");
+}
+
+Result<std::unique_ptr<Op>> Cuda::prepare(const OpSpec& spec, const Choice& choice) {
+  DLHOST_TRY(enter());
+  if (choice.block_samples > 0 && sums_over_samples(spec))
+    return Status::unsupported("cuda: no ", name_of(spec), " whose sums are made in blocks of samples (reproducible)");
+  const std::lock_guard lock(preparing_);
+  const auto prepare_one = [&](const auto& one) -> Prepared {
+    using Spec = std::decay_t<decltype(one)>;
+    if constexpr (std::is_same_v<Spec, GemmSpec>)
+      return prepare_gemm(one, libraries_);
+    else if constexpr (std::is_same_v<Spec, ConvSpec>)
+      return prepare_conv(one, libraries_, choice.kernel);
+    else
+      return prepare_own(one);
+  };
+  DLHOST_ASSIGN(auto op, std::visit(prepare_one, spec));
+  if (!choice.kernel.empty() && op->kernel != choice.kernel)
+    return Status::unsupported("the plan was made with kernel '", choice.kernel, "', but here it is '", op->kernel,
+                               "': plan again");
+  return op;
+}
+
+} // namespace dlhost::plugins::cuda

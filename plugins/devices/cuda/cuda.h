@@ -1,0 +1,59 @@
+// The cuda device: one GPU, its memory from a pool, streams of its own, ops by cuBLASLt, cuDNN and our own kernels.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include <dlhost/device.h>
+#include <dlhost/schema.h>
+
+#include "libraries.h"
+
+namespace dlhost::plugins::cuda {
+
+class Cuda final : public Device {
+ public:
+  static constexpr std::string_view name = "cuda";
+  struct Options {
+    std::int64_t gpu = 0;
+    bool tf32 = false;
+    bool sync_errors = false;
+  };
+  static Schema schema();
+  explicit Cuda(const Options&);
+  ~Cuda() override;
+
+  Traits traits() const override;
+  std::string description() const override;
+  Result<void*> allocate(std::size_t bytes) override;
+  void release(void*) noexcept override;
+  Result<std::unique_ptr<Stream>> stream() override;
+  Result<std::unique_ptr<Event>> event() override;
+  Status copy(Stream&, void* dst, const void* src, std::size_t bytes, Direction) override;
+  Status fill_zero(Stream&, void* dst, std::size_t bytes) override;
+  std::size_t bytes(const TensorDesc&) const override;
+  std::string format_name(const TensorDesc&) const override;
+  Result<Format> format_named(const TensorDesc& plain, const std::string& name) override;
+  Result<std::unique_ptr<Op>> prepare(const OpSpec&, const Choice&) override;
+
+ private:
+  Status start();
+  // Makes the GPU the calling thread's, or says why there is none.
+  Status enter() const;
+  Status out_of_memory(std::size_t bytes) const;
+
+  Options options_;
+  std::string name_;
+  Status state_; // why it cannot be used
+  bool pools_ = false;
+  cudaMemPool_t pool_ = nullptr;
+  cudaStream_t memory_stream_ = nullptr;
+  std::mutex preparing_; // cuDNN's handle is one task's at a time
+  Libraries libraries_;
+};
+
+} // namespace dlhost::plugins::cuda

@@ -1,0 +1,8 @@
+// Do our kernels run on the current GPU? A cudaError_t, as an int: 0, or that there is no image for it.
+#pragma once
+
+namespace dlhost::plugins::cuda {
+
+int find_image();
+
+} // namespace dlhost::plugins::cuda

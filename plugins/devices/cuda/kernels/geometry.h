@@ -1,0 +1,57 @@
+// Windows that move over space: which elements of the big side a window of the small side covers. A convolution's x is
+// the big side, and y the small one; a transposed convolution's are the other way round. One to three axes, held as
+// three.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include <dlhost/status.h>
+
+#include "body.h"
+
+namespace dlhost::plugins::cuda {
+
+struct Geometry {
+  std::int64_t big[3] = {1, 1, 1}, small[3] = {1, 1, 1}, window[3] = {1, 1, 1};
+  std::int64_t stride[3] = {1, 1, 1}, pad[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
+
+  // `x` and `y` are whole tensors' shapes, [n, c, ...]. Says what does not fit.
+  static Result<Geometry> make(std::string_view op, const Shape& x, const Shape& y,
+                               std::span<const std::int64_t> window, std::span<const std::int64_t> stride,
+                               std::span<const std::int64_t> pad_low, std::span<const std::int64_t> pad_high,
+                               std::span<const std::int64_t> dilation);
+
+  DLHOST_BODY std::int64_t big_size() const { return big[0] * big[1] * big[2]; }
+  DLHOST_BODY std::int64_t small_size() const { return small[0] * small[1] * small[2]; }
+  DLHOST_BODY std::int64_t window_size() const { return window[0] * window[1] * window[2]; }
+
+  // The place in the big side of element `number` of the window at `at`; -1 in the padding.
+  DLHOST_BODY std::int64_t covered(std::int64_t at, std::int64_t number) const {
+    std::int64_t place = 0, step = 1;
+    for (int d = 3; d-- > 0;) {
+      const std::int64_t p = last_digit(at, small[d]), k = last_digit(number, window[d]);
+      const std::int64_t x = p * stride[d] - pad[d] + k * dilation[d];
+      if (x < 0 || x >= big[d]) return -1;
+      place += x * step;
+      step *= big[d];
+    }
+    return place;
+  }
+  // The window that covers place `at` of the big side with its element `number`; -1: none does.
+  DLHOST_BODY std::int64_t covering(std::int64_t at, std::int64_t number) const {
+    std::int64_t place = 0, step = 1;
+    for (int d = 3; d-- > 0;) {
+      const std::int64_t x = last_digit(at, big[d]), k = last_digit(number, window[d]);
+      const std::int64_t from = x + pad[d] - k * dilation[d];
+      if (from < 0) return -1;
+      const std::int64_t p = quotient(from, stride[d]);
+      if (p * stride[d] != from || p >= small[d]) return -1;
+      place += p * step;
+      step *= small[d];
+    }
+    return place;
+  }
+};
+
+} // namespace dlhost::plugins::cuda

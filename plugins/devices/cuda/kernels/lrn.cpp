@@ -1,0 +1,133 @@
+// Local response normalisation, over channels or over a window of space: one loop over some axes does both.
+#include "launch.h"
+#include "number.h"
+#include "prepare.h"
+
+namespace dlhost::plugins::cuda {
+
+namespace {
+
+struct Neighbours {
+  std::int64_t size = 1, before = 0; // of a window along each axis; how many of it lie before its element
+  std::int32_t axes = 0;
+  std::int64_t length[max_rank] = {}, step[max_rank] = {}; // of those axes
+  std::int64_t elements = 1;                               // of a window, what lies outside included
+
+  // The element of number `k` in i's window; -1 outside.
+  DLHOST_BODY std::int64_t of(std::int64_t i, std::int64_t k, std::int64_t first) const {
+    std::int64_t place = i;
+    for (std::int32_t axis = axes; axis-- > 0;) {
+      const std::int64_t at = quotient(i, step[axis]) % length[axis];
+      const std::int64_t to = at - first + last_digit(k, size);
+      if (to < 0 || to >= length[axis]) return -1;
+      place += (to - at) * step[axis];
+    }
+    return place;
+  }
+};
+
+struct Strength {
+  float alpha, beta, k;
+};
+
+DLHOST_BODY float base_of(const Neighbours& near, const Strength& strength, const Source& x, std::int64_t i) {
+  float sum = 0;
+  for (std::int64_t k = 0; k < near.elements; ++k) {
+    const std::int64_t j = near.of(i, k, near.before);
+    if (j >= 0) sum += x[j] * x[j];
+  }
+  return strength.k + strength.alpha / static_cast<float>(near.elements) * sum;
+}
+
+struct LrnFeature {
+  Neighbours near;
+  Strength strength;
+  Source x;
+  Target y;
+  DLHOST_BODY void operator()(std::int64_t i) const {
+    y.set(i, x[i] * std::pow(base_of(near, strength, x, i), -strength.beta));
+  }
+};
+
+// What an element's dy does to all of its window, and to itself.
+struct LrnThrough {
+  Neighbours near;
+  Strength strength;
+  Source x, dy;
+  float *through, *own;
+  DLHOST_BODY void operator()(std::int64_t i) const {
+    const float base = base_of(near, strength, x, i), power = std::pow(base, -strength.beta);
+    const float factor = 2 * strength.alpha * strength.beta / static_cast<float>(near.elements);
+    through[i] = factor * dy[i] * x[i] * power / base;
+    own[i] = dy[i] * power;
+  }
+};
+
+struct LrnGradient {
+  Neighbours near;
+  Source x;
+  const float *through, *own;
+  Target dx;
+  DLHOST_BODY void operator()(std::int64_t j) const {
+    float sum = 0;
+    for (std::int64_t k = 0; k < near.elements; ++k) { // those whose window has j
+      const std::int64_t i = near.of(j, k, near.size - 1 - near.before);
+      if (i >= 0) sum += through[i];
+    }
+    dx.set(j, own[j] - sum * x[j]);
+  }
+};
+
+class Lrn final : public KernelOp {
+ public:
+  explicit Lrn(const LrnSpec& spec)
+      : feature_(spec.role == Role::feature), strength_{static_cast<float>(spec.alpha), static_cast<float>(spec.beta),
+                                                        static_cast<float>(spec.k)} {
+    in = {plain_of(spec.x)};
+    if (!feature_) in.push_back(plain_of(spec.y));
+    out = {plain_of(feature_ ? spec.y : spec.x)};
+    near_.size = spec.size;
+    near_.before = (spec.size - 1) / 2;
+    const std::size_t first = spec.within_channel ? 2 : 1, end = spec.within_channel ? spec.x.shape.rank() : 2;
+    for (std::size_t axis = first; axis < end; ++axis) {
+      near_.length[near_.axes] = spec.x.shape[axis];
+      near_.step[near_.axes++] = spec.x.shape.past(axis + 1);
+      near_.elements *= spec.size;
+    }
+    if (!feature_) {
+      through_ = room<float>(spec.x.count());
+      own_ = room<float>(spec.x.count());
+    }
+    kernel = "cuda lrn";
+    operations = static_cast<double>(spec.x.count()) * 2.0 * static_cast<double>(near_.elements);
+  }
+
+ protected:
+  void run(WorkStream& stream, const Call& call) override {
+    const Source x{call.in[0], in[0].dtype};
+    const Target result{call.out[0], out[0].dtype};
+    const std::int64_t count = out[0].count();
+    if (feature_) return each(stream, count, LrnFeature{near_, strength_, x, result});
+    float *through = through_.in(call), *own = own_.in(call);
+    each(stream, count, LrnThrough{near_, strength_, x, {call.in[1], in[1].dtype}, through, own});
+    each(stream, count, LrnGradient{near_, x, through, own, result});
+  }
+
+ private:
+  bool feature_;
+  Strength strength_;
+  Neighbours near_;
+  Room<float> through_, own_;
+};
+
+} // namespace
+
+Prepared prepare_own(const LrnSpec& spec) {
+  DLHOST_TRY(need_plain("lrn", {&spec.x, &spec.y}));
+  if (spec.x.shape != spec.y.shape || spec.x.shape.rank() < (spec.within_channel ? 3U : 2U) || spec.size < 1)
+    return Status::invalid("lrn: x ", to_string(spec.x.shape), " and y ", to_string(spec.y.shape),
+                           " must have one shape, [n, c, ...], and the size be at least 1");
+  return std::unique_ptr<Op>(std::make_unique<Lrn>(spec));
+}
+
+} // namespace dlhost::plugins::cuda

@@ -1,0 +1,303 @@
+// Batch norm and layer norm. Ours, since the contract wants statistics of the first rows only, any epsilon and
+// epilogue, and variances rather than their inverse roots; cuDNN has none of these.
+#include <optional>
+
+#include "finish.h"
+#include "launch.h"
+#include "prepare.h"
+
+namespace dlhost::plugins::cuda {
+
+namespace {
+
+// Which elements share a statistic, and which a scale.
+struct NormGroups {
+  bool batch = true;
+  std::int64_t inner = 1, size = 1; // batch: elements behind the channel, channels; layer: 1, elements together
+  std::int64_t statistics = 1, count = 0;
+
+  DLHOST_BODY std::int64_t statistic(std::int64_t i) const {
+    return batch ? quotient(i, inner) % size : quotient(i, size);
+  }
+  DLHOST_BODY std::int64_t param(std::int64_t i) const { return batch ? quotient(i, inner) % size : i % size; }
+  // Element `term` of those that share a statistic; for layer norm also of those that share a scale.
+  DLHOST_BODY std::int64_t of_statistic(std::int64_t s, std::int64_t term) const {
+    if (!batch) return s * size + term;
+    const std::int64_t n = quotient(term, inner);
+    return (n * size + s) * inner + (term - n * inner);
+  }
+  DLHOST_BODY std::int64_t of_param(std::int64_t p, std::int64_t term) const {
+    return batch ? of_statistic(p, term) : term * size + p;
+  }
+};
+
+// Mean and squared distance from it, of some elements (Chan, Golub and LeVeque join those of two parts).
+struct Spread {
+  float count, mean, squares;
+};
+
+struct Statistics {
+  using Sum = Spread;
+  NormGroups groups;
+  Source x;
+  float *mean, *variance;
+  DLHOST_BODY Sum zero() const { return {0, 0, 0}; }
+  DLHOST_BODY void take(Sum& sum, std::int64_t s, std::int64_t term) const {
+    const float value = x[groups.of_statistic(s, term)], distance = value - sum.mean;
+    sum.count += 1;
+    sum.mean += distance / sum.count;
+    sum.squares += distance * (value - sum.mean);
+  }
+  DLHOST_BODY void join(Sum& sum, const Sum& other) const {
+    if (other.count == 0) return;
+    const float count = sum.count + other.count, distance = other.mean - sum.mean;
+    sum.mean += distance * (other.count / count);
+    sum.squares += other.squares + distance * distance * (sum.count * (other.count / count));
+    sum.count = count;
+  }
+  DLHOST_BODY void finish(std::int64_t s, const Sum& sum) const {
+    mean[s] = sum.mean;
+    variance[s] = sum.squares / (sum.count > 0 ? sum.count : 1);
+  }
+};
+
+struct Normal {
+  NormGroups groups;
+  float epsilon;
+  Source x;
+  const float *scale, *shift, *mean, *variance;
+
+  DLHOST_BODY float inverse(std::int64_t s) const { return 1 / std::sqrt(variance[s] + epsilon); }
+  DLHOST_BODY float normalised(std::int64_t i, std::int64_t s) const { return (x[i] - mean[s]) * inverse(s); }
+};
+
+struct NormFeature {
+  Normal normal;
+  Target y;
+  Finish finish;
+  DLHOST_BODY void operator()(std::int64_t i) const {
+    const std::int64_t p = normal.groups.param(i);
+    const float value = normal.normalised(i, normal.groups.statistic(i)) * normal.scale[p] + normal.shift[p];
+    y.set(i, finish(i, value));
+  }
+};
+
+// dy before the epilogue.
+struct Through {
+  Normal normal;
+  Source dy, y; // y.data null: the slope is found from x
+  Function slope;
+
+  DLHOST_BODY float operator()(std::int64_t i, float normalised) const {
+    if (slope.result < 0) return dy[i];
+    const std::int64_t p = normal.groups.param(i);
+    return dy[i] * slope(y.data ? y[i] : normalised * normal.scale[p] + normal.shift[p]);
+  }
+};
+
+struct Pair {
+  float shift, scale;
+};
+
+// The gradients of scale and shift.
+struct ParamGradients {
+  using Sum = Pair;
+  Through through;
+  float *dscale, *dshift;
+  DLHOST_BODY Sum zero() const { return {0, 0}; }
+  DLHOST_BODY void take(Sum& sum, std::int64_t p, std::int64_t term) const {
+    const std::int64_t i = through.normal.groups.of_param(p, term);
+    const float x = through.normal.normalised(i, through.normal.groups.statistic(i)), dy = through(i, x);
+    sum.shift += dy;
+    sum.scale += dy * x;
+  }
+  DLHOST_BODY void join(Sum& sum, const Sum& other) const {
+    sum.shift += other.shift;
+    sum.scale += other.scale;
+  }
+  DLHOST_BODY void finish(std::int64_t p, const Sum& sum) const {
+    dshift[p] = sum.shift;
+    dscale[p] = sum.scale;
+  }
+};
+
+// What dx loses through the mean and the variance.
+struct StatisticGradients {
+  using Sum = Pair;
+  Through through;
+  float *means, *slopes;
+  DLHOST_BODY Sum zero() const { return {0, 0}; }
+  DLHOST_BODY void take(Sum& sum, std::int64_t s, std::int64_t term) const {
+    const std::int64_t i = through.normal.groups.of_statistic(s, term);
+    const float x = through.normal.normalised(i, s);
+    const float dy = through(i, x) * through.normal.scale[through.normal.groups.param(i)];
+    sum.shift += dy;
+    sum.scale += dy * x;
+  }
+  DLHOST_BODY void join(Sum& sum, const Sum& other) const {
+    sum.shift += other.shift;
+    sum.scale += other.scale;
+  }
+  DLHOST_BODY void finish(std::int64_t s, const Sum& sum) const {
+    means[s] = sum.shift;
+    slopes[s] = sum.scale;
+  }
+};
+
+struct NormGradient {
+  Through through;
+  const float *means, *slopes; // null: the statistics were given, and are constants
+  float each_part;             // one over the elements of a statistic
+  std::int64_t counted;        // elements, from the first on
+  Target dx, daddend;
+  DLHOST_BODY void operator()(std::int64_t i) const {
+    const Normal& normal = through.normal;
+    const std::int64_t s = normal.groups.statistic(i);
+    const float x = normal.normalised(i, s), dy = through(i, x);
+    if (daddend.data) daddend.set(i, dy);
+    float inner = dy * normal.scale[normal.groups.param(i)];
+    if (means && i < counted) inner -= (means[s] + x * slopes[s]) * each_part;
+    dx.set(i, inner * normal.inverse(s));
+  }
+};
+
+class Norm final : public KernelOp {
+ public:
+  explicit Norm(const NormSpec& spec)
+      : batch_(spec.kind == NormSpec::Kind::batch), feature_(spec.role == Role::feature), given_(spec.given_statistics),
+        epsilon_(static_cast<float>(spec.epsilon)), rows_(spec.x.shape[0]), row_(spec.x.shape.past(1)) {
+    groups_.batch = batch_;
+    groups_.count = spec.x.count();
+    groups_.inner = batch_ ? spec.x.shape.past(2) : 1;
+    groups_.size = batch_ ? spec.x.shape[1] : spec.x.shape.past(spec.axis);
+    groups_.statistics = batch_ ? groups_.size : groups_.count / std::max<std::int64_t>(groups_.size, 1);
+    take_epilogue(spec.epilogue);
+    Shape scales{groups_.size};
+    if (!batch_) scales = Shape(std::span(spec.x.shape.begin() + spec.axis, spec.x.shape.end()));
+    const TensorDesc param{DType::f32, scales, {}}, statistic{DType::f32, {groups_.statistics}, {}};
+    if (feature_)
+      feature_operands(spec, param, statistic);
+    else
+      gradient_operands(spec, param, statistic);
+    kernel = "cuda norm";
+    operations = static_cast<double>(groups_.count) * (feature_ ? 6 : 12);
+  }
+
+ protected:
+  void run(WorkStream& stream, const Call& call) override {
+    if (feature_)
+      feature(stream, call);
+    else
+      gradient(stream, call);
+  }
+
+ private:
+  // Where the gradient would need the sum that the addend went into, nobody has it any more.
+  void take_epilogue(const Epilogue& epilogue) {
+    const auto function = function_of(epilogue);
+    const auto slope = epilogue.pointwise ? Function::of(epilogue.pointwise->gradient) : Function{};
+    epilogue_taken = function && slope && (!epilogue.pointwise || epilogue.pointwise->from_output || !epilogue.add);
+    if (!epilogue_taken) {
+      remark = function && slope ? "the epilogue's gradient would need the sum before it"
+                                 : "the epilogue's function is not one of one input, or too long";
+      return;
+    }
+    function_ = *function;
+    slope_ = *slope;
+    adds_ = epilogue.add;
+    from_output_ = epilogue.pointwise && epilogue.pointwise->from_output;
+  }
+
+  void feature_operands(const NormSpec& spec, const TensorDesc& param, const TensorDesc& statistic) {
+    in = {plain_of(spec.x), param, param};
+    if (given_) in.insert(in.end(), {statistic, statistic});
+    out = {plain_of(spec.y)};
+    if (adds_) in.push_back(out[0]);
+    if (given_) return;
+    out.insert(out.end(), {statistic, statistic});
+    sums<Statistics>(groups_.statistics, most_terms());
+    settle_sums();
+  }
+  void gradient_operands(const NormSpec& spec, const TensorDesc& param, const TensorDesc& statistic) {
+    in = {plain_of(spec.x), plain_of(spec.y), param, param, statistic, statistic};
+    if (from_output_) in.push_back(in[1]);
+    out = {plain_of(spec.x), param, param};
+    if (adds_) out.push_back(in[1]);
+    means_ = room<float>(groups_.statistics);
+    slopes_ = room<float>(groups_.statistics);
+    sums<StatisticGradients>(groups_.statistics, most_terms());
+    sums<ParamGradients>(groups_.size, batch_ ? most_terms() : groups_.statistics);
+    settle_sums();
+  }
+
+  // Of a statistic, with all rows counted. Fewer rows are cut into no more parts.
+  std::int64_t most_terms() const { return batch_ ? rows_ * groups_.inner : groups_.size; }
+  std::int64_t terms(std::int64_t counted) const { return batch_ ? counted * groups_.inner : groups_.size; }
+
+  static const float* floats(const Call& call, std::size_t i) { return static_cast<const float*>(call.in[i]); }
+
+  void feature(WorkStream& stream, const Call& call) {
+    Normal normal{groups_, epsilon_, {call.in[0], in[0].dtype}, floats(call, 1), floats(call, 2), nullptr, nullptr};
+    if (given_) {
+      normal.mean = floats(call, 3);
+      normal.variance = floats(call, 4);
+    } else {
+      auto *mean = static_cast<float*>(call.out[1]), *variance = static_cast<float*>(call.out[2]);
+      reduce(stream, groups_.statistics, terms(call.counted(rows_)), Statistics{groups_, normal.x, mean, variance},
+             sums_in(call));
+      normal.mean = mean;
+      normal.variance = variance;
+    }
+    Finish finish;
+    finish.function = function_;
+    if (adds_) finish.addend = {call.in[in.size() - 1], in.back().dtype};
+    each(stream, groups_.count, NormFeature{normal, {call.out[0], out[0].dtype}, finish});
+  }
+
+  void gradient(WorkStream& stream, const Call& call) {
+    const Normal normal{groups_,         epsilon_,       {call.in[0], in[0].dtype}, floats(call, 2), floats(call, 3),
+                        floats(call, 4), floats(call, 5)};
+    const Source y = from_output_ ? Source{call.in[6], in[6].dtype} : Source{};
+    const Through through{normal, {call.in[1], in[1].dtype}, y, slope_};
+    const std::int64_t counted = batch_ ? call.counted(rows_) : rows_, together = terms(counted);
+    reduce(stream, groups_.size, batch_ ? together : groups_.statistics,
+           ParamGradients{through, static_cast<float*>(call.out[1]), static_cast<float*>(call.out[2])}, sums_in(call));
+    NormGradient last{.through = through,
+                      .means = nullptr,
+                      .slopes = nullptr,
+                      .each_part = 1 / static_cast<float>(std::max<std::int64_t>(together, 1)),
+                      .counted = counted * row_,
+                      .dx = {call.out[0], out[0].dtype},
+                      .daddend = {}};
+    if (!given_) {
+      reduce(stream, groups_.statistics, together, StatisticGradients{through, means_.in(call), slopes_.in(call)},
+             sums_in(call));
+      last.means = means_.in(call);
+      last.slopes = slopes_.in(call);
+    }
+    if (adds_) last.daddend = {call.out[3], out[3].dtype};
+    each(stream, groups_.count, last);
+  }
+
+  bool batch_, feature_, given_, adds_ = false, from_output_ = false;
+  float epsilon_;
+  std::int64_t rows_, row_;
+  NormGroups groups_;
+  Function function_, slope_;
+  Room<float> means_, slopes_;
+};
+
+} // namespace
+
+Prepared prepare_own(const NormSpec& spec) {
+  DLHOST_TRY(need_plain("norm", {&spec.x, &spec.y}));
+  const bool batch = spec.kind == NormSpec::Kind::batch;
+  const std::size_t rank = spec.x.shape.rank();
+  if (spec.x.shape != spec.y.shape || rank < 2 || (!batch && (spec.axis < 1 || spec.axis >= rank)))
+    return Status::invalid("norm: x ", to_string(spec.x.shape), " and y ", to_string(spec.y.shape),
+                           " must have one shape, [n, c, ...]; layer norm is over axes from 1 or more on");
+  if (!batch && spec.given_statistics) return Status::invalid("norm: layer norm makes its statistics itself");
+  return std::unique_ptr<Op>(std::make_unique<Norm>(spec));
+}
+
+} // namespace dlhost::plugins::cuda

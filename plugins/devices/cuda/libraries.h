@@ -1,0 +1,24 @@
+// The ops that NVIDIA's libraries compute, and what they need while they are prepared. Each answers with the reason
+// where the library has nothing for the spec: the direct loops do it then.
+#pragma once
+
+#include <cublasLt.h>
+#include <cudnn.h>
+
+#include <dlhost/ops.h>
+
+#include "kernels/prepare.h"
+
+namespace dlhost::plugins::cuda {
+
+struct Libraries {
+  cublasLtHandle_t blas = nullptr;
+  cudnnHandle_t dnn = nullptr;
+  bool tf32 = false;
+};
+
+Prepared prepare_gemm(const GemmSpec&, const Libraries&);
+// `wanted`: the kernel of an earlier run; empty: the first that will do.
+Prepared prepare_conv(const ConvSpec&, const Libraries&, const std::string& wanted);
+
+} // namespace dlhost::plugins::cuda

@@ -1,0 +1,112 @@
+#include "stream.h"
+
+#include <new>
+#include <utility>
+
+#include <dlhost/host_op.h>
+
+#include "errors.h"
+
+namespace dlhost::plugins::cuda {
+
+Result<std::unique_ptr<Event>> CudaEvent::make() {
+  auto made = std::make_unique<CudaEvent>();
+  DLHOST_CUDA(cudaEventCreateWithFlags(&made->event_, cudaEventDisableTiming), "making an event");
+  return std::unique_ptr<Event>(std::move(made));
+}
+
+CudaEvent::~CudaEvent() {
+  if (event_) (void)cudaEventDestroy(event_);
+}
+
+Result<std::unique_ptr<CudaStream>> CudaStream::make(int gpu, bool sync) {
+  std::unique_ptr<CudaStream> made(new CudaStream);
+  made->gpu_ = gpu;
+  made->sync_ = sync;
+  made->last_.reserve(128);
+  DLHOST_CUDA(cudaSetDevice(gpu), "taking GPU ", gpu);
+  DLHOST_CUDA(cudaStreamCreateWithFlags(&made->stream_, cudaStreamNonBlocking), "making a stream");
+  // With unified addresses, which every GPU that this runs on has, the device knows the host's pointer.
+  void* pinned = nullptr;
+  DLHOST_CUDA(cudaHostAlloc(&pinned, sizeof(Fault), cudaHostAllocMapped), "pinning host memory");
+  made->fault_ = new (pinned) Fault;
+  return made;
+}
+
+CudaStream::~CudaStream() {
+  if (cudaSetDevice(gpu_) != cudaSuccess) return; // the process is going down
+  if (stream_) (void)cudaStreamSynchronize(stream_);
+  if (dnn_) (void)cudnnDestroy(dnn_);
+  if (stream_) (void)cudaStreamDestroy(stream_);
+  if (fault_) (void)cudaFreeHost(fault_);
+}
+
+Status CudaStream::wait() {
+  if (const cudaError_t error = cudaStreamSynchronize(stream_); error != cudaSuccess)
+    fail(
+        status_of(error, concat("one of the ops up to '", last_,
+                                "' failed on the GPU, which stays unusable for this process (option sync_errors = true "
+                                "of the device says which op)")));
+  if (fault_->what != Fault::none) {
+    const bool label = fault_->what == Fault::label;
+    fail(Status::invalid("cuda: ", label ? "label " : "index ", fault_->value, label ? " of row " : " at place ",
+                         fault_->place, " is not in [0, ", fault_->limit, ")"));
+    *fault_ = {};
+  }
+  return std::exchange(first_, {});
+}
+
+Status CudaStream::record(Event& event) {
+  enter();
+  DLHOST_CUDA(cudaEventRecord(static_cast<CudaEvent&>(event).get(), stream_), "recording an event");
+  return {};
+}
+
+Status CudaStream::wait_for(Event& event) {
+  enter();
+  DLHOST_CUDA(cudaStreamWaitEvent(stream_, static_cast<CudaEvent&>(event).get(), 0), "waiting for an event");
+  return {};
+}
+
+void CudaStream::submit(HostOp& op, const HostCall&) {
+  fail(Status::unsupported("cuda: '", op.kernel, "' is host code, which does not reach this device's memory"));
+}
+
+void CudaStream::enter() {
+  if (const cudaError_t error = cudaSetDevice(gpu_); error != cudaSuccess)
+    fail(status_of(error, concat("taking GPU ", gpu_)));
+}
+
+// From memory that is not pinned the call returns when the bytes are on their way, out of the caller's hands.
+void CudaStream::bring(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (const cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_); error != cudaSuccess)
+    fail(status_of(error, concat("bringing ", bytes, " bytes to the GPU")));
+}
+
+void CudaStream::fail(Status status) {
+  if (first_) first_ = std::move(status);
+}
+
+void CudaStream::launched(const Op& op) {
+  last_ = op.kernel;
+  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
+    return fail(status_of(error, concat("launching '", op.kernel, "'")));
+  if (!sync_) return;
+  if (const cudaError_t error = cudaStreamSynchronize(stream_); error != cudaSuccess)
+    fail(status_of(error, concat("op '", op.kernel, "' failed on the GPU, which stays unusable for this process")));
+}
+
+Result<cudnnHandle_t> CudaStream::dnn() {
+  if (dnn_) return dnn_;
+  enter();
+  if (const cudnnStatus_t made = cudnnCreate(&dnn_); made != CUDNN_STATUS_SUCCESS) {
+    dnn_ = nullptr;
+    return Status::internal("cuda: cuDNN does not start: ", cudnnGetErrorString(made));
+  }
+  if (const cudnnStatus_t set = cudnnSetStream(dnn_, stream_); set != CUDNN_STATUS_SUCCESS)
+    return Status::internal("cuda: cuDNN does not take the stream: ", cudnnGetErrorString(set));
+  return dnn_;
+}
+
+} // namespace dlhost::plugins::cuda

@@ -1,0 +1,68 @@
+// A device made of the bodies of the cuda device's own kernels, run as plain C++ on the host: so the conformance suite
+// and the layers' gradient checks see them on any machine. Products and convolutions are the direct ones; memory and
+// streams are plain stand-ins.
+#include <cstdlib>
+#include <cstring>
+
+#include <dlhost/plugin.h>
+
+#include "host_stream.h"
+#include "kernels/prepare.h"
+
+namespace dlhost::test {
+namespace {
+
+using plugins::cuda::Prepared;
+
+class HostEvent final : public Event {};
+
+class OnHost final : public Device {
+ public:
+  static constexpr std::string_view name = "cuda_on_host";
+  struct Options {};
+  static Schema schema() { return SchemaOf<Options>("The bodies of the cuda device's kernels, on the host."); }
+  explicit OnHost(const Options&) {}
+
+  Traits traits() const override { return {}; }
+  std::string description() const override { return "kernels of the cuda device, as plain C++"; }
+  Result<void*> allocate(std::size_t bytes) override {
+    void* made = std::aligned_alloc(256, std::max<std::size_t>(256, (bytes + 255) / 256 * 256));
+    if (!made) return Status::no_space("no memory for ", bytes, " bytes");
+    return made;
+  }
+  void release(void* data) noexcept override { std::free(data); }
+  Result<std::unique_ptr<Stream>> stream() override { return std::unique_ptr<Stream>(std::make_unique<HostStream>()); }
+  Result<std::unique_ptr<Event>> event() override { return std::unique_ptr<Event>(std::make_unique<HostEvent>()); }
+  Status copy(Stream&, void* dst, const void* src, std::size_t bytes, Direction) override {
+    if (bytes > 0) std::memmove(dst, src, bytes);
+    return {};
+  }
+  Status fill_zero(Stream&, void* dst, std::size_t bytes) override {
+    if (bytes > 0) std::memset(dst, 0, bytes);
+    return {};
+  }
+  std::size_t bytes(const TensorDesc& desc) const override { return desc.plain_bytes(); }
+  std::string format_name(const TensorDesc&) const override { return "plain"; }
+  Result<Format> format_named(const TensorDesc&, const std::string& wanted) override {
+    if (wanted == "plain") return Format::plain();
+    return Status::invalid("there is no format '", wanted, "', only plain");
+  }
+  Result<std::unique_ptr<Op>> prepare(const OpSpec& spec, const Choice& choice) override {
+    if (choice.block_samples > 0 && plugins::cuda::sums_over_samples(spec))
+      return Status::unsupported("no sums in blocks yet");
+    DLHOST_ASSIGN(auto op, std::visit([](const auto& one) { return prepared(one); }, spec));
+    if (!choice.kernel.empty() && choice.kernel != op->kernel)
+      return Status::unsupported("no kernel '", choice.kernel, "'");
+    return op;
+  }
+
+ private:
+  static Prepared prepared(const GemmSpec& spec) { return plugins::cuda::prepare_direct(spec); }
+  static Prepared prepared(const ConvSpec& spec) { return plugins::cuda::prepare_direct(spec); }
+  template <class Spec> static Prepared prepared(const Spec& spec) { return plugins::cuda::prepare_own(spec); }
+};
+
+} // namespace
+} // namespace dlhost::test
+
+DLHOST_PLUGIN("1.0", dlhost::test::OnHost);
