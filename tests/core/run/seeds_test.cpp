@@ -45,7 +45,7 @@ class Drawn {
     if (server_groups > 1) set.push_back("topology.sync=" + exchange);
     const bool encoded = groups * workers > 1 && below(4) == 0;
     if (encoded) {
-      set.insert(set.end(), {"topology.codec_elements=1", "topology.codec={ type = \"top_k\", share = 0.1 }"});
+      set.insert(set.end(), {"topology.codec_elements=1", "topology.codec={ type = \"top_k\", share = 0.02 }"});
     }
     const bool keeps = handler_ == "strict" || handler_ == "bounded" || handler_ == "eventual" || handler_ == "pushes";
     const bool outlived = keeps || (!encoded && handler_ != "hogwild" && handler_ != "folds");
