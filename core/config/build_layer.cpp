@@ -151,6 +151,7 @@ class LayerBuilder {
     if (table->find("decay_scale")) param.decay_scale = keys.decay_scale;
     param.share = keys.share;
     param.frozen = keys.frozen;
+    if (table->find("consistency")) param.consistency = keys.consistency;
     layer_.params.push_back(std::move(param));
   }
 

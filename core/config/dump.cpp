@@ -225,6 +225,7 @@ class Writer {
     if (param.decay_scale) line(key + "decay_scale", *param.decay_scale);
     if (!param.share.empty()) line(key + "share", param.share);
     if (param.frozen) line(key + "frozen", param.frozen);
+    if (param.consistency) line(key + "consistency", *param.consistency);
   }
 
   bool canonical_;

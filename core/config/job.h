@@ -156,6 +156,7 @@ struct Param {
   std::optional<double> rate_scale, decay_scale;
   std::string share; // params with one such name are one param
   bool frozen = false;
+  std::optional<Part> consistency; // none: topology.consistency
 };
 
 struct Layer {

@@ -225,7 +225,9 @@ const Schema& param_schema() {
           .option("rate_scale", &ParamKeys::rate_scale, "factor on the learning rate", at_least(0))
           .option("decay_scale", &ParamKeys::decay_scale, "factor on the weight decay", at_least(0))
           .option("share", &ParamKeys::share, "params with one such name are one param")
-          .option("frozen", &ParamKeys::frozen, "it stays as it is");
+          .option("frozen", &ParamKeys::frozen, "it stays as it is")
+          .part("consistency", &ParamKeys::consistency, Kind::consistency,
+                "when it is read and when its updates are applied; left out: topology.consistency");
   return schema;
 }
 

@@ -62,6 +62,7 @@ struct ParamKeys {
   double decay_scale = 1;
   std::string share;
   bool frozen = false;
+  Part consistency;
 };
 const Schema& param_schema();
 

@@ -248,6 +248,7 @@ class Builder {
         if (set->decay_scale) use.decay_scale *= *set->decay_scale;
         if (!set->share.empty()) use.name = set->share;
         use.frozen = set->frozen;
+        if (set->consistency) use.consistency = *set->consistency;
       }
       use.frozen = use.frozen || config(i).frozen;
       node.params.push_back(std::move(use));
@@ -275,6 +276,7 @@ class Builder {
                                             all[0].node->name));
       share("rate_scale", all, &config::Param::rate_scale, &ParamUse::rate_scale);
       share("decay_scale", all, &config::Param::decay_scale, &ParamUse::decay_scale);
+      share("consistency", all, &config::Param::consistency, &ParamUse::consistency);
       share("init", all, &config::Param::init, &ParamUse::init);
       const auto said = std::ranges::find_if(all, [](const Sharer& sharer) { return sharer.set && sharer.set->init; });
       if (said != all.end())

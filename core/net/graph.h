@@ -37,6 +37,7 @@ struct ParamUse {
   Location init_at; // where the job says so; else its layer's place
   double rate_scale = 1, decay_scale = 1;
   bool frozen = false;
+  Part consistency{}; // type empty: the job's
 };
 
 struct Node {

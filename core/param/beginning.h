@@ -60,8 +60,15 @@ struct Beginning {
     for (OfSlice& slice : seen.slices) slice.version = slice.others.at(server_group - 1);
     return seen;
   }
+  // Where whole steps are chosen, of all slices alike: steps of a group below this one are in, or make no version.
+  std::uint64_t decided(std::size_t group, std::size_t workers) const {
+    return least_of(slices.empty() ? steps : slices.front().steps, group, workers);
+  }
   // Where a group goes on: what some of its workers had done already is computed again, and counts once.
-  std::uint64_t of_group(std::size_t group, std::size_t workers) const {
+  std::uint64_t of_group(std::size_t group, std::size_t workers) const { return least_of(steps, group, workers); }
+
+ private:
+  static std::uint64_t least_of(const std::vector<std::uint64_t>& steps, std::size_t group, std::size_t workers) {
     const auto first = steps.begin() + static_cast<std::ptrdiff_t>(group * workers);
     return *std::min_element(first, first + static_cast<std::ptrdiff_t>(workers));
   }

@@ -16,7 +16,7 @@ void Chooser::begin(const Beginning& beginning) {
   const auto traits = setup_.consistency->traits();
   std::ranges::fill(own_, 0);
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    groups_[group].next = beginning.of_group(setup_.clients.first + group, setup_.clients.workers);
+    groups_[group].next = beginning.decided(setup_.clients.first + group, setup_.clients.workers);
     if (traits.words_each > 0) own_[traits.own_words + group * traits.words_each] = groups_[group].next;
   }
 }

@@ -26,8 +26,10 @@ Result<std::unique_ptr<Coder>> Coder::make(Setup setup) {
 }
 
 void Coder::begin(bool kept) {
+  setup_.use.coding->clear(setup_.memory);
   if (kept) return;
-  for (const TensorPlace& place : setup_.use.coding->kept(setup_.memory))
+  std::vector<std::vector<std::byte>> none;
+  for (const TensorPlace& place : setup_.use.coding->kept(setup_.memory, {}, none))
     std::memset(place.data, 0, setup_.use.store->device().bytes(place.desc));
 }
 
@@ -41,8 +43,9 @@ Result<std::size_t> Coder::encode(const Slice& slice, std::size_t place, std::ui
     DLHOST_TRY(conversion->run(values.data(), plain_.data()));
     values = std::span(plain_).first(static_cast<std::size_t>(form.plain->count()));
   }
-  const Codec::State state{.error = traits.error_feedback ? floats(form.error, values.size()) : std::span<float>(),
-                           .learned = floats(form.learned, form.learns)};
+  const Coding::State places = use.coding->begin(setup_.memory, slice.id);
+  const Codec::State state{.error = traits.error_feedback ? floats(places.error, values.size()) : std::span<float>(),
+                           .learned = floats(places.learned, form.learns)};
   // Codecs whose encodings add up draw alike everywhere; the others' errors must not add up.
   const std::uint32_t drawer = traits.sums ? 0 : 1 + setup_.contributor;
   Random random({setup_.seed, codec_draws + slice.id}, static_cast<std::uint32_t>(step), drawer);
@@ -66,6 +69,7 @@ Result<std::size_t> Coder::encode(const Slice& slice, std::size_t place, std::ui
   Status status = encoded();
   use.activity->leave();
   DLHOST_TRY(std::move(status));
+  use.coding->end(setup_.memory, slice.id, step);
   std::memcpy(sent.data(), &lengths, sizeof lengths);
   last_bytes_ = sizeof lengths + lengths.before + lengths.last;
   traffic_.sent += last_bytes_;

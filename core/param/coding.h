@@ -5,8 +5,10 @@
 // have to be at the same round. Codecs that need the whole matrix see it plain; the others see a slice as it lies.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -21,8 +23,10 @@ namespace dlhost::param {
 
 class Coding {
  public:
-  // Behind `begin` bytes. Params of fewer elements than `least` are sent as they are.
-  Coding(const Store&, const Slices&, const Codec&, std::int64_t least, std::size_t begin);
+  // Behind `begin` bytes. Params of fewer elements than `least` are sent as they are. `outlived`: what a codec keeps is
+  // there twice, as it was after the last encoding of a slice and after the one before it, whoever dies in the midst of
+  // the next.
+  Coding(const Store&, const Slices&, const Codec&, std::int64_t least, std::size_t begin, bool outlived = false);
 
   struct Form { // of a slice
     Shape shape;
@@ -44,20 +48,46 @@ class Coding {
   // What a worker keeps, as checkpoints name it; in so many bytes.
   bool keeps() const { return !kept_.empty(); }
   std::size_t kept_bytes() const;
-  std::vector<TensorPlace> kept(std::span<std::byte> memory) const;
+  // As it was when it had encoded of a slice what came before that step; a run that goes on from there has it so. The
+  // newest, if none is said. `gathered`: where the slices of a param differ in that.
+  using Before = std::function<std::uint64_t(SliceId)>;
+  std::vector<TensorPlace> kept(std::span<std::byte> memory, const Before& before,
+                                std::vector<std::vector<std::byte>>& gathered) const;
+  // Of that slice, what is to be changed by its next encoding: a copy of what is newest, where that is to outlive it.
+  struct State {
+    std::size_t error = 0, learned = 0;
+  };
+  State begin(std::span<std::byte> memory, SliceId) const;
+  // It is made.
+  void end(std::span<std::byte> memory, SliceId, std::uint64_t step) const;
+  // Nothing was encoded: the first copy is what it begins with.
+  void clear(std::span<std::byte> memory) const;
 
  private:
   Form form_of(const Param&, const Slice&, const Codec&) const;
 
   Codec::Traits traits_;
   std::vector<std::optional<Form>> forms_; // by slice
+  struct Piece {                           // of a slice
+    SliceId slice = 0;
+    std::size_t place = 0, bytes = 0;
+  };
   struct Kept {
     std::string name;
     TensorDesc desc;
     std::size_t place = 0;
+    std::vector<Piece> pieces{};
   };
+  using Tag = std::atomic<std::uint64_t>; // the step behind the last that is in a copy
+  static_assert(Tag::is_always_lock_free, "processes share it, and one may be killed at any point");
+  static constexpr std::uint64_t half_made = ~std::uint64_t{0};
+  Tag& tag(std::span<std::byte> memory, SliceId, std::size_t copy) const;
+  // Which copy.
+  std::size_t newest(std::span<std::byte> memory, SliceId, std::uint64_t before = half_made) const;
+
   std::vector<Kept> kept_;
   std::size_t sent_end_, end_;
+  std::size_t copy_bytes_ = 0, tags_ = 0; // from one copy to the other; 0: there is one
 };
 
 // What a worker sends of a slice: the sum of the round before the last, where there are several, and the last round's.

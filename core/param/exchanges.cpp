@@ -44,11 +44,11 @@ Status Exchanges::add(const Slice& slice) {
 }
 
 // Histories were given their first values with the masters, or those of a checkpoint.
-void Exchanges::begin(Version version) {
+void Exchanges::begin(const Beginning& beginning) {
   for (Piece& piece : pieces_) {
     const auto* value = reinterpret_cast<const float*>(setup_.masters->value(piece.slice->param, 0).data());
     std::copy_n(value + piece.slice->first, piece.common.size(), piece.common.begin());
-    piece.at = version;
+    piece.at = beginning.version_of(piece.slice->id);
     piece.number = piece.aligned = 0;
     piece.on = piece.done = piece.called = false;
     piece.untaken = 0;

@@ -12,7 +12,7 @@ class Exchanges final : public GroupSync {
   static constexpr std::size_t rows = 2; // of a slice: what it begins with, and what is made
 
   explicit Exchanges(Setup);
-  void begin(Version) override;
+  void begin(const Beginning&) override;
   bool is_on(std::size_t which) const override { return pieces_[which].on; }
   bool is_due(std::size_t which, Version) const override;
   Result<bool> start(std::size_t which, Version, const float* value) override;

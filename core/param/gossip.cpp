@@ -45,7 +45,7 @@ Status Gossip::add(const Slice& slice) {
   return {};
 }
 
-void Gossip::begin(Version version) {
+void Gossip::begin(const Beginning& beginning) {
   for (Piece& piece : pieces_) {
     const auto* value = reinterpret_cast<const float*>(setup_.masters->value(piece.slice->param, 0).data());
     std::copy_n(value + piece.slice->first, piece.common.size(), piece.common.begin());
@@ -54,7 +54,7 @@ void Gossip::begin(Version version) {
     std::ranges::fill(piece.kept[0], 0.0F);
     piece.heard = 0;
     piece.has_come = piece.aligning = piece.begins_to_align = false;
-    piece.at = version;
+    piece.at = beginning.version_of(piece.slice->id);
     for (Link& link : piece.links) {
       link = {.rank = link.rank, .lacks = link.lacks, .sent = link.sent};
       std::ranges::fill(link.lacks, 0.0F);

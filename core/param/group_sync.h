@@ -60,7 +60,7 @@ class GroupSync {
   virtual ~GroupSync() = default;
 
   // The values are the common ones.
-  virtual void begin(Version) = 0;
+  virtual void begin(const Beginning&) = 0;
   bool in_step() const { return setup_.in_step; }
   // What is exchanged is written down.
   void keep(Ledger* ledger) { ledger_ = ledger; }

@@ -16,8 +16,8 @@ Shard::Shard(ShardSetup setup)
                                          .groups = setup_.groups,
                                          .workers =
                                              static_cast<std::uint32_t>(setup_.contributors.size() / setup_.groups)},
-      in_(setup_.contributors.size(), true), traits_(setup_.consistency->traits()),
-      kind_(setup_.consistency->plan(0, 0).send_delta ? ContributionKind::delta : ContributionKind::dense),
+      in_(setup_.contributors.size(), true), traits_(setup_.handlers.job.consistency->traits()),
+      kind_(setup_.handlers.job.consistency->plan(0, 0).send_delta ? ContributionKind::delta : ContributionKind::dense),
       choices_(traits_.by_step ? choices_ahead : 0), forgotten_(in_.size()), late_weights_(in_.size()) {
   for (Choice& choice : choices_) choice.members.reserve(in_.size());
   if (!setup_.published.empty()) published_.emplace(setup_.published, in_.size());
@@ -47,13 +47,14 @@ Result<std::unique_ptr<Shard>> Shard::make(ShardSetup setup) {
 Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   const std::size_t contributors = setup_.contributors.size();
   owned_by_slice_[slice.id] = owned_.size();
-  Owned owned{.slice = &slice};
+  const Handler& handler = setup_.handlers.of(slice.param);
+  Owned owned{.slice = &slice, .handler = &handler, .traits = handler.consistency->traits()};
   owned.held.reserve(contributors);
   owned.seen.reserve(contributors);
   owned.waiting.reserve(contributors);
   owned.due.reserve(contributors);
   owned.asked.reserve(3 * contributors); // a look of each, and a settle at the end of a step and before it rests
-  owned.own.resize(traits_.own_words + contributors * traits_.words_each);
+  owned.own.resize(owned.traits.own_words + contributors * owned.traits.words_each);
   owned.accepted.resize(contributors);
   owned.applied.resize(contributors);
   owned.read.assign(contributors, owned.current);
@@ -62,7 +63,7 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
     DLHOST_ASSIGN(owned.decoder, Decoder::make(setup_.codec, slice));
   }
   // Between two versions each may be late once, and all that make one may come from one.
-  if (traits_.folds) {
+  if (owned.traits.folds) {
     DLHOST_ASSIGN(owned.folded,
                   Folded::make(*setup_.store, slice.count, Ledger::most_parts(contributors) - contributors));
   }
@@ -125,9 +126,8 @@ void Shard::find_peers() {
 
 void Shard::begin(const Beginning& beginning) {
   if (norm_) norm_->begin(beginning.version);
-  if (sync_) sync_->begin(beginning.version);
+  if (sync_) sync_->begin(beginning);
   aligns_.reset();
-  // Where groups are chosen for whole steps, what only some of a group have sent of one is in no version.
   for (auto& owned : owned_) {
     owned.version = beginning.version_of(owned.slice->id);
     owned.exchanged = false;
@@ -137,12 +137,14 @@ void Shard::begin(const Beginning& beginning) {
     std::ranges::fill(owned.shown, owned.revision); // all machines begin with the same values
     const auto& steps = beginning.steps_of(owned.slice->id);
     for (std::size_t c = 0; c < owned.accepted.size(); ++c)
-      owned.accepted[c] = traits_.by_step ? beginning.of_group(setup_.contributors[c].group, clients_.workers)
-                                          : steps.at(clients_.first_contributor() + c);
+      owned.accepted[c] = steps.at(clients_.first_contributor() + c);
     owned.applied = owned.accepted;
+    // Whose step is in already does not wait for what it has no part in.
+    for (std::size_t c = 0; traits_.by_step && c < forgotten_.size(); ++c)
+      forgotten_[c] = std::max(forgotten_[c], owned.accepted[c]);
     std::ranges::fill(owned.own, 0);
-    for (std::size_t c = 0; traits_.words_each > 0 && c < owned.accepted.size(); ++c)
-      owned.own[traits_.own_words + c * traits_.words_each] = owned.accepted[c];
+    for (std::size_t c = 0; owned.traits.words_each > 0 && c < owned.accepted.size(); ++c)
+      owned.own[owned.traits.own_words + c * owned.traits.words_each] = owned.accepted[c];
     if (published_) published_->clear(owned.slice->id);
     publish(owned);
   }
@@ -286,10 +288,10 @@ Status Shard::update(Owned& owned, const Message& message) {
     owned.held.push_back(arrived);
     return apply_chosen(owned);
   }
-  ++arrivals_.came;
-  setup_.activity->enter(setup_.consistency_actor, "on_update", message.step);
+  if (owned.traits.may_drop || owned.traits.folds) ++arrivals_.came; // who could have been late
+  setup_.activity->enter(owned.handler->actor, "on_update", message.step);
   SliceState state = this->state(owned, contributor);
-  const UpdateVerdict verdict = setup_.consistency->on_update(state, arrived.contribution);
+  const UpdateVerdict verdict = owned.handler->consistency->on_update(state, arrived.contribution);
   setup_.activity->leave();
   return decide(owned, &arrived, verdict);
 }
@@ -299,9 +301,9 @@ Status Shard::leave(std::size_t contributor) {
   in_[contributor] = false;
   if (std::ranges::none_of(in_, std::identity())) return {};
   for (Owned& owned : owned_) {
-    setup_.activity->enter(setup_.consistency_actor, "on_member");
+    setup_.activity->enter(owned.handler->actor, "on_member");
     SliceState state = this->state(owned, contributor);
-    const UpdateVerdict verdict = setup_.consistency->on_member(state);
+    const UpdateVerdict verdict = owned.handler->consistency->on_member(state);
     setup_.activity->leave();
     DLHOST_TRY(decide(owned, nullptr, verdict));
     DLHOST_TRY(answer_waiting(owned));
@@ -331,9 +333,9 @@ Status Shard::answer_waiting(Owned& owned) {
       continue;
     }
     const Contributor& asks = setup_.contributors[waiting.contributor];
-    setup_.activity->enter(setup_.consistency_actor, "on_get");
+    setup_.activity->enter(owned.handler->actor, "on_get");
     const auto verdict =
-        setup_.consistency->on_get(state(owned, waiting.contributor), asks.group, asks.rank, waiting.at_least);
+        owned.handler->consistency->on_get(state(owned, waiting.contributor), asks.group, asks.rank, waiting.at_least);
     setup_.activity->leave();
     if (verdict == GetVerdict::wait) {
       ++w;
@@ -348,12 +350,13 @@ Status Shard::answer_waiting(Owned& owned) {
 
 Status Shard::is_fresh(const Owned& owned, std::size_t asks) const {
   const std::uint64_t made = owned.accepted[asks];
-  if (traits_.may_drop || made <= traits_.staleness) return {};
+  const std::uint64_t staleness = owned.traits.staleness;
+  if (owned.traits.may_drop || made <= staleness) return {};
   for (std::size_t c = 0; c < owned.applied.size(); ++c)
-    if (in_[c] && owned.applied[c] < made - traits_.staleness)
+    if (in_[c] && owned.applied[c] < made - staleness)
       return Status::internal("the consistency handler answers ", named(asks, *owned.slice), ", after ", made,
                               " steps, though step ", owned.applied[c], " of ", named(c, *owned.slice),
-                              " is not in: its traits promise a staleness of ", traits_.staleness);
+                              " is not in: its traits promise a staleness of ", staleness);
   return {};
 }
 

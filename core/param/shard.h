@@ -24,6 +24,7 @@
 #include "param/factored_update.h"
 #include "param/folded.h"
 #include "param/group_sync.h"
+#include "param/handlers.h"
 #include "param/ledger.h"
 #include "param/protocol.h"
 #include "param/published.h"
@@ -53,8 +54,7 @@ struct ShardSetup {
   Store* store = nullptr;                // that borrows them
   std::vector<Contributor> contributors; // by group, then by rank
   std::uint32_t groups = 1;              // of workers, whose contributions come here
-  Consistency* consistency = nullptr;
-  const plugin::Actor* consistency_actor = nullptr;
+  Handlers handlers;
   const Updater* updater = nullptr;
   const plugin::Actor* updater_actor = nullptr;
   UpdateSettings update_settings;       // clip_norm: only where all slices make their versions together
@@ -99,6 +99,8 @@ class Shard {
   static constexpr std::size_t nothing = ~std::size_t{0};
   struct Owned {
     const Slice* slice = nullptr;
+    const Handler* handler = nullptr; // its param's
+    Consistency::Traits traits;       // of that
     Version version = 0;
     std::size_t current = 0;       // which of the masters' values it is
     std::size_t history = 0;       // and which copy of its histories
@@ -119,7 +121,7 @@ class Shard {
     bool exchanged = false;                            // an exchange is over, and not yet in the value
     std::vector<std::uint64_t> own;                    // the handler's words
     std::vector<std::uint64_t> accepted;               // of each contributor: steps below this one have come
-    std::vector<std::uint64_t> applied;                // and below this one are in the version
+    std::vector<std::uint64_t> applied;                // and below this one are in the version, or make none
     std::vector<std::unique_ptr<SliceUpdate>> updates; // of one contribution, of two, ...
     std::unique_ptr<FactoredUpdate> factored;          // instead of these, where contributions are factors
   };
@@ -158,6 +160,8 @@ class Shard {
   Status hear_late(const Message&);
   bool is_undecided(const Owned&, std::size_t contributor) const;
   Status fold(Owned&, const Arrival&, float weight);
+  // Due, or folded in: it is in the version, from now on.
+  void count_in(Owned&);
   // What was folded goes into the version that is there.
   Status amend(Owned&, float weight);
   Status apply_chosen(Owned&);
@@ -197,8 +201,8 @@ class Shard {
 
   ShardSetup setup_;
   Clients clients_;
-  std::vector<bool> in_; // of the contributors, those that still make steps
-  const Consistency::Traits traits_;
+  std::vector<bool> in_;                 // of the contributors, those that still make steps
+  const Consistency::Traits traits_;     // of the job's handler: whether whole steps are chosen, all agree on
   ContributionKind kind_;                // of contributions, but for those that are encoded, or factors
   Addition addition_;                    // of deltas, for which it takes the updater's place
   std::vector<Choice> choices_;          // a ring, by version

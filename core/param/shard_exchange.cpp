@@ -32,7 +32,7 @@ Status Shard::conclude(Owned& owned) {
   owned.exchanged = !owned.due.empty();
   if (owned.exchanged) return {};
   std::size_t next = owned.current;
-  if (setup_.masters->copies().values > 1) {
+  if (setup_.masters->values(owned.slice->param) > 1) {
     DLHOST_ASSIGN(next, room(owned));
   }
   DLHOST_TRY(sync_->conclude(which, owned.version, value(owned, owned.current), value(owned, next)));
@@ -54,7 +54,7 @@ Status Shard::align(const Message& message) {
     Owned& owned = owned_[which];
     if (owned.folded && !owned.folded->empty())
       DLHOST_TRY(amend(owned, traits_.by_step ? static_cast<float>(message.rate)
-                                              : setup_.consistency->weight_at_pause(state(owned, 0))));
+                                              : owned.handler->consistency->weight_at_pause(state(owned, 0))));
     if (sync_ && sync_->align(which, owned.version)) DLHOST_TRY(exchange(owned));
   }
   return say_aligned();

@@ -33,6 +33,7 @@ Status Shard::hear_late(const Message& message) {
   late_weights_[contributor] = folds ? static_cast<float>(message.rate) : 0;
   if (ledger_ && !folds) DLHOST_TRY(ledger_->dropped({clients_.first_contributor() + contributor, message.step}));
   for (Owned& owned : owned_) {
+    if (!folds) owned.applied[contributor] = std::max(owned.applied[contributor], forgotten_[contributor]);
     const auto late = std::ranges::find_if(owned.held, [&](const Arrival& held) {
       return held.contributor == contributor && held.contribution.who.step < forgotten_[contributor];
     });
@@ -63,7 +64,6 @@ Status Shard::fold(Owned& owned, const Arrival& arrived, float weight) {
     if (!added.ok()) return std::move(added).at(named(arrived.contributor, *owned.slice));
     DLHOST_ASSIGN(gradient, owned.decoder->sum());
   }
-  owned.applied[arrived.contributor] = std::max(owned.applied[arrived.contributor], what.who.step + 1);
   return owned.folded->add(gradient, weight, {clients_.first_contributor() + arrived.contributor, what.who.step},
                            arrived.rate);
 }
@@ -224,7 +224,7 @@ float* Shard::value(const Owned& owned, std::size_t which) const {
 
 // A place for a new value that nobody reads. There are two more than readers.
 Result<std::size_t> Shard::room(const Owned& owned) const {
-  for (std::size_t which = 0; which < setup_.masters->copies().values; ++which)
+  for (std::size_t which = 0; which < setup_.masters->values(owned.slice->param); ++which)
     if (which != owned.current && std::ranges::find(owned.read, which) == owned.read.end()) return which;
   return Status::internal("no place is left for a new version of slice ", owned.slice->id);
 }
@@ -270,7 +270,7 @@ std::span<const Ledger::Part> Shard::parts_of(const Owned& owned) {
 // A new value of what is due and folded in.
 Status Shard::write(Owned& owned, std::span<const double> sums) {
   std::size_t next = owned.current;
-  if (setup_.masters->copies().values > 1 && !owned.verdict.in_place) {
+  if (setup_.masters->values(owned.slice->param) > 1 && !owned.verdict.in_place) {
     DLHOST_ASSIGN(next, room(owned));
   }
   const auto run = run_of(owned, next);
@@ -303,14 +303,23 @@ void Shard::publish(const Owned& owned) {
   published_->add(owned.slice->id, {owned.version, owned.current, owned.history, heard, owned.applied});
 }
 
+void Shard::count_in(Owned& owned) {
+  const auto count = [&](std::size_t contributor, std::uint64_t step) {
+    owned.applied[contributor] = std::max(owned.applied[contributor], step + 1);
+  };
+  for (const Arrival& due : owned.due) count(due.contributor, due.contribution.who.step);
+  owned.due.clear();
+  if (!owned.folded) return;
+  for (const Ledger::Part& part : owned.folded->parts())
+    count(part.contributor - clients_.first_contributor(), part.step);
+  owned.folded->clear();
+}
+
 // Who hears of a version can rely on it.
 Status Shard::apply(Owned& owned, std::span<const double> sums) {
   DLHOST_TRY(write(owned, sums));
   if (ledger_) DLHOST_TRY(ledger_->made(owned_by_slice_[owned.slice->id], parts_of(owned)));
-  for (const Arrival& due : owned.due)
-    owned.applied[due.contributor] = std::max(owned.applied[due.contributor], due.contribution.who.step + 1);
-  owned.due.clear();
-  if (owned.folded) owned.folded->clear();
+  count_in(owned);
   ++owned.version;
   publish(owned);
   if (sync_) DLHOST_TRY(exchange(owned));
@@ -324,8 +333,9 @@ Status Shard::amend(Owned& owned, float weight) {
   owned.verdict = {.weight = weight};
   DLHOST_TRY(write(owned, {}));
   if (ledger_) DLHOST_TRY(ledger_->amended(owned_by_slice_[owned.slice->id], parts_of(owned)));
-  owned.folded->clear();
+  count_in(owned);
   if (sync_) sync_->amended(owned_by_slice_[owned.slice->id]);
+  publish(owned);
   return {};
 }
 

@@ -29,6 +29,7 @@ struct Declaration {
   std::int64_t fan_in = 0, fan_out = 0;
   double rate_scale = 1, decay_scale = 1;
   bool frozen = false;
+  Part consistency{}; // the handler that decides about it; type empty: the job's
 };
 
 // Memory of a store: its own, or lent to it.

@@ -9,7 +9,7 @@ Table::Table(Setup setup)
     : setup_(std::move(setup)), views_(setup_.slices->size()), news_(setup_.store->params().size()),
       fetched_(news_.size()) {
   kept_.reserve(news_.size());
-  if (setup_.consistency) first_ = setup_.consistency->plan(0, 0);
+  if (const auto* consistency = setup_.handlers.job.consistency) first_ = consistency->plan(0, 0);
 }
 
 Status Table::can_follow(const WorkerPlan& plan, const WorkerPlan& first, std::uint64_t step,
@@ -33,11 +33,11 @@ Status Table::can_follow(const WorkerPlan& plan, const WorkerPlan& first, std::u
 }
 
 void Table::begin(const Beginning& beginning) {
-  for (const Slice& slice : setup_.slices->all()) views_[slice.id] = {.version = beginning.version_of(slice.id)};
+  for (const Slice& slice : setup_.slices->all())
+    views_[slice.id] = {.version = beginning.version_of(slice.id),
+                        .sent = beginning.steps_of(slice.id).at(setup_.post->seat())};
   if (shard_) shard_->begin(beginning);
   if (chooser_) chooser_->begin(beginning);
-  // Where whole groups are chosen, what some of a group had sent of a step was not dealt with.
-  if (!setup_.consistency->traits().by_step) sent_ = beginning.steps.at(setup_.post->seat());
   if (setup_.coder) setup_.coder->begin(beginning.own_values);
   if (!setup_.replica) return;
   const bool has_values = beginning.own_values && first_.send_delta; // else the servers have all there is of them
@@ -66,15 +66,16 @@ Status Table::update(std::size_t param, std::uint64_t step, double rate) {
 
 // The answer to what is asked here also says that the gradient has been read, and may be made anew.
 Status Table::finish_update(std::size_t param, std::uint64_t step, double rate) {
+  const Handler& handler = setup_.handlers.of(param);
   bool sends = true;
   if (setup_.replica) {
     const View& view = views_[setup_.slices->of(param).front().id];
-    DLHOST_ASSIGN(sends, update_own(param, setup_.consistency->plan(step, view.version), step, rate));
+    DLHOST_ASSIGN(sends, update_own(param, handler.consistency->plan(step, view.version), step, rate));
   }
   for (const Slice& slice : setup_.slices->of(param)) {
     const View& view = views_[slice.id];
-    const WorkerPlan next = setup_.consistency->plan(step + 1, view.version);
-    DLHOST_TRY(can_follow(next, first_, step + 1, setup_.consistency_actor));
+    const WorkerPlan next = handler.consistency->plan(step + 1, view.version);
+    DLHOST_TRY(can_follow(next, first_, step + 1, handler.actor));
     if (sends) DLHOST_TRY(send_update(slice, step, rate));
     if (next.pull)
       DLHOST_TRY(ask(slice, Word::get, step, next.at_least));
@@ -85,6 +86,8 @@ Status Table::finish_update(std::size_t param, std::uint64_t step, double rate) 
 }
 
 Result<bool> Table::update_own(std::size_t param, const WorkerPlan& plan, std::uint64_t step, double rate) {
+  const Slice& slice = setup_.slices->of(param).front(); // the only one: several versions can be there
+  if (step < views_[slice.id].sent) return false;        // its value has it: that was the servers'
   Replica& replica = *setup_.replica;
   DLHOST_TRY(replica.update(param, step, rate));
   news_[param] = true;
@@ -92,7 +95,6 @@ Result<bool> Table::update_own(std::size_t param, const WorkerPlan& plan, std::u
     if (!plan.send_delta) DLHOST_TRY(replica.accrue(param, {step, rate}));
     return false;
   }
-  const Slice& slice = setup_.slices->of(param).front(); // the only one: several versions can be there
   if (plan.send_delta)
     DLHOST_TRY(replica.part_from(param, setup_.masters->value(param, views_[slice.id].place), plan.delta_factor));
   else
@@ -101,8 +103,8 @@ Result<bool> Table::update_own(std::size_t param, const WorkerPlan& plan, std::u
 }
 
 Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
-  if (step < sent_) return {};
   const View& view = views_[slice.id];
+  if (step < view.sent) return {};
   based_on_ = std::min(based_on_, view.version);
   const std::uint32_t server = setup_.seats[slice.server];
   std::size_t bytes = static_cast<std::size_t>(slice.count) * sizeof(float);
@@ -137,7 +139,7 @@ Status Table::end_step(std::uint64_t step) {
   if (setup_.clip) DLHOST_TRY(setup_.clip->run());
   for (const Kept& kept : kept_) DLHOST_TRY(finish_update(kept.param, step, kept.rate));
   kept_.clear();
-  if (!setup_.consistency->traits().by_step) return {};
+  if (!setup_.handlers.job.consistency->traits().by_step) return {};
   Message message = about(0, Word::whole);
   message.step = step;
   message.samples = setup_.rows;
@@ -272,7 +274,8 @@ Status Table::take(const Message& message) {
   case Word::align: return serve(message);
   case Word::value:
   case Word::seen: {
-    if (message.slice >= views_.size() || message.place >= setup_.masters->copies().values ||
+    if (message.slice >= views_.size() ||
+        message.place >= setup_.masters->values((*setup_.slices)[message.slice].param) ||
         message.step >= setup_.masters->copies().histories)
       return Status::corrupt("value ", message.place, " of slice ", message.slice, ", which there is not");
     View& view = views_[message.slice];

@@ -8,6 +8,7 @@
 #include "param/chooser.h"
 #include "param/clip.h"
 #include "param/coder.h"
+#include "param/handlers.h"
 #include "param/post.h"
 #include "param/replica.h"
 #include "param/shard.h"
@@ -37,8 +38,7 @@ class Table final : public Taker {
     const Slices* slices = nullptr;
     const Masters* masters = nullptr;
     const Gradients* gradients = nullptr; // where this worker's lie
-    const Consistency* consistency = nullptr;
-    const plugin::Actor* consistency_actor = nullptr;
+    Handlers handlers;
     std::vector<std::uint32_t> seats; // of each server
     std::uint32_t epoch = 0;
     std::uint16_t group = 0, rank = 0;
@@ -123,6 +123,7 @@ class Table final : public Taker {
   static constexpr Nanoseconds longest_wait = 50'000'000;
   struct View { // of a slice
     Version version = 0;
+    std::uint64_t sent = 0;                               // of steps below this one all is in, though one is made again
     std::size_t place = 0, history = 0;                   // which of the masters' values, and of their histories
     bool asked = false, looked = false, settling = false; // and not yet answered
   };
@@ -142,7 +143,7 @@ class Table final : public Taker {
   Shard* shard_ = nullptr;
   Chooser* chooser_ = nullptr;
   std::vector<View> views_;
-  WorkerPlan first_;          // of the first step
+  WorkerPlan first_;          // of the first step: what all handlers agree on
   std::vector<bool> news_;    // of each param, that the store has not heard of
   std::vector<bool> fetched_; // of each param, that the worker's own value has not become yet
   struct Kept {
@@ -153,7 +154,6 @@ class Table final : public Taker {
   Version based_on_ = newest; // the oldest version that this step computed with, so far
   Times times_;
   record::Traffic factored_;
-  std::uint64_t sent_ = 0;         // of steps below this one all is in, though its group makes one of them again
   std::size_t awaited_ = no_param; // the param that collect() waits for
 };
 

@@ -17,7 +17,8 @@ Masters::Masters(const Store& store, const Copies& copies) : copies_(copies) {
     const auto take = [&](std::vector<std::size_t>& into, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i) into.push_back(take_lines(bytes_, places.bytes));
     };
-    take(places.values, param->updated ? copies.values : 1);
+    const std::size_t values = copies.values_of.empty() ? copies.values : copies.values_of[param->number];
+    take(places.values, param->updated ? values : 1);
     take(places.history, param->slots * (param->updated ? copies.histories : 1));
     take(places.shared, param->updated ? copies.shared : 0);
     params_.push_back(std::move(places));

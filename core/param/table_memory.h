@@ -20,9 +20,10 @@ class Masters {
  public:
   // Of a store that is laid out.
   struct Copies {
-    std::size_t values = 1;    // of each param, that can be there at once
-    std::size_t histories = 1; // of each
-    std::size_t shared = 0;    // rows that are shared with other server groups
+    std::size_t values = 1;               // of each param, that can be there at once
+    std::vector<std::size_t> values_of{}; // by param, where these differ; empty: they do not
+    std::size_t histories = 1;            // of each
+    std::size_t shared = 0;               // rows that are shared with other server groups
   };
   Masters(const Store&, const Copies&);
   std::size_t bytes() const { return bytes_; }
@@ -31,6 +32,7 @@ class Masters {
 
   std::span<std::byte> lend(const Param&, std::size_t which);
   const Copies& copies() const { return copies_; }
+  std::size_t values(std::size_t param) const { return params_[param].values.size(); }
   std::span<std::byte> value(std::size_t param, std::size_t version) const;
   std::span<std::byte> history(std::size_t param, std::size_t slot, std::size_t copy = 0) const;
   std::span<std::byte> shared(std::size_t param, std::size_t row) const;

@@ -95,7 +95,8 @@ Status Builder::declare(Unit& unit) {
                                                                  .fan_out = use.spec.fan_out,
                                                                  .rate_scale = use.rate_scale,
                                                                  .decay_scale = use.decay_scale,
-                                                                 .frozen = use.frozen}));
+                                                                 .frozen = use.frozen,
+                                                                 .consistency = use.consistency}));
     unit.params.push_back(param);
   }
   for (const auto& spec : node.setup.buffers) {

@@ -1,7 +1,6 @@
 #include "run/seat.h"
 
 #include <algorithm>
-#include <limits>
 #include <new>
 
 namespace dlhost::run {
@@ -13,9 +12,9 @@ constexpr std::size_t words_bytes = 4096; // of the reason why a worker failed
 } // namespace
 
 Seat::Layout::Layout(const param::Store& store, const Seat& seat)
-    : gradients(store), slices(seat.cut(gradients)), sent(gradients.bytes()), vitals(sent) {
+    : gradients(store), slices(seat.cut(store, gradients)), sent(gradients.bytes()), vitals(sent) {
   if (seat.codec_) {
-    coding.emplace(store, slices, *seat.codec_, seat.session_.job().topology.codec_elements, sent);
+    coding.emplace(store, slices, *seat.codec_, seat.session_.job().topology.codec_elements, sent, seat.outlived());
     sent = coding->sent_end();
     vitals = coding->end();
   }
@@ -55,11 +54,15 @@ bool Seat::outlived() const { return session_.job().topology.replicas > 1; }
 
 // Where updates and readers overlap, all may read another version, and there are two more; else a version is written
 // where the last one lies, unless that is to outlive whoever writes.
-param::Masters::Copies Seat::copies() const {
+param::Masters::Copies Seat::copies(const param::Store& store) const {
   const auto replicas = static_cast<std::size_t>(session_.job().topology.replicas);
-  return {.values = traits_.readers_overlap ? seats_ + 2 : replicas,
-          .histories = replicas,
-          .shared = sync_ ? param::GroupSync::shared_rows(*sync_, outlived()) : 0};
+  const auto values = [&](const Agreement::One& one) { return one.traits.readers_overlap ? seats_ + 2 : replicas; };
+  param::Masters::Copies copies{.values = values(agreement_->job()),
+                                .histories = replicas,
+                                .shared = sync_ ? param::GroupSync::shared_rows(*sync_, outlived()) : 0};
+  if (agreement_->all().size() > 1)
+    for (const auto& param : store.params()) copies.values_of.push_back(values(agreement_->of(*param)));
+  return copies;
 }
 
 Seat::Seat(Session& session, Roster& roster, std::uint32_t number)
@@ -90,11 +93,10 @@ Result<std::unique_ptr<Seat>> Seat::make(Session& session, Roster& roster, std::
     DLHOST_ASSIGN(seat->network_, seat->network());
   }
   const config::Job& job = session.job();
-  const auto& handler = job.topology.consistency;
-  DLHOST_ASSIGN(seat->consistency_, session.registry().create<Consistency>(handler.type, handler.options));
-  seat->traits_ = seat->consistency_->traits();
-  seat->first_plan_ = seat->consistency_->plan(0, 0);
-  seat->in_step_ = seat->traits_.joint && seat->traits_.staleness == 0;
+  DLHOST_ASSIGN(seat->agreement_, Agreement::make(job, session.registry()));
+  seat->traits_ = seat->agreement_->job().traits;
+  seat->first_plan_ = seat->agreement_->job().first;
+  seat->in_step_ = seat->agreement_->job().in_step();
   seat->place_ = Place::at(job, number, seat->traits_.joint);
   seat->find_others();
   if (const dlhost::Part& codec = job.topology.codec; !codec.type.empty()) {
@@ -106,7 +108,6 @@ Result<std::unique_ptr<Seat>> Seat::make(Session& session, Roster& roster, std::
     DLHOST_ASSIGN(seat->sync_, session.registry().create<Sync>(sync.type, sync.options));
     DLHOST_ASSIGN(seat->sync_actor_, session.registry().actor(Kind::sync, sync.type, sync.type));
   }
-  DLHOST_ASSIGN(seat->consistency_actor_, session.registry().actor(Kind::consistency, handler.type, handler.type));
   const std::string& updater = job.updater.plugin.type;
   DLHOST_ASSIGN(seat->updater_actor_, session.registry().actor(Kind::updater, updater, updater));
   return seat;
@@ -130,24 +131,26 @@ param::Sharing::Bytes Seat::bytes(const param::Store& store) const {
     bytes.summed = layout.coding->decoded_bytes();
   }
   for (const auto& param : store.params())
-    if (traits_.folds && param->updated) bytes.summed += place_.server_groups * param->master.plain_bytes();
+    if (param->updated && agreement_->of(*param).traits.folds)
+      bytes.summed += place_.server_groups * param->master.plain_bytes();
   bytes.summed += place_.server_groups * servers_ * multiplying_bytes(store, layout.slices);
   return bytes;
 }
 
 // Where several versions of a param are there at once, it is read whole, from one of them. Where its slices go at their
 // own pace, there are no sums over a param but of one slice; and one slice's are those of one worker, bit for bit.
-bool Seat::whole_params() const {
+bool Seat::is_whole(const param::Param& param) const {
   const bool sums = !session_.updater().rule().partials.results().empty();
-  return traits_.readers_overlap || (sums && (!whole_versions() || session_.job().train.reproducible)) ||
+  return agreement_->of(param).traits.readers_overlap ||
+         (sums && (!whole_versions() || session_.job().train.reproducible)) ||
          (codec_ && codec_->traits().whole_matrix);
 }
 
-param::Slices Seat::cut(const param::Gradients& gradients) const {
-  return param::Slices::cut(gradients.elements(), servers_,
-                            whole_params() ? std::numeric_limits<std::int64_t>::max()
-                                           : session_.job().topology.slice_elements,
-                            gradients.pieces());
+param::Slices Seat::cut(const param::Store& store, const param::Gradients& gradients) const {
+  std::vector<std::int64_t> pieces(gradients.pieces().begin(), gradients.pieces().end());
+  for (const auto& param : store.params())
+    if (is_whole(*param)) pieces[param->number] = std::max<std::int64_t>(gradients.elements()[param->number], 1);
+  return param::Slices::cut(gradients.elements(), servers_, session_.job().topology.slice_elements, pieces);
 }
 
 Status Seat::open(param::Store& store) {
@@ -234,8 +237,7 @@ Status Seat::make_shard() {
       .published = published(number_),
       .store = &session_.store(),
       .groups = place_.served,
-      .consistency = consistency_.get(),
-      .consistency_actor = consistency_actor_,
+      .handlers = agreement_->handlers(session_.store()),
       .updater = &session_.updater(),
       .updater_actor = updater_actor_,
       .update_settings = {.clip_value = session_.job().updater.clip_value,
@@ -259,8 +261,8 @@ Status Seat::make_shard() {
   if (!traits_.by_step || number_ != first) return {};
   chooser_.emplace(
       param::Chooser::Setup{.clients = {place_.first_served, place_.served, place_.workers},
-                            .consistency = consistency_.get(),
-                            .actor = consistency_actor_,
+                            .consistency = agreement_->job().consistency.get(),
+                            .actor = agreement_->job().actor,
                             .activity = &session_.activity(),
                             .tell = [this, servers = servers_of(place_.server_group)](const param::Message& message) {
                               for (const std::uint32_t server : servers) DLHOST_TRY(table_->send(server, message));
@@ -297,8 +299,7 @@ Status Seat::join() {
       .slices = &layout_->slices,
       .masters = &lent_->masters,
       .gradients = &layout_->gradients,
-      .consistency = consistency_.get(),
-      .consistency_actor = consistency_actor_,
+      .handlers = agreement_->handlers(session_.store()),
       .seats = servers_of(place_.server_group),
       .group = static_cast<std::uint16_t>(place_.group),
       .rank = static_cast<std::uint16_t>(place_.rank),
@@ -345,6 +346,7 @@ Status Seat::begin(const param::Beginning& beginning) {
     done_[seat] = beginning.of_group(seat / place_.workers, place_.workers);
   if (number_ == 0) vitals(0).told.store(done_[0], std::memory_order_release);
   begun_ = reached_ = beginning;
+  reached_.own_values = true;
   begun_at_ = session_.host().clock().now();
   set_away(false);
   return {};
@@ -367,10 +369,10 @@ std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
   const auto rule = session_.updater().rule();
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
     auto& own = all.emplace_back();
-    if (codec_keeps) own = layout_->coding->kept(own_[seat].bytes);
+    if (codec_keeps) own = kept_by_codec(seat);
     for (std::uint32_t group = 0; sync_ && group < place_.server_groups; ++group)
       if (seat == home_of(group)) std::ranges::move(kept_by_servers(group), std::back_inserter(own));
-    if (!saves_own_values()) continue;
+    if (!saves_own_values() || outlasted_) continue; // whoever has died was perhaps in the midst of an update
     for (const auto& param : session_.store().params()) {
       const std::string& name = param->declared.name;
       const auto& places = layout_->replica->of(param->number);
@@ -384,12 +386,15 @@ std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
   return all;
 }
 
-// What a worker computes once more, because others of its group had not come that far, is in already.
+// What a worker computes once more, because others of its group had not come that far, is in already; where whole steps
+// are chosen, what only some of a group have sent of one is in no version.
 Status Seat::see_where_all_are() {
   DLHOST_TRY(table_->look());
-  param::Beginning reached{.others = std::vector<Version>(place_.server_groups - 1)};
+  param::Beginning reached{.others = std::vector<Version>(place_.server_groups - 1), .own_values = true};
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     reached.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
+  for (std::uint32_t seat = 0; traits_.by_step && seat < seats_; seat += place_.workers)
+    std::fill_n(reached.steps.begin() + seat, place_.workers, reached.of_group(seat / place_.workers, place_.workers));
   for (const param::Slice& slice : layout_->slices.all()) {
     auto& there = reached.slices.emplace_back(
         param::Beginning::OfSlice{.version = table_->version(slice.id), .steps = reached.steps, .others = {}});

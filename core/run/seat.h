@@ -25,6 +25,7 @@
 #include "param/sharing.h"
 #include "param/table.h"
 #include "record/workers_log.h"
+#include "run/agreement.h"
 #include "run/place.h"
 #include "run/roster.h"
 #include "run/session.h"
@@ -132,11 +133,8 @@ class Seat final : public param::Sharing, private param::Control {
   Result<std::unique_ptr<Transport>> transport() const;
   Result<std::unique_ptr<Transport>> network() const;
   bool outlived() const; // what servers have made is to outlive them
-  param::Masters::Copies copies() const;
-  // Whether all slices make each version of the same steps, so that they can know of one another what goes into it.
-  bool whole_versions() const {
-    return traits_.joint && !traits_.folds && (traits_.by_step || (traits_.staleness == 0 && !traits_.may_drop));
-  }
+  param::Masters::Copies copies(const param::Store&) const;
+  bool whole_versions() const { return agreement_->job().whole_versions(); } // all agree on it
   // The first worker whom a server group serves, and that group's servers.
   std::uint32_t home_of(std::uint32_t server_group) const {
     return Place::first_of(session_.job().topology, server_group) * place_.workers;
@@ -174,9 +172,9 @@ class Seat final : public param::Sharing, private param::Control {
   std::span<std::byte> newest_history(std::uint32_t server_group, std::size_t param, std::size_t slot);
   std::optional<param::GroupSync::Setup> sync_setup();
   Status align();
-  Status see_where_all_are(); // while they rest
-  bool whole_params() const;  // none is cut
-  param::Slices cut(const param::Gradients&) const;
+  Status see_where_all_are();               // while they rest
+  bool is_whole(const param::Param&) const; // it is not cut
+  param::Slices cut(const param::Store&, const param::Gradients&) const;
   std::size_t multiplying_bytes(const param::Store&, const param::Slices&) const;
   void find_others();
   // Where only differences go to the servers, they do not have what a worker has; else it takes theirs again.
@@ -185,17 +183,20 @@ class Seat final : public param::Sharing, private param::Control {
   Status can_be_outlived() const;
   // Of each slice the version that a run goes on with.
   using Outlasting = std::vector<param::Published::Record>;
+  // Of each worker, what its codec had kept when it had sent what is in that.
+  std::vector<param::TensorPlace> kept_by_codec(std::uint32_t seat);
   Status sync_ledgers();
   Result<Outlasting> outlasting(std::uint32_t server_group) const;
   std::span<std::byte> outlasted(std::size_t param, const std::vector<Outlasting>&);
   param::Beginning reached_by(const std::vector<Outlasting>&) const;
+  void count_chosen(std::vector<param::Beginning::OfSlice>&) const;
   // `copies`: of params whose slices lie in several places.
   std::span<std::byte> gathered(std::size_t param,
                                 const std::function<std::span<std::byte>(const param::Slice&)>& where,
                                 std::vector<std::vector<std::byte>>& copies);
   std::span<std::byte> published(std::uint32_t seat) const;
   std::optional<param::Published> published_by(std::uint32_t server_group, const param::Slice&) const;
-  Status can_have_own_values() const;
+  Status can_have_own_values(const Agreement::One&) const;
   Status connect();
   Status make_shard();
   Status keep_ledger(const param::Beginning&);
@@ -247,8 +248,8 @@ class Seat final : public param::Sharing, private param::Control {
   Roster& roster_;
   const std::uint32_t number_, seats_, servers_;
   const bool far_; // some are on other machines
-  std::unique_ptr<Consistency> consistency_;
-  Consistency::Traits traits_;
+  std::optional<Agreement> agreement_;
+  Consistency::Traits traits_; // of the job's handler, for what all agree on: joint, by_step; and so its first plan
   WorkerPlan first_plan_;
   bool in_step_ = true; // all groups make each step together
   Place place_;
@@ -256,7 +257,6 @@ class Seat final : public param::Sharing, private param::Control {
   std::uint32_t leader_ = 0;       // who leads this one
   std::unique_ptr<Codec> codec_;   // null: contributions are sent as they are
   std::unique_ptr<Sync> sync_;     // null: there is one server group
-  const plugin::Actor* consistency_actor_ = nullptr;
   const plugin::Actor* codec_actor_ = nullptr;
   const plugin::Actor* updater_actor_ = nullptr;
   const plugin::Actor* sync_actor_ = nullptr;
@@ -273,6 +273,7 @@ class Seat final : public param::Sharing, private param::Control {
   };
   std::vector<std::vector<std::byte>> salvaged_, kept_; // what did not lie there in one piece: of the store's; of own
                                                         // values
+  std::optional<std::vector<Outlasting>> outlasted_;    // of each server group, where a run goes on with that
   std::vector<OtherMasters> other_masters_; // of the other server groups: of the leader, and of who may take its place
   std::vector<std::vector<Version>> aligned_; // of each server group the slices', when they were aligned last
   std::size_t unaligned_ = 0;                 // slices of which nobody has said so yet

@@ -19,7 +19,7 @@ std::optional<param::Factors> Seat::factors(const param::Param& param, const par
   // What else is done with gradients, before they are a slice's: that takes them as they are.
   const bool encoded = codec_ && elements >= topology.codec_elements;
   const bool summed = job.updater.clip_norm > 0 || !session_.updater().rule().partials.results().empty();
-  if (encoded || summed || job.train.reproducible || traits_.folds || first_plan_.update_locally ||
+  if (encoded || summed || job.train.reproducible || agreement_->of(param).traits.folds || first_plan_.update_locally ||
       first_plan_.send_delta)
     return std::nullopt;
   param::Factors all = own; // some workers have a row less
@@ -30,7 +30,7 @@ std::optional<param::Factors> Seat::factors(const param::Param& param, const par
   // has but few pieces, some would multiply for others. And each server reads the inputs of all.
   const auto contributors = static_cast<std::int64_t>(place_.served) * place_.workers;
   const std::int64_t pieces_each = param.declared.shape[0] / pieces.rows / contributors;
-  const bool shared_out = in_step_ && servers_ == contributors && !whole_params() &&
+  const bool shared_out = in_step_ && servers_ == contributors && !is_whole(param) &&
                           elements >= topology.slice_elements && pieces_each >= least_pieces;
   return shared_out && 2 * (contributors * all.x.count() + all.dy.count()) <= elements ? std::optional(all)
                                                                                        : std::nullopt;

@@ -12,7 +12,7 @@ std::vector<std::uint32_t> Seat::servers_of(std::uint32_t server_group) const {
   return seats;
 }
 
-param::Masters Seat::lay_out_masters(const param::Store& store) const { return {store, copies()}; }
+param::Masters Seat::lay_out_masters(const param::Store& store) const { return {store, copies(store)}; }
 
 std::optional<param::GroupSync::Setup> Seat::sync_setup() {
   if (!sync_) return {};

@@ -51,10 +51,13 @@ Result<Seat::Outlasting> Seat::outlasting(std::uint32_t server_group) const {
       return Status::not_found("server ", slice.server, " of server group ", server_group, " had not begun");
     newest.push_back(published->newest(slice.id));
   }
-  if (!in_step_) return newest;
-  // Some may have made one more than others: then all go back to the one before it. So they do from a step that the
-  // leader has not dealt with: what was due after it is still due.
-  Version common = begun_.version + vitals(0).told.load(std::memory_order_acquire) - begun_.steps.at(0);
+  if (!in_step_ && !traits_.by_step) return newest;
+  // Some may have made one more than others: then all go back to the one before it. No slice can be two ahead: whoever
+  // contributes to a version has read the one before it of all slices. In step they go back from a step that the leader
+  // has not dealt with as well: what was due after it is still due.
+  Version common = in_step_ ? begun_.version + vitals(0).told.load(std::memory_order_acquire) - begun_.steps.at(0)
+                   : newest.empty() ? 0
+                                    : newest.front().version;
   for (const auto& record : newest) common = std::min(common, record.version);
   for (const auto& slice : layout_->slices.all())
     if (!published_by(server_group, slice)->find(slice.id, common, newest[slice.id]))
@@ -119,10 +122,33 @@ param::Beginning Seat::reached_by(const std::vector<Outlasting>& records) const 
     for (std::uint32_t seat = 0; seat < seats_; ++seat)
       reached.steps[seat] = std::min(reached.steps[seat], there.steps[seat]);
   }
+  if (traits_.by_step && !reached.slices.empty()) {
+    count_chosen(reached.slices);
+    for (std::uint32_t seat = 0; seat < seats_; ++seat) reached.steps[seat] = reached.slices.front().steps[seat];
+  }
+  // Where only differences go to the servers, workers begin with theirs; what a codec left out they have.
+  reached.own_values = !saves_own_values();
   // What the leader has not counted it makes once more: servers know that they have it.
   reached.steps[0] = std::min(reached.steps[0], vitals(0).told.load(std::memory_order_acquire));
   reached.sum_up();
   return reached;
+}
+
+// Where whole steps are chosen, the same are in all slices of a version; servers may not all have heard yet which are
+// in none.
+void Seat::count_chosen(std::vector<param::Beginning::OfSlice>& slices) const {
+  for (std::uint32_t first = 0; first < seats_; first += place_.workers) {
+    std::uint64_t most = 0;
+    for (const auto& slice : slices)
+      for (std::uint32_t seat = first; seat < first + place_.workers; ++seat) most = std::max(most, slice.steps[seat]);
+    for (auto& slice : slices) std::fill_n(slice.steps.begin() + first, place_.workers, most);
+  }
+}
+
+std::vector<param::TensorPlace> Seat::kept_by_codec(std::uint32_t seat) {
+  const std::uint32_t group = Place::at(session_.job(), seat, traits_.joint).server_group;
+  const auto before = [&](SliceId slice) { return (*outlasted_)[group][slice].applied[seat - home_of(group)]; };
+  return layout_->coding->kept(own_[seat].bytes, outlasted_ ? param::Coding::Before(before) : nullptr, kept_);
 }
 
 // What the dead have written is not on the disk before somebody sees to that.
@@ -158,7 +184,8 @@ Result<param::Beginning> Seat::salvage() {
                              salvaged_));
   }
   DLHOST_TRY(merge_states());
-  return reached_by(records);
+  outlasted_ = std::move(records);
+  return reached_by(*outlasted_);
 }
 
 } // namespace dlhost::run

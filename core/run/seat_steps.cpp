@@ -91,7 +91,7 @@ Status Seat::rest_those_led() {
 Status Seat::hold() {
   DLHOST_TRY(rest_those_led());
   DLHOST_TRY(table_->flush());
-  if (sync_ || traits_.folds) DLHOST_TRY(align());
+  if (sync_ || agreement_->any(&Consistency::Traits::folds)) DLHOST_TRY(align());
   return see_where_all_are();
 }
 

@@ -1,5 +1,6 @@
 // What several workers do not do in this version, or not together: said before anything is made.
 #include <algorithm>
+#include <tuple>
 
 #include "run/seat.h"
 
@@ -35,24 +36,26 @@ Status Seat::supported(const param::Store& store) const {
     return Status::unsupported(
         "topology.sync = '", job.topology.sync.type, "' under consistency '", job.topology.consistency.type,
         "', whose groups make each step together: where groups gossip nobody waits; choose another one of the two");
-  if (consistency_->next_timer({}) != 0)
-    return refuse("consistency handler '" + job.topology.consistency.type +
-                  "', which wants to be called after a while,");
-  if (traits_.folds && !traits_.readers_overlap)
-    return refuse("consistency handler '" + job.topology.consistency.type +
-                  "', which folds while its params are read where they are written (its traits have to say "
-                  "readers_overlap),");
-  DLHOST_TRY(can_have_own_values());
-  return param::Table::can_follow(first_plan_, first_plan_, 0, consistency_actor_);
+  for (const Agreement::One& one : agreement_->all()) {
+    if (one.consistency->next_timer({}) != 0)
+      return refuse("consistency handler '" + one.named.type + "', which wants to be called after a while,");
+    if (one.traits.folds && !one.traits.readers_overlap)
+      return refuse("consistency handler '" + one.named.type +
+                    "', which folds while its params are read where they are written (its traits have to say "
+                    "readers_overlap),");
+    DLHOST_TRY(can_have_own_values(one));
+    DLHOST_TRY(param::Table::can_follow(one.first, first_plan_, 0, one.actor));
+  }
+  return {};
 }
 
-Status Seat::can_have_own_values() const {
-  if (!first_plan_.update_locally) return {};
+Status Seat::can_have_own_values(const Agreement::One& one) const {
+  if (!one.first.update_locally) return {};
   const auto refuse = [&](const auto&... why) {
-    return Status::unsupported("consistency '", session_.job().topology.consistency.type,
-                               "', whose workers update values of their own, ", why...);
+    return Status::unsupported("consistency '", one.named.type, "', whose workers update values of their own, ",
+                               why...);
   };
-  if (codec_ && first_plan_.send_delta) {
+  if (codec_ && one.first.send_delta) {
     const Codec::Traits codec = codec_->traits();
     if (!codec.error_feedback && !codec.unbiased && !codec.lossless)
       return refuse("with codec '", session_.job().topology.codec.type,
@@ -62,8 +65,8 @@ Status Seat::can_have_own_values() const {
     return refuse("with ", place_.workers,
                   " workers a group: each would follow the gradients of its own rows only, and leave the others; take "
                   "topology.workers_per_group = 1 and as many groups");
-  if (traits_.joint) return refuse("and whose groups make each update together: not in this version");
-  if (!traits_.readers_overlap)
+  if (one.traits.joint) return refuse("and whose groups make each update together: not in this version");
+  if (!one.traits.readers_overlap)
     return refuse("and read the servers' while these are written: its traits have to say readers_overlap");
   return {};
 }
@@ -71,25 +74,33 @@ Status Seat::can_have_own_values() const {
 Status Seat::can_be_outlived() const {
   if (!outlived()) return {};
   const auto refuse = [&](const auto&... why) {
-    return Status::unsupported("topology.replicas = ", session_.job().topology.replicas, why...,
-                               ": not in this version; leave it out");
+    return Status::unsupported("topology.replicas = ", session_.job().topology.replicas, why..., "; leave it out");
   };
-  const std::string& handler = session_.job().topology.consistency.type;
   if (has_far())
-    return refuse(" with ", session_.job().topology.machines,
-                  " machines, which share no memory that could outlive a worker");
+    return refuse(" with several machines, which share no memory that could outlive a worker");
   if (sync_ && !param::GroupSync::gossips(*sync_))
     return refuse(" with ", place_.server_groups, " server groups and sync '", session_.job().topology.sync.type,
                   "', whose exchanges need all of them; those that gossip have it");
-  if (traits_.by_step || traits_.folds || (traits_.joint && !in_step_))
-    return refuse(" under consistency '", handler, "', which chooses contributions");
-  if (!traits_.joint && !traits_.readers_overlap)
-    return refuse(" under consistency '", handler, "', whose versions may be half made whenever somebody dies");
-  if (first_plan_.update_locally)
-    return refuse(" under consistency '", handler, "', whose workers have values of their own");
-  if (layout_->coding && layout_->coding->keeps())
-    return refuse(" with codec '", session_.job().topology.codec.type,
-                  "', of which each worker keeps what is left out");
+  for (const Agreement::One& one : agreement_->all()) {
+    const auto& [named, traits] = std::tie(one.named, one.traits);
+    if (traits.joint && traits.folds)
+      return refuse(" under consistency '", named.type,
+                    "', which chooses groups for whole steps and folds in what is late, in some slices sooner than in "
+                    "others");
+    if (traits.joint && !traits.by_step && !in_step_)
+      return refuse(" under consistency '", named.type, "', whose groups contribute jointly, each at its own pace");
+    if (!traits.joint && !traits.readers_overlap)
+      return refuse(" under consistency '", named.type, "', whose versions may be half made whenever somebody dies");
+    if (!layout_->coding || !layout_->coding->keeps()) continue;
+    const std::string& codec = session_.job().topology.codec.type;
+    if (traits.by_step || traits.folds)
+      return refuse(" under consistency '", named.type,
+                    "', which leaves contributions out or folds them in, with codec '", codec,
+                    "', of which each worker keeps what is left out: that would have to go back several steps");
+    if (first_plan_.send_delta)
+      return refuse(" under consistency '", named.type, "', whose workers begin with the servers' values, with codec '",
+                    codec, "', of which each keeps what is left out of its own");
+  }
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include "config/compose.h"
 #include "net/extent.h"
 #include "plugin/contained.h"
+#include "run/agreement.h"
 #include "run/attainable.h"
 #include "run/checkpoints.h"
 #include "run/session.h"
@@ -13,6 +14,7 @@ namespace dlhost::run {
 
 void Session::examine(Purpose purpose, config::Problems& problems) {
   check_supported(job_, problems);
+  check_agreement(job_, registry_, problems);
   const auto open = [&](const char* key, Status (Session::*part)()) {
     if (problems.refused(key)) return;
     if (const Status status = (this->*part)(); !status.ok()) problems.of_key(key, job_.place(key), status.message());

@@ -101,7 +101,7 @@ param::Beginning Training::beginning(const nlohmann::json& state) const {
   if (workers.at("steps").size() != seats) return beginning;
   beginning.steps = workers.at("steps").get<std::vector<std::uint64_t>>();
   beginning.slices = slices_of(workers.value("slices", nlohmann::json::array()));
-  beginning.own_values = true;
+  beginning.own_values = workers.value("own_values", true);
   return beginning;
 }
 

@@ -23,6 +23,7 @@ nlohmann::json workers_state(const config::Job& job, const param::Beginning& rea
           {"version", reached.version},
           {"others", reached.others},
           {"steps", reached.steps},
+          {"own_values", reached.own_values},
           {"slices", slices_state(reached)}};
 }
 

@@ -118,7 +118,7 @@ TEST_F(JobErrors, Params) {
                      "[[layer]]\nname = \"fc\"\ntype = \"dense\"\nunits = 3\nparam.weight.rate = 2\nparam.bias = 1\n"
                      "param.x.init = { type = \"gauss\" }\n"),
             "job.toml:10:14: layer 'fc': param.weight.rate: unknown option; did you mean 'rate_scale'? (known: "
-            "decay_scale, frozen, init, rate_scale, share)\n"
+            "consistency, decay_scale, frozen, init, rate_scale, share)\n"
             "job.toml:11:7: layer 'fc': param.bias: must be a table such as { rate_scale = 2 }, but is 1\n"
             "job.toml:12:18: layer 'fc': param.x.init.type: unknown initializer 'gauss'; did you mean 'gaussian'? "
             "(known: gaussian)");

@@ -74,6 +74,9 @@ TEST_F(Jobs, EveryKey) {
   EXPECT_EQ(w.param("weight")->decay_scale, 0.5);
   EXPECT_EQ(std::get<double>(w.param("weight")->init->options.find("std")->data), 0.5);
   EXPECT_TRUE(w.param("bias")->frozen);
+  EXPECT_EQ(w.param("weight")->consistency->type, "strict");
+  EXPECT_FALSE(w.param("bias")->consistency.has_value());
+  EXPECT_NE(job_hash(net), job_hash(job(to_toml(net, "/"), {"layer.body.2.w.param.bias.consistency=strict"})));
   const Job again = job(to_toml(net, "/"));
   EXPECT_EQ(job_hash(again), job_hash(net));
   EXPECT_EQ(again.train.start.names.rename[1].order, net.train.start.names.rename[1].order);

@@ -1,4 +1,5 @@
 // A contribution from a worker's memory, through a codec, to the server that makes a version of it.
+#include <array>
 #include <cstring>
 
 #include "param/coder.h"
@@ -67,6 +68,36 @@ TEST_F(CoderTest, WhatIsLeftOutComesWithTheNextStep) {
   EXPECT_THAT(values(), ElementsAre(0, 2 - 257, 5, 4));
   EXPECT_EQ(coder_->traffic().dense, 2 * 16U);
   EXPECT_EQ(coder_->traffic().sent, 2 * (8U + sizeof(Encoding::Lengths)));
+}
+
+// Whoever goes on from the version that has the first step in it, or from the one before, has what was left out then.
+TEST_F(CoderTest, WhatIsLeftOutOutlivesWhoDiesInTheMidst) {
+  const Coding coding(*store_, slices_, *codec_, 1, sizeof(float) * 4, true);
+  std::vector<std::byte> memory(coding.end());
+  use_.coding = &coding;
+  const auto coder = *Coder::make({.use = use_, .slices = &slices_, .memory = memory});
+  coder->begin(false);
+  std::vector<std::vector<std::byte>> gathered;
+  const auto left_out = [&](std::uint64_t before) {
+    const auto kept = coding.kept(
+        memory, [&](SliceId) { return before; }, gathered);
+    return *reinterpret_cast<const float*>(kept.at(0).data);
+  };
+  const auto encode = [&](float value, std::uint64_t step) {
+    std::memcpy(memory.data(), &value, sizeof value);
+    ASSERT_TRUE(coder->encode(slices_[0], 0, step).ok());
+  };
+  EXPECT_EQ(left_out(0), 0);
+  encode(257, 4);
+  EXPECT_EQ(left_out(4), 0);
+  EXPECT_EQ(left_out(5), 1);
+  encode(258, 5); // 259 with it
+  EXPECT_EQ(left_out(5), 1);
+  EXPECT_EQ(left_out(6), -1);
+  const auto places = coding.begin(memory, 0); // and dies
+  std::memset(memory.data() + places.error, 0xFF, sizeof(float) * 4);
+  EXPECT_EQ(left_out(6), -1);
+  EXPECT_EQ(left_out(7), -1);
 }
 
 TEST_F(CoderTest, WhatIsNotAnEncodingIsRefused) {

@@ -38,7 +38,7 @@ class Server : public Served {
                                 std::array{&slices_[0]});
     ASSERT_TRUE(made.ok()) << made.status().message();
     sync_ = *std::move(made);
-    sync_->begin(0);
+    sync_->begin({});
   }
 
   std::span<float> value() { return {reinterpret_cast<float*>(masters_->value(0, 0).data()), 4}; }
@@ -172,7 +172,7 @@ TEST_F(GroupSyncTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(said({.word = Word::call, .seat = 1, .version = 3}), HasSubstr("in exchange 3"));
   EXPECT_THAT(said({.word = Word::get, .seat = 1}), HasSubstr("in exchange 0"));
   const auto wrong_part = [&](auto change) {
-    server.sync_->begin(0);
+    server.sync_->begin({});
     EXPECT_TRUE(server.take(with(change)).ok()); // it is kept until the exchange begins here
     return server.sync_->start(0, 0, server.value().data()).status().message();
   };
@@ -181,7 +181,7 @@ TEST_F(GroupSyncTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(wrong_part([](Message& m) { m.place = 2; }), HasSubstr("lies at 2"));
   EXPECT_THAT(wrong_part([](Message& m) { m.samples.count = 3; }), HasSubstr("another part of slice 0"));
   EXPECT_THAT(wrong_part([](Message& m) { m.samples.first = 1; }), HasSubstr("another part of slice 0"));
-  server.sync_->begin(0);
+  server.sync_->begin({});
   Status status;
   for (int times = 0; times < 100 && status.ok(); ++times) status = server.take(part);
   EXPECT_THAT(status.message(), HasSubstr("more parts of slice 0 come than any sync sends"));

@@ -71,7 +71,7 @@ struct Worker final : Control {
                                .slices = &slices,
                                .masters = &masters,
                                .gradients = &gradients,
-                               .consistency = &handler,
+                               .handlers = {.job = {.consistency = &handler}},
                                .seats = {0},
                                .group = number,
                                .rows = {0, 1},
@@ -86,7 +86,7 @@ struct Worker final : Control {
                      .masters = &masters,
                      .store = &*net.store,
                      .groups = static_cast<std::uint32_t>(workers.size()),
-                     .consistency = &handler,
+                     .handlers = {.job = {.consistency = &handler}},
                      .updater = net.updater.get(),
                      .activity = &net.activity,
                      .send = [this](std::uint32_t seat, const Message& message) { return table->send(seat, message); }};

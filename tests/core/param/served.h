@@ -41,7 +41,7 @@ class Served : public testing::Test {
             .slices = &slices,
             .masters = &*masters_,
             .store = &*store_,
-            .consistency = consistency_.get(),
+            .handlers = {.job = {.consistency = consistency_.get()}},
             .updater = updater_.get(),
             .activity = &activity_};
   }

@@ -18,6 +18,7 @@ class ShardTest : public Served {
     setup.epoch = 5;
     setup.contributors = {{0, 0, 0, std::as_bytes(std::span(gradients_[0]))},
                           {0, 1, 1, std::as_bytes(std::span(gradients_[1]))}};
+    setup.published = outlives_;
     setup.send = [this](std::uint32_t seat, const Message& message) {
       answers_.emplace_back(seat, message.version);
       place_ = message.place;
@@ -45,6 +46,11 @@ class ShardTest : public Served {
   std::size_t versions_ = 1;
   std::array<std::array<float, 4>, 2> gradients_{{{1, 1, 1, 1}, {0, 1, 2, 3}}};
   Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{4}, 1, 100);
+  // The steps that the newest published version has in it, or that make none.
+  std::span<const std::uint64_t> published() const { return Published(memory_of_dead(), 2).newest(0).applied; }
+  std::span<std::byte> memory_of_dead() const { return {const_cast<std::byte*>(outlives_.data()), outlives_.size()}; }
+
+  std::vector<std::byte> outlives_ = std::vector<std::byte>(Published::bytes(1, 2));
   std::vector<std::pair<std::uint32_t, Version>> answers_;
   std::uint64_t place_ = 0; // that the last answer named
 };
@@ -205,6 +211,26 @@ TEST_F(FoldingTest, WhoIsLateBeforeItComesIsFoldedInWhenItDoes) {
 TEST_F(FoldingTest, NobodyIsLateWhereNothingIsChosen) {
   EXPECT_EQ(shard_->take({.word = Word::folded, .epoch = 5, .rank = 1, .rate = 0}).code(), Code::corrupt);
   EXPECT_EQ(shard_->take({.word = Word::folded, .epoch = 5, .rank = 2, .rate = 1}).code(), Code::corrupt);
+}
+
+// Who goes on from there makes no step again that was left out, or it would begin anew for ever.
+TEST_F(ChosenTest, WhatIsLeftOutIsPublishedWithTheNextVersion) {
+  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  ASSERT_TRUE(shard_->take({.word = Word::dropped, .epoch = 5, .rank = 1, .step = 0}).ok());
+  ASSERT_TRUE(chosen(0, 0, 0).ok());
+  EXPECT_THAT(published(), ElementsAre(1, 1));
+}
+
+TEST_F(FoldingTest, WhatIsFoldedInIsPublishedWhenAVersionHasIt) {
+  ASSERT_TRUE(shard_->take(update(0, 0)).ok());
+  ASSERT_TRUE(chosen(0, 0, 0).ok());
+  ASSERT_TRUE(late(1, 0).ok());
+  ASSERT_TRUE(shard_->take(update(1, 0)).ok());
+  EXPECT_THAT(published(), ElementsAre(1, 0)) << "nobody has it yet";
+  ASSERT_TRUE(stand_still(0.5).ok());
+  EXPECT_THAT(published(), ElementsAre(1, 1));
+  EXPECT_EQ(Published(memory_of_dead(), 2).newest(0).version, 1U) << "amended";
 }
 
 class FoldingBySliceTest : public FoldingTest {

@@ -34,8 +34,9 @@ class SimulationTest : public Bench {
   }
 };
 
-// 72 samples, each counted by the updates that it made part of. `product`: in the weight of a dense layer.
-inline std::string tally_job(bool product = false) {
+// 72 samples, each counted by the updates that it made part of. `product`: in the weight of a dense layer. `beside`:
+// and in another param, which has that handler.
+inline std::string tally_job(bool product = false, const std::string& beside = "") {
   const std::string counting = product ? R"(
 [[layer]]
 name = "marks"
@@ -79,7 +80,16 @@ mode = "learnable"
 shape = [2]
 classes = 2
 train = 72
-)" + counting;
+)" + counting +
+         (beside.empty() ? ""
+                         : concat(R"(
+[[layer]]
+name = "twin"
+type = "tally"
+src = "data"
+samples = 72
+param.applied.consistency = )",
+                                  beside, "\n"));
 }
 
 } // namespace dlhost::test
