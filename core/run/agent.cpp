@@ -8,7 +8,6 @@ namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds patience = 100'000'000;
-constexpr Nanoseconds to_end = 10'000'000'000;  // that a worker is given when all is over
 constexpr Nanoseconds to_save = 10'000'000'000; // that the leader is given
 
 } // namespace
@@ -91,7 +90,7 @@ Status Agent::attempt(const Call& call, std::uint32_t number) {
   if (relay.run().ok()) status = watch(workers, number); // else all have heard why
   FolderRoster(host_, folder.path(), posting, [] { return Status(); }, [](std::uint32_t) {})
       .fail(Status::cancelled("it is over"));
-  workers.end(to_end);
+  workers.end();
   return status;
 }
 

@@ -7,7 +7,6 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds to_end = 10'000'000'000; // that a process is given when all is over
 constexpr Nanoseconds to_tell = 500'000'000;   // how a worker of another member ended
 
 } // namespace
@@ -55,7 +54,7 @@ MembersCrew::~MembersCrew() {
   over_ = true;
   if (roster_) roster_->fail(Status::cancelled("it is over"));
   relay_.reset();
-  if (processes_) processes_->end(to_end);
+  if (processes_) processes_->end();
   members_.tell(Told::over(attempt_), "").ignore("who is in has changed, then, and all see that");
 }
 

@@ -6,8 +6,6 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds to_end = 10'000'000'000; // that a process is given when all is over
-
 // There while others may go on should the leader be gone; it names the run's folder.
 std::string will_in(const std::string& folder) { return folder + "/will"; }
 
@@ -31,7 +29,7 @@ ProcessCrew::~ProcessCrew() {
   env::disinherit();
   env::leave_to_heirs("");
   if (roster_) roster_->fail(Status::cancelled("it is over"));
-  if (processes_) processes_->end(to_end);
+  if (processes_) processes_->end();
 }
 
 Status ProcessCrew::start() {

@@ -7,6 +7,7 @@ namespace dlhost::run {
 namespace {
 
 constexpr std::size_t last_words = 2000;
+constexpr Nanoseconds given_to_end = 10'000'000'000;
 
 } // namespace
 
@@ -67,9 +68,9 @@ bool WorkerProcesses::all_ended() {
 }
 
 // All have the same time.
-void WorkerProcesses::end(Nanoseconds limit) {
+void WorkerProcesses::end() {
   Clock& clock = host_.clock();
-  const Nanoseconds last = clock.now() + limit;
+  const Nanoseconds last = clock.now() + given_to_end;
   for (Worker& worker : workers_) worker.process->wait(std::max<Nanoseconds>(last - clock.now(), 0));
   workers_.clear(); // which ends those that are there still
 }

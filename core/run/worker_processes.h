@@ -30,8 +30,8 @@ class WorkerProcesses {
   // Those that have ended, each told once.
   std::vector<std::uint32_t> newly_ended();
   bool all_ended();
-  // Until all have ended by themselves; who has not after so long is ended.
-  void end(Nanoseconds limit);
+  // Until all have ended by themselves, for ten seconds; who has not by then is ended.
+  void end();
 
  private:
   struct Worker {
