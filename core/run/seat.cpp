@@ -14,7 +14,8 @@ constexpr std::size_t words_bytes = 4096; // of the reason why a worker failed
 Seat::Layout::Layout(const param::Store& store, const Seat& seat)
     : gradients(store), slices(seat.cut(store, gradients)), sent(gradients.bytes()), vitals(sent) {
   if (seat.codec_) {
-    coding.emplace(store, slices, *seat.codec_, seat.session_.job().topology.codec_elements, sent, seat.outlived());
+    const bool goes_back = seat.outlived() || (seat.traits_.by_step && seat.place_.workers > 1);
+    coding.emplace(store, slices, *seat.codec_, seat.session_.job().topology.codec_elements, sent, goes_back);
     sent = coding->sent_end();
     vitals = coding->end();
   }

@@ -145,10 +145,14 @@ void Seat::count_chosen(std::vector<param::Beginning::OfSlice>& slices) const {
   }
 }
 
+// Where whole steps are chosen, what only some of a group have sent of one is made again.
 std::vector<param::TensorPlace> Seat::kept_by_codec(std::uint32_t seat) {
   const std::uint32_t group = Place::at(session_.job(), seat, traits_.joint).server_group;
-  const auto before = [&](SliceId slice) { return (*outlasted_)[group][slice].applied[seat - home_of(group)]; };
-  return layout_->coding->kept(own_[seat].bytes, outlasted_ ? param::Coding::Before(before) : nullptr, kept_);
+  const bool goes_back = outlasted_ || (traits_.by_step && !reached_.steps.empty());
+  const auto before = [&](SliceId slice) {
+    return outlasted_ ? (*outlasted_)[group][slice].applied[seat - home_of(group)] : reached_.steps[seat];
+  };
+  return layout_->coding->kept(own_[seat].bytes, goes_back ? param::Coding::Before(before) : nullptr, kept_);
 }
 
 // What the dead have written is not on the disk before somebody sees to that.
