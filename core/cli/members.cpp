@@ -31,17 +31,19 @@ Result<std::optional<JobSecret>> secret_of(Disk& disk, const std::string& path) 
 
 void add_members_options(CLI::App& command, MembersOptions& options) {
   command
-      .add_option("--rendezvous", options.rendezvous,
-                  "this process is one of several that were started one by one, which meet there: HOST:PORT, where rank "
-                  "0 listens, or a rendezvous plugin; else the job's, or what srun or mpirun offers")
+      .add_option(
+          "--rendezvous", options.rendezvous,
+          "this process is one of several that were started one by one, which meet there: HOST:PORT, where rank "
+          "0 listens, or a rendezvous plugin; else the job's, or what srun or mpirun offers")
       ->type_name("HOST:PORT");
   command.add_option("--rank", options.rank, "with --rendezvous: which of them this is; 0 leads the run")
       ->type_name("NUMBER");
   command.add_option("--members", options.members, "with --rendezvous: how many there are")->type_name("NUMBER");
   command
-      .add_option("--secret", options.secret,
-                  "with --rendezvous: a file, which nobody else reads, of 64 hexadecimal digits, by which they know one "
-                  "another")
+      .add_option(
+          "--secret", options.secret,
+          "with --rendezvous: a file, which nobody else reads, of 64 hexadecimal digits, by which they know one "
+          "another")
       ->type_name("FILE");
   command
       .add_option("--host", options.host,
@@ -55,8 +57,9 @@ Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job
   if (rendezvous.type.empty() && seats > 1) rendezvous.type = env::launcher();
   if (rendezvous.type.empty()) {
     if (options.rank || options.members || !options.secret.empty())
-      return Status::invalid("--rank, --members and --secret mean something only with --rendezvous, which says where this "
-                             "process meets the others");
+      return Status::invalid(
+          "--rank, --members and --secret mean something only with --rendezvous, which says where this "
+          "process meets the others");
     return std::unique_ptr<run::Members>();
   }
   DLHOST_ASSIGN(const auto secret, secret_of(context.host.disk(), options.secret));

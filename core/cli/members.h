@@ -1,5 +1,5 @@
-// Processes that were started one by one, by a launcher or by hand, and are to be one run: what people say of it, and how
-// this one finds the others.
+// Processes that were started one by one, by a launcher or by hand, and are to be one run: what people say of it, and
+// how this one finds the others.
 #pragma once
 
 #include <cstdint>

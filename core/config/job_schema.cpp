@@ -157,11 +157,12 @@ const Schema& topology_schema() {
           .option("codec_elements", &Topology::codec_elements, "params of fewer elements are sent as they are",
                   at_least(1))
           .part("sync", &Topology::sync, Kind::sync, "how server groups exchange params")
-          .part("transport", &Topology::transport, Kind::transport,
-                "how messages travel within a machine; empty: shm")
+          .part("transport", &Topology::transport, Kind::transport, "how messages travel within a machine; empty: shm")
           .part("network", &Topology::network, Kind::transport,
                 "how messages and params travel between machines; empty: fabric")
-          .part("rendezvous", &Topology::rendezvous, Kind::rendezvous, "how processes that were started one by one meet, as members of one run; empty: they do not, or the launcher that "
+          .part("rendezvous", &Topology::rendezvous, Kind::rendezvous,
+                "how processes that were started one by one meet, as members of one run; empty: they do not, or the "
+                "launcher that "
                 "started them says how");
   return schema;
 }

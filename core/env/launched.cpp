@@ -8,9 +8,7 @@
 
 namespace dlhost::env {
 
-std::string launcher() {
-  return std::getenv("PMIX_RANK") && std::getenv("PMIX_NAMESPACE") ? "pmix" : std::string();
-}
+std::string launcher() { return std::getenv("PMIX_RANK") && std::getenv("PMIX_NAMESPACE") ? "pmix" : std::string(); }
 
 std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};

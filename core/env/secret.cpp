@@ -14,9 +14,7 @@ Secret draw_secret() {
   return secret;
 }
 
-std::string to_text(const Secret& secret) {
-  return hex({reinterpret_cast<const char*>(secret.data()), secret.size()});
-}
+std::string to_text(const Secret& secret) { return hex({reinterpret_cast<const char*>(secret.data()), secret.size()}); }
 
 std::optional<Secret> secret_in(std::string_view text) {
   const auto bytes = from_hex(text);

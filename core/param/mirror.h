@@ -1,5 +1,6 @@
-// Memory that several tasks see. On one machine all map it, and read it where it lies. Each task of another machine that
-// needs it has a mirror of it: memory of its own, laid out alike, into which whoever writes puts what is to be seen.
+// Memory that several tasks see. On one machine all map it, and read it where it lies. Each task of another machine
+// that needs it has a mirror of it: memory of its own, laid out alike, into which whoever writes puts what is to be
+// seen.
 //
 // A mirror is as the memory was when something was last shown; a message that is sent behind that arrives behind it
 // (Post::show). So what messages say of places in memory is true on every machine.

@@ -51,10 +51,8 @@ Result<std::unique_ptr<Post>> Post::open(const Setup& setup) {
 Result<std::unique_ptr<Post::Line>> Post::open_line(const Setup& setup, Transport& transport) const {
   auto line = std::make_unique<Line>();
   line->rooms.resize(rooms);
-  DLHOST_ASSIGN(line->endpoint,
-                transport.open(*setup.host, {.name = concat("seat", seat_), .secret = setup.secret}));
-  for (std::size_t room = 0; room < rooms; ++room)
-    DLHOST_TRY(line->endpoint->post_recv(line->rooms[room], room));
+  DLHOST_ASSIGN(line->endpoint, transport.open(*setup.host, {.name = concat("seat", seat_), .secret = setup.secret}));
+  for (std::size_t room = 0; room < rooms; ++room) DLHOST_TRY(line->endpoint->post_recv(line->rooms[room], room));
   return line;
 }
 
@@ -130,7 +128,8 @@ bool Post::all_shown() const {
 }
 
 bool Post::all_sent() const {
-  return all_shown() && free_.size() == letters_.size() && std::ranges::all_of(ways_, [](const Way& way) { return way.outbox.empty(); });
+  return all_shown() && free_.size() == letters_.size() &&
+         std::ranges::all_of(ways_, [](const Way& way) { return way.outbox.empty(); });
 }
 
 // What can be handed over to a transport now is none of it.

@@ -38,8 +38,9 @@ class Post {
     Transport* far = nullptr;  // to those of others; null: there are none
     std::uint32_t seat = 0;
     std::vector<std::uint32_t> machines; // of each seat
-    std::span<const std::byte> secret;   // by which those of a job know one another on the network; empty: they are one process
-    std::size_t credit = 0;              // messages of this task that may be on their way at once, to one machine
+    std::span<const std::byte>
+        secret;             // by which those of a job know one another on the network; empty: they are one process
+    std::size_t credit = 0; // messages of this task that may be on their way at once, to one machine
   };
   static Result<std::unique_ptr<Post>> open(const Setup&);
 
@@ -92,9 +93,9 @@ class Post {
   // What goes to one machine.
   struct Way {
     boost::circular_buffer<Letter> outbox;
-    boost::circular_buffer<Put> waiting;    // puts that the transport has yet to take
-    std::uint64_t puts = 0, puts_done = 0;  // so far; of these, without a gap from the first on
-    boost::circular_buffer<bool> done{64};  // of those behind
+    boost::circular_buffer<Put> waiting;   // puts that the transport has yet to take
+    std::uint64_t puts = 0, puts_done = 0; // so far; of these, without a gap from the first on
+    boost::circular_buffer<bool> done{64}; // of those behind
   };
   // One of the two transports' endpoints, and what arrives there.
   struct Line {

@@ -133,7 +133,7 @@ void Shard::begin(const Beginning& beginning) {
     owned.exchanged = false;
     if (owned.sums) owned.sums->begin(owned.version);
     owned.current = owned.history = 0;
-    std::ranges::fill(owned.read, owned.current); // before they ask for anything
+    std::ranges::fill(owned.read, owned.current);   // before they ask for anything
     std::ranges::fill(owned.shown, owned.revision); // all machines begin with the same values
     const auto& steps = beginning.steps_of(owned.slice->id);
     for (std::size_t c = 0; c < owned.accepted.size(); ++c)
@@ -381,8 +381,8 @@ Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
 
 Status Shard::show(Owned& owned, const Contributor& asks) {
   if (std::exchange(owned.shown[asks.machine], owned.revision) == owned.revision) return {};
-  return setup_.show(asks.seat,
-                     std::as_bytes(std::span(value(owned, owned.current), static_cast<std::size_t>(owned.slice->count))));
+  return setup_.show(
+      asks.seat, std::as_bytes(std::span(value(owned, owned.current), static_cast<std::size_t>(owned.slice->count))));
 }
 
 // Whoever wants to keep what all have.

@@ -44,7 +44,7 @@ struct Contributor {
 };
 
 struct ShardSetup {
-  std::uint32_t server = 0;         // which of its group
+  std::uint32_t server = 0; // which of its group
   std::uint32_t machine = 0;
   std::vector<std::uint32_t> seats; // of the group's servers
   std::uint32_t epoch = 0;
@@ -102,10 +102,10 @@ class Shard {
     const Handler* handler = nullptr; // its param's
     Consistency::Traits traits;       // of that
     Version version = 0;
-    std::size_t current = 0;       // which of the masters' values it is
-    std::size_t history = 0;       // and which copy of its histories
-    std::vector<std::size_t> read; // which each contributor reads; nothing: none
-    std::uint64_t revision = 0;    // grows when the value becomes another
+    std::size_t current = 0;          // which of the masters' values it is
+    std::size_t history = 0;          // and which copy of its histories
+    std::vector<std::size_t> read;    // which each contributor reads; nothing: none
+    std::uint64_t revision = 0;       // grows when the value becomes another
     std::vector<std::uint64_t> shown; // of each machine: which it has
     std::vector<Arrival> held;
     std::vector<Contribution> seen; // the held ones, as the handler sees them

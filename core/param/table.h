@@ -25,7 +25,8 @@ class Control : public Taker {
   virtual Status attend() = 0;
   virtual void beat() = 0;  // it gets on, or looks whether it could
   virtual void watch() = 0; // it waits
-  // Part of this worker's memory, to a seat of another machine: it is there before what is sent to that one from now on.
+  // Part of this worker's memory, to a seat of another machine: it is there before what is sent to that one from now
+  // on.
   virtual Status show(std::uint32_t seat, std::size_t place, std::size_t bytes) = 0;
 };
 

@@ -47,7 +47,7 @@ Result<std::optional<Call>> Agent::await_call() {
       return Status::gone(
           "the process that led the run is gone, and the run's folder is on its machine: go on with it there "
           "(dlhost run --resume FOLDER)");
-    if (members_.hear(Told::end, 0).ok()) break;
+    if (members_.hear(Told::end, Members::glance).ok()) break;
   }
   return std::optional<Call>();
 }
@@ -56,7 +56,7 @@ Result<std::optional<Call>> Agent::await_call() {
 // meanwhile changes nothing of it.
 Status Agent::watch(WorkerProcesses& workers, std::uint32_t number) {
   while (!is_to_leave()) {
-    const auto over = members_.hear(Told::over(number), 0);
+    const auto over = members_.hear(Told::over(number), Members::glance);
     if (over.ok()) return {};
     if (over.status().code() != Code::timeout && over.status().code() != Code::cancelled) return over.status();
     tell_of_the_dead(workers, number);
@@ -83,12 +83,14 @@ Status Agent::attempt(const Call& call, std::uint32_t number) {
   for (const std::uint32_t seat : seats) DLHOST_TRY(workers.start(seat));
   Relay relay(host_, members_, folder.path(), call.muster, number, [&] {
     tell_of_the_dead(workers, number);
-    if (is_to_leave() || members_.hear(Told::over(number), 0).ok()) return Status::cancelled("it is over");
+    if (is_to_leave() || members_.hear(Told::over(number), Members::glance).ok())
+      return Status::cancelled("it is over");
     return workers.look();
   });
   Status status;
   if (relay.run().ok()) status = watch(workers, number); // else all have heard why
-  FolderRoster(host_, folder.path(), posting, [] { return Status(); }, [](std::uint32_t) {})
+  FolderRoster(
+      host_, folder.path(), posting, [] { return Status(); }, [](std::uint32_t) {})
       .fail(Status::cancelled("it is over"));
   workers.end();
   return status;

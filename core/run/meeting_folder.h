@@ -1,5 +1,5 @@
-// The folder in which the workers of one machine meet: the job, where each of them is, the job's secret, and the files of
-// their roster (folder_roster.h). Its owner alone reads it.
+// The folder in which the workers of one machine meet: the job, where each of them is, the job's secret, and the files
+// of their roster (folder_roster.h). Its owner alone reads it.
 #pragma once
 
 #include <string>

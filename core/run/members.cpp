@@ -41,7 +41,8 @@ Status Members::look() {
 // The first piece says how many there are; it comes last.
 Status Members::tell(const std::string& name, std::string_view text) {
   const std::size_t pieces = (text.size() + piece - 1) / piece;
-  if (pieces > most_pieces) return Status::unsupported("a text of ", text.size(), " bytes is too long for a rendezvous");
+  if (pieces > most_pieces)
+    return Status::unsupported("a text of ", text.size(), " bytes is too long for a rendezvous");
   for (std::size_t number = 0; number < pieces; ++number)
     DLHOST_TRY(session_->put(name_of_piece(name, number), text.substr(number * piece, piece)));
   return session_->put(name, concat(pieces));

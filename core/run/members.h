@@ -1,6 +1,6 @@
-// The processes that a run was started as, on one machine or on many, as one of them sees them: who is in, and what they
-// tell one another before workers can. By a rendezvous (dlhost/rendezvous.h), whose epochs begin when somebody comes or
-// goes. Used by several tasks of one process.
+// The processes that a run was started as, on one machine or on many, as one of them sees them: who is in, and what
+// they tell one another before workers can. By a rendezvous (dlhost/rendezvous.h), whose epochs begin when somebody
+// comes or goes. Used by several tasks of one process.
 //
 // The one of the lowest rank leads the run: it trains as if all workers were its own. The others (agent.h) start those
 // workers that are to be theirs.
@@ -42,8 +42,10 @@ class Members {
 
   // Texts of any length, by a name that is used once an epoch. Exists: it was told already.
   Status tell(const std::string& name, std::string_view text);
-  // Timeout: nobody has told it yet. Cancelled: another epoch has begun. Gone: this one is out, or the rendezvous ended.
+  // Timeout: nobody has told it yet. Cancelled: another epoch has begun. Gone: this one is out, or the rendezvous
+  // ended.
   Result<std::string> hear(const std::string& name, Nanoseconds limit);
+  static constexpr Nanoseconds glance = 20'000'000; // for what may have been told already
   void leave(std::string_view why) { session_->leave(why); }
   // Of who leads: the others hear that the run is over, and leave.
   void dismiss(Clock&);

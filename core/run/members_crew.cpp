@@ -7,7 +7,7 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds to_tell = 500'000'000;   // how a worker of another member ended
+constexpr Nanoseconds to_tell = 500'000'000; // how a worker of another member ended
 
 } // namespace
 

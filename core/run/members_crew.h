@@ -1,5 +1,5 @@
-// Workers that are processes of all the run's members, on one machine or on many; seen from the member that leads the run,
-// which is the first worker itself.
+// Workers that are processes of all the run's members, on one machine or on many; seen from the member that leads the
+// run, which is the first worker itself.
 #pragma once
 
 #include <atomic>

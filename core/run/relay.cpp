@@ -1,7 +1,5 @@
 #include "run/relay.h"
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "run/folder_roster.h"
@@ -18,47 +16,28 @@ Status Relay::run() {
   return status.ok() ? status : fail(std::move(status));
 }
 
-// The leader's card comes first: the others need it to make theirs.
 Status Relay::all() {
-  const auto card = [](std::uint32_t seat) { return FolderRoster::card_name(seat); };
-  const auto met = [](int time) { return [time](std::uint32_t seat) { return FolderRoster::met_name(seat, time); }; };
-  DLHOST_TRY(spread("leader", FolderRoster::card_name(0)));
-  DLHOST_TRY(exchange("cards", card));
-  DLHOST_TRY(exchange("joined", met(0)));
-  DLHOST_TRY(spread("begin", FolderRoster::begin_name));
-  return exchange("begun", met(1));
+  DLHOST_TRY(exchange("card", [](std::uint32_t seat) { return FolderRoster::card_name(seat); }));
+  DLHOST_TRY(exchange("joined", [](std::uint32_t seat) { return FolderRoster::met_name(seat, 0); }));
+  DLHOST_TRY(bring("begin", 0, FolderRoster::begin_name));
+  return exchange("begun", [](std::uint32_t seat) { return FolderRoster::met_name(seat, 1); });
 }
 
-Status Relay::spread(std::string_view what, const std::string& file) {
-  if (muster_.ranks[0] == members_.rank()) {
+// In the order of the seats: whoever makes a card may need those before its own.
+Status Relay::exchange(std::string_view what, const FileOf& file) {
+  for (std::uint32_t seat = 0; seat < muster_.ranks.size(); ++seat)
+    DLHOST_TRY(bring(concat(what, "-", seat), seat, file(seat)));
+  return {};
+}
+
+Status Relay::bring(std::string_view what, std::uint32_t seat, const std::string& file) {
+  if (muster_.ranks[seat] == members_.rank()) {
     DLHOST_ASSIGN(const std::string text, await_file(file));
-    return members_.tell(name(what), text);
+    Status told = members_.tell(name(what), text);
+    return told.code() == Code::cancelled ? others_left(told) : told;
   }
   DLHOST_ASSIGN(const std::string text, await_words(name(what)));
   return host_.disk().write_text(at(file), text);
-}
-
-Status Relay::exchange(std::string_view what, const FileOf& file) {
-  std::vector<std::uint32_t> ranks = muster_.ranks;
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end()); // seats go to members in their order
-  nlohmann::json own = nlohmann::json::object();
-  for (const std::uint32_t seat : muster_.seats_of(members_.rank())) {
-    DLHOST_ASSIGN(own[file(seat)], await_file(file(seat)));
-  }
-  DLHOST_TRY(members_.tell(name(concat(what, "-", members_.rank())), own.dump()));
-  for (const std::uint32_t rank : ranks) {
-    if (rank == members_.rank()) continue;
-    DLHOST_ASSIGN(const std::string said, await_words(name(concat(what, "-", rank))));
-    const auto files = nlohmann::json::parse(said, nullptr, false);
-    for (const std::uint32_t seat : muster_.seats_of(rank)) {
-      const auto found = files.is_object() ? files.find(file(seat)) : files.end();
-      if (found == files.end() || !found->is_string())
-        return Status::corrupt("what process ", rank, " of the run tells of worker ", seat, " is damaged");
-      if (!host_.disk().exists(at(file(seat)))) // the leader's card is here already
-        DLHOST_TRY(host_.disk().write_text(at(file(seat)), found->get<std::string>()));
-    }
-  }
-  return {};
 }
 
 // Why an attempt cannot be, as members and workers write it down.
@@ -79,7 +58,7 @@ Status Relay::hope() {
     DLHOST_TRY(status_of(words));
   }
   DLHOST_TRY(look_());
-  const auto failed = members_.hear(name("failed"), 0);
+  const auto failed = members_.hear(name("failed"), Members::glance);
   if (failed.ok()) return status_of(*failed);
   return failed.status().code() == Code::timeout ? Status() : others_left(failed.status());
 }
@@ -114,7 +93,9 @@ Status Relay::fail(Status status) {
   const std::string words = words_of(status);
   members_.tell(name("failed"), words).ignore("another was first, or who is in has changed");
   if (!host_.disk().exists(at(FolderRoster::failure_name)))
-    host_.disk().write_text(at(FolderRoster::failure_name), words).ignore("whoever waits notices that this one is gone");
+    host_.disk()
+        .write_text(at(FolderRoster::failure_name), words)
+        .ignore("whoever waits notices that this one is gone");
   return status;
 }
 

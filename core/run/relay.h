@@ -1,6 +1,6 @@
-// Brings what the workers of one machine leave for one another in their folder (folder_roster.h) to those of others, and
-// theirs here, so that each roster is as if all were on one machine. One of each of the run's members, while an attempt
-// begins; on a task of its own where the leader waits for it itself.
+// Brings what the workers of one machine leave for one another in their folder (folder_roster.h) to those of others,
+// and theirs here, so that each roster is as if all were on one machine. One of each of the run's members, while an
+// attempt begins; on a task of its own where the leader waits for it itself.
 #pragma once
 
 #include <functional>
@@ -29,10 +29,9 @@ class Relay {
   std::string at(const std::string& file) const { return concat(folder_, "/", file); }
   std::string name(std::string_view what) const { return concat("relay-", attempt_, "-", what); }
   Status all();
-  // The file of each seat, of the members that have it.
+  // The file of each seat, from the member that has it to the others.
   Status exchange(std::string_view what, const FileOf&);
-  // One that the leader's workers write.
-  Status spread(std::string_view what, const std::string& file);
+  Status bring(std::string_view what, std::uint32_t seat, const std::string& file);
   Result<std::string> await_file(const std::string& file);
   Result<std::string> await_words(const std::string& name);
   // Not ok: it will not come about.

@@ -69,8 +69,8 @@ param::Masters::Copies Seat::copies(const param::Store& store) const {
 Seat::Seat(Session& session, Roster& roster, std::uint32_t number)
     : session_(session), roster_(roster), number_(number), seats_(roster.seats()),
       servers_(static_cast<std::uint32_t>(session.job().topology.servers_per_group)),
-      far_(std::ranges::count(roster.machines(), roster.machines()[number]) < std::ptrdiff_t{seats_}), own_(seats_), done_(seats_),
-      idle_(seats_), silences_(seats_) {}
+      far_(std::ranges::count(roster.machines(), roster.machines()[number]) < std::ptrdiff_t{seats_}), own_(seats_),
+      done_(seats_), idle_(seats_), silences_(seats_) {}
 
 Seat::~Seat() = default;
 

@@ -275,9 +275,9 @@ class Seat final : public param::Sharing, private param::Control {
                                                         // values
   std::optional<std::vector<Outlasting>> outlasted_;    // of each server group, where a run goes on with that
   std::vector<OtherMasters> other_masters_; // of the other server groups: of the leader, and of who may take its place
-  std::vector<std::vector<Version>> aligned_; // of each server group the slices', when they were aligned last
-  std::size_t unaligned_ = 0;                 // slices of which nobody has said so yet
-  std::vector<Own> own_;                      // of each worker, as this one sees it
+  std::vector<std::vector<Version>> aligned_;  // of each server group the slices', when they were aligned last
+  std::size_t unaligned_ = 0;                  // slices of which nobody has said so yet
+  std::vector<Own> own_;                       // of each worker, as this one sees it
   std::vector<std::vector<Lodging>> lodgings_; // of each server group
   std::optional<Layout> layout_;
   std::unique_ptr<param::Shard> shard_;
@@ -290,7 +290,7 @@ class Seat final : public param::Sharing, private param::Control {
   bool left_ = false;                   // its group makes no more steps
   std::optional<std::uint32_t> holder_; // who wants this one to stand still
   bool resting_ = false, computing_ = false, stopped_ = false;
-  bool presented_ = false; // what all begin with is where they are
+  bool presented_ = false;          // what all begin with is where they are
   std::vector<std::uint64_t> done_; // steps, of each worker
   std::vector<bool> idle_;          // those who said so since they were held
 

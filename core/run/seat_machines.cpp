@@ -44,8 +44,7 @@ std::uint32_t Seat::server_group_of(std::uint32_t seat) const {
 std::size_t Seat::bytes_of(std::uint32_t seat) const {
   const std::uint32_t group = server_group_of(seat), server = seat - home_of(group);
   if (!sync_ || server >= servers_) return layout_->exchanged;
-  return layout_->exchanged +
-         param::GroupSync::bytes(layout_->slices, server, *sync_, group, place_.server_groups);
+  return layout_->exchanged + param::GroupSync::bytes(layout_->slices, server, *sync_, group, place_.server_groups);
 }
 
 // Memory is taken where something comes into it: of each worker's, what this one is shown.

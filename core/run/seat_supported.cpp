@@ -76,8 +76,7 @@ Status Seat::can_be_outlived() const {
   const auto refuse = [&](const auto&... why) {
     return Status::unsupported("topology.replicas = ", session_.job().topology.replicas, why..., "; leave it out");
   };
-  if (has_far())
-    return refuse(" with several machines, which share no memory that could outlive a worker");
+  if (has_far()) return refuse(" with several machines, which share no memory that could outlive a worker");
   if (sync_ && !param::GroupSync::gossips(*sync_))
     return refuse(" with ", place_.server_groups, " server groups and sync '", session_.job().topology.sync.type,
                   "', whose exchanges need all of them; those that gossip have it");

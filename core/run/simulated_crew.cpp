@@ -25,9 +25,10 @@ struct Work {
 
   void operator()() const {
     const auto leader_is_there = [this] { return world.runs(leader) ? Status() : Status::gone("the leader is gone"); };
-    FolderRoster roster(host, folder, Posting{Place::machines(job.topology)}, leader_is_there, [this](std::uint32_t other) {
-      if (other == 0) world.kill(leader);
-    });
+    FolderRoster roster(host, folder, Posting{Place::machines(job.topology)}, leader_is_there,
+                        [this](std::uint32_t other) {
+                          if (other == 0) world.kill(leader);
+                        });
     const auto inherits = [this] {
       return world.lives() && !world.runs(leader) && !succession->run.empty() &&
              !std::exchange(succession->taken, true);
@@ -52,7 +53,8 @@ Result<std::unique_ptr<Crew>> SimulatedCrew::make(env::simulated::World& world, 
   DLHOST_TRY(leader.host().disk().make_directory(folder));
   std::unique_ptr<SimulatedCrew> crew(new SimulatedCrew(world, leader, jobs, folder, std::move(succession)));
   crew->roster_.emplace(
-      leader.host(), folder, Posting{Place::machines(leader.job().topology)}, [crew = crew.get()] { return crew->look(); },
+      leader.host(), folder, Posting{Place::machines(leader.job().topology)},
+      [crew = crew.get()] { return crew->look(); },
       [crew = crew.get()](std::uint32_t seat) { crew->world_.kill(crew->processes_.at(seat - 1)); });
   return std::unique_ptr<Crew>(std::move(crew));
 }

@@ -33,8 +33,7 @@ void WorkerProcesses::kill(std::uint32_t seat) {
 // Who has ended before it came to the roster never will.
 Status WorkerProcesses::look() {
   for (const Worker& worker : workers_)
-    if (worker.process->ended())
-      return Status::gone("worker ", worker.seat, " is gone: ", fate(worker.seat));
+    if (worker.process->ended()) return Status::gone("worker ", worker.seat, " is gone: ", fate(worker.seat));
   return {};
 }
 

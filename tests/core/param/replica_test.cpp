@@ -56,7 +56,12 @@ struct Worker final : Control {
          std::uint32_t workers)
       : net(registry), gradients(*net.store), places(*net.store, gradients.bytes(), !handler.plan(0, 0).send_delta),
         memory(places.end()), masters(*net.store, {.values = workers + std::size_t{2}}),
-        transport(*registry.create<Transport>("shm", {})), post(*Post::open({.host = &host, .near = transport.get(), .seat = which, .machines = std::vector<std::uint32_t>(workers), .credit = 64})),
+        transport(*registry.create<Transport>("shm", {})),
+        post(*Post::open({.host = &host,
+                          .near = transport.get(),
+                          .seat = which,
+                          .machines = std::vector<std::uint32_t>(workers),
+                          .credit = 64})),
         number(which) {
     auto replica = Replica::make({.store = &*net.store,
                                   .gradients = &gradients,

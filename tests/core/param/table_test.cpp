@@ -13,7 +13,8 @@ class TableTest : public testing::Test {
  protected:
   void SetUp() override {
     transport_ = *registry_.create<Transport>("shm", {});
-    post_ = *Post::open({.host = &host_, .near = transport_.get(), .seat = 3, .machines = std::vector<std::uint32_t>(4), .credit = 16});
+    post_ = *Post::open(
+        {.host = &host_, .near = transport_.get(), .seat = 3, .machines = std::vector<std::uint32_t>(4), .credit = 16});
     device_ = *registry_.create<Device>("ref", {});
     stream_ = *device_->stream();
     store_.emplace(*device_, *stream_);

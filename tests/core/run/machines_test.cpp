@@ -1,5 +1,5 @@
-// Workers of several machines, which share no memory: what one machine's map, others have mirrors of. Here they are tasks
-// of one process all the same, and reach one another by the network's loopback.
+// Workers of several machines, which share no memory: what one machine's map, others have mirrors of. Here they are
+// tasks of one process all the same, and reach one another by the network's loopback.
 #include "several.h"
 
 namespace dlhost::test {
@@ -35,8 +35,9 @@ TEST_F(MachinesTest, InStepItIsTheSameAsOnOne) {
 TEST_F(MachinesTest, UnderEveryHandlerThatGoesInStep) {
   for (const std::string handler : {"strict", "{ type = \"first_t\", t = 2 }"}) {
     SCOPED_TRACE(handler);
-    expect_alike(small_job(), {"topology.worker_groups=2", "topology.workers_per_group=2", "topology.servers_per_group=2",
-                               "topology.consistency=" + handler},
+    expect_alike(small_job(),
+                 {"topology.worker_groups=2", "topology.workers_per_group=2", "topology.servers_per_group=2",
+                  "topology.consistency=" + handler},
                  2);
   }
 }
@@ -60,21 +61,24 @@ TEST_F(MachinesTest, UnderHandlersWhoseGroupsGoTheirOwnWay) {
 TEST_F(MachinesTest, ServerGroupsExchangeAsOnOne) {
   for (const std::string sync : {"all_to_all", "ring", "chain", "star", "twin_master", "diloco"}) {
     SCOPED_TRACE(sync);
-    expect_alike(small_job(), {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3",
-                               "topology.sync={ type = \"" + sync + "\", every = 3 }"},
+    expect_alike(small_job(),
+                 {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3",
+                  "topology.sync={ type = \"" + sync + "\", every = 3 }"},
                  4);
   }
   // Of two groups on each machine, of two machines; of groups that lie across them.
-  expect_alike(small_job(), {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3",
-                             "topology.sync=\"ring\""}, 2);
-  expect_alike(small_job(), {"topology.worker_groups=2", "topology.workers_per_group=3", "topology.server_groups=2",
-                             "topology.servers_per_group=2", "topology.sync=\"ring\""}, 3);
+  expect_alike(small_job(),
+               {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3", "topology.sync=\"ring\""}, 2);
+  expect_alike(small_job(),
+               {"topology.worker_groups=2", "topology.workers_per_group=3", "topology.server_groups=2",
+                "topology.servers_per_group=2", "topology.sync=\"ring\""},
+               3);
 }
 
 TEST_F(MachinesTest, GroupsThatGossipLearn) {
-  const auto trained = train(small_job(), {"topology.worker_groups=3", "topology.server_groups=3", "topology.machines=3",
-                                           "topology.consistency=\"eventual\"", "topology.sync=\"gossip\"",
-                                           "train.stop.steps=200", "updater.momentum=0.0"});
+  const auto trained = train(small_job(), {"topology.worker_groups=3", "topology.server_groups=3",
+                                           "topology.machines=3", "topology.consistency=\"eventual\"",
+                                           "topology.sync=\"gossip\"", "train.stop.steps=200", "updater.momentum=0.0"});
   EXPECT_LT(trained.losses.back(), 0.7 * trained.losses.front());
 }
 
@@ -91,7 +95,8 @@ TEST_F(MachinesTest, WhateverLeaves) {
 // What workers and servers keep for themselves lies on all machines, and its checkpoint on one.
 TEST_F(MachinesTest, ResumedEqualsNeverStopped) {
   const std::vector<std::vector<std::string>> kinds{
-      workers(3, 2), workers(2, 2, {"topology.codec=\"one_bit\"", "topology.codec_elements=1"}),
+      workers(3, 2),
+      workers(2, 2, {"topology.codec=\"one_bit\"", "topology.codec_elements=1"}),
       {"topology.worker_groups=2", "topology.server_groups=2", "topology.sync={ type = \"diloco\", every = 7 }"}};
   for (std::vector<std::string> set : kinds) {
     SCOPED_TRACE(set.back());

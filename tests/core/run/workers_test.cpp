@@ -90,7 +90,8 @@ std::vector<std::string> groups(int count, const std::string& consistency, std::
 // Running state is averaged over the workers where the run stands still; a checkpoint has it for all of them.
 TEST_F(WorkersTest, RunningStateGoesOnFromACheckpoint) {
   std::string job = small_job();
-  job.insert(job.find("[[layer]]\nname = \"act\""), "[[layer]]\nname = \"norm\"\ntype = \"batch_norm\"\nsrc = \"fc1\"\n");
+  job.insert(job.find("[[layer]]\nname = \"act\""),
+             "[[layer]]\nname = \"norm\"\ntype = \"batch_norm\"\nsrc = \"fc1\"\n");
   job.replace(job.find("src = \"fc1\"\n[[layer]]\nname = \"fc2\""), 11, "src = \"norm\"");
   for (const std::string machines : {"1", "2"}) {
     SCOPED_TRACE(machines + " machines");
