@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""machines_test.py DLHOST: one run of several hosts, each a namespace of its own with its own address and shared memory. A link
+is cut for a while, and a host dies."""
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "cluster"))
+import cluster  # noqa: E402
+from members import Members  # noqa: E402
+from several import PROCESSES  # noqa: E402
+
+Members.dlhost = os.path.realpath(sys.argv[1])
+
+LONG = ("--set=train.stop.steps=3000", "--set=recovery.every.steps=50", "--set=record.every.steps=100",
+        "--set=checkpoint.every.steps=1000")
+
+
+class Hosts(Members):
+    network = "{ type = 'fabric', listen = '10.77.0.0/24', silence = 5.0 }"
+
+    def start_on(self, hosts: list[cluster.Host], *words: str) -> list[subprocess.Popen]:
+        place = f"{hosts[0].address}:4242"
+        processes = []
+        for rank, host in enumerate(hosts):
+            process = host.start("sh", "-c", f"cd {self.root} && exec \"$0\" \"$@\"", self.dlhost, "run", "job.toml",
+                                 *self.words_of(rank, len(hosts), place, *words),
+                                 env=os.environ | {"TMPDIR": str(self.root / "tmp")}, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+            self.addCleanup(process.communicate)
+            self.addCleanup(process.kill)
+            processes.append(process)
+        return processes
+
+    def test_four_hosts_train_as_one_does(self) -> None:
+        alone = self.run_job(PROCESSES, "--set=topology.workers=4")
+        with cluster.Cluster(4) as together:
+            summary = self.ended_well(self.start_on(together.hosts, "--set=topology.workers=4"))
+        self.assertEqual(summary["params"], alone["params"])
+
+    def test_a_link_that_is_cut_for_a_while_delays(self) -> None:
+        alone = self.run_job(PROCESSES, *LONG)
+        with cluster.Cluster(3) as together:
+            processes = self.start_on(together.hosts, *LONG)
+            self.until(lambda: len(list(self.root.glob("runs/*/recovery/step-*"))) > 0)
+            together.cut(together.hosts[1])
+            time.sleep(2)
+            together.heal(together.hosts[1])
+            summary = self.ended_well(processes)
+        self.assertEqual(summary["params"], alone["params"])
+        self.assertEqual(summary["recoveries"], 0)
+
+    def test_a_host_that_is_lost_is_done_without(self) -> None:
+        alone = self.run_job(PROCESSES, *LONG)
+        with cluster.Cluster(3) as together:
+            processes = self.start_on(together.hosts, *LONG)
+            self.until(lambda: len(list(self.root.glob("runs/*/recovery/step-*"))) > 0)
+            together.cut(together.hosts[2])  # nothing of it is heard any more
+            for process in processes[:2]:
+                out, err = process.communicate(timeout=90)
+                self.assertEqual(process.returncode, 0, f"{out}\n{err}")
+            summary = self.outcome()
+        self.assertEqual(summary["params"], alone["params"])
+        self.assertGreaterEqual(summary["recoveries"], 1)
+
+
+if __name__ == "__main__":
+    cluster.enter()
+    del sys.argv[1]
+    unittest.main()

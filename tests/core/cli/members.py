@@ -1,0 +1,40 @@
+"""Runs of processes that are started one by one and meet, as tests see them from outside."""
+import socket
+import subprocess
+
+from several import PATIENCE, Workers
+
+SECRET = "5e" * 32
+
+
+class Members(Workers):
+    network = ""  # of the job: where their machines reach one another
+
+    def setUp(self) -> None:
+        super().setUp()
+        secret = self.root / "secret"
+        secret.write_text(SECRET + "\n")
+        secret.chmod(0o600)
+
+    def place(self) -> str:
+        with socket.create_server(("127.0.0.1", 0)) as held:
+            return f"127.0.0.1:{held.getsockname()[1]}"
+
+    def words_of(self, rank: int, members: int, place: str, *words: str) -> list[str]:
+        own = [f"--rendezvous={place}", f"--rank={rank}", f"--members={members}", "--secret=secret"]
+        if self.network:
+            own.append(f"--set=topology.network={self.network}")
+        return [*own, *words]
+
+    def start_all(self, hosts: list[str], *words: str) -> list[subprocess.Popen]:
+        """The leader first: a member each, of machines that are called so."""
+        place = self.place()
+        return [self.start(*self.words_of(rank, len(hosts), place, f"--host={host}", *words))
+                for rank, host in enumerate(hosts)]
+
+    def ended_well(self, processes: list[subprocess.Popen]) -> dict:
+        for process in processes:
+            out, err = process.communicate(timeout=PATIENCE)
+            self.assertEqual(process.returncode, 0, f"{out}\n{err}")
+        self.nothing_is_left()
+        return self.outcome()

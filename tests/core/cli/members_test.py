@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""members_test.py DLHOST: processes that are started by hand, on one machine that stands for several, become one run."""
+import os
+import signal
+import sys
+import unittest
+
+from members import Members
+from several import PROCESSES
+
+Members.dlhost = os.path.realpath(sys.argv[1])
+del sys.argv[1]
+
+LONG = ("--set=train.stop.steps=4000", "--set=recovery.every.steps=50", "--set=record.every.steps=100",
+        "--set=checkpoint.every.steps=1000")
+
+
+class ByHand(Members):
+    def test_they_train_as_the_workers_of_one_machine_do(self) -> None:
+        alone = self.run_job(PROCESSES)
+        for hosts in (["a", "b", "c"], ["a", "a", "b"], ["a", "b"]):
+            with self.subTest(hosts=hosts):
+                together = self.ended_well(self.start_all(hosts))
+                self.assertEqual(together["params"], alone["params"])
+                self.assertEqual(together["train"], alone["train"])
+
+    def test_groups_of_several_machines_learn(self) -> None:
+        for handler in ("eventual", "bounded", "elastic"):
+            summary = self.ended_well(self.start_all(
+                ["a", "b", "c"], f"--set=topology.consistency={handler}", "--set=topology.framework=downpour",
+                "--set=updater.rate=0.01"))
+            self.assertEqual(summary["steps"], 60)
+            self.assertLess(summary["test"]["loss"], 1.0)
+
+    def test_a_worker_that_is_killed_is_replaced(self) -> None:
+        alone = self.run_job(PROCESSES, *LONG)
+        processes = self.start_all(["a", "b", "c"], *LONG)
+        self.until(lambda: len(list(self.root.glob("runs/*/recovery/step-*"))) > 0)
+        os.kill(self.workers()[2], signal.SIGKILL)
+        summary = self.ended_well(processes)
+        self.assertEqual(summary["recoveries"], 1)
+        self.assertEqual(summary["params"], alone["params"])
+
+    def test_without_a_member_the_others_do_its_work(self) -> None:
+        alone = self.run_job(PROCESSES, *LONG)
+        processes = self.start_all(["a", "b", "c"], *LONG)
+        self.until(lambda: len(list(self.root.glob("runs/*/recovery/step-*"))) > 0)
+        self.end(processes[2])
+        summary = self.ended_well(processes[:2])
+        self.assertGreaterEqual(summary["recoveries"], 1)
+        self.assertEqual(summary["params"], alone["params"])
+
+    def test_who_does_not_know_the_secret_gets_nowhere(self) -> None:
+        (self.root / "other").write_text("0b" * 32)
+        place = self.place()
+        leader = self.start(*self.words_of(0, 2, place, "--host=a"))
+        stranger = self.start(*self.words_of(1, 2, place, "--host=b", "--secret=other"))
+        _, err = stranger.communicate(timeout=60)
+        self.assertNotEqual(stranger.returncode, 0)
+        self.assertIn("secret", err)
+        self.assertIsNone(leader.poll())
+        member = self.start(*self.words_of(1, 2, place, "--host=b"))
+        self.assertEqual(self.ended_well([leader, member])["steps"], 60)
+
+    def test_what_is_said_wrongly_is_told(self) -> None:
+        for words, told in (((f"--rendezvous={self.place()}", "--rank=0", "--secret=job.toml"), "64 hexadecimal digits"),
+                            (("--rank=1",), "only with --rendezvous"),
+                            (("--rendezvous=nowhere",), "unknown rendezvous 'nowhere'")):
+            process = self.start(*words)
+            _, err = process.communicate(timeout=60)
+            self.assertNotEqual(process.returncode, 0)
+            self.assertIn(told, err)
+
+
+if __name__ == "__main__":
+    unittest.main()
