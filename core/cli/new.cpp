@@ -61,7 +61,8 @@ std::string use_of(const std::string& kind, const std::string& name) {
   if (kind == "device") return in_job("`[train]`", "device") + " As it is it has no ops: a job says which it lacks.";
   if (kind == "transport")
     return in_job("`[topology]`", "transport") + " Workers of one machine need one whose memory can be mapped.";
-  if (kind == "rendezvous") return "No job names one yet: workers of one machine meet without.";
+  if (kind == "rendezvous")
+    return in_job("`[topology]`", "rendezvous") + " Processes that are started one by one meet by it.";
   if (kind == "store")
     return fmt::format(
         "No job names one yet: a source asks for it by its name (`host.make(Kind::store, {{\"{}\", {{}}}})`), "

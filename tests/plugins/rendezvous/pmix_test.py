@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""pmix_test.py LAUNCHER CONFORM PLUGIN PARTY: processes that a real launcher starts meet by PMIx.
+"""pmix_test.py LAUNCHER CONFORM PLUGIN PARTY DLHOST: processes that a real launcher starts meet by PMIx, and train a job.
 
 LAUNCHER: mpirun (Open MPI) or slurm (two slurmd on this machine, and srun --mpi=pmix).
 """
+import json
 import os
 import pathlib
 import re
@@ -17,7 +18,10 @@ import unittest
 
 import services
 
-LAUNCHER, CONFORM, PLUGIN, PARTY = sys.argv[1:5]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "core/cli"))
+from several import JOB  # noqa: E402
+
+LAUNCHER, CONFORM, PLUGIN, PARTY, DLHOST = sys.argv[1:6]
 LIMIT = 100  # seconds, of one job
 
 
@@ -174,7 +178,8 @@ class PmixTest(unittest.TestCase):
         cls.addClassCleanup(cls.launcher.close)
 
     def run_job(self, count: int, *words: str) -> tuple[int, str]:
-        environment = self.launcher.environment | {"DLHOST_TEST_PLUGINS": str(pathlib.Path(PLUGIN).parent),
+        plugins = str(pathlib.Path(PLUGIN).parent)
+        environment = self.launcher.environment | {"DLHOST_TEST_PLUGINS": plugins, "DLHOST_PLUGIN_PATH": plugins,
                                                     "GTEST_COLOR": "no"}
         done = subprocess.run(self.launcher.command(count) + list(words), env=environment, timeout=LIMIT, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.folder)
@@ -204,6 +209,18 @@ class PmixTest(unittest.TestCase):
         _, said = self.party(4, "die")
         self.assertEqual(len(re.findall(r"rank \d sees rank 3 go: ", said)), 3, said)
         self.assertEqual(len(re.findall(r"goes on with 3 in a later epoch: yes", said)), 3, said)
+
+    def test_a_job_of_four_processes_trains(self):
+        job = pathlib.Path(self.folder, "job.toml")
+        job.write_text(JOB.replace("workers = 3", "workers = 4"))
+        runs = pathlib.Path(self.folder, "runs")
+        at = ", ".join(re.sub("=(.*)", r" = '\1'", option) for option in self.launcher.options())
+        named = [f"--set=topology.rendezvous={{ type = 'pmix', {at} }}"] if at else []  # else it finds out by itself
+        code, said = self.run_job(4, DLHOST, "run", str(job), f"--set=record.folder='{runs}'", *named)
+        self.assertEqual(code, 0, said)
+        summary = json.loads(next(runs.glob("*/summary.json")).read_text())
+        self.assertEqual((summary["status"], summary["steps"]), ("done", 60), said)
+        self.assertLess(summary["test"]["loss"], 0.5)
 
     def test_the_suite(self):
         options = [word for option in self.launcher.options() for word in ("--set", re.sub("=(.*)", r'="\1"', option))]
