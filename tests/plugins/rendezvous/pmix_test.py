@@ -21,7 +21,8 @@ import services
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "core/cli"))
 from several import JOB  # noqa: E402
 
-LAUNCHER, CONFORM, PLUGIN, PARTY, DLHOST = sys.argv[1:6]
+LAUNCHER = sys.argv[1]
+CONFORM, PLUGIN, PARTY, DLHOST = map(os.path.realpath, sys.argv[2:6])
 LIMIT = 100  # seconds, of one job
 
 
