@@ -63,6 +63,10 @@ Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job
     return std::unique_ptr<run::Members>();
   }
   DLHOST_ASSIGN(const auto secret, secret_of(context.host.disk(), options.secret));
+  if (rendezvous.type == "embedded" && !secret && options.members.value_or(2) > 1)
+    return Status::invalid(
+        "processes that meet at HOST:PORT know one another by --secret FILE, the same for all of them; "
+        "`openssl rand -hex 32` draws one");
   DLHOST_ASSIGN(auto members,
                 run::Members::join(context.host, context.registry(), rendezvous,
                                    {.self = {.rank = options.rank.value_or(any_rank),

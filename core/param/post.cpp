@@ -27,9 +27,9 @@ template <class T> void append(boost::circular_buffer<T>& queue, const T& value)
 } // namespace
 
 Post::Post(const Setup& setup)
-    : host_(*setup.host), seat_(setup.seat), machines_(setup.machines), peers_(machines_.size()),
+    : host_(*setup.host), seat_(setup.seat), machines_(setup.machines), letters_(rooms), peers_(machines_.size()),
       sent_(machines_.size()), heard_(machines_.size()), ways_(1 + *std::ranges::max_element(machines_)),
-      letters_(rooms), completions_(rooms) {
+      completions_(rooms) {
   for (std::uint32_t letter = 0; letter < letters_.size(); ++letter) free_.push_back(letter);
   for (std::size_t machine = 0; machine < ways_.size(); ++machine) {
     ways_[machine].outbox.set_capacity(setup.credit);
@@ -77,6 +77,11 @@ std::uint32_t Post::seat_of(PeerId id, const Line& line) const {
   std::uint32_t seat = 0;
   while (seat < peers_.size() && !(peers_[seat].connected && peers_[seat].id == id && &line_to(seat) == &line)) ++seat;
   return seat;
+}
+
+void Post::close() {
+  if (far_) far_->endpoint.reset();
+  if (near_) near_->endpoint.reset();
 }
 
 Result<Board> Post::allocate(std::size_t bytes) {

@@ -60,6 +60,9 @@ class Post {
   // That of another seat of this machine.
   Result<std::unique_ptr<Region>> map(std::uint32_t seat, std::string_view key);
 
+  // Nothing is sent or heard any more: memory that was shown, or that others put into, may go.
+  void close();
+
   const std::vector<std::uint32_t>& gone() const { return gone_; }
 
   // To another seat.
@@ -99,8 +102,8 @@ class Post {
   };
   // One of the two transports' endpoints, and what arrives there.
   struct Line {
-    std::unique_ptr<Endpoint> endpoint;
     std::vector<std::array<std::byte, message_bytes>> rooms; // to receive into, by cookie
+    std::unique_ptr<Endpoint> endpoint;                      // gone first: it uses these to its end
   };
   struct Peer {
     bool connected = false;
@@ -123,11 +126,11 @@ class Post {
   Host& host_;
   const std::uint32_t seat_;
   const std::vector<std::uint32_t> machines_;
+  std::vector<Letter> letters_; // being sent, by cookie: endpoints read them to their end
   std::unique_ptr<Line> near_, far_;
   std::vector<Peer> peers_;                 // of each seat
   std::vector<std::uint16_t> sent_, heard_; // messages to and from each
   std::vector<Way> ways_;                   // to each machine
-  std::vector<Letter> letters_;             // being sent, by cookie
   std::vector<std::uint32_t> free_;
   std::vector<Completion> completions_;
   std::vector<std::uint32_t> gone_;

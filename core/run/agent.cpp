@@ -54,19 +54,30 @@ Result<std::optional<Call>> Agent::await_call() {
 
 // What ends an attempt is the leader's to tell; where it cannot, its workers end by themselves. Whoever comes or goes
 // meanwhile changes nothing of it.
-Status Agent::watch(WorkerProcesses& workers, std::uint32_t number) {
+Status Agent::watch(WorkerProcesses& workers, std::uint32_t number, const std::vector<std::uint32_t>& seats) {
+  bool changed = false;
   while (!is_to_leave()) {
     const auto over = members_.hear(Told::over(number), Members::glance);
     if (over.ok()) return {};
-    if (over.status().code() != Code::timeout && over.status().code() != Code::cancelled) return over.status();
-    tell_of_the_dead(workers, number);
+    if (over.status().code() == Code::cancelled) { // what is told from now on is of another epoch
+      DLHOST_TRY(members_.look());
+      if (members_.leads()) return {};
+      changed = true;
+    } else if (over.status().code() != Code::timeout) {
+      return over.status();
+    }
+    if (changed && members_.hear(Told::call(0), Members::glance).ok()) return {}; // all begin once more
+    if (!changed) hear_and_tell(workers, number, seats);
     if (workers.all_ended()) return {};
     host_.clock().sleep(patience);
   }
   return {};
 }
 
-void Agent::tell_of_the_dead(WorkerProcesses& workers, std::uint32_t number) {
+// Who has died here, and who is to be ended.
+void Agent::hear_and_tell(WorkerProcesses& workers, std::uint32_t number, const std::vector<std::uint32_t>& seats) {
+  for (const std::uint32_t seat : seats)
+    if (members_.hear(Told::kill(number, seat), Members::glance).ok()) workers.kill(seat);
   for (const std::uint32_t seat : workers.newly_ended())
     members_.tell(Told::fate(number, seat), workers.fate(seat)).ignore("an epoch is over, and nobody asks");
 }
@@ -77,18 +88,18 @@ Status Agent::attempt(const Call& call, std::uint32_t number) {
   DLHOST_ASSIGN(const auto folder, env::TemporaryFolder::make("dlhost-run-"));
   Disk& disk = host_.disk();
   DLHOST_TRY(disk.write_text(MeetingFolder::job_in(folder.path()), call.job));
-  const Posting posting{call.muster.machines, members_.secret()};
+  const Posting posting{call.muster.machines, members_.secret(), false};
   DLHOST_TRY(MeetingFolder::write_posting(disk, folder.path(), posting));
   WorkerProcesses workers(host_, registry_, folder.path());
   for (const std::uint32_t seat : seats) DLHOST_TRY(workers.start(seat));
   Relay relay(host_, members_, folder.path(), call.muster, number, [&] {
-    tell_of_the_dead(workers, number);
+    hear_and_tell(workers, number, seats);
     if (is_to_leave() || members_.hear(Told::over(number), Members::glance).ok())
       return Status::cancelled("it is over");
     return workers.look();
   });
   Status status;
-  if (relay.run().ok()) status = watch(workers, number); // else all have heard why
+  if (relay.run().ok()) status = watch(workers, number, seats); // else all have heard why
   FolderRoster(
       host_, folder.path(), posting, [] { return Status(); }, [](std::uint32_t) {})
       .fail(Status::cancelled("it is over"));

@@ -25,8 +25,8 @@ class Agent {
   // None: the run is over, or this one is to leave.
   Result<std::optional<Call>> await_call();
   Status attempt(const Call&, std::uint32_t number);
-  Status watch(WorkerProcesses&, std::uint32_t number);
-  void tell_of_the_dead(WorkerProcesses&, std::uint32_t number);
+  Status watch(WorkerProcesses&, std::uint32_t number, const std::vector<std::uint32_t>& seats);
+  void hear_and_tell(WorkerProcesses&, std::uint32_t number, const std::vector<std::uint32_t>& seats);
 
   Host& host_;
   plugin::Registry& registry_;

@@ -1,5 +1,7 @@
 #include "run/meeting_folder.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "config/dump.h"
@@ -18,7 +20,8 @@ Status MeetingFolder::write(Disk& disk, const std::string& folder, const config:
 }
 
 Status MeetingFolder::write_posting(Disk& disk, const std::string& folder, const Posting& posting) {
-  const nlohmann::json text{{"machines", posting.machines}, {"secret", env::to_text(posting.secret)}};
+  const nlohmann::json text{
+      {"machines", posting.machines}, {"secret", env::to_text(posting.secret)}, {"by_leader", posting.by_leader}};
   return disk.write_text(posting_in(folder), text.dump());
 }
 
@@ -26,8 +29,11 @@ Result<Posting> MeetingFolder::read_posting(Disk& disk, const std::string& folde
   DLHOST_ASSIGN(const auto text, disk.read_text(posting_in(folder)));
   try {
     const auto said = nlohmann::json::parse(text);
-    Posting posting{.machines = said.at("machines").get<std::vector<std::uint32_t>>()};
-    if (const auto secret = env::secret_in(said.at("secret").get<std::string>())) {
+    Posting posting{.machines = said.at("machines").get<std::vector<std::uint32_t>>(),
+                    .by_leader = said.at("by_leader")};
+    const auto is_one = [&](std::uint32_t machine) { return machine < posting.machines.size(); };
+    const auto secret = env::secret_in(said.at("secret").get<std::string>());
+    if (secret && std::ranges::all_of(posting.machines, is_one)) {
       posting.secret = *secret;
       return posting;
     }

@@ -16,6 +16,7 @@ namespace dlhost::run {
 struct Posting {
   std::vector<std::uint32_t> machines; // of each seat
   env::Secret secret{};
+  bool by_leader = true; // the first worker is the process that started these
 };
 
 class MeetingFolder {

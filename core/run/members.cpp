@@ -8,7 +8,7 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds to_meet = 120'000'000'000, to_look = 10'000'000'000;
+constexpr Nanoseconds to_meet = 120'000'000'000, to_look = 10'000'000'000, to_leave = 15'000'000'000;
 constexpr Nanoseconds pause = 20'000'000;
 constexpr std::size_t piece = dlhost::Session::largest_value;
 constexpr std::size_t most_pieces = 4096;
@@ -65,7 +65,7 @@ Result<std::string> Members::hear(const std::string& name, Nanoseconds limit) {
 
 // Whoever leaves begins another epoch, in which the rest have yet to hear it.
 void Members::dismiss(Clock& clock) {
-  for (const Nanoseconds end = clock.now() + to_look; clock.now() < end; clock.sleep(pause)) {
+  for (const Nanoseconds end = clock.now() + to_leave; clock.now() < end; clock.sleep(pause)) {
     if (!look().ok() || members_.size() <= 1) break;
     session_->put(Told::end, "0").ignore("it was told already, or another epoch has begun");
   }

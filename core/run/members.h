@@ -47,6 +47,7 @@ class Members {
   Result<std::string> hear(const std::string& name, Nanoseconds limit);
   static constexpr Nanoseconds glance = 20'000'000; // for what may have been told already
   void leave(std::string_view why) { session_->leave(why); }
+  Status report_gone(std::uint32_t rank, std::string_view why) { return session_->report_gone(rank, why); }
   // Of who leads: the others hear that the run is over, and leave.
   void dismiss(Clock&);
 
@@ -80,6 +81,7 @@ struct Told {
   static std::string call(std::uint32_t attempt) { return concat("call-", attempt); }
   static std::string over(std::uint32_t attempt) { return concat("over-", attempt); }
   static std::string fate(std::uint32_t attempt, std::uint32_t seat) { return concat("fate-", attempt, "-", seat); }
+  static std::string kill(std::uint32_t attempt, std::uint32_t seat) { return concat("kill-", attempt, "-", seat); }
   static constexpr const char* end = "end";
 };
 

@@ -28,8 +28,7 @@ Status MembersCrew::prepare() {
   DLHOST_TRY(MeetingFolder::write(leader_.host().disk(), folder_->path(), leader_.job(), posting));
   processes_.emplace(leader_.host(), leader_.registry(), folder_->path());
   roster_.emplace(
-      leader_.host(), folder_->path(), posting, [this] { return look(); },
-      [this](std::uint32_t seat) { processes_->kill(seat); });
+      leader_.host(), folder_->path(), posting, [this] { return look(); }, [this](std::uint32_t seat) { end(seat); });
   return {};
 }
 
@@ -37,11 +36,14 @@ Status MembersCrew::prepare() {
 Status MembersCrew::start() {
   attempt_ = members_.next_attempt();
   const Call call{.job = config::to_toml(leader_.job(), env::working_folder()), .muster = muster_};
-  DLHOST_TRY(members_.tell(Told::call(attempt_), call.to_text()));
+  Status told = members_.tell(Told::call(*attempt_), call.to_text());
+  if (told.code() == Code::cancelled)
+    return Status::gone("one of the run's processes has come or gone while the run was about to begin");
+  DLHOST_TRY(std::move(told));
   for (const std::uint32_t seat : muster_.seats_of(members_.rank()))
     if (seat != 0) DLHOST_TRY(processes_->start(seat));
   relay_ = leader_.host().tasks().start("relay", [this] {
-    Relay relay(leader_.host(), members_, folder_->path(), muster_, attempt_,
+    Relay relay(leader_.host(), members_, folder_->path(), muster_, *attempt_,
                 [this] { return over_ ? Status::cancelled("it is over") : processes_->look(); });
     Status status = relay.run();
     const std::scoped_lock lock(guard_);
@@ -55,7 +57,14 @@ MembersCrew::~MembersCrew() {
   if (roster_) roster_->fail(Status::cancelled("it is over"));
   relay_.reset();
   if (processes_) processes_->end();
-  members_.tell(Told::over(attempt_), "").ignore("who is in has changed, then, and all see that");
+  if (attempt_) members_.tell(Told::over(*attempt_), "").ignore("who is in has changed, then, and all see that");
+}
+
+// One of another member is that one's to end; where it cannot be told, it goes as a whole.
+void MembersCrew::end(std::uint32_t seat) {
+  if (muster_.ranks[seat] == members_.rank()) return processes_->kill(seat);
+  if (attempt_ && members_.tell(Told::kill(*attempt_, seat), "").ok()) return;
+  members_.report_gone(muster_.ranks[seat], concat("its worker ", seat, " hangs")).ignore("it is gone already");
 }
 
 Status MembersCrew::look() {
@@ -67,10 +76,9 @@ Status MembersCrew::look() {
 std::string MembersCrew::fate(std::uint32_t seat) {
   if (seat >= muster_.ranks.size()) return {};
   if (muster_.ranks[seat] == members_.rank()) return processes_->fate(seat);
-  const auto told = members_.hear(Told::fate(attempt_, seat), to_tell);
-  if (told.ok()) return *told;
-  if (told.status().code() == Code::timeout) return {};
-  return concat("process ", muster_.ranks[seat], " of the run, which started it, is gone as well");
+  if (!attempt_) return {};
+  const auto told = members_.hear(Told::fate(*attempt_, seat), to_tell);
+  return told.ok() ? *told : std::string(); // nobody has told, or who is in has changed
 }
 
 } // namespace dlhost::run

@@ -32,12 +32,13 @@ class MembersCrew final : public Crew {
  private:
   MembersCrew(Members& members, Session& leader) : members_(members), leader_(leader) {}
   Status prepare();
+  void end(std::uint32_t seat);
 
   Members& members_;
   Session& leader_;
   std::optional<env::TemporaryFolder> folder_;
   Muster muster_;
-  std::uint32_t attempt_ = 0;
+  std::optional<std::uint32_t> attempt_;     // none: it has not begun
   std::optional<WorkerProcesses> processes_; // of this member's own, but for this process
   std::optional<FolderRoster> roster_;
   std::atomic<bool> over_{false};

@@ -48,11 +48,14 @@ Status ProcessCrew::work(Host& host, plugin::Registry& registry, const config::J
   const auto leader_is_there = [&] {
     return env::parent_process() == leader ? Status() : Status::gone("the leader is gone");
   };
+  DLHOST_ASSIGN(const Posting posting, MeetingFolder::read_posting(host.disk(), folder));
+  if (posting.machines.size() != Place::seats(job.topology) || seat >= posting.machines.size())
+    return Status::corrupt(folder, ": ", posting.machines.size(), " workers are posted, and the job has ",
+                           Place::seats(job.topology));
   // The others are the leader's to end.
   const auto end = [&](std::uint32_t other) {
-    if (other == 0 && leader_is_there().ok()) env::kill(leader);
+    if (other == 0 && posting.by_leader && leader_is_there().ok()) env::kill(leader);
   };
-  DLHOST_ASSIGN(const Posting posting, MeetingFolder::read_posting(host.disk(), folder));
   FolderRoster roster(host, folder, posting, leader_is_there, end);
   std::optional<Follower> follower;
   follower.emplace([&] { return Session::open(host, registry, job); }, roster, seat);

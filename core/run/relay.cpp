@@ -48,8 +48,12 @@ std::string Relay::words_of(const Status& status) {
 
 Status Relay::status_of(const std::string& words) {
   const auto said = nlohmann::json::parse(words, nullptr, false);
-  if (!said.is_object()) return Status::corrupt("why another member failed is damaged");
-  return Status(static_cast<Code>(said.value("code", static_cast<int>(Code::internal))), said.value("message", ""));
+  const auto damaged = [] { return Status::corrupt("why another member failed is damaged"); };
+  if (!said.is_object() || !said.contains("code") || !said.contains("message")) return damaged();
+  const auto &code = said["code"], &message = said["message"];
+  if (!code.is_number_integer() || !message.is_string() || code < 1 || code > static_cast<int>(Code::internal))
+    return damaged();
+  return Status(static_cast<Code>(code.get<int>()), message.get<std::string>());
 }
 
 Status Relay::hope() {

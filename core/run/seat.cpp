@@ -72,7 +72,10 @@ Seat::Seat(Session& session, Roster& roster, std::uint32_t number)
       far_(std::ranges::count(roster.machines(), roster.machines()[number]) < std::ptrdiff_t{seats_}), own_(seats_),
       done_(seats_), idle_(seats_), silences_(seats_) {}
 
-Seat::~Seat() = default;
+// Endpoints put from this one's memory, and others into it, to their end.
+Seat::~Seat() {
+  if (post_) post_->close();
+}
 
 // The one that the job names. Others are not even loaded: libraries of networks take a while.
 Result<std::unique_ptr<Transport>> Seat::transport() const {
@@ -179,7 +182,7 @@ Status Seat::open(param::Store& store) {
   for (std::size_t s = 0; s < layout_->states.size(); ++s)
     lent_->states.push_back(
         own_[number_].bytes.subspan(layout_->states[s], store.device().bytes(store.states()[s]->desc)));
-  Card card{.addresses = post_->addresses(), .own = own_[number_].board.near_key()};
+  Card card{.addresses = post_->addresses(), .own = own_[number_].board.near_key(), .bytes = layout_->exchanged};
   DLHOST_TRY(make_mirrors(card));
   const std::uint32_t lodging = *lodging_of(place_.server_group, machine());
   std::span<std::byte> masters;
@@ -215,6 +218,9 @@ Status Seat::connect() {
     DLHOST_ASSIGN(const Card card, roster_.card(other));
     if (other != lodging || number_ == lodging) DLHOST_TRY(post_->connect(other, card.addresses));
     if (post_->is_far(other)) {
+      if (card.bytes != layout_->exchanged || card.mirrors.size() != seats_ ||
+          card.far_masters.size() != place_.server_groups)
+        return Status::internal("worker ", other, " has a net of other params than worker ", number_);
       own_[other].there = {other, card.mirrors.at(number_)};
       own_[other].origin = {other, card.far_own};
       continue;
@@ -335,7 +341,7 @@ Status Seat::begin(const param::Beginning& beginning) {
     spread_states();
     fill_other_masters(beginning);
     DLHOST_TRY(show_beginning(beginning));
-  } else if (post_->is_far(0)) { // until it is shown
+  } else if (far_) { // until it is shown, also to others: whoever waits hears their calls
     DLHOST_TRY(table_->wait_until([this] { return presented_ || stopped_; }));
   }
   presented_ = number_ != 0;

@@ -107,6 +107,8 @@ class Seat final : public param::Sharing, private param::Control {
 
   // Around what may take long in silence.
   void set_away(bool away);
+  // Those of other machines see that, before it looks at nothing else for long.
+  Status show_away();
   // What others are to see of its steps.
   void show(const StepTimes& times) { vitals(number_).show(times); }
   // Of each worker.
@@ -286,6 +288,7 @@ class Seat final : public param::Sharing, private param::Control {
 
   std::optional<Go> go_;
   std::uint64_t free_until_ = 0;
+  bool held_ = false;                   // once at least
   bool others_free_ = false;            // the run's leader has freed them since they stood still
   bool left_ = false;                   // its group makes no more steps
   std::optional<std::uint32_t> holder_; // who wants this one to stand still

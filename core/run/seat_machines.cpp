@@ -126,8 +126,8 @@ Status Seat::show_beginning(const param::Beginning& beginning) {
 }
 
 Status Seat::present() {
-  for (std::uint32_t seat = 0; seat < seats_; ++seat)
-    if (post_->is_far(seat)) DLHOST_TRY(table_->send(seat, {.word = param::Word::shown}));
+  for (std::uint32_t seat = 1; far_ && seat < seats_; ++seat)
+    DLHOST_TRY(table_->send(seat, {.word = param::Word::shown}));
   DLHOST_TRY(table_->wait_until([this] { return post_->all_sent(); }));
   presented_ = true;
   return {};
@@ -150,6 +150,13 @@ void Seat::await_sent() {
   if (!has_far()) return;
   for (int look = 0; look < last_looks && !post_->all_sent(); ++look)
     table_->progress(last_look).ignore("it is over; who is gone notices that for itself");
+}
+
+Status Seat::show_away() {
+  if (!far_ || !presented_) return {};
+  showed_ = 0;
+  show_vitals();
+  return await_shown();
 }
 
 void Seat::show_vitals() {

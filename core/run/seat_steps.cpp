@@ -80,7 +80,9 @@ Status Seat::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
 
 Status Seat::rest_those_led() {
   std::vector<std::uint32_t> held = led_;
-  if (std::exchange(others_free_, false))
+  // Before their first step they stand still, and those of other machines have not shown with what.
+  const bool first = far_ && number_ == 0 && !in_step_ && !std::exchange(held_, true);
+  if (std::exchange(others_free_, false) || first)
     for (std::uint32_t group = 1; group < place_.groups; ++group) held.push_back(group * place_.workers);
   for (const std::uint32_t seat : held) idle_[seat] = false;
   DLHOST_TRY(tell(held, {.word = Word::hold}));

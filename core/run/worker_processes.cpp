@@ -17,6 +17,7 @@ WorkerProcesses::Worker* WorkerProcesses::find(std::uint32_t seat) {
 }
 
 Status WorkerProcesses::start(std::uint32_t seat) {
+  const std::scoped_lock lock(guard_);
   std::vector<std::string> arguments;
   for (const auto& entry : registry_.catalogue().entries)
     if (entry.exists) arguments.insert(arguments.end(), {"--plugin-dir", entry.where.path});
@@ -27,35 +28,43 @@ Status WorkerProcesses::start(std::uint32_t seat) {
 }
 
 void WorkerProcesses::kill(std::uint32_t seat) {
+  const std::scoped_lock lock(guard_);
   if (Worker* worker = find(seat)) worker->process->kill();
 }
 
 // Who has ended before it came to the roster never will.
 Status WorkerProcesses::look() {
+  const std::scoped_lock lock(guard_);
   for (const Worker& worker : workers_)
-    if (worker.process->ended()) return Status::gone("worker ", worker.seat, " is gone: ", fate(worker.seat));
+    if (worker.process->ended()) return Status::gone("worker ", worker.seat, " is gone: ", fate_of(worker));
   return {};
 }
 
 std::string WorkerProcesses::fate(std::uint32_t seat) {
-  Worker* worker = find(seat);
-  if (!worker) return {};
-  const auto ended = worker->process->ended();
-  const auto said = host_.disk().read_text(words_of(seat));
+  const std::scoped_lock lock(guard_);
+  const Worker* worker = find(seat);
+  return worker ? fate_of(*worker) : std::string();
+}
+
+std::string WorkerProcesses::fate_of(const Worker& worker) {
+  const auto ended = worker.process->ended();
+  const auto said = host_.disk().read_text(words_of(worker.seat));
   std::string words = said.ok() ? *said : "";
   if (words.size() > last_words) words = "..." + words.substr(words.size() - last_words);
   while (words.ends_with('\n')) words.pop_back();
-  return concat("process ", worker->process->number(), ended ? concat(" was ", *ended) : " runs",
+  return concat("process ", worker.process->number(), ended ? concat(" was ", *ended) : " runs",
                 words.empty() ? "" : concat("; its last words: ", words));
 }
 
 std::vector<int> WorkerProcesses::numbers() const {
+  const std::scoped_lock lock(guard_);
   std::vector<int> numbers;
   for (const Worker& worker : workers_) numbers.push_back(worker.process->number());
   return numbers;
 }
 
 std::vector<std::uint32_t> WorkerProcesses::newly_ended() {
+  const std::scoped_lock lock(guard_);
   std::vector<std::uint32_t> seats;
   for (Worker& worker : workers_)
     if (worker.process->ended() && !std::exchange(worker.told, true)) seats.push_back(worker.seat);
@@ -63,11 +72,13 @@ std::vector<std::uint32_t> WorkerProcesses::newly_ended() {
 }
 
 bool WorkerProcesses::all_ended() {
+  const std::scoped_lock lock(guard_);
   return std::ranges::all_of(workers_, [](const Worker& worker) { return worker.process->ended().has_value(); });
 }
 
 // All have the same time.
 void WorkerProcesses::end() {
+  const std::scoped_lock lock(guard_);
   Clock& clock = host_.clock();
   const Nanoseconds last = clock.now() + given_to_end;
   for (Worker& worker : workers_) worker.process->wait(std::max<Nanoseconds>(last - clock.now(), 0));

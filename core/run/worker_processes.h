@@ -1,8 +1,9 @@
 // Workers of one machine that are processes: `dlhost worker FOLDER SEAT LEADER`, started by this one, which looks after
-// them.
+// them. Used by several tasks.
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -41,10 +42,12 @@ class WorkerProcesses {
   };
   std::string words_of(std::uint32_t seat) const { return concat(folder_, "/worker-", seat, ".log"); }
   Worker* find(std::uint32_t seat);
+  std::string fate_of(const Worker&);
 
   Host& host_;
   plugin::Registry& registry_;
   const std::string folder_;
+  mutable std::mutex guard_; // a process is looked after by several tasks
   std::vector<Worker> workers_;
 };
 

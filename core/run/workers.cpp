@@ -57,7 +57,7 @@ Status Workers::settle() {
   DLHOST_TRY(seat_->hold());
   DLHOST_TRY(seat_->merge_states());
   seat_->set_away(true);
-  return {};
+  return seat_->show_away();
 }
 
 Status Workers::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
