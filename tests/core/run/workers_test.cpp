@@ -95,7 +95,8 @@ TEST_F(WorkersTest, RunningStateGoesOnFromACheckpoint) {
   job.replace(job.find("src = \"fc1\"\n[[layer]]\nname = \"fc2\""), 11, "src = \"norm\"");
   for (const std::string machines : {"1", "2"}) {
     SCOPED_TRACE(machines + " machines");
-    const auto set = workers(2, 1, {"topology.machines=" + machines, "checkpoint.every={ steps = 15 }"});
+    const auto set =
+        workers(2, 1, {"topology.machines=" + machines, "topology.network=\"sim\"", "checkpoint.every={ steps = 15 }"});
     const auto whole = train(job, set, 0, "", folder_ / "whole" + machines);
     const std::string checkpoints = folder_ / "stopped" + machines;
     train(job, set, 15, "", checkpoints);
