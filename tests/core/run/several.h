@@ -14,6 +14,16 @@ inline std::vector<std::string> workers(int count, int servers, std::vector<std:
   return more;
 }
 
+// The small net with running state.
+inline std::string normed_job() {
+  std::string job = small_job();
+  const std::string act = "[[layer]]\nname = \"act\"\ntype = \"tanh\"\nsrc = \"fc1\"\n";
+  job.replace(job.find(act), act.size(),
+              "[[layer]]\nname = \"norm\"\ntype = \"batch_norm\"\nsrc = \"fc1\"\n"
+              "[[layer]]\nname = \"act\"\ntype = \"tanh\"\nsrc = \"norm\"\n");
+  return job;
+}
+
 inline void expect_near(const Trained& one, const Trained& several, double relative, std::size_t steps) {
   ASSERT_GE(one.losses.size(), steps);
   ASSERT_EQ(several.losses.size(), one.losses.size());

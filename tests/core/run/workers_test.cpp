@@ -89,22 +89,14 @@ std::vector<std::string> groups(int count, const std::string& consistency, std::
 // Step s of all groups is step s of one with as many times the batch.
 // Running state is averaged over the workers where the run stands still; a checkpoint has it for all of them.
 TEST_F(WorkersTest, RunningStateGoesOnFromACheckpoint) {
-  std::string job = small_job();
-  job.insert(job.find("[[layer]]\nname = \"act\""),
-             "[[layer]]\nname = \"norm\"\ntype = \"batch_norm\"\nsrc = \"fc1\"\n");
-  job.replace(job.find("src = \"fc1\"\n[[layer]]\nname = \"fc2\""), 11, "src = \"norm\"");
-  for (const std::string machines : {"1", "2"}) {
-    SCOPED_TRACE(machines + " machines");
-    const auto set =
-        workers(2, 1, {"topology.machines=" + machines, "topology.network=\"sim\"", "checkpoint.every={ steps = 15 }"});
-    const auto whole = train(job, set, 0, "", folder_ / "whole" + machines);
-    const std::string checkpoints = folder_ / "stopped" + machines;
-    train(job, set, 15, "", checkpoints);
-    const auto rest = train(job, set, 0, checkpoints, checkpoints);
-    EXPECT_EQ(rest.params, whole.params);
-    EXPECT_EQ(rest.test, whole.test);
-    EXPECT_FALSE(whole.test.empty());
-  }
+  const auto set = workers(2, 1, {"checkpoint.every={ steps = 15 }"});
+  const auto whole = train(normed_job(), set, 0, "", folder_ / "whole");
+  const std::string checkpoints = folder_ / "stopped";
+  train(normed_job(), set, 15, "", checkpoints);
+  const auto rest = train(normed_job(), set, 0, checkpoints, checkpoints);
+  EXPECT_EQ(rest.params, whole.params);
+  EXPECT_EQ(rest.test, whole.test);
+  EXPECT_FALSE(whole.test.empty());
 }
 
 TEST_F(WorkersTest, StrictGroupsMakeTheStepsOfOne) {
