@@ -1,7 +1,6 @@
 #include "run/agent.h"
 
 #include "env/temporary_folder.h"
-#include "run/folder_roster.h"
 #include "run/relay.h"
 
 namespace dlhost::run {
@@ -100,9 +99,7 @@ Status Agent::attempt(const Call& call, std::uint32_t number) {
   });
   Status status;
   if (relay.run().ok()) status = watch(workers, number, seats); // else all have heard why
-  FolderRoster(
-      host_, folder.path(), posting, [] { return Status(); }, [](std::uint32_t) {})
-      .fail(Status::cancelled("it is over"));
+  MeetingFolder::fail(disk, folder.path(), Status::cancelled("it is over"));
   workers.end();
   return status;
 }

@@ -30,12 +30,7 @@ std::vector<std::string> all_from_hex(const std::vector<std::string>& texts) {
 Result<std::string> FolderRoster::await(const std::string& name) {
   Disk& disk = host_.disk();
   while (!disk.exists(at(name))) {
-    if (disk.exists(at(failure_name))) {
-      DLHOST_ASSIGN(const auto text, disk.read_text(at(failure_name)));
-      const auto said = nlohmann::json::parse(text, nullptr, false);
-      if (said.is_discarded()) return Status::corrupt(at(failure_name), " is damaged");
-      return Status(static_cast<Code>(said.value("code", static_cast<int>(Code::internal))), said.value("message", ""));
-    }
+    DLHOST_TRY(MeetingFolder::failure(disk, folder_));
     DLHOST_TRY(look_());
     host_.clock().sleep(pause);
   }
@@ -108,12 +103,6 @@ Status FolderRoster::meet(std::uint32_t seat) {
   return {};
 }
 
-void FolderRoster::fail(const Status& status) {
-  if (host_.disk().exists(at(failure_name))) return;
-  const nlohmann::json text{{"code", static_cast<int>(status.code())}, {"message", status.message()}};
-  host_.disk()
-      .write_text(at(failure_name), text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
-      .ignore("whoever waits notices that this one is gone");
-}
+void FolderRoster::fail(const Status& status) { MeetingFolder::fail(host_.disk(), folder_, status); }
 
 } // namespace dlhost::run

@@ -35,7 +35,6 @@ class FolderRoster final : public Roster {
   static std::string card_name(std::uint32_t seat) { return concat("card-", seat, ".json"); }
   static std::string met_name(std::uint32_t seat, int time) { return concat("met-", seat, "-", time); }
   static constexpr const char* begin_name = "begin.json";
-  static constexpr const char* failure_name = "failed.json";
 
  private:
   std::string at(const std::string& name) const { return folder_ + "/" + name; }

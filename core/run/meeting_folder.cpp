@@ -11,6 +11,7 @@ namespace dlhost::run {
 namespace {
 
 std::string posting_in(const std::string& folder) { return folder + "/posting.json"; }
+std::string failure_in(const std::string& folder) { return folder + "/failed.json"; }
 
 } // namespace
 
@@ -40,6 +41,32 @@ Result<Posting> MeetingFolder::read_posting(Disk& disk, const std::string& folde
   } catch (const nlohmann::json::exception&) {
   }
   return Status::corrupt(posting_in(folder), " is damaged");
+}
+
+std::string MeetingFolder::words_of(const Status& status) {
+  const nlohmann::json text{{"code", static_cast<int>(status.code())}, {"message", status.message()}};
+  return text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Status MeetingFolder::status_of(const std::string& words) {
+  const auto damaged = [] { return Status::corrupt("what was written down of a failure is damaged"); };
+  const auto said = nlohmann::json::parse(words, nullptr, false);
+  if (!said.is_object() || !said.contains("code") || !said.contains("message")) return damaged();
+  const auto &code = said["code"], &message = said["message"];
+  if (!code.is_number_integer() || !message.is_string() || code < 1 || code > static_cast<int>(Code::internal))
+    return damaged();
+  return Status(static_cast<Code>(code.get<int>()), message.get<std::string>());
+}
+
+Status MeetingFolder::failure(Disk& disk, const std::string& folder) {
+  if (!disk.exists(failure_in(folder))) return {};
+  DLHOST_ASSIGN(const auto words, disk.read_text(failure_in(folder)));
+  return status_of(words);
+}
+
+void MeetingFolder::fail(Disk& disk, const std::string& folder, const Status& status) {
+  if (disk.exists(failure_in(folder))) return;
+  disk.write_text(failure_in(folder), words_of(status)).ignore("whoever waits notices that this one is gone");
 }
 
 } // namespace dlhost::run

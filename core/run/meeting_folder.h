@@ -25,6 +25,13 @@ class MeetingFolder {
   static Status write(Disk&, const std::string& folder, const config::Job&, const Posting&);
   static Status write_posting(Disk&, const std::string& folder, const Posting&);
   static Result<Posting> read_posting(Disk&, const std::string& folder);
+  // Why they cannot begin, if somebody has said so; the first reason counts.
+  static Status failure(Disk&, const std::string& folder);
+  static void fail(Disk&, const std::string& folder, const Status&);
+
+  // A reason as it is written down, and sent to other machines.
+  static std::string words_of(const Status&);
+  static Status status_of(const std::string& words);
 };
 
 } // namespace dlhost::run

@@ -1,7 +1,5 @@
 #include "run/relay.h"
 
-#include <nlohmann/json.hpp>
-
 #include "run/folder_roster.h"
 
 namespace dlhost::run {
@@ -40,30 +38,11 @@ Status Relay::bring(std::string_view what, std::uint32_t seat, const std::string
   return host_.disk().write_text(at(file), text);
 }
 
-// Why an attempt cannot be, as members and workers write it down.
-std::string Relay::words_of(const Status& status) {
-  const nlohmann::json text{{"code", static_cast<int>(status.code())}, {"message", status.message()}};
-  return text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-Status Relay::status_of(const std::string& words) {
-  const auto said = nlohmann::json::parse(words, nullptr, false);
-  const auto damaged = [] { return Status::corrupt("why another member failed is damaged"); };
-  if (!said.is_object() || !said.contains("code") || !said.contains("message")) return damaged();
-  const auto &code = said["code"], &message = said["message"];
-  if (!code.is_number_integer() || !message.is_string() || code < 1 || code > static_cast<int>(Code::internal))
-    return damaged();
-  return Status(static_cast<Code>(code.get<int>()), message.get<std::string>());
-}
-
 Status Relay::hope() {
-  if (host_.disk().exists(at(FolderRoster::failure_name))) {
-    DLHOST_ASSIGN(const auto words, host_.disk().read_text(at(FolderRoster::failure_name)));
-    DLHOST_TRY(status_of(words));
-  }
+  DLHOST_TRY(MeetingFolder::failure(host_.disk(), folder_));
   DLHOST_TRY(look_());
   const auto failed = members_.hear(name("failed"), Members::glance);
-  if (failed.ok()) return status_of(*failed);
+  if (failed.ok()) return MeetingFolder::status_of(*failed);
   return failed.status().code() == Code::timeout ? Status() : others_left(failed.status());
 }
 
@@ -94,12 +73,8 @@ Result<std::string> Relay::await_words(const std::string& name) {
 
 // The workers here, and all members.
 Status Relay::fail(Status status) {
-  const std::string words = words_of(status);
-  members_.tell(name("failed"), words).ignore("another was first, or who is in has changed");
-  if (!host_.disk().exists(at(FolderRoster::failure_name)))
-    host_.disk()
-        .write_text(at(FolderRoster::failure_name), words)
-        .ignore("whoever waits notices that this one is gone");
+  members_.tell(name("failed"), MeetingFolder::words_of(status)).ignore("another was first, or who is in has changed");
+  MeetingFolder::fail(host_.disk(), folder_, status);
   return status;
 }
 

@@ -37,8 +37,6 @@ class Relay {
   // Not ok: it will not come about.
   Status hope();
   Status fail(Status);
-  static std::string words_of(const Status&);
-  static Status status_of(const std::string& words);
   static Status others_left(const Status&);
 
   Host& host_;

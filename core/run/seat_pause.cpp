@@ -1,0 +1,62 @@
+// What a run goes on with, told and saved while all stand still.
+#include <algorithm>
+
+#include "run/seat.h"
+
+namespace dlhost::run {
+
+Status Seat::keep_ledger(const param::Beginning& beginning) {
+  Disk& disk = session_.host().disk();
+  const std::uint32_t server = place_.server_group * servers_ + number_ - home_of(place_.server_group);
+  DLHOST_TRY(disk.make_directory(beginning.ledger));
+  DLHOST_ASSIGN(auto file, disk.open_log(param::Ledger::file_in(beginning.ledger, server)));
+  return shard_->keep_ledger(std::move(file), beginning);
+}
+
+// What is saved while all stand still is what the next step begins with.
+std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
+  std::vector<std::vector<param::TensorPlace>> all;
+  kept_.clear();
+  const bool codec_keeps = layout_->coding && layout_->coding->keeps();
+  if (!saves_own_values() && !codec_keeps && !servers_keep()) return all;
+  const auto rule = session_.updater().rule();
+  for (std::uint32_t seat = 0; seat < seats_; ++seat) {
+    auto& own = all.emplace_back();
+    if (codec_keeps) own = kept_by_codec(seat);
+    for (std::uint32_t group = 0; sync_ && group < place_.server_groups; ++group)
+      if (seat == home_of(group)) std::ranges::move(kept_by_servers(group), std::back_inserter(own));
+    if (!saves_own_values() || outlasted_) continue; // whoever has died was perhaps in the midst of an update
+    for (const auto& param : session_.store().params()) {
+      const std::string& name = param->declared.name;
+      const auto& places = layout_->replica->of(param->number);
+      if (places.bytes == 0) continue;
+      own.push_back({name, param->master, own_[seat].bytes.data() + places.value});
+      for (std::size_t slot = 0; slot < places.history.size(); ++slot)
+        own.push_back(
+            {name + "/" + rule.history[slot].name, param->master, own_[seat].bytes.data() + places.history[slot]});
+    }
+  }
+  return all;
+}
+
+// What a worker computes once more, because others of its group had not come that far, is in already; where whole steps
+// are chosen, what only some of a group have sent of one is in no version.
+Status Seat::see_where_all_are() {
+  DLHOST_TRY(table_->look());
+  param::Beginning reached{.others = std::vector<Version>(place_.server_groups - 1), .own_values = true};
+  for (std::uint32_t seat = 0; seat < seats_; ++seat)
+    reached.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
+  for (std::uint32_t seat = 0; traits_.by_step && seat < seats_; seat += place_.workers)
+    std::fill_n(reached.steps.begin() + seat, place_.workers, reached.of_group(seat / place_.workers, place_.workers));
+  for (const param::Slice& slice : layout_->slices.all()) {
+    auto& there = reached.slices.emplace_back(
+        param::Beginning::OfSlice{.version = table_->version(slice.id), .steps = reached.steps, .others = {}});
+    for (std::uint32_t group = 1; group < place_.server_groups; ++group)
+      there.others.push_back(aligned_.empty() ? reached_.version_of(slice.id, group) : aligned_[group][slice.id]);
+  }
+  reached.sum_up();
+  reached_ = std::move(reached);
+  return {};
+}
+
+} // namespace dlhost::run
