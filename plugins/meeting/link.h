@@ -42,8 +42,10 @@ class Link {
   static std::unique_ptr<Link> answer(Socket, const Terms&);
 
   int socket() const { return socket_.get(); }
-  // Moves things along. Not ok: it is over, and why.
+  // Moves things along, both ways. Not ok: it is over, and why.
   Status turn();
+  // Only what was said: nothing is heard that its owner, who has just looked, would not look at before it sleeps.
+  Status send();
   bool is_silent() const { return handshake_.is_silent(); } // has said nothing yet
   bool has_proof() const { return handshake_.has_proof(); }
   bool has_met() const { return handshake_.done(); }
@@ -62,7 +64,6 @@ class Link {
 
  private:
   Link(Socket socket, Handshake handshake) : socket_(std::move(socket)), handshake_(std::move(handshake)) {}
-  Status send();
   Status receive();
 
   Socket socket_;

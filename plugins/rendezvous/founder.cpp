@@ -68,7 +68,7 @@ void Founder::run() {
       if (roll_.epoch() != before) answer_waiting(guest);
       if (tells) tell_membership(guest);
       if (now - guest.said > terms_.silence / beats_in_silence) say(guest, {.kind = Words::Kind::beat});
-      guest.link->turn().ignore("its end is seen in the next round");
+      guest.link->send().ignore("its end is seen in the next round");
     }
   }
   const Nanoseconds until = host_.clock().now() + farewell; // for those who have not yet heard all

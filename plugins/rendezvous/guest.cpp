@@ -88,6 +88,7 @@ Result<std::unique_ptr<Link>> Guest::meet(Host& host, const std::string& at, con
 
 Status Guest::enter(const Joining& who, Nanoseconds end) {
   const Nanoseconds begin = host_.clock().now();
+  Status taken; // why it was not let in so far: whoever has its rank may be on its way out
   for (;;) {
     auto answer =
         ask({.kind = Words::Kind::join, .epoch = who.expected, .members = {who.self}}, end - host_.clock().now());
@@ -96,9 +97,10 @@ Status Guest::enter(const Joining& who, Nanoseconds end) {
       expected_ = answer->epoch;
       break;
     }
-    // Whoever has its rank may be on its way out.
+    if (answer.status().code() == Code::timeout && !taken.ok()) return taken;
     if (answer.status().code() != Code::exists || host_.clock().now() + between_tries >= end)
       return std::move(answer).status();
+    taken = std::move(answer).status();
     host_.clock().sleep(between_tries);
   }
   for (;;) {
