@@ -33,7 +33,9 @@ Post::Post(const Setup& setup)
   for (std::uint32_t letter = 0; letter < letters_.size(); ++letter) free_.push_back(letter);
   for (std::size_t machine = 0; machine < ways_.size(); ++machine) {
     ways_[machine].outbox.set_capacity(setup.credit);
-    if (machine != machines_[seat_]) ways_[machine].waiting.set_capacity(setup.credit);
+    if (machine == machines_[seat_]) continue; // memory of this one is seen as it is
+    ways_[machine].waiting.set_capacity(setup.credit);
+    ways_[machine].done.set_capacity(setup.credit);
   }
 }
 

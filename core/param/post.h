@@ -98,7 +98,7 @@ class Post {
     boost::circular_buffer<Letter> outbox;
     boost::circular_buffer<Put> waiting;   // puts that the transport has yet to take
     std::uint64_t puts = 0, puts_done = 0; // so far; of these, without a gap from the first on
-    boost::circular_buffer<bool> done{64}; // of those behind
+    boost::circular_buffer<bool> done;     // of those behind
   };
   // One of the two transports' endpoints, and what arrives there.
   struct Line {

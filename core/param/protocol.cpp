@@ -51,7 +51,7 @@ Result<Message> read_message(std::span<const std::byte> bytes) {
     return Status::corrupt("a message of ", bytes.size(), " bytes; all have ", message_bytes);
   Message message;
   fields(message, [&](auto& value, std::size_t at) { std::memcpy(&value, bytes.data() + at, sizeof value); });
-  if (message.word < Word::update || message.word > Word::failed)
+  if (message.word < Word::put || message.word > Word::failed)
     return Status::corrupt("a message of word ", static_cast<int>(message.word), ", which there is not");
   if (message.contribution > ContributionKind::encoded)
     return Status::corrupt("a contribution of kind ", static_cast<int>(message.contribution), ", which there is not");

@@ -1,6 +1,8 @@
 // The words of the parameter table. They are the same on every transport; docs/workers.md has them as one table.
 //
 //   sender   word      receiver   effect
+//   leader   put       all        what all begin with is where it is read, here or in a mirror: servers replace what
+//                                 they had, and tell their handlers
 //   worker   update    server     a gradient, its factors or a difference: the handler holds, applies or drops it
 //   worker   get       server     answered by `value` once the handler serves it
 //   worker   whole     chooser    all of a step is sent (where contributors are chosen for whole steps)
@@ -15,7 +17,6 @@
 //   server   value,    worker     the slice has this version, and is read where it lies
 //            seen
 //   server   settled   worker     so it is; its memory may be written again
-//   leader   shown     worker     what all begin with is in its mirror (where it is on another machine)
 //   leader   go        worker     the step may be made, at this rate
 //   worker   done      leader     its part of the step is computed; its metrics' sums lie in its memory
 //   leader   free      leaders    their groups may make steps by themselves, up to this one
@@ -46,7 +47,8 @@
 namespace dlhost::param {
 
 enum class Word : std::uint8_t {
-  update = 1,
+  put = 1,
+  update,
   get,
   whole,
   chosen,
@@ -60,7 +62,6 @@ enum class Word : std::uint8_t {
   value,
   seen,
   settled,
-  shown,
   go,
   done,
   free,

@@ -145,9 +145,17 @@ void Shard::begin(const Beginning& beginning) {
     std::ranges::fill(owned.own, 0);
     for (std::size_t c = 0; owned.traits.words_each > 0 && c < owned.accepted.size(); ++c)
       owned.own[owned.traits.own_words + c * owned.traits.words_each] = owned.accepted[c];
-    if (published_) published_->clear(owned.slice->id);
-    publish(owned);
+    put(owned);
   }
+}
+
+void Shard::put(Owned& owned) {
+  setup_.activity->enter(owned.handler->actor, "on_put");
+  SliceState state = this->state(owned, 0);
+  owned.handler->consistency->on_put(state);
+  setup_.activity->leave();
+  if (published_) published_->clear(owned.slice->id);
+  publish(owned);
 }
 
 Status Shard::keep_ledger(std::unique_ptr<LogFile> file, const Beginning& beginning) {
@@ -199,38 +207,6 @@ Status Shard::take(const Message& message) {
   case Word::taken: return hear_neighbour(owned, message);
   default: return asked(owned, message);
   }
-}
-
-// What is due is not dealt with yet, and is in no version; what is exchanged is in no value.
-bool Shard::is_unsettled(const Owned& owned, Word asked) const {
-  return !owned.due.empty() || (asked == Word::look && (owned.exchanged || is_on(owned)));
-}
-
-Status Shard::asked(Owned& owned, const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-  if (!is_unsettled(owned, message.word)) return answer_asked(owned, {contributor, message.word});
-  if (owned.asked.size() == owned.asked.capacity())
-    return Status::corrupt("worker ", message.rank, " of group ", message.group, " asks again and again for slice ",
-                           message.slice);
-  owned.asked.push_back({contributor, message.word});
-  return {};
-}
-
-Status Shard::answer_asked(Owned& owned, const Asked& asked) {
-  return answer(owned, asked.contributor, asked.word == Word::settle ? Word::settled : Word::seen);
-}
-
-// Whoever waited for what was under way.
-Status Shard::answer_settled(Owned& owned) {
-  for (std::size_t a = 0; a < owned.asked.size();) {
-    if (is_unsettled(owned, owned.asked[a].word)) {
-      ++a;
-      continue;
-    }
-    DLHOST_TRY(answer_asked(owned, owned.asked[a]));
-    owned.asked.erase(owned.asked.begin() + static_cast<std::ptrdiff_t>(a));
-  }
-  return {};
 }
 
 std::string Shard::named(std::size_t contributor, const Slice& slice) const {
@@ -308,96 +284,6 @@ Status Shard::leave(std::size_t contributor) {
     DLHOST_TRY(decide(owned, nullptr, verdict));
     DLHOST_TRY(answer_waiting(owned));
   }
-  return {};
-}
-
-// Who asks has done with what it read before.
-Status Shard::get(Owned& owned, const Message& message) {
-  DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-  if (std::ranges::find(owned.waiting, contributor, &Waiting::contributor) != owned.waiting.end())
-    return Status::corrupt("worker ", message.rank, " of group ", message.group, " asks twice for slice ",
-                           message.slice);
-  owned.read[contributor] = nothing;
-  // Whose step was dropped is not to wait for what it has no part in: perhaps nobody else makes it.
-  const bool dropped = traits_.by_step && message.step < forgotten_[contributor];
-  owned.waiting.push_back({contributor, dropped ? 0 : message.version});
-  return answer_waiting(owned);
-}
-
-Status Shard::answer_waiting(Owned& owned) {
-  if (sync_ && sync_->in_step() && is_on(owned)) return {}; // all go on from the common value
-  for (std::size_t w = 0; w < owned.waiting.size();) {
-    const Waiting waiting = owned.waiting[w];
-    if (is_undecided(owned, waiting.contributor)) {
-      ++w;
-      continue;
-    }
-    const Contributor& asks = setup_.contributors[waiting.contributor];
-    setup_.activity->enter(owned.handler->actor, "on_get");
-    const auto verdict =
-        owned.handler->consistency->on_get(state(owned, waiting.contributor), asks.group, asks.rank, waiting.at_least);
-    setup_.activity->leave();
-    if (verdict == GetVerdict::wait) {
-      ++w;
-      continue;
-    }
-    DLHOST_TRY(is_fresh(owned, waiting.contributor));
-    owned.waiting.erase(owned.waiting.begin() + static_cast<std::ptrdiff_t>(w));
-    DLHOST_TRY(answer(owned, waiting.contributor, Word::value));
-  }
-  return {};
-}
-
-Status Shard::is_fresh(const Owned& owned, std::size_t asks) const {
-  const std::uint64_t made = owned.accepted[asks];
-  const std::uint64_t staleness = owned.traits.staleness;
-  if (owned.traits.may_drop || made <= staleness) return {};
-  for (std::size_t c = 0; c < owned.applied.size(); ++c)
-    if (in_[c] && owned.applied[c] < made - staleness)
-      return Status::internal("the consistency handler answers ", named(asks, *owned.slice), ", after ", made,
-                              " steps, though step ", owned.applied[c], " of ", named(c, *owned.slice),
-                              " is not in: its traits promise a staleness of ", staleness);
-  return {};
-}
-
-// Who looks may keep what it sees: what it was made of is written down by then.
-Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
-  const Contributor& asks = setup_.contributors[contributor];
-  if (ledger_ && word == Word::seen) DLHOST_TRY(ledger_->sync());
-  if (word != Word::settled) {
-    owned.read[contributor] = owned.current;
-    if (asks.machine != setup_.machine) DLHOST_TRY(show(owned, asks));
-    if (word == Word::seen) DLHOST_TRY(show_kept(owned, asks.seat));
-  }
-  return setup_.send(asks.seat, {.word = word,
-                                 .epoch = setup_.epoch,
-                                 .slice = owned.slice->id,
-                                 .group = asks.group,
-                                 .rank = asks.rank,
-                                 .step = owned.history,
-                                 .version = owned.version,
-                                 .place = owned.current});
-}
-
-Status Shard::show(Owned& owned, const Contributor& asks) {
-  if (std::exchange(owned.shown[asks.machine], owned.revision) == owned.revision) return {};
-  return setup_.show(
-      asks.seat, std::as_bytes(std::span(value(owned, owned.current), static_cast<std::size_t>(owned.slice->count))));
-}
-
-// Whoever wants to keep what all have.
-Status Shard::show_kept(const Owned& owned, std::uint32_t seat) {
-  if (!setup_.show) return {};
-  const Slice& slice = *owned.slice;
-  const auto part = [&](std::span<const std::byte> row) {
-    return row.subspan(static_cast<std::size_t>(slice.first) * sizeof(float),
-                       static_cast<std::size_t>(slice.count) * sizeof(float));
-  };
-  const Param& param = *setup_.store->params()[slice.param];
-  for (std::size_t slot = 0; slot < param.slots; ++slot)
-    DLHOST_TRY(setup_.show(seat, part(setup_.masters->history(slice.param, slot, owned.history))));
-  for (std::size_t row = 0; row < setup_.masters->copies().shared; ++row)
-    DLHOST_TRY(setup_.show(seat, part(setup_.masters->shared(slice.param, row))));
   return {};
 }
 

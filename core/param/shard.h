@@ -72,6 +72,7 @@ class Shard {
 
   // What a worker, the chooser or another server says.
   Status take(const Message&);
+  // With what was put.
   void begin(const Beginning&);
   // From now on, what makes each version is written down.
   Status keep_ledger(std::unique_ptr<LogFile>, const Beginning&);
@@ -144,6 +145,7 @@ class Shard {
   Result<std::size_t> contributor(const Message&) const;
   std::string named(std::size_t contributor, const Slice&) const;
   Result<std::span<const std::byte>> sent(const Owned&, const Message&, std::size_t contributor) const;
+  void put(Owned&);
   Status update(Owned&, const Message&);
   Status get(Owned&, const Message&);
   Status asked(Owned&, const Message&);

@@ -341,10 +341,9 @@ Status Seat::begin(const param::Beginning& beginning) {
     spread_states();
     fill_other_masters(beginning);
     DLHOST_TRY(show_beginning(beginning));
-  } else if (far_) { // until it is shown, also to others: whoever waits hears their calls
-    DLHOST_TRY(table_->wait_until([this] { return presented_ || stopped_; }));
+  } else { // others are told as well: whoever waits hears their calls
+    DLHOST_TRY(table_->wait_until([this] { return put_ || stopped_; }));
   }
-  presented_ = number_ != 0;
   param::Beginning here = beginning.seen_by(place_.server_group);
   if (here.slices.size() != layout_->slices.size()) here.slices.clear(); // they were cut otherwise
   table_->begin(here);
@@ -356,6 +355,13 @@ Status Seat::begin(const param::Beginning& beginning) {
   reached_.own_values = true;
   begun_at_ = session_.host().clock().now();
   set_away(false);
+  return {};
+}
+
+Status Seat::put() {
+  for (std::uint32_t seat = 1; seat < seats_; ++seat) DLHOST_TRY(table_->send(seat, {.word = param::Word::put}));
+  DLHOST_TRY(table_->wait_until([this] { return post_->all_sent(); }));
+  put_ = true;
   return {};
 }
 

@@ -59,8 +59,8 @@ class Seat final : public param::Sharing, private param::Control {
 
   Status join();
   Status begin(const param::Beginning&);
-  // The run's leader's, when all know where they begin: until those of other machines have what all begin with.
-  Status present();
+  // The run's leader's, when all know where they begin: what they begin with is there, also on other machines.
+  Status put();
   // Whether something outlives those that serve: else nobody needs to wait for them to end.
   bool can_salvage() const { return outlived() && !begun_.steps.empty(); }
 
@@ -293,7 +293,7 @@ class Seat final : public param::Sharing, private param::Control {
   bool left_ = false;                   // its group makes no more steps
   std::optional<std::uint32_t> holder_; // who wants this one to stand still
   bool resting_ = false, computing_ = false, stopped_ = false;
-  bool presented_ = false;          // what all begin with is where they are
+  bool put_ = false;                // what all begin with is where they are
   std::vector<std::uint64_t> done_; // steps, of each worker
   std::vector<bool> idle_;          // those who said so since they were held
 

@@ -125,14 +125,6 @@ Status Seat::show_beginning(const param::Beginning& beginning) {
   return {};
 }
 
-Status Seat::present() {
-  for (std::uint32_t seat = 1; far_ && seat < seats_; ++seat)
-    DLHOST_TRY(table_->send(seat, {.word = param::Word::shown}));
-  DLHOST_TRY(table_->wait_until([this] { return post_->all_sent(); }));
-  presented_ = true;
-  return {};
-}
-
 // What the leader saves or merges while all stand still: how far this one has come, running state, and what it has for
 // itself.
 Status Seat::show_rest() {
@@ -153,7 +145,7 @@ void Seat::await_sent() {
 }
 
 Status Seat::show_away() {
-  if (!far_ || !presented_) return {};
+  if (!far_ || !put_) return {};
   showed_ = 0;
   show_vitals();
   return await_shown();

@@ -12,7 +12,7 @@ using param::Word;
 Status Seat::take(const Message& message) {
   if (message.seat >= seats_) return Status::corrupt("a message of seat ", message.seat, ", which there is not");
   switch (message.word) {
-  case Word::shown: presented_ = true; return {};
+  case Word::put: put_ = true; return {};
   case Word::go:
     go_ = {message.step, message.rate};
     resting_ = false;

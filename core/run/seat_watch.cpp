@@ -27,7 +27,7 @@ void Seat::beat() {
   const std::size_t awaited = table_->awaited();
   mine.awaits.store(awaited == param::Table::no_param ? 0 : static_cast<std::uint32_t>(awaited) + 1,
                     std::memory_order_relaxed);
-  if (far_ && presented_) show_vitals();
+  if (far_ && put_) show_vitals();
   if (!agreement_->any(&Consistency::Traits::may_drop) && !agreement_->any(&Consistency::Traits::folds)) return;
   if (chooser_)
     mine.show(chooser_->arrivals());

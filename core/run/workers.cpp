@@ -38,7 +38,7 @@ Status Workers::begin(const param::Beginning& beginning, std::uint64_t until) {
   until_ = until == 0 ? ~std::uint64_t{0} : until;
   DLHOST_TRY(seat_->begin(beginning));
   DLHOST_TRY(or_who_died(crew_->roster().begin(beginning)));
-  DLHOST_TRY(or_who_died(seat_->present()));
+  DLHOST_TRY(or_who_died(seat_->put()));
   DLHOST_TRY(or_who_died(crew_->roster().meet(0)));
   begun_ = true;
   return {};

@@ -8,7 +8,7 @@
 //   worker                      server half               core then
 //   get(slice, have)            on_get                    answers now, or keeps it until the next decision
 //   update(contribution)        on_update                 applies the chosen ones by one updater call, keeps, or drops
-//   put(values)                 on_put                    replaces the value
+//   put(values)                 on_put                    replaces the value, and all that goes with it
 //   (joins, leaves, dies)       on_member                 counts anew
 //   (time passes)               on_timer                  looks again
 //   (the run stands still)      weight_at_pause           brings in what was folded
@@ -89,6 +89,8 @@ class DLHOST_API Consistency : public Plugin {
 
   virtual GetVerdict on_get(const SliceState&, std::uint16_t group, std::uint16_t rank, Version at_least) = 0;
   virtual UpdateVerdict on_update(SliceState&, const Contribution&) = 0;
+  // The run begins, or goes on after a death, with this value and version. `own` is as traits() say that it begins; of
+  // what was held before nothing is left.
   virtual void on_put(SliceState&);
   virtual UpdateVerdict on_member(SliceState&);
   // Called at `next_timer` after the slice's last event; 0: never.

@@ -18,6 +18,8 @@ class Server {
       : handler_(handler), own_(handler.traits().own_words + groups * handler.traits().words_each), in_(groups) {
     state_.groups = state_.contributors = state_.expected = groups;
     state_.own = own_;
+    SliceState begun = view();
+    handler_.on_put(begun);
   }
 
   GetVerdict get(std::uint16_t group, Version at_least) { return handler_.on_get(view(group), group, 0, at_least); }

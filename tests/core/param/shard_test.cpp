@@ -94,6 +94,36 @@ TEST_F(LaxTest, WhatIsOlderThanTheHandlerPromisesIsItsFault) {
   EXPECT_THAT(answers_, ElementsAre(Pair(0, 1)));
 }
 
+// It writes down what its word was.
+class Remembering final : public Consistency {
+ public:
+  Traits traits() const override { return {.own_words = 1}; }
+  WorkerPlan plan(std::uint64_t, Version) const override { return {}; }
+  GetVerdict on_get(const SliceState&, std::uint16_t, std::uint16_t, Version) override { return GetVerdict::serve; }
+  UpdateVerdict on_update(SliceState& slice, const Contribution&) override {
+    at_update.push_back(std::exchange(slice.own[0], 99));
+    return {.act = UpdateVerdict::Act::apply};
+  }
+  void on_put(SliceState& slice) override { put.emplace_back(slice.version, std::exchange(slice.own[0], 7)); }
+  std::vector<std::pair<Version, std::uint64_t>> put;
+  std::vector<std::uint64_t> at_update;
+};
+
+class PutTest : public ShardTest {
+ protected:
+  std::unique_ptr<Consistency> handler() override { return std::make_unique<Remembering>(); }
+};
+
+TEST_F(PutTest, TheHandlerHearsOfEachValueThatReplacesOthers) {
+  const auto& heard = static_cast<const Remembering&>(*consistency_);
+  shard_->begin({.version = 3, .steps = {3, 3}});
+  EXPECT_THAT(heard.put, ElementsAre(Pair(3, 0)));
+  ASSERT_TRUE(shard_->take(update(0, 3)).ok());
+  EXPECT_THAT(heard.at_update, ElementsAre(7));
+  shard_->begin({.version = 2, .steps = {2, 2}}); // after a death
+  EXPECT_THAT(heard.put, ElementsAre(Pair(3, 0), Pair(2, 0)));
+}
+
 class OverlappingTest : public ShardTest {
  protected:
   OverlappingTest() {

@@ -95,34 +95,17 @@ TEST_F(MachinesTest, WhateverLeaves) {
   expect_alike(small_job(), workers(2, 2, {"updater.clip_norm=0.1"}), 2);
 }
 
-// What workers and servers keep for themselves lies on all machines, and its checkpoint on one.
+// What workers and servers keep for themselves lies on all machines, and its checkpoint on one; running state too.
 TEST_F(MachinesTest, ResumedEqualsNeverStopped) {
-  const std::vector<std::vector<std::string>> kinds{
-      workers(3, 2),
-      workers(2, 2, {"topology.codec=\"one_bit\"", "topology.codec_elements=1"}),
-      {"topology.worker_groups=2", "topology.server_groups=2", "topology.sync={ type = \"diloco\", every = 7 }"}};
-  for (std::vector<std::string> set : kinds) {
-    SCOPED_TRACE(set.back());
-    set.insert(set.end(), {"topology.machines=2", "checkpoint.every={ steps = 15 }"});
-    const auto whole = train(small_job(), set, 0, "", folder_ / "whole");
-    const std::string checkpoints = folder_ / "stopped";
-    const auto first = train(small_job(), set, 15, "", checkpoints);
-    const auto rest = train(small_job(), set, 0, checkpoints, checkpoints);
-    EXPECT_EQ(first.losses.size() + rest.losses.size(), whole.losses.size());
-    EXPECT_EQ(rest.params, whole.params);
-    EXPECT_TRUE(host_.disk().remove(folder_ / "whole").ok());
-    EXPECT_TRUE(host_.disk().remove(checkpoints).ok());
-  }
-}
-
-TEST_F(MachinesTest, RunningStateGoesOnFromACheckpoint) {
-  const auto set = workers(2, 1, {"topology.machines=2", "checkpoint.every={ steps = 15 }"});
-  const auto whole = train(normed_job(), set, 0, "", folder_ / "whole");
-  const std::string checkpoints = folder_ / "stopped";
-  train(normed_job(), set, 15, "", checkpoints);
-  const auto rest = train(normed_job(), set, 0, checkpoints, checkpoints);
-  EXPECT_EQ(rest.params, whole.params);
-  EXPECT_EQ(rest.test, whole.test);
+  const std::string two = "topology.machines=2";
+  expect_resumed_alike(small_job(), workers(3, 2, {two}), 15);
+  expect_resumed_alike(small_job(), workers(2, 2, {two, "topology.codec=\"one_bit\"", "topology.codec_elements=1"}),
+                       15);
+  expect_resumed_alike(
+      small_job(),
+      {two, "topology.worker_groups=2", "topology.server_groups=2", "topology.sync={ type = \"diloco\", every = 7 }"},
+      15);
+  expect_resumed_alike(normed_job(), workers(2, 1, {two}), 15);
 }
 
 } // namespace

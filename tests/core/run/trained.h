@@ -99,6 +99,20 @@ class Bench : public ::testing::Test {
     return {};
   }
 
+  // Stopped at a step at which it saves, and gone on with: it ends as if it had not been.
+  void expect_resumed_alike(const std::string& text, std::vector<std::string> set, std::uint64_t at) {
+    set.push_back(concat("checkpoint.every={ steps = ", at, " }"));
+    const std::string stopped = folder_ / "stopped", never = folder_ / "never";
+    const auto whole = train(text, set, 0, "", never);
+    const auto first = train(text, set, at, "", stopped);
+    const auto rest = train(text, set, 0, stopped, stopped);
+    EXPECT_EQ(first.losses.size() + rest.losses.size(), whole.losses.size());
+    EXPECT_EQ(rest.params, whole.params);
+    EXPECT_EQ(rest.test, whole.test);
+    EXPECT_FALSE(whole.test.empty());
+    for (const auto& folder : {stopped, never}) EXPECT_TRUE(host_.disk().remove(folder).ok());
+  }
+
   env::RealHost host_{LogLevel::error};
   std::unique_ptr<plugin::Registry> registry_;
   TemporaryFolder folder_;

@@ -86,19 +86,10 @@ std::vector<std::string> groups(int count, const std::string& consistency, std::
   return more;
 }
 
-// Step s of all groups is step s of one with as many times the batch.
 // Running state is averaged over the workers where the run stands still; a checkpoint has it for all of them.
-TEST_F(WorkersTest, RunningStateGoesOnFromACheckpoint) {
-  const auto set = workers(2, 1, {"checkpoint.every={ steps = 15 }"});
-  const auto whole = train(normed_job(), set, 0, "", folder_ / "whole");
-  const std::string checkpoints = folder_ / "stopped";
-  train(normed_job(), set, 15, "", checkpoints);
-  const auto rest = train(normed_job(), set, 0, checkpoints, checkpoints);
-  EXPECT_EQ(rest.params, whole.params);
-  EXPECT_EQ(rest.test, whole.test);
-  EXPECT_FALSE(whole.test.empty());
-}
+TEST_F(WorkersTest, RunningStateGoesOnFromACheckpoint) { expect_resumed_alike(normed_job(), workers(2, 1), 15); }
 
+// Step s of all groups is step s of one with as many times the batch.
 TEST_F(WorkersTest, StrictGroupsMakeTheStepsOfOne) {
   const auto one = train(small_job());
   const auto two = train(small_job(), groups(2, "strict", {"train.batch=6"}));
