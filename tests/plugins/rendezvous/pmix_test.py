@@ -82,6 +82,8 @@ class Slurm:
         first = 20000 + os.getpid() % 20000
         plugins = services.library_folder() / "slurm-wlm"
         host, at = socket.gethostname().split(".")[0], self.folder
+        # None is used, but slurmd looks for the kernel's, which a container need not have.
+        (at / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         (at / "slurm.conf").write_text(f"""ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={control}
