@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from several import FOR_EVER, PROCESSES, Workers
+from several import FOR_EVER, JOB, PROCESSES, Workers
 
 Workers.dlhost, wilful = map(os.path.realpath, sys.argv[1:3])
 Workers.options = ("--plugin-dir", os.path.dirname(wilful))
@@ -60,6 +60,24 @@ class Processes(Workers):
                          '--set=topology.consistency={ type = "first_t", t = 3 }', "--set=updater.rate=0.01")
             leader = self.audit()["workers"][0]
             self.assertEqual((leader["contributions"], leader["dropped"]), ([9, 9], [0, 0]), "its last step waits for nobody")
+
+    def test_each_step_is_that_of_one_worker(self) -> None:
+        def losses() -> dict[int, float]:
+            lines = (self.newest_run() / "metrics.jsonl").read_text().splitlines()
+            return {line["step"]: line["metrics"]["loss"] for line in map(json.loads, lines) if line["phase"] == "train"}
+
+        (self.root / "job.toml").write_text(JOB.replace('framework = "allreduce"\nworkers = 3\n', "").replace("train = 50", "train = 500"))
+        self.run_job("--set=train.batch=48", "--set=train.stop.steps=200", "--set=checkpoint.every.steps=50",
+                     "--set=checkpoint.keep=9")
+        expected, checkpoints = losses(), self.newest_run() / "checkpoints"
+        for groups, workers in ((1, 2), (1, 3), (1, 4), (1, 8), (2, 1), (2, 2), (2, 3), (2, 4), (2, 8)):
+            for at in (50, 150):
+                with self.subTest(groups=groups, workers=workers, at=at):
+                    self.run_job(PROCESSES, f"--resume={checkpoints}/step-{at:09}", f"--set=train.batch={48 // groups}",
+                                 f"--set=topology.worker_groups={groups}", f"--set=topology.workers_per_group={workers}",
+                                 f"--set=train.stop.steps={at + 1}")
+                    self.assertAlmostEqual(losses()[at + 1] / expected[at + 1], 1, delta=1e-5)
+        self.nothing_is_left()
 
     def test_servers_that_are_processes_agree_on_a_norm(self) -> None:
         clip = "--set=updater.clip_norm=0.05"
