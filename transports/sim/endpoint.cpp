@@ -26,6 +26,38 @@ class SimRegion final : public Region {
   std::shared_ptr<Box> owner_;
 };
 
+// While its box is locked.
+Result<std::shared_ptr<Memory>> memory_of(const Box& box, std::string_view key) {
+  const auto found = box.memory.find(key);
+  if (found == box.memory.end())
+    return Status::not_found("'", key, "' is no memory of the peer '", box.address, "'");
+  return found->second;
+}
+
+// A part of a peer's memory, to those who look when it is used: what was registered may go while something is under way
+// to it, and something else be where it was.
+struct Part {
+  std::shared_ptr<Box> box;
+  std::string key;
+  std::uint64_t offset = 0;
+  std::size_t size = 0;
+
+  template <class Use> Status use(Use with) const {
+    const std::scoped_lock lock(box->guard);
+    DLHOST_ASSIGN(const auto memory, memory_of(*box, key));
+    const std::size_t all = memory->bytes.size();
+    if (offset > all || size > all - offset)
+      return Status::invalid("bytes ", offset, " to ", offset + size, " of a region that has ", all);
+    with(memory->bytes.subspan(offset, size));
+    return {};
+  }
+  Status is_there() const {
+    return use([](std::span<std::byte>) {});
+  }
+};
+
+constexpr std::string_view gone = "whoever it was of has let go of it, and nobody will look";
+
 } // namespace
 
 SimEndpoint::SimEndpoint(Host& host, std::string_view name, Weather weather)
@@ -127,31 +159,14 @@ Result<std::unique_ptr<Region>> SimEndpoint::register_memory(std::span<std::byte
   return share(std::move(memory));
 }
 
-Result<std::shared_ptr<Memory>> SimEndpoint::memory_of(const Link& link, std::string_view key) const {
-  const std::scoped_lock lock(link.to->guard);
-  const auto found = link.to->memory.find(key);
-  if (found == link.to->memory.end())
-    return Status::not_found("'", key, "' is no memory of the peer '", link.to->address, "'");
-  return found->second;
-}
-
-Result<SimEndpoint::Part> SimEndpoint::part_of(const Link& link, std::string_view key, std::uint64_t offset,
-                                               std::size_t bytes) const {
-  DLHOST_ASSIGN(auto memory, memory_of(link, key));
-  const std::size_t size = memory->bytes.size();
-  if (offset > size || bytes > size - offset)
-    return Status::invalid("bytes ", offset, " to ", offset + bytes, " of a region that has ", size);
-  const auto part = memory->bytes.subspan(offset, bytes);
-  return Part{std::move(memory), part};
-}
-
 Status SimEndpoint::put(PeerId id, std::span<const std::byte> from, std::string_view key, std::uint64_t offset,
                         std::uint64_t cookie) {
   DLHOST_ASSIGN(auto link, link_to(id));
-  DLHOST_ASSIGN(auto part, part_of(*link, key, offset, from.size()));
+  const Part part{link->to, std::string(key), offset, from.size()};
+  DLHOST_TRY(part.is_there());
   const Completion done{.kind = Completion::Kind::put, .peer = id, .cookie = cookie, .bytes = from.size()};
-  return ask(std::move(link), {[part = std::move(part), bytes = std::vector(from.begin(), from.end()), done] {
-               std::ranges::copy(bytes, part.bytes.begin());
+  return ask(std::move(link), {[part, bytes = std::vector(from.begin(), from.end()), done] {
+               part.use([&](std::span<std::byte> there) { std::ranges::copy(bytes, there.begin()); }).ignore(gone);
                return done;
              }});
 }
@@ -159,10 +174,12 @@ Status SimEndpoint::put(PeerId id, std::span<const std::byte> from, std::string_
 Status SimEndpoint::get(PeerId id, std::span<std::byte> into, std::string_view key, std::uint64_t offset,
                         std::uint64_t cookie) {
   DLHOST_ASSIGN(auto link, link_to(id));
-  DLHOST_ASSIGN(auto part, part_of(*link, key, offset, into.size()));
+  const Part part{link->to, std::string(key), offset, into.size()};
+  DLHOST_TRY(part.is_there());
   const Completion done{.kind = Completion::Kind::got, .peer = id, .cookie = cookie, .bytes = into.size()};
-  return ask(std::move(link), {[part = std::move(part), into, done] {
-                                 std::ranges::copy(part.bytes, into.begin());
+  return ask(std::move(link), {[part, into, done] {
+                                 part.use([&](std::span<std::byte> there) { std::ranges::copy(there, into.begin()); })
+                                     .ignore(gone);
                                  return done;
                                },
                                true});
@@ -170,7 +187,8 @@ Status SimEndpoint::get(PeerId id, std::span<std::byte> into, std::string_view k
 
 Result<std::unique_ptr<Region>> SimEndpoint::map(PeerId id, std::string_view key) {
   DLHOST_ASSIGN(const auto link, link_to(id));
-  DLHOST_ASSIGN(auto memory, memory_of(*link, key));
+  const std::scoped_lock lock(link->to->guard);
+  DLHOST_ASSIGN(auto memory, memory_of(*link->to, key));
   return std::unique_ptr<Region>(std::make_unique<SimRegion>(std::move(memory), std::string(key), nullptr));
 }
 

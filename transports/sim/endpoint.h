@@ -39,13 +39,6 @@ class SimEndpoint final : public Endpoint {
   Result<std::shared_ptr<Link>> link_to(PeerId) const;
   PeerId known(const std::shared_ptr<Box>&);
   std::unique_ptr<Region> share(std::shared_ptr<Memory>);
-  // A part of a peer's memory; and the memory, so that it stays.
-  struct Part {
-    std::shared_ptr<Memory> memory;
-    std::span<std::byte> bytes;
-  };
-  Result<std::shared_ptr<Memory>> memory_of(const Link&, std::string_view key) const;
-  Result<Part> part_of(const Link&, std::string_view key, std::uint64_t offset, std::size_t bytes) const;
   Status ask(std::shared_ptr<Link>, Courier::Errand);
   // What has come into the rooms, and who is gone.
   void receive();
