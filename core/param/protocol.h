@@ -20,7 +20,8 @@
 //   leader   go        worker     the step may be made, at this rate
 //   worker   done      leader     its part of the step is computed; its metrics' sums lie in its memory
 //   leader   free      leaders    their groups may make steps by themselves, up to this one
-//   leader   hold      worker     no further step; all that it sent is dealt with when it says idle
+//   leader   hold      worker     no further step; all that it sent is dealt with when it says idle; whoever held it
+//                                 frees it, or lets it make the next step
 //   worker   idle      leader     so it is, and so many steps are done
 //   leader   stop      worker     there are no more steps
 //   server   call      neighbours an exchange of this slice has begun: those that have not join it

@@ -128,6 +128,7 @@ Status Seat::show_beginning(const param::Beginning& beginning) {
 // What the leader saves or merges while all stand still: how far this one has come, running state, and what it has for
 // itself.
 Status Seat::show_rest() {
+  DLHOST_TRY(await_shown()); // networks put in any order: how this one was is not to land on how it is
   beat();
   DLHOST_TRY(show(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent));
   return await_shown();

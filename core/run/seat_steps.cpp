@@ -97,16 +97,19 @@ Status Seat::hold() {
   return see_where_all_are();
 }
 
-// Stands still until it is told to go on; those whom it leads as well.
+// Stands still until it is told to go on; those whom it leads as well. It may be asked again meanwhile.
 Status Seat::attend() {
-  const std::uint32_t holder = *std::exchange(holder_, std::nullopt);
-  resting_ = true;
-  DLHOST_TRY(rest_those_led());
-  DLHOST_TRY(table_->flush());
-  DLHOST_TRY(table_->settle());
-  DLHOST_TRY(show_rest());
-  DLHOST_TRY(table_->send(holder, {.word = Word::idle, .step = done_[number_]}));
-  DLHOST_TRY(table_->wait_until([&] { return !resting_ || stopped_; }));
+  for (resting_ = true; calls() && resting_ && !stopped_;) {
+    const std::uint32_t holder = *std::exchange(holder_, std::nullopt);
+    DLHOST_TRY(rest_those_led());
+    DLHOST_TRY(table_->flush());
+    DLHOST_TRY(table_->settle());
+    DLHOST_TRY(show_rest());
+    DLHOST_TRY(table_->send(holder, {.word = Word::idle, .step = done_[number_]}));
+    DLHOST_TRY(table_->wait_until([&] { return !resting_ || stopped_ || calls(); }));
+  }
+  if (!stopped_)
+    DLHOST_TRY(tell(led_, {.word = Word::free, .step = free_until_})); // some may be in the midst of a step
   return stopped_ && computing_ ? Status::cancelled("stopped by the leader") : Status();
 }
 
@@ -117,10 +120,12 @@ Status Seat::stop() {
   return tell(all, {.word = Word::stop});
 }
 
+// Leaders free those whom they held: held by one and freed by another, a worker could hear of both in the wrong order,
+// and go on while it is thought to stand still.
 Status Seat::free(std::uint64_t until) {
   if (in_step_ || std::exchange(others_free_, true)) return {};
-  for (std::uint32_t seat = 1; seat < seats_; ++seat)
-    DLHOST_TRY(table_->send(seat, {.word = Word::free, .step = until}));
+  for (std::uint32_t group = 1; group < place_.groups; ++group)
+    DLHOST_TRY(table_->send(group * place_.workers, {.word = Word::free, .step = until}));
   return {};
 }
 

@@ -29,8 +29,7 @@ class SimRegion final : public Region {
 // While its box is locked.
 Result<std::shared_ptr<Memory>> memory_of(const Box& box, std::string_view key) {
   const auto found = box.memory.find(key);
-  if (found == box.memory.end())
-    return Status::not_found("'", key, "' is no memory of the peer '", box.address, "'");
+  if (found == box.memory.end()) return Status::not_found("'", key, "' is no memory of the peer '", box.address, "'");
   return found->second;
 }
 
@@ -177,12 +176,12 @@ Status SimEndpoint::get(PeerId id, std::span<std::byte> into, std::string_view k
   const Part part{link->to, std::string(key), offset, into.size()};
   DLHOST_TRY(part.is_there());
   const Completion done{.kind = Completion::Kind::got, .peer = id, .cookie = cookie, .bytes = into.size()};
-  return ask(std::move(link), {[part, into, done] {
-                                 part.use([&](std::span<std::byte> there) { std::ranges::copy(there, into.begin()); })
-                                     .ignore(gone);
-                                 return done;
-                               },
-                               true});
+  return ask(std::move(link),
+             {[part, into, done] {
+                part.use([&](std::span<std::byte> there) { std::ranges::copy(there, into.begin()); }).ignore(gone);
+                return done;
+              },
+              true});
 }
 
 Result<std::unique_ptr<Region>> SimEndpoint::map(PeerId id, std::string_view key) {
