@@ -41,6 +41,7 @@ inline constexpr int exit_diverged = 3;
 inline constexpr int exit_interrupted = 130;
 
 void add_run(CLI::App&, Context&);
+void add_launch(CLI::App&, Context&);
 void add_bench(CLI::App&, Context&);
 void add_check(CLI::App&, Context&);
 void add_evaluate(CLI::App&, Context&);

@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
       ->type_name("FOLDER")
       ->allow_extra_args(false); // what follows is a command, or a command's
   cli::add_run(app, context);
+  cli::add_launch(app, context);
   cli::add_check(app, context);
   cli::add_evaluate(app, context);
   cli::add_predict(app, context);

@@ -1,5 +1,8 @@
 #include "cli/members.h"
 
+#include <iostream>
+
+#include "env/interrupt.h"
 #include "env/launched.h"
 #include "run/place.h"
 
@@ -18,7 +21,20 @@ Part rendezvous_named(const std::string& text) {
   return part;
 }
 
-Result<std::optional<JobSecret>> secret_of(Disk& disk, const std::string& path) {
+Part rendezvous_of_launcher(const std::string& at) {
+  Part part = rendezvous_named(at);
+  part.options.entries.emplace_back("rank_0_founds", Value{false, {}});
+  return part;
+}
+
+Result<std::optional<JobSecret>> secret_of(Disk& disk, const MembersOptions& options) {
+  const std::string& path = options.secret;
+  if (!options.launched.empty()) {
+    std::string line;
+    std::getline(std::cin, line);
+    if (const auto secret = env::secret_in(line)) return std::optional<JobSecret>(*secret);
+    return Status::invalid("--launched is for `dlhost launch`, which tells the job's secret on standard input");
+  }
   if (path.empty()) return std::optional<JobSecret>();
   DLHOST_ASSIGN(std::string text, disk.read_text(path));
   while (text.ends_with('\n')) text.pop_back();
@@ -49,10 +65,13 @@ void add_members_options(CLI::App& command, MembersOptions& options) {
       .add_option("--host", options.host,
                   "with --rendezvous: what this machine is called; workers of one name share memory (its host name)")
       ->type_name("NAME");
+  command.add_option("--launched", options.launched)->group("");
 }
 
 Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job& job, const MembersOptions& options) {
-  Part rendezvous = options.rendezvous.empty() ? job.topology.rendezvous : rendezvous_named(options.rendezvous);
+  Part rendezvous = !options.launched.empty()    ? rendezvous_of_launcher(options.launched)
+                    : options.rendezvous.empty() ? job.topology.rendezvous
+                                                 : rendezvous_named(options.rendezvous);
   const std::uint32_t seats = run::Place::seats(job.topology);
   if (rendezvous.type.empty() && seats > 1) rendezvous.type = env::launcher();
   if (rendezvous.type.empty()) {
@@ -62,7 +81,8 @@ Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job
           "process meets the others");
     return std::unique_ptr<run::Members>();
   }
-  DLHOST_ASSIGN(const auto secret, secret_of(context.host.disk(), options.secret));
+  DLHOST_ASSIGN(const auto secret, secret_of(context.host.disk(), options));
+  if (!options.launched.empty()) env::end_with_input();
   if (rendezvous.type == "embedded" && !secret && options.members.value_or(2) > 1)
     return Status::invalid(
         "processes that meet at HOST:PORT know one another by --secret FILE, the same for all of them; "
@@ -73,7 +93,7 @@ Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job
                                              .host = options.host.empty() ? env::host_name() : options.host},
                                     .expected = options.members.value_or(0),
                                     .secret = secret}));
-  if (seats < members->all().size())
+  if (members->leads() && seats < members->all().size())
     context.host.log().write(LogLevel::warning,
                              concat(members->all().size(), " processes are in this run, whose job has ", seats,
                                     seats == 1 ? " worker" : " workers",

@@ -14,6 +14,7 @@ namespace dlhost::cli {
 
 struct MembersOptions {
   std::string rendezvous, secret, host;
+  std::string launched; // by dlhost launch, which has founded that place, and tells the secret on standard input
   std::optional<std::uint32_t> rank, members;
 };
 void add_members_options(CLI::App& command, MembersOptions&);

@@ -324,15 +324,23 @@ Result<run::Attempts::Point> JobRun::newest_point() {
   return Point(std::move(first));
 }
 
+// By the run's leader, which has it.
+bool is_told_the_job(const RunOptions& options) {
+  return !options.members.launched.empty() && options.members.rank.value_or(0) != 0;
+}
+
 Status run_job(Context& context, const RunOptions& options) {
   Disk& disk = context.host.disk();
   std::string job_file = options.job;
   if (!options.resume.empty() && !disk.exists(options.resume))
     return run::Checkpoints::find(context.host, options.resume).status();
-  if (job_file.empty()) {
+  if (job_file.empty() && !is_told_the_job(options)) {
     DLHOST_ASSIGN(job_file, job_of(disk, options.resume));
   }
-  DLHOST_ASSIGN(auto job, load_job(context, job_file, options.set));
+  config::Job job;
+  if (!is_told_the_job(options)) {
+    DLHOST_ASSIGN(job, load_job(context, job_file, options.set));
+  }
   DLHOST_ASSIGN(const auto members, join_members(context, job, options.members));
   if (!members) return JobRun(context, options, std::move(job), nullptr).run();
   if (!members->leads()) return run::Agent(context.host, context.registry(), *members, env::interrupted()).run();
@@ -367,7 +375,7 @@ void add_run(CLI::App& app, Context& context) {
       "  dlhost run job.toml --set train.batch=32 --set layer.hidden.units=256\n"
       "  dlhost run --resume runs/digits-...");
   command->callback([&context, options] {
-    if (options->job.empty() && options->resume.empty())
+    if (options->job.empty() && options->resume.empty() && !is_told_the_job(*options))
       throw CLI::RequiredError("JOB.toml (or --resume FOLDER, to go on with a run)");
     env::catch_interrupts();
     env::outlive_readers();

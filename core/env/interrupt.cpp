@@ -1,6 +1,9 @@
 #include "env/interrupt.h"
 
+#include <cerrno>
 #include <csignal>
+#include <thread>
+
 #include <unistd.h>
 
 #include "env/heirs.h"
@@ -27,6 +30,14 @@ void catch_interrupts() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+}
+
+void end_with_input() {
+  std::thread([] {
+    char byte = 0;
+    for (ssize_t got = 1; got > 0 || (got < 0 && errno == EINTR);) got = read(STDIN_FILENO, &byte, 1);
+    asked = true;
+  }).detach();
 }
 
 const std::atomic<bool>& interrupted() { return asked; }

@@ -6,6 +6,8 @@
 namespace dlhost::env {
 
 void catch_interrupts();
+// The end of standard input, which whoever started this process holds, asks as well.
+void end_with_input();
 const std::atomic<bool>& interrupted();
 
 } // namespace dlhost::env

@@ -20,18 +20,25 @@ extern char** environ;
 namespace dlhost::env {
 namespace {
 
-std::vector<char*> argv_of(const std::vector<std::string>& arguments) {
-  std::vector<char*> argv{const_cast<char*>("dlhost")};
-  for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+std::vector<char*> argv_of(const std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   return argv;
+}
+
+std::vector<std::string> own_words(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{"dlhost"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
 }
 
 } // namespace
 
 Result<std::unique_ptr<Process>> Process::start_own(const std::vector<std::string>& arguments,
                                                     const std::string& words) {
-  auto argv = argv_of(arguments);
+  const auto own = own_words(arguments);
+  auto argv = argv_of(own);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -41,6 +48,24 @@ Result<std::unique_ptr<Process>> Process::start_own(const std::vector<std::strin
   const int error = posix_spawn(&number, "/proc/self/exe", &files, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&files);
   if (error != 0) return Status::system(error, "start another process of dlhost");
+  return std::unique_ptr<Process>(new Process(number));
+}
+
+Result<std::unique_ptr<Process>> Process::start(const std::vector<std::string>& words, const Files& ends) {
+  auto argv = argv_of(words);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, ends.in, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&files, ends.out, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, ends.err, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  pid_t number = 0;
+  const int error = posix_spawnp(&number, argv.front(), &files, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  if (error != 0) return Status::system(error, concat("start '", words.front(), "'"));
   return std::unique_ptr<Process>(new Process(number));
 }
 
@@ -70,6 +95,11 @@ std::optional<std::string> Process::ended() {
   return concat("ended with exit status ", WEXITSTATUS(*status_));
 }
 
+std::optional<int> Process::exit_status() {
+  if (!reap(false)) return {};
+  return WIFSIGNALED(*status_) ? 128 + WTERMSIG(*status_) : WEXITSTATUS(*status_);
+}
+
 bool Process::wait(std::int64_t limit) {
   constexpr std::int64_t pause = 2'000'000;
   for (std::int64_t waited = 0; !reap(false); waited += pause) {
@@ -86,7 +116,8 @@ Status become_own(const std::vector<std::string>& arguments, const std::string& 
   ::dup2(file, STDOUT_FILENO);
   ::dup2(file, STDERR_FILENO);
   if (file > STDERR_FILENO) ::close(file);
-  ::execve("/proc/self/exe", argv_of(arguments).data(), environ);
+  const auto own = own_words(arguments);
+  ::execve("/proc/self/exe", argv_of(own).data(), environ);
   return Status::system(errno, "run dlhost anew");
 }
 
@@ -103,6 +134,11 @@ bool is_child_of(int process, int parent) {
 
 int own_process() { return ::getpid(); }
 int parent_process() { return ::getppid(); }
+
+std::string own_program() {
+  std::error_code unknown;
+  return std::filesystem::read_symlink("/proc/self/exe", unknown).string();
+}
 
 std::string working_folder() {
   std::error_code unknown;

@@ -1,4 +1,5 @@
-// Another process of this program. Started by exec: a fork of a process whose threads compute would hang.
+// Another process, of this program or of another one. Started by exec: a fork of a process whose threads compute would
+// hang.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,12 @@ class Process {
   // Runs this program's own file with these arguments; what it says goes to the end of the file `words`.
   static Result<std::unique_ptr<Process>> start_own(const std::vector<std::string>& arguments,
                                                     const std::string& words);
+  // Runs a program of the system, found where shells look, whose standard files are these descriptors. Ctrl-C at the
+  // terminal does not reach it.
+  struct Files {
+    int in = 0, out = 1, err = 2;
+  };
+  static Result<std::unique_ptr<Process>> start(const std::vector<std::string>& words, const Files&);
   // Ends it at once where it has not ended by itself.
   ~Process();
   Process(const Process&) = delete;
@@ -24,6 +31,8 @@ class Process {
   int number() const { return number_; }
   // How it ended, in words; none: it runs.
   std::optional<std::string> ended();
+  // As a shell has it; none: it runs.
+  std::optional<int> exit_status();
   // Ends it at once.
   void kill();
   // Until it has ended by itself; false: it has not, after so many nanoseconds.
@@ -50,6 +59,8 @@ bool is_child_of(int process, int parent);
 // The numbers of this process and of the one that started it, or that has taken it over.
 int own_process();
 int parent_process();
+// The file that this one runs.
+std::string own_program();
 // Where this one's relative paths begin.
 std::string working_folder();
 

@@ -62,6 +62,7 @@ void Founder::run() {
       }
       guest = next;
     }
+    complete_ = roll_.complete();
     const bool tells = roll_.complete() || now - told_progress_ >= between_progress;
     if (tells) told_progress_ = now;
     for (Guest& guest : guests_) {

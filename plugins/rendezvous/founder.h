@@ -27,6 +27,7 @@ class Founder final : public Place {
   ~Founder() override;
 
   std::string address() const override { return address_; }
+  bool complete() const override { return complete_; }
   std::uint64_t strangers() const { return strangers_; }
 
  private:
@@ -66,7 +67,7 @@ class Founder final : public Place {
   std::list<Guest> guests_;
   Nanoseconds told_progress_ = 0;
   std::atomic<std::uint64_t> strangers_{0};
-  std::atomic<bool> ends_{false};
+  std::atomic<bool> complete_{false}, ends_{false};
   std::unique_ptr<Task> task_; // last: it uses all of the above
 };
 

@@ -80,6 +80,8 @@ class DLHOST_API Place {
   virtual ~Place(); // ends it
   // What the members' option `at` is.
   virtual std::string address() const = 0;
+  // All who were expected have come, whoever has left since.
+  virtual bool complete() const = 0;
 };
 
 class DLHOST_API Rendezvous : public Plugin {

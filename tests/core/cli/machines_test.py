@@ -3,6 +3,7 @@
 is cut for a while, and a host dies."""
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import time
@@ -40,6 +41,21 @@ class Hosts(Members):
         with cluster.Cluster(4) as together:
             summary = self.ended_well(self.start_on(together.hosts, "--set=topology.workers=4"))
         self.assertEqual(summary["params"], alone["params"])
+
+    def test_they_are_launched_from_one_of_them(self) -> None:
+        with cluster.Cluster(3) as together:
+            near = self.root / "near"
+            near.write_text("#!/bin/sh\ncase $1 in\n" + "".join(
+                f"{host.name}) exec {shlex.join(host.words(('sh', '-c')))} \"$2\" ;;\n" for host in together.hosts) + "esac\n")
+            near.chmod(0o700)
+            process = together.hosts[0].start(
+                "sh", "-c", f"cd {self.root} && exec \"$0\" \"$@\"", self.dlhost, "launch", "--hosts=host0,host1,host2",
+                f"--shell={near}", "--listen=10.77.0.1", "job.toml", f"--set=topology.network={self.network}",
+                env=os.environ | {"TMPDIR": str(self.root / "tmp")}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(process.communicate)
+            self.addCleanup(process.kill)
+            summary = self.ended_well([process])
+        self.assertEqual(summary["params"], self.run_job(PROCESSES)["params"])
 
     def test_a_link_that_is_cut_for_a_while_delays(self) -> None:
         alone = self.run_job(PROCESSES, *LONG)
