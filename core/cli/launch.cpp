@@ -1,4 +1,5 @@
 // dlhost launch: a run on several hosts.
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <utility>

@@ -2,9 +2,9 @@
 
 #include <array>
 #include <cerrno>
-#include <span>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace dlhost::env {
@@ -55,6 +55,14 @@ std::string Conversation::hear(Descriptor& file) {
     break;
   }
   return heard;
+}
+
+void Conversation::await(std::span<const Descriptor* const> any, std::int64_t limit) {
+  constexpr std::int64_t millisecond = 1'000'000;
+  std::vector<pollfd> files;
+  for (const Descriptor* file : any)
+    if (file->valid()) files.push_back({file->get(), POLLIN, 0});
+  ::poll(files.data(), files.size(), static_cast<int>(limit / millisecond));
 }
 
 } // namespace dlhost::env

@@ -2,7 +2,9 @@
 // holds. When this one ends, however it does, the other's input ends.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,8 @@ class Conversation {
   Descriptor& err() { return err_; }
   // What has come there since, without waiting.
   static std::string hear(Descriptor&);
+  // Until something has come at one of them, for as long as `limit`, in nanoseconds.
+  static void await(std::span<const Descriptor* const> any, std::int64_t limit);
 
  private:
   Descriptor in_, out_, err_;

@@ -4,15 +4,13 @@
 #include <charconv>
 #include <cstdio>
 
-#include <poll.h>
-
 #include "env/launched.h"
 #include "env/secret.h"
 
 namespace dlhost::run {
 namespace {
 
-constexpr int glance = 100; // ms: for the end of a process, which no file tells
+constexpr Nanoseconds glance = 100'000'000; // for the end of a process, which no file tells
 constexpr Nanoseconds pause = 10'000'000;
 constexpr Nanoseconds to_leave = 15'000'000'000;                  // for those who are told that it is over
 constexpr std::uint32_t most_processes = 1024;                    // on one host
@@ -134,11 +132,9 @@ std::vector<std::string> Launcher::words_of(const std::string& host, std::uint32
 }
 
 void Launcher::sleep() const {
-  std::vector<pollfd> files;
-  for (const Member& member : members_)
-    for (const env::Descriptor* file : {&member.talk->out(), &member.talk->err()})
-      if (file->valid()) files.push_back({file->get(), POLLIN, 0});
-  poll(files.data(), files.size(), glance);
+  std::vector<const env::Descriptor*> files;
+  for (const Member& member : members_) files.insert(files.end(), {&member.talk->out(), &member.talk->err()});
+  env::Conversation::await(files, glance);
 }
 
 Status Launcher::look() {
