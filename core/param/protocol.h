@@ -19,7 +19,8 @@
 //   server   settled   worker     so it is; its memory may be written again
 //   leader   go        worker     the step may be made, at this rate
 //   worker   done      leader     its part of the step is computed; its metrics' sums lie in its memory
-//   leader   free      leaders    their groups may make steps by themselves, up to this one
+//   leader   free      leaders,   their groups may make steps by themselves, up to this one; of these to their own:
+//                      workers    whom they held may go on
 //   leader   hold      worker     no further step; all that it sent is dealt with when it says idle; whoever held it
 //                                 frees it, or lets it make the next step
 //   worker   idle      leader     so it is, and so many steps are done

@@ -40,7 +40,7 @@ TEST_F(WorkersTest, EachStepIsThatOfOneWorker) {
   const std::string checkpoints = folder_ / "checkpoints";
   const auto one = train(small_job(), with({"train.batch=48"}), 0, {}, checkpoints);
   ASSERT_EQ(one.losses.size(), 200U);
-  std::vector<std::size_t> steps{1, 100, 199};
+  std::vector<std::size_t> steps{1, 2, 3, 50, 100, 150, 199};
   if (std::getenv("DLHOST_EVERY_STEP")) {
     steps.resize(199);
     std::iota(steps.begin(), steps.end(), 1);
