@@ -56,6 +56,14 @@ class Launched(Members):
     def has_point(self) -> bool:
         return any(self.root.glob("runs/*/recovery/step-*"))
 
+    def launch_what_ran_alone(self) -> tuple[dict, subprocess.Popen]:
+        """How a long run ends on one machine; and one on three hosts, which has come to where it could go on."""
+        alone = self.run_job(PROCESSES, *LONG)
+        self.newest_run().rename(self.root / "alone")
+        process = self.launch("a,b,c", "job.toml", *LONG)
+        self.until(self.has_point)
+        return alone, process
+
     def test_hosts_train_as_one_machine_does(self) -> None:
         alone = self.run_job(PROCESSES)
         together = self.ended_well([self.launch("a,b,c", "job.toml")])
@@ -80,11 +88,7 @@ class Launched(Members):
         self.assertIn("--program", err)
 
     def test_ctrl_c_saves_and_ends_all_and_the_run_goes_on_later(self) -> None:
-        alone = self.run_job(PROCESSES, *LONG)
-        for run in self.root.glob("runs/*"):
-            run.rename(self.root / "alone")
-        process = self.launch("a,b,c", "job.toml", *LONG)
-        self.until(self.has_point)
+        alone, process = self.launch_what_ran_alone()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 130, f"{out}\n{err}")
@@ -93,11 +97,7 @@ class Launched(Members):
         self.assertEqual(again["params"], alone["params"])
 
     def test_without_a_host_the_others_do_its_work(self) -> None:
-        alone = self.run_job(PROCESSES, *LONG)
-        for run in self.root.glob("runs/*"):
-            run.rename(self.root / "alone")
-        process = self.launch("a,b,c", "job.toml", *LONG)
-        self.until(self.has_point)
+        alone, process = self.launch_what_ran_alone()
         os.kill(self.members()["c"], signal.SIGKILL)
         out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, f"{out}\n{err}")
