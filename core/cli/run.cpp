@@ -13,6 +13,7 @@
 #include "env/process.h"
 #include "env/terminal.h"
 #include "env/write_signals.h"
+#include "record/curves.h"
 #include "record/profile.h"
 #include "record/run_folder.h"
 #include "record/trace.h"
@@ -93,6 +94,7 @@ class JobRun final : private run::Attempts {
   Status lead(const std::string& run);
   void bequeath(run::Training&);
   Status train(run::Session&, run::Training&, bool resumed);
+  void tell_last_record();
   void tell_failure(const Status&);
 
   Context& context_;
@@ -286,6 +288,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   add_end(summary_, context_, session, outcome);
   summary_.recoveries = recovery_.past().times;
   if (last.ok()) summary_.train.assign(last->metrics.begin(), last->metrics.end());
+  if (training.progress().step == first_step) tell_last_record();
   DLHOST_TRY(outcome.error);
   DLHOST_TRY(last.status());
   DLHOST_TRY(log->sync());
@@ -300,6 +303,12 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   if (outcome.ending == run::Ending::diverged) context_.exit_code = exit_diverged;
   if (outcome.ending == run::Ending::interrupted) context_.exit_code = exit_interrupted;
   return {};
+}
+
+// Of a run that had made its last step before it was resumed, or before its leader died.
+void JobRun::tell_last_record() {
+  const auto curves = record::read_curves(disk_, folder_->path());
+  if (curves.ok()) summary_.train = record::recorded_at(*curves, "train", summary_.steps);
 }
 
 void JobRun::tell_failure(const Status& status) {

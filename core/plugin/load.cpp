@@ -13,6 +13,7 @@
 #include "plugin/faults.h"
 #include "plugin/float_state.h"
 #include "plugin/mapped.h"
+#include "plugin/signal_handlers.h"
 
 namespace dlhost::plugin {
 
@@ -103,6 +104,7 @@ Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host&
   const Actor* actor = remember("", "", library->name_, library->path_);
   Activity activity;
   const FloatState state;
+  const SignalHandlers handlers;
   Status status;
   {
     const Deadline deadline(actor, "loading", limit);
@@ -120,6 +122,9 @@ Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host&
     host.log().write(LogLevel::warning,
                      concat(who, ": loading it changed how this process computes with floating-point numbers, mostly "
                                  "because it was linked with -ffast-math; that was undone: link it without"));
+  if (handlers.restore())
+    host.log().write(LogLevel::debug, concat(who, ": it, or a library that it brings, handled signals of its own from "
+                                                  "its loading on; that was undone"));
   if (!status.ok()) return std::move(status).at(who);
   return library;
 }

@@ -1,6 +1,6 @@
 // Loads one plugin file that search found usable: looks at its symbols, opens it with Boost.DLL, takes its descriptor
-// and runs its init. What a plugin may do wrong here ends as a Status that names it; floating-point state that its
-// start-up code changed is put back.
+// and runs its init. What a plugin may do wrong here ends as a Status that names it; floating-point state and handlers
+// of signals that its start-up code changed are put back.
 //
 // A library stays loaded until the process ends, whatever is destroyed: code, type information and static objects of a
 // plugin may be referred to from anywhere.

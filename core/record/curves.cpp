@@ -120,6 +120,15 @@ Result<Curves> read_curves(Disk& disk, const std::string& path) {
   return parse_curves(text, path);
 }
 
+std::vector<std::pair<std::string, double>> recorded_at(const Curves& curves, std::string_view phase,
+                                                        std::uint64_t step) {
+  std::vector<std::pair<std::string, double>> metrics;
+  for (const auto& [metric, of, points] : curves.curves)
+    if (of == phase && !is_vital_sign(metric) && !points.empty() && points.back().step == static_cast<double>(step))
+      metrics.emplace_back(metric, points.back().value);
+  return metrics;
+}
+
 std::uint64_t last_step(Disk& disk, const std::string& folder) {
   for (const auto& line : last_lines(disk, concat(folder, "/metrics.jsonl"))) {
     const Json record = Json::parse(line, nullptr, false);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <dlhost/host.h>
@@ -38,6 +39,9 @@ Result<Curves> read_curves(Disk&, const std::string& path);
 
 // Of the last record of a run folder; 0 where there is none.
 std::uint64_t last_step(Disk&, const std::string& folder);
+
+// The metrics of a phase in the record of just that step, as they stand in it; none where there is none.
+std::vector<std::pair<std::string, double>> recorded_at(const Curves&, std::string_view phase, std::uint64_t step);
 
 // The names of curves that are no metrics of a layer.
 bool is_vital_sign(std::string_view metric); // "rate", "items_per_second"

@@ -11,7 +11,7 @@ namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds glance = 100'000'000; // for the end of a process, which no file tells
-constexpr Nanoseconds pause = 10'000'000;
+constexpr Nanoseconds between_looks = 10'000'000;
 constexpr Nanoseconds to_leave = 15'000'000'000;                  // for those who are told that it is over
 constexpr std::uint32_t most_processes = 1024;                    // on one host
 constexpr int unreachable = 255, not_found = 127;                 // as ssh and shells have it
@@ -161,9 +161,9 @@ void Launcher::relay(Member& member) {
 // Of one that came to nothing there may be many words to come, and they say why.
 Status Launcher::see_end(Member& member) {
   member.ended = true;
-  for (const Nanoseconds end = host_.clock().now() + 20 * pause;
+  for (const Nanoseconds end = host_.clock().now() + 20 * between_looks;
        (member.talk->out().valid() || member.talk->err().valid()) && host_.clock().now() < end;
-       host_.clock().sleep(pause))
+       host_.clock().sleep(between_looks))
     relay(member);
   const int status = *member.talk->process().exit_status();
   if (status == 0 || stops_) return {};
@@ -187,7 +187,7 @@ void Launcher::dismiss() {
   const auto goes_on = [](Member& member) { return !member.talk->process().ended(); };
   while (std::ranges::any_of(members_, goes_on) && host_.clock().now() < end) {
     for (Member& member : members_) relay(member);
-    host_.clock().sleep(pause);
+    host_.clock().sleep(between_looks);
   }
   for (Member& member : members_) {
     relay(member);

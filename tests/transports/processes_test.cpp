@@ -62,6 +62,10 @@ std::vector<std::byte> message(Random& random) {
   return bytes;
 }
 
+// Whoever is killed while it has one of libfabric's locks leaves the other spinning for it inside that library, for
+// ever (docs/transports.md). So it is killed when it has had its rest.
+bool keeps_locks_in_memory_of_both(const std::string& way) { return way == "fabric-shm"; }
+
 class ProcessesTest : public testing::TestWithParam<std::string> {
  protected:
   // Messages there and back until the party is gone; every answer is what was sent.
@@ -101,17 +105,25 @@ TEST_P(ProcessesTest, AKilledPartyIsReported) {
     ASSERT_TRUE(endpoint.ok()) << endpoint.status().message();
     const auto peer = (*endpoint)->connect(party.address);
     ASSERT_TRUE(peer.ok()) << peer.status().message();
-    const auto moment = static_cast<Nanoseconds>(random.below(20'000'000));
     const Nanoseconds begin = host_.clock().now();
     Nanoseconds killed = 0;
-    auto killer = host_.tasks().start("killer", [&] {
+    const auto kill_after = [&](Nanoseconds moment) {
       host_.clock().sleep(moment);
       killed = host_.clock().now();
       party.kill();
-    });
-    exchange(**endpoint, *peer, random, [](long) {});
+    };
+    const auto moment = static_cast<Nanoseconds>(random.below(20'000'000));
+    if (keeps_locks_in_memory_of_both(GetParam())) {
+      const long last = 1 + static_cast<long>(random.below(200));
+      exchange(**endpoint, *peer, random, [&](long answers) {
+        if (answers == last) kill_after(second / 100 + moment);
+      });
+    } else {
+      auto killer = host_.tasks().start("killer", [&] { kill_after(moment); });
+      exchange(**endpoint, *peer, random, [](long) {});
+      killer->join();
+    }
     const Nanoseconds noticed = host_.clock().now();
-    killer->join();
     EXPECT_LT(noticed - killed, 5 * second) << "round " << round << ", " << killed - begin << " ns after its start";
   }
 }
@@ -126,7 +138,9 @@ TEST_P(ProcessesTest, APartyThatLeavesIsReported) {
   long most = 0;
   exchange(**endpoint, *peer, random, [&](long answers) {
     most = answers;
-    if (answers == 200) party.kill();
+    if (answers != 200) return;
+    if (keeps_locks_in_memory_of_both(GetParam())) host_.clock().sleep(second / 100);
+    party.kill();
   });
   EXPECT_GE(most, 200);
 }

@@ -356,13 +356,19 @@ class Run(unittest.TestCase):
             shutil.rmtree(self.root / "runs")
 
     def test_no_step_is_left(self) -> None:
-        """Resumed after its last step, as after an interrupt in it, a run tells of no step that it did not make."""
+        """Resumed after its last step, as after an interrupt in it, a run records no step that it did not make, and
+        its summary is that of the run that was not interrupted."""
         self.run_job(0)
+        told = self.summary()["train"]
+        self.assertIn("loss", told)
         before = (self.folder() / "metrics.jsonl").read_text().splitlines()
         self.run_job(0, "--resume", str(self.folder()))
         after = [json.loads(line)["phase"] for line in (self.folder() / "metrics.jsonl").read_text().splitlines()]
         self.assertNotIn("train", after[len(before) :])
-        self.assertEqual(json.loads((self.folder() / "summary.json").read_text())["train"], {})
+        self.assertEqual(self.summary()["train"], told)
+        (self.folder() / "metrics.jsonl").write_text("")
+        self.run_job(0, "--resume", str(self.folder()))
+        self.assertEqual(self.summary()["train"], {})
 
     def test_a_file_that_may_not_grow(self) -> None:
         """As on a full disk: the error names the file, what was saved before is whole, and the run can go on."""

@@ -1,6 +1,8 @@
 // Every way in which the file of a plugin can be wrong, and what its user is told.
 #include "corpus.h"
 
+#include <csignal>
+
 #include <elf.h>
 
 namespace dlhost::plugin {
@@ -135,6 +137,17 @@ TEST_F(CorpusTest, FastMathIsUndone) {
   EXPECT_THAT(host_.logged, AllOf(HasSubstr("warning: plugin 'bad' ("), HasSubstr("-ffast-math")));
   volatile float small = 1e-38F;
   EXPECT_GT(small / 16, 0) << "denormal numbers are still flushed to zero";
+}
+
+TEST_F(CorpusTest, HandlersOfSignalsArePutBack) {
+  struct sigaction before {
+  }, now{};
+  ASSERT_EQ(sigaction(SIGSEGV, nullptr, &before), 0);
+  copy_of("static_handler");
+  EXPECT_EQ(told(), "");
+  ASSERT_EQ(sigaction(SIGSEGV, nullptr, &now), 0);
+  EXPECT_EQ(now.sa_handler, before.sa_handler);
+  EXPECT_THAT(host_.logged, AllOf(HasSubstr("debug: plugin 'bad' ("), HasSubstr("handled signals of its own")));
 }
 
 TEST_F(CorpusTest, ClassesOfOneNameShareNothing) {

@@ -54,6 +54,17 @@ TEST(Curves, WhatAResumedRunRepeatsCountsOnce) {
   EXPECT_EQ(find(*curves, "loss", "validation")->points.size(), 0u);
 }
 
+TEST(Curves, TellWhatWasRecordedAtAStep) {
+  const auto curves = parse_curves(concat(first, second, validation, resumed), "a");
+  ASSERT_TRUE(curves.ok()) << curves.status().message();
+  const auto metrics = recorded_at(*curves, "train", 1);
+  ASSERT_EQ(metrics.size(), 2u);
+  EXPECT_EQ(metrics[0], (std::pair<std::string, double>("loss", 3)));
+  EXPECT_EQ(metrics[1].first, "accuracy");
+  EXPECT_TRUE(recorded_at(*curves, "train", 2).empty());
+  EXPECT_TRUE(recorded_at(*curves, "validation", 2).empty());
+}
+
 TEST(Curves, ALineThatWasCutShortIsForgivenAtTheEndOfASession) {
   EXPECT_EQ(message_of(concat(first, second.substr(0, 30))), "");
   EXPECT_EQ(message_of(concat(first, second.substr(0, 30), "\n", resumed, second)), "");
