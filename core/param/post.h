@@ -20,6 +20,7 @@
 
 #include "param/mirror.h"
 #include "param/protocol.h"
+#include "record/traffic.h"
 
 namespace dlhost::param {
 
@@ -69,12 +70,14 @@ class Post {
   Status send(std::uint32_t seat, Message);
   // What lies here is to lie there, from `offset` on, before any message arrives that is sent to that machine from now
   // on. It stays as it is until such a message has arrived, or all_shown(). The mirror outlives that as well.
-  Status show(std::span<const std::byte> here, const Mirror& there, std::uint64_t offset);
+  Status show(std::span<const std::byte> here, const Mirror& there, std::uint64_t offset, record::Cargo);
   // All that was shown, to the machine of that seat or to all, is there.
   bool shown_to(std::uint32_t seat) const { return ways_[machines_[seat]].puts_done == ways_[machines_[seat]].puts; }
   bool all_shown() const;
   // The transports have taken all that was sent.
   bool all_sent() const;
+  // What went to other machines.
+  const record::Freight& freight() const { return freight_; }
 
   // Hands over what has arrived, and waits up to `limit` for the first of it. A peer that is gone is a Status that
   // says which.
@@ -134,6 +137,7 @@ class Post {
   std::vector<std::uint32_t> free_;
   std::vector<Completion> completions_;
   std::vector<std::uint32_t> gone_;
+  record::Freight freight_;
 };
 
 } // namespace dlhost::param

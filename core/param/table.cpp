@@ -130,7 +130,8 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
     bytes = setup_.coder->last_bytes();
   }
   message.rate = rate;
-  if (setup_.post->is_far(server)) DLHOST_TRY(setup_.control->show(server, message.place, bytes));
+  if (setup_.post->is_far(server))
+    DLHOST_TRY(setup_.control->show(server, message.place, bytes, record::Cargo::gradients));
   return send(server, message);
 }
 

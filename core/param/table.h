@@ -27,7 +27,7 @@ class Control : public Taker {
   virtual void watch() = 0; // it waits
   // Part of this worker's memory, to a seat of another machine: it is there before what is sent to that one from now
   // on.
-  virtual Status show(std::uint32_t seat, std::size_t place, std::size_t bytes) = 0;
+  virtual Status show(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) = 0;
 };
 
 class Table final : public Taker {

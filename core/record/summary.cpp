@@ -76,6 +76,15 @@ std::string shares(std::span<const WorkerReport> workers) {
                      share(all.input));
 }
 
+std::string network(std::span<const WorkerReport> workers) {
+  Freight all;
+  for (const WorkerReport& one : workers)
+    for (const auto part : {&Freight::params, &Freight::gradients, &Freight::control}) all.*part += one.network.*part;
+  if (all.all() == 0) return "";
+  return row("network", fmt::format("{} of params, {} of gradients, {} of control between machines",
+                                    short_bytes(all.params), short_bytes(all.gradients), short_bytes(all.control)));
+}
+
 } // namespace
 
 std::string summary_json(const Summary& summary) {
@@ -122,7 +131,7 @@ std::string summary_table(const Summary& summary, bool unicode) {
   const auto lasted = [](double seconds) { return short_duration(std::round(seconds * 1e3) / 1e3); };
   text += row("time", fmt::format("{}, {} items/s, {} waiting for input", short_duration(summary.seconds),
                                   short_rate(summary.items_per_second), lasted(summary.input_wait_seconds)));
-  if (!summary.workers.empty()) text += row("workers", shares(summary.workers));
+  if (!summary.workers.empty()) text += row("workers", shares(summary.workers)) + network(summary.workers);
   if (summary.contributions > 0)
     text += row("too late", fmt::format("{} of {} contributions", summary.late_contributions, summary.contributions));
   text += smaller("encoded", summary.encoded) + smaller("as factors", summary.factored);

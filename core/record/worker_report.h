@@ -7,6 +7,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "record/traffic.h"
+
 namespace dlhost::record {
 
 struct WorkerReport {
@@ -16,7 +18,8 @@ struct WorkerReport {
   double params = 0;       // bringing params and gradients into the form that is wanted: working copies, codecs
   double serving = 0;      // as a server: sums of contributions, updates, answers
   double waiting = 0;      // for others, with nothing to serve
-  std::string awaits;      // the param that it waits for; empty: none
+  Freight network;
+  std::string awaits; // the param that it waits for; empty: none
 
   double computing() const { return std::max(0.0, seconds - input - params - serving - waiting); }
 };

@@ -62,6 +62,9 @@ std::vector<WorkersReport> WorkersLog::newest(Disk& disk, const std::string& run
                                   .params = worker.at("params"),
                                   .serving = worker.at("serving"),
                                   .waiting = worker.at("waiting"),
+                                  .network = {.params = worker.at("network").at("params"),
+                                              .gradients = worker.at("network").at("gradients"),
+                                              .control = worker.at("network").at("control")},
                                   .awaits = worker.at("awaits")});
       reports.push_back(std::move(report));
     } catch (const Json::exception&) {

@@ -157,7 +157,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::size_t bytes_of(std::uint32_t seat) const; // of its memory
   Status make_mirrors(Card&);
   Status find_mirrors();
-  Status show(std::uint32_t seat, std::size_t place, std::size_t bytes) override;
+  Status show(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) override;
   Status show_to_owner(std::uint32_t seat, std::span<const std::byte> part); // what this one wrote into a mirror
   Status show_masters(std::uint32_t server_group, std::uint32_t machine, std::span<const std::byte> part);
   Status show_beginning(const param::Beginning&);

@@ -29,7 +29,8 @@ std::optional<param::GroupSync::Setup> Seat::sync_setup() {
       .actor = sync_actor_,
       .activity = &session_.activity(),
       .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); },
-      .show = [this](std::uint32_t seat, std::size_t place, std::size_t bytes) { return show(seat, place, bytes); }};
+      .show = [this](std::uint32_t seat, std::size_t place,
+                     std::size_t bytes) { return show(seat, place, bytes, record::Cargo::params); }};
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     const std::uint32_t seat = home_of(group) + number_ - home_of(place_.server_group);
     setup.servers.push_back({seat, own_[seat].bytes});

@@ -85,14 +85,15 @@ Status Seat::find_mirrors() {
   return {};
 }
 
-Status Seat::show(std::uint32_t seat, std::size_t place, std::size_t bytes) {
+Status Seat::show(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo cargo) {
   if (!post_->is_far(seat)) return {};
-  return post_->show(own_[number_].bytes.subspan(place, bytes), own_[seat].there, place);
+  return post_->show(own_[number_].bytes.subspan(place, bytes), own_[seat].there, place, cargo);
 }
 
 Status Seat::show_to_owner(std::uint32_t seat, std::span<const std::byte> part) {
   if (!post_->is_far(seat)) return {};
-  return post_->show(part, own_[seat].origin, static_cast<std::uint64_t>(part.data() - own_[seat].bytes.data()));
+  return post_->show(part, own_[seat].origin, static_cast<std::uint64_t>(part.data() - own_[seat].bytes.data()),
+                     record::Cargo::params);
 }
 
 Status Seat::show_masters(std::uint32_t server_group, std::uint32_t machine, std::span<const std::byte> part) {
@@ -101,7 +102,7 @@ Status Seat::show_masters(std::uint32_t server_group, std::uint32_t machine, std
   if (lodging == lodgings_[server_group].end())
     return Status::internal("machine ", machine, " has no params of server group ", server_group);
   const std::byte* begin = masters_of(server_group).memory().data();
-  return post_->show(part, lodging->there, static_cast<std::uint64_t>(part.data() - begin));
+  return post_->show(part, lodging->there, static_cast<std::uint64_t>(part.data() - begin), record::Cargo::params);
 }
 
 // The leader has filled the masters, or a checkpoint has, and what workers have of their own.
@@ -130,7 +131,7 @@ Status Seat::show_beginning(const param::Beginning& beginning) {
 Status Seat::show_rest() {
   DLHOST_TRY(await_shown()); // networks put in any order: how this one was is not to land on how it is
   beat();
-  DLHOST_TRY(show(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent));
+  DLHOST_TRY(show(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent, record::Cargo::params));
   return await_shown();
 }
 
@@ -158,7 +159,8 @@ void Seat::show_vitals() {
   showed_ = now;
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     if (post_->is_far(seat) && post_->shown_to(seat))
-      show(seat, layout_->vitals, sizeof(Vitals)).ignore("who is gone is noticed where it is waited for");
+      show(seat, layout_->vitals, sizeof(Vitals), record::Cargo::control)
+          .ignore("who is gone is noticed where it is waited for");
 }
 
 } // namespace dlhost::run

@@ -186,7 +186,7 @@ Status Seat::done(std::uint64_t step, const std::vector<program::Metric>& metric
   }
   computing_ = false;
   done_[number_] = step + 1;
-  DLHOST_TRY(show(leader_, layout_->numbers, 2 * metrics.size() * sizeof(double)));
+  DLHOST_TRY(show(leader_, layout_->numbers, 2 * metrics.size() * sizeof(double), record::Cargo::control));
   return table_->send(leader_, {.word = Word::done, .step = step});
 }
 
@@ -208,7 +208,8 @@ void Seat::fail(const Status& status) {
   std::vector<std::uint32_t> others;
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
     if (seat == number_) continue;
-    show(seat, layout_->words, length + 1).ignore("who cannot be told notices that this worker is gone");
+    show(seat, layout_->words, length + 1, record::Cargo::control)
+        .ignore("who cannot be told notices that this worker is gone");
     others.push_back(seat);
   }
   tell(others, {.word = Word::failed, .step = static_cast<std::uint64_t>(status.code())})

@@ -27,6 +27,7 @@ void Seat::beat() {
   const std::size_t awaited = table_->awaited();
   mine.awaits.store(awaited == param::Table::no_param ? 0 : static_cast<std::uint32_t>(awaited) + 1,
                     std::memory_order_relaxed);
+  mine.show(post_->freight());
   if (far_ && put_) show_vitals();
   if (!agreement_->any(&Consistency::Traits::may_drop) && !agreement_->any(&Consistency::Traits::folds)) return;
   if (chooser_)
@@ -112,6 +113,7 @@ std::vector<record::WorkerReport> Seat::reports() const {
                    .params = seconds(times.params),
                    .serving = seconds(times.serving),
                    .waiting = seconds(times.waiting),
+                   .network = shown.freight(),
                    .awaits = awaits == 0 || awaits > params.size() ? "" : params[awaits - 1]->declared.name});
   }
   return all;

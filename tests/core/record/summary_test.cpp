@@ -96,19 +96,36 @@ digits: done (30 epochs)
 
 TEST(Summary, OfSeveralWorkersItSaysWhereTheirTimeWentAndWhatCameTooLate) {
   auto summary = of_a_run();
-  summary.workers = {
-      {.steps = 840, .seconds = 4, .input = 0.2, .params = 0.4, .serving = 0.6, .waiting = 0.8, .awaits = ""},
-      {.steps = 839, .seconds = 4, .input = 0, .params = 0.4, .serving = 0, .waiting = 1.6, .awaits = ""}};
+  summary.workers = {{.steps = 840,
+                      .seconds = 4,
+                      .input = 0.2,
+                      .params = 0.4,
+                      .serving = 0.6,
+                      .waiting = 0.8,
+                      .network = {.params = 3 << 20, .gradients = 0, .control = 64},
+                      .awaits = ""},
+                     {.steps = 839,
+                      .seconds = 4,
+                      .input = 0,
+                      .params = 0.4,
+                      .serving = 0,
+                      .waiting = 1.6,
+                      .network = {.params = 0, .gradients = 5 << 20, .control = 64},
+                      .awaits = ""}};
   summary.contributions = 480;
   summary.late_contributions = 12;
   const std::string table = summary_table(summary, false);
   EXPECT_NE(table.find("\n  workers       2: 50% computing, 10% params, 8% serving, 30% waiting, 2% input\n"),
             std::string::npos)
       << table;
+  EXPECT_NE(table.find("  network       3 MiB of params, 5 MiB of gradients, 128 B of control between machines\n"),
+            std::string::npos)
+      << table;
   EXPECT_NE(table.find("  too late      12 of 480 contributions\n"), std::string::npos) << table;
   const auto json = Json::parse(summary_json(summary));
   EXPECT_EQ(json["workers"][1]["steps"], 839);
   EXPECT_EQ(json["workers"][1]["computing"], 2);
+  EXPECT_EQ(json["workers"][1]["network"].dump(), R"({"control":64,"gradients":5242880,"params":0})");
   EXPECT_EQ(json["contributions"].dump(), R"({"arrived":480,"late":12})");
 }
 

@@ -34,6 +34,27 @@ TEST_F(MachinesTest, InStepItIsTheSameAsOnOne) {
   }
 }
 
+// Each contribution to a slice of another machine's server crosses once, and each version once to each machine.
+TEST_F(MachinesTest, WhatCrossesTheNetworkIsCountedByKind) {
+  for (const auto& [count, servers, machines] : {std::tuple{2, 2, 2}, {2, 1, 2}, {4, 4, 2}, {3, 3, 3}}) {
+    SCOPED_TRACE(concat(count, " workers, ", servers, " servers, ", machines, " machines"));
+    const auto all = train(small_job(), workers(count, servers, {concat("topology.machines=", machines)}));
+    record::Freight sent;
+    for (const auto& worker : all.outcome.workers)
+      for (const auto kind : {&record::Freight::params, &record::Freight::gradients, &record::Freight::control})
+        sent.*kind += worker.network.*kind;
+    std::uint64_t bytes = 0;
+    for (const auto& [name, values] : all.params) bytes += values.size() * sizeof(float);
+    const std::uint64_t steps = all.losses.size(), elsewhere = static_cast<std::uint64_t>(count - count / machines);
+    EXPECT_EQ(sent.gradients, steps * bytes * elsewhere);
+    const std::uint64_t versions = steps * bytes * static_cast<std::uint64_t>(machines - 1);
+    EXPECT_GE(sent.params, versions);
+    EXPECT_LE(sent.params, versions + versions / 2); // and what all begin and end with
+    EXPECT_GT(sent.control, steps);
+  }
+  for (const auto& worker : train(small_job(), workers(2, 2)).outcome.workers) EXPECT_EQ(worker.network.all(), 0U);
+}
+
 TEST_F(MachinesTest, GroupsOfSeveralMachinesGoInStep) {
   const std::vector<std::string> counts{"topology.worker_groups=2", "topology.workers_per_group=2",
                                         "topology.servers_per_group=2"};
