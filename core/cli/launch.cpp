@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "cli/asked.h"
 #include "cli/command.h"
 #include "env/interrupt.h"
 #include "env/launched.h"
@@ -15,9 +16,8 @@ namespace dlhost::cli {
 namespace {
 
 struct LaunchOptions {
-  std::string job, hosts, shell, listen, program, resume;
-  std::vector<std::string> set;
-  bool profile = false;
+  Asked asked;
+  std::string hosts, shell, listen, program;
 };
 
 // As the other hosts reach this one.
@@ -30,9 +30,8 @@ Result<std::string> place_of(const std::vector<run::Launch::On>& hosts) {
 }
 
 Result<run::Launch> planned(Context& context, const LaunchOptions& options) {
-  run::Launch launch{.folder = env::working_folder(), .program = options.program};
+  run::Launch launch{.shell = options.shell, .folder = env::working_folder(), .program = options.program};
   DLHOST_ASSIGN(launch.hosts, run::hosts_named(options.hosts));
-  launch.shell = CLI::detail::split_up(options.shell);
   if (launch.program.empty()) launch.program = env::own_program();
   launch.listen = options.listen;
   if (launch.listen.empty()) {
@@ -44,10 +43,11 @@ Result<run::Launch> planned(Context& context, const LaunchOptions& options) {
     launch.environment.push_back(concat("DLHOST_PLUGIN_PATH=", path));
   for (const auto& folder : context.plugin_dirs)
     launch.arguments.insert(launch.arguments.end(), {"--plugin-dir", folder});
-  if (!options.job.empty()) launch.of_leader.push_back(options.job);
-  if (!options.resume.empty()) launch.of_leader.insert(launch.of_leader.end(), {"--resume", options.resume});
-  for (const auto& one : options.set) launch.of_leader.push_back("--set=" + one);
-  if (options.profile) launch.of_leader.push_back("--profile");
+  const auto& [job, resume, set, profile] = options.asked;
+  if (!job.empty()) launch.of_leader.push_back(job);
+  if (!resume.empty()) launch.of_leader.insert(launch.of_leader.end(), {"--resume", resume});
+  for (const auto& one : set) launch.of_leader.push_back("--set=" + one);
+  if (profile) launch.of_leader.push_back("--profile");
   return launch;
 }
 
@@ -61,8 +61,7 @@ Result<int> launch(Context& context, const LaunchOptions& options) {
 void add_launch(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("launch", "train a job on several hosts, which are reached by ssh");
   auto options = std::make_shared<LaunchOptions>();
-  command->add_option("job", options->job, "the job file, as the first host sees it; with --resume it may be left out")
-      ->type_name("JOB.toml");
+  add_asked_options(*command, options->asked, " of the first host");
   command
       ->add_option("--hosts", options->hosts,
                    "where the run's processes are started, the first of which leads it; HOST:N starts N")
@@ -70,7 +69,8 @@ void add_launch(CLI::App& app, Context& context) {
       ->required();
   command
       ->add_option("--shell", options->shell,
-                   "what runs a line on a host: it is called with the host's name and the line (ssh -o BatchMode=yes; "
+                   "what runs a line on a host: a command, as a shell here reads it, which is called with the host's "
+                   "name and the line (ssh -o BatchMode=yes; "
                    "this machine's own processes are started without it)")
       ->type_name("COMMAND");
   command
@@ -79,14 +79,6 @@ void add_launch(CLI::App& app, Context& context) {
                    "the first of them)")
       ->type_name("ADDRESS[:PORT]");
   command->add_option("--program", options->program, "dlhost on the hosts (where it lies here)")->type_name("FILE");
-  command->add_option("--set", options->set, "change one key of the job; may be given several times")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--resume", options->resume,
-                   "go on from a run's folder, or from one checkpoint, of the first host, as if it had never stopped")
-      ->type_name("FOLDER");
-  command->add_flag("--profile", options->profile, "print where the time of a step goes, and write a trace");
   command->footer(
       "Each process begins in this folder, which every host has to have, and so it has to have dlhost and what the "
       "job\n"
@@ -99,8 +91,7 @@ void add_launch(CLI::App& app, Context& context) {
       "  dlhost launch --hosts localhost:2 job.toml\n"
       "  dlhost launch --hosts a,b,c --resume runs/digits-...");
   command->callback([&context, options] {
-    if (options->job.empty() && options->resume.empty())
-      throw CLI::RequiredError("JOB.toml (or --resume FOLDER, to go on with a run)");
+    if (options->asked.is_nothing()) tell_that_nothing_is_asked();
     env::catch_interrupts();
     env::outlive_readers();
     const auto status = launch(context, *options);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/asked.h"
 #include "cli/job_file.h"
 #include "cli/members.h"
 #include "cli/opened.h"
@@ -31,12 +32,9 @@ namespace dlhost::cli {
 namespace {
 
 struct RunOptions {
-  std::string job;
-  std::vector<std::string> set;
-  std::string resume;
+  Asked asked;
   int take_over = -1; // in the place of a leader that died: the lock that this process holds already
   MembersOptions members;
-  bool profile = false;
 };
 
 std::string checkpoint_folder(const config::Job& job, const record::RunFolder& folder) {
@@ -114,18 +112,18 @@ class JobRun final : private run::Attempts {
 };
 
 Status JobRun::begin() {
-  if (options_.resume.empty()) return attempt({});
+  if (options_.asked.resume.empty()) return attempt({});
   if (options_.take_over >= 0) return inherit();
   DLHOST_TRY(open_folder());
-  DLHOST_ASSIGN(auto from, run::Checkpoints::find(context_.host, options_.resume));
+  DLHOST_ASSIGN(auto from, run::Checkpoints::find(context_.host, options_.asked.resume));
   began_elsewhere_ = !folder_;
   return attempt(std::move(from));
 }
 
 Status JobRun::inherit() {
-  DLHOST_ASSIGN(leadership_, run::Leadership::adopt(disk_, options_.resume, options_.take_over));
-  DLHOST_ASSIGN(folder_, record::RunFolder::open(context_.host, options_.resume));
-  DLHOST_ASSIGN(const auto before, run::Leadership::told(disk_, options_.resume));
+  DLHOST_ASSIGN(leadership_, run::Leadership::adopt(disk_, options_.asked.resume, options_.take_over));
+  DLHOST_ASSIGN(folder_, record::RunFolder::open(context_.host, options_.asked.resume));
+  DLHOST_ASSIGN(const auto before, run::Leadership::told(disk_, options_.asked.resume));
   recovery_ = run::Recovery(job_, before.past);
   summary_.job_name = job_.name;
   summary_.folder = folder_->path();
@@ -222,7 +220,7 @@ void JobRun::bequeath(run::Training& training) {
 
 // A run that is resumed goes on in its own folder, and nobody else may be at it.
 Status JobRun::open_folder() {
-  auto own = record::RunFolder::open(context_.host, options_.resume);
+  auto own = record::RunFolder::open(context_.host, options_.asked.resume);
   if (!own.ok()) return {}; // it is a checkpoint
   DLHOST_TRY(lead(own->path()));
   run::Scaling scaling(disk_, own->path());
@@ -282,7 +280,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
     DLHOST_ASSIGN(workers, record::WorkersLog::open(context_.host, *folder_));
     recorder.record_workers(workers.get());
   }
-  if (options_.profile) training.program().measure(&context_.host.clock());
+  if (options_.asked.profile) training.program().measure(&context_.host.clock());
   const run::Outcome outcome = training.run(recorder);
   const auto last = recorder.finish(training.progress(), training.program());
   add_end(summary_, context_, session, outcome);
@@ -298,7 +296,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   if (job_.checkpoint.keep > 0) disk_.remove(folder_->file("recovery")).ignore("it takes room and does no harm");
   if (job_.topology.testing_group) disk_.remove(testing).ignore("it takes room and does no harm");
   terminal_.write(record::summary_table(summary_, terminal_.unicode()));
-  if (options_.profile)
+  if (options_.asked.profile)
     DLHOST_TRY(write_profile(context_, session, training, *folder_, outcome, outcome.progress.step - first_step));
   if (outcome.ending == run::Ending::diverged) context_.exit_code = exit_diverged;
   if (outcome.ending == run::Ending::interrupted) context_.exit_code = exit_interrupted;
@@ -328,8 +326,8 @@ Result<run::Attempts::Point> JobRun::newest_point() {
     DLHOST_ASSIGN(auto newest, newest_in(folders));
     if (newest) return Point(std::move(newest));
   }
-  if (options_.resume.empty() || options_.take_over >= 0) return Point();
-  DLHOST_ASSIGN(auto first, run::Checkpoints::find(context_.host, options_.resume));
+  if (options_.asked.resume.empty() || options_.take_over >= 0) return Point();
+  DLHOST_ASSIGN(auto first, run::Checkpoints::find(context_.host, options_.asked.resume));
   return Point(std::move(first));
 }
 
@@ -340,15 +338,16 @@ bool is_told_the_job(const RunOptions& options) {
 
 Status run_job(Context& context, const RunOptions& options) {
   Disk& disk = context.host.disk();
-  std::string job_file = options.job;
-  if (!options.resume.empty() && !disk.exists(options.resume))
-    return run::Checkpoints::find(context.host, options.resume).status();
-  if (job_file.empty() && !is_told_the_job(options)) {
-    DLHOST_ASSIGN(job_file, job_of(disk, options.resume));
-  }
+  const Asked& asked = options.asked;
+  if (!asked.resume.empty() && !disk.exists(asked.resume))
+    return run::Checkpoints::find(context.host, asked.resume).status();
   config::Job job;
   if (!is_told_the_job(options)) {
-    DLHOST_ASSIGN(job, load_job(context, job_file, options.set));
+    std::string file = asked.job;
+    if (file.empty()) {
+      DLHOST_ASSIGN(file, job_of(disk, asked.resume));
+    }
+    DLHOST_ASSIGN(job, load_job(context, file, asked.set));
   }
   DLHOST_ASSIGN(const auto members, join_members(context, job, options.members));
   if (!members) return JobRun(context, options, std::move(job), nullptr).run();
@@ -363,18 +362,9 @@ Status run_job(Context& context, const RunOptions& options) {
 void add_run(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("run", "train a job");
   auto options = std::make_shared<RunOptions>();
-  command->add_option("job", options->job, "the job file; with --resume it may be left out: then it is the run's own")
-      ->type_name("JOB.toml");
-  command->add_option("--set", options->set, "change one key of the job; may be given several times")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--resume", options->resume,
-                   "go on from a run's folder, or from one checkpoint, as if it had never stopped")
-      ->type_name("FOLDER");
+  add_asked_options(*command, options->asked);
   command->add_option("--take-over", options->take_over)->group(""); // what a worker does whose leader died
   add_members_options(*command, options->members);
-  command->add_flag("--profile", options->profile, "print where the time of a step goes, and write a trace");
   command->footer(
       "Each run leaves its results in a folder of its own: runs/NAME-..., with the job, summary.json, metrics.jsonl,\n"
       "TensorBoard events and checkpoints. Ctrl-C saves a checkpoint and ends; twice ends at once. Where workers are\n"
@@ -384,8 +374,7 @@ void add_run(CLI::App& app, Context& context) {
       "  dlhost run job.toml --set train.batch=32 --set layer.hidden.units=256\n"
       "  dlhost run --resume runs/digits-...");
   command->callback([&context, options] {
-    if (options->job.empty() && options->resume.empty() && !is_told_the_job(*options))
-      throw CLI::RequiredError("JOB.toml (or --resume FOLDER, to go on with a run)");
+    if (options->asked.is_nothing() && !is_told_the_job(*options)) tell_that_nothing_is_asked();
     env::catch_interrupts();
     env::outlive_readers();
     if (Status status = run_job(context, *options); !status.ok()) context.fail(status);

@@ -12,10 +12,10 @@ namespace {
 
 constexpr Nanoseconds glance = 100'000'000; // for the end of a process, which no file tells
 constexpr Nanoseconds between_looks = 10'000'000;
-constexpr Nanoseconds to_leave = 15'000'000'000;                  // for those who are told that it is over
-constexpr std::uint32_t most_processes = 1024;                    // on one host
-constexpr int unreachable = 255, not_found = 127;                 // as ssh and shells have it
-const std::vector<std::string> ssh{"ssh", "-o", "BatchMode=yes"}; // it asks nobody for a password
+constexpr Nanoseconds to_leave = 15'000'000'000;    // for those who are told that it is over
+constexpr std::uint32_t most_processes = 1024;      // on one host
+constexpr int unreachable = 255, not_found = 127;   // as ssh and shells have it
+constexpr const char* ssh = "ssh -o BatchMode=yes"; // it asks nobody for a password
 
 // The part of `text` that is whole lines is said, each after `prefix`; the rest waits in `line`.
 void say(std::string& line, std::string_view text, const std::string& prefix, std::FILE* to, bool all) {
@@ -98,10 +98,7 @@ Status Launcher::start() {
       const auto rank = static_cast<std::uint32_t>(members_.size());
       const auto words = words_of(on.host, rank);
       auto talk = env::Conversation::start(words);
-      if (!talk.ok())
-        return std::move(talk).status().at("host '", on.host,
-                                           "' (--shell says how a shell on a host is reached; ssh is Debian's "
-                                           "openssh-client)");
+      if (!talk.ok()) return std::move(talk).status().at("host '", on.host, "'");
       members_.push_back(
           {.name = on.processes == 1 ? on.host : concat(on.host, ":", process), .talk = *std::move(talk)});
       // Where it has ended already, its end says why.
@@ -123,12 +120,9 @@ std::vector<std::string> Launcher::words_of(const std::string& host, std::uint32
   add(launch_.arguments);
   add({"run", "--launched", place_->address(), "--rank", concat(rank), "--host", host});
   if (rank == 0) add(launch_.of_leader);
-  std::vector<std::string> words = launch_.shell;
-  if (words.empty() && env::is_this_machine(host)) return {"sh", "-c", line};
-  if (words.empty()) words = ssh;
-  words.push_back(host);
-  words.push_back(line);
-  return words;
+  if (launch_.shell.empty() && env::is_this_machine(host)) return {"sh", "-c", line};
+  const std::string shell = launch_.shell.empty() ? ssh : launch_.shell;
+  return {"sh", "-c", concat("exec ", shell, " \"$@\""), "sh", host, line};
 }
 
 void Launcher::sleep() const {
@@ -171,8 +165,10 @@ Status Launcher::see_end(Member& member) {
   std::string why = *member.talk->process().ended();
   if (status == unreachable) why += ", as ssh does where it cannot reach a host (see above)";
   if (status == not_found)
-    why += ", as shells do where there is no such program: dlhost has to lie at the same place "
-           "on every host (--program)";
+    why += concat(", as shells do where there is no such program: either here '",
+                  launch_.shell.empty() ? ssh : launch_.shell,
+                  "' (--shell; ssh is Debian's openssh-client), or dlhost there, which has to lie at the same place on "
+                  "every host (--program)");
   if (!place_->complete()) return Status::gone("the run has not begun: the process on host '", member.name, "' ", why);
   if (!leads)
     say(member.error, concat(why, "; the others go on without it\n"), concat("launch: ", member.name, " "), stderr,

@@ -23,8 +23,9 @@ struct Launch {
     std::uint32_t processes = 1;
   };
   std::vector<On> hosts; // ranks in their order
-  // Words that are followed by a host's name and a line for its shell; none: ssh, and a shell for this machine itself.
-  std::vector<std::string> shell;
+  // A command of this machine's shell that is given a host's name and a line for the shell of that one; empty: ssh, and
+  // for this machine itself none.
+  std::string shell;
   std::string listen; // where they meet: an address of this machine that all reach, HOST:PORT
   // The same on all hosts.
   std::string folder, program;

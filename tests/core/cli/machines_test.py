@@ -23,18 +23,18 @@ LONG = ("--set=train.stop.steps=3000", "--set=recovery.every.steps=50", "--set=r
 class Hosts(Members):
     network = "{ type = 'fabric', listen = '10.77.0.0/24', silence = 5.0 }"
 
+    def start_in(self, host: cluster.Host, *words: str) -> subprocess.Popen:
+        process = host.start("sh", "-c", f"cd {self.root} && exec \"$0\" \"$@\"", self.dlhost, *words,
+                             env=os.environ | {"TMPDIR": str(self.root / "tmp")}, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
     def start_on(self, hosts: list[cluster.Host], *words: str) -> list[subprocess.Popen]:
         place = f"{hosts[0].address}:4242"
-        processes = []
-        for rank, host in enumerate(hosts):
-            process = host.start("sh", "-c", f"cd {self.root} && exec \"$0\" \"$@\"", self.dlhost, "run", "job.toml",
-                                 *self.words_of(rank, len(hosts), place, *words),
-                                 env=os.environ | {"TMPDIR": str(self.root / "tmp")}, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True)
-            self.addCleanup(process.communicate)
-            self.addCleanup(process.kill)
-            processes.append(process)
-        return processes
+        return [self.start_in(host, "run", "job.toml", *self.words_of(rank, len(hosts), place, *words))
+                for rank, host in enumerate(hosts)]
 
     def test_four_hosts_train_as_one_does(self) -> None:
         alone = self.run_job(PROCESSES, "--set=topology.workers=4")
@@ -48,12 +48,8 @@ class Hosts(Members):
             near.write_text("#!/bin/sh\ncase $1 in\n" + "".join(
                 f"{host.name}) exec {shlex.join(host.words(('sh', '-c')))} \"$2\" ;;\n" for host in together.hosts) + "esac\n")
             near.chmod(0o700)
-            process = together.hosts[0].start(
-                "sh", "-c", f"cd {self.root} && exec \"$0\" \"$@\"", self.dlhost, "launch", "--hosts=host0,host1,host2",
-                f"--shell={near}", "--listen=10.77.0.1", "job.toml", f"--set=topology.network={self.network}",
-                env=os.environ | {"TMPDIR": str(self.root / "tmp")}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            self.addCleanup(process.communicate)
-            self.addCleanup(process.kill)
+            process = self.start_in(together.hosts[0], "launch", "--hosts=host0,host1,host2", f"--shell={near}",
+                                    "--listen=10.77.0.1", "job.toml", f"--set=topology.network={self.network}")
             summary = self.ended_well([process])
         self.assertEqual(summary["params"], self.run_job(PROCESSES)["params"])
 
