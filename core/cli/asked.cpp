@@ -17,8 +17,6 @@ void add_asked_options(CLI::App& command, Asked& asked, const std::string& where
   command.add_flag("--profile", asked.profile, "print where the time of a step goes, and write a trace");
 }
 
-void tell_that_nothing_is_asked() {
-  throw CLI::RequiredError("JOB.toml (or --resume FOLDER, to go on with a run)");
-}
+void tell_that_nothing_is_asked() { throw CLI::RequiredError("JOB.toml (or --resume FOLDER, to go on with a run)"); }
 
 } // namespace dlhost::cli

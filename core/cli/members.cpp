@@ -93,7 +93,7 @@ Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job
                                              .host = options.host.empty() ? env::host_name() : options.host},
                                     .expected = options.members.value_or(0),
                                     .secret = secret}));
-  if (members->leads() && seats < members->all().size())
+  if (members->is_to_begin() && seats < members->all().size())
     context.host.log().write(LogLevel::warning,
                              concat(members->all().size(), " processes are in this run, whose job has ", seats,
                                     seats == 1 ? " worker" : " workers",

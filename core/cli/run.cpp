@@ -33,7 +33,8 @@ namespace {
 
 struct RunOptions {
   Asked asked;
-  int take_over = -1; // in the place of a leader that died: the lock that this process holds already
+  int take_over = -1;    // in the place of a leader that died: the lock that this process holds already
+  bool succeeds = false; // in the place of one that was lost, perhaps with its machine
   MembersOptions members;
 };
 
@@ -73,12 +74,13 @@ class JobRun final : private run::Attempts {
 
   Status run() {
     Status status = go_on(begin());
-    if (!status.ok() && (began_ || options_.take_over >= 0)) tell_failure(status);
+    if (!status.ok() && (began_ || (inherits() && folder_))) tell_failure(status);
     return status;
   }
 
  private:
   Status begin();
+  bool inherits() const { return options_.take_over >= 0 || options_.succeeds; }
   Status inherit();
   Status attempt(Point from) override;
   Status rearrange() override;
@@ -113,7 +115,7 @@ class JobRun final : private run::Attempts {
 
 Status JobRun::begin() {
   if (options_.asked.resume.empty()) return attempt({});
-  if (options_.take_over >= 0) return inherit();
+  if (inherits()) return inherit();
   DLHOST_TRY(open_folder());
   DLHOST_ASSIGN(auto from, run::Checkpoints::find(context_.host, options_.asked.resume));
   began_elsewhere_ = !folder_;
@@ -121,9 +123,14 @@ Status JobRun::begin() {
 }
 
 Status JobRun::inherit() {
-  DLHOST_ASSIGN(leadership_, run::Leadership::adopt(disk_, options_.asked.resume, options_.take_over));
-  DLHOST_ASSIGN(folder_, record::RunFolder::open(context_.host, options_.asked.resume));
-  DLHOST_ASSIGN(const auto before, run::Leadership::told(disk_, options_.asked.resume));
+  constexpr Nanoseconds to_notice = 60'000'000'000; // for one who lives, and is out
+  const std::string& run = options_.asked.resume;
+  auto leadership = options_.succeeds ? run::Leadership::await(disk_, context_.host.clock(), run, to_notice)
+                                      : run::Leadership::adopt(disk_, run, options_.take_over);
+  DLHOST_TRY(leadership.status());
+  leadership_ = *std::move(leadership);
+  DLHOST_ASSIGN(folder_, record::RunFolder::open(context_.host, run));
+  DLHOST_ASSIGN(const auto before, run::Leadership::told(disk_, run));
   recovery_ = run::Recovery(job_, before.past);
   summary_.job_name = job_.name;
   summary_.folder = folder_->path();
@@ -326,7 +333,7 @@ Result<run::Attempts::Point> JobRun::newest_point() {
     DLHOST_ASSIGN(auto newest, newest_in(folders));
     if (newest) return Point(std::move(newest));
   }
-  if (options_.asked.resume.empty() || options_.take_over >= 0) return Point();
+  if (options_.asked.resume.empty() || inherits()) return Point();
   DLHOST_ASSIGN(auto first, run::Checkpoints::find(context_.host, options_.asked.resume));
   return Point(std::move(first));
 }
@@ -334,6 +341,21 @@ Result<run::Attempts::Point> JobRun::newest_point() {
 // By the run's leader, which has it.
 bool is_told_the_job(const RunOptions& options) {
   return !options.members.launched.empty() && options.members.rank.value_or(0) != 0;
+}
+
+Status lead(Context& context, const RunOptions& options, config::Job job, run::Members& members) {
+  Status status = JobRun(context, options, std::move(job), &members).run();
+  members.dismiss(context.host.clock());
+  return status;
+}
+
+// What this process was started with was for a beginning; what the run is stands in its folder.
+Status lead_on(Context& context, RunOptions options, run::Members& members, const std::string& run) {
+  options.asked = {.resume = run, .profile = options.asked.profile};
+  options.succeeds = true;
+  DLHOST_ASSIGN(const std::string file, job_of(context.host.disk(), run));
+  DLHOST_ASSIGN(auto job, load_job(context, file, {}));
+  return lead(context, options, std::move(job), members);
 }
 
 Status run_job(Context& context, const RunOptions& options) {
@@ -351,10 +373,14 @@ Status run_job(Context& context, const RunOptions& options) {
   }
   DLHOST_ASSIGN(const auto members, join_members(context, job, options.members));
   if (!members) return JobRun(context, options, std::move(job), nullptr).run();
-  if (!members->leads()) return run::Agent(context.host, context.registry(), *members, env::interrupted()).run();
-  Status status = JobRun(context, options, std::move(job), members.get()).run();
-  members->dismiss(context.host.clock());
-  return status;
+  if (members->is_to_begin()) DLHOST_TRY(members->try_to_lead());
+  if (!members->leads()) {
+    run::Agent agent(context.host, context.registry(), *members, env::interrupted(), !is_told_the_job(options));
+    DLHOST_ASSIGN(const auto left, agent.run());
+    if (!left) return {};
+    if (!left->run.empty()) return lead_on(context, options, *members, left->run);
+  }
+  return lead(context, options, std::move(job), *members);
 }
 
 } // namespace

@@ -1,13 +1,17 @@
 #include "run/agent.h"
 
+#include <algorithm>
+
 #include "env/temporary_folder.h"
+#include "run/leadership.h"
 #include "run/relay.h"
 
 namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds patience = 100'000'000;
-constexpr Nanoseconds to_save = 10'000'000'000; // that the leader is given
+constexpr Nanoseconds to_save = 10'000'000'000;    // that the leader is given
+constexpr Nanoseconds to_succeed = 10'000'000'000; // that those are given who see the run's folder
 
 } // namespace
 
@@ -19,22 +23,27 @@ bool Agent::is_to_leave() {
   return now > leave_at_;
 }
 
-Status Agent::run() {
+Result<std::optional<Will>> Agent::run() {
+  if (!members_.has_lost()) settled_ = members_.epoch(); // the lowest rank begins
   while (true) {
     DLHOST_ASSIGN(const auto call, await_call());
     if (call) {
       DLHOST_TRY(attempt(*call, members_.next_attempt()));
+    } else if (members_.leads()) {
+      return std::optional(sees_the_run() ? will_ : Will());
     } else {
       members_.leave(is_to_leave() ? "it was interrupted" : "the run is over");
-      return {};
+      return std::optional<Will>();
     }
   }
 }
 
 Result<std::optional<Call>> Agent::await_call() {
+  const Nanoseconds begin = host_.clock().now();
   while (!is_to_leave()) {
     const auto said = members_.hear(Told::call(members_.attempts()), patience);
     if (said.ok()) {
+      settled_ = members_.epoch();
       DLHOST_ASSIGN(auto call, Call::read(*said));
       return std::optional(std::move(call));
     }
@@ -42,35 +51,68 @@ Result<std::optional<Call>> Agent::await_call() {
       DLHOST_TRY(members_.look());
     else if (said.status().code() != Code::timeout)
       return said.status();
-    if (members_.leads())
-      return Status::gone(
-          "the process that led the run is gone, and the run's folder is on its machine: go on with it there "
-          "(dlhost run --resume FOLDER)");
-    if (members_.hear(Told::end, Members::glance).ok()) break;
+    if (const auto end = members_.hear(Told::end, Members::glance); end.ok()) {
+      if (!end->empty()) return Status::gone(*end);
+      break;
+    }
+    if (settled_ != members_.epoch()) DLHOST_TRY(succeed(host_.clock().now() - begin));
+    if (members_.leads()) break;
   }
   return std::optional<Call>();
 }
 
+// Somebody has gone, and it may have been who led. Who sees the run's folder tries at once; who does not leaves them
+// the time for it.
+Status Agent::succeed(Nanoseconds waited) {
+  const bool heir = sees_the_run();
+  if (!heir && waited < to_succeed) return {};
+  const std::uint32_t epoch = members_.epoch();
+  DLHOST_TRY(members_.try_to_lead());
+  if (!members_.leads()) settled_ = epoch;
+  if (!members_.leads() || heir || may_begin_) return {};
+  Status status = Status::gone("the process that led the run is gone, and nobody else sees the run's folder",
+                               will_.run.empty() ? "" : concat(" ", will_.run),
+                               ": go on with it on that machine (dlhost run --resume FOLDER); of a folder that all "
+                               "machines share, the others go on by themselves");
+  members_.dismiss(host_.clock(), status.message());
+  return status;
+}
+
+bool Agent::sees_the_run() const {
+  if (will_.run.empty()) return false;
+  const auto told = Leadership::told(host_.disk(), will_.run);
+  return told.ok() && told->mark == will_.mark;
+}
+
 // What ends an attempt is the leader's to tell; where it cannot, its workers end by themselves. Whoever comes or goes
 // meanwhile changes nothing of it.
-Status Agent::watch(WorkerProcesses& workers, std::uint32_t number, const std::vector<std::uint32_t>& seats) {
-  bool changed = false;
+Status Agent::watch(WorkerProcesses& workers, std::uint32_t number, const Muster& muster) {
+  const auto seats = muster.seats_of(members_.rank());
+  bool changed = false, knows_will = !will_.run.empty();
   while (!is_to_leave()) {
     const auto over = members_.hear(Told::over(number), Members::glance);
     if (over.ok()) return {};
     if (over.status().code() == Code::cancelled) { // what is told from now on is of another epoch
       DLHOST_TRY(members_.look());
-      if (members_.leads()) return {};
+      if (std::ranges::find(members_.all(), muster.ranks.front(), &Member::rank) == members_.all().end()) return {};
       changed = true;
     } else if (over.status().code() != Code::timeout) {
       return over.status();
     }
     if (changed && members_.hear(Told::call(0), Members::glance).ok()) return {}; // all begin once more
     if (!changed) hear_and_tell(workers, number, seats);
+    if (!changed && !knows_will) knows_will = hear_will(number);
     if (workers.all_ended()) return {};
     host_.clock().sleep(patience);
   }
   return {};
+}
+
+bool Agent::hear_will(std::uint32_t number) {
+  const auto said = members_.hear(Told::will(number), Members::glance);
+  if (!said.ok()) return false;
+  if (auto will = Will::read(*said); will.ok()) will_ = *std::move(will);
+  return true;
 }
 
 // Who has died here, and who is to be ended.
@@ -82,6 +124,7 @@ void Agent::hear_and_tell(WorkerProcesses& workers, std::uint32_t number, const 
 }
 
 Status Agent::attempt(const Call& call, std::uint32_t number) {
+  will_ = call.will;
   const auto seats = call.muster.seats_of(members_.rank());
   if (seats.empty()) return {};
   DLHOST_ASSIGN(const auto folder, env::TemporaryFolder::make("dlhost-run-"));
@@ -98,7 +141,7 @@ Status Agent::attempt(const Call& call, std::uint32_t number) {
     return workers.look();
   });
   Status status;
-  if (relay.run().ok()) status = watch(workers, number, seats); // else all have heard why
+  if (relay.run().ok()) status = watch(workers, number, call.muster); // else all have heard why
   MeetingFolder::fail(disk, folder.path(), Status::cancelled("it is over"));
   workers.end();
   return status;

@@ -15,6 +15,7 @@ constexpr Nanoseconds between_looks = 10'000'000;
 constexpr Nanoseconds to_leave = 15'000'000'000;    // for those who are told that it is over
 constexpr std::uint32_t most_processes = 1024;      // on one host
 constexpr int unreachable = 255, not_found = 127;   // as ssh and shells have it
+constexpr int killed = 128, interrupted = 130;      // shells add a signal's number; dlhost's own
 constexpr const char* ssh = "ssh -o BatchMode=yes"; // it asks nobody for a password
 
 // The part of `text` that is whole lines is said, each after `prefix`; the rest waits in `line`.
@@ -70,14 +71,38 @@ std::string for_shell(std::string_view word) {
 Result<int> Launcher::run() {
   DLHOST_TRY(found());
   Status status = start();
-  while (status.ok() && !members_.front().ended) {
+  while (status.ok() && !is_over()) {
     sleep();
     status = look();
   }
   if (!status.ok()) place_.reset(); // whoever waits there for the others hears of it
   dismiss();
   if (!status.ok()) return status;
-  return *members_.front().talk->process().exit_status();
+  return exit_status();
+}
+
+bool Launcher::Member::lost() const { return ended == unreachable || (ended > killed && ended != interrupted); }
+
+bool Launcher::is_over() const {
+  const Member& first = members_.front();
+  return first.ended &&
+         (!first.lost() || std::ranges::all_of(members_, [](const Member& one) { return one.ended.has_value(); }));
+}
+
+// Those that do not lead end well when the run does, however it ended.
+int Launcher::exit_status() const {
+  if (!members_.front().lost()) return *members_.front().ended;
+  const auto led =
+      std::ranges::find_if(members_, [](const Member& one) { return !one.lost() && one.ended.value_or(0) != 0; });
+  if (led != members_.end()) return *led->ended;
+  const bool survived = std::ranges::any_of(members_, [](const Member& one) { return !one.lost(); });
+  return survived ? 0 : *members_.front().ended;
+}
+
+void Launcher::ask_to_end() {
+  asked_ = true;
+  if (!members_.front().ended) return members_.front().talk->end_input();
+  for (Member& member : members_) member.talk->end_input();
 }
 
 Status Launcher::found() {
@@ -132,10 +157,7 @@ void Launcher::sleep() const {
 }
 
 Status Launcher::look() {
-  if (stops_ && !asked_) {
-    asked_ = true;
-    members_.front().talk->end_input();
-  }
+  if (stops_ && !asked_) ask_to_end();
   for (Member& member : members_) {
     relay(member);
     if (!member.ended && member.talk->process().ended()) DLHOST_TRY(see_end(member));
@@ -154,12 +176,13 @@ void Launcher::relay(Member& member) {
 
 // Of one that came to nothing there may be many words to come, and they say why.
 Status Launcher::see_end(Member& member) {
-  member.ended = true;
   for (const Nanoseconds end = host_.clock().now() + 20 * between_looks;
        (member.talk->out().valid() || member.talk->err().valid()) && host_.clock().now() < end;
        host_.clock().sleep(between_looks))
     relay(member);
   const int status = *member.talk->process().exit_status();
+  member.ended = status;
+  if (asked_) ask_to_end(); // the others, if it was the first
   if (status == 0 || stops_) return {};
   const bool leads = &member == &members_.front();
   std::string why = *member.talk->process().ended();
@@ -170,9 +193,10 @@ Status Launcher::see_end(Member& member) {
                   "' (--shell; ssh is Debian's openssh-client), or dlhost there, which has to lie at the same place on "
                   "every host (--program)");
   if (!place_->complete()) return Status::gone("the run has not begun: the process on host '", member.name, "' ", why);
-  if (!leads)
-    say(member.error, concat(why, "; the others go on without it\n"), concat("launch: ", member.name, " "), stderr,
-        true);
+  if (!leads || member.lost())
+    say(member.error,
+        concat(why, leads ? "; the others go on where they see the run's folder\n" : "; the others go on without it\n"),
+        concat("launch: ", member.name, " "), stderr, true);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,15 +46,17 @@ class Launcher {
   Launcher(Host& host, plugin::Registry& registry, Launch launch, const std::atomic<bool>& stops)
       : host_(host), registry_(registry), launch_(std::move(launch)), stops_(stops) {}
 
-  // Until the run is over: the exit status of its leader. Not ok: it has not begun, and none of it is left.
+  // Until the run is over: the exit status of who led it last. Not ok: it has not begun, and none of it is left.
   Result<int> run();
 
  private:
   struct Member {
     std::string name; // of its host, and which there
     std::unique_ptr<env::Conversation> talk;
-    std::string line, error; // what it has said of one, so far
-    bool ended = false;
+    std::string line, error;  // what it has said of one, so far
+    std::optional<int> ended; // its exit status
+    // It was killed, or its host is out of reach: others may go on without it, whatever it did.
+    bool lost() const;
   };
   Status found();
   Status start();
@@ -61,6 +64,10 @@ class Launcher {
   Status look();
   void relay(Member&);
   Status see_end(Member&);
+  // The first leads; when it is lost, one of the others may.
+  bool is_over() const;
+  int exit_status() const;
+  void ask_to_end();
   void sleep() const;
   void dismiss();
 
@@ -72,7 +79,7 @@ class Launcher {
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<dlhost::Place> place_;
   std::vector<Member> members_;
-  bool asked_ = false; // the leader, to end
+  bool asked_ = false; // who leads, to end
 };
 
 } // namespace dlhost::run

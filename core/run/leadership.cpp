@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "env/process.h"
+#include "env/secret.h"
 
 namespace dlhost::run {
 namespace {
@@ -16,7 +17,7 @@ Result<Leadership> Leadership::take(Disk& disk, const std::string& run) {
   DLHOST_ASSIGN(auto lock, env::FileLock::take(lock_of(run)));
   const auto leader = told(disk, run);
   if (lock) {
-    Leadership leadership(disk, run, *std::move(lock));
+    Leadership leadership(disk, run, *std::move(lock), env::to_text(env::draw_secret()));
     DLHOST_TRY(leadership.tell({.process = env::own_process(), .past = leader.ok() ? leader->past : Recovery::Past()}));
     return leadership;
   }
@@ -25,17 +26,23 @@ Result<Leadership> Leadership::take(Disk& disk, const std::string& run) {
 }
 
 Result<Leadership> Leadership::adopt(Disk& disk, const std::string& run, int descriptor) {
-  DLHOST_TRY(told(disk, run).status());
+  DLHOST_ASSIGN(auto before, told(disk, run));
   DLHOST_ASSIGN(auto lock, env::FileLock::adopt(descriptor, lock_of(run)));
-  return Leadership(disk, run, std::move(lock));
+  return Leadership(disk, run, std::move(lock), std::move(before.mark));
+}
+
+Result<Leadership> Leadership::await(Disk& disk, Clock& clock, const std::string& run, Nanoseconds limit) {
+  constexpr Nanoseconds between = 20'000'000;
+  for (const Nanoseconds end = clock.now() + limit;; clock.sleep(between)) {
+    auto taken = take(disk, run);
+    if (taken.ok() || taken.status().code() != Code::exists || clock.now() >= end) return taken;
+  }
 }
 
 Status Leadership::tell(const Leader& leader) {
-  const nlohmann::json text{{"process", leader.process},
-                            {"workers", leader.workers},
-                            {"recoveries", leader.past.times},
-                            {"tries", leader.past.tries},
-                            {"furthest", leader.past.furthest}};
+  const nlohmann::json text{{"process", leader.process},        {"workers", leader.workers},
+                            {"recoveries", leader.past.times},  {"tries", leader.past.tries},
+                            {"furthest", leader.past.furthest}, {"mark", mark_}};
   return disk_->write_text(words_of(run_), text.dump() + "\n");
 }
 
@@ -47,7 +54,8 @@ Result<Leader> Leadership::told(Disk& disk, const std::string& run) {
     const auto said = nlohmann::json::parse(text);
     return Leader{.process = said.at("process"),
                   .workers = said.at("workers").get<std::vector<int>>(),
-                  .past = {.times = said.at("recoveries"), .tries = said.at("tries"), .furthest = said.at("furthest")}};
+                  .past = {.times = said.at("recoveries"), .tries = said.at("tries"), .furthest = said.at("furthest")},
+                  .mark = said.at("mark")};
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(path, " is damaged: ", error.what());
   }

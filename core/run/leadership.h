@@ -1,6 +1,7 @@
 // Who leads a run: the process that holds the file `leader` in the run's folder. There is one at a time, and none once
 // it has ended. Who works for it, and what the run has gone through, stands in `leader.json`, which is replaced as a
-// whole: whoever reads it, and whenever its writer is killed, it is what was told last.
+// whole: whoever reads it, and whenever its writer is killed, it is what was told last. A mark that each leader draws
+// says on another machine whether this folder is to be seen there as well, and not just one of the same name.
 #pragma once
 
 #include <string>
@@ -17,12 +18,15 @@ struct Leader {
   int process = 0;
   std::vector<int> workers; // processes, from the second seat on
   Recovery::Past past;
+  std::string mark = {};
 };
 
 class Leadership {
  public:
   // Code::exists: another does, and the message says who. From then on this process is told of, without workers.
   static Result<Leadership> take(Disk&, const std::string& run);
+  // As soon as nobody else does: whoever is out may yet have to notice. Code::exists: it does not come to that.
+  static Result<Leadership> await(Disk&, Clock&, const std::string& run, Nanoseconds limit);
   // What hand_over() said, in the program that this process runs next.
   static Result<Leadership> adopt(Disk&, const std::string& run, int descriptor);
   Result<int> hand_over() { return lock_.hand_over(); }
@@ -34,12 +38,13 @@ class Leadership {
   static constexpr const char* file_name = "leader"; // in the run's folder
 
  private:
-  Leadership(Disk& disk, const std::string& run, env::FileLock lock)
-      : disk_(&disk), run_(run), lock_(std::move(lock)) {}
+  Leadership(Disk& disk, const std::string& run, env::FileLock lock, std::string mark)
+      : disk_(&disk), run_(run), lock_(std::move(lock)), mark_(std::move(mark)) {}
 
   Disk* disk_;
   std::string run_;
   env::FileLock lock_;
+  std::string mark_;
 };
 
 } // namespace dlhost::run

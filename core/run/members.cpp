@@ -32,6 +32,7 @@ Result<std::unique_ptr<Members>> Members::join(Host& host, plugin::Registry& reg
 Status Members::look() {
   DLHOST_ASSIGN(auto now, session_->membership(0, to_look));
   if (now.members.empty()) return Status::gone("nobody is in this run any more");
+  lost_ = !now.departures.empty();
   members_ = std::move(now.members);
   if (now.epoch != epoch_) attempts_ = 0;
   epoch_ = now.epoch;
@@ -63,15 +64,22 @@ Result<std::string> Members::hear(const std::string& name, Nanoseconds limit) {
   return text;
 }
 
+Status Members::try_to_lead() {
+  DLHOST_ASSIGN(leads_, session_->try_lead("run"));
+  return {};
+}
+
 // Whoever leaves begins another epoch, in which the rest have yet to hear it.
-void Members::dismiss(Clock& clock) {
+void Members::dismiss(Clock& clock, std::string_view why) {
   for (const Nanoseconds end = clock.now() + to_leave; clock.now() < end; clock.sleep(pause)) {
     if (!look().ok() || members_.size() <= 1) break;
-    session_->put(Told::end, "0").ignore("it was told already, or another epoch has begun");
+    tell(Told::end, why).ignore("it was told already, or another epoch has begun");
   }
 }
 
-Muster Muster::of(const std::vector<Member>& members, std::uint32_t seats) {
+Muster Muster::of(std::vector<Member> members, std::uint32_t leader, std::uint32_t seats) {
+  const auto first = std::ranges::find(members, leader, &Member::rank);
+  if (first != members.end()) std::rotate(members.begin(), first, first + 1);
   std::vector<std::string> hosts;
   Muster muster;
   for (std::size_t seat = 0; seat < seats; ++seat) {
@@ -91,8 +99,21 @@ std::vector<std::uint32_t> Muster::seats_of(std::uint32_t rank) const {
   return seats;
 }
 
+std::string Will::to_text() const { return nlohmann::json{{"run", run}, {"mark", mark}}.dump(); }
+
+Result<Will> Will::read(const std::string& text) {
+  try {
+    const auto said = nlohmann::json::parse(text);
+    return Will{.run = said.at("run"), .mark = said.at("mark")};
+  } catch (const nlohmann::json::exception&) {
+    return Status::corrupt("what the run's leader tells of the run's folder is damaged");
+  }
+}
+
 std::string Call::to_text() const {
-  return nlohmann::json{{"job", job}, {"ranks", muster.ranks}, {"machines", muster.machines}}.dump();
+  return nlohmann::json{
+      {"job", job}, {"ranks", muster.ranks}, {"machines", muster.machines}, {"run", will.run}, {"mark", will.mark}}
+      .dump();
 }
 
 Result<Call> Call::read(const std::string& text) {
@@ -100,7 +121,8 @@ Result<Call> Call::read(const std::string& text) {
     const auto said = nlohmann::json::parse(text);
     Call call{.job = said.at("job"),
               .muster = {.ranks = said.at("ranks").get<std::vector<std::uint32_t>>(),
-                         .machines = said.at("machines").get<std::vector<std::uint32_t>>()}};
+                         .machines = said.at("machines").get<std::vector<std::uint32_t>>()},
+              .will = {.run = said.at("run"), .mark = said.at("mark")}};
     if (call.muster.ranks.size() == call.muster.machines.size() && !call.muster.ranks.empty()) return call;
   } catch (const nlohmann::json::exception&) {
   }

@@ -2,8 +2,8 @@
 // they tell one another before workers can. By a rendezvous (dlhost/rendezvous.h), whose epochs begin when somebody
 // comes or goes. Used by several tasks of one process.
 //
-// The one of the lowest rank leads the run: it trains as if all workers were its own. The others (agent.h) start those
-// workers that are to be theirs.
+// One leads the run: it trains as if all workers were its own. The others (agent.h) start those workers that are to be
+// theirs. The lowest rank begins; when who leads is lost, one of those who see the run's folder takes its place.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,13 @@ class Members {
 
   std::uint32_t rank() const { return session_->rank(); }
   std::uint32_t expected() const { return session_->expected(); }
-  bool leads() const { return rank() == members_.front().rank; }
+  bool leads() const { return leads_; }
+  // None of those who met has gone yet, and no rank is lower.
+  bool is_to_begin() const { return !has_lost() && rank() == members_.front().rank; }
+  // One who was in has gone, as far as is remembered.
+  bool has_lost() const { return lost_; }
+  // From now on it does, if nobody else does.
+  Status try_to_lead();
   env::Secret secret() const { return session_->secret(); }
 
   // What is so by now. What was told in an older epoch is gone.
@@ -48,8 +54,8 @@ class Members {
   static constexpr Nanoseconds glance = 20'000'000; // for what may have been told already
   void leave(std::string_view why) { session_->leave(why); }
   Status report_gone(std::uint32_t rank, std::string_view why) { return session_->report_gone(rank, why); }
-  // Of who leads: the others hear that the run is over, and leave.
-  void dismiss(Clock&);
+  // Of who leads: the others hear that the run is over, or why it does not go on, and leave.
+  void dismiss(Clock&, std::string_view why = {});
 
  private:
   explicit Members(std::unique_ptr<dlhost::Session> session) : session_(std::move(session)) {}
@@ -58,20 +64,29 @@ class Members {
   std::unique_ptr<dlhost::Session> session_;
   std::vector<Member> members_;
   std::uint32_t epoch_ = 0, attempts_ = 0;
+  bool leads_ = false, lost_ = false;
 };
 
 // Who has which worker, of those that are in: each as many as any other, or one more; those of one host share memory.
 struct Muster {
-  std::vector<std::uint32_t> ranks;    // of each seat
-  std::vector<std::uint32_t> machines; // of each seat
-  static Muster of(const std::vector<Member>&, std::uint32_t seats);
+  std::vector<std::uint32_t> ranks;                                                 // of each seat
+  std::vector<std::uint32_t> machines;                                              // of each seat
+  static Muster of(std::vector<Member>, std::uint32_t leader, std::uint32_t seats); // who leads has the first
   std::vector<std::uint32_t> seats_of(std::uint32_t rank) const;
+};
+
+// What is left to who takes the leader's place: the run's folder, and the mark of who led it there (leadership.h).
+struct Will {
+  std::string run, mark;
+  std::string to_text() const;
+  static Result<Will> read(const std::string& text);
 };
 
 // An attempt of the run, as its leader tells the others of it.
 struct Call {
   std::string job; // its text
   Muster muster;
+  Will will = {}; // where it is known
   std::string to_text() const;
   static Result<Call> read(const std::string& text);
 };
@@ -79,6 +94,7 @@ struct Call {
 // The names of what is told: of the n-th attempt of an epoch, and of the run.
 struct Told {
   static std::string call(std::uint32_t attempt) { return concat("call-", attempt); }
+  static std::string will(std::uint32_t attempt) { return concat("will-", attempt); }
   static std::string over(std::uint32_t attempt) { return concat("over-", attempt); }
   static std::string fate(std::uint32_t attempt, std::uint32_t seat) { return concat("fate-", attempt, "-", seat); }
   static std::string kill(std::uint32_t attempt, std::uint32_t seat) { return concat("kill-", attempt, "-", seat); }

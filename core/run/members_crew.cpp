@@ -2,6 +2,7 @@
 
 #include "config/dump.h"
 #include "env/process.h"
+#include "run/leadership.h"
 #include "run/relay.h"
 
 namespace dlhost::run {
@@ -22,7 +23,7 @@ Crew::Maker MembersCrew::maker(Members& members) {
 Status MembersCrew::prepare() {
   DLHOST_TRY(members_.look());
   const std::uint32_t seats = Place::seats(leader_.job().topology);
-  muster_ = Muster::of(members_.all(), seats);
+  muster_ = Muster::of(members_.all(), members_.rank(), seats);
   DLHOST_ASSIGN(folder_, env::TemporaryFolder::make("dlhost-run-"));
   const Posting posting{muster_.machines, members_.secret()};
   DLHOST_TRY(MeetingFolder::write(leader_.host().disk(), folder_->path(), leader_.job(), posting));
@@ -35,7 +36,7 @@ Status MembersCrew::prepare() {
 // The others are told of it; what this one's workers leave in their folder goes to them.
 Status MembersCrew::start() {
   attempt_ = members_.next_attempt();
-  const Call call{.job = config::to_toml(leader_.job(), env::working_folder()), .muster = muster_};
+  const Call call{.job = config::to_toml(leader_.job(), env::working_folder()), .muster = muster_, .will = will_};
   Status told = members_.tell(Told::call(*attempt_), call.to_text());
   if (told.code() == Code::cancelled)
     return Status::gone("one of the run's processes has come or gone while the run was about to begin");
@@ -50,6 +51,16 @@ Status MembersCrew::start() {
     relayed_ = std::move(status);
   });
   return {};
+}
+
+// What begins another epoch meanwhile ends the attempt.
+Status MembersCrew::bequeath(const std::string& run) {
+  DLHOST_ASSIGN(const auto leader, Leadership::told(leader_.host().disk(), run));
+  if (will_.run == run && will_.mark == leader.mark) return {};
+  will_ = {.run = run, .mark = leader.mark};
+  if (!attempt_) return {};
+  Status told = members_.tell(Told::will(*attempt_), will_.to_text());
+  return told.code() == Code::cancelled ? Status() : told;
 }
 
 MembersCrew::~MembersCrew() {

@@ -23,8 +23,8 @@ class MembersCrew final : public Crew {
 
   Roster& roster() override { return *roster_; }
   Status start() override;
-  // Nobody of another machine has the run's folder.
-  Status bequeath(const std::string&) override { return {}; }
+  // To those of the other members who see that folder as well.
+  Status bequeath(const std::string& run) override;
   std::vector<int> processes() const override { return processes_->numbers(); }
   Status look() override;
   std::string fate(std::uint32_t seat) override;
@@ -38,7 +38,8 @@ class MembersCrew final : public Crew {
   Session& leader_;
   std::optional<env::TemporaryFolder> folder_;
   Muster muster_;
-  std::optional<std::uint32_t> attempt_;     // none: it has not begun
+  std::optional<std::uint32_t> attempt_; // none: it has not begun
+  Will will_;
   std::optional<WorkerProcesses> processes_; // of this member's own, but for this process
   std::optional<FolderRoster> roster_;
   std::atomic<bool> over_{false};

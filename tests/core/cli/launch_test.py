@@ -5,6 +5,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 from members import Members
@@ -53,9 +54,6 @@ class Launched(Members):
                 found[words[words.index("--host") + 1]] = int(process.name)
         return found
 
-    def has_point(self) -> bool:
-        return any(self.root.glob("runs/*/recovery/step-*"))
-
     def launch_what_ran_alone(self) -> tuple[dict, subprocess.Popen]:
         """How a long run ends on one machine; and one on three hosts, which has come to where it could go on."""
         alone = self.run_job(PROCESSES, *LONG)
@@ -103,6 +101,37 @@ class Launched(Members):
         self.assertEqual(process.returncode, 0, f"{out}\n{err}")
         self.assertIn("launch: c killed by Killed; the others go on without it", err)
         self.assertEqual(self.outcome()["params"], alone["params"])
+
+    def test_when_who_leads_is_lost_another_goes_on(self) -> None:
+        """Twice: who is left in the end does all the work."""
+        alone, process = self.launch_what_ran_alone()
+        for left in (2, 1):
+            leader = self.leader()
+            self.assertIn(leader, self.members().values())
+            os.kill(leader, signal.SIGKILL)
+            before = self.recorded()
+            self.until(lambda: self.leader() != leader and self.recorded() > before, PATIENCE)
+            self.assertEqual(len(self.members()), left)
+        out, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 0, f"{out}\n{err}")
+        self.assertIn("launch: a killed by Killed; the others go on where they see the run's folder", err)
+        self.assertIn("the run's leader is gone, and process", err)
+        summary = self.outcome()
+        self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 2))
+        self.nothing_is_left()
+
+    def test_where_nobody_sees_the_run_the_remedy_is_told(self) -> None:
+        """As where its folder is on the lost machine's disk."""
+        process = self.launch("a,b,c", "job.toml", *LONG, "--set=train.stop.steps=1000000000")
+        self.until(self.has_point)
+        time.sleep(1)  # it has been told where that folder is
+        leader = self.leader()
+        self.newest_run().rename(self.root / "elsewhere")
+        os.kill(leader, signal.SIGKILL)
+        out, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual(process.returncode, 1, f"{out}\n{err}")
+        self.assertRegex(err, r"nobody else sees the run's folder /.*/runs/small-.*dlhost run --resume")
+        self.until(lambda: not self.members() and not self.workers())
 
     def test_when_the_launcher_dies_nothing_is_left(self) -> None:
         process = self.launch("a,b,c", "job.toml", *LONG, "--set=train.stop.steps=1000000000")

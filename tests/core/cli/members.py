@@ -1,4 +1,5 @@
 """Runs of processes that are started one by one and meet, as tests see them from outside."""
+import json
 import socket
 import subprocess
 
@@ -25,6 +26,17 @@ class Members(Workers):
         if self.network:
             own.append(f"--set=topology.network={self.network}")
         return [*own, *words]
+
+    def leader(self) -> int:
+        """Its process."""
+        return json.loads((self.newest_run() / "leader.json").read_text())["process"]
+
+    def recorded(self) -> int:
+        return (self.newest_run() / "metrics.jsonl").stat().st_size
+
+    def has_point(self) -> bool:
+        """From which the run could go on."""
+        return any(self.root.glob("runs/*/recovery/step-*"))
 
     def start_all(self, hosts: list[str], *words: str) -> list[subprocess.Popen]:
         """The leader first: a member each, of machines that are called so."""

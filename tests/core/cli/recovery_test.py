@@ -96,19 +96,21 @@ class Recovery(Workers):
                                           ("eventual", "leader", gossip, 1), ("bounded", "worker", gossip, 1),
                                           ("strict", "worker", codec, 1), (folds, "leader", downpour, 8)):
             with self.subTest(handler=handler, who=who, more=more):
-                shutil.rmtree(self.root / "runs", ignore_errors=True)
-                steps = 300 * KILLS
-                words = (PROCESSES, f"--set=topology.consistency={handler}", "--set=topology.replicas=2", *more,
-                         "--set=checkpoint.every={}", "--set=recovery.every={}", "--set=record.every.steps=1",
-                         "--set=validate.every.steps=100",  # each writes a point, and an epoch is a step
-                         f"--set=train.stop.steps={steps}")
-                process = self.start(*words)
-                for _ in range(KILLS):
-                    self.kill_one(leader=who == "leader")
-                process.communicate(timeout=PATIENCE)
-                self.until(self.over, PATIENCE)
-                self.nothing_is_left()
-                cut = self.outcome()
+                for steps in (300 * KILLS, 1500 * KILLS):  # the few may all be made before anybody is killed
+                    shutil.rmtree(self.root / "runs", ignore_errors=True)
+                    words = (PROCESSES, f"--set=topology.consistency={handler}", "--set=topology.replicas=2", *more,
+                             "--set=checkpoint.every={}", "--set=recovery.every={}", "--set=record.every.steps=1",
+                             "--set=validate.every.steps=100",  # each writes a point, and an epoch is a step
+                             f"--set=train.stop.steps={steps}")
+                    process = self.start(*words)
+                    for _ in range(KILLS):
+                        self.kill_one(leader=who == "leader")
+                    process.communicate(timeout=PATIENCE)
+                    self.until(self.over, PATIENCE)
+                    self.nothing_is_left()
+                    cut = self.outcome()
+                    if cut["recoveries"] > 0:
+                        break
                 self.assertEqual((cut["steps"], cut["recoveries"] > 0), (steps, True))
                 made = [json.loads(line)["step"] for line in self.recorded().splitlines() if b'"train"' in line]
                 self.assertEqual(sorted(set(made)), list(range(1, steps + 1)))

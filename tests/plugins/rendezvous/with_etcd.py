@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""with_etcd.py CONFORM PLUGIN [OPTION...]: the suite of rendezvous, in an etcd that runs for it alone."""
+"""with_etcd.py COMMAND...: beside an etcd that runs for it alone; ETCD in its words is where that one listens."""
 import json
 import subprocess
 import sys
@@ -19,7 +19,6 @@ def is_healthy(url: str) -> bool:
 
 
 def main() -> int:
-    conform, plugin, *options = sys.argv[1:]
     program = services.find("etcd")
     if not program:
         services.skip("there is no etcd here; ./dev setup --for test gets one")
@@ -37,8 +36,7 @@ def main() -> int:
                     print("etcd does not come up:", log.read())
                     return 1
                 time.sleep(0.05)
-            return subprocess.run([conform, plugin, "--set", f'endpoints=["{client}"]', *options], timeout=100,
-                                  check=False).returncode
+            return subprocess.run([word.replace("ETCD", client) for word in sys.argv[1:]], timeout=200, check=False).returncode
         finally:
             etcd.kill()
             etcd.wait()

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""elastic_test.py DLHOST ETCD: processes that meet by etcd: any of them may be lost, and others may come."""
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+from members import Members
+from several import PATIENCE, PROCESSES
+
+Members.dlhost = os.path.realpath(sys.argv[1])
+ETCD = sys.argv[2]
+del sys.argv[1:3]
+
+LONG = ("--set=train.stop.steps=4000", "--set=recovery.every.steps=50", "--set=record.every.steps=100",
+        "--set=checkpoint.every.steps=1000")
+
+
+class Elastic(Members):
+    def setUp(self) -> None:
+        super().setUp()
+        self.started: list[subprocess.Popen] = []
+
+    def start_at(self, host: str, *words: str) -> subprocess.Popen:
+        etcd = f'{{type="etcd",endpoints=["{ETCD}"],job="{self.id()}",lease=2}}'
+        self.started.append(self.start(f"--set=topology.rendezvous={etcd}", "--members=3", f"--host={host}", *words))
+        return self.started[-1]
+
+    def until_recorded(self, more: int = 1) -> None:
+        """That much more than now."""
+        before = self.recorded()
+        self.until(lambda: self.recorded() >= before + more, PATIENCE, what_is=self.said)
+
+    def said(self) -> str:
+        """What the processes have said, which then end."""
+        for process in self.started:
+            process.kill()
+        return "\n".join(f"{process.pid}: {process.communicate()}" for process in self.started)
+
+    def test_they_train_as_one_machine_does(self) -> None:
+        alone = self.run_job(PROCESSES)
+        together = self.ended_well([self.start_at(host) for host in "abc"])
+        self.assertEqual(together["params"], alone["params"])
+
+    def test_whoever_leads_may_be_lost(self) -> None:
+        alone = self.run_job(PROCESSES, *LONG)
+        self.newest_run().rename(self.root / "alone")
+        processes = {process.pid: process for process in (self.start_at(host, *LONG) for host in "abc")}
+        for _ in range(2):
+            self.until(self.has_point)
+            leader = self.leader()
+            os.kill(leader, signal.SIGKILL)
+            processes.pop(leader).communicate()
+            self.until(lambda: self.leader() != leader, PATIENCE)
+            self.until_recorded()
+        (last,) = processes.values()
+        out, err = last.communicate(timeout=PATIENCE)
+        self.assertEqual(last.returncode, 0, f"{out}\n{err}")
+        self.assertIn("the run's leader is gone, and process", err)
+        summary = self.outcome()
+        self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 2))
+
+    def test_who_comes_in_the_place_of_one_that_was_lost_takes_part(self) -> None:
+        """It does not begin anew, though it has its rank, and leads when the others are lost."""
+        alone = self.run_job(PROCESSES, *LONG)
+        self.newest_run().rename(self.root / "alone")
+        processes = {process.pid: process for process in (self.start_at(host, *LONG) for host in "abc")}
+        self.until(self.has_point)
+        first = self.leader()
+        os.kill(first, signal.SIGKILL)
+        processes.pop(first).communicate()
+        late = self.start_at("d", *LONG)
+        self.until(lambda: self.leader() != first, PATIENCE)
+        self.until_recorded()
+        os.kill(self.leader(), signal.SIGKILL)
+        processes.pop(self.leader()).communicate()
+        (other,) = processes.values()
+        for process in (other, late):
+            out, err = process.communicate(timeout=PATIENCE)
+            self.assertEqual(process.returncode, 0, f"{out}\n{err}")
+        self.assertEqual(len(list(self.root.glob("runs/*"))), 1)
+        self.assertEqual(self.outcome()["params"], alone["params"])
+
+
+if __name__ == "__main__":
+    unittest.main()
