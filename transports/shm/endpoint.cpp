@@ -56,7 +56,7 @@ Result<std::unique_ptr<Endpoint>> ShmEndpoint::open(Host& host, std::string_view
 }
 
 Status ShmEndpoint::open_inbox() {
-  DLHOST_ASSIGN(inbox_, Segment::make(own_ + std::string(inbox_suffix), sizeof(Inbox)));
+  DLHOST_ASSIGN(inbox_, Segment::make(own_ + std::string(inbox_suffix), sizeof(Inbox), Segment::File::keep));
   if (!inbox_.try_own()) return Status::internal("the segment '", own_, "' is new and yet owned by somebody");
   auto* inbox = new (inbox_.data()) Inbox;
   inbox->process = getpid();
@@ -195,7 +195,13 @@ void ShmEndpoint::accept_new() {
       DLHOST_ASSIGN(const PeerId id, known(owner));
       return peers_[id]->accept(slot);
     }();
-    if (!accepted.ok()) host_.log().write(LogLevel::warning, concat("shm: ", accepted.message()));
+    if (accepted.ok()) continue;
+    const bool of_its_making =
+        accepted.code() == Code::corrupt || accepted.code() == Code::not_found; // or it has ended
+    if (of_its_making)
+      host_.log().write(LogLevel::warning, concat("shm: ", accepted.message()));
+    else if (broken_.ok())
+      broken_ = accepted; // what that one sends will not come, and it does not know
   }
 }
 
@@ -259,6 +265,7 @@ Result<std::size_t> ShmEndpoint::progress(std::span<Completion> out, Nanoseconds
       look_for_the_dead();
     }
     if (const std::size_t count = hand_out(out)) return count; // the dead
+    if (!broken_.ok()) return broken_;
     if (now - begin >= limit) return std::size_t{0};
     bool did = false;
     if (now < moved + spin) {

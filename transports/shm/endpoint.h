@@ -68,6 +68,7 @@ class ShmEndpoint final : public Endpoint {
   RingShape shape_;
   Segment inbox_;
   std::uint32_t announcements_ = 0; // that were seen
+  Status broken_;                   // why nothing comes of one who has announced itself
   std::uint32_t rings_ = 0, regions_ = 0;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::size_t first_ = 0; // whose turn it is to be looked at first

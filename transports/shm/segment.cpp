@@ -29,35 +29,40 @@ Status no_room(const std::string& name, std::size_t bytes, int error) {
 }
 
 Status failed(const bip::interprocess_exception& error, const std::string& name, std::string_view doing) {
-  return error.get_error_code() == bip::not_found_error
-             ? Status::not_found("there is no shared memory '", name, "'")
-             : Status::system(error.get_native_error(), concat(doing, " shared memory '", name, "'"));
+  if (error.get_error_code() == bip::not_found_error)
+    return Status::not_found("there is no shared memory '", name, "'");
+  const int number = error.get_native_error();
+  return Status::system(number,
+                        concat(doing, " shared memory '", name, "'",
+                               number == EMFILE ? " (`ulimit -n` says how many files a process may have)" : ""));
 }
 
 } // namespace
 
-Result<Segment> Segment::make(std::string name, std::size_t bytes) {
+Result<Segment> Segment::make(std::string name, std::size_t bytes, File file) {
   try {
     Segment made;
     made.object_ = bip::shared_memory_object(bip::create_only, name.c_str(), bip::read_write, bip::permissions(0600));
     made.name_ = name;
-    const int file = made.object_.get_mapping_handle().handle;
-    if (const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes)); error != 0)
+    const int handle = made.object_.get_mapping_handle().handle;
+    if (const int error = posix_fallocate(handle, 0, static_cast<off_t>(bytes)); error != 0)
       return no_room(name, bytes, error);
     made.mapped_ = map_once(made.object_);
+    if (file == File::close) made.object_ = {};
     return made;
   } catch (const bip::interprocess_exception& error) {
     return failed(error, name, "making");
   }
 }
 
-Result<Segment> Segment::open(std::string name) {
+Result<Segment> Segment::open(std::string name, File file) {
   try {
     Segment made;
     made.object_ = bip::shared_memory_object(bip::open_only, name.c_str(), bip::read_write);
     bip::offset_t size = 0;
     if (!made.object_.get_size(size) || size <= 0) return Status::corrupt("shared memory '", name, "' is empty");
     made.mapped_ = map_once(made.object_);
+    if (file == File::close) made.object_ = {};
     return made;
   } catch (const bip::interprocess_exception& error) {
     return failed(error, name, "opening");
@@ -93,7 +98,7 @@ std::vector<std::string> segments_with(const std::string& prefix) {
 void remove_leftovers() {
   for (const auto& name : segments_with(prefix_of_user())) {
     if (!name.ends_with(inbox_suffix)) continue;
-    auto inbox = Segment::open(name);
+    auto inbox = Segment::open(name, Segment::File::keep);
     if (!inbox.ok() || Inbox::layout_of(*inbox) == 0 || !inbox->try_own()) continue;
     const std::string owner = name.substr(0, name.size() - inbox_suffix.size());
     // The inbox goes last: while it is there, somebody will come back for the rest.

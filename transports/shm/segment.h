@@ -16,9 +16,11 @@ namespace dlhost::plugins::shm {
 
 class Segment {
  public:
+  // What is mapped needs no file; what is to be owned does. A process has few files, and there is a ring for each pair.
+  enum class File { close, keep };
   // Zeroed. Removed with this object, unless the other side has removed its name by then.
-  static Result<Segment> make(std::string name, std::size_t bytes);
-  static Result<Segment> open(std::string name);
+  static Result<Segment> make(std::string name, std::size_t bytes, File = File::close);
+  static Result<Segment> open(std::string name, File = File::close);
 
   Segment() = default;
   Segment(Segment&&) noexcept = default;
@@ -29,12 +31,12 @@ class Segment {
   std::size_t size() const { return mapped_ ? mapped_->region.get_size() : 0; }
   // Nobody finds it any more; it lives on while it is mapped.
   void remove_name();
-  // Held until the process that owns the segment has ended; whoever gets it knows that nobody does.
+  // Held until the process that owns the segment has ended; whoever gets it knows that nobody does. Keeps its file.
   bool try_own() const;
 
  private:
-  std::string name_; // empty: not ours to remove
-  boost::interprocess::shared_memory_object object_;
+  std::string name_;                                 // empty: not ours to remove
+  boost::interprocess::shared_memory_object object_; // while its file is kept
   Mapping mapped_;
 };
 
