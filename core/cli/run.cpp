@@ -182,9 +182,10 @@ bool JobRun::is_asked() {
 }
 
 // Goes on with the job that somebody wishes for; where it cannot begin, with the one that it had. Nobody does: the
-// first group has warmed up.
+// first group has warmed up, or there are others to share the work with.
 Status JobRun::rearrange() {
   run::Scaling& scaling = *scaling_;
+  if (members_) DLHOST_TRY(members_->look());
   if (!scaling.is_wished()) {
     terminal_.write(arrangement(steps_));
     DLHOST_ASSIGN(auto point, newest_point());
@@ -211,8 +212,10 @@ Status JobRun::rearrange() {
 
 std::string JobRun::arrangement(std::uint64_t step) const {
   const config::Topology& topology = job_.topology;
-  return fmt::format("{} worker group{} of {} from step {} on\n", topology.worker_groups,
-                     topology.worker_groups == 1 ? "" : "s", topology.workers_per_group, step);
+  const std::size_t processes = members_ ? members_->all().size() : 1;
+  return fmt::format("{} worker group{} of {}{} from step {} on\n", topology.worker_groups,
+                     topology.worker_groups == 1 ? "" : "s", topology.workers_per_group,
+                     processes == 1 ? "" : fmt::format(", of {} processes,", processes), step);
 }
 
 Status JobRun::answer() {
@@ -269,8 +272,12 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   if (job_.topology.testing_group) training.test_beside(&tested);
   if (!scaling_) scaling_.emplace(disk_, folder_->path());
   const bool warm = run::warms_up(job_, training.progress().step);
-  training.stand_still_for([&, warm] { return is_asked() || (warm && !run::warms_up(job_, training.progress().step)); },
-                           &points);
+  training.stand_still_for(
+      [&, warm] {
+        return is_asked() || (warm && !run::warms_up(job_, training.progress().step)) ||
+               (members_ && members_->has_changed());
+      },
+      &points);
   const bool alone = run::Place::seats(session.job().topology) == 1;
   if (job_.record.ledger && (!alone || disk_.exists(folder_->file("ledger")))) {
     DLHOST_ASSIGN(const auto ledger, run::begin_ledger(disk_, folder_->path(), session.job()));

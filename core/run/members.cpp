@@ -35,6 +35,7 @@ Status Members::look() {
   lost_ = !now.departures.empty();
   members_ = std::move(now.members);
   if (now.epoch != epoch_) attempts_ = 0;
+  changed_ = false;
   epoch_ = now.epoch;
   return {};
 }
@@ -62,6 +63,12 @@ Result<std::string> Members::hear(const std::string& name, Nanoseconds limit) {
     text += part;
   }
   return text;
+}
+
+Status Members::await_change(Nanoseconds limit) {
+  const auto heard = session_->get("nobody tells this", limit); // but one is told when it cannot be told any more
+  if (heard.status().code() == Code::cancelled) changed_ = true;
+  return changed_ || heard.status().code() == Code::timeout ? Status() : heard.status();
 }
 
 Status Members::try_to_lead() {

@@ -39,6 +39,9 @@ class Members {
 
   // What is so by now. What was told in an older epoch is gone.
   Status look();
+  // Waits for so long for somebody to come or go since. Not ok: nothing is heard any more.
+  Status await_change(Nanoseconds limit);
+  bool has_changed() const { return changed_; }
   std::uint32_t epoch() const { return epoch_; }
   const std::vector<Member>& all() const { return members_; }
 
@@ -65,6 +68,7 @@ class Members {
   std::vector<Member> members_;
   std::uint32_t epoch_ = 0, attempts_ = 0;
   bool leads_ = false, lost_ = false;
+  std::atomic<bool> changed_{false}; // who is in, since look()
 };
 
 // Who has which worker, of those that are in: each as many as any other, or one more; those of one host share memory.

@@ -8,7 +8,8 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds to_tell = 500'000'000; // how a worker of another member ended
+constexpr Nanoseconds to_tell = 500'000'000;   // how a worker of another member ended
+constexpr Nanoseconds to_notice = 100'000'000; // that it is over
 
 } // namespace
 
@@ -43,12 +44,15 @@ Status MembersCrew::start() {
   DLHOST_TRY(std::move(told));
   for (const std::uint32_t seat : muster_.seats_of(members_.rank()))
     if (seat != 0) DLHOST_TRY(processes_->start(seat));
-  relay_ = leader_.host().tasks().start("relay", [this] {
+  task_ = leader_.host().tasks().start("members", [this] {
     Relay relay(leader_.host(), members_, folder_->path(), muster_, *attempt_,
                 [this] { return over_ ? Status::cancelled("it is over") : processes_->look(); });
     Status status = relay.run();
-    const std::scoped_lock lock(guard_);
-    relayed_ = std::move(status);
+    {
+      const std::scoped_lock lock(guard_);
+      relayed_ = status;
+    }
+    while (status.ok() && !over_ && !members_.has_changed()) status = members_.await_change(to_notice);
   });
   return {};
 }
@@ -66,7 +70,7 @@ Status MembersCrew::bequeath(const std::string& run) {
 MembersCrew::~MembersCrew() {
   over_ = true;
   if (roster_) roster_->fail(Status::cancelled("it is over"));
-  relay_.reset();
+  task_.reset();
   if (processes_) processes_->end();
   if (attempt_) members_.tell(Told::over(*attempt_), "").ignore("who is in has changed, then, and all see that");
 }

@@ -44,8 +44,8 @@ class MembersCrew final : public Crew {
   std::optional<FolderRoster> roster_;
   std::atomic<bool> over_{false};
   std::mutex guard_;
-  Status relayed_; // how that went
-  std::unique_ptr<Task> relay_;
+  Status relayed_;             // how that went
+  std::unique_ptr<Task> task_; // relays, and then sees whether somebody comes or goes
 };
 
 } // namespace dlhost::run

@@ -212,6 +212,7 @@ class Seat final : public param::Sharing, private param::Control {
   bool hangs(std::uint32_t seat, Nanoseconds limit);
   Nanoseconds longest_silence() const;
   Status rest_those_led();
+  std::uint64_t done_by_all() const; // this one and those whom it leads
   Status leave(std::uint32_t group); // makes no more steps
   Status tell(std::span<const std::uint32_t> seats, const param::Message&);
 

@@ -105,12 +105,19 @@ Status Seat::attend() {
     DLHOST_TRY(table_->flush());
     DLHOST_TRY(table_->settle());
     DLHOST_TRY(show_rest());
-    DLHOST_TRY(table_->send(holder, {.word = Word::idle, .step = done_[number_]}));
+    DLHOST_TRY(table_->send(holder, {.word = Word::idle, .step = done_by_all()}));
     DLHOST_TRY(table_->wait_until([&] { return !resting_ || stopped_ || calls(); }));
   }
   if (!stopped_)
     DLHOST_TRY(tell(led_, {.word = Word::free, .step = free_until_})); // some may be in the midst of a step
   return stopped_ && computing_ ? Status::cancelled("stopped by the leader") : Status();
+}
+
+// One that leads may wait in a step that it has made for those who have yet to make it.
+std::uint64_t Seat::done_by_all() const {
+  std::uint64_t done = done_[number_];
+  for (const std::uint32_t seat : led_) done = std::min(done, done_[seat]);
+  return done;
 }
 
 Status Seat::stop() {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """elastic_test.py DLHOST ETCD: processes that meet by etcd: any of them may be lost, and others may come."""
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -17,14 +18,21 @@ LONG = ("--set=train.stop.steps=4000", "--set=recovery.every.steps=50", "--set=r
         "--set=checkpoint.every.steps=1000")
 
 
+def parent_of(process: int) -> int:
+    try:
+        return int(pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:  # it has just ended
+        return 0
+
+
 class Elastic(Members):
     def setUp(self) -> None:
         super().setUp()
         self.started: list[subprocess.Popen] = []
 
-    def start_at(self, host: str, *words: str) -> subprocess.Popen:
+    def start_at(self, host: str, *words: str, members: int = 3) -> subprocess.Popen:
         etcd = f'{{type="etcd",endpoints=["{ETCD}"],job="{self.id()}",lease=2}}'
-        self.started.append(self.start(f"--set=topology.rendezvous={etcd}", "--members=3", f"--host={host}", *words))
+        self.started.append(self.start(f"--set=topology.rendezvous={etcd}", f"--members={members}", f"--host={host}", *words))
         return self.started[-1]
 
     def until_recorded(self, more: int = 1) -> None:
@@ -42,6 +50,17 @@ class Elastic(Members):
         alone = self.run_job(PROCESSES)
         together = self.ended_well([self.start_at(host) for host in "abc"])
         self.assertEqual(together["params"], alone["params"])
+
+    def test_who_comes_while_it_goes_on_gets_its_share(self) -> None:
+        alone = self.run_job(PROCESSES, *LONG)
+        self.newest_run().rename(self.root / "alone")
+        processes = [self.start_at(host, *LONG, members=2) for host in "ab"]
+        self.until(self.has_point)
+        processes.append(self.start_at("c", *LONG, members=2))
+        self.until(lambda: processes[2].pid in map(parent_of, self.workers().values()) or processes[0].poll() is not None)
+        self.assertIsNone(processes[0].poll(), "it was over before")
+        summary = self.ended_well(processes)
+        self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 0))
 
     def test_whoever_leads_may_be_lost(self) -> None:
         alone = self.run_job(PROCESSES, *LONG)
