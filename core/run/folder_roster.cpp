@@ -27,11 +27,12 @@ std::vector<std::string> all_from_hex(const std::vector<std::string>& texts) {
 
 } // namespace
 
-Result<std::string> FolderRoster::await(const std::string& name) {
+Result<std::string> FolderRoster::await(const std::string& name, const Meanwhile& meanwhile) {
   Disk& disk = host_.disk();
   while (!disk.exists(at(name))) {
     DLHOST_TRY(MeetingFolder::failure(disk, folder_));
     DLHOST_TRY(look_());
+    if (meanwhile) DLHOST_TRY(meanwhile());
     host_.clock().sleep(pause);
   }
   return disk.read_text(at(name));
@@ -95,10 +96,10 @@ Result<param::Beginning> FolderRoster::begun() {
   }
 }
 
-Status FolderRoster::meet(std::uint32_t seat) {
+Status FolderRoster::meet(std::uint32_t seat, const Meanwhile& meanwhile) {
   const auto name = [&](std::uint32_t who) { return met_name(who, met_[seat]); };
   DLHOST_TRY(host_.disk().write_text(at(name(seat)), "here\n"));
-  for (std::uint32_t other = 0; other < seats(); ++other) DLHOST_TRY(await(name(other)).status());
+  for (std::uint32_t other = 0; other < seats(); ++other) DLHOST_TRY(await(name(other), meanwhile).status());
   ++met_[seat];
   return {};
 }

@@ -27,7 +27,8 @@ class FolderRoster final : public Roster {
   Result<Card> card(std::uint32_t seat) override;
   Status begin(const param::Beginning&) override;
   Result<param::Beginning> begun() override;
-  Status meet(std::uint32_t seat) override;
+  using Roster::meet;
+  Status meet(std::uint32_t seat, const Meanwhile&) override;
   void end(std::uint32_t seat) override { end_(seat); }
   void fail(const Status&) override;
 
@@ -38,7 +39,7 @@ class FolderRoster final : public Roster {
 
  private:
   std::string at(const std::string& name) const { return folder_ + "/" + name; }
-  Result<std::string> await(const std::string& name);
+  Result<std::string> await(const std::string& name, const Meanwhile& = nullptr);
 
   Host& host_;
   const std::string folder_;

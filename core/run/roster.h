@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -40,8 +41,13 @@ class Roster {
   virtual Result<Card> card(std::uint32_t seat) = 0;
   virtual Status begin(const param::Beginning&) = 0;
   virtual Result<param::Beginning> begun() = 0;
-  // Returns when all have come here as often as this one.
-  virtual Status meet(std::uint32_t seat) = 0;
+  // Returns when all have come here as often as this one. `meanwhile` is called again and again; not ok: it waits no
+  // more.
+  using Meanwhile = std::function<Status()>;
+  virtual Status meet(std::uint32_t seat, const Meanwhile&) = 0;
+  Status meet(std::uint32_t seat) {
+    return meet(seat, [] { return Status(); });
+  }
   // Ends one that hangs, where it can be ended: as if it had died.
   virtual void end(std::uint32_t seat) = 0;
   // Who waits here waits no more; the first reason counts.

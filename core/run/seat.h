@@ -61,6 +61,8 @@ class Seat final : public param::Sharing, private param::Control {
   Status begin(const param::Beginning&);
   // The run's leader's, when all know where they begin: what they begin with is there, also on other machines.
   Status put();
+  // For who waits elsewhere: others miss what was lost on its way to them, and say so.
+  Status see_what_was_lost();
   // Whether something outlives those that serve: else nobody needs to wait for them to end.
   bool can_salvage() const { return outlived() && !begun_.steps.empty(); }
 

@@ -72,6 +72,11 @@ void Seat::say_alive(Nanoseconds now) {
       table_->send(seat, {.word = param::Word::alive}).ignore("who is gone is noticed where it is waited for");
 }
 
+Status Seat::see_what_was_lost() {
+  say_alive(session_.host().clock().now());
+  return table_->progress(0);
+}
+
 // Time counts only as far as this one looks: a whole run may be stopped for a while, and go on.
 void Seat::watch() {
   const Nanoseconds now = session_.host().clock().now();

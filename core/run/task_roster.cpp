@@ -7,7 +7,7 @@ constexpr Nanoseconds look_again = 1'000'000'000;
 
 } // namespace
 
-template <class Ready> Status TaskRoster::await(Ready ready) {
+template <class Ready> Status TaskRoster::await(Ready ready, const Meanwhile& meanwhile) {
   while (true) {
     const std::uint64_t ticket = changed_->ticket();
     {
@@ -15,6 +15,7 @@ template <class Ready> Status TaskRoster::await(Ready ready) {
       if (!failed_.ok()) return failed_;
       if (ready()) return {};
     }
+    if (meanwhile) DLHOST_TRY(meanwhile());
     changed_->wait(ticket, look_again);
   }
 }
@@ -49,7 +50,7 @@ Result<param::Beginning> TaskRoster::begun() {
   return *begun_;
 }
 
-Status TaskRoster::meet(std::uint32_t) {
+Status TaskRoster::meet(std::uint32_t, const Meanwhile& meanwhile) {
   std::uint32_t all = 0;
   {
     const std::scoped_lock lock(guard_);
@@ -57,7 +58,7 @@ Status TaskRoster::meet(std::uint32_t) {
     ++met_;
   }
   changed_->notify_all();
-  return await([&] { return met_ >= all; });
+  return await([&] { return met_ >= all; }, meanwhile);
 }
 
 void TaskRoster::fail(const Status& status) {

@@ -23,12 +23,13 @@ class TaskRoster final : public Roster {
   Result<Card> card(std::uint32_t seat) override;
   Status begin(const param::Beginning&) override;
   Result<param::Beginning> begun() override;
-  Status meet(std::uint32_t seat) override;
+  using Roster::meet;
+  Status meet(std::uint32_t seat, const Meanwhile&) override;
   void end(std::uint32_t) override {} // a task cannot be ended
   void fail(const Status&) override;
 
  private:
-  template <class Ready> Status await(Ready);
+  template <class Ready> Status await(Ready, const Meanwhile& = nullptr);
 
   const std::vector<std::uint32_t> machines_;
   std::mutex guard_;

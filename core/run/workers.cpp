@@ -39,7 +39,7 @@ Status Workers::begin(const param::Beginning& beginning, std::uint64_t until) {
   DLHOST_TRY(seat_->begin(beginning));
   DLHOST_TRY(or_who_died(crew_->roster().begin(beginning)));
   DLHOST_TRY(or_who_died(seat_->put()));
-  DLHOST_TRY(or_who_died(crew_->roster().meet(0)));
+  DLHOST_TRY(or_who_died(crew_->roster().meet(0, [this] { return seat_->see_what_was_lost(); })));
   begun_ = true;
   return {};
 }
