@@ -1,7 +1,9 @@
 // A process may have few open files: endpoints keep few, and where there are none left, that is told and nobody waits.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -46,11 +48,16 @@ TEST_F(ShmFilesTest, ThatAreMissingEndTheWait) {
   auto one = open(), other = open();
   const auto peer = one->connect(other->address());
   ASSERT_TRUE(peer.ok()) << peer.status().message();
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{std::min<rlim_t>(before.rlim_cur, 1024), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
   std::vector<int> taken;
   for (int file; (file = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken.push_back(file);
   Completion made[4];
   const auto told = other->progress(made, 10 * Nanoseconds{1'000'000'000});
   for (const int file : taken) close(file);
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   ASSERT_FALSE(told.ok());
   EXPECT_THAT(told.status().message(), testing::HasSubstr("ulimit -n"));
 }

@@ -77,7 +77,7 @@ TEST_F(SimulationTest, UnderStrictWorkersThatJoinAndLeaveChangeNothing) {
 TEST_F(SimulationTest, GroupsThatGoAtTheirOwnPaceJoinAndLeave) {
   for (const std::string handler : {"eventual", "bounded", "hogwild", "elastic"}) {
     std::uint32_t scaled = 0;
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
       const std::vector<std::string> settings{"topology.worker_groups=3", "topology.consistency=" + handler,
                                               "updater.rate=0.01"};
       const auto whole = simulate(small_job(), settings, {.seed = seed});
@@ -85,11 +85,10 @@ TEST_F(SimulationTest, GroupsThatGoAtTheirOwnPaceJoinAndLeave) {
       EXPECT_EQ(other.losses.size(), whole.losses.size()) << handler << history_of(other);
       scaled += other.scaled;
     }
-    EXPECT_GT(scaled, 3U) << handler;
+    EXPECT_GT(scaled, 5U) << handler << ": they have to do so in time to matter";
   }
 }
 
-// What each worker's codec had left out by then goes on with it.
 // Until the others begin, the first group trains as if there were no others; they go on from what it has learned.
 TEST_F(SimulationTest, TheFirstGroupWarmsUpAlone) {
   const std::vector<std::string> shared{"topology.data=\"shared\"", "updater.rate=0.02"};
@@ -115,6 +114,7 @@ TEST_F(SimulationTest, TheFirstGroupWarmsUpAlone) {
   EXPECT_EQ(whole.params, alone.params) << "the others have nothing left to do";
 }
 
+// What each worker's codec had left out by then goes on with it.
 TEST_F(SimulationTest, WithACodecDeathsChangeNothingEither) {
   auto settings = four_workers;
   settings.insert(settings.end(), {"topology.codec=\"one_bit\"", "topology.codec_elements=1"});
