@@ -246,9 +246,10 @@ class SeedsTest : public SimulationTest {
     if (!complaint.empty())
       ADD_FAILURE() << "seed " << seed << " (" << fmt::format("{}", fmt::join(drawn.set, " ")) << " " << drawn.beside
                     << "): " << complaint << history_of(run) << "\n\nmade smaller: " << smaller(drawn, *job, complaint);
-    if (seed % 10 == 0)
+    if (seed % 10 == 0) {
       EXPECT_EQ(run.history, run::simulate(*job, plugins, drawn.spec).history)
           << "seed " << seed << " is not the same twice";
+    }
     return run;
   }
 };
