@@ -55,7 +55,7 @@ Result<Leader> Leadership::told(Disk& disk, const std::string& run) {
     return Leader{.process = said.at("process"),
                   .workers = said.at("workers").get<std::vector<int>>(),
                   .past = {.times = said.at("recoveries"), .tries = said.at("tries"), .furthest = said.at("furthest")},
-                  .mark = said.at("mark")};
+                  .mark = said.value("mark", "")}; // of runs before it was drawn
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(path, " is damaged: ", error.what());
   }
