@@ -8,6 +8,7 @@
 #include "cli/job_file.h"
 #include "cli/members.h"
 #include "cli/opened.h"
+#include "cli/run_profile.h"
 #include "cli/run_summary.h"
 #include "config/dump.h"
 #include "env/interrupt.h"
@@ -15,15 +16,12 @@
 #include "env/terminal.h"
 #include "env/write_signals.h"
 #include "record/curves.h"
-#include "record/profile.h"
 #include "record/run_folder.h"
-#include "record/trace.h"
 #include "run/agent.h"
 #include "run/attempts.h"
 #include "run/leadership.h"
 #include "run/ledgers.h"
 #include "run/members_crew.h"
-#include "run/peak.h"
 #include "run/recorder.h"
 #include "run/scaling.h"
 #include "run/warm_up.h"
@@ -40,28 +38,6 @@ struct RunOptions {
 
 std::string checkpoint_folder(const config::Job& job, const record::RunFolder& folder) {
   return job.checkpoint.folder.empty() ? folder.file("checkpoints") : job.checkpoint.folder;
-}
-
-// Where the time of a step went: on the terminal, as profile.json and as a trace in the run's folder.
-Status write_profile(Context& context, run::Session& session, const run::Training& training,
-                     const record::RunFolder& folder, const run::Outcome& outcome, std::uint64_t steps) {
-  record::Profile profile;
-  profile.steps = steps;
-  profile.seconds = outcome.seconds;
-  profile.rows.push_back({"input", "", "waiting", outcome.load_seconds, steps, 0, 0});
-  for (const auto& timing : training.program().timings())
-    profile.rows.push_back({timing.what, timing.type, timing.direction, timing.seconds, timing.calls,
-                            timing.operations * static_cast<double>(timing.calls),
-                            timing.bytes * static_cast<double>(timing.calls)});
-  DLHOST_ASSIGN(profile.peak_operations, run::measure_peak(session.device(), session.stream(), session.host().clock(),
-                                                           session.job().train.dtype));
-  Disk& disk = context.host.disk();
-  DLHOST_TRY(disk.write_text(folder.file("profile.json"), record::profile_json(profile)));
-  const std::vector<std::string> tracks{"worker 0, the mean step"};
-  DLHOST_TRY(record::write_trace(disk, folder.file("trace.json"), record::mean_step(profile), tracks));
-  fmt::print("{}\nprofile.json and trace.json (for ui.perfetto.dev) are in {}\n", record::profile_table(profile),
-             folder.path());
-  return {};
 }
 
 // From the job to its end: one attempt, or, where workers die that are processes, several in one folder.

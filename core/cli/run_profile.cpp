@@ -1,0 +1,32 @@
+#include "cli/run_profile.h"
+
+#include <fmt/format.h>
+
+#include "record/profile.h"
+#include "record/trace.h"
+#include "run/peak.h"
+
+namespace dlhost::cli {
+
+Status write_profile(Context& context, run::Session& session, const run::Training& training,
+                     const record::RunFolder& folder, const run::Outcome& outcome, std::uint64_t steps) {
+  record::Profile profile;
+  profile.steps = steps;
+  profile.seconds = outcome.seconds;
+  profile.rows.push_back({"input", "", "waiting", outcome.load_seconds, steps, 0, 0});
+  for (const auto& timing : training.program().timings())
+    profile.rows.push_back({timing.what, timing.type, timing.direction, timing.seconds, timing.calls,
+                            timing.operations * static_cast<double>(timing.calls),
+                            timing.bytes * static_cast<double>(timing.calls)});
+  DLHOST_ASSIGN(profile.peak_operations, run::measure_peak(session.device(), session.stream(), session.host().clock(),
+                                                           session.job().train.dtype));
+  Disk& disk = context.host.disk();
+  DLHOST_TRY(disk.write_text(folder.file("profile.json"), record::profile_json(profile)));
+  const std::vector<std::string> tracks{"worker 0, the mean step"};
+  DLHOST_TRY(record::write_trace(disk, folder.file("trace.json"), record::mean_step(profile), tracks));
+  fmt::print("{}\nprofile.json and trace.json (for ui.perfetto.dev) are in {}\n", record::profile_table(profile),
+             folder.path());
+  return {};
+}
+
+} // namespace dlhost::cli
