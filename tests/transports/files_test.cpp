@@ -44,6 +44,11 @@ TEST_F(ShmFilesTest, AreKeptForEachAndNotForEachPair) {
 }
 
 TEST_F(ShmFilesTest, ThatAreMissingEndTheWait) {
+#if defined(__has_feature)
+#if __has_feature(undefined_behavior_sanitizer)
+  GTEST_SKIP() << "the sanitizer looks at each object through a pipe, and takes it for none where no file is left";
+#endif
+#endif
   auto one = open(), other = open();
   const auto peer = one->connect(other->address());
   ASSERT_TRUE(peer.ok()) << peer.status().message();
