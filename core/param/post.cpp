@@ -115,7 +115,7 @@ Status Post::send(std::uint32_t seat, Message message) {
     return Status::internal("seat ", seat_, " has more messages under way than it has credit for (",
                             way.outbox.capacity(), ")");
   message.seat = sent_[seat]++;
-  if (is_far(seat)) freight_.add(record::Cargo::control, message_bytes);
+  if (is_far(seat)) freight_.of(record::Cargo::control) += message_bytes;
   Letter letter{.seat = seat, .behind = way.puts};
   write(message, letter.bytes);
   way.outbox.push_back(letter);
@@ -124,7 +124,7 @@ Status Post::send(std::uint32_t seat, Message message) {
 
 Status Post::show(std::span<const std::byte> here, const Mirror& there, std::uint64_t offset, record::Cargo cargo) {
   if (here.empty()) return {};
-  freight_.add(cargo, here.size());
+  freight_.of(cargo) += here.size();
   Way& way = ways_[machines_.at(there.seat)];
   append(way.waiting, Put{here, &there, offset});
   append(way.done, false);

@@ -63,7 +63,7 @@ struct ShardSetup {
   plugin::Activity* activity = nullptr;
   std::function<Status(std::uint32_t seat, const Message&)> send;
   // Part of the masters is to be seen by a seat, wherever that is. Null: all are on one machine.
-  std::function<Status(std::uint32_t seat, std::span<const std::byte> part)> show;
+  std::function<Status(std::uint32_t seat, std::span<const std::byte> part, record::Cargo)> show;
 };
 
 class Shard {

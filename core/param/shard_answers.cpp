@@ -109,7 +109,8 @@ Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
 Status Shard::show(Owned& owned, const Contributor& asks) {
   if (std::exchange(owned.shown[asks.machine], owned.revision) == owned.revision) return {};
   return setup_.show(
-      asks.seat, std::as_bytes(std::span(value(owned, owned.current), static_cast<std::size_t>(owned.slice->count))));
+      asks.seat, std::as_bytes(std::span(value(owned, owned.current), static_cast<std::size_t>(owned.slice->count))),
+      record::Cargo::params);
 }
 
 // Whoever wants to keep what all have.
@@ -122,9 +123,10 @@ Status Shard::show_kept(const Owned& owned, std::uint32_t seat) {
   };
   const Param& param = *setup_.store->params()[slice.param];
   for (std::size_t slot = 0; slot < param.slots; ++slot)
-    DLHOST_TRY(setup_.show(seat, part(setup_.masters->history(slice.param, slot, owned.history))));
+    DLHOST_TRY(
+        setup_.show(seat, part(setup_.masters->history(slice.param, slot, owned.history)), record::Cargo::state));
   for (std::size_t row = 0; row < setup_.masters->copies().shared; ++row)
-    DLHOST_TRY(setup_.show(seat, part(setup_.masters->shared(slice.param, row))));
+    DLHOST_TRY(setup_.show(seat, part(setup_.masters->shared(slice.param, row)), record::Cargo::state));
   return {};
 }
 

@@ -77,12 +77,19 @@ std::string shares(std::span<const WorkerReport> workers) {
 }
 
 std::string network(std::span<const WorkerReport> workers) {
-  Freight all;
-  for (const WorkerReport& one : workers)
-    for (const auto part : {&Freight::params, &Freight::gradients, &Freight::control}) all.*part += one.network.*part;
+  Freight all, each_step;
+  for (const WorkerReport& one : workers) {
+    all += one.network;
+    if (one.each_step) each_step += *one.each_step;
+  }
   if (all.all() == 0) return "";
-  return row("network", fmt::format("{} of params, {} of gradients, {} of control between machines",
-                                    short_bytes(all.params), short_bytes(all.gradients), short_bytes(all.control)));
+  std::string text =
+      fmt::format("{} of params, {} of gradients, {} of state, {} of control between machines", short_bytes(all.params),
+                  short_bytes(all.gradients), short_bytes(all.state), short_bytes(all.control));
+  if (each_step.all() > 0)
+    text += fmt::format("; each step as planned: {} and {}", short_bytes(each_step.params),
+                        short_bytes(each_step.gradients));
+  return row("network", text);
 }
 
 } // namespace

@@ -5,17 +5,16 @@
 namespace dlhost::record {
 
 nlohmann::ordered_json json_of(const WorkerReport& report) {
-  return {{"steps", report.steps},
-          {"seconds", report.seconds},
-          {"computing", report.computing()},
-          {"input", report.input},
-          {"params", report.params},
-          {"serving", report.serving},
-          {"waiting", report.waiting},
-          {"network",
-           {{"params", report.network.params},
-            {"gradients", report.network.gradients},
-            {"control", report.network.control}}}};
+  nlohmann::ordered_json network{{"params", report.network.params},
+                                 {"gradients", report.network.gradients},
+                                 {"state", report.network.state},
+                                 {"control", report.network.control},
+                                 {"each_step", nullptr}};
+  if (report.each_step)
+    network["each_step"] = {{"params", report.each_step->params}, {"gradients", report.each_step->gradients}};
+  return {{"steps", report.steps},     {"seconds", report.seconds},    {"computing", report.computing()},
+          {"input", report.input},     {"params", report.params},      {"serving", report.serving},
+          {"waiting", report.waiting}, {"network", std::move(network)}};
 }
 
 } // namespace dlhost::record

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,7 +20,8 @@ struct WorkerReport {
   double serving = 0;      // as a server: sums of contributions, updates, answers
   double waiting = 0;      // for others, with nothing to serve
   Freight network;
-  std::string awaits; // the param that it waits for; empty: none
+  std::optional<Freight> each_step; // of the network, where it is the same in each
+  std::string awaits;               // the param that it waits for; empty: none
 
   double computing() const { return std::max(0.0, seconds - input - params - serving - waiting); }
 };

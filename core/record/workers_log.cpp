@@ -64,7 +64,9 @@ std::vector<WorkersReport> WorkersLog::newest(Disk& disk, const std::string& run
                                   .waiting = worker.at("waiting"),
                                   .network = {.params = worker.at("network").at("params"),
                                               .gradients = worker.at("network").at("gradients"),
+                                              .state = worker.at("network").at("state"),
                                               .control = worker.at("network").at("control")},
+                                  .each_step = std::nullopt, // none that a live view shows
                                   .awaits = worker.at("awaits")});
       reports.push_back(std::move(report));
     } catch (const Json::exception&) {

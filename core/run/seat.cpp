@@ -254,8 +254,8 @@ Status Seat::make_shard() {
       .activity = &session_.activity(),
       .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
   if (has_far())
-    setup.show = [this](std::uint32_t seat, std::span<const std::byte> part) {
-      return show_masters(place_.server_group, roster_.machines()[seat], part);
+    setup.show = [this](std::uint32_t seat, std::span<const std::byte> part, record::Cargo cargo) {
+      return show_masters(place_.server_group, roster_.machines()[seat], part, cargo);
     };
   const std::uint32_t first = home_of(place_.server_group);
   for (std::uint32_t seat = first; seat < first + place_.served * place_.workers; ++seat)

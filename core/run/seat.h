@@ -161,7 +161,11 @@ class Seat final : public param::Sharing, private param::Control {
   Status find_mirrors();
   Status show(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) override;
   Status show_to_owner(std::uint32_t seat, std::span<const std::byte> part); // what this one wrote into a mirror
-  Status show_masters(std::uint32_t server_group, std::uint32_t machine, std::span<const std::byte> part);
+  Status show_masters(std::uint32_t server_group, std::uint32_t machine, std::span<const std::byte> part,
+                      record::Cargo);
+  // What a worker puts on the network in each step, as the plan of its slices and servers has it; none: how much that
+  // is depends on how fast the others are.
+  std::optional<record::Freight> foreseen(std::uint32_t seat) const;
   Status show_beginning(const param::Beginning&);
   Status show_rest();
   // Of running state, by its place in the store.

@@ -2,6 +2,7 @@
 // writes shows it to those who will be told of it.
 #include <algorithm>
 #include <new>
+#include <set>
 
 #include "run/seat.h"
 
@@ -93,30 +94,51 @@ Status Seat::show(std::uint32_t seat, std::size_t place, std::size_t bytes, reco
 Status Seat::show_to_owner(std::uint32_t seat, std::span<const std::byte> part) {
   if (!post_->is_far(seat)) return {};
   return post_->show(part, own_[seat].origin, static_cast<std::uint64_t>(part.data() - own_[seat].bytes.data()),
-                     record::Cargo::params);
+                     record::Cargo::state);
 }
 
-Status Seat::show_masters(std::uint32_t server_group, std::uint32_t machine, std::span<const std::byte> part) {
+Status Seat::show_masters(std::uint32_t server_group, std::uint32_t machine, std::span<const std::byte> part,
+                          record::Cargo cargo) {
   if (machine == this->machine()) return {};
   const auto lodging = std::ranges::find(lodgings_[server_group], machine, &Lodging::machine);
   if (lodging == lodgings_[server_group].end())
     return Status::internal("machine ", machine, " has no params of server group ", server_group);
   const std::byte* begin = masters_of(server_group).memory().data();
-  return post_->show(part, lodging->there, static_cast<std::uint64_t>(part.data() - begin), record::Cargo::params);
+  return post_->show(part, lodging->there, static_cast<std::uint64_t>(part.data() - begin), cargo);
+}
+
+// Each contribution to a slice of another machine's server crosses once, and each version once to each machine where
+// it is read. All lay out slices alike. How much an encoding is, only its codec knows.
+std::optional<record::Freight> Seat::foreseen(std::uint32_t seat) const {
+  if (!has_far() || !in_step_ || sync_ || codec_ || first_plan_.update_locally) return {};
+  const std::uint32_t group = server_group_of(seat), home = home_of(group), mine = roster_.machines()[seat];
+  std::set<std::uint32_t> elsewhere;
+  for (std::uint32_t other = home; other < home_of(group + 1); ++other) elsewhere.insert(roster_.machines()[other]);
+  elsewhere.erase(mine);
+  record::Freight freight;
+  for (const param::Slice& slice : layout_->slices.all()) {
+    const std::uint32_t server = home + slice.server;
+    const std::uint64_t bytes = static_cast<std::uint64_t>(slice.count) * sizeof(float);
+    const auto& factors = session_.store().params()[slice.param]->factors; // each server needs all of them
+    if (server == seat) freight.params += bytes * elsewhere.size();
+    if (roster_.machines()[server] != mine) freight.gradients += factors ? factors->bytes() : bytes;
+  }
+  return freight;
 }
 
 // The leader has filled the masters, or a checkpoint has, and what workers have of their own.
 Status Seat::show_beginning(const param::Beginning& beginning) {
+  constexpr auto cargo = record::Cargo::state;
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     const param::Masters& masters = masters_of(group);
     for (const Lodging& lodging : lodgings_[group])
       for (const auto& param : session_.store().params()) {
         const std::size_t number = param->number;
-        DLHOST_TRY(show_masters(group, lodging.machine, masters.value(number, 0)));
+        DLHOST_TRY(show_masters(group, lodging.machine, masters.value(number, 0), cargo));
         for (std::size_t slot = 0; slot < param->slots; ++slot)
-          DLHOST_TRY(show_masters(group, lodging.machine, masters.history(number, slot)));
+          DLHOST_TRY(show_masters(group, lodging.machine, masters.history(number, slot), cargo));
         for (std::size_t row = 0; param->updated && row < masters.copies().shared; ++row)
-          DLHOST_TRY(show_masters(group, lodging.machine, masters.shared(number, row)));
+          DLHOST_TRY(show_masters(group, lodging.machine, masters.shared(number, row), cargo));
       }
   }
   const std::size_t states = layout_->states.empty() ? layout_->vitals : layout_->states.front();
@@ -131,7 +153,7 @@ Status Seat::show_beginning(const param::Beginning& beginning) {
 Status Seat::show_rest() {
   DLHOST_TRY(await_shown()); // networks put in any order: how this one was is not to land on how it is
   beat();
-  DLHOST_TRY(show(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent, record::Cargo::params));
+  DLHOST_TRY(show(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent, record::Cargo::state));
   return await_shown();
 }
 

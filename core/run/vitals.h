@@ -28,9 +28,9 @@ struct alignas(64) Vitals {
   std::atomic<bool> retired{false};     // computes and serves no more
   std::atomic<std::uint32_t> awaits{0}; // the param that it waits for, from 1 on; 0: none
   std::atomic<bool> away{true};         // at what may take long without a beat: it prepares, evaluates or saves
-  std::atomic<Nanoseconds> all{0}, input{0}, params{0}, serving{0}, waiting{0};  // StepTimes
-  std::atomic<std::uint64_t> came{0}, late{0};                                   // Arrivals, at the server beside it
-  std::atomic<std::uint64_t> sent_params{0}, sent_gradients{0}, sent_control{0}; // Freight
+  std::atomic<Nanoseconds> all{0}, input{0}, params{0}, serving{0}, waiting{0}; // StepTimes
+  std::atomic<std::uint64_t> came{0}, late{0};                                  // Arrivals, at the server beside it
+  std::atomic<std::uint64_t> sent_params{0}, sent_gradients{0}, sent_state{0}, sent_control{0}; // Freight
 
   void show(const StepTimes& times) {
     all.store(times.all, std::memory_order_relaxed);
@@ -46,11 +46,13 @@ struct alignas(64) Vitals {
   void show(const record::Freight& freight) {
     sent_params.store(freight.params, std::memory_order_relaxed);
     sent_gradients.store(freight.gradients, std::memory_order_relaxed);
+    sent_state.store(freight.state, std::memory_order_relaxed);
     sent_control.store(freight.control, std::memory_order_relaxed);
   }
   record::Freight freight() const {
     return {.params = sent_params.load(std::memory_order_relaxed),
             .gradients = sent_gradients.load(std::memory_order_relaxed),
+            .state = sent_state.load(std::memory_order_relaxed),
             .control = sent_control.load(std::memory_order_relaxed)};
   }
   param::Arrivals arrivals() const {

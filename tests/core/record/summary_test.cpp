@@ -102,7 +102,8 @@ TEST(Summary, OfSeveralWorkersItSaysWhereTheirTimeWentAndWhatCameTooLate) {
                       .params = 0.4,
                       .serving = 0.6,
                       .waiting = 0.8,
-                      .network = {.params = 3 << 20, .gradients = 0, .control = 64},
+                      .network = {.params = 3 << 20, .gradients = 0, .state = 1 << 10, .control = 64},
+                      .each_step = record::Freight{.params = 4 << 10},
                       .awaits = ""},
                      {.steps = 839,
                       .seconds = 4,
@@ -110,7 +111,8 @@ TEST(Summary, OfSeveralWorkersItSaysWhereTheirTimeWentAndWhatCameTooLate) {
                       .params = 0.4,
                       .serving = 0,
                       .waiting = 1.6,
-                      .network = {.params = 0, .gradients = 5 << 20, .control = 64},
+                      .network = {.params = 0, .gradients = 5 << 20, .state = 0, .control = 64},
+                      .each_step = record::Freight{.gradients = 7 << 10},
                       .awaits = ""}};
   summary.contributions = 480;
   summary.late_contributions = 12;
@@ -118,14 +120,16 @@ TEST(Summary, OfSeveralWorkersItSaysWhereTheirTimeWentAndWhatCameTooLate) {
   EXPECT_NE(table.find("\n  workers       2: 50% computing, 10% params, 8% serving, 30% waiting, 2% input\n"),
             std::string::npos)
       << table;
-  EXPECT_NE(table.find("  network       3 MiB of params, 5 MiB of gradients, 128 B of control between machines\n"),
+  EXPECT_NE(table.find("  network       3 MiB of params, 5 MiB of gradients, 1 KiB of state, 128 B of control between "
+                       "machines; each step as planned: 4 KiB and 7 KiB\n"),
             std::string::npos)
       << table;
   EXPECT_NE(table.find("  too late      12 of 480 contributions\n"), std::string::npos) << table;
   const auto json = Json::parse(summary_json(summary));
   EXPECT_EQ(json["workers"][1]["steps"], 839);
   EXPECT_EQ(json["workers"][1]["computing"], 2);
-  EXPECT_EQ(json["workers"][1]["network"].dump(), R"({"control":64,"gradients":5242880,"params":0})");
+  EXPECT_EQ(json["workers"][1]["network"].dump(),
+            R"({"control":64,"each_step":{"gradients":7168,"params":0},"gradients":5242880,"params":0,"state":0})");
   EXPECT_EQ(json["contributions"].dump(), R"({"arrived":480,"late":12})");
 }
 

@@ -35,24 +35,35 @@ TEST_F(MachinesTest, InStepItIsTheSameAsOnOne) {
 }
 
 // Each contribution to a slice of another machine's server crosses once, and each version once to each machine.
-TEST_F(MachinesTest, WhatCrossesTheNetworkIsCountedByKind) {
-  for (const auto& [count, servers, machines] : {std::tuple{2, 2, 2}, {2, 1, 2}, {4, 4, 2}, {3, 3, 3}}) {
-    SCOPED_TRACE(concat(count, " workers, ", servers, " servers, ", machines, " machines"));
-    const auto all = train(small_job(), workers(count, servers, {concat("topology.machines=", machines)}));
-    record::Freight sent;
-    for (const auto& worker : all.outcome.workers)
-      for (const auto kind : {&record::Freight::params, &record::Freight::gradients, &record::Freight::control})
-        sent.*kind += worker.network.*kind;
+TEST_F(MachinesTest, WhatCrossesTheNetworkIsCountedByKindAndToldBeforehand) {
+  for (const auto& [count, servers, machines, factors] :
+       {std::tuple{2, 2, 2, false}, {2, 1, 2, false}, {4, 4, 2, false}, {3, 3, 3, false}, {3, 3, 3, true}}) {
+    SCOPED_TRACE(concat(count, " workers, ", servers, " servers, ", machines, " machines", factors ? ", factors" : ""));
+    const auto all = train(small_job(), workers(count, servers,
+                                                {concat("topology.machines=", machines),
+                                                 concat("topology.factors=\"", factors ? "on" : "off", "\"")}));
+    record::Freight sent, each_step;
+    for (const auto& worker : all.outcome.workers) {
+      sent += worker.network;
+      ASSERT_TRUE(worker.each_step);
+      each_step += *worker.each_step;
+    }
+    const std::uint64_t steps = all.losses.size();
+    EXPECT_EQ(sent.gradients, steps * each_step.gradients);
+    EXPECT_EQ(sent.params, steps * each_step.params);
     std::uint64_t bytes = 0;
     for (const auto& [name, values] : all.params) bytes += values.size() * sizeof(float);
-    const std::uint64_t steps = all.losses.size(), elsewhere = static_cast<std::uint64_t>(count - count / machines);
-    EXPECT_EQ(sent.gradients, steps * bytes * elsewhere);
-    const std::uint64_t versions = steps * bytes * static_cast<std::uint64_t>(machines - 1);
-    EXPECT_GE(sent.params, versions);
-    EXPECT_LE(sent.params, versions + versions / 2); // and what all begin and end with
+    EXPECT_EQ(each_step.params, bytes * static_cast<std::uint64_t>(machines - 1));
+    if (!factors) {
+      EXPECT_EQ(each_step.gradients, bytes * static_cast<std::uint64_t>(count - count / machines));
+    }
+    EXPECT_GT(sent.state, bytes); // what all begin with
     EXPECT_GT(sent.control, steps);
   }
-  for (const auto& worker : train(small_job(), workers(2, 2)).outcome.workers) EXPECT_EQ(worker.network.all(), 0U);
+  for (const auto& worker : train(small_job(), workers(2, 2)).outcome.workers) {
+    EXPECT_EQ(worker.network.all(), 0U);
+    EXPECT_FALSE(worker.each_step);
+  }
 }
 
 TEST_F(MachinesTest, GroupsOfSeveralMachinesGoInStep) {
