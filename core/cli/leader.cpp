@@ -6,15 +6,18 @@
 
 namespace dlhost::cli {
 
-Result<run::Leader> leader_of(Context& context, const std::string& run) {
+Result<Led> leader_of(Context& context, const std::string& run) {
   Disk& disk = context.host.disk();
   if (!disk.exists(run)) return Status::not_found("there is no run folder '", run, "'; `dlhost ps` lists what goes on");
-  DLHOST_ASSIGN(const auto leader, run::Leadership::told(disk, run));
+  DLHOST_ASSIGN(const bool goes_on, run::Leadership::led(run));
+  if (!goes_on) return Status::not_found("the run in '", run, "' does not go on; `dlhost ps` lists those that do");
+  DLHOST_ASSIGN(auto leader, run::Leadership::told(disk, run));
+  Led led{.by = std::move(leader)};
   std::error_code error;
   const std::string file = std::filesystem::canonical(run, error).string() + "/" + run::Leadership::file_name;
   for (const auto& holder : env::holders_of(run::Leadership::file_name))
-    if (holder.process == leader.process && holder.path == file) return leader;
-  return Status::not_found("the run in '", run, "' does not go on, or is not yours; `dlhost ps` lists those that do");
+    led.here = led.here || (holder.process == led.by.process && holder.path == file);
+  return led;
 }
 
 } // namespace dlhost::cli

@@ -8,7 +8,12 @@
 
 namespace dlhost::cli {
 
-// Only a process that has the run's file open is believed to lead it: numbers are given again.
-Result<run::Leader> leader_of(Context&, const std::string& run);
+struct Led {
+  run::Leader by;
+  // By a process of this machine that may be signalled. Only one that has the run's file open is believed to lead it:
+  // numbers are given again.
+  bool here = false;
+};
+Result<Led> leader_of(Context&, const std::string& run);
 
 } // namespace dlhost::cli

@@ -12,6 +12,7 @@
 #include "cli/run_summary.h"
 #include "config/dump.h"
 #include "env/interrupt.h"
+#include "env/launched.h"
 #include "env/process.h"
 #include "env/terminal.h"
 #include "env/write_signals.h"
@@ -24,6 +25,7 @@
 #include "run/members_crew.h"
 #include "run/recorder.h"
 #include "run/scaling.h"
+#include "run/steering.h"
 #include "run/warm_up.h"
 
 namespace dlhost::cli {
@@ -38,6 +40,18 @@ struct RunOptions {
 
 std::string checkpoint_folder(const config::Job& job, const record::RunFolder& folder) {
   return job.checkpoint.folder.empty() ? folder.file("checkpoints") : job.checkpoint.folder;
+}
+
+// As Ctrl-C does.
+Status end_as_asked() {
+  env::ask_to_end(env::own_process());
+  return {};
+}
+
+// This process leads, as worker 0: the answer is that it is gone.
+Status kill(run::Training& training, std::uint32_t worker) {
+  if (worker == 0) env::kill(env::own_process());
+  return training.kill(worker);
 }
 
 // From the job to its end: one attempt, or, where workers die that are processes, several in one folder.
@@ -56,6 +70,7 @@ class JobRun final : private run::Attempts {
 
  private:
   Status begin();
+  std::string host() const { return members_ ? members_->host() : env::host_name(); }
   bool inherits() const { return options_.take_over >= 0 || options_.succeeds; }
   Status inherit();
   Status attempt(Point from) override;
@@ -101,7 +116,7 @@ Status JobRun::begin() {
 Status JobRun::inherit() {
   constexpr Nanoseconds to_notice = 60'000'000'000; // for one who lives, and is out
   const std::string& run = options_.asked.resume;
-  auto leadership = options_.succeeds ? run::Leadership::await(disk_, context_.host.clock(), run, to_notice)
+  auto leadership = options_.succeeds ? run::Leadership::await(disk_, context_.host.clock(), run, host(), to_notice)
                                       : run::Leadership::adopt(disk_, run, options_.take_over);
   DLHOST_TRY(leadership.status());
   leadership_ = *std::move(leadership);
@@ -125,7 +140,8 @@ Status JobRun::attempt(Point from) {
   DLHOST_ASSIGN(auto session, run::Session::open(context_.host, context_.registry(), job));
   run::Training training(*session, env::interrupted());
   if (members_) training.employ(run::MembersCrew::maker(*members_));
-  if (leadership_) DLHOST_TRY(leadership_->tell({env::own_process(), {}, recovery_.past()}));
+  if (leadership_)
+    DLHOST_TRY(leadership_->tell({.host = host(), .process = env::own_process(), .past = recovery_.past()}));
   const bool known = folder_ && (!began_elsewhere_ || disk_.exists(folder_->file("recovery"))); // how it began
   if (known) bequeath(training);
   DLHOST_TRY(training.prepare());
@@ -138,7 +154,9 @@ Status JobRun::attempt(Point from) {
   if (!folder_) DLHOST_TRY(make_folder());
   bequeath(training);
   DLHOST_TRY(folder_->write_job(config::to_toml(job_, env::working_folder())));
-  if (leadership_) DLHOST_TRY(leadership_->tell({env::own_process(), training.processes(), recovery_.past()}));
+  if (leadership_)
+    DLHOST_TRY(leadership_->tell(
+        {.host = host(), .process = env::own_process(), .workers = training.processes(), .past = recovery_.past()}));
   summary_ = summary_of_start(*session, *folder_);
   summary_.steps = training.progress().step;
   began_ = true;
@@ -211,6 +229,7 @@ Status JobRun::open_folder() {
   DLHOST_TRY(lead(own->path()));
   run::Scaling scaling(disk_, own->path());
   if (scaling.is_wished()) scaling.forget(); // whoever wished it has gone
+  run::Steering(disk_, own->path()).forget();
   folder_ = *std::move(own);
   return {};
 }
@@ -223,7 +242,7 @@ Status JobRun::make_folder() {
 
 // Without locks a run goes on as well, but for what needs to know who leads it.
 Status JobRun::lead(const std::string& run) {
-  auto leadership = run::Leadership::take(disk_, run);
+  auto leadership = run::Leadership::take(disk_, run, host());
   if (leadership.ok()) {
     leadership_ = *std::move(leadership);
     return {};
@@ -271,7 +290,11 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
     recorder.record_workers(workers.get());
   }
   if (options_.asked.profile) training.program().measure(&context_.host.clock());
-  const run::Outcome outcome = training.run(recorder);
+  const run::Outcome outcome = [&] {
+    const run::Steered steered(context_.host, folder_->path(), end_as_asked,
+                               [&](std::uint32_t worker) { return kill(training, worker); });
+    return training.run(recorder);
+  }();
   const auto last = recorder.finish(training.progress(), training.program());
   add_end(summary_, context_, session, outcome);
   summary_.recoveries = recovery_.past().times;

@@ -4,6 +4,7 @@
 
 #include "cli/leader.h"
 #include "env/process.h"
+#include "run/steering.h"
 
 namespace dlhost::cli {
 namespace {
@@ -15,7 +16,7 @@ struct StopOptions {
 
 struct KillOptions {
   std::string run;
-  std::size_t rank = 0;
+  std::uint32_t rank = 0;
 };
 
 // Of its summary; "running" as long as none leads it to its end.
@@ -27,40 +28,67 @@ std::string status_of(Disk& disk, const std::string& run) {
 
 Status stop(Context& context, const StopOptions& options) {
   constexpr Nanoseconds pause = 20'000'000;
-  DLHOST_ASSIGN(const auto leader, leader_of(context, options.run));
-  if (!env::ask_to_end(leader.process)) return Status::io("process ", leader.process, " is not yours to stop");
+  DLHOST_ASSIGN(const Led led, leader_of(context, options.run));
+  run::Steering steering(context.host.disk(), options.run);
+  if (!led.here)
+    DLHOST_TRY(steering.wish({}));
+  else if (!env::ask_to_end(led.by.process))
+    return Status::io("process ", led.by.process, " is not yours to stop");
   Clock& clock = context.host.clock();
   const Nanoseconds end = clock.now() + static_cast<Nanoseconds>(options.wait * 1e9);
   while (clock.now() < end) {
-    DLHOST_ASSIGN(const bool led, run::Leadership::led(options.run));
+    DLHOST_ASSIGN(const bool goes_on, run::Leadership::led(options.run));
     const std::string status = status_of(context.host.disk(), options.run);
-    if (!led && status == "interrupted") {
+    if (!goes_on) steering.forget();
+    if (!goes_on && status == "interrupted") {
       fmt::print("{} has saved and ended; dlhost run --resume {} goes on with it\n", options.run, options.run);
       return {};
     }
-    if (!led && status == "done") {
+    if (!goes_on && status == "done") {
       fmt::print("{} was done before it could be stopped\n", options.run);
       return {};
     }
-    if (!led && status != "running")
+    if (!goes_on && status != "running")
       return Status::gone("the run in '", options.run, "' has ended otherwise: ", status);
     clock.sleep(pause);
   }
-  return Status::timeout("process ", leader.process, " was asked to save and end, and has not within ", options.wait,
+  steering.forget();
+  return Status::timeout("process ", led.by.process, " of ", led.by.host,
+                         " was asked to save and end, and has not within ", options.wait,
                          " s: it may be in a long step (--wait SECONDS), or hang (dlhost kill ", options.run, " 0)");
 }
 
+// Who leads does it. A leader that is itself the one answers nothing.
+Status have_killed(Context& context, const KillOptions& options, const run::Leader& leader) {
+  constexpr Nanoseconds pause = 20'000'000, longest = 30'000'000'000;
+  run::Steering steering(context.host.disk(), options.run);
+  DLHOST_TRY(steering.wish({.kill = options.rank}));
+  Clock& clock = context.host.clock();
+  for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {
+    DLHOST_ASSIGN(const auto answer, steering.answer());
+    if (answer) return *answer;
+    if (options.rank == 0 && steering.is_taken()) return {};
+  }
+  steering.forget();
+  return Status::timeout("the run's leader, process ", leader.process, " of ", leader.host,
+                         ", has not answered within ", longest / 1'000'000'000,
+                         " s: it may hang, or be beginning once more");
+}
+
 Status kill(Context& context, const KillOptions& options) {
-  DLHOST_ASSIGN(const auto leader, leader_of(context, options.run));
-  if (options.rank > leader.workers.size())
+  DLHOST_ASSIGN(const Led led, leader_of(context, options.run));
+  const auto& [host, leader, workers, past, mark] = led.by;
+  if (options.rank > workers.size())
     return Status::invalid("the run in '", options.run, "' has no worker ", options.rank,
-                           leader.workers.empty() ? "; it is one process, 0"
-                                                  : concat("; its processes are 0 to ", leader.workers.size()));
-  const int process = options.rank == 0 ? leader.process : leader.workers[options.rank - 1];
-  if (options.rank > 0 && !env::is_child_of(process, leader.process))
-    return Status::gone("worker ", options.rank, ", process ", process, ", is gone; the run may be starting it anew");
-  if (!env::kill(process)) return Status::io("process ", process, " is gone, or not yours to kill");
-  fmt::print("killed worker {}, process {}\n", options.rank, process);
+                           workers.empty() ? "; it is one process, 0"
+                                           : concat("; its processes are 0 to ", workers.size()));
+  const run::Located which = options.rank == 0 ? run::Located{host, leader} : workers[options.rank - 1];
+  if (led.here && (options.rank == 0 || env::is_child_of(which.process, leader))) {
+    if (!env::kill(which.process)) return Status::io("process ", which.process, " is gone, or not yours to kill");
+  } else {
+    DLHOST_TRY(have_killed(context, options, led.by));
+  }
+  fmt::print("killed worker {}, process {} of {}\n", options.rank, which.process, which.host);
   return {};
 }
 
@@ -74,9 +102,11 @@ void add_stop(CLI::App& app, Context& context) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS")
       ->capture_default_str();
-  command->footer("As Ctrl-C does where it runs: it finishes its step, writes a checkpoint and ends.\n\n"
-                  "Example:\n"
-                  "  dlhost stop runs/digits-...");
+  command->footer(
+      "As Ctrl-C does where it runs: it finishes its step, writes a checkpoint and ends. On another machine than that\n"
+      "of its leader the run's folder has to be seen.\n\n"
+      "Example:\n"
+      "  dlhost stop runs/digits-...");
   command->callback([&context, options] {
     if (Status status = stop(context, *options); !status.ok()) context.fail(status);
   });
@@ -88,7 +118,8 @@ void add_kill(CLI::App& app, Context& context) {
   command->add_option("run", options->run, "the run's folder")->required()->type_name("RUN");
   command->add_option("rank", options->rank, "which worker; 0 leads the run")->required()->type_name("RANK");
   command->footer("The run goes on where it was last whole ([recovery] in the job): to see that it does, or to have a\n"
-                  "worker that hangs started anew.\n\n"
+                  "worker that hangs started anew. On whatever machine the worker is: the run's folder has to be seen "
+                  "here.\n\n"
                   "Example:\n"
                   "  dlhost kill runs/digits-... 2");
   command->callback([&context, options] {

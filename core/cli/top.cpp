@@ -19,7 +19,7 @@ struct TopOptions {
 };
 
 struct Row {
-  int process = 0;
+  run::Located at;
   std::uint64_t steps = 0, behind = 0;                        // the worker that is furthest
   double rate = 0;                                            // steps a second
   double computing = 0, params = 0, serving = 0, waiting = 0; // parts of the time
@@ -38,9 +38,11 @@ std::vector<Row> rows_of(const std::vector<record::WorkersReport>& reports, cons
   const bool comparable = passed > 0 && before.workers.size() == now.workers.size() && before.step <= now.step;
   for (std::size_t seat = 0; seat < now.workers.size(); ++seat) {
     const auto& worker = now.workers[seat];
-    Row row{
-        .process = leader.process, .steps = worker.steps, .behind = furthest - worker.steps, .awaits = worker.awaits};
-    if (seat > 0 && seat <= leader.workers.size()) row.process = leader.workers[seat - 1];
+    Row row{.at = {leader.host, leader.process},
+            .steps = worker.steps,
+            .behind = furthest - worker.steps,
+            .awaits = worker.awaits};
+    if (seat > 0 && seat <= leader.workers.size()) row.at = leader.workers[seat - 1];
     if (comparable && worker.steps >= before.workers[seat].steps && worker.seconds >= before.workers[seat].seconds) {
       const auto& then = before.workers[seat];
       const auto part = [&](double since, double until) { return std::clamp((until - since) / passed, 0.0, 1.0); };
@@ -58,22 +60,28 @@ std::vector<Row> rows_of(const std::vector<record::WorkersReport>& reports, cons
 std::string table(const std::string& run, const run::Leader& leader, const std::vector<Row>& rows) {
   std::string text = fmt::format("{}: {} worker{}, recovered {} time{}\n", run, rows.size(),
                                  rows.size() == 1 ? "" : "s", leader.past.times, leader.past.times == 1 ? "" : "s");
-  text += fmt::format("{:>6}  {:>8}  {:>10}  {:>8}  {:>9}  {:>6}  {:>7}  {:>7}  {:>6}  {}\n", "worker", "process",
-                      "steps", "steps/s", "computing", "params", "serving", "waiting", "behind", "waits for");
+  std::size_t width = 4;
+  for (const Row& row : rows) width = std::max(width, row.at.host.size());
+  text += fmt::format("{:>6}  {:>{}}  {:>8}  {:>10}  {:>8}  {:>9}  {:>6}  {:>7}  {:>7}  {:>6}  {}\n", "worker", "host",
+                      width, "process", "steps", "steps/s", "computing", "params", "serving", "waiting", "behind",
+                      "waits for");
   for (std::size_t seat = 0; seat < rows.size(); ++seat) {
     const Row& row = rows[seat];
-    text += fmt::format("{:>6}  {:>8}  {:>10}  {:>8.1f}  {:>8.0f}%  {:>5.0f}%  {:>6.0f}%  {:>6.0f}%  {:>6}  {}\n", seat,
-                        row.process, row.steps, row.rate, row.computing * 100, row.params * 100, row.serving * 100,
-                        row.waiting * 100, row.behind, row.awaits);
+    text +=
+        fmt::format("{:>6}  {:>{}}  {:>8}  {:>10}  {:>8.1f}  {:>8.0f}%  {:>5.0f}%  {:>6.0f}%  {:>6.0f}%  {:>6}  {}\n",
+                    seat, row.at.host, width, row.at.process, row.steps, row.rate, row.computing * 100,
+                    row.params * 100, row.serving * 100, row.waiting * 100, row.behind, row.awaits);
   }
   return text;
 }
 
 std::string json(const run::Leader& leader, const std::vector<Row>& rows) {
-  nlohmann::ordered_json out{{"leader", leader.process}, {"recoveries", leader.past.times}, {"workers", nullptr}};
+  nlohmann::ordered_json out{
+      {"host", leader.host}, {"leader", leader.process}, {"recoveries", leader.past.times}, {"workers", nullptr}};
   out["workers"] = nlohmann::ordered_json::array();
   for (const Row& row : rows)
-    out["workers"].push_back({{"process", row.process},
+    out["workers"].push_back({{"host", row.at.host},
+                              {"process", row.at.process},
                               {"steps", row.steps},
                               {"steps_per_second", row.rate},
                               {"computing", row.computing},

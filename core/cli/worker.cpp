@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/job_file.h"
+#include "env/launched.h"
 #include "env/process.h"
 #include "run/leadership.h"
 #include "run/meeting_folder.h"
@@ -25,7 +26,7 @@ Result<std::optional<run::Leadership>> succeed(Context& context, const std::stri
   Disk& disk = context.host.disk();
   Clock& clock = context.host.clock();
   for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {
-    auto leadership = run::Leadership::take(disk, run);
+    auto leadership = run::Leadership::take(disk, run, env::host_name());
     if (leadership.ok()) return std::optional(*std::move(leadership));
     if (leadership.status().code() != Code::exists) return leadership.status();
     const auto now = run::Leadership::told(disk, run);
@@ -35,9 +36,10 @@ Result<std::optional<run::Leadership>> succeed(Context& context, const std::stri
 }
 
 // Where nothing outlives the dead, the run goes on from the newest point there is.
-void salvage(Context& context, const std::string& run, const std::vector<int>& workers, run::Follower& follower) {
+void salvage(Context& context, const std::string& run, const std::vector<run::Located>& workers,
+             run::Follower& follower) {
   const Status status = follower.salvage(run, [&](std::uint32_t seat) {
-    if (seat > 0 && seat <= workers.size()) env::kill(workers[seat - 1]);
+    if (seat > 0 && seat <= workers.size()) env::kill(workers[seat - 1].process);
   });
   if (!status.ok() && status.code() != Code::not_found)
     context.host.log().write(LogLevel::warning, concat("what outlived the leader is lost: ", status.message()));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "run/located.h"
 #include "run/roster.h"
 #include "run/session.h"
 
@@ -24,8 +25,8 @@ class Crew {
   virtual Status start() = 0;
   // Who survives the leader may go on with the run in that folder.
   virtual Status bequeath(const std::string& run) = 0;
-  // Their numbers, where they are processes.
-  virtual std::vector<int> processes() const { return {}; }
+  // From the second on, where they are processes.
+  virtual std::vector<Located> processes() { return {}; }
   // Not ok: one of them has ended, though nobody said that it is over.
   virtual Status look() { return {}; }
   // What is known of a worker that is gone: how it ended, and its last words.

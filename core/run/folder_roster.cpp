@@ -39,15 +39,11 @@ Result<std::string> FolderRoster::await(const std::string& name, const Meanwhile
 }
 
 Status FolderRoster::put(std::uint32_t seat, Card card) {
-  const nlohmann::json text{{"near", card.addresses.near},
-                            {"far", card.addresses.far},
-                            {"own", card.own},
-                            {"masters", card.masters},
-                            {"far_own", env::hex(card.far_own)},
-                            {"far_masters", hex(card.far_masters)},
-                            {"mirrors", hex(card.mirrors)},
-                            {"bytes", card.bytes},
-                            {"formats", card.formats}};
+  const nlohmann::json text{
+      {"near", card.addresses.near},  {"far", card.addresses.far},         {"own", card.own},
+      {"masters", card.masters},      {"far_own", env::hex(card.far_own)}, {"far_masters", hex(card.far_masters)},
+      {"mirrors", hex(card.mirrors)}, {"process", card.process},           {"bytes", card.bytes},
+      {"formats", card.formats}};
   return host_.disk().write_text(at(card_name(seat)), text.dump());
 }
 
@@ -60,6 +56,7 @@ Result<Card> FolderRoster::card(std::uint32_t seat) {
                 .masters = card.at("masters"),
                 .far_own = from_hex(card.at("far_own")),
                 .far_masters = all_from_hex(card.at("far_masters").get<std::vector<std::string>>()),
+                .process = card.at("process"),
                 .bytes = card.at("bytes"),
                 .mirrors = all_from_hex(card.at("mirrors").get<std::vector<std::string>>()),
                 .formats = card.at("formats").get<std::map<std::string, std::string>>()};

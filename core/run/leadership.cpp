@@ -13,16 +13,18 @@ std::string words_of(const std::string& run) { return lock_of(run) + ".json"; }
 
 } // namespace
 
-Result<Leadership> Leadership::take(Disk& disk, const std::string& run) {
+Result<Leadership> Leadership::take(Disk& disk, const std::string& run, const std::string& host) {
   DLHOST_ASSIGN(auto lock, env::FileLock::take(lock_of(run)));
   const auto leader = told(disk, run);
   if (lock) {
     Leadership leadership(disk, run, *std::move(lock), env::to_text(env::draw_secret()));
-    DLHOST_TRY(leadership.tell({.process = env::own_process(), .past = leader.ok() ? leader->past : Recovery::Past()}));
+    DLHOST_TRY(leadership.tell(
+        {.host = host, .process = env::own_process(), .past = leader.ok() ? leader->past : Recovery::Past()}));
     return leadership;
   }
-  return Status::exists("the run in ", run, " goes on: process ", leader.ok() ? leader->process : 0,
-                        " leads it; `dlhost stop ", run, "` lets it save and end");
+  return Status::exists("the run in ", run, " goes on: process ", leader.ok() ? leader->process : 0, " of ",
+                        leader.ok() ? leader->host : "another machine", " leads it; `dlhost stop ", run,
+                        "` lets it save and end");
 }
 
 Result<Leadership> Leadership::adopt(Disk& disk, const std::string& run, int descriptor) {
@@ -31,18 +33,25 @@ Result<Leadership> Leadership::adopt(Disk& disk, const std::string& run, int des
   return Leadership(disk, run, std::move(lock), std::move(before.mark));
 }
 
-Result<Leadership> Leadership::await(Disk& disk, Clock& clock, const std::string& run, Nanoseconds limit) {
+Result<Leadership> Leadership::await(Disk& disk, Clock& clock, const std::string& run, const std::string& host,
+                                     Nanoseconds limit) {
   constexpr Nanoseconds between = 20'000'000;
   for (const Nanoseconds end = clock.now() + limit;; clock.sleep(between)) {
-    auto taken = take(disk, run);
+    auto taken = take(disk, run, host);
     if (taken.ok() || taken.status().code() != Code::exists || clock.now() >= end) return taken;
   }
 }
 
 Status Leadership::tell(const Leader& leader) {
-  const nlohmann::json text{{"process", leader.process},        {"workers", leader.workers},
-                            {"recoveries", leader.past.times},  {"tries", leader.past.tries},
-                            {"furthest", leader.past.furthest}, {"mark", mark_}};
+  nlohmann::json text{{"host", leader.host},
+                      {"process", leader.process},
+                      {"workers", nlohmann::json::array()},
+                      {"recoveries", leader.past.times},
+                      {"tries", leader.past.tries},
+                      {"furthest", leader.past.furthest},
+                      {"mark", mark_}};
+  for (const Located& worker : leader.workers)
+    text["workers"].push_back({{"host", worker.host}, {"process", worker.process}});
   return disk_->write_text(words_of(run_), text.dump() + "\n");
 }
 
@@ -52,10 +61,12 @@ Result<Leader> Leadership::told(Disk& disk, const std::string& run) {
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   try {
     const auto said = nlohmann::json::parse(text);
-    return Leader{.process = said.at("process"),
-                  .workers = said.at("workers").get<std::vector<int>>(),
+    Leader leader{.host = said.at("host"),
+                  .process = said.at("process"),
                   .past = {.times = said.at("recoveries"), .tries = said.at("tries"), .furthest = said.at("furthest")},
-                  .mark = said.value("mark", "")}; // of runs before it was drawn
+                  .mark = said.at("mark")};
+    for (const auto& worker : said.at("workers")) leader.workers.push_back({worker.at("host"), worker.at("process")});
+    return leader;
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(path, " is damaged: ", error.what());
   }

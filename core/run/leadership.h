@@ -10,13 +10,15 @@
 #include <dlhost/host.h>
 
 #include "env/file_lock.h"
+#include "run/located.h"
 #include "run/recovery.h"
 
 namespace dlhost::run {
 
 struct Leader {
+  std::string host = {}; // as the run calls its machine; empty: nobody leads it
   int process = 0;
-  std::vector<int> workers; // processes, from the second seat on
+  std::vector<Located> workers = {}; // from the second on
   Recovery::Past past;
   std::string mark = {};
 };
@@ -24,9 +26,9 @@ struct Leader {
 class Leadership {
  public:
   // Code::exists: another does, and the message says who. From then on this process is told of, without workers.
-  static Result<Leadership> take(Disk&, const std::string& run);
+  static Result<Leadership> take(Disk&, const std::string& run, const std::string& host);
   // As soon as nobody else does: whoever is out may yet have to notice. Code::exists: it does not come to that.
-  static Result<Leadership> await(Disk&, Clock&, const std::string& run, Nanoseconds limit);
+  static Result<Leadership> await(Disk&, Clock&, const std::string& run, const std::string& host, Nanoseconds limit);
   // What hand_over() said, in the program that this process runs next.
   static Result<Leadership> adopt(Disk&, const std::string& run, int descriptor);
   Result<int> hand_over() { return lock_.hand_over(); }

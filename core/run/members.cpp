@@ -23,7 +23,7 @@ Result<std::unique_ptr<Members>> Members::join(Host& host, plugin::Registry& reg
                                                Joining who) {
   DLHOST_ASSIGN(auto plugin, registry.create<Rendezvous>(rendezvous.type, rendezvous.options));
   DLHOST_ASSIGN(auto session, plugin->join(host, who, to_meet));
-  std::unique_ptr<Members> members(new Members(std::move(session)));
+  std::unique_ptr<Members> members(new Members(std::move(session), who.self.host));
   members->rendezvous_ = std::move(plugin);
   DLHOST_TRY(members->look());
   return members;

@@ -27,6 +27,8 @@ class Members {
   ~Members();
 
   std::uint32_t rank() const { return session_->rank(); }
+  // What this one's machine is called.
+  const std::string& host() const { return host_; }
   std::uint32_t expected() const { return session_->expected(); }
   bool leads() const { return leads_; }
   // None of those who met has gone yet, and no rank is lower.
@@ -61,10 +63,12 @@ class Members {
   void dismiss(Clock&, std::string_view why = {});
 
  private:
-  explicit Members(std::unique_ptr<dlhost::Session> session) : session_(std::move(session)) {}
+  Members(std::unique_ptr<dlhost::Session> session, std::string host)
+      : session_(std::move(session)), host_(std::move(host)) {}
 
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<dlhost::Session> session_;
+  std::string host_;
   std::vector<Member> members_;
   std::uint32_t epoch_ = 0, attempts_ = 0;
   bool leads_ = false, lost_ = false;

@@ -1,5 +1,7 @@
 #include "run/members_crew.h"
 
+#include <algorithm>
+
 #include "config/dump.h"
 #include "env/process.h"
 #include "run/leadership.h"
@@ -25,6 +27,8 @@ Status MembersCrew::prepare() {
   DLHOST_TRY(members_.look());
   const std::uint32_t seats = Place::seats(leader_.job().topology);
   muster_ = Muster::of(members_.all(), members_.rank(), seats);
+  for (const std::uint32_t rank : muster_.ranks)
+    hosts_.push_back(std::ranges::find(members_.all(), rank, &Member::rank)->host);
   DLHOST_ASSIGN(folder_, env::TemporaryFolder::make("dlhost-run-"));
   const Posting posting{muster_.machines, members_.secret()};
   DLHOST_TRY(MeetingFolder::write(leader_.host().disk(), folder_->path(), leader_.job(), posting));
@@ -80,6 +84,15 @@ void MembersCrew::end(std::uint32_t seat) {
   if (muster_.ranks[seat] == members_.rank()) return processes_->kill(seat);
   if (attempt_ && members_.tell(Told::kill(*attempt_, seat), "").ok()) return;
   members_.report_gone(muster_.ranks[seat], concat("its worker ", seat, " hangs")).ignore("it is gone already");
+}
+
+std::vector<Located> MembersCrew::processes() {
+  std::vector<Located> all;
+  for (std::uint32_t seat = 1; seat < roster_->seats(); ++seat) {
+    const auto card = roster_->card(seat);
+    all.push_back({hosts_[seat], card.ok() ? card->process : 0});
+  }
+  return all;
 }
 
 Status MembersCrew::look() {

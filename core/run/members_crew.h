@@ -25,7 +25,7 @@ class MembersCrew final : public Crew {
   Status start() override;
   // To those of the other members who see that folder as well.
   Status bequeath(const std::string& run) override;
-  std::vector<int> processes() const override { return processes_->numbers(); }
+  std::vector<Located> processes() override;
   Status look() override;
   std::string fate(std::uint32_t seat) override;
 
@@ -38,6 +38,7 @@ class MembersCrew final : public Crew {
   Session& leader_;
   std::optional<env::TemporaryFolder> folder_;
   Muster muster_;
+  std::vector<std::string> hosts_;       // of each seat
   std::optional<std::uint32_t> attempt_; // none: it has not begun
   Will will_;
   std::optional<WorkerProcesses> processes_; // of this member's own, but for this process

@@ -1,6 +1,7 @@
 #include "run/process_crew.h"
 
 #include "env/heirs.h"
+#include "env/launched.h"
 #include "run/meeting_folder.h"
 
 namespace dlhost::run {
@@ -35,6 +36,12 @@ ProcessCrew::~ProcessCrew() {
 Status ProcessCrew::start() {
   for (std::uint32_t seat = 1; seat < roster_->seats(); ++seat) DLHOST_TRY(processes_->start(seat));
   return {};
+}
+
+std::vector<Located> ProcessCrew::processes() {
+  std::vector<Located> all;
+  for (const int number : processes_->numbers()) all.push_back({env::host_name(), number});
+  return all;
 }
 
 Status ProcessCrew::bequeath(const std::string& run) {

@@ -22,7 +22,7 @@ class ProcessCrew final : public Crew {
   Roster& roster() override { return *roster_; }
   Status start() override;
   Status bequeath(const std::string& run) override;
-  std::vector<int> processes() const override { return processes_->numbers(); }
+  std::vector<Located> processes() override;
   Status look() override { return processes_->look(); }
   std::string fate(std::uint32_t seat) override { return processes_->fate(seat); }
 

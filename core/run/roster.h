@@ -23,6 +23,7 @@ struct Card {
   std::string own, masters;
   std::string far_own;
   std::vector<std::string> far_masters;
+  int process = 0;
   std::size_t bytes = 0;                      // of its memory, but for what only its server has
   std::vector<std::string> mirrors;           // of the memory of seats of other machines, by seat
   std::map<std::string, std::string> formats; // of the masters, by name: the first worker's

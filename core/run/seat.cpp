@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include "env/process.h"
+
 namespace dlhost::run {
 namespace {
 
@@ -182,7 +184,10 @@ Status Seat::open(param::Store& store) {
   for (std::size_t s = 0; s < layout_->states.size(); ++s)
     lent_->states.push_back(
         own_[number_].bytes.subspan(layout_->states[s], store.device().bytes(store.states()[s]->desc)));
-  Card card{.addresses = post_->addresses(), .own = own_[number_].board.near_key(), .bytes = layout_->exchanged};
+  Card card{.addresses = post_->addresses(),
+            .own = own_[number_].board.near_key(),
+            .process = env::own_process(),
+            .bytes = layout_->exchanged};
   DLHOST_TRY(make_mirrors(card));
   const std::uint32_t lodging = *lodging_of(place_.server_group, machine());
   std::span<std::byte> masters;

@@ -85,6 +85,12 @@ Status SimulatedCrew::start() {
   return {};
 }
 
+std::vector<Located> SimulatedCrew::processes() {
+  std::vector<Located> all;
+  for (const int process : processes_) all.push_back({"world", process});
+  return all;
+}
+
 std::string SimulatedCrew::fate(std::uint32_t seat) {
   if (seat == 0 || seat > processes_.size()) return {};
   const int process = processes_[seat - 1];

@@ -34,7 +34,7 @@ class SimulatedCrew final : public Crew {
     succession_->run = run;
     return {};
   }
-  std::vector<int> processes() const override { return processes_; }
+  std::vector<Located> processes() override;
   std::string fate(std::uint32_t seat) override;
 
  private:

@@ -136,7 +136,8 @@ class SimulatedRun final : private Attempts, private Observer {
     });
     if (known && recovery_.on()) training.bequeath(run_folder);
     DLHOST_TRY(training.prepare());
-    workers_ = training.processes();
+    workers_.clear();
+    for (const Located& worker : training.processes()) workers_.push_back(worker.process);
     if (from) {
       DLHOST_TRY(training.resume(*from));
     } else {

@@ -57,6 +57,11 @@ nlohmann::json Training::state() const {
           {"data", feeds_->state(progress_.step)}};
 }
 
+Status Training::kill(std::uint32_t worker) {
+  if (!workers_) return Status::invalid("there is no worker ", worker, ": it is one process, 0");
+  return workers_->kill(worker);
+}
+
 Status Training::settle() { return workers_ ? workers_->settle() : Status(); }
 
 Status Training::save_to(Checkpoints& checkpoints) {

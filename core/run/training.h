@@ -87,7 +87,9 @@ class Training {
   // If it is the leader, another goes on with the run in that folder, as soon as it says how the run began.
   void bequeath(std::string run) { bequeathed_ = std::move(run); }
   // Of the workers, where they are processes.
-  std::vector<int> processes() const { return workers_ ? workers_->processes() : std::vector<int>(); }
+  std::vector<Located> processes() { return workers_ ? workers_->processes() : std::vector<Located>(); }
+  // One of them, at once; by any task, once it is prepared.
+  Status kill(std::uint32_t worker);
   Outcome run(Observer&);
   // A checkpoint of the state as it is.
   Status save() { return save_to(*checkpoints_); }

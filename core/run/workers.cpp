@@ -79,6 +79,14 @@ Status Workers::finish(std::uint64_t steps) {
   return seat_->wait_for_groups(steps);
 }
 
+Status Workers::kill(std::uint32_t worker) {
+  const std::uint32_t count = crew_->roster().seats();
+  if (worker < 1 || worker >= count)
+    return Status::invalid("there is no worker ", worker, "; they are 0 to ", count - 1);
+  crew_->roster().end(worker);
+  return {};
+}
+
 Result<param::Beginning> Workers::salvage() {
   if (!seat_->can_salvage()) return Status::not_found("nothing outlives them");
   seat_->stop().ignore("who cannot be told is gone");

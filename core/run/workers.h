@@ -23,7 +23,9 @@ class Workers {
   Status begin(const param::Beginning&, std::uint64_t until);
   // Should this process die, the others may go on with the run in that folder.
   Status bequeath(const std::string& run) { return crew_->bequeath(run); }
-  std::vector<int> processes() const { return crew_->processes(); }
+  std::vector<Located> processes() { return crew_->processes(); }
+  // At once; by any task.
+  Status kill(std::uint32_t worker);
   // After settle(): where it could begin once more.
   const param::Beginning& reached() const { return seat_->reached(); }
 

@@ -7,7 +7,8 @@ import subprocess
 import sys
 import unittest
 
-from several import FOR_EVER, Workers
+from members import Members
+from several import FOR_EVER, PATIENCE, Workers
 
 Workers.dlhost = os.path.realpath(sys.argv.pop(1))
 
@@ -31,7 +32,9 @@ class Steering(Workers):
     def test_a_run_is_listed_while_it_goes_on(self) -> None:
         run = self.listed()
         self.assertEqual(run["leader"], self.process.pid)
-        self.assertEqual(run["workers"], [number for _, number in sorted(self.workers().items())])
+        self.assertEqual([worker["process"] for worker in run["workers"]],
+                         [number for _, number in sorted(self.workers().items())])
+        self.assertEqual({worker["host"] for worker in run["workers"]}, {run["host"]})
         self.until(lambda: self.listed()["step"] > run["step"])
         self.assertIn(str(self.process.pid), self.say("ps"))
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -72,6 +75,64 @@ class Steering(Workers):
 
     def test_what_there_is_not(self) -> None:
         self.assertIn("there is no run folder", self.say("stop", "runs/none", code=1))
+
+
+class FromElsewhere(Members):
+    """Where processes of the run cannot be seen: its folder alone is."""
+
+    ELSEWHERE = ("unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--")
+
+    def setUp(self) -> None:
+        super().setUp()
+        if subprocess.run([*self.ELSEWHERE, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("processes cannot be hidden here: unshare --pid is not allowed")
+        self.processes = self.start_all(["a", "b"], *FOR_EVER, "--set=recovery.every.steps=50",
+                                        "--set=checkpoint.every.steps=1000000")
+        self.until(self.has_point)
+
+    def say(self, *words: str) -> str:
+        done = subprocess.run([*self.ELSEWHERE, self.dlhost, *words], capture_output=True, text=True, timeout=PATIENCE,
+                              cwd=self.root, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def seen(self) -> dict:
+        run, = json.loads(self.say("ps", "--json", "runs"))
+        return run
+
+    def end_well(self) -> None:
+        """Whoever leads it by now has saved."""
+        self.assertIn("has saved and ended", self.say("stop", str(self.newest_run())))
+        for process in self.processes:
+            process.communicate(timeout=PATIENCE)
+        self.assertEqual(self.outcome_of_newest()["status"], "interrupted")
+        self.nothing_is_left()
+
+    def outcome_of_newest(self) -> dict:
+        return json.loads((self.newest_run() / "summary.json").read_text())
+
+    def test_a_run_is_seen_and_stopped(self) -> None:
+        self.assertEqual(json.loads(self.say("ps", "--json")), [])
+        run = self.seen()
+        self.assertEqual((run["host"], run["leader"]), ("a", self.processes[0].pid))
+        self.assertEqual({worker["host"] for worker in run["workers"]}, {"a", "b"})
+        self.assertIn("b:", self.say("ps", "runs"))
+        self.until(lambda: " b " in self.say("top", str(self.newest_run()), "--once"))
+        self.end_well()
+
+    def test_a_worker_of_another_machine_is_killed_and_replaced(self) -> None:
+        last = len(self.seen()["workers"])
+        self.assertEqual(self.seen()["workers"][-1]["host"], "b")
+        before = self.seen()["workers"][-1]["process"]
+        self.assertIn(f"process {before} of b", self.say("kill", str(self.newest_run()), str(last)))
+        self.until(lambda: self.seen()["recoveries"] == 1 and self.seen()["workers"]
+                   and self.seen()["workers"][-1]["process"] != before, PATIENCE)
+        self.end_well()
+
+    def test_who_leads_is_killed(self) -> None:
+        self.assertIn("of a", self.say("kill", str(self.newest_run()), "0"))
+        self.processes[0].communicate(timeout=PATIENCE)
+        self.assertEqual(self.processes[0].returncode, -signal.SIGKILL)
 
 
 if __name__ == "__main__":

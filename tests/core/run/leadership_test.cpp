@@ -17,7 +17,13 @@ namespace {
 // Tells of more and more recoveries, with fewer and more workers, until it is killed, or whoever is to do that is gone.
 [[noreturn]] void tell_until_killed(Leadership& leadership, pid_t killer) {
   for (std::uint32_t times = 1; ::getppid() == killer; ++times)
-    if (!leadership.tell({::getpid(), std::vector<int>(times % 8, 12345), {.times = times}}).ok()) break;
+    if (!leadership
+             .tell({.host = "here",
+                    .process = ::getpid(),
+                    .workers = {times % 8, {"elsewhere", 12345}},
+                    .past = {.times = times}})
+             .ok())
+      break;
   ::_exit(1);
 }
 
@@ -25,7 +31,7 @@ TEST(Leadership, IsWhatWasToldLast) {
   const test::TemporaryFolder folder;
   env::PosixDisk disk;
   for (int kills = 0; kills < 40; ++kills) {
-    auto leadership = Leadership::take(disk, folder.path());
+    auto leadership = Leadership::take(disk, folder.path(), "here");
     ASSERT_TRUE(leadership.ok()) << leadership.status().message();
     const pid_t self = ::getpid(), child = ::fork();
     ASSERT_GE(child, 0);
