@@ -174,6 +174,8 @@ class Writer {
     line("sync", topology.sync);
     line("transport", topology.transport);
     line("network", topology.network);
+    if (topology.encrypt) line("encrypt", true);
+    if (topology.encrypt_data) line("encrypt_data", true);
     line("rendezvous", topology.rendezvous);
   }
 

@@ -116,6 +116,8 @@ struct Topology {
   Part sync;                          // type empty: none
   Part transport;                     // within a machine; type empty: shm
   Part network;                       // between machines; type empty: fabric
+  bool encrypt = false;               // messages between machines
+  bool encrypt_data = false;          // and params and contributions
   Part rendezvous;                    // type empty: none, or the launcher's
   Location where;
 };

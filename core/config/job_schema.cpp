@@ -160,6 +160,9 @@ const Schema& topology_schema() {
           .part("transport", &Topology::transport, Kind::transport, "how messages travel within a machine; empty: shm")
           .part("network", &Topology::network, Kind::transport,
                 "how messages and params travel between machines; empty: fabric")
+          .option("encrypt", &Topology::encrypt,
+                  "what the workers of different machines say to one another is encrypted")
+          .option("encrypt_data", &Topology::encrypt_data, "and so are params and contributions between them")
           .part("rendezvous", &Topology::rendezvous, Kind::rendezvous,
                 "how processes that were started one by one meet, as members of one run; empty: they do not, or the "
                 "launcher that "

@@ -54,6 +54,9 @@ Result<std::unique_ptr<Post::Line>> Post::open_line(const Setup& setup, Transpor
   auto line = std::make_unique<Line>();
   line->rooms.resize(rooms);
   DLHOST_ASSIGN(line->endpoint, transport.open(*setup.host, {.name = concat("seat", seat_), .secret = setup.secret}));
+  if (setup.sealed && &transport == setup.far) {
+    DLHOST_ASSIGN(line->endpoint, Sealed::around(*setup.host, std::move(line->endpoint), setup.secret, *setup.sealed));
+  }
   for (std::size_t room = 0; room < rooms; ++room) DLHOST_TRY(line->endpoint->post_recv(line->rooms[room], room));
   return line;
 }

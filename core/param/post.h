@@ -11,6 +11,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 
 #include "param/mirror.h"
 #include "param/protocol.h"
+#include "param/sealed.h"
 #include "record/traffic.h"
 
 namespace dlhost::param {
@@ -40,8 +42,9 @@ class Post {
     std::uint32_t seat = 0;
     std::vector<std::uint32_t> machines; // of each seat
     std::span<const std::byte>
-        secret;             // by which those of a job know one another on the network; empty: they are one process
-    std::size_t credit = 0; // messages of this task that may be on their way at once, to one machine
+        secret; // by which those of a job know one another on the network; empty: they are one process
+    std::optional<Sealed::What> sealed = {}; // of what goes to other machines; none: nothing
+    std::size_t credit = 0;                  // messages of this task that may be on their way at once, to one machine
   };
   static Result<std::unique_ptr<Post>> open(const Setup&);
 

@@ -79,6 +79,12 @@ Seat::~Seat() {
   if (post_) post_->close();
 }
 
+std::optional<param::Sealed::What> Seat::sealed() const {
+  const config::Topology& topology = session_.job().topology;
+  if (topology.encrypt_data) return param::Sealed::What::all;
+  return topology.encrypt ? std::optional(param::Sealed::What::messages) : std::nullopt;
+}
+
 // The one that the job names. Others are not even loaded: libraries of networks take a while.
 Result<std::unique_ptr<Transport>> Seat::transport() const {
   const dlhost::Part& named = session_.job().topology.transport;
@@ -174,6 +180,7 @@ Status Seat::open(param::Store& store) {
                                           .seat = number_,
                                           .machines = roster_.machines(),
                                           .secret = roster_.secret(),
+                                          .sealed = sealed(),
                                           .credit = credit}));
 
   DLHOST_ASSIGN(own_[number_].board, post_->allocate(layout_->bytes));

@@ -136,7 +136,8 @@ class Seat final : public param::Sharing, private param::Control {
   Seat(Session& session, Roster& roster, std::uint32_t number);
   Result<std::unique_ptr<Transport>> transport() const;
   Result<std::unique_ptr<Transport>> network() const;
-  bool outlived() const; // what servers have made is to outlive them
+  std::optional<param::Sealed::What> sealed() const; // of what goes to other machines
+  bool outlived() const;                             // what servers have made is to outlive them
   param::Masters::Copies copies(const param::Store&) const;
   bool whole_versions() const { return agreement_->job().whole_versions(); } // all agree on it
   // The first worker whom a server group serves, and that group's servers.

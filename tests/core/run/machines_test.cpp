@@ -66,6 +66,21 @@ TEST_F(MachinesTest, WhatCrossesTheNetworkIsCountedByKindAndToldBeforehand) {
   }
 }
 
+// Whatever travels: messages, contributions of all kinds, values, and what server groups exchange.
+TEST_F(MachinesTest, EncryptedItIsTheSame) {
+  for (const std::string what : {"encrypt", "encrypt_data"}) {
+    SCOPED_TRACE(what);
+    const std::string on = "topology." + what + "=true";
+    expect_alike(small_job(), workers(3, 3, {on}), 3);
+    expect_alike(small_job(), workers(4, 4, {on, "topology.factors=\"on\""}), 2);
+    expect_alike(small_job(), workers(2, 2, {on, "topology.codec=\"int8\"", "topology.codec_elements=1"}), 2);
+    expect_alike(small_job(),
+                 {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3", on,
+                  "topology.sync={ type = \"all_to_all\", every = 3 }"},
+                 4);
+  }
+}
+
 TEST_F(MachinesTest, GroupsOfSeveralMachinesGoInStep) {
   const std::vector<std::string> counts{"topology.worker_groups=2", "topology.workers_per_group=2",
                                         "topology.servers_per_group=2"};
