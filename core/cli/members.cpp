@@ -52,7 +52,9 @@ void add_members_options(CLI::App& command, MembersOptions& options) {
           "this process is one of several that were started one by one, which meet there: HOST:PORT, where rank "
           "0 listens, or a rendezvous plugin; else the job's, or what srun or mpirun offers")
       ->type_name("HOST:PORT");
-  command.add_option("--rank", options.rank, "with --rendezvous: which of them this is; 0 leads the run")
+  command
+      .add_option("--rank", options.rank,
+                  "with --rendezvous: which of them this is; 0 leads the run (in Kubernetes its index in the job)")
       ->type_name("NUMBER");
   command.add_option("--members", options.members, "with --rendezvous: how many there are")->type_name("NUMBER");
   command
@@ -89,7 +91,7 @@ Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job
         "`openssl rand -hex 32` draws one");
   DLHOST_ASSIGN(auto members,
                 run::Members::join(context.host, context.registry(), rendezvous,
-                                   {.self = {.rank = options.rank.value_or(any_rank),
+                                   {.self = {.rank = options.rank.value_or(env::index_in_job().value_or(any_rank)),
                                              .host = options.host.empty() ? env::host_name() : options.host},
                                     .expected = options.members.value_or(0),
                                     .secret = secret}));

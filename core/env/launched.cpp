@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "env/posix.h"
@@ -14,6 +16,15 @@
 namespace dlhost::env {
 
 std::string launcher() { return std::getenv("PMIX_RANK") && std::getenv("PMIX_NAMESPACE") ? "pmix" : std::string(); }
+
+std::optional<std::uint32_t> index_in_job() {
+  const char* text = std::getenv("JOB_COMPLETION_INDEX");
+  if (!text) return {};
+  std::uint32_t index = 0;
+  const char* end = text + std::strlen(text);
+  const auto [read, error] = std::from_chars(text, end, index);
+  return error == std::errc() && read == end ? std::optional(index) : std::nullopt;
+}
 
 std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};

@@ -10,6 +10,7 @@ SECRET = "5e" * 32
 
 class Members(Workers):
     network = ""  # of the job: where their machines reach one another
+    said: list[str]  # by those that ended well
 
     def setUp(self) -> None:
         super().setUp()
@@ -45,8 +46,10 @@ class Members(Workers):
                 for rank, host in enumerate(hosts)]
 
     def ended_well(self, processes: list[subprocess.Popen]) -> dict:
+        self.said = []
         for process in processes:
             out, err = process.communicate(timeout=PATIENCE)
             self.assertEqual(process.returncode, 0, f"{out}\n{err}")
+            self.said.append(out)
         self.nothing_is_left()
         return self.outcome()

@@ -67,10 +67,11 @@ class Workers(unittest.TestCase):
         (self.root / "job.toml").write_text(JOB)
         (self.root / "tmp").mkdir()
 
-    def start(self, *words: str) -> subprocess.Popen:
+    def start(self, *words: str, **environment: str) -> subprocess.Popen:
         process = subprocess.Popen(
             [self.dlhost, *self.options, "run", "job.toml", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            cwd=self.root, env=os.environ | {"TMPDIR": str(self.root / "tmp")}, start_new_session=True)
+            cwd=self.root, env=os.environ | {"TMPDIR": str(self.root / "tmp")} | environment,
+            start_new_session=True)
         self.addCleanup(self.end, process)
         return process
 
