@@ -57,10 +57,9 @@ class Drawn {
     if (groups * workers > 1) spec.kills = below(4);
     if (below(4) == 0) spec.stops = 1 + below(2);
     if (groups * workers > 1 && below(3) == 0) spec.cuts = 1 + below(2);
-    if (groups * workers > 1 && below(4) == 0) {
-      spec.lost = 2000 + below(8000);
-      set.push_back("recovery.restarts=100"); // many workers say much between two points
-    }
+    if (groups * workers > 1 && below(4) == 0) spec.lost = 2000 + below(8000);
+    // Many workers say much between two points, and a cut outlasts several attempts.
+    if (spec.lost > 0 || spec.cuts > 0) set.push_back("recovery.restarts=100");
     if (groups * workers > 1 && below(4) == 0) spec.doubled = 2 + below(100);
     // Who goes at their own pace begin together afterwards, and what a codec has left out is given up.
     if (handler_ == "strict" && workers > 1 && !encoded && below(2) == 0) spec.scales = 1 + below(3);
