@@ -10,6 +10,7 @@
 #include "cli/opened.h"
 #include "cli/run_profile.h"
 #include "cli/run_summary.h"
+#include "cli/unfinished.h"
 #include "config/dump.h"
 #include "env/interrupt.h"
 #include "env/launched.h"
@@ -79,7 +80,7 @@ class JobRun final : private run::Attempts {
   Status answer();
   std::string arrangement(std::uint64_t step) const;
   Result<Point> newest_point() override;
-  bool may_go_on() const override { return !env::interrupted(); }
+  bool may_go_on() const override { return !env::interrupted() && !(members_ && members_->is_out()); }
   Status open_folder();
   Status make_folder();
   Status lead(const std::string& run);
@@ -364,9 +365,9 @@ Status lead_on(Context& context, RunOptions options, run::Members& members, cons
   return lead(context, options, std::move(job), members);
 }
 
-Status run_job(Context& context, const RunOptions& options) {
+Status run_job(Context& context, RunOptions options) {
   Disk& disk = context.host.disk();
-  const Asked& asked = options.asked;
+  Asked& asked = options.asked;
   if (!asked.resume.empty() && !disk.exists(asked.resume))
     return run::Checkpoints::find(context.host, asked.resume).status();
   config::Job job;
@@ -376,6 +377,9 @@ Status run_job(Context& context, const RunOptions& options) {
       DLHOST_ASSIGN(file, job_of(disk, asked.resume));
     }
     DLHOST_ASSIGN(job, load_job(context, file, asked.set));
+    if (asked.goes_on && asked.resume.empty()) {
+      DLHOST_ASSIGN(asked.resume, unfinished_run(context, job));
+    }
   }
   DLHOST_ASSIGN(const auto members, join_members(context, job, options.members));
   if (!members) return JobRun(context, options, std::move(job), nullptr).run();

@@ -10,7 +10,7 @@ Status Attempts::go_on(Status status) {
   while (true) {
     if (status.ok() && std::exchange(stands_, false))
       status = rearrange();
-    else if (recovery_.goes_on(status, steps_) && may_go_on())
+    else if (may_go_on() && recovery_.goes_on(status, steps_))
       status = again(status);
     else
       return status;

@@ -1,6 +1,7 @@
 #include "run/members.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -29,8 +30,18 @@ Result<std::unique_ptr<Members>> Members::join(Host& host, plugin::Registry& reg
   return members;
 }
 
+template <class T> T Members::noted(T told) const {
+  bool gone = false;
+  if constexpr (std::is_same_v<T, Status>)
+    gone = told.code() == Code::gone;
+  else
+    gone = told.status().code() == Code::gone;
+  if (gone) out_ = true;
+  return told;
+}
+
 Status Members::look() {
-  DLHOST_ASSIGN(auto now, session_->membership(0, to_look));
+  DLHOST_ASSIGN(auto now, noted(session_->membership(0, to_look)));
   if (now.members.empty()) return Status::gone("nobody is in this run any more");
   lost_ = !now.departures.empty();
   members_ = std::move(now.members);
@@ -46,12 +57,12 @@ Status Members::tell(const std::string& name, std::string_view text) {
   if (pieces > most_pieces)
     return Status::unsupported("a text of ", text.size(), " bytes is too long for a rendezvous");
   for (std::size_t number = 0; number < pieces; ++number)
-    DLHOST_TRY(session_->put(name_of_piece(name, number), text.substr(number * piece, piece)));
-  return session_->put(name, concat(pieces));
+    DLHOST_TRY(noted(session_->put(name_of_piece(name, number), text.substr(number * piece, piece))));
+  return noted(session_->put(name, concat(pieces)));
 }
 
 Result<std::string> Members::hear(const std::string& name, Nanoseconds limit) {
-  DLHOST_ASSIGN(const std::string count, session_->get(name, limit));
+  DLHOST_ASSIGN(const std::string count, noted(session_->get(name, limit)));
   std::size_t pieces = 0;
   for (const char digit : count) {
     if (digit < '0' || digit > '9' || pieces > most_pieces) return Status::corrupt("'", name, "' is no text");
@@ -66,7 +77,8 @@ Result<std::string> Members::hear(const std::string& name, Nanoseconds limit) {
 }
 
 Status Members::await_change(Nanoseconds limit) {
-  const auto heard = session_->get("nobody tells this", limit); // but one is told when it cannot be told any more
+  const auto heard =
+      noted(session_->get("nobody tells this", limit)); // but one is told when it cannot be told any more
   if (heard.status().code() == Code::cancelled) changed_ = true;
   return changed_ || heard.status().code() == Code::timeout ? Status() : heard.status();
 }

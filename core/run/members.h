@@ -35,6 +35,8 @@ class Members {
   bool is_to_begin() const { return !has_lost() && rank() == members_.front().rank; }
   // One who was in has gone, as far as is remembered.
   bool has_lost() const { return lost_; }
+  // This one is out, or nobody can be in any more: it hears and tells nothing.
+  bool is_out() const { return out_; }
   // From now on it does, if nobody else does.
   Status try_to_lead();
   env::Secret secret() const { return session_->secret(); }
@@ -72,7 +74,9 @@ class Members {
   std::vector<Member> members_;
   std::uint32_t epoch_ = 0, attempts_ = 0;
   bool leads_ = false, lost_ = false;
-  std::atomic<bool> changed_{false}; // who is in, since look()
+  template <class T> T noted(T told) const; // whether it is out
+  std::atomic<bool> changed_{false};        // who is in, since look()
+  mutable std::atomic<bool> out_{false};
 };
 
 // Who has which worker, of those that are in: each as many as any other, or one more; those of one host share memory.
