@@ -128,7 +128,7 @@ class Recovery(Workers):
         self.until(self.begun)
         run = next((self.root / "runs").iterdir())
         other = self.start(f"--resume={run}")
-        self.assertIn(f"process {process.pid} leads it", other.communicate(timeout=30)[1])
+        self.assertIn(f"process {process.pid} of {os.uname().nodename} leads it", other.communicate(timeout=30)[1])
         self.assertEqual(other.returncode, 1)
 
     def test_who_is_interrupted_twice_has_no_heirs(self) -> None:
