@@ -108,7 +108,8 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 }
 
 bool contains(const std::vector<std::byte>& all, std::string_view text) {
-  return !std::ranges::search(all, bytes_of(text)).empty();
+  const auto part = bytes_of(text);
+  return std::search(all.begin(), all.end(), part.begin(), part.end()) != all.end();
 }
 
 class SealedTest : public testing::Test {
