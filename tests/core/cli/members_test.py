@@ -63,6 +63,8 @@ class ByHand(Members):
 
         pods = start(self.place())
         self.until(self.has_point)
+        begun = self.recorded()
+        self.until(lambda: self.recorded() > begun)  # then that point is whole
         self.end(pods[0])
         _, err = pods[1].communicate(timeout=PATIENCE)
         self.assertNotEqual(pods[1].returncode, 0, err)
