@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "param/growing.h"
+
 namespace dlhost::param {
 namespace {
 
@@ -16,12 +18,6 @@ constexpr Nanoseconds parts_of_waiting = 8;
 constexpr int number_bits = 48;
 constexpr std::uint64_t cookie_of(std::size_t machine, std::uint64_t number) {
   return std::uint64_t{machine} << number_bits | number;
-}
-
-// Grows while a run begins, when all is shown at once.
-template <class T> void append(boost::circular_buffer<T>& queue, const T& value) {
-  if (queue.full()) queue.set_capacity(queue.capacity() * 2);
-  queue.push_back(value);
 }
 
 } // namespace

@@ -7,11 +7,13 @@
 #include <sodium.h>
 
 #include "env/secret.h"
+#include "param/growing.h"
 
 namespace dlhost::param {
 namespace {
 
 constexpr std::size_t frames = 64, slots = 64;
+constexpr std::size_t largest_key = 64;                          // as transports promise
 constexpr std::size_t most_on_their_way = std::size_t{64} << 20; // bytes of puts, beside the first
 constexpr char purpose[] = "dlhost sealed endpoints 1";
 
@@ -27,11 +29,6 @@ const unsigned char* raw(std::span<const std::byte> bytes) {
 }
 unsigned char* room(std::span<std::byte> bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
 const unsigned char* raw(const std::string& text) { return reinterpret_cast<const unsigned char*>(text.data()); }
-
-template <class T> void append(boost::circular_buffer<T>& queue, T value) {
-  if (queue.full()) queue.set_capacity(std::max<std::size_t>(64, queue.capacity() * 2));
-  queue.push_back(std::move(value));
-}
 
 // Numbers and bytes one behind the other, and back; those of other machines are of the same order here.
 class Writer {
@@ -252,6 +249,7 @@ Result<Sealed::Put*> Sealed::free_put(std::size_t bytes) {
 Status Sealed::put(PeerId peer, std::span<const std::byte> from, std::string_view key, std::uint64_t offset,
                    std::uint64_t cookie) {
   if (what_ == What::messages) return inner_->put(peer, from, key, offset, cookie);
+  if (key.size() > largest_key) return Status::invalid("a region's key has at most ", largest_key, " bytes");
   if (put_bytes_ > 0 && put_bytes_ + from.size() > most_on_their_way) return Status::timeout("there is no room for it");
   // What is not opened yet is not to be written over.
   for (const auto& other : puts_)

@@ -301,9 +301,10 @@ class Seat final : public param::Sharing, private param::Control {
   bool left_ = false;                   // its group makes no more steps
   std::optional<std::uint32_t> holder_; // who wants this one to stand still
   bool resting_ = false, computing_ = false, stopped_ = false;
-  bool put_ = false;                // what all begin with is where they are
-  std::vector<std::uint64_t> done_; // steps, of each worker
-  std::vector<bool> idle_;          // those who said so since they were held
+  bool put_ = false;                                     // what all begin with is where they are
+  std::vector<std::optional<record::Freight>> foreseen_; // of each worker
+  std::vector<std::uint64_t> done_;                      // steps, of each worker
+  std::vector<bool> idle_;                               // those who said so since they were held
 
   // Of another worker: what it showed when it was last looked at, and for how long it has shown the same.
   struct Silence {

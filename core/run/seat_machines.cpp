@@ -75,6 +75,7 @@ Status Seat::make_mirrors(Card& card) {
 
 // All masters that lie on other machines, also where the run's leader alone has them.
 Status Seat::find_mirrors() {
+  for (std::uint32_t seat = 0; seat < seats_; ++seat) foreseen_.push_back(foreseen(seat));
   lodgings_.resize(place_.server_groups);
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
     if (!post_->is_far(seat)) continue;

@@ -119,7 +119,7 @@ std::vector<record::WorkerReport> Seat::reports() const {
                    .serving = seconds(times.serving),
                    .waiting = seconds(times.waiting),
                    .network = shown.freight(),
-                   .each_step = foreseen(seat),
+                   .each_step = foreseen_[seat],
                    .awaits = awaits == 0 || awaits > params.size() ? "" : params[awaits - 1]->declared.name});
   }
   return all;

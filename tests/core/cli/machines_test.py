@@ -57,7 +57,7 @@ class Hosts(Members):
         alone = self.run_job(PROCESSES, *LONG)
         with cluster.Cluster(3) as together:
             processes = self.start_on(together.hosts, *LONG)
-            self.until(lambda: len(list(self.root.glob("runs/*/recovery/step-*"))) > 0)
+            self.until(self.has_point)
             together.cut(together.hosts[1])
             time.sleep(2)
             together.heal(together.hosts[1])
@@ -69,7 +69,7 @@ class Hosts(Members):
         alone = self.run_job(PROCESSES, *LONG)
         with cluster.Cluster(3) as together:
             processes = self.start_on(together.hosts, *LONG)
-            self.until(lambda: len(list(self.root.glob("runs/*/recovery/step-*"))) > 0)
+            self.until(self.has_point)
             together.cut(together.hosts[2])  # nothing of it is heard any more
             for process in processes[:2]:
                 out, err = process.communicate(timeout=90)

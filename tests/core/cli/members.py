@@ -37,7 +37,7 @@ class Members(Workers):
 
     def has_point(self) -> bool:
         """From which the run could go on."""
-        return any(self.root.glob("runs/*/recovery/step-*"))
+        return any(not point.name.endswith(".unfinished") for point in self.root.glob("runs/*/recovery/step-*"))
 
     def start_all(self, hosts: list[str], *words: str) -> list[subprocess.Popen]:
         """The leader first: a member each, of machines that are called so."""
