@@ -4,6 +4,7 @@
 #pragma once
 
 #include "param/group_sync.h"
+#include "param/row_exchange.h"
 
 namespace dlhost::param {
 
@@ -13,7 +14,7 @@ class Exchanges final : public GroupSync {
 
   explicit Exchanges(Setup);
   void begin(const Beginning&) override;
-  bool is_on(std::size_t which) const override { return pieces_[which].on; }
+  bool is_on(std::size_t which) const override { return pieces_[which].row.is_on(); }
   bool is_due(std::size_t which, Version) const override;
   Result<bool> start(std::size_t which, Version, const float* value) override;
   void amended(std::size_t which) override { pieces_[which].moved = true; }
@@ -24,29 +25,20 @@ class Exchanges final : public GroupSync {
 
  private:
   struct Piece {
-    const Slice* slice = nullptr;
-    std::unique_ptr<Exchange> exchange;
+    RowExchange row;                           // of what was learned
     std::unique_ptr<SliceUpdate> outer, shift; // of the common value, and of the slice's
-    std::span<float> common, begun, made;
-    std::uint64_t number = 0;  // of the exchange that is on, or was last
-    Version at = 0;            // at which that began
+    std::span<float> common;
+    Version at = 0;            // at which the exchange began that is on, or was last
     std::uint64_t aligned = 0; // by the end of that one
-    bool on = false, done = false;
-    bool moved = false;            // the value, since then, at the same version
-    bool called = false;           // a neighbour is in the next one
-    std::size_t untaken = 0;       // parts that were sent and not yet read
-    std::vector<SyncStep> awaited; // with parts of neighbours
-    std::vector<Message> letters;  // parts that nothing waits for yet
+    bool moved = false;        // the value, since then, at the same version
+    bool called = false;       // a neighbour is in the next one
+
+    bool is_over() const { return row.is_made() && !row.is_untaken(); }
   };
 
   Status add(const Slice&) override;
-  Status follow(Piece&);
-  Status send(Piece&, const SyncStep&);
-  // Takes in all parts that are awaited and here; whether the exchange is over.
-  Result<bool> go_on(Piece&);
 
   std::vector<Piece> pieces_;
-  std::vector<SyncStep> steps_; // of one call of a sync
 };
 
 } // namespace dlhost::param

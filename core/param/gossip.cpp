@@ -17,27 +17,26 @@ void add_to(std::span<float> sum, std::span<const float> values) {
 } // namespace
 
 Gossip::Gossip(Setup setup)
-    : GroupSync(std::move(setup)),
-      neighbours_(setup_.sync->neighbours(setup_.rank, static_cast<std::uint32_t>(setup_.servers.size()))) {
-  heard_.reserve(neighbours_.size());
+    : GroupSync(std::move(setup)), ranks_(sync().neighbours(neighbours_.rank, neighbours_.count())) {
+  heard_.reserve(ranks_.size());
 }
 
 Status Gossip::add(const Slice& slice) {
   Piece piece{.slice = &slice};
   piece.common = shared(slice, 0);
-  piece.came = row(slice);
+  piece.came = neighbours_.row(slice);
   if (setup_.outlived) {
-    piece.begun = shared(slice, begun_row(*setup_.sync));
+    piece.begun = shared(slice, begun_row(sync()));
     for (std::size_t which = 0; which < piece.kept.size(); ++which)
-      piece.kept[which] = shared(slice, heard_row(*setup_.sync, which));
+      piece.kept[which] = shared(slice, heard_row(sync(), which));
   }
-  for (const std::uint32_t rank : neighbours_) {
-    if (rank >= setup_.servers.size() || rank == setup_.rank)
-      return Status::internal("the sync names rank ", rank, " a neighbour of rank ", setup_.rank, ", of ",
-                              setup_.servers.size());
+  for (const std::uint32_t rank : ranks_) {
+    if (rank >= neighbours_.count() || rank == neighbours_.rank)
+      return Status::internal("the sync names rank ", rank, " a neighbour of rank ", neighbours_.rank, ", of ",
+                              neighbours_.count());
     Link link{.rank = rank};
-    link.lacks = row(slice);
-    link.sent = row(slice);
+    link.lacks = neighbours_.row(slice);
+    link.sent = neighbours_.row(slice);
     piece.links.push_back(link);
   }
   DLHOST_ASSIGN(piece.shift, shift(slice));
@@ -64,7 +63,7 @@ void Gossip::begin(const Beginning& beginning) {
 
 bool Gossip::is_due(std::size_t which, Version now) const {
   const Piece& piece = pieces_[which];
-  return piece.begins_to_align || now >= piece.at + setup_.sync->traits().every;
+  return piece.begins_to_align || now >= piece.at + sync().traits().every;
 }
 
 // What it has learned itself since it was told last.
@@ -98,7 +97,8 @@ Status Gossip::tell(Piece& piece) {
     link.told_last = last;
     ++link.told;
     if (ledger_) DLHOST_TRY(note_told(piece, link));
-    DLHOST_TRY(send_part(link.rank, *piece.slice, link.sent, {.step = last ? last_word : 0, .version = link.told}));
+    DLHOST_TRY(neighbours_.send_part(link.rank, *piece.slice, link.sent,
+                                     {.step = last ? last_word : 0, .version = link.told}));
   }
   if (piece.aligning && piece.is_quiet()) {
     piece.aligning = false;
@@ -129,19 +129,19 @@ bool Gossip::Piece::is_quiet() const {
 
 Result<GroupSync::News> Gossip::take(std::size_t which, const Message& message) {
   Piece& piece = pieces_[which];
-  const auto link =
-      std::ranges::find(piece.links, message.seat, [&](const Link& one) { return setup_.servers[one.rank].seat; });
-  if (link == piece.links.end()) return wrong(*piece.slice, message, 0);
+  const auto rank = neighbours_.rank_of(message.seat);
+  const auto link = std::ranges::find(piece.links, rank, &Link::rank);
+  if (link == piece.links.end()) return neighbours_.wrong(*piece.slice, message, 0);
   if (message.word == Word::taken) {
-    if (!link->under_way || message.version != link->told) return wrong(*piece.slice, message, link->told);
+    if (!link->under_way || message.version != link->told) return neighbours_.wrong(*piece.slice, message, link->told);
     link->under_way = false;
     DLHOST_TRY(tell(piece));
     return News::none;
   }
   if (message.word != Word::part || message.version != link->heard + 1 || link->heard_last ||
       message.samples != SampleRange{0, static_cast<std::uint32_t>(piece.slice->count)})
-    return wrong(*piece.slice, message, link->heard);
-  DLHOST_ASSIGN(const auto values, read(*piece.slice, message, link->rank));
+    return neighbours_.wrong(*piece.slice, message, link->heard);
+  DLHOST_ASSIGN(const auto values, neighbours_.read(*piece.slice, message, link->rank));
   ++link->heard;
   link->heard_last = message.step == last_word;
   add_to(piece.came, values);
@@ -151,9 +151,9 @@ Result<GroupSync::News> Gossip::take(std::size_t which, const Message& message) 
       add_to(other.lacks, values);
       other.owed = true;
     }
-  DLHOST_TRY(
-      setup_.send(message.seat,
-                  {.word = Word::taken, .epoch = setup_.epoch, .slice = piece.slice->id, .version = message.version}));
+  DLHOST_TRY(neighbours_.tell(
+      link->rank,
+      {.word = Word::taken, .epoch = neighbours_.epoch, .slice = piece.slice->id, .version = message.version}));
   DLHOST_TRY(tell(piece));
   return News::over;
 }

@@ -59,7 +59,7 @@ class Gossip final : public GroupSync {
   Status note_heard(const Piece&, Version now);
   static bool may_say_last(const Piece&, const Link&);
 
-  std::vector<std::uint32_t> neighbours_;
+  std::vector<std::uint32_t> ranks_; // of its neighbours in the graph
   std::vector<Piece> pieces_;
   std::vector<Ledger::Heard> heard_; // of one line of the ledger
 };

@@ -6,45 +6,27 @@
 // nothing is allocated.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include <dlhost/sync.h>
-
 #include "param/addition.h"
 #include "param/ledger.h"
-#include "param/protocol.h"
+#include "param/neighbours.h"
 #include "param/slice_update.h"
 #include "param/slices.h"
 #include "param/table_memory.h"
-#include "plugin/activity.h"
 
 namespace dlhost::param {
 
 class GroupSync {
  public:
-  struct Neighbour { // or the server itself
-    std::uint32_t seat = 0;
-    std::span<const std::byte> memory;
-  };
   struct Setup {
-    std::uint32_t epoch = 0;
-    std::uint32_t rank = 0;         // of this server's group
-    std::vector<Neighbour> servers; // that own the same slices, group by group
-    std::span<std::byte> memory;    // of this worker, where the rows lie from `place` on
-    std::size_t place = 0;
+    Neighbours neighbours;
     bool in_step = false;             // all groups make each step together
     bool outlived = false;            // what came from others is kept where it outlives this server
     const Masters* masters = nullptr; // of its group
     Store* store = nullptr;
-    const Sync* sync = nullptr;
-    const plugin::Actor* actor = nullptr;
-    plugin::Activity* activity = nullptr;
-    std::function<Status(std::uint32_t seat, const Message&)> send;
-    // Part of this worker's memory is to be seen by a seat. Null: all see it.
-    std::function<Status(std::uint32_t seat, std::size_t place, std::size_t bytes)> show;
   };
   // What the rows of a server's slices take.
   static std::size_t bytes(const Slices&, std::uint32_t server, const Sync&, std::uint32_t rank, std::uint32_t count);
@@ -90,26 +72,18 @@ class GroupSync {
   virtual bool is_aligned() const = 0;
 
  protected:
-  explicit GroupSync(Setup setup) : setup_(std::move(setup)) {}
+  explicit GroupSync(Setup setup) : setup_(std::move(setup)), neighbours_(setup_.neighbours) {}
   virtual Status add(const Slice&) = 0;
 
-  // The next row for a slice in this worker's memory.
-  std::span<float> row(const Slice&);
   std::span<float> shared(const Slice&, std::size_t which) const;
   // What is added to a slice's value.
   Result<std::unique_ptr<SliceUpdate>> shift(const Slice&) const;
-  // Part of such a row, to a neighbour.
-  Status send_part(std::uint32_t rank, const Slice&, std::span<const float> part, Message);
-  // What a neighbour sent.
-  Result<std::span<const float>> read(const Slice&, const Message&, std::size_t rank) const;
-  Status wrong(const Slice&, const Message&, std::uint64_t number) const;
+  const Sync& sync() const { return *neighbours_.sync; }
 
-  Setup setup_;
+  const Setup setup_;
+  Neighbours neighbours_;
   Addition addition_;
   Ledger* ledger_ = nullptr;
-
- private:
-  std::size_t place_ = 0; // of the next row
 };
 
 } // namespace dlhost::param

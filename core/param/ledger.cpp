@@ -29,8 +29,8 @@ std::optional<std::uint32_t> Ledger::server_of(std::string_view file) {
   return read.ec == std::errc() && read.ptr == file.data() + file.size() ? std::optional(server) : std::nullopt;
 }
 
-Ledger::Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors, bool at_once)
-    : file_(std::move(file)), at_once_(at_once), owned_(std::move(owned)), chains_(owned_.size()) {
+Ledger::Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors, Keeping keeping)
+    : file_(std::move(file)), keeping_(keeping), owned_(std::move(owned)), chains_(owned_.size()) {
   for (Chain& chain : chains_) {
     chain.last.reserve(most_parts(contributors));
     chain.told.reserve(most_parts(contributors));
@@ -50,6 +50,7 @@ Status Ledger::begin(const Beginning& beginning) {
                               {"steps", beginning.steps},
                               {"origins", nlohmann::ordered_json::array()},
                               {"slices", nlohmann::ordered_json::array()}};
+  if (keeping_.summed) line["summed"] = true;
   for (const Origin& origin : beginning.origins) line["origins"].push_back({origin.step, origin.epoch, origin.index});
   for (std::size_t which = 0; which < owned_.size(); ++which) {
     const Owned& owned = owned_[which];
@@ -93,7 +94,7 @@ Status Ledger::made(std::size_t which, std::span<const Part> parts) {
   }
   for (const Part& part : parts) chain.steps[part.contributor] = part.step + 1;
   ++chain.next;
-  return chain.text.size() < long_enough && !at_once_ ? Status() : write(which);
+  return chain.text.size() < long_enough && !keeping_.at_once ? Status() : write(which);
 }
 
 // The newest version's word joins the others.
@@ -118,13 +119,13 @@ void Ledger::print(std::string& to, const Part& part) {
 Status Ledger::dropped(const Part& part) {
   synced_ = false;
   print(dropped_, part);
-  return dropped_.size() < long_enough && !at_once_ ? Status() : write_dropped();
+  return dropped_.size() < long_enough && !keeping_.at_once ? Status() : write_dropped();
 }
 
 Status Ledger::dropped(std::size_t which, const Part& part) {
   synced_ = false;
   print(chains_[which].dropped, part);
-  return chains_[which].dropped.size() < long_enough && !at_once_ ? Status() : write(which);
+  return chains_[which].dropped.size() < long_enough && !keeping_.at_once ? Status() : write(which);
 }
 
 Status Ledger::amended(std::size_t which, std::span<const Part> parts) {
@@ -171,7 +172,7 @@ void Ledger::print(std::span<const Heard> heard) {
 
 Status Ledger::note_exchange() {
   synced_ = false;
-  if (exchanges_.size() < long_enough && !at_once_) return {};
+  if (exchanges_.size() < long_enough && !keeping_.at_once) return {};
   Status status = file_->append(exchanges_);
   exchanges_.clear();
   return status;

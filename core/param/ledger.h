@@ -19,7 +19,8 @@
 // contributions are folded in, a version is made of them as well; those that had no version yet when the run stood
 // still amend the one that is there.
 //
-// Where there are several server groups, an exchange carries what each had learned until a version of its own, and is
+// Where several server groups add up their gradients ("summed":true, where it begins), each writes down its own part of
+// the versions that all make. Else an exchange carries what each had learned until a version of its own, and is
 // in the value from some version on. Who gossips writes down what a part told a neighbour (what it had learned itself,
 // and which parts it had heard from others), and which parts of whom are in the value from some version on.
 //
@@ -60,8 +61,11 @@ class Ledger {
   // Whose file has that name; none: nobody's.
   static std::optional<std::uint32_t> server_of(std::string_view file);
 
-  // `at_once`: what is known is written when the call returns, though not on the disk.
-  Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors, bool at_once = false);
+  struct Keeping {
+    bool at_once; // what is known is written when a call returns, though not on the disk
+    bool summed;  // its versions are those of all server groups
+  };
+  Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors, Keeping = {false, false});
   ~Ledger();
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
@@ -108,7 +112,7 @@ class Ledger {
   Status note_exchange();
 
   std::unique_ptr<LogFile> file_;
-  const bool at_once_;
+  const Keeping keeping_;
   bool synced_ = true; // nothing is known that is not on the disk
   std::vector<Owned> owned_;
   std::vector<Chain> chains_;

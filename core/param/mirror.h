@@ -19,6 +19,8 @@ namespace dlhost::param {
 struct Mirror {
   std::uint32_t seat = 0;
   std::string key;
+  std::uint32_t number = 0; // by which its maker knows it (Post::know)
+  bool shared = false;      // others of that machine read it as well
 };
 
 // Memory that this task makes for others to see.

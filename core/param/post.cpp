@@ -23,10 +23,9 @@ constexpr std::uint64_t cookie_of(std::size_t machine, std::uint64_t number) {
 } // namespace
 
 Post::Post(const Setup& setup)
-    : host_(*setup.host), seat_(setup.seat), machines_(setup.machines), letters_(rooms), peers_(machines_.size()),
+    : host_(*setup.host), seat_(setup.seat), machines_(setup.machines), peers_(machines_.size()),
       sent_(machines_.size()), heard_(machines_.size()), ways_(1 + *std::ranges::max_element(machines_)),
       completions_(rooms) {
-  for (std::uint32_t letter = 0; letter < letters_.size(); ++letter) free_.push_back(letter);
   for (std::size_t machine = 0; machine < ways_.size(); ++machine) {
     ways_[machine].outbox.set_capacity(setup.credit);
     if (machine == machines_[seat_]) continue; // memory of this one is seen as it is
@@ -48,12 +47,16 @@ Result<std::unique_ptr<Post>> Post::open(const Setup& setup) {
 
 Result<std::unique_ptr<Post::Line>> Post::open_line(const Setup& setup, Transport& transport) const {
   auto line = std::make_unique<Line>();
-  line->rooms.resize(rooms);
+  const bool far = &transport == setup.far;
+  if (far) line->largest = bundle_bytes;
+  line->rooms.resize(rooms * line->largest);
+  line->pieces.resize(rooms * line->largest);
+  for (std::uint32_t piece = 0; piece < rooms; ++piece) line->free.push_back(piece);
   DLHOST_ASSIGN(line->endpoint, transport.open(*setup.host, {.name = concat("seat", seat_), .secret = setup.secret}));
-  if (setup.sealed && &transport == setup.far) {
+  if (setup.sealed && far) {
     DLHOST_ASSIGN(line->endpoint, Sealed::around(*setup.host, std::move(line->endpoint), setup.secret, *setup.sealed));
   }
-  for (std::size_t room = 0; room < rooms; ++room) DLHOST_TRY(line->endpoint->post_recv(line->rooms[room], room));
+  for (std::size_t room = 0; room < rooms; ++room) DLHOST_TRY(line->endpoint->post_recv(line->room(room), room));
   return line;
 }
 
@@ -108,24 +111,37 @@ Result<std::unique_ptr<Region>> Post::map(std::uint32_t seat, std::string_view k
   return near_->endpoint->map(peer, key);
 }
 
-Status Post::send(std::uint32_t seat, Message message) {
+void Post::know(std::uint32_t number, std::span<std::byte> mirror) {
+  if (number >= mirrors_.size()) mirrors_.resize(number + 1);
+  mirrors_[number] = mirror;
+}
+
+Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
   Way& way = ways_[machines_.at(seat)];
   if (way.outbox.full())
     return Status::internal("seat ", seat_, " has more messages under way than it has credit for (",
                             way.outbox.capacity(), ")");
+  const bool encloses = !shown.here.empty() && shown.here.size() <= most_enclosed && !shown.there->shared &&
+                        shown.there->seat == seat;
+  if (!encloses) DLHOST_TRY(show(shown));
   message.seat = sent_[seat]++;
-  if (is_far(seat)) freight_.of(record::Cargo::control) += message_bytes;
   Letter letter{.seat = seat, .behind = way.puts};
   write(message, letter.bytes);
+  if (encloses) {
+    letter.enclosure = {shown.there->number, shown.offset, shown.here};
+    freight_.of(shown.cargo) += shown.here.size();
+  }
   way.outbox.push_back(letter);
-  return flush_letters(way);
+  if (!is_far(seat)) return flush_letters(way);
+  freight_.of(record::Cargo::control) += Bundle::bytes_of(0);
+  return {};
 }
 
-Status Post::show(std::span<const std::byte> here, const Mirror& there, std::uint64_t offset, record::Cargo cargo) {
-  if (here.empty()) return {};
-  freight_.of(cargo) += here.size();
-  Way& way = ways_[machines_.at(there.seat)];
-  append(way.waiting, Put{here, &there, offset});
+Status Post::show(const Shown& shown) {
+  if (shown.here.empty()) return {};
+  freight_.of(shown.cargo) += shown.here.size();
+  Way& way = ways_[machines_.at(shown.there->seat)];
+  append(way.waiting, Put{shown.here, shown.there, shown.offset});
   append(way.done, false);
   ++way.puts;
   return flush_puts(way);
@@ -136,14 +152,15 @@ bool Post::all_shown() const {
 }
 
 bool Post::all_sent() const {
-  return all_shown() && free_.size() == letters_.size() &&
+  const auto idle = [](const auto& line) { return !line || line->free.size() == rooms; };
+  return all_shown() && idle(near_) && idle(far_) &&
          std::ranges::all_of(ways_, [](const Way& way) { return way.outbox.empty(); });
 }
 
 // What can be handed over to a transport now is none of it.
 bool Post::waits_for_room() const {
-  return std::ranges::any_of(ways_, [](const Way& way) {
-    return !way.waiting.empty() || (!way.outbox.empty() && way.outbox.front().behind <= way.puts_done);
+  return std::ranges::any_of(ways_, [this](const Way& way) {
+    return !way.waiting.empty() || may_go(way);
   });
 }
 
@@ -176,21 +193,44 @@ Status Post::flush_puts(Way& way) {
   return first;
 }
 
+bool Post::may_go(const Way& way) const {
+  return !way.outbox.empty() && way.outbox.front().behind <= way.puts_done;
+}
+
+std::size_t Post::fill(const Way& way, std::span<std::byte> piece, std::span<const std::byte>& filled) const {
+  const Letter& first = way.outbox.front();
+  if (!is_far(first.seat)) {
+    filled = piece.first(static_cast<std::size_t>(std::ranges::copy(first.bytes, piece.begin()).out - piece.begin()));
+    return 1;
+  }
+  Bundle bundle(piece);
+  std::size_t letters = 0;
+  for (const Letter& letter : way.outbox) {
+    if (letter.seat != first.seat || letter.behind > way.puts_done || !bundle.fits(letter.enclosure.bytes.size())) break;
+    bundle.add(letter.bytes, letter.enclosure);
+    ++letters;
+  }
+  filled = bundle.written();
+  return letters;
+}
+
 // In order: a letter that finds no room, or is behind what has yet to be shown, keeps back those behind it. One that
 // cannot be sent does not: the others are to hear what became of its receiver.
 Status Post::flush_letters(Way& way) {
   Status first;
-  while (!way.outbox.empty() && !free_.empty() && way.outbox.front().behind <= way.puts_done) {
-    const std::uint32_t letter = free_.back();
-    letters_[letter] = way.outbox.front();
-    const std::uint32_t seat = letters_[letter].seat;
+  while (may_go(way)) {
+    const std::uint32_t seat = way.outbox.front().seat;
+    Line& line = line_to(seat);
+    if (line.free.empty()) return first;
+    const std::uint32_t number = line.free.back();
+    std::span<const std::byte> piece;
+    const std::size_t letters = fill(way, line.piece(number), piece);
     const auto peer = this->peer(seat);
-    Status status = peer.ok() ? line_to(seat).endpoint->post_send(*peer, 0, letters_[letter].bytes, letter)
-                              : std::move(peer).status();
+    Status status = peer.ok() ? line.endpoint->post_send(*peer, 0, piece, number) : std::move(peer).status();
     if (status.code() == Code::timeout) return first;
-    way.outbox.pop_front();
+    way.outbox.erase_begin(letters);
     if (status.ok())
-      free_.pop_back();
+      line.free.pop_back();
     else if (first.ok())
       first = std::move(status);
   }
@@ -220,7 +260,7 @@ Status Post::progress(Taker& taker, Nanoseconds limit) {
     Status status = deal_with(completions_[c], *line, taker);
     if (first.ok()) first = std::move(status);
   }
-  Status flushed = count > 0 ? flush() : Status(); // what waited for just that
+  Status flushed = flush(); // what waited for just that, and what is answered
   return first.ok() ? std::move(flushed) : std::move(first);
 }
 
@@ -243,7 +283,7 @@ Result<std::size_t> Post::progress_either(Nanoseconds limit, Line*& whose) {
 
 Status Post::deal_with(const Completion& completion, Line& line, Taker& taker) {
   switch (completion.kind) {
-  case Completion::Kind::sent: free_.push_back(static_cast<std::uint32_t>(completion.cookie)); return {};
+  case Completion::Kind::sent: line.free.push_back(static_cast<std::uint32_t>(completion.cookie)); return {};
   case Completion::Kind::received: return receive(completion, line, taker);
   case Completion::Kind::gone: {
     const std::uint32_t seat = seat_of(completion.peer, line);
@@ -267,21 +307,46 @@ Status Post::deal_with(const Completion& completion, Line& line, Taker& taker) {
 }
 
 Status Post::receive(const Completion& completion, Line& line, Taker& taker) {
-  auto& room = line.rooms.at(completion.cookie);
-  auto message = read_message(std::span(room).first(std::min(completion.bytes, room.size())));
-  DLHOST_TRY(line.endpoint->post_recv(room, completion.cookie));
-  DLHOST_TRY(message.status());
+  const auto room = line.room(completion.cookie);
+  const auto bytes = room.first(std::min(completion.bytes, room.size()));
   const std::uint32_t seat = seat_of(completion.peer, line);
-  if (seat == peers_.size()) return Status::corrupt("a message from a stranger came to seat ", seat_);
-  const auto missing = static_cast<std::uint16_t>(message->seat - heard_[seat]);
+  Status status;
+  if (seat == peers_.size())
+    status = Status::corrupt("a message from a stranger came to seat ", seat_);
+  else
+    status = &line == far_.get() ? open_bundle(bytes, seat, taker) : open_letter({bytes, {}}, seat, taker);
+  DLHOST_TRY(line.endpoint->post_recv(room, completion.cookie));
+  return status;
+}
+
+Status Post::open_bundle(std::span<const std::byte> bytes, std::uint32_t from, Taker& taker) {
+  Status first;
+  for (BundleReader reader(bytes); !reader.at_end();) {
+    DLHOST_ASSIGN(const auto letter, reader.next());
+    Status status = open_letter(letter, from, taker);
+    if (first.ok()) first = std::move(status);
+  }
+  return first;
+}
+
+Status Post::open_letter(const BundleReader::Letter& letter, std::uint32_t from, Taker& taker) {
+  DLHOST_ASSIGN(auto message, read_message(letter.message));
+  const auto missing = static_cast<std::uint16_t>(message.seat - heard_[from]);
   if (missing > std::numeric_limits<std::uint16_t>::max() / 2) return {}; // it comes once more
   if (missing > 0) {
-    gone_.push_back(seat);
-    return Status::gone("worker ", seat, " is out of reach: messages of it were lost on their way to worker ", seat_);
+    gone_.push_back(from);
+    return Status::gone("worker ", from, " is out of reach: messages of it were lost on their way to worker ", seat_);
   }
-  ++heard_[seat];
-  message->seat = static_cast<std::uint16_t>(seat);
-  return taker.take(*message);
+  ++heard_[from];
+  if (const auto& [number, offset, enclosed] = letter.enclosure; !enclosed.empty()) {
+    const auto mirror = number < mirrors_.size() ? mirrors_[number] : std::span<std::byte>();
+    if (enclosed.size() > mirror.size() || offset > mirror.size() - enclosed.size())
+      return Status::corrupt("worker ", from, " sends bytes for mirror ", number, " of worker ", seat_,
+                             " that lie outside of it");
+    std::ranges::copy(enclosed, mirror.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+  message.seat = static_cast<std::uint16_t>(from);
+  return taker.take(message);
 }
 
 } // namespace dlhost::param

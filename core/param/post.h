@@ -2,6 +2,9 @@
 // happens between tasks. Seats are the numbers of the tasks of a run, the same for all. Those of one machine reach one
 // another by one transport, which maps memory; those of different machines by another, which puts.
 //
+// To a seat of another machine go bundles: of messages, and what is small of what is shown with them, as many as there
+// are between two flushes.
+//
 // Nothing here blocks but progress(), for as long as it is told. What a transport has no room for waits in an outbox,
 // whose size is what may be under way by credit; after open() nothing is allocated in a step.
 //
@@ -19,6 +22,7 @@
 
 #include <dlhost/transport.h>
 
+#include "param/bundle.h"
 #include "param/mirror.h"
 #include "param/protocol.h"
 #include "param/sealed.h"
@@ -64,21 +68,35 @@ class Post {
   // That of another seat of this machine.
   Result<std::unique_ptr<Region>> map(std::uint32_t seat, std::string_view key);
 
+  // A mirror that this task has made, by a number that it is known by: what is small comes into it with messages.
+  void know(std::uint32_t number, std::span<std::byte> mirror);
+
   // Nothing is sent or heard any more: memory that was shown, or that others put into, may go.
   void close();
 
   const std::vector<std::uint32_t>& gone() const { return gone_; }
 
-  // To another seat.
-  Status send(std::uint32_t seat, Message);
+  // What lies here, and is to lie there from `offset` on.
+  struct Shown {
+    std::span<const std::byte> here;
+    const Mirror* there = nullptr;
+    std::uint64_t offset = 0;
+    record::Cargo cargo = record::Cargo::control;
+  };
+  // To another seat: on this machine at once, else with the next flush. What is shown with it is there when it arrives,
+  // and stays here as it is until then; what is shown at one place is always of one size, or all_shown() in between.
+  Status send(std::uint32_t seat, Message, const Shown&);
+  Status send(std::uint32_t seat, const Message& message) { return send(seat, message, Shown()); }
   // What lies here is to lie there, from `offset` on, before any message arrives that is sent to that machine from now
   // on. It stays as it is until such a message has arrived, or all_shown(). The mirror outlives that as well.
-  Status show(std::span<const std::byte> here, const Mirror& there, std::uint64_t offset, record::Cargo);
+  Status show(const Shown&);
   // All that was shown, to the machine of that seat or to all, is there.
   bool shown_to(std::uint32_t seat) const { return ways_[machines_[seat]].puts_done == ways_[machines_[seat]].puts; }
   bool all_shown() const;
   // The transports have taken all that was sent.
   bool all_sent() const;
+  // What was sent goes to the transports. progress() does it as well.
+  Status flush();
   // What went to other machines.
   const record::Freight& freight() const { return freight_; }
 
@@ -93,6 +111,7 @@ class Post {
     std::uint32_t seat = 0;
     std::uint64_t behind = 0; // so many puts to that machine
     std::array<std::byte, message_bytes> bytes{};
+    Enclosure enclosure;
   };
   struct Put {
     std::span<const std::byte> here;
@@ -106,10 +125,15 @@ class Post {
     std::uint64_t puts = 0, puts_done = 0; // so far; of these, without a gap from the first on
     boost::circular_buffer<bool> done;     // of those behind
   };
-  // One of the two transports' endpoints, and what arrives there.
+  // One of the two transports' endpoints, what arrives there, and what is being sent: endpoints read it to its end.
   struct Line {
-    std::vector<std::array<std::byte, message_bytes>> rooms; // to receive into, by cookie
-    std::unique_ptr<Endpoint> endpoint;                      // gone first: it uses these to its end
+    std::size_t largest = message_bytes; // of what it sends in one piece
+    std::vector<std::byte> rooms, pieces;
+    std::vector<std::uint32_t> free; // of the pieces
+    std::unique_ptr<Endpoint> endpoint; // gone first: it uses these to its end
+
+    std::span<std::byte> room(std::size_t which) { return std::span(rooms).subspan(which * largest, largest); }
+    std::span<std::byte> piece(std::size_t which) { return std::span(pieces).subspan(which * largest, largest); }
   };
   struct Peer {
     bool connected = false;
@@ -119,25 +143,28 @@ class Post {
   Result<std::unique_ptr<Line>> open_line(const Setup&, Transport&) const;
   Line& line_to(std::uint32_t seat) const { return is_far(seat) ? *far_ : *near_; }
   Result<PeerId> peer(std::uint32_t seat) const;
-  Status flush();
   Status flush_letters(Way&);
+  bool may_go(const Way&) const; // its first letter
+  // The first letters of a way that go in one piece: how many, and what of the piece they fill.
+  std::size_t fill(const Way&, std::span<std::byte> piece, std::span<const std::byte>& filled) const;
   Status flush_puts(Way&);
   bool waits_for_room() const;
   static void put_done(Way&, std::uint64_t number);
   Result<std::size_t> progress_either(Nanoseconds limit, Line*& whose);
   Status deal_with(const Completion&, Line&, Taker&);
   Status receive(const Completion&, Line&, Taker&);
+  Status open_bundle(std::span<const std::byte>, std::uint32_t from, Taker&);
+  Status open_letter(const BundleReader::Letter&, std::uint32_t from, Taker&);
   std::uint32_t seat_of(PeerId, const Line&) const; // past the last one: a stranger
 
   Host& host_;
   const std::uint32_t seat_;
   const std::vector<std::uint32_t> machines_;
-  std::vector<Letter> letters_; // being sent, by cookie: endpoints read them to their end
   std::unique_ptr<Line> near_, far_;
   std::vector<Peer> peers_;                 // of each seat
   std::vector<std::uint16_t> sent_, heard_; // messages to and from each
   std::vector<Way> ways_;                   // to each machine
-  std::vector<std::uint32_t> free_;
+  std::vector<std::span<std::byte>> mirrors_; // by number
   std::vector<Completion> completions_;
   std::vector<std::uint32_t> gone_;
   record::Freight freight_;

@@ -26,6 +26,13 @@ Expression squared_sum(std::size_t gradients) {
   return squared;
 }
 
+Expression weighted_sum(std::size_t gradients) {
+  Expression weighted;
+  std::uint16_t next = 0;
+  weighted.result(weighted.scalar(0) * sum_of(weighted, next, gradients));
+  return weighted;
+}
+
 Expression with_gradients(const Expression& rule, const RuleForm& form) {
   Expression composed;
   std::uint16_t next = 0;

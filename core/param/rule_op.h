@@ -14,7 +14,8 @@ struct RuleForm {
 
 // Inputs: value, gradients, history; results: those of the rule, then the copies.
 Expression with_gradients(const Expression& rule, const RuleForm&);
-// Of so many gradients: the square of their sum.
+// Of so many gradients: the square of their sum; and their sum, times a scalar.
 Expression squared_sum(std::size_t gradients);
+Expression weighted_sum(std::size_t gradients);
 
 } // namespace dlhost::param

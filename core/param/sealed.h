@@ -25,6 +25,8 @@
 
 #include <dlhost/transport.h>
 
+#include "param/bundle.h"
+
 namespace dlhost::param {
 
 class Sealed final : public Endpoint {
@@ -33,7 +35,7 @@ class Sealed final : public Endpoint {
   // `secret`: empty where the endpoints are of one process. Messages have up to largest_message bytes.
   static Result<std::unique_ptr<Endpoint>> around(Host&, std::unique_ptr<Endpoint>, std::span<const std::byte> secret,
                                                   What);
-  static constexpr std::size_t largest_message = 192;
+  static constexpr std::size_t largest_message = bundle_bytes;
   ~Sealed() override;
 
   std::string address() const override { return inner_->address(); }

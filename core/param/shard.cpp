@@ -35,13 +35,21 @@ Result<std::unique_ptr<Shard>> Shard::make(ShardSetup setup) {
     if (slice.server == shard->setup_.server) DLHOST_TRY(shard->own(slice, rule));
   DLHOST_TRY(shard->make_room());
   shard->find_peers();
-  if (shard->setup_.sync) {
-    std::vector<const Slice*> owned;
-    for (const Owned& one : shard->owned_) owned.push_back(one.slice);
-    DLHOST_ASSIGN(shard->sync_, GroupSync::make(*std::move(shard->setup_.sync), owned));
-  }
+  DLHOST_TRY(shard->make_sync());
   shard->gradients_.resize(shard->setup_.contributors.size() + 1);
   return shard;
+}
+
+Status Shard::make_sync() {
+  if (!setup_.sync) return {};
+  std::vector<const Slice*> owned;
+  for (const Owned& one : owned_) owned.push_back(one.slice);
+  if (sums_gradients()) {
+    DLHOST_ASSIGN(sums_, GradientSums::make(setup_.sync->neighbours, *setup_.store, owned, setup_.contributors.size()));
+  } else {
+    DLHOST_ASSIGN(sync_, GroupSync::make(*setup_.sync, owned));
+  }
+  return {};
 }
 
 Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
@@ -95,7 +103,8 @@ Status Shard::prepare_updates(Owned& owned, const Updater::Rule& rule) {
                                                            .settings = setup_.update_settings}));
     return {};
   }
-  const std::size_t most = (owned.decoder ? 1 : contributors) + (owned.folded ? 1 : 0); // gradients of an update
+  const std::size_t sent = owned.decoder || sums_gradients() ? 1 : contributors;
+  const std::size_t most = sent + (owned.folded ? 1 : 0); // gradients of an update
   for (std::size_t gradients = 1; gradients <= most; ++gradients) {
     DLHOST_ASSIGN(owned.updates.emplace_back(),
                   SliceUpdate::prepare(*setup_.store, param, slice.count, histories, gradients, *setup_.updater, rule,
@@ -127,10 +136,12 @@ void Shard::find_peers() {
 void Shard::begin(const Beginning& beginning) {
   if (norm_) norm_->begin(beginning.version);
   if (sync_) sync_->begin(beginning);
+  if (sums_) sums_->begin();
   aligns_.reset();
   for (auto& owned : owned_) {
     owned.version = beginning.version_of(owned.slice->id);
     owned.exchanged = false;
+    owned.sum = Owned::Sum::none;
     if (owned.sums) owned.sums->begin(owned.version);
     owned.current = owned.history = 0;
     std::ranges::fill(owned.read, owned.current);   // before they ask for anything
@@ -163,7 +174,8 @@ Status Shard::keep_ledger(std::unique_ptr<LogFile> file, const Beginning& beginn
   for (const Owned& owned : owned_)
     slices.push_back({owned.slice, setup_.store->params()[owned.slice->param]->declared.name});
   parts_.reserve(Ledger::most_parts(setup_.contributors.size()));
-  ledger_.emplace(std::move(file), std::move(slices), beginning.steps.size(), published_.has_value());
+  ledger_.emplace(std::move(file), std::move(slices), beginning.steps.size(),
+                  Ledger::Keeping{.at_once = published_.has_value(), .summed = sums_gradients()});
   if (sync_) sync_->keep(&*ledger_);
   return ledger_->begin(beginning);
 }

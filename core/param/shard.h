@@ -23,6 +23,7 @@
 #include "param/coder.h"
 #include "param/factored_update.h"
 #include "param/folded.h"
+#include "param/gradient_sums.h"
 #include "param/group_sync.h"
 #include "param/handlers.h"
 #include "param/ledger.h"
@@ -62,7 +63,9 @@ struct ShardSetup {
   std::optional<GroupSync::Setup> sync; // where there are other server groups
   plugin::Activity* activity = nullptr;
   std::function<Status(std::uint32_t seat, const Message&)> send;
-  // Part of the masters is to be seen by a seat, wherever that is. Null: all are on one machine.
+  // The same, with part of the masters, for a seat of another machine; and such a part by itself, wherever that is.
+  // Null: all are on one machine.
+  std::function<Status(std::uint32_t seat, const Message&, std::span<const std::byte> params)> send_with;
   std::function<Status(std::uint32_t seat, std::span<const std::byte> part, record::Cargo)> show;
 };
 
@@ -111,11 +114,13 @@ class Shard {
     std::vector<Arrival> held;
     std::vector<Contribution> seen; // the held ones, as the handler sees them
     std::vector<Waiting> waiting;
-    std::vector<Arrival> due;                          // what makes the next version, all of it
-    UpdateVerdict verdict;                             // on them
-    std::unique_ptr<Decoder> decoder;                  // where they are encoded
-    const float* decoded = nullptr;                    // their sum, then
-    std::unique_ptr<Folded> folded;                    // where the handler folds
+    std::vector<Arrival> due;         // what makes the next version, all of it
+    UpdateVerdict verdict;            // on them
+    std::unique_ptr<Decoder> decoder; // where they are encoded
+    const float* decoded = nullptr;   // their sum, then
+    std::unique_ptr<Folded> folded;   // where the handler folds
+    enum class Sum : std::uint8_t { none, waits, on, whole };
+    Sum sum = Sum::none;                               // of what is due, with the other server groups'
     double square = 0;                                 // of the norm of their sum, where that clips
     std::optional<AgreedSums> sums;                    // where the updater needs some of a param that is cut
     std::vector<Asked> asked;                          // while something is due, or exchanged
@@ -142,6 +147,8 @@ class Shard {
   Status make_room();
   ContributionKind kind_of(const Owned&) const;
   void find_peers();
+  Status make_sync();
+  bool sums_gradients() const { return setup_.sync && setup_.sync->neighbours.sync->traits().of_gradients; }
   Result<std::size_t> contributor(const Message&) const;
   std::string named(std::size_t contributor, const Slice&) const;
   Result<std::span<const std::byte>> sent(const Owned&, const Message&, std::size_t contributor) const;
@@ -150,8 +157,7 @@ class Shard {
   Status get(Owned&, const Message&);
   Status asked(Owned&, const Message&);
   Status answer(Owned&, std::size_t contributor, Word);
-  // What another machine is to have before it hears of the version; what the updater and exchanges keep beside it.
-  Status show(Owned&, const Contributor&);
+  // What the updater and exchanges keep beside a version.
   Status show_kept(const Owned&, std::uint32_t seat);
   float* value(const Owned&, std::size_t which) const;
   Result<std::size_t> room(const Owned&) const;
@@ -172,6 +178,9 @@ class Shard {
   // The next version is to be made of what is due: now, or when the sums are known that it needs.
   Status make(Owned&, const UpdateVerdict&);
   Status decode(Owned&);
+  // Where server groups make the same versions: with what is due in the others.
+  Status sum_up(Owned&);
+  Status make_of_sum(Owned&);
   // With other server groups.
   bool is_on(const Owned&) const;
   Status hear_neighbour(Owned&, const Message&);
@@ -219,7 +228,8 @@ class Shard {
   std::size_t due_ = 0;                     // of its slices, for the next version
   std::uint64_t repeated_ = 0, stale_ = 0;
   Arrivals arrivals_;
-  std::unique_ptr<GroupSync> sync_;     // null: there is one server group
+  std::unique_ptr<GroupSync> sync_;     // of values that server groups make for themselves; null: they do not
+  std::unique_ptr<GradientSums> sums_;  // of all of them, where they make the same versions
   std::optional<std::uint32_t> aligns_; // whoever wants to hear when all is aligned
   std::optional<Published> published_;
   std::optional<Ledger> ledger_;

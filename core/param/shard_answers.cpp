@@ -91,26 +91,23 @@ Status Shard::is_fresh(const Owned& owned, std::size_t asks) const {
 Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
   const Contributor& asks = setup_.contributors[contributor];
   if (ledger_ && word == Word::seen) DLHOST_TRY(ledger_->sync());
-  if (word != Word::settled) {
-    owned.read[contributor] = owned.current;
-    if (asks.machine != setup_.machine) DLHOST_TRY(show(owned, asks));
-    if (word == Word::seen) DLHOST_TRY(show_kept(owned, asks.seat));
-  }
-  return setup_.send(asks.seat, {.word = word,
-                                 .epoch = setup_.epoch,
-                                 .slice = owned.slice->id,
-                                 .group = asks.group,
-                                 .rank = asks.rank,
-                                 .step = owned.history,
-                                 .version = owned.version,
-                                 .place = owned.current});
-}
-
-Status Shard::show(Owned& owned, const Contributor& asks) {
-  if (std::exchange(owned.shown[asks.machine], owned.revision) == owned.revision) return {};
-  return setup_.show(
-      asks.seat, std::as_bytes(std::span(value(owned, owned.current), static_cast<std::size_t>(owned.slice->count))),
-      record::Cargo::params);
+  const Message message{.word = word,
+                        .epoch = setup_.epoch,
+                        .slice = owned.slice->id,
+                        .group = asks.group,
+                        .rank = asks.rank,
+                        .step = owned.history,
+                        .version = owned.version,
+                        .place = owned.current};
+  if (word == Word::settled) return setup_.send(asks.seat, message);
+  owned.read[contributor] = owned.current;
+  if (word == Word::seen) DLHOST_TRY(show_kept(owned, asks.seat));
+  // Another machine is to have the value before it hears of the version, and once.
+  if (asks.machine == setup_.machine ||
+      std::exchange(owned.shown[asks.machine], owned.revision) == owned.revision)
+    return setup_.send(asks.seat, message);
+  const std::span params(value(owned, owned.current), static_cast<std::size_t>(owned.slice->count));
+  return setup_.send_with(asks.seat, message, std::as_bytes(params));
 }
 
 // Whoever wants to keep what all have.

@@ -1,4 +1,5 @@
-// A server and those that own the same slices in other server groups: when an exchange begins, and what comes of it.
+// A server and those that own the same slices in other server groups: when an exchange begins, of values or of
+// gradients, and what comes of it.
 #include <algorithm>
 
 #include "param/shard.h"
@@ -15,8 +16,24 @@ Status Shard::exchange(Owned& owned) {
   return over ? conclude(owned) : Status();
 }
 
+// Goes on with it whenever something has come that it may have waited for.
+Status Shard::sum_up(Owned& owned) {
+  const std::size_t which = owned_by_slice_[owned.slice->id];
+  if (owned.sum == Owned::Sum::waits && sums_->has_room(which)) {
+    owned.sum = Owned::Sum::on;
+    DLHOST_TRY(sums_->start(which, gradients_of(owned), std::exchange(owned.verdict.weight, 1.0F)));
+  }
+  if (owned.sum != Owned::Sum::on || !sums_->is_whole(which)) return {};
+  owned.sum = Owned::Sum::whole;
+  return make_of_sum(owned);
+}
+
 Status Shard::hear_neighbour(Owned& owned, const Message& message) {
   const std::size_t which = owned_by_slice_[owned.slice->id];
+  if (sums_) {
+    DLHOST_TRY(sums_->take(which, message));
+    return sum_up(owned);
+  }
   if (!sync_) return Status::corrupt("a neighbour's message for slice ", message.slice, ", which is not exchanged");
   DLHOST_ASSIGN(const auto news, sync_->take(which, message));
   if (news == GroupSync::News::none) return say_aligned();

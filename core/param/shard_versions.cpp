@@ -129,6 +129,12 @@ Status Shard::make(Owned& owned, const UpdateVerdict& verdict) {
   std::ranges::sort(owned.due, {}, &Arrival::contributor);
   owned.verdict = verdict;
   if (owned.decoder) DLHOST_TRY(decode(owned));
+  if (!sums_) return make_of_sum(owned);
+  owned.sum = Owned::Sum::waits;
+  return sum_up(owned);
+}
+
+Status Shard::make_of_sum(Owned& owned) {
   if (norm_) return say_norm(owned);
   return owned.sums ? say_sums(owned) : apply(owned);
 }
@@ -229,9 +235,13 @@ Result<std::size_t> Shard::room(const Owned& owned) const {
   return Status::internal("no place is left for a new version of slice ", owned.slice->id);
 }
 
-// What is due, decoded or as it was sent, and what was folded in.
+// What is due, summed, decoded or as it was sent, and what was folded in.
 std::span<const float* const> Shard::gradients_of(const Owned& owned) {
   std::size_t count = 0;
+  if (owned.sum == Owned::Sum::whole) {
+    gradients_[count++] = sums_->sum(owned_by_slice_[owned.slice->id]);
+    return std::span(gradients_).first(count);
+  }
   if (owned.decoder && !owned.due.empty()) gradients_[count++] = owned.decoded;
   for (const Arrival& due : owned.due)
     if (!owned.decoder) gradients_[count++] = reinterpret_cast<const float*>(due.contribution.bytes.data());
@@ -309,6 +319,7 @@ void Shard::count_in(Owned& owned) {
   };
   for (const Arrival& due : owned.due) count(due.contributor, due.contribution.who.step);
   owned.due.clear();
+  owned.sum = Owned::Sum::none;
   if (!owned.folded) return;
   for (const Ledger::Part& part : owned.folded->parts())
     count(part.contributor - clients_.first_contributor(), part.step);

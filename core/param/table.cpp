@@ -82,7 +82,7 @@ Status Table::finish_update(std::size_t param, std::uint64_t step, double rate) 
     else if (sends)
       DLHOST_TRY(ask(slice, Word::settle, step));
   }
-  return {};
+  return setup_.post->flush();
 }
 
 Result<bool> Table::update_own(std::size_t param, const WorkerPlan& plan, std::uint64_t step, double rate) {
@@ -130,9 +130,7 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
     bytes = setup_.coder->last_bytes();
   }
   message.rate = rate;
-  if (setup_.post->is_far(server))
-    DLHOST_TRY(setup_.control->show(server, message.place, bytes, record::Cargo::gradients));
-  return send(server, message);
+  return send(server, message, setup_.control->shown(server, message.place, bytes, record::Cargo::gradients));
 }
 
 // What it is based on is the oldest that it computed with.
@@ -226,8 +224,8 @@ Status Table::leave(std::uint16_t group, std::uint16_t rank) {
   return {};
 }
 
-Status Table::send(std::uint32_t seat, Message message) {
-  if (seat != setup_.post->seat()) return setup_.post->send(seat, message);
+Status Table::send(std::uint32_t seat, Message message, const Post::Shown& shown) {
+  if (seat != setup_.post->seat()) return setup_.post->send(seat, message, shown);
   message.seat = static_cast<std::uint16_t>(seat);
   return take(message);
 }

@@ -25,9 +25,8 @@ class Control : public Taker {
   virtual Status attend() = 0;
   virtual void beat() = 0;  // it gets on, or looks whether it could
   virtual void watch() = 0; // it waits
-  // Part of this worker's memory, to a seat of another machine: it is there before what is sent to that one from now
-  // on.
-  virtual Status show(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) = 0;
+  // Part of this worker's memory, as it is to be shown to a seat: nothing where that sees it anyway.
+  virtual Post::Shown shown(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) = 0;
 };
 
 class Table final : public Taker {
@@ -102,7 +101,7 @@ class Table final : public Taker {
     return {};
   }
 
-  Status send(std::uint32_t seat, Message);
+  Status send(std::uint32_t seat, Message, const Post::Shown& = {});
   Status take(const Message&) override;
 
   // Where this worker's time went, so far.

@@ -90,7 +90,12 @@ class Reader {
         slice.exchanges = std::move(known->second.slice.exchanges);
         cut(slice, begun, steps);
       }
-      slice.exchanges.push_back({.time = time_, .begun = begun, .exchanged = {}, .told = {}, .heard = {}});
+      slice.exchanges.push_back({.time = time_,
+                                 .begun = begun,
+                                 .summed = line.value("summed", false),
+                                 .exchanged = {},
+                                 .told = {},
+                                 .heard = {}});
       slices_[slice.id] = {std::move(slice), std::move(steps)};
     }
     std::erase_if(dropped_, [&](const Part& part) { return is_void(part, steps_); });

@@ -26,6 +26,7 @@ struct Audit {
   struct Exchanges {
     std::size_t time = 0; // the how manieth: some servers may not have come that far
     Version begun = 0;
+    bool summed = false; // all make the same versions
     struct Exchanged {
       std::uint64_t number = 0;
       Version learned = 0, version = 0;

@@ -20,6 +20,7 @@ class Attempt {
   std::vector<Version> learned(std::size_t group, Version version) {
     const Exchanges* own = exchanges(group);
     if (!own) return learned_;
+    if (own->summed) return std::vector<Version>(slices_.size(), version);
     const auto last = [&](const auto& records) {
       return std::ranges::find_if(records.rbegin(), records.rend(),
                                   [&](const auto& record) { return record.version <= version; });

@@ -32,8 +32,8 @@ Seat::Layout::Layout(const param::Store& store, const Seat& seat)
   published = words + words_bytes;
   bytes = exchanged = published + (seat.outlived() ? param::Published::bytes(slices.size(), seat.seats_) : 0);
   if (seat.sync_ && seat.serves())
-    bytes += param::GroupSync::bytes(slices, seat.number_ - seat.home_of(seat.place_.server_group), *seat.sync_,
-                                     seat.place_.server_group, seat.place_.server_groups);
+    bytes +=
+        seat.exchanged_bytes(slices, seat.place_.server_group, seat.number_ - seat.home_of(seat.place_.server_group));
 }
 
 class Seat::Lent final : public param::Lender {
@@ -62,7 +62,8 @@ param::Masters::Copies Seat::copies(const param::Store& store) const {
   const auto values = [&](const Agreement::One& one) { return one.traits.readers_overlap ? seats_ + 2 : replicas; };
   param::Masters::Copies copies{.values = values(agreement_->job()),
                                 .histories = replicas,
-                                .shared = sync_ ? param::GroupSync::shared_rows(*sync_, outlived()) : 0};
+                                .shared =
+                                    !sync_ || sums_gradients() ? 0 : param::GroupSync::shared_rows(*sync_, outlived())};
   if (agreement_->all().size() > 1)
     for (const auto& param : store.params()) copies.values_of.push_back(values(agreement_->of(*param)));
   return copies;
@@ -119,6 +120,7 @@ Result<std::unique_ptr<Seat>> Seat::make(Session& session, Roster& roster, std::
     const dlhost::Part& sync = job.topology.sync;
     DLHOST_ASSIGN(seat->sync_, session.registry().create<Sync>(sync.type, sync.options));
     DLHOST_ASSIGN(seat->sync_actor_, session.registry().actor(Kind::sync, sync.type, sync.type));
+    if (seat->sums_gradients()) seat->place_.global_batch = job.train.batch * seat->place_.groups;
   }
   const std::string& updater = job.updater.plugin.type;
   DLHOST_ASSIGN(seat->updater_actor_, session.registry().actor(Kind::updater, updater, updater));
@@ -201,7 +203,10 @@ Status Seat::open(param::Store& store) {
   if (number_ == lodging) {
     DLHOST_ASSIGN(masters_board_, post_->allocate(std::max<std::size_t>(lent_->masters.bytes(), 1)));
     card.masters = masters_board_.near_key();
-    if (has_far()) card.far_masters[place_.server_group] = masters_board_.far_key();
+    if (has_far()) {
+      card.far_masters[place_.server_group] = masters_board_.far_key();
+      post_->know(masters_number(place_.server_group), masters_board_.bytes());
+    }
     masters = masters_board_.bytes();
   } else {
     DLHOST_ASSIGN(const Card first, roster_.card(lodging));
@@ -233,8 +238,8 @@ Status Seat::connect() {
       if (card.bytes != layout_->exchanged || card.mirrors.size() != seats_ ||
           card.far_masters.size() != place_.server_groups)
         return Status::internal("worker ", other, " has a net of other params than worker ", number_);
-      own_[other].there = {other, card.mirrors.at(number_)};
-      own_[other].origin = {other, card.far_own};
+      own_[other].there = {.seat = other, .key = card.mirrors.at(number_), .number = number_};
+      own_[other].origin = {.seat = other, .key = card.far_own, .number = other};
       continue;
     }
     DLHOST_ASSIGN(own_[other].region, post_->map(other, card.own));
@@ -265,10 +270,17 @@ Status Seat::make_shard() {
       .sync = sync_setup(),
       .activity = &session_.activity(),
       .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
-  if (has_far())
+  if (has_far()) {
     setup.show = [this](std::uint32_t seat, std::span<const std::byte> part, record::Cargo cargo) {
       return show_masters(place_.server_group, roster_.machines()[seat], part, cargo);
     };
+    setup.send_with = [this](std::uint32_t seat, const param::Message& message,
+                             std::span<const std::byte> params) -> Status {
+      DLHOST_ASSIGN(const auto shown, shown_masters(place_.server_group, roster_.machines()[seat], params,
+                                                    record::Cargo::params));
+      return table_->send(seat, message, shown);
+    };
+  }
   const std::uint32_t first = home_of(place_.server_group);
   for (std::uint32_t seat = first; seat < first + place_.served * place_.workers; ++seat)
     setup.contributors.push_back({.group = static_cast<std::uint16_t>(seat / place_.workers),

@@ -160,7 +160,9 @@ class Seat final : public param::Sharing, private param::Control {
   std::size_t bytes_of(std::uint32_t seat) const; // of its memory
   Status make_mirrors(Card&);
   Status find_mirrors();
-  Status show(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) override;
+  param::Post::Shown shown(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) override;
+  Result<param::Post::Shown> shown_masters(std::uint32_t server_group, std::uint32_t machine,
+                                           std::span<const std::byte> part, record::Cargo) const;
   Status show_to_owner(std::uint32_t seat, std::span<const std::byte> part); // what this one wrote into a mirror
   Status show_masters(std::uint32_t server_group, std::uint32_t machine, std::span<const std::byte> part,
                       record::Cargo);
@@ -177,9 +179,13 @@ class Seat final : public param::Sharing, private param::Control {
   void fill_other_masters(const param::Beginning&);
   // What server groups have that others do not, and a run goes on with.
   bool servers_keep() const;
+  std::vector<Updater::History> shared_histories() const; // of the values that server groups have in common
   std::vector<param::TensorPlace> kept_by_servers(std::uint32_t server_group);
   std::span<std::byte> newest_history(std::uint32_t server_group, std::size_t param, std::size_t slot);
   std::optional<param::GroupSync::Setup> sync_setup();
+  // Server groups make the same versions, of all gradients; else, where there are several, each makes its own.
+  bool sums_gradients() const { return sync_ && sync_->traits().of_gradients; }
+  std::size_t exchanged_bytes(const param::Slices&, std::uint32_t server_group, std::uint32_t server) const;
   Status align();
   Status see_where_all_are();               // while they rest
   bool is_whole(const param::Param&) const; // it is not cut
@@ -205,6 +211,7 @@ class Seat final : public param::Sharing, private param::Control {
                                 std::vector<std::vector<std::byte>>& copies);
   std::span<std::byte> published(std::uint32_t seat) const;
   std::optional<param::Published> published_by(std::uint32_t server_group, const param::Slice&) const;
+  Status can_sum_gradients() const;
   Status can_have_own_values(const Agreement::One&) const;
   Status connect();
   Status make_shard();
@@ -243,6 +250,8 @@ class Seat final : public param::Sharing, private param::Control {
     // Of another machine's seat: its mirror of this one's memory, and its own memory.
     param::Mirror there, origin;
   };
+  // Mirrors are known by whose memory they are of: seats, and then server groups.
+  std::uint32_t masters_number(std::uint32_t server_group) const { return seats_ + server_group; }
   // The masters of a server group, where they lie on another machine.
   struct Lodging {
     std::uint32_t machine = 0;

@@ -19,8 +19,8 @@ std::optional<param::Factors> Seat::factors(const param::Param& param, const par
   // What else is done with gradients, before they are a slice's: that takes them as they are.
   const bool encoded = codec_ && elements >= topology.codec_elements;
   const bool summed = job.updater.clip_norm > 0 || !session_.updater().rule().partials.results().empty();
-  if (encoded || summed || job.train.reproducible || agreement_->of(param).traits.folds || first_plan_.update_locally ||
-      first_plan_.send_delta)
+  if (encoded || summed || sums_gradients() || job.train.reproducible || agreement_->of(param).traits.folds ||
+      first_plan_.update_locally || first_plan_.send_delta)
     return std::nullopt;
   param::Factors all = own; // some workers have a row less
   for (auto* factor : {&all.x, &all.dy})

@@ -17,25 +17,32 @@ param::Masters Seat::lay_out_masters(const param::Store& store) const { return {
 std::optional<param::GroupSync::Setup> Seat::sync_setup() {
   if (!sync_) return {};
   param::GroupSync::Setup setup{
-      .rank = place_.server_group,
-      .servers = {},
-      .memory = own_[number_].bytes,
-      .place = layout_->exchanged,
+      .neighbours = {.rank = place_.server_group,
+                     .all = {},
+                     .memory = own_[number_].bytes,
+                     .place = layout_->exchanged,
+                     .sync = sync_.get(),
+                     .actor = sync_actor_,
+                     .activity = &session_.activity(),
+                     .send =
+                         [this](std::uint32_t seat, const param::Message& message, std::span<const std::byte> part) {
+                           const auto cargo = sums_gradients() ? record::Cargo::gradients : record::Cargo::params;
+                           return table_->send(seat, message, shown(seat, message.place, part.size(), cargo));
+                         }},
       .in_step = in_step_,
       .outlived = outlived(),
       .masters = &lent_masters(),
-      .store = &session_.store(),
-      .sync = sync_.get(),
-      .actor = sync_actor_,
-      .activity = &session_.activity(),
-      .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); },
-      .show = [this](std::uint32_t seat, std::size_t place,
-                     std::size_t bytes) { return show(seat, place, bytes, record::Cargo::params); }};
+      .store = &session_.store()};
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     const std::uint32_t seat = home_of(group) + number_ - home_of(place_.server_group);
-    setup.servers.push_back({seat, own_[seat].bytes});
+    setup.neighbours.all.push_back({seat, own_[seat].bytes, roster_.machines()[seat]});
   }
   return setup;
+}
+
+std::size_t Seat::exchanged_bytes(const param::Slices& slices, std::uint32_t server_group, std::uint32_t server) const {
+  if (sums_gradients()) return param::GradientSums::bytes(slices, server);
+  return param::GroupSync::bytes(slices, server, *sync_, server_group, place_.server_groups);
 }
 
 Status Seat::map_other_masters() {
@@ -64,18 +71,19 @@ const param::Masters& Seat::masters_of(std::uint32_t server_group) const {
 void Seat::fill_other_masters(const param::Beginning& beginning) {
   if (!sync_) return;
   const param::Masters& first = lent_masters();
-  const auto histories = param::GroupSync::histories(*sync_);
+  const bool all_alike = !beginning.own_values || sums_gradients();
+  const auto histories = shared_histories();
   for (const auto& param : session_.store().params()) {
     if (!param->updated) continue;
     const std::size_t number = param->number;
-    for (std::size_t slot = 0; !beginning.own_values && slot < histories.size(); ++slot) {
+    for (std::size_t slot = 0; all_alike && slot < histories.size(); ++slot) {
       const auto row = first.shared(number, 1 + slot);
       std::ranges::fill(std::span(reinterpret_cast<float*>(row.data()), row.size() / sizeof(float)),
                         histories[slot].initial);
     }
     for (const OtherMasters& other : other_masters_) {
       std::ranges::copy(first.value(number, 0), other.masters.value(number, 0).begin());
-      for (std::size_t slot = 0; !beginning.own_values && slot < param->slots; ++slot)
+      for (std::size_t slot = 0; all_alike && slot < param->slots; ++slot)
         std::ranges::copy(first.history(number, slot), other.masters.history(number, slot).begin());
       for (std::size_t slot = 0; slot < histories.size(); ++slot)
         std::ranges::copy(first.shared(number, 1 + slot), other.masters.shared(number, 1 + slot).begin());
@@ -84,14 +92,18 @@ void Seat::fill_other_masters(const param::Beginning& beginning) {
 }
 
 bool Seat::servers_keep() const {
-  return sync_ && (!session_.updater().rule().history.empty() || !param::GroupSync::histories(*sync_).empty());
+  return sync_ && !sums_gradients() && !(session_.updater().rule().history.empty() && shared_histories().empty());
+}
+
+std::vector<Updater::History> Seat::shared_histories() const {
+  return sums_gradients() ? std::vector<Updater::History>() : param::GroupSync::histories(*sync_);
 }
 
 // The first group's histories are the checkpoint's own; the histories of the common values are the same in all groups.
 std::vector<param::TensorPlace> Seat::kept_by_servers(std::uint32_t server_group) {
   std::vector<param::TensorPlace> kept;
   const auto histories = session_.updater().rule().history;
-  const auto common = param::GroupSync::histories(*sync_);
+  const auto common = shared_histories();
   for (const auto& param : session_.store().params()) {
     if (!param->updated) continue;
     const std::string& name = param->declared.name;

@@ -45,7 +45,7 @@ std::uint32_t Seat::server_group_of(std::uint32_t seat) const {
 std::size_t Seat::bytes_of(std::uint32_t seat) const {
   const std::uint32_t group = server_group_of(seat), server = seat - home_of(group);
   if (!sync_ || server >= servers_) return layout_->exchanged;
-  return layout_->exchanged + param::GroupSync::bytes(layout_->slices, server, *sync_, group, place_.server_groups);
+  return layout_->exchanged + exchanged_bytes(layout_->slices, group, server);
 }
 
 // Memory is taken where something comes into it: of each worker's, what this one is shown.
@@ -63,12 +63,14 @@ Status Seat::make_mirrors(Card& card) {
     own_[seat].bytes = own_[seat].board.bytes();
     new (own_[seat].bytes.data() + layout_->vitals) Vitals;
     card.mirrors[seat] = own_[seat].board.far_key();
+    post_->know(seat, own_[seat].bytes);
   }
   for (std::uint32_t group = 0; number_ == 0 && group < place_.server_groups; ++group) {
     if (lodging_of(group, machine())) continue;
     OtherMasters& other = other_masters_[group - 1]; // the leader's own is the first
     DLHOST_ASSIGN(other.board, post_->allocate_mirror(std::max<std::size_t>(other.masters.bytes(), 1)));
     card.far_masters[group] = other.board.far_key();
+    post_->know(masters_number(group), other.board.bytes());
   }
   return {};
 }
@@ -82,30 +84,40 @@ Status Seat::find_mirrors() {
     DLHOST_ASSIGN(const Card card, roster_.card(seat));
     for (std::uint32_t group = 0; group < place_.server_groups; ++group)
       if (const std::string& key = card.far_masters.at(group); !key.empty())
-        lodgings_[group].push_back({roster_.machines()[seat], {seat, key}});
+        lodgings_[group].push_back({roster_.machines()[seat],
+                                    {.seat = seat,
+                                     .key = key,
+                                     .number = masters_number(group),
+                                     .shared = std::ranges::count(roster_.machines(), roster_.machines()[seat]) > 1}});
   }
   return {};
 }
 
-Status Seat::show(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo cargo) {
+param::Post::Shown Seat::shown(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo cargo) {
   if (!post_->is_far(seat)) return {};
-  return post_->show(own_[number_].bytes.subspan(place, bytes), own_[seat].there, place, cargo);
+  return {own_[number_].bytes.subspan(place, bytes), &own_[seat].there, place, cargo};
 }
 
 Status Seat::show_to_owner(std::uint32_t seat, std::span<const std::byte> part) {
   if (!post_->is_far(seat)) return {};
-  return post_->show(part, own_[seat].origin, static_cast<std::uint64_t>(part.data() - own_[seat].bytes.data()),
-                     record::Cargo::state);
+  const auto place = static_cast<std::uint64_t>(part.data() - own_[seat].bytes.data());
+  return post_->show({part, &own_[seat].origin, place, record::Cargo::state});
 }
 
-Status Seat::show_masters(std::uint32_t server_group, std::uint32_t machine, std::span<const std::byte> part,
-                          record::Cargo cargo) {
-  if (machine == this->machine()) return {};
+Result<param::Post::Shown> Seat::shown_masters(std::uint32_t server_group, std::uint32_t machine,
+                                               std::span<const std::byte> part, record::Cargo cargo) const {
+  if (machine == this->machine()) return param::Post::Shown();
   const auto lodging = std::ranges::find(lodgings_[server_group], machine, &Lodging::machine);
   if (lodging == lodgings_[server_group].end())
     return Status::internal("machine ", machine, " has no params of server group ", server_group);
   const std::byte* begin = masters_of(server_group).memory().data();
-  return post_->show(part, lodging->there, static_cast<std::uint64_t>(part.data() - begin), cargo);
+  return param::Post::Shown{part, &lodging->there, static_cast<std::uint64_t>(part.data() - begin), cargo};
+}
+
+Status Seat::show_masters(std::uint32_t server_group, std::uint32_t machine, std::span<const std::byte> part,
+                          record::Cargo cargo) {
+  DLHOST_ASSIGN(const auto shown, shown_masters(server_group, machine, part, cargo));
+  return post_->show(shown);
 }
 
 // Each contribution to a slice of another machine's server crosses once, and each version once to each machine where
@@ -154,7 +166,8 @@ Status Seat::show_beginning(const param::Beginning& beginning) {
 Status Seat::show_rest() {
   DLHOST_TRY(await_shown()); // networks put in any order: how this one was is not to land on how it is
   beat();
-  DLHOST_TRY(show(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent, record::Cargo::state));
+  DLHOST_TRY(post_->show(
+      shown(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent, record::Cargo::state)));
   return await_shown();
 }
 
@@ -182,7 +195,7 @@ void Seat::show_vitals() {
   showed_ = now;
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     if (post_->is_far(seat) && post_->shown_to(seat))
-      show(seat, layout_->vitals, sizeof(Vitals), record::Cargo::control)
+      post_->show(shown(seat, layout_->vitals, sizeof(Vitals), record::Cargo::control))
           .ignore("who is gone is noticed where it is waited for");
 }
 

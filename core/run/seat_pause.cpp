@@ -23,7 +23,7 @@ std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
     auto& own = all.emplace_back();
     if (codec_keeps) own = kept_by_codec(seat);
-    for (std::uint32_t group = 0; sync_ && group < place_.server_groups; ++group)
+    for (std::uint32_t group = 0; servers_keep() && group < place_.server_groups; ++group)
       if (seat == home_of(group)) std::ranges::move(kept_by_servers(group), std::back_inserter(own));
     if (!saves_own_values() || outlasted_) continue; // whoever has died was perhaps in the midst of an update
     for (const auto& param : session_.store().params()) {

@@ -193,8 +193,8 @@ Status Seat::done(std::uint64_t step, const std::vector<program::Metric>& metric
   }
   computing_ = false;
   done_[number_] = step + 1;
-  DLHOST_TRY(show(leader_, layout_->numbers, 2 * metrics.size() * sizeof(double), record::Cargo::control));
-  return table_->send(leader_, {.word = Word::done, .step = step});
+  return table_->send(leader_, {.word = Word::done, .step = step},
+                      shown(leader_, layout_->numbers, 2 * metrics.size() * sizeof(double), record::Cargo::control));
 }
 
 void Seat::await_end() {
@@ -215,7 +215,7 @@ void Seat::fail(const Status& status) {
   std::vector<std::uint32_t> others;
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
     if (seat == number_) continue;
-    show(seat, layout_->words, length + 1, record::Cargo::control)
+    post_->show(shown(seat, layout_->words, length + 1, record::Cargo::control))
         .ignore("who cannot be told notices that this worker is gone");
     others.push_back(seat);
   }

@@ -4,7 +4,7 @@ namespace dlhost {
 
 Exchange::~Exchange() = default;
 
-std::unique_ptr<Exchange> Sync::join(std::uint32_t, std::uint32_t, std::int64_t) const { return nullptr; }
+std::unique_ptr<Exchange> Sync::join(const Ranks&, std::int64_t) const { return nullptr; }
 
 std::vector<std::uint32_t> Sync::neighbours(std::uint32_t, std::uint32_t) const { return {}; }
 

@@ -8,8 +8,8 @@ namespace dlhost::plugins {
 
 class ToAll final : public Exchange {
  public:
-  ToAll(std::uint32_t rank, std::uint32_t count, std::int64_t elements)
-      : rank_(rank), count_(count), elements_(elements) {}
+  ToAll(const Sync::Ranks& ranks, std::int64_t elements)
+      : rank_(ranks.rank), count_(ranks.count), elements_(elements) {}
 
   void begin(std::vector<SyncStep>& out) override {
     for (std::uint32_t peer = 0; peer < count_; ++peer)

@@ -8,8 +8,8 @@ namespace {
 
 class Link final : public Exchange {
  public:
-  Link(std::uint32_t rank, std::uint32_t count, std::int64_t elements)
-      : rank_(rank), last_(count - 1), elements_(elements) {}
+  Link(const Sync::Ranks& ranks, std::int64_t elements)
+      : rank_(ranks.rank), last_(ranks.count - 1), elements_(elements) {}
 
   void begin(std::vector<SyncStep>& out) override {
     if (rank_ > 0)

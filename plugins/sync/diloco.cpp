@@ -46,8 +46,8 @@ class Diloco final : public Sync {
   explicit Diloco(const Options& options) : options_(options), outer_(options) {}
 
   Traits traits() const override { return {.averages = true, .every = static_cast<std::uint32_t>(options_.every)}; }
-  std::unique_ptr<Exchange> join(std::uint32_t rank, std::uint32_t count, std::int64_t elements) const override {
-    return std::make_unique<ToAll>(rank, count, elements);
+  std::unique_ptr<Exchange> join(const Ranks& ranks, std::int64_t elements) const override {
+    return std::make_unique<ToAll>(ranks, elements);
   }
   const Updater* outer() const override { return &outer_; }
 

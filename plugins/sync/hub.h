@@ -8,8 +8,8 @@ namespace dlhost::plugins {
 
 template <std::uint32_t most> class Hubs final : public Exchange {
  public:
-  Hubs(std::uint32_t rank, std::uint32_t count, std::int64_t elements)
-      : hubs_(count > most ? most : 1), rank_(rank), count_(count), elements_(elements) {}
+  Hubs(const Sync::Ranks& ranks, std::int64_t elements)
+      : hubs_(ranks.count > most ? most : 1), rank_(ranks.rank), count_(ranks.count), elements_(elements) {}
 
   void begin(std::vector<SyncStep>& out) override {
     if (rank_ < hubs_) {

@@ -9,8 +9,8 @@ namespace {
 
 class Around final : public Exchange {
  public:
-  Around(std::uint32_t rank, std::uint32_t count, std::int64_t elements)
-      : rank_(rank), count_(count), elements_(elements) {}
+  Around(const Sync::Ranks& ranks, std::int64_t elements)
+      : rank_(ranks.rank), count_(ranks.count), elements_(elements) {}
 
   void begin(std::vector<SyncStep>& out) override {
     if (count_ == 1) {

@@ -3,6 +3,8 @@
 //
 // What is exchanged is what each has learned since the last exchange: the difference of its value and the one that all
 // had then. When an exchange is done, every rank holds the sum of all differences; core makes the common value of it.
+// Or it is the gradient of each version, before that is made: then all make the same version of the sum of them.
+//
 // A sync says who sends which part to whom, and what is added to what, as a state machine that never blocks; core moves
 // the bytes and does the sums. Every rank has two rows of elements: what it began with, which stays as it is, and what
 // it has made so far, whose elements are undefined until they are replaced.
@@ -13,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <dlhost/kind.h>
@@ -49,11 +52,17 @@ class DLHOST_API Sync : public Plugin {
  public:
   static constexpr Kind kind = Kind::sync;
   struct Traits {
-    bool averages = true;    // the common value moves by the mean of what all learned; else by the sum
-    std::uint32_t every = 1; // updates of a slice from one exchange to the next
+    bool of_gradients = false; // what is exchanged; else what was learned, and:
+    bool averages = true;      // the common value moves by the mean of what all learned; else by the sum
+    std::uint32_t every = 1;   // updates of a slice from one exchange to the next
+  };
+  // Those that take part, as one of them sees it.
+  struct Ranks {
+    std::uint32_t rank = 0, count = 1;
+    std::span<const std::uint32_t> hosts; // of each, ascending: those of one reach one another through memory
   };
   virtual Traits traits() const = 0;
-  virtual std::unique_ptr<Exchange> join(std::uint32_t rank, std::uint32_t count, std::int64_t elements) const;
+  virtual std::unique_ptr<Exchange> join(const Ranks&, std::int64_t elements) const;
   // Or, instead of exchanges, gossip: whom a rank talks to, in a graph without loops that joins all. Each tells its
   // neighbours what these lack, of its own and of what its others told it, whenever it is due and the last was read;
   // nobody waits, and the value moves by all that comes. Empty, of two ranks: there are exchanges.

@@ -20,22 +20,19 @@ class Server : public Served {
   void make(std::uint32_t rank, bool in_step, const Sync& sync, std::array<std::span<std::byte>, 2> memories,
             std::deque<std::pair<std::uint32_t, Message>>& mail) {
     lay_out("sgd", "strict", {1, 2, 3, 4}, 1, GroupSync::shared_rows(sync, true));
-    auto made = GroupSync::make({.rank = rank,
-                                 .servers = {{0, memories[0]}, {1, memories[1]}},
-                                 .memory = memories[rank],
-                                 .in_step = in_step,
-                                 .outlived = true,
-                                 .masters = &*masters_,
-                                 .store = &*store_,
-                                 .sync = &sync,
-                                 .activity = &activity_,
-                                 .send =
-                                     [rank, &mail](std::uint32_t seat, Message message) {
-                                       message.seat = static_cast<std::uint16_t>(rank);
-                                       mail.emplace_back(seat, message);
-                                       return Status();
-                                     }},
-                                std::array{&slices_[0]});
+    const Neighbours neighbours{.rank = rank,
+                                .all = {{0, memories[0]}, {1, memories[1]}},
+                                .memory = memories[rank],
+                                .sync = &sync,
+                                .activity = &activity_,
+                                .send = [rank, &mail](std::uint32_t seat, Message message, auto) {
+                                  message.seat = static_cast<std::uint16_t>(rank);
+                                  mail.emplace_back(seat, message);
+                                  return Status();
+                                }};
+    auto made = GroupSync::make(
+        {.neighbours = neighbours, .in_step = in_step, .outlived = true, .masters = &*masters_, .store = &*store_},
+        std::array{&slices_[0]});
     ASSERT_TRUE(made.ok()) << made.status().message();
     sync_ = *std::move(made);
     sync_->begin({});
@@ -201,11 +198,9 @@ TEST_F(GroupSyncTest, ASyncThatIsNoneIsRefused) {
   server.lay_out("sgd", "strict", {1, 2, 3, 4}, 1, 1);
   std::vector<std::byte> memory(1024);
   const auto said = [&](const Careless& sync) {
-    return GroupSync::make({.servers = {{0, memory}, {1, memory}},
-                            .memory = memory,
+    return GroupSync::make({.neighbours = {.all = {{0, memory}, {1, memory}}, .memory = memory, .sync = &sync},
                             .masters = &*server.masters_,
-                            .store = &*server.store_,
-                            .sync = &sync},
+                            .store = &*server.store_},
                            std::array{&server.slices_[0]})
         .status()
         .message();

@@ -9,15 +9,15 @@
 namespace dlhost::param {
 namespace {
 
-constexpr std::size_t elements = 4096;
+constexpr std::size_t row_elements = 4096;
 constexpr std::uint64_t steps = 3000;
 
 class ReadingTest : public Served {
  protected:
-  // Of two workers the first brings ones, so that all elements of a version are alike; the second reads.
+  // Of two workers the first brings ones, so that all row_elements of a version are alike; the second reads.
   Status serve(std::size_t versions, Consistency& handler) {
-    lay_out("sgd", "eventual", std::vector<float>(elements, 0), versions);
-    gradient_.assign(elements, 1);
+    lay_out("sgd", "eventual", std::vector<float>(row_elements, 0), versions);
+    gradient_.assign(row_elements, 1);
     ShardSetup setup = this->setup(slices_);
     setup.handlers.job.consistency = &handler;
     setup.contributors = {{0, 0, 0, std::as_bytes(std::span(gradient_))},
@@ -50,17 +50,17 @@ class ReadingTest : public Served {
       const float first = value[0];
       for (int again = 0; again < 20; ++again) // it takes its time
         torn_ +=
-            static_cast<std::uint64_t>(std::count_if(value, value + elements, [&](float one) { return one != first; }));
+            static_cast<std::uint64_t>(std::count_if(value, value + row_elements, [&](float one) { return one != first; }));
       newest_ = std::min(newest_, first);
     }
   }
 
   std::vector<float> gradient_;
-  Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{elements}, 1, 1'000'000);
+  Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{row_elements}, 1, 1'000'000);
   std::atomic<std::int64_t> place_{-1};
   std::atomic<bool> asks_{false}, over_{false};
   std::atomic<std::uint64_t> read_{0};
-  std::uint64_t torn_ = 0; // elements that were of another version than the first
+  std::uint64_t torn_ = 0; // row_elements that were of another version than the first
   float newest_ = 0;
 };
 

@@ -123,7 +123,7 @@ struct Worker final : Control {
   bool calls() const override { return false; }
   Status attend() override { return {}; }
   void beat() override {}
-  Status show(std::uint32_t, std::size_t, std::size_t, record::Cargo) override { return {}; }
+  Post::Shown shown(std::uint32_t, std::size_t, std::size_t, record::Cargo) override { return {}; }
   void watch() override {}
   Status take(const Message&) override { return Status::corrupt("a word that is not the table's"); }
 

@@ -34,6 +34,18 @@ TEST_F(MachinesTest, InStepItIsTheSameAsOnOne) {
   }
 }
 
+// What is small goes with the messages that speak of it, and what is not by itself.
+TEST_F(MachinesTest, WithLargeParamsAndSmallOnes) {
+  std::string job = small_job();
+  job.replace(job.find("units = 9"), 9, "units = 400");
+  for (const auto& [count, servers, machines] : {std::tuple{2, 2, 2}, {4, 3, 2}})
+    expect_alike(job, workers(count, servers), machines);
+  expect_alike(job,
+               {"topology.worker_groups=3", "topology.server_groups=3", "train.batch=4",
+                R"(topology.sync={ type = "halving", of = "gradients", direct = 100 })"},
+               3);
+}
+
 // Each contribution to a slice of another machine's server crosses once, and each version once to each machine.
 TEST_F(MachinesTest, WhatCrossesTheNetworkIsCountedByKindAndToldBeforehand) {
   for (const auto& [count, servers, machines, factors] :
@@ -109,7 +121,8 @@ TEST_F(MachinesTest, UnderHandlersWhoseGroupsGoTheirOwnWay) {
 }
 
 TEST_F(MachinesTest, ServerGroupsExchangeAsOnOne) {
-  for (const std::string sync : {"all_to_all", "ring", "chain", "star", "twin_master", "diloco"}) {
+  for (const std::string sync :
+       {"all_to_all", "chain", "diloco", "halving", "hierarchical", "ring", "star", "twin_master"}) {
     SCOPED_TRACE(sync);
     expect_alike(small_job(),
                  {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3",
@@ -123,6 +136,24 @@ TEST_F(MachinesTest, ServerGroupsExchangeAsOnOne) {
                {"topology.worker_groups=2", "topology.workers_per_group=3", "topology.server_groups=2",
                 "topology.servers_per_group=2", "topology.sync=\"ring\""},
                3);
+}
+
+TEST_F(MachinesTest, ServerGroupsAddUpGradientsAsOnOne) {
+  for (const std::string sync : {"all_to_all", "halving", "hierarchical", "ring"})
+    for (const int machines : {2, 4}) {
+      SCOPED_TRACE(concat(sync, ", ", machines, " machines"));
+      std::vector<std::string> set{"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3",
+                                   "topology.sync={ type = \"" + sync + "\", of = \"gradients\" }"};
+      if (sync != "hierarchical") { // which adds up in another order where ranks are of one machine
+        expect_alike(small_job(), set, machines);
+        continue;
+      }
+      const auto one = train(small_job());
+      set.push_back(concat("topology.machines=", machines));
+      const auto several = train(small_job(), set);
+      for (const auto& [name, values] : one.params)
+        for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], several.params.at(name)[i], 1e-5);
+    }
 }
 
 TEST_F(MachinesTest, GroupsThatGossipLearn) {

@@ -28,7 +28,7 @@ void expect_near(const Trained& one, const Trained& other) {
 // Groups whose replicas become one after every step make the steps of one group with all their samples.
 TEST_F(ServerGroupsTest, ExchangedAfterEachStepTheyTrainAsOne) {
   const auto one = train(small_job());
-  for (const std::string sync : {"all_to_all", "chain", "ring", "star", "twin_master"})
+  for (const std::string sync : {"all_to_all", "chain", "halving", "hierarchical", "ring", "star", "twin_master"})
     for (const int count : {2, 3, 4}) {
       SCOPED_TRACE(concat(sync, ", ", count, " groups"));
       const auto several =
@@ -36,6 +36,42 @@ TEST_F(ServerGroupsTest, ExchangedAfterEachStepTheyTrainAsOne) {
       expect_near(one, several);
       EXPECT_EQ(several.losses.size(), one.losses.size());
     }
+}
+
+// The steps of one worker, whatever the updater has of history: one that does not take the mean of values for the value
+// of means.
+TEST_F(ServerGroupsTest, OfGradientsTheyTrainAsOneWithAnyUpdater) {
+  const std::vector<std::string> adam{R"(updater={ type = "adam", rate = 0.01 })"};
+  const auto one = train(small_job(), adam);
+  const auto summed = [&](int groups, const std::string& sync, std::vector<std::string> more) {
+    more.insert(more.begin(), adam.begin(), adam.end());
+    return train(small_job(),
+                 server_groups(groups, "{ type = \"" + sync + "\", of = \"gradients\" }", std::move(more)));
+  };
+  for (const std::string sync : {"all_to_all", "chain", "halving", "hierarchical", "ring", "star", "twin_master"})
+    for (const int count : {2, 3, 4}) {
+      SCOPED_TRACE(concat(sync, ", ", count, " groups"));
+      expect_near(one,
+                  summed(count, sync, {concat("topology.worker_groups=", count), concat("train.batch=", 12 / count)}));
+    }
+  // Two groups of two workers each, with servers beside both; and one beside one of two.
+  expect_near(one, summed(2, "halving", {"topology.worker_groups=4", "train.batch=3", "topology.servers_per_group=2"}));
+  expect_near(one, summed(2, "ring", {"topology.worker_groups=3", "train.batch=4"}));
+  expect_near(one, summed(2, "ring", {"topology.worker_groups=2", "train.batch=6", "topology.workers_per_group=2"}));
+  expect_near(train(small_job(), {adam[0], "updater.clip_norm=0.5"}),
+              summed(2, "halving", {"topology.worker_groups=2", "train.batch=6", "updater.clip_norm=0.5"}));
+}
+
+TEST_F(ServerGroupsTest, OfGradientsResumedEqualsNeverStopped) {
+  const auto settings = one_each(2, R"({ type = "halving", of = "gradients" })",
+                                 {R"(updater={ type = "adam", rate = 0.01 })", "train.batch=6"});
+  const auto whole = train(small_job(), settings);
+  const std::string checkpoints = folder_ / "of_gradients";
+  const auto first = train(small_job(), settings, 17, {}, checkpoints);
+  const auto rest = train(small_job(), settings, 0, checkpoints);
+  ASSERT_EQ(first.losses.size() + rest.losses.size(), whole.losses.size());
+  EXPECT_TRUE(std::equal(rest.losses.begin(), rest.losses.end(), whole.losses.begin() + 17));
+  EXPECT_EQ(rest.params, whole.params);
 }
 
 TEST_F(ServerGroupsTest, WhateverTheCounts) {
@@ -159,6 +195,11 @@ TEST_F(ServerGroupsTest, WhatCannotBeIsRefused) {
   EXPECT_NE(refusal({"topology.worker_groups=2", "topology.server_groups=2"}).find("topology.sync: is missing"),
             std::string::npos);
   EXPECT_NE(refusal({"topology.worker_groups=2", "topology.sync=\"ring\""}).find("only with several server groups"),
+            std::string::npos);
+  EXPECT_NE(refusal(one_each(2, R"({ type = "ring", of = "gradients", every = 3 })")).find("before each"),
+            std::string::npos);
+  EXPECT_NE(refusal(one_each(2, R"({ type = "ring", of = "gradients" })", {R"(topology.consistency="eventual")"}))
+                .find("do not make each step together"),
             std::string::npos);
   EXPECT_NE(refusal(one_each(2, "\"gossip\"")).find("where groups gossip nobody waits"), std::string::npos);
   EXPECT_NE(refusal(one_each(2, "\"ring\"", {"topology.replicas=2"})).find("whose exchanges need all of them"),

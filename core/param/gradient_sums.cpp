@@ -1,0 +1,79 @@
+#include "param/gradient_sums.h"
+
+#include <algorithm>
+#include <array>
+
+#include "param/rule_op.h"
+#include "param/table_memory.h"
+
+namespace dlhost::param {
+namespace {
+
+// Who makes versions of small slices would wait for its neighbours' word that they have read the last.
+constexpr std::size_t small_bytes = 65536;
+constexpr std::size_t turns(const Slice& slice) {
+  return static_cast<std::size_t>(slice.count) * sizeof(float) <= small_bytes ? RowExchange::most_turns : 1;
+}
+
+} // namespace
+
+std::size_t GradientSums::bytes(const Slices& slices, std::uint32_t server) {
+  std::size_t bytes = 0;
+  for (const Slice& slice : slices.all())
+    for (std::size_t row = 0; slice.server == server && row < 2 * turns(slice); ++row)
+      take_lines(bytes, static_cast<std::size_t>(slice.count) * sizeof(float));
+  return bytes;
+}
+
+Result<std::unique_ptr<GradientSums>> GradientSums::make(Neighbours neighbours, Store& store,
+                                                         std::span<const Slice* const> owned,
+                                                         std::size_t contributions) {
+  std::unique_ptr<GradientSums> sums(new GradientSums(std::move(neighbours), store));
+  for (const Slice* slice : owned) DLHOST_TRY(sums->add(*slice, contributions));
+  std::size_t scratch = 1;
+  for (const auto& ops : sums->ops_)
+    for (const auto& op : ops) scratch = std::max(scratch, op->scratch_bytes);
+  DLHOST_ASSIGN(sums->scratch_, Memory::make(store.device(), scratch));
+  sums->inputs_.resize(contributions);
+  return sums;
+}
+
+Status GradientSums::add(const Slice& slice, std::size_t contributions) {
+  std::vector<RowExchange::Rows> rows;
+  for (std::size_t turn = 0; turn < turns(slice); ++turn)
+    rows.push_back({neighbours_.row(slice), neighbours_.row(slice)});
+  DLHOST_ASSIGN(auto row, RowExchange::join(neighbours_, slice, std::move(rows)));
+  rows_.push_back(std::move(row));
+  const TensorDesc whole{DType::f32, {slice.count}, Format::plain()};
+  auto& ops = ops_.emplace_back();
+  for (std::size_t gradients = 1; gradients <= contributions; ++gradients) {
+    DLHOST_ASSIGN(ops.emplace_back(), store_.device().prepare(MapSpec{.expression = weighted_sum(gradients),
+                                                                      .in = std::vector<TensorDesc>(gradients, whole),
+                                                                      .out = {whole},
+                                                                      .keeps_zeros = true}));
+  }
+  return {};
+}
+
+void GradientSums::begin() {
+  for (RowExchange& row : rows_) row.reset();
+}
+
+Status GradientSums::start(std::size_t which, std::span<const float* const> gradients, float weight) {
+  std::ranges::copy(gradients, inputs_.begin());
+  const std::array<void*, 1> out{rows_[which].next_begun().data()};
+  const std::array<float, 1> scalars{weight};
+  ops_[which][gradients.size() - 1]->execute(store_.stream(), std::span(inputs_).first(gradients.size()), out,
+                                             scratch_.data(), {.scalars = scalars});
+  DLHOST_TRY(store_.stream().wait());
+  return rows_[which].start();
+}
+
+Status GradientSums::take(std::size_t which, const Message& message) {
+  const auto from = neighbours_.rank_of(message.seat);
+  if (!from || message.word == Word::call)
+    return neighbours_.wrong(rows_[which].slice(), message, rows_[which].number());
+  return rows_[which].take(message, *from);
+}
+
+} // namespace dlhost::param

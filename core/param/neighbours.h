@@ -1,0 +1,49 @@
+// Those that own the same slices in the other server groups, as one of them sees them, and what it tells them. What
+// they read of it lies in its worker's memory.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <dlhost/sync.h>
+
+#include "param/protocol.h"
+#include "param/slices.h"
+#include "plugin/activity.h"
+
+namespace dlhost::param {
+
+struct Neighbours {
+  struct One {
+    std::uint32_t seat = 0;
+    std::span<const std::byte> memory;
+    std::uint32_t machine = 0;
+  };
+  std::uint32_t epoch = 0;
+  std::uint32_t rank = 0;      // of this server's group
+  std::vector<One> all;        // group by group, this server as well
+  std::span<std::byte> memory; // of this worker, where the rows lie from `place` on
+  std::size_t place = 0;
+  const Sync* sync = nullptr;
+  const plugin::Actor* actor = nullptr;
+  plugin::Activity* activity = nullptr;
+  // `part` of this worker's memory, which may be empty, is where the message says when it arrives.
+  std::function<Status(std::uint32_t seat, const Message&, std::span<const std::byte> part)> send;
+
+  std::uint32_t count() const { return static_cast<std::uint32_t>(all.size()); }
+  // Whose seat it is; this one's and strangers': none.
+  std::optional<std::uint32_t> rank_of(std::uint32_t seat) const;
+  std::unique_ptr<Exchange> join(std::int64_t elements) const;
+
+  // The next row for a slice in this worker's memory.
+  std::span<float> row(const Slice&);
+  Status tell(std::uint32_t rank, const Message&) const;
+  // Part of such a row.
+  Status send_part(std::uint32_t rank, const Slice&, std::span<const float> part, Message) const;
+  // What a neighbour sent.
+  Result<std::span<const float>> read(const Slice&, const Message&, std::uint32_t rank) const;
+  Status wrong(const Slice&, const Message&, std::uint64_t number) const;
+};
+
+} // namespace dlhost::param

@@ -1,0 +1,67 @@
+// Exchanges of a row of elements among neighbours, one after another, by each of which every rank's made row becomes the
+// sum of what all began with: core's part in a sync (dlhost/sync.h). The sync says who sends what to whom; this moves
+// it and adds.
+//
+// Neighbours read parts where they lie, and say when they have (`taken`). Where there are several pairs of rows,
+// exchanges take turns with them, so that nobody waits for that word before the next begins. After join() nothing is
+// allocated.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "param/neighbours.h"
+
+namespace dlhost::param {
+
+class RowExchange {
+ public:
+  struct Rows {
+    std::span<float> begun, made;
+  };
+  static constexpr std::size_t most_turns = 2;
+
+  static Result<RowExchange> join(const Neighbours&, const Slice&, std::vector<Rows> turns);
+
+  // Nobody is in the midst of one, and the next is the first.
+  void reset();
+  const Slice& slice() const { return *slice_; }
+  std::uint64_t number() const { return number_; } // of the one that is on, or was last
+  bool is_on() const { return on_; }
+  // What all began with is in made(); it is read by others all the same, until nothing is untaken.
+  bool is_made() const { return made_; }
+  bool is_untaken() const { return untaken_[turn()] > 0; }
+  // Nobody reads the rows of the next one any more.
+  bool has_room() const { return untaken_[(number_ + 1) % rows_.size()] == 0; }
+  std::span<float> next_begun() const { return rows_[(number_ + 1) % rows_.size()].begun; }
+  std::span<float> begun() const { return rows_[turn()].begun; }
+  std::span<float> made() const { return rows_[turn()].made; }
+
+  // With what is in next_begun().
+  Status start();
+  void end() { on_ = false; }
+  // A part of this exchange or the next, or what was read of it.
+  Status take(const Message&, std::uint32_t from);
+
+ private:
+  RowExchange(const Neighbours& neighbours, const Slice& slice) : neighbours_(&neighbours), slice_(&slice) {}
+  std::size_t turn() const { return number_ % rows_.size(); }
+  Status follow();
+  Status send(const SyncStep&);
+  // Takes in all parts that are awaited and here.
+  Status go_on();
+
+  const Neighbours* neighbours_;
+  const Slice* slice_;
+  std::unique_ptr<Exchange> exchange_;
+  std::vector<Rows> rows_;
+  std::array<std::size_t, most_turns> untaken_{}; // of each turn: parts that were sent and not yet read
+  std::uint64_t number_ = 0;
+  bool on_ = false, made_ = false;
+  std::vector<SyncStep> steps_;   // of one call of the sync
+  std::vector<SyncStep> awaited_; // with parts of neighbours
+  std::vector<Message> letters_;  // parts that nothing waits for yet
+};
+
+} // namespace dlhost::param
