@@ -1,26 +1,18 @@
 // dlhost's transports: whatever endpoint, by the interface that the core calls.
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include <dlhost/transport.h>
 
 #include "env/real_host.h"
 #include "line.h"
+#include "need.h"
 
 namespace dlhost::bench {
 
 namespace {
 
 constexpr Nanoseconds patience = 10'000'000'000;
-
-template <class T> T need(Result<T> result) {
-  if (!result.ok()) throw std::runtime_error(result.status().message());
-  return *std::move(result);
-}
-void need(const Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.message());
-}
 
 class EndpointLine final : public Line {
  public:

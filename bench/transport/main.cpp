@@ -4,11 +4,7 @@
 // Latency is half of a message's way there and back, of many such ways at a time in the middle, and of single ones;
 // bandwidth is a row of messages, `window` of them under way, until the last has arrived. With --pairs, what one pair
 // of processes and so many at once deliver.
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -26,13 +22,12 @@
 #include "line.h"
 #include "measure.h"
 #include "pairs.h"
+#include "party.h"
 #include "report.h"
 #include "shm/endpoint.h"
 #ifdef DLHOST_BENCH_FABRIC
 #include "fabric/endpoint.h"
 #endif
-
-extern char** environ;
 
 namespace dlhost::bench {
 
@@ -83,46 +78,13 @@ const LineKind& kind_named(const std::vector<LineKind>& kinds, const std::string
 
 // The other side is a process of this program.
 std::vector<Row> with_a_party(const std::string& program, const LineKind& kind, const Options& options) {
-  int there[2], back[2];
-  if (pipe(there) != 0 || pipe(back) != 0) throw std::runtime_error("no pipe");
-  for (const int own : {there[1], back[0]}) fcntl(own, F_SETFD, FD_CLOEXEC); // the end of this process is to be heard
-  std::vector<std::string> words{program,
-                                 "--party",
-                                 kind.name,
-                                 "--from",
-                                 std::to_string(there[0]),
-                                 "--to",
-                                 std::to_string(back[1]),
-                                 "--seconds",
-                                 std::to_string(options.measurement.seconds)};
+  std::vector<std::string> words{"--party", kind.name, "--seconds", std::to_string(options.measurement.seconds)};
   if (options.measurement.lasting) words.emplace_back("--lasting");
   for (const auto size : options.measurement.sizes) words.insert(words.end(), {"--size", std::to_string(size)});
-  std::vector<char*> arguments;
-  for (auto& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t process = 0;
-  if (posix_spawn(&process, program.c_str(), nullptr, nullptr, arguments.data(), environ) != 0)
-    throw std::runtime_error("cannot start " + program);
-  close(there[0]);
-  close(back[1]);
-  const auto end = [&] {
-    int how = 0;
-    waitpid(process, &how, 0);
-    return how == 0;
-  };
-  try {
-    std::vector<Row> rows;
-    {
-      Channel channel(back[0], there[1]);
-      rows = converse(kind, true, options.measurement, channel, this_host);
-    }
-    if (!end()) throw std::runtime_error("the other side failed");
-    return rows;
-  } catch (...) {
-    kill(process, SIGTERM);
-    end();
-    throw;
-  }
+  Party party(program, std::move(words));
+  auto rows = converse(kind, true, options.measurement, party.channel(), this_host);
+  party.join();
+  return rows;
 }
 
 // The other side is this program on another host, which listens: a call for each transport.

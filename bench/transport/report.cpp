@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "plots.h"
+
 namespace dlhost::bench {
 
 void Measured::take(const std::vector<Row>& again) {
@@ -69,6 +71,19 @@ std::string as_csv(const std::vector<Measured>& all) {
       text += fmt::format("{},{},{},{:.4f},{:.4f},{:.4f},{:.6f}\n", one.kind.transport, one.kind.provider, row.bytes,
                           row.latency * 1e6, row.latency_50 * 1e6, row.latency_99 * 1e6, row.bytes_per_second * 1e-9);
   return text;
+}
+
+std::string as_picture(const std::vector<Measured>& all) {
+  Plot latency{"one way, microseconds", {}}, bandwidth{"GB/s", {}};
+  for (const auto& one : all) {
+    auto& times = latency.lines.emplace_back(Plot::Line{one.kind.name, {}}).values;
+    auto& rates = bandwidth.lines.emplace_back(Plot::Line{one.kind.name, {}}).values;
+    for (const Row& row : one.rows) {
+      times.emplace_back(row.bytes, row.latency * 1e6);
+      rates.emplace_back(row.bytes, row.bytes_per_second * 1e-9);
+    }
+  }
+  return draw("Latency and bandwidth of transports by the size of messages", {latency, bandwidth});
 }
 
 } // namespace dlhost::bench

@@ -25,7 +25,9 @@ inline constexpr std::size_t bundle_bytes = 12288, most_enclosed = 8192;
 class Bundle {
  public:
   explicit Bundle(std::span<std::byte> room) : room_(room) {}
-  static constexpr std::size_t bytes_of(std::size_t enclosed) { return prefix_bytes + message_bytes + padded(enclosed); }
+  static constexpr std::size_t bytes_of(std::size_t enclosed) {
+    return prefix_bytes + message_bytes + padded(enclosed);
+  }
   bool fits(std::size_t enclosed) const { return bytes_of(enclosed) <= room_.size() - at_; }
   void add(std::span<const std::byte, message_bytes>, const Enclosure&);
   std::span<const std::byte> written() const { return room_.first(at_); }

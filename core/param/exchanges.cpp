@@ -67,7 +67,7 @@ Result<GroupSync::News> Exchanges::take(std::size_t which, const Message& messag
     piece.called = true;
     return row.is_on() ? News::none : News::join;
   }
-  DLHOST_TRY(row.take(message, *from));
+  DLHOST_TRY(row.hear(message, *from));
   return row.is_on() && piece.is_over() ? News::over : News::none;
 }
 

@@ -4,24 +4,13 @@
 #include <array>
 
 #include "param/rule_op.h"
-#include "param/table_memory.h"
 
 namespace dlhost::param {
-namespace {
-
-// Who makes versions of small slices would wait for its neighbours' word that they have read the last.
-constexpr std::size_t small_bytes = 65536;
-constexpr std::size_t turns(const Slice& slice) {
-  return static_cast<std::size_t>(slice.count) * sizeof(float) <= small_bytes ? RowExchange::most_turns : 1;
-}
-
-} // namespace
 
 std::size_t GradientSums::bytes(const Slices& slices, std::uint32_t server) {
   std::size_t bytes = 0;
   for (const Slice& slice : slices.all())
-    for (std::size_t row = 0; slice.server == server && row < 2 * turns(slice); ++row)
-      take_lines(bytes, static_cast<std::size_t>(slice.count) * sizeof(float));
+    if (slice.server == server) RowExchange::add_bytes(slice, bytes);
   return bytes;
 }
 
@@ -39,10 +28,7 @@ Result<std::unique_ptr<GradientSums>> GradientSums::make(Neighbours neighbours, 
 }
 
 Status GradientSums::add(const Slice& slice, std::size_t contributions) {
-  std::vector<RowExchange::Rows> rows;
-  for (std::size_t turn = 0; turn < turns(slice); ++turn)
-    rows.push_back({neighbours_.row(slice), neighbours_.row(slice)});
-  DLHOST_ASSIGN(auto row, RowExchange::join(neighbours_, slice, std::move(rows)));
+  DLHOST_ASSIGN(auto row, RowExchange::join(neighbours_, slice, RowExchange::rows(neighbours_, slice)));
   rows_.push_back(std::move(row));
   const TensorDesc whole{DType::f32, {slice.count}, Format::plain()};
   auto& ops = ops_.emplace_back();
@@ -73,7 +59,7 @@ Status GradientSums::take(std::size_t which, const Message& message) {
   const auto from = neighbours_.rank_of(message.seat);
   if (!from || message.word == Word::call)
     return neighbours_.wrong(rows_[which].slice(), message, rows_[which].number());
-  return rows_[which].take(message, *from);
+  return rows_[which].hear(message, *from);
 }
 
 } // namespace dlhost::param

@@ -14,6 +14,9 @@ constexpr std::size_t rooms = 64;
 constexpr Nanoseconds shortest_nap = 10'000, longest_nap = 1'000'000;
 constexpr Nanoseconds parts_of_waiting = 8;
 
+// More under way at once makes nothing faster, and what comes to a machine that is busy overflows there. One is always.
+constexpr std::size_t most_under_way = std::size_t{4} << 20;
+
 // A put is known by its machine and by the how manieth to it it is.
 constexpr int number_bits = 48;
 constexpr std::uint64_t cookie_of(std::size_t machine, std::uint64_t number) {
@@ -30,7 +33,7 @@ Post::Post(const Setup& setup)
     ways_[machine].outbox.set_capacity(setup.credit);
     if (machine == machines_[seat_]) continue; // memory of this one is seen as it is
     ways_[machine].waiting.set_capacity(setup.credit);
-    ways_[machine].done.set_capacity(setup.credit);
+    ways_[machine].states.set_capacity(setup.credit);
   }
 }
 
@@ -121,30 +124,37 @@ Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
   if (way.outbox.full())
     return Status::internal("seat ", seat_, " has more messages under way than it has credit for (",
                             way.outbox.capacity(), ")");
-  const bool encloses = !shown.here.empty() && shown.here.size() <= most_enclosed && !shown.there->shared &&
-                        shown.there->seat == seat;
-  if (!encloses) DLHOST_TRY(show(shown));
-  message.seat = sent_[seat]++;
-  Letter letter{.seat = seat, .behind = way.puts};
-  write(message, letter.bytes);
+  const bool encloses =
+      !shown.here.empty() && shown.here.size() <= most_enclosed && !shown.there->shared && shown.there->seat == seat;
+  const bool of_slice = is_of_slice(message.word);
+  Letter letter{.seat = seat, .message = message};
   if (encloses) {
     letter.enclosure = {shown.there->number, shown.offset, shown.here};
     freight_.of(shown.cargo) += shown.here.size();
+  } else if (!shown.here.empty()) {
+    letter.put = add_put(way, shown, message.slice);
   }
+  letter.behind = of_slice ? way.shows : way.puts;
   way.outbox.push_back(letter);
   if (!is_far(seat)) return flush_letters(way);
+  way.hurries = way.hurries || message.word != Word::taken;
+  if (message.slice >= held_.size()) held_.resize(std::size_t{message.slice} + 1);
   freight_.of(record::Cargo::control) += Bundle::bytes_of(0);
-  return {};
+  return letter.put > 0 ? flush_puts(way) : Status();
 }
 
 Status Post::show(const Shown& shown) {
   if (shown.here.empty()) return {};
-  freight_.of(shown.cargo) += shown.here.size();
   Way& way = ways_[machines_.at(shown.there->seat)];
-  append(way.waiting, Put{shown.here, shown.there, shown.offset});
-  append(way.done, false);
-  ++way.puts;
+  way.shows = add_put(way, shown, -1);
   return flush_puts(way);
+}
+
+std::uint64_t Post::add_put(Way& way, const Shown& shown, std::int64_t rank) {
+  freight_.of(shown.cargo) += shown.here.size();
+  append(way.waiting, Put{shown.here, shown.there, shown.offset, ++way.puts, rank});
+  append(way.states, PutState{.seat = shown.there->seat, .bytes = shown.here.size()});
+  return way.puts;
 }
 
 bool Post::all_shown() const {
@@ -157,16 +167,18 @@ bool Post::all_sent() const {
          std::ranges::all_of(ways_, [](const Way& way) { return way.outbox.empty(); });
 }
 
-// What can be handed over to a transport now is none of it.
+// Something may be handed over to a transport as soon as that has room.
 bool Post::waits_for_room() const {
   return std::ranges::any_of(ways_, [this](const Way& way) {
-    return !way.waiting.empty() || may_go(way);
+    return (!way.waiting.empty() && way.under_way < most_under_way) ||
+           (!way.outbox.empty() && may_go(way, way.outbox.front()));
   });
 }
 
-Status Post::flush() {
+Status Post::flush(bool all) {
   Status first;
   for (Way& way : ways_) {
+    if (!all && !way.hurries) continue;
     Status puts = flush_puts(way), letters = flush_letters(way);
     if (first.ok()) first = puts.ok() ? std::move(letters) : std::move(puts);
   }
@@ -177,58 +189,104 @@ Status Post::flush() {
 Status Post::flush_puts(Way& way) {
   Status first;
   while (!way.waiting.empty()) {
-    const Put put = way.waiting.front();
-    const std::uint64_t number = way.puts - way.waiting.size();
+    const auto next = std::ranges::min_element(
+        way.waiting, {}, [](const Put& put) { return std::pair(put.rank, put.number); });
+    const Put put = *next;
+    if (way.under_way > 0 && way.under_way + put.here.size() > most_under_way) return first;
     const auto peer = this->peer(put.there->seat);
     Status status = peer.ok() ? far_->endpoint->put(*peer, put.here, put.there->key, put.offset,
-                                                    cookie_of(machines_[put.there->seat], number))
+                                                    cookie_of(machines_[put.there->seat], put.number))
                               : std::move(peer).status();
     if (status.code() == Code::timeout) return first;
-    way.waiting.pop_front();
+    way.waiting.erase(next);
+    way.states[put.number - way.puts_done - 1].stage = PutState::Stage::on_its_way;
+    way.under_way += put.here.size();
     if (status.ok()) continue;
-    put_done(way, number);
+    put_done(way, put.number);
     if (first.ok())
       first = Status::gone("worker ", put.there->seat, " is out of reach of worker ", seat_, ": ", status.message());
   }
   return first;
 }
 
-bool Post::may_go(const Way& way) const {
-  return !way.outbox.empty() && way.outbox.front().behind <= way.puts_done;
+bool Post::may_go(const Way& way, const Letter& letter) const {
+  const auto is_past = [&](std::uint64_t number) {
+    if (number <= way.puts_done) return true;
+    const PutState& put = way.states[number - way.puts_done - 1];
+    if (put.stage == PutState::Stage::there) return true;
+    return put.stage == PutState::Stage::on_its_way && put.seat == letter.seat && far_->endpoint->puts_in_order();
+  };
+  if (letter.put > 0 && !is_past(letter.put)) return false;
+  for (std::uint64_t number = way.puts_done + 1; number <= letter.behind; ++number)
+    if (!is_past(number)) return false;
+  return true;
 }
 
-std::size_t Post::fill(const Way& way, std::span<std::byte> piece, std::span<const std::byte>& filled) const {
-  const Letter& first = way.outbox.front();
-  if (!is_far(first.seat)) {
-    filled = piece.first(static_cast<std::size_t>(std::ranges::copy(first.bytes, piece.begin()).out - piece.begin()));
-    return 1;
+template <class Act> void Post::each_ready(Way& way, Act act) {
+  ++looks_;
+  bool any_held = false;
+  for (Letter& letter : way.outbox) {
+    if (letter.packed) continue;
+    const bool of_slice = is_of_slice(letter.message.word);
+    const bool held = of_slice ? held_[letter.message.slice] == looks_ : any_held;
+    if (!held && may_go(way, letter) && act(letter)) continue;
+    if (!of_slice) return; // nothing overtakes it
+    any_held = true;
+    held_[letter.message.slice] = looks_;
+  }
+}
+
+std::span<const std::byte> Post::fill(Way& way, std::uint32_t seat, std::span<std::byte> piece) {
+  std::array<std::byte, message_bytes> bytes{};
+  if (!is_far(seat)) {
+    Letter& first = way.outbox.front();
+    first.packed = true;
+    first.message.seat = sent_[seat];
+    write(first.message, bytes);
+    std::ranges::copy(bytes, piece.begin());
+    return piece.first(bytes.size());
   }
   Bundle bundle(piece);
-  std::size_t letters = 0;
-  for (const Letter& letter : way.outbox) {
-    if (letter.seat != first.seat || letter.behind > way.puts_done || !bundle.fits(letter.enclosure.bytes.size())) break;
-    bundle.add(letter.bytes, letter.enclosure);
-    ++letters;
-  }
-  filled = bundle.written();
-  return letters;
+  std::uint16_t number = sent_[seat];
+  each_ready(way, [&](Letter& letter) {
+    if (letter.seat != seat || !bundle.fits(letter.enclosure.bytes.size())) return false;
+    letter.packed = true;
+    letter.message.seat = number++;
+    write(letter.message, bytes);
+    bundle.add(bytes, letter.enclosure);
+    return true;
+  });
+  return bundle.written();
 }
 
-// In order: a letter that finds no room, or is behind what has yet to be shown, keeps back those behind it. One that
-// cannot be sent does not: the others are to hear what became of its receiver.
+// A letter that finds no room keeps back those behind it. One that cannot be sent does not: the others are to hear what
+// became of its receiver.
 Status Post::flush_letters(Way& way) {
   Status first;
-  while (may_go(way)) {
-    const std::uint32_t seat = way.outbox.front().seat;
-    Line& line = line_to(seat);
+  way.hurries = false;
+  while (!way.outbox.empty()) {
+    std::optional<std::uint32_t> seat;
+    if (!is_far(way.outbox.front().seat))
+      seat = way.outbox.front().seat;
+    else
+      each_ready(way, [&](const Letter& letter) {
+        if (!seat) seat = letter.seat;
+        return false;
+      });
+    if (!seat) return first;
+    Line& line = line_to(*seat);
     if (line.free.empty()) return first;
     const std::uint32_t number = line.free.back();
-    std::span<const std::byte> piece;
-    const std::size_t letters = fill(way, line.piece(number), piece);
-    const auto peer = this->peer(seat);
+    const auto piece = fill(way, *seat, line.piece(number));
+    const auto peer = this->peer(*seat);
     Status status = peer.ok() ? line.endpoint->post_send(*peer, 0, piece, number) : std::move(peer).status();
-    if (status.code() == Code::timeout) return first;
-    way.outbox.erase_begin(letters);
+    if (status.code() == Code::timeout) {
+      for (Letter& letter : way.outbox) letter.packed = false;
+      return first;
+    }
+    const auto left = std::ranges::remove_if(way.outbox, &Letter::packed);
+    sent_[*seat] = static_cast<std::uint16_t>(sent_[*seat] + left.size());
+    way.outbox.erase_end(left.size());
     if (status.ok())
       line.free.pop_back();
     else if (first.ok())
@@ -237,16 +295,19 @@ Status Post::flush_letters(Way& way) {
   return first;
 }
 
-// They are done in any order; what is behind them goes when all before it are.
+// They are done in any order.
 void Post::put_done(Way& way, std::uint64_t number) {
-  if (number < way.puts_done || number >= way.puts) return; // it was for somebody who is gone
-  way.done[number - way.puts_done] = true;
-  for (; !way.done.empty() && way.done.front(); ++way.puts_done) way.done.pop_front();
+  if (number <= way.puts_done || number > way.puts) return; // it was for somebody who is gone
+  PutState& put = way.states[number - way.puts_done - 1];
+  put.stage = PutState::Stage::there;
+  way.under_way -= put.bytes;
+  for (; !way.states.empty() && way.states.front().stage == PutState::Stage::there; ++way.puts_done)
+    way.states.pop_front();
 }
 
 // What comes beside a failure is dealt with as well: it may be the word that ends it all.
 Status Post::progress(Taker& taker, Nanoseconds limit) {
-  DLHOST_TRY(flush());
+  DLHOST_TRY(flush(true));
   const Nanoseconds patience = waits_for_room() ? 0 : limit;
   Line* line = near_ ? near_.get() : far_.get();
   std::size_t count = 0;
@@ -260,7 +321,7 @@ Status Post::progress(Taker& taker, Nanoseconds limit) {
     Status status = deal_with(completions_[c], *line, taker);
     if (first.ok()) first = std::move(status);
   }
-  Status flushed = flush(); // what waited for just that, and what is answered
+  Status flushed = flush(false); // what waited for just that, and what is answered
   return first.ok() ? std::move(flushed) : std::move(first);
 }
 
@@ -292,8 +353,9 @@ Status Post::deal_with(const Completion& completion, Line& line, Taker& taker) {
     // What was to be shown to it will not be, and the others of its machine are to hear what is said all the same.
     Way& way = ways_[machines_[seat]];
     way.waiting.clear();
-    way.done.clear();
+    way.states.clear();
     way.puts_done = way.puts;
+    way.under_way = 0;
     return Status::gone("worker ", seat, " is gone");
   }
   case Completion::Kind::put: {

@@ -8,6 +8,9 @@
 // Nothing here blocks but progress(), for as long as it is told. What a transport has no room for waits in an outbox,
 // whose size is what may be under way by credit; after open() nothing is allocated in a step.
 //
+// What goes to another machine is not all on its way at once: of what waits, the slices with lower numbers go first, which
+// are those of the bottom layers. Messages of one slice keep their order, and others what they stand behind.
+//
 // Transports promise that messages come whole, once and in order. They are counted all the same: one that comes twice
 // is dropped, and where one is missing its sender counts as gone, so that nobody waits for ever for what was lost.
 #pragma once
@@ -83,7 +86,8 @@ class Post {
     std::uint64_t offset = 0;
     record::Cargo cargo = record::Cargo::control;
   };
-  // To another seat: on this machine at once, else with the next flush. What is shown with it is there when it arrives,
+  // To another seat: on this machine at once, else with the next flush; what nobody waits for, when there is nothing
+  // else to do. What is shown with it is there when it arrives,
   // and stays here as it is until then; what is shown at one place is always of one size, or all_shown() in between.
   Status send(std::uint32_t seat, Message, const Shown&);
   Status send(std::uint32_t seat, const Message& message) { return send(seat, message, Shown()); }
@@ -96,7 +100,7 @@ class Post {
   // The transports have taken all that was sent.
   bool all_sent() const;
   // What was sent goes to the transports. progress() does it as well.
-  Status flush();
+  Status flush() { return flush(true); }
   // What went to other machines.
   const record::Freight& freight() const { return freight_; }
 
@@ -109,27 +113,39 @@ class Post {
 
   struct Letter {
     std::uint32_t seat = 0;
-    std::uint64_t behind = 0; // so many puts to that machine
-    std::array<std::byte, message_bytes> bytes{};
+    Message message;
+    std::uint64_t put = 0;    // what is put for it, by its number; 0: nothing
+    std::uint64_t behind = 0; // and behind all up to that one
     Enclosure enclosure;
+    bool packed = false; // in the piece that is being filled
   };
   struct Put {
     std::span<const std::byte> here;
     const Mirror* there = nullptr;
     std::uint64_t offset = 0;
+    std::uint64_t number = 0; // from 1 on, of its machine
+    std::int64_t rank = 0;    // those of lower ones go first
+  };
+  struct PutState {
+    enum class Stage : std::uint8_t { waits, on_its_way, there } stage = Stage::waits;
+    std::uint32_t seat = 0;
+    std::size_t bytes = 0;
   };
   // What goes to one machine.
   struct Way {
     boost::circular_buffer<Letter> outbox;
-    boost::circular_buffer<Put> waiting;   // puts that the transport has yet to take
-    std::uint64_t puts = 0, puts_done = 0; // so far; of these, without a gap from the first on
-    boost::circular_buffer<bool> done;     // of those behind
+    bool hurries = false;                    // somebody waits for what is in it
+    boost::circular_buffer<Put> waiting;     // puts that the transport has yet to take
+    std::uint64_t puts = 0, puts_done = 0;   // so far; of these, without a gap from the first on
+    boost::circular_buffer<PutState> states; // of those behind
+    std::uint64_t shows = 0;                 // the last that goes with no letter
+    std::size_t under_way = 0;               // bytes that the transport has taken, and are not there yet
   };
   // One of the two transports' endpoints, what arrives there, and what is being sent: endpoints read it to its end.
   struct Line {
     std::size_t largest = message_bytes; // of what it sends in one piece
     std::vector<std::byte> rooms, pieces;
-    std::vector<std::uint32_t> free; // of the pieces
+    std::vector<std::uint32_t> free;    // of the pieces
     std::unique_ptr<Endpoint> endpoint; // gone first: it uses these to its end
 
     std::span<std::byte> room(std::size_t which) { return std::span(rooms).subspan(which * largest, largest); }
@@ -143,11 +159,16 @@ class Post {
   Result<std::unique_ptr<Line>> open_line(const Setup&, Transport&) const;
   Line& line_to(std::uint32_t seat) const { return is_far(seat) ? *far_ : *near_; }
   Result<PeerId> peer(std::uint32_t seat) const;
+  Status flush(bool all);
   Status flush_letters(Way&);
-  bool may_go(const Way&) const; // its first letter
-  // The first letters of a way that go in one piece: how many, and what of the piece they fill.
-  std::size_t fill(const Way&, std::span<std::byte> piece, std::span<const std::byte>& filled) const;
   Status flush_puts(Way&);
+  std::uint64_t add_put(Way&, const Shown&, std::int64_t rank);
+  // What it is behind is there, or will be when it arrives.
+  bool may_go(const Way&, const Letter&) const;
+  // Letters that go in one piece: what of it they fill.
+  std::span<const std::byte> fill(Way&, std::uint32_t seat, std::span<std::byte> piece);
+  // Those that may go, and whom nothing holds back, until the function has had enough.
+  template <class Act> void each_ready(Way&, Act act);
   bool waits_for_room() const;
   static void put_done(Way&, std::uint64_t number);
   Result<std::size_t> progress_either(Nanoseconds limit, Line*& whose);
@@ -161,10 +182,12 @@ class Post {
   const std::uint32_t seat_;
   const std::vector<std::uint32_t> machines_;
   std::unique_ptr<Line> near_, far_;
-  std::vector<Peer> peers_;                 // of each seat
-  std::vector<std::uint16_t> sent_, heard_; // messages to and from each
-  std::vector<Way> ways_;                   // to each machine
+  std::vector<Peer> peers_;                   // of each seat
+  std::vector<std::uint16_t> sent_, heard_;   // messages to and from each
+  std::vector<Way> ways_;                     // to each machine
   std::vector<std::span<std::byte>> mirrors_; // by number
+  std::vector<std::uint64_t> held_;           // of each slice: the last look at an outbox that left a letter of it there
+  std::uint64_t looks_ = 0;
   std::vector<Completion> completions_;
   std::vector<std::uint32_t> gone_;
   record::Freight freight_;

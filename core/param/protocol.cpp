@@ -41,6 +41,22 @@ Result<std::size_t> contributor(const Message& message, const Clients& clients) 
   return std::size_t{message.group - clients.first} * clients.workers + message.rank;
 }
 
+bool is_of_slice(Word word) {
+  switch (word) {
+  case Word::update:
+  case Word::get:
+  case Word::look:
+  case Word::settle:
+  case Word::value:
+  case Word::seen:
+  case Word::settled:
+  case Word::call:
+  case Word::part:
+  case Word::taken: return true;
+  default: return false;
+  }
+}
+
 void write(const Message& message, std::span<std::byte, message_bytes> out) {
   std::memset(out.data(), 0, out.size());
   fields(message, [&](const auto& value, std::size_t at) { std::memcpy(out.data() + at, &value, sizeof value); });

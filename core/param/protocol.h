@@ -113,6 +113,9 @@ struct Clients {
 // tasks, and one day from other hosts: whom they name has to be there.
 Result<std::size_t> contributor(const Message&, const Clients&);
 
+// It is about one slice: it may overtake what is about others, and nothing else.
+bool is_of_slice(Word);
+
 // As it travels.
 void write(const Message&, std::span<std::byte, message_bytes>);
 // Bytes come from outside: the length and the word are checked here, everything else by whoever acts on it.

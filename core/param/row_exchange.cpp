@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "param/table_memory.h"
+
 namespace dlhost::param {
 namespace {
 
 constexpr std::size_t most_steps = 4; // for each rank, of one call of a sync or at once under way
+constexpr std::size_t small_bytes = 65536;
 
 void apply(const SyncStep& step, const float* from, std::span<float> made) {
   float* to = made.data() + step.first;
@@ -17,6 +20,22 @@ void apply(const SyncStep& step, const float* from, std::span<float> made) {
 }
 
 } // namespace
+
+std::size_t RowExchange::turns(const Slice& slice) {
+  return static_cast<std::size_t>(slice.count) * sizeof(float) <= small_bytes ? most_turns : 1;
+}
+
+void RowExchange::add_bytes(const Slice& slice, std::size_t& end) {
+  for (std::size_t row = 0; row < 2 * turns(slice); ++row)
+    take_lines(end, static_cast<std::size_t>(slice.count) * sizeof(float));
+}
+
+std::vector<RowExchange::Rows> RowExchange::rows(Neighbours& neighbours, const Slice& slice) {
+  std::vector<Rows> rows;
+  for (std::size_t turn = 0; turn < turns(slice); ++turn)
+    rows.push_back({neighbours.row(slice), neighbours.row(slice)});
+  return rows;
+}
 
 Result<RowExchange> RowExchange::join(const Neighbours& neighbours, const Slice& slice, std::vector<Rows> turns) {
   RowExchange row(neighbours, slice);
@@ -54,7 +73,8 @@ Status RowExchange::follow() {
       made_ = true;
       continue;
     }
-    if (step.peer >= neighbours_->count() || step.first < 0 || step.count < 0 || step.count > slice_->count - step.first)
+    if (step.peer >= neighbours_->count() || step.first < 0 || step.count < 0 ||
+        step.count > slice_->count - step.first)
       return Status::internal("the sync wants elements ", step.first, " to ", step.first + step.count, " of rank ",
                               step.peer, ": slice ", slice_->id, " has ", slice_->count, ", and there are ",
                               neighbours_->count(), " ranks");
@@ -115,7 +135,7 @@ Status RowExchange::go_on() {
 }
 
 // Who is in the next one has parts of this rank's last one.
-Status RowExchange::take(const Message& message, std::uint32_t from) {
+Status RowExchange::hear(const Message& message, std::uint32_t from) {
   if (message.word == Word::taken) {
     auto& untaken = untaken_[message.version % rows_.size()];
     if (message.version > number_ || message.version + rows_.size() <= number_ || untaken == 0)

@@ -1,6 +1,6 @@
-// Exchanges of a row of elements among neighbours, one after another, by each of which every rank's made row becomes the
-// sum of what all began with: core's part in a sync (dlhost/sync.h). The sync says who sends what to whom; this moves
-// it and adds.
+// Exchanges of a row of elements among neighbours, one after another, by each of which every rank's made row becomes
+// the sum of what all began with: core's part in a sync (dlhost/sync.h). The sync says who sends what to whom; this
+// moves it and adds.
 //
 // Neighbours read parts where they lie, and say when they have (`taken`). Where there are several pairs of rows,
 // exchanges take turns with them, so that nobody waits for that word before the next begins. After join() nothing is
@@ -21,17 +21,23 @@ class RowExchange {
     std::span<float> begun, made;
   };
   static constexpr std::size_t most_turns = 2;
+  // So many are worth their memory.
+  static std::size_t turns(const Slice&);
+  // What the rows of a slice take.
+  static void add_bytes(const Slice&, std::size_t& end);
+  static std::vector<Rows> rows(Neighbours&, const Slice&);
 
   static Result<RowExchange> join(const Neighbours&, const Slice&, std::vector<Rows> turns);
 
   // Nobody is in the midst of one, and the next is the first.
   void reset();
   const Slice& slice() const { return *slice_; }
+  std::span<const Rows> all() const { return rows_; }
   std::uint64_t number() const { return number_; } // of the one that is on, or was last
   bool is_on() const { return on_; }
   // What all began with is in made(); it is read by others all the same, until nothing is untaken.
   bool is_made() const { return made_; }
-  bool is_untaken() const { return untaken_[turn()] > 0; }
+  bool is_untaken() const { return untaken_[0] + untaken_[1] > 0; }
   // Nobody reads the rows of the next one any more.
   bool has_room() const { return untaken_[(number_ + 1) % rows_.size()] == 0; }
   std::span<float> next_begun() const { return rows_[(number_ + 1) % rows_.size()].begun; }
@@ -42,7 +48,7 @@ class RowExchange {
   Status start();
   void end() { on_ = false; }
   // A part of this exchange or the next, or what was read of it.
-  Status take(const Message&, std::uint32_t from);
+  Status hear(const Message&, std::uint32_t from);
 
  private:
   RowExchange(const Neighbours& neighbours, const Slice& slice) : neighbours_(&neighbours), slice_(&slice) {}

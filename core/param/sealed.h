@@ -52,6 +52,7 @@ class Sealed final : public Endpoint {
   Result<std::unique_ptr<Region>> map(PeerId, std::string_view key) override;
   Result<std::size_t> progress(std::span<Completion>, Nanoseconds limit) override;
   void wake() override { inner_->wake(); }
+  bool puts_in_order() const override { return what_ == What::messages && inner_->puts_in_order(); }
 
   // Frames that were none of this job's, or came once more.
   std::uint64_t dropped() const { return dropped_; }

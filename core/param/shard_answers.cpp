@@ -103,8 +103,7 @@ Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
   owned.read[contributor] = owned.current;
   if (word == Word::seen) DLHOST_TRY(show_kept(owned, asks.seat));
   // Another machine is to have the value before it hears of the version, and once.
-  if (asks.machine == setup_.machine ||
-      std::exchange(owned.shown[asks.machine], owned.revision) == owned.revision)
+  if (asks.machine == setup_.machine || std::exchange(owned.shown[asks.machine], owned.revision) == owned.revision)
     return setup_.send(asks.seat, message);
   const std::span params(value(owned, owned.current), static_cast<std::size_t>(owned.slice->count));
   return setup_.send_with(asks.seat, message, std::as_bytes(params));

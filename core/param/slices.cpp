@@ -11,7 +11,7 @@ constexpr std::int64_t line = 16; // elements of a cache line: no two owners wri
 } // namespace
 
 Slices Slices::cut(std::span<const std::int64_t> elements, std::uint32_t servers, std::int64_t threshold,
-                   std::span<const std::int64_t> pieces) {
+                   std::span<const std::int64_t> pieces, std::int64_t most) {
   Slices cut;
   std::vector<std::int64_t> load(servers);
   std::vector<SliceId> whole;
@@ -19,15 +19,18 @@ Slices Slices::cut(std::span<const std::int64_t> elements, std::uint32_t servers
     cut.first_.push_back(cut.slices_.size());
     if (elements[p] == 0) continue;
     const std::int64_t unit = pieces.empty() ? line : std::lcm(line, pieces[p]);
-    const bool cuts = servers > 1 && elements[p] >= std::max(threshold, unit * servers);
     const std::int64_t units = (elements[p] + unit - 1) / unit;
-    for (std::uint32_t s = 0; s < (cuts ? servers : 1); ++s) {
-      const auto begin = cuts ? units * s / servers * unit : 0;
-      const auto end = cuts ? std::min(units * (s + 1) / servers * unit, elements[p]) : elements[p];
+    const std::int64_t each = most == 0 ? 1 : (elements[p] + most * servers - 1) / (most * servers); // slices
+    const std::int64_t count = std::min(servers * each, units);
+    const bool cuts = count > 1 && elements[p] >= std::max(threshold, unit * servers);
+    for (std::int64_t s = 0; s < (cuts ? count : 1); ++s) {
+      const auto begin = cuts ? units * s / count * unit : 0;
+      const auto end = cuts ? std::min(units * (s + 1) / count * unit, elements[p]) : elements[p];
       const auto id = static_cast<SliceId>(cut.slices_.size());
-      cut.slices_.push_back({id, static_cast<std::uint32_t>(p), s, begin, end - begin});
+      const auto server = static_cast<std::uint32_t>(cuts ? s * servers / count : 0);
+      cut.slices_.push_back({id, static_cast<std::uint32_t>(p), server, begin, end - begin});
       if (cuts)
-        load[s] += end - begin;
+        load[server] += end - begin;
       else
         whole.push_back(id);
     }

@@ -24,9 +24,10 @@ class Slices {
  public:
   // `elements`: of each master as it lies; none: it takes no part. Params of `threshold` elements and more are cut into
   // a piece for each server, between two of the `pieces` of so many elements that belong together; the others go, the
-  // largest first, to the server that has least.
+  // largest first, to the server that has least. `most`: a server has several slices of a param whose part for it has
+  // more elements; 0: as many as there are.
   static Slices cut(std::span<const std::int64_t> elements, std::uint32_t servers, std::int64_t threshold,
-                    std::span<const std::int64_t> pieces = {});
+                    std::span<const std::int64_t> pieces = {}, std::int64_t most = 0);
 
   std::span<const Slice> all() const { return slices_; }
   std::span<const Slice> of(std::size_t param) const;

@@ -8,6 +8,7 @@
 namespace dlhost::run {
 namespace {
 
+constexpr std::int64_t flowing_slices = 16; // times the least that is cut: what is exchanged is cut into no more
 constexpr std::size_t most_metrics = 256;
 constexpr std::size_t words_bytes = 4096; // of the reason why a worker failed
 
@@ -164,7 +165,10 @@ param::Slices Seat::cut(const param::Store& store, const param::Gradients& gradi
   std::vector<std::int64_t> pieces(gradients.pieces().begin(), gradients.pieces().end());
   for (const auto& param : store.params())
     if (is_whole(*param)) pieces[param->number] = std::max<std::int64_t>(gradients.elements()[param->number], 1);
-  return param::Slices::cut(gradients.elements(), servers_, session_.job().topology.slice_elements, pieces);
+  const std::int64_t threshold = session_.job().topology.slice_elements;
+  // What goes around in pieces is added up while others are on their way; sums over a param are of a slice each.
+  const bool flows = sums_gradients() && session_.updater().rule().partials.results().empty();
+  return param::Slices::cut(gradients.elements(), servers_, threshold, pieces, flows ? flowing_slices * threshold : 0);
 }
 
 Status Seat::open(param::Store& store) {
@@ -276,8 +280,8 @@ Status Seat::make_shard() {
     };
     setup.send_with = [this](std::uint32_t seat, const param::Message& message,
                              std::span<const std::byte> params) -> Status {
-      DLHOST_ASSIGN(const auto shown, shown_masters(place_.server_group, roster_.machines()[seat], params,
-                                                    record::Cargo::params));
+      DLHOST_ASSIGN(const auto shown,
+                    shown_masters(place_.server_group, roster_.machines()[seat], params, record::Cargo::params));
       return table_->send(seat, message, shown);
     };
   }

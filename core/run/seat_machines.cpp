@@ -166,8 +166,8 @@ Status Seat::show_beginning(const param::Beginning& beginning) {
 Status Seat::show_rest() {
   DLHOST_TRY(await_shown()); // networks put in any order: how this one was is not to land on how it is
   beat();
-  DLHOST_TRY(post_->show(
-      shown(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent, record::Cargo::state)));
+  DLHOST_TRY(
+      post_->show(shown(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent, record::Cargo::state)));
   return await_shown();
 }
 

@@ -33,7 +33,8 @@ class Halving final : public Exchange {
       out.push_back(whole(SyncStep::Act::replace, own_ - power_, unfold_));
       return;
     }
-    if (has_ == Has::begun) out.push_back(whole(SyncStep::Act::replace, own_, fold_));
+    if (has_ == Has::begun && (own_ < extras_ || levels_ == 0))
+      out.push_back(whole(SyncStep::Act::replace, own_, fold_));
     if (own_ < extras_)
       out.push_back(whole(SyncStep::Act::add, own_ + power_, fold_));
     else
@@ -44,6 +45,7 @@ class Halving final : public Exchange {
     if (round == fold_) return halve(0, out);
     if (round == unfold_) return out.push_back({.act = SyncStep::Act::done});
     const std::uint32_t number = round - halve_;
+    if (number == 0 && from_begun()) out.push_back(part(SyncStep::Act::add, ranks_[own_], parts_[1], round));
     if (number < levels_) return halve(number + 1, out);
     give_back(2 * levels_ - number - 1, out);
   }
@@ -64,8 +66,12 @@ class Halving final : public Exchange {
   void halve(std::uint32_t level, std::vector<SyncStep>& out) const {
     if (level == levels_) return give_back(level, out);
     const auto [mine, its] = halves(level);
-    swap(level, halve_ + level, its, SyncStep::Act::add, mine, out);
+    const bool begins = level == 0 && from_begun();
+    swap(level, halve_ + level, its, begins ? SyncStep::Act::replace : SyncStep::Act::add, mine, out);
+    if (begins) out[out.size() - 2].made = false;
   }
+  // What it began with is nowhere else: it need not be copied first.
+  bool from_begun() const { return has_ == Has::begun && own_ >= extras_; }
   // What is whole of a level is; it goes to the partner of the level before.
   void give_back(std::uint32_t level, std::vector<SyncStep>& out) const {
     if (level > 0) {
@@ -82,8 +88,12 @@ class Halving final : public Exchange {
   void swap(std::uint32_t level, std::uint32_t round, Part sent, SyncStep::Act act, Part taken,
             std::vector<SyncStep>& out) const {
     const std::uint32_t peer = ranks_[own_ ^ distance(level)];
-    out.push_back({SyncStep::Act::send, peer, sent.first, sent.count, round, true});
-    out.push_back({act, peer, taken.first, taken.count, round, false});
+    out.push_back(part(SyncStep::Act::send, peer, sent, round));
+    out.back().made = true;
+    out.push_back(part(act, peer, taken, round));
+  }
+  static SyncStep part(SyncStep::Act act, std::uint32_t peer, Part part, std::uint32_t round) {
+    return {.act = act, .peer = peer, .first = part.first, .count = part.count, .round = round};
   }
   SyncStep whole(SyncStep::Act act, std::size_t with, std::uint32_t round) const {
     return {.act = act, .peer = ranks_[with], .count = elements_, .round = round};

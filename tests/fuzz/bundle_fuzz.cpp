@@ -1,9 +1,9 @@
 // Any bytes as what another machine sends: messages, and what is enclosed with them. What is read is written once more,
 // and is the same then.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <array>
 #include <vector>
 
 #include "param/bundle.h"

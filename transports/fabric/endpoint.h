@@ -41,6 +41,7 @@ class FabricEndpoint final : public Endpoint {
   ~FabricEndpoint() override;
 
   std::string address() const override { return own_; }
+  bool puts_in_order() const override { return wire_->puts_in_order(); }
   Result<PeerId> connect(std::string_view address) override;
   void disconnect(PeerId) override;
   Status post_send(PeerId, std::uint64_t tag, std::span<const std::byte>, std::uint64_t cookie) override;

@@ -42,6 +42,8 @@ class Wire {
   Result<fi_addr_t> insert(const std::string& name);
   void remove(fi_addr_t peer) { fi_av_remove(addresses_.get(), &peer, 1, 0); }
 
+  // What is sent behind a put arrives behind it.
+  bool puts_in_order() const { return (info_->tx_attr->msg_order & FI_ORDER_SAW) != 0; }
   bool one_sided() const { return (info_->caps & FI_RMA) != 0; }
 
  private:

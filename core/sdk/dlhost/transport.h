@@ -57,6 +57,8 @@ class DLHOST_API Endpoint {
                      std::uint64_t cookie) = 0;
   virtual Status get(PeerId, std::span<std::byte> into, std::string_view key, std::uint64_t offset,
                      std::uint64_t cookie) = 0;
+  // What is put to a peer is there when a message arrives that was sent to it behind that, whoever waits for neither.
+  virtual bool puts_in_order() const;
   // A peer's region in this process' own address space (shared memory).
   virtual Result<std::unique_ptr<Region>> map(PeerId, std::string_view key) = 0;
 

@@ -140,6 +140,27 @@ void memory_is_reached_from_afar(const Context& context, const std::string& name
   }
 }
 
+// Small and large, one behind the other, with a word behind each.
+void what_is_put_is_there_before_what_is_sent(const Context& context, const std::string& name) {
+  Pair pair(context, name);
+  if (!pair.a->puts_in_order()) GTEST_SKIP() << "does not say that it does";
+  constexpr std::size_t largest = std::size_t{1} << 20;
+  const auto region = need(pair.b->allocate(largest));
+  std::vector<std::byte> word(16), room(16);
+  for (std::uint8_t round = 1; round <= 100; ++round) {
+    const std::vector<std::byte> put(round % 3 == 0 ? largest : 64 * round, std::byte{round});
+    pair.of_a.clear();
+    pair.of_b.clear();
+    need(pair.b->post_recv(room, round));
+    need(pair.a->put(pair.to_b, put, region->key(), 0, 1));
+    need(pair.a->post_send(pair.to_b, 1, word, 2));
+    pair.progress([&] { return !pair.of_b.empty(); });
+    const auto there = region->bytes().first(put.size());
+    ASSERT_EQ(std::memcmp(there.data(), put.data(), put.size()), 0) << "round " << int{round};
+    pair.progress([&] { return pair.of_a.size() == 2; });
+  }
+}
+
 // What does not fit into what a transport holds between two sides waits, both ways at once.
 void large_messages_cross(const Context& context, const std::string& name) {
   Pair pair(context, name);
@@ -181,6 +202,8 @@ void register_transport_suite(const Context& context, const std::string& name) {
   add_product_check(context, Kind::transport, name, "refuses_what_it_cannot", refuses_what_it_cannot);
   add_product_check(context, Kind::transport, name, "large_messages_cross", large_messages_cross);
   add_product_check(context, Kind::transport, name, "memory_is_reached_from_afar", memory_is_reached_from_afar);
+  add_product_check(context, Kind::transport, name, "what_is_put_is_there_before_what_is_sent",
+                    what_is_put_is_there_before_what_is_sent);
   add_product_check(context, Kind::transport, name, "the_dead_are_reported", the_dead_are_reported);
 }
 

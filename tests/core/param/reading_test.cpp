@@ -49,8 +49,8 @@ class ReadingTest : public Served {
       const auto* value = reinterpret_cast<const float*>(masters_->value(0, static_cast<std::size_t>(place_)).data());
       const float first = value[0];
       for (int again = 0; again < 20; ++again) // it takes its time
-        torn_ +=
-            static_cast<std::uint64_t>(std::count_if(value, value + row_elements, [&](float one) { return one != first; }));
+        torn_ += static_cast<std::uint64_t>(
+            std::count_if(value, value + row_elements, [&](float one) { return one != first; }));
       newest_ = std::min(newest_, first);
     }
   }
