@@ -153,8 +153,9 @@ int main(int argc, char** argv) {
   app.add_option("--size", options.sizes, "bytes that each has; may be given several times")
       ->capture_default_str()
       ->check(CLI::Range(std::size_t{4}, std::size_t{1} << 30));
-  app.add_option("--sync", options.syncs, "only that one (may be repeated): what dlhost inspect --kind sync lists, but for "
-                                          "those that gossip");
+  app.add_option("--sync", options.syncs,
+                 "only that one (may be repeated): what dlhost inspect --kind sync lists, but for "
+                 "those that gossip");
   app.add_option("--provider", options.plan.provider, "of the fabric transport; left out, the one that it chooses");
   app.add_option("--slice", options.plan.slice, "elements of a slice at most; slices are exchanged beside one another")
       ->capture_default_str()

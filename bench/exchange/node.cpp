@@ -108,16 +108,15 @@ class Node final : public param::Taker {
 
   void take_up(const std::string& sync) {
     sync_ = need(registry_.create<Sync>(sync, {}));
-    param::Neighbours neighbours{.rank = plan_.rank,
-                                 .all = {},
-                                 .memory = boards_[0].bytes(),
-                                 .activity = &activity_,
-                                 .send = [this](std::uint32_t seat, const param::Message& message,
-                                                std::span<const std::byte> part) {
-                                   if (part.empty() || is_near(seat)) return post_->send(seat, message);
-                                   return post_->send(seat, message,
-                                                      {part, &there_[seat], message.place, record::Cargo::gradients});
-                                 }};
+    param::Neighbours neighbours{
+        .rank = plan_.rank,
+        .all = {},
+        .memory = boards_[0].bytes(),
+        .activity = &activity_,
+        .send = [this](std::uint32_t seat, const param::Message& message, std::span<const std::byte> part) {
+          if (part.empty() || is_near(seat)) return post_->send(seat, message);
+          return post_->send(seat, message, {part, &there_[seat], message.place, record::Cargo::gradients});
+        }};
     for (std::uint32_t node = 0; node < plan_.nodes; ++node)
       neighbours.all.push_back({node, theirs_[node], machines_[node]});
     row_ = std::make_unique<SlicedRow>(neighbours, *sync_, elements_, plan_.slice);
@@ -182,18 +181,15 @@ class Node final : public param::Taker {
 } // namespace
 
 std::string text_of(const Plan& plan) {
-  return Json{{"rank", plan.rank},
-              {"nodes", plan.nodes},
-              {"per_host", plan.per_host},
-              {"provider", plan.provider},
-              {"slice", plan.slice},
-              {"secret", plan.secret}}
+  return Json{{"rank", plan.rank},         {"nodes", plan.nodes}, {"per_host", plan.per_host},
+              {"provider", plan.provider}, {"slice", plan.slice}, {"secret", plan.secret}}
       .dump();
 }
 
 Plan plan_of(const std::string& text) {
   const Json json = Json::parse(text);
-  return {json.at("rank"), json.at("nodes"), json.at("per_host"), json.at("provider"), json.at("slice"), json.at("secret")};
+  return {json.at("rank"),     json.at("nodes"), json.at("per_host"),
+          json.at("provider"), json.at("slice"), json.at("secret")};
 }
 
 void be_a_node(Channel& channel) { Node(plan_of(channel.hear()), channel).run(); }

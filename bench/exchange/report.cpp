@@ -21,8 +21,8 @@ double Curve::bytes_per_second(const Row& row) const {
 }
 
 std::string as_text(const std::vector<Curve>& curves) {
-  std::string text =
-      fmt::format("{:<14}{:>6}{:>12}{:>14}{:>12}{:>12}{:>16}\n", "sync", "nodes", "bytes", "us", "p50", "p99", "GB/s a node");
+  std::string text = fmt::format("{:<14}{:>6}{:>12}{:>14}{:>12}{:>12}{:>16}\n", "sync", "nodes", "bytes", "us", "p50",
+                                 "p99", "GB/s a node");
   for (const Curve& curve : curves)
     for (const Row& row : curve.rows)
       text += fmt::format("{:<14}{:>6}{:>12}{:>14.1f}{:>12.1f}{:>12.1f}{:>16.3f}\n", curve.sync, curve.nodes, row.bytes,

@@ -9,7 +9,7 @@ namespace dlhost::bench {
 
 struct Row {
   std::size_t bytes = 0;
-  double seconds = 0;  // of one exchange: of many in a row, their middle
+  double seconds = 0;      // of one exchange: of many in a row, their middle
   double p50 = 0, p99 = 0; // of single ones
 };
 

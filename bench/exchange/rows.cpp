@@ -56,9 +56,7 @@ bool SlicedRow::go_on() {
   return true;
 }
 
-bool SlicedRow::is_read() const {
-  return std::ranges::none_of(rows_, &param::RowExchange::is_untaken);
-}
+bool SlicedRow::is_read() const { return std::ranges::none_of(rows_, &param::RowExchange::is_untaken); }
 
 Status SlicedRow::hear(const param::Message& message) {
   const auto from = neighbours_.rank_of(message.seat);

@@ -126,21 +126,26 @@ Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
                             way.outbox.capacity(), ")");
   const bool encloses =
       !shown.here.empty() && shown.here.size() <= most_enclosed && !shown.there->shared && shown.there->seat == seat;
-  const bool of_slice = is_of_slice(message.word);
+  const bool of_slice = is_far(seat) && is_of_slice(message.word);
+  if (of_slice && message.slice >= way.of_slice.size()) {
+    way.of_slice.resize(std::size_t{message.slice} + 1);
+    held_.resize(std::max(held_.size(), way.of_slice.size()));
+  }
   Letter letter{.seat = seat, .message = message};
   if (encloses) {
     letter.enclosure = {shown.there->number, shown.offset, shown.here};
     freight_.of(shown.cargo) += shown.here.size();
   } else if (!shown.here.empty()) {
-    letter.put = add_put(way, shown, message.slice);
+    const std::uint64_t put = add_put(way, shown, of_slice ? message.slice : -1);
+    (of_slice ? way.of_slice[message.slice] : way.shows) = put;
   }
+  if (of_slice) letter.put = way.of_slice[message.slice]; // what others of that machine were told before holds as well
   letter.behind = of_slice ? way.shows : way.puts;
   way.outbox.push_back(letter);
   if (!is_far(seat)) return flush_letters(way);
   way.hurries = way.hurries || message.word != Word::taken;
-  if (message.slice >= held_.size()) held_.resize(std::size_t{message.slice} + 1);
   freight_.of(record::Cargo::control) += Bundle::bytes_of(0);
-  return letter.put > 0 ? flush_puts(way) : Status();
+  return flush_puts(way);
 }
 
 Status Post::show(const Shown& shown) {
@@ -189,8 +194,8 @@ Status Post::flush(bool all) {
 Status Post::flush_puts(Way& way) {
   Status first;
   while (!way.waiting.empty()) {
-    const auto next = std::ranges::min_element(
-        way.waiting, {}, [](const Put& put) { return std::pair(put.rank, put.number); });
+    const auto next =
+        std::ranges::min_element(way.waiting, {}, [](const Put& put) { return std::pair(put.rank, put.number); });
     const Put put = *next;
     if (way.under_way > 0 && way.under_way + put.here.size() > most_under_way) return first;
     const auto peer = this->peer(put.there->seat);

@@ -8,8 +8,8 @@
 // Nothing here blocks but progress(), for as long as it is told. What a transport has no room for waits in an outbox,
 // whose size is what may be under way by credit; after open() nothing is allocated in a step.
 //
-// What goes to another machine is not all on its way at once: of what waits, the slices with lower numbers go first, which
-// are those of the bottom layers. Messages of one slice keep their order, and others what they stand behind.
+// What goes to another machine is not all on its way at once: of what waits, the slices with lower numbers go first,
+// which are those of the bottom layers. Messages of one slice keep their order, and others what they stand behind.
 //
 // Transports promise that messages come whole, once and in order. They are counted all the same: one that comes twice
 // is dropped, and where one is missing its sender counts as gone, so that nobody waits for ever for what was lost.
@@ -114,7 +114,7 @@ class Post {
   struct Letter {
     std::uint32_t seat = 0;
     Message message;
-    std::uint64_t put = 0;    // what is put for it, by its number; 0: nothing
+    std::uint64_t put = 0;    // what is put for it, or was last of its slice, by its number; 0: nothing
     std::uint64_t behind = 0; // and behind all up to that one
     Enclosure enclosure;
     bool packed = false; // in the piece that is being filled
@@ -139,6 +139,7 @@ class Post {
     std::uint64_t puts = 0, puts_done = 0;   // so far; of these, without a gap from the first on
     boost::circular_buffer<PutState> states; // of those behind
     std::uint64_t shows = 0;                 // the last that goes with no letter
+    std::vector<std::uint64_t> of_slice;     // the last of each slice
     std::size_t under_way = 0;               // bytes that the transport has taken, and are not there yet
   };
   // One of the two transports' endpoints, what arrives there, and what is being sent: endpoints read it to its end.
@@ -186,7 +187,7 @@ class Post {
   std::vector<std::uint16_t> sent_, heard_;   // messages to and from each
   std::vector<Way> ways_;                     // to each machine
   std::vector<std::span<std::byte>> mirrors_; // by number
-  std::vector<std::uint64_t> held_;           // of each slice: the last look at an outbox that left a letter of it there
+  std::vector<std::uint64_t> held_; // of each slice: the last look at an outbox that left a letter of it there
   std::uint64_t looks_ = 0;
   std::vector<Completion> completions_;
   std::vector<std::uint32_t> gone_;

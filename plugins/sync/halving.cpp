@@ -13,7 +13,7 @@ class HalvingSync final : public Sync {
  public:
   static constexpr std::string_view name = "halving";
   struct Options : Merging {
-    std::int64_t direct = 8192;
+    std::int64_t direct = 65536;
   };
   static Schema schema() {
     return std::move(

@@ -278,7 +278,7 @@ Result<std::size_t> FabricEndpoint::progress(std::span<Completion> out, Nanoseco
     bool did = false;
     if (now < moved + spin_) {
       for (int i = 0; i < 8 && !(did = turn()); ++i) relax();
-      if (did) spin_ = longest_spin;
+      if (did) spin_ = std::min(2 * spin_, longest_spin);
     } else if (now < moved + lend) {
       sched_yield();
       const bool shared = host_.clock().now() > now + nobody_else;
