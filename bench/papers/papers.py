@@ -6,6 +6,8 @@
   bagging    loss of an auto-encoder against time, by the T of Bagging-Down, with uneven workers
   reproducible  what it costs that params have the same bits for any number of workers
   recovery   time until a run trains again after a kill, against servers and the size of slices
+  links      accuracy against time over links of 100 Mb/s, dense and by each codec (hosts are namespaces)
+  nodes      samples a second against nodes over links of 1 Gb/s (hosts are namespaces)
 
 Each is a picture, NAME.svg, and its numbers, NAME.json. What this machine has no cores for is simulated: its time is
 operations over the rate that one core was measured at, and its caption says so."""
@@ -20,12 +22,14 @@ import bagging
 import breakdown
 import groups
 import iteration
+import links
+import nodes
 import recovery
 import reproducible
 from runs import say
 
 FIGURES = {"iteration": iteration, "breakdown": breakdown, "reproducible": reproducible, "groups": groups,
-           "bagging": bagging, "recovery": recovery}
+           "bagging": bagging, "recovery": recovery, "links": links, "nodes": nodes}
 
 
 def main() -> int:

@@ -46,6 +46,27 @@ def train(job: pathlib.Path, folder: pathlib.Path, settings: Settings) -> pathli
     return run
 
 
+def mnist_settings() -> Settings:
+    for folder in (os.environ.get("DLHOST_DATA", ""), str(ROOT / "examples/data")):
+        mnist = pathlib.Path(folder) / "mnist"
+        if folder and (mnist / "train-images-idx3-ubyte.gz").exists():
+            return {f"layer.data.{phase}": [str(mnist / f"{name}-{what}-ubyte.gz") for what in ("images-idx3", "labels-idx1")]
+                    for phase, name in (("train", "train"), ("test", "t10k"))}
+    raise SystemExit("papers: this figure wants MNIST: examples/get-data mnist fetches it")
+
+
+def train_on(hosts: int, rate: str, job: pathlib.Path, folder: pathlib.Path, settings: Settings) -> pathlib.Path:
+    """The same on hosts that are namespaces of this machine, with links of that rate."""
+    shutil.rmtree(folder, ignore_errors=True)
+    all_settings = {"record.folder": str(folder), "checkpoint.keep": 0, **settings}
+    command = [sys.executable, str(ROOT / "bench/papers/on_hosts.py"), str(hosts), rate, str(job), *words(all_settings)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"papers: {' '.join(command)}\n{done.stdout}{done.stderr}")
+    (run,) = folder.iterdir()
+    return run
+
+
 def summary(run: pathlib.Path) -> dict:
     return json.loads((run / "summary.json").read_text())
 

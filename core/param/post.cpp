@@ -14,9 +14,6 @@ constexpr std::size_t rooms = 64;
 constexpr Nanoseconds shortest_nap = 10'000, longest_nap = 1'000'000;
 constexpr Nanoseconds parts_of_waiting = 8;
 
-// More under way at once makes nothing faster, and what comes to a machine that is busy overflows there. One is always.
-constexpr std::size_t most_under_way = std::size_t{4} << 20;
-
 // A put is known by its machine and by the how manieth to it it is.
 constexpr int number_bits = 48;
 constexpr std::uint64_t cookie_of(std::size_t machine, std::uint64_t number) {
@@ -26,9 +23,9 @@ constexpr std::uint64_t cookie_of(std::size_t machine, std::uint64_t number) {
 } // namespace
 
 Post::Post(const Setup& setup)
-    : host_(*setup.host), seat_(setup.seat), machines_(setup.machines), peers_(machines_.size()),
-      sent_(machines_.size()), heard_(machines_.size()), ways_(1 + *std::ranges::max_element(machines_)),
-      completions_(rooms) {
+    : host_(*setup.host), seat_(setup.seat), machines_(setup.machines), most_under_way_(setup.under_way),
+      peers_(machines_.size()), sent_(machines_.size()), heard_(machines_.size()),
+      ways_(1 + *std::ranges::max_element(machines_)), completions_(rooms) {
   for (std::size_t machine = 0; machine < ways_.size(); ++machine) {
     ways_[machine].outbox.set_capacity(setup.credit);
     if (machine == machines_[seat_]) continue; // memory of this one is seen as it is
@@ -143,7 +140,7 @@ Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
   letter.behind = of_slice ? way.shows : way.puts;
   way.outbox.push_back(letter);
   if (!is_far(seat)) return flush_letters(way);
-  way.hurries = way.hurries || message.word != Word::taken;
+  way.hurries = way.hurries || hurries(letter);
   freight_.of(record::Cargo::control) += Bundle::bytes_of(0);
   return flush_puts(way);
 }
@@ -175,7 +172,7 @@ bool Post::all_sent() const {
 // Something may be handed over to a transport as soon as that has room.
 bool Post::waits_for_room() const {
   return std::ranges::any_of(ways_, [this](const Way& way) {
-    return (!way.waiting.empty() && way.under_way < most_under_way) ||
+    return (!way.waiting.empty() && way.under_way < most_under_way_) ||
            (!way.outbox.empty() && may_go(way, way.outbox.front()));
   });
 }
@@ -183,8 +180,9 @@ bool Post::waits_for_room() const {
 Status Post::flush(bool all) {
   Status first;
   for (Way& way : ways_) {
-    if (!all && !way.hurries) continue;
+    if (!all && !way.hurries && way.waiting.empty()) continue;
     Status puts = flush_puts(way), letters = flush_letters(way);
+    way.hurries = std::ranges::any_of(way.outbox, hurries);
     if (first.ok()) first = puts.ok() ? std::move(letters) : std::move(puts);
   }
   return first;
@@ -197,7 +195,7 @@ Status Post::flush_puts(Way& way) {
     const auto next =
         std::ranges::min_element(way.waiting, {}, [](const Put& put) { return std::pair(put.rank, put.number); });
     const Put put = *next;
-    if (way.under_way > 0 && way.under_way + put.here.size() > most_under_way) return first;
+    if (way.under_way > 0 && way.under_way + put.here.size() > most_under_way_) return first;
     const auto peer = this->peer(put.there->seat);
     Status status = peer.ok() ? far_->endpoint->put(*peer, put.here, put.there->key, put.offset,
                                                     cookie_of(machines_[put.there->seat], put.number))
@@ -268,7 +266,6 @@ std::span<const std::byte> Post::fill(Way& way, std::uint32_t seat, std::span<st
 // became of its receiver.
 Status Post::flush_letters(Way& way) {
   Status first;
-  way.hurries = false;
   while (!way.outbox.empty()) {
     std::optional<std::uint32_t> seat;
     if (!is_far(way.outbox.front().seat))

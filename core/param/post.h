@@ -52,6 +52,9 @@ class Post {
         secret; // by which those of a job know one another on the network; empty: they are one process
     std::optional<Sealed::What> sealed = {}; // of what goes to other machines; none: nothing
     std::size_t credit = 0;                  // messages of this task that may be on their way at once, to one machine
+    // And bytes of what is put there. More make nothing faster, and overflow where a machine is busy; one put always
+    // is.
+    std::size_t under_way = std::size_t{4} << 20;
   };
   static Result<std::unique_ptr<Post>> open(const Setup&);
 
@@ -119,6 +122,8 @@ class Post {
     Enclosure enclosure;
     bool packed = false; // in the piece that is being filled
   };
+  // Somebody waits for it.
+  static bool hurries(const Letter& letter) { return letter.message.word != Word::taken; }
   struct Put {
     std::span<const std::byte> here;
     const Mirror* there = nullptr;
@@ -182,6 +187,7 @@ class Post {
   Host& host_;
   const std::uint32_t seat_;
   const std::vector<std::uint32_t> machines_;
+  const std::size_t most_under_way_;
   std::unique_ptr<Line> near_, far_;
   std::vector<Peer> peers_;                   // of each seat
   std::vector<std::uint16_t> sent_, heard_;   // messages to and from each

@@ -12,7 +12,8 @@
 //   server   norm      servers    of all its slices: what clips a version by the norm of all gradients
 //   server   sums      servers    of one slice: what the updater needs of the whole param
 //   worker   look      server     answered by `seen`, whatever the handler would say, once nothing is due
-//   worker   settle    server     answered by `settled`: what this worker sent before has been dealt with
+//   worker   settle    server     answered by `settled`: what this worker sent before has been dealt with, and that
+//                                 version is there
 //   leader   leave     server     this group makes no more steps: handlers count without that worker of it
 //   server   value,    worker     the slice has this version, and is read where it lies
 //            seen
@@ -87,10 +88,10 @@ struct Message {
   std::uint32_t epoch = 0;
   SliceId slice = 0;
   std::uint16_t group = 0, rank = 0;
-  std::uint64_t step = 0;  // part: the round of the exchange; value, seen: which copy of the masters' histories
-  SampleRange samples;     // of the step; chosen: how many make the version; part: which elements of the slice
-  Version version = 0;     // update: computed with; get: at least; value: this one; norm, sums: to be made of it; call,
-                           // part, taken: which exchange of the slice
+  std::uint64_t step = 0; // part: the round of the exchange; value, seen: which copy of the masters' histories
+  SampleRange samples;    // of the step; chosen: how many make the version; part: which elements of the slice
+  Version version = 0; // update: computed with; get, settle: at least; value: this one; norm, sums: to be made of it;
+                       // call, part, taken: which exchange of the slice
   std::uint64_t place = 0; // update, part: in the sender's memory; value, seen: which of the masters' values; sums:
                            // which; align: the seat that wants to know
   double rate = 0;  // update, go: the schedule's, of the step; chosen, folded, align: the weight; norm, sums: the value

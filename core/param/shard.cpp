@@ -175,7 +175,7 @@ Status Shard::keep_ledger(std::unique_ptr<LogFile> file, const Beginning& beginn
     slices.push_back({owned.slice, setup_.store->params()[owned.slice->param]->declared.name});
   parts_.reserve(Ledger::most_parts(setup_.contributors.size()));
   ledger_.emplace(std::move(file), std::move(slices), beginning.steps.size(),
-                  Ledger::Keeping{.at_once = published_.has_value(), .summed = sums_gradients()});
+                  Ledger::Keeping{.at_once = published_.has_value(), .summed = setup_.alike});
   if (sync_) sync_->keep(&*ledger_);
   return ledger_->begin(beginning);
 }

@@ -60,7 +60,8 @@ struct ShardSetup {
   const plugin::Actor* updater_actor = nullptr;
   UpdateSettings update_settings;       // clip_norm: only where all slices make their versions together
   CodecUse codec;                       // coding: null where nothing is encoded
-  std::optional<GroupSync::Setup> sync; // where there are other server groups
+  std::optional<GroupSync::Setup> sync; // where there are other server groups, with which something is exchanged
+  bool alike = false;                   // which make the same versions
   plugin::Activity* activity = nullptr;
   std::function<Status(std::uint32_t seat, const Message&)> send;
   // The same, with part of the masters, for a seat of another machine; and such a part by itself, wherever that is.
@@ -99,6 +100,7 @@ class Shard {
   struct Asked { // a look or a settle
     std::size_t contributor = 0;
     Word word = Word::look;
+    Version at_least = 0;
   };
   static constexpr std::size_t nothing = ~std::size_t{0};
   struct Owned {
@@ -148,7 +150,9 @@ class Shard {
   ContributionKind kind_of(const Owned&) const;
   void find_peers();
   Status make_sync();
-  bool sums_gradients() const { return setup_.sync && setup_.sync->neighbours.sync->traits().of_gradients; }
+  bool sums_gradients() const {
+    return setup_.sync && setup_.sync->neighbours.sync->traits().of == Sync::Traits::Of::gradients;
+  }
   Result<std::size_t> contributor(const Message&) const;
   std::string named(std::size_t contributor, const Slice&) const;
   Result<std::span<const std::byte>> sent(const Owned&, const Message&, std::size_t contributor) const;
@@ -190,7 +194,7 @@ class Shard {
   Status say_aligned();
   Status answer_asked(Owned&, const Asked&);
   Status answer_settled(Owned&);
-  bool is_unsettled(const Owned&, Word asked) const;
+  bool is_unsettled(const Owned&, const Asked&) const;
   Status say_norm(Owned&);
   Status hear_norm(const Message&);
   Status clip();

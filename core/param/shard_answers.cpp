@@ -7,17 +7,19 @@
 namespace dlhost::param {
 
 // What is due is not dealt with yet, and is in no version; what is exchanged is in no value.
-bool Shard::is_unsettled(const Owned& owned, Word asked) const {
-  return !owned.due.empty() || (asked == Word::look && (owned.exchanged || is_on(owned)));
+bool Shard::is_unsettled(const Owned& owned, const Asked& asked) const {
+  return !owned.due.empty() || owned.version < asked.at_least ||
+         (asked.word == Word::look && (owned.exchanged || is_on(owned)));
 }
 
 Status Shard::asked(Owned& owned, const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-  if (!is_unsettled(owned, message.word)) return answer_asked(owned, {contributor, message.word});
+  const Asked asked{contributor, message.word, message.version};
+  if (!is_unsettled(owned, asked)) return answer_asked(owned, asked);
   if (owned.asked.size() == owned.asked.capacity())
     return Status::corrupt("worker ", message.rank, " of group ", message.group, " asks again and again for slice ",
                            message.slice);
-  owned.asked.push_back({contributor, message.word});
+  owned.asked.push_back(asked);
   return {};
 }
 
@@ -28,7 +30,7 @@ Status Shard::answer_asked(Owned& owned, const Asked& asked) {
 // Whoever waited for what was under way.
 Status Shard::answer_settled(Owned& owned) {
   for (std::size_t a = 0; a < owned.asked.size();) {
-    if (is_unsettled(owned, owned.asked[a].word)) {
+    if (is_unsettled(owned, owned.asked[a])) {
       ++a;
       continue;
     }

@@ -51,11 +51,24 @@ Message Table::about(SliceId slice, Word word) const {
 
 Status Table::ask(const Slice& slice, Word word, std::uint64_t step, Version at_least) {
   View& view = views_[slice.id];
-  (word == Word::get ? view.asked : word == Word::look ? view.looked : view.settling) = true;
+  if (word == Word::settle)
+    ++view.settling;
+  else
+    (word == Word::get ? view.asked : view.looked) = true;
   Message message = about(slice.id, word);
   message.step = step;
   message.version = at_least;
   return send(setup_.seats[slice.server], message);
+}
+
+Status Table::settle_elsewhere(const Slice& slice, Version version) {
+  for (const auto& seats : setup_.other_seats) {
+    ++views_[slice.id].settling;
+    Message message = about(slice.id, Word::settle);
+    message.version = version;
+    DLHOST_TRY(send(seats[slice.server], message));
+  }
+  return {};
 }
 
 Status Table::update(std::size_t param, std::uint64_t step, double rate) {
@@ -76,7 +89,10 @@ Status Table::finish_update(std::size_t param, std::uint64_t step, double rate) 
     const View& view = views_[slice.id];
     const WorkerPlan next = handler.consistency->plan(step + 1, view.version);
     DLHOST_TRY(can_follow(next, first_, step + 1, handler.actor));
-    if (sends) DLHOST_TRY(send_update(slice, step, rate));
+    if (sends) {
+      DLHOST_TRY(send_update(slice, step, rate));
+      DLHOST_TRY(settle_elsewhere(slice, next.at_least));
+    }
     if (next.pull)
       DLHOST_TRY(ask(slice, Word::get, step, next.at_least));
     else if (sends)
@@ -130,7 +146,11 @@ Status Table::send_update(const Slice& slice, std::uint64_t step, double rate) {
     bytes = setup_.coder->last_bytes();
   }
   message.rate = rate;
-  return send(server, message, setup_.control->shown(server, message.place, bytes, record::Cargo::gradients));
+  const auto send_to = [&](std::uint32_t seat) {
+    return send(seat, message, setup_.control->shown(seat, message.place, bytes, record::Cargo::gradients));
+  };
+  for (const auto& seats : setup_.other_seats) DLHOST_TRY(send_to(seats[slice.server]));
+  return send_to(server);
 }
 
 // What it is based on is the oldest that it computed with.
@@ -147,8 +167,9 @@ Status Table::end_step(std::uint64_t step) {
 }
 
 bool Table::arrived(std::size_t param) const {
-  return std::ranges::none_of(setup_.slices->of(param),
-                              [&](const Slice& slice) { return views_[slice.id].asked || views_[slice.id].settling; });
+  return std::ranges::none_of(setup_.slices->of(param), [&](const Slice& slice) {
+    return views_[slice.id].asked || views_[slice.id].settling > 0;
+  });
 }
 
 // Copies that were made of what was there before are old. Where several versions can be there, a param is one slice.
@@ -206,8 +227,8 @@ Status Table::flush() {
 // What is asked for already covers all that was sent.
 Status Table::settle() {
   for (const Slice& slice : setup_.slices->all())
-    if (!views_[slice.id].settling) DLHOST_TRY(ask(slice, Word::settle));
-  return wait_until([&] { return std::ranges::none_of(views_, &View::settling); });
+    if (views_[slice.id].settling == 0) DLHOST_TRY(ask(slice, Word::settle));
+  return wait_until([&] { return std::ranges::none_of(views_, [](const View& view) { return view.settling > 0; }); });
 }
 
 Status Table::receive() {
@@ -293,7 +314,9 @@ Status Table::take(const Message& message) {
     return chooser_->take(message);
   case Word::settled:
     if (message.slice >= views_.size()) return Status::corrupt("slice ", message.slice, ", which there is not");
-    views_[message.slice].settling = false;
+    if (views_[message.slice].settling == 0)
+      return Status::corrupt("slice ", message.slice, " is settled, and nobody has asked whether");
+    --views_[message.slice].settling;
     return {};
   default: return setup_.control->take(message);
   }

@@ -39,7 +39,8 @@ class Table final : public Taker {
     const Masters* masters = nullptr;
     const Gradients* gradients = nullptr; // where this worker's lie
     Handlers handlers;
-    std::vector<std::uint32_t> seats; // of each server
+    std::vector<std::uint32_t> seats;                    // of each server
+    std::vector<std::vector<std::uint32_t>> other_seats; // and of each of other groups that gets the same contributions
     std::uint32_t epoch = 0;
     std::uint16_t group = 0, rank = 0;
     SampleRange rows;           // its part of each step's samples
@@ -123,9 +124,10 @@ class Table final : public Taker {
   static constexpr Nanoseconds longest_wait = 50'000'000;
   struct View { // of a slice
     Version version = 0;
-    std::uint64_t sent = 0;                               // of steps below this one all is in, though one is made again
-    std::size_t place = 0, history = 0;                   // which of the masters' values, and of their histories
-    bool asked = false, looked = false, settling = false; // and not yet answered
+    std::uint64_t sent = 0;             // of steps below this one all is in, though one is made again
+    std::size_t place = 0, history = 0; // which of the masters' values, and of their histories
+    bool asked = false, looked = false; // and not yet answered
+    std::uint32_t settling = 0;         // servers that have not answered
   };
 
   Status finish_update(std::size_t param, std::uint64_t step, double rate);
@@ -137,6 +139,8 @@ class Table final : public Taker {
   bool arrived(std::size_t param) const;
   void adopt(std::size_t param);
   Status ask(const Slice&, Word, std::uint64_t step = 0, Version at_least = 0);
+  // Of what other groups' servers were sent: once they have made that version.
+  Status settle_elsewhere(const Slice&, Version);
   Message about(SliceId slice, Word word) const;
 
   Setup setup_;

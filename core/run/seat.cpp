@@ -61,10 +61,10 @@ bool Seat::outlived() const { return session_.job().topology.replicas > 1; }
 param::Masters::Copies Seat::copies(const param::Store& store) const {
   const auto replicas = static_cast<std::size_t>(session_.job().topology.replicas);
   const auto values = [&](const Agreement::One& one) { return one.traits.readers_overlap ? seats_ + 2 : replicas; };
-  param::Masters::Copies copies{.values = values(agreement_->job()),
-                                .histories = replicas,
-                                .shared =
-                                    !sync_ || sums_gradients() ? 0 : param::GroupSync::shared_rows(*sync_, outlived())};
+  param::Masters::Copies copies{
+      .values = values(agreement_->job()),
+      .histories = replicas,
+      .shared = !sync_ || groups_are_alike() ? 0 : param::GroupSync::shared_rows(*sync_, outlived())};
   if (agreement_->all().size() > 1)
     for (const auto& param : store.params()) copies.values_of.push_back(values(agreement_->of(*param)));
   return copies;
@@ -121,7 +121,11 @@ Result<std::unique_ptr<Seat>> Seat::make(Session& session, Roster& roster, std::
     const dlhost::Part& sync = job.topology.sync;
     DLHOST_ASSIGN(seat->sync_, session.registry().create<Sync>(sync.type, sync.options));
     DLHOST_ASSIGN(seat->sync_actor_, session.registry().actor(Kind::sync, sync.type, sync.type));
-    if (seat->sums_gradients()) seat->place_.global_batch = job.train.batch * seat->place_.groups;
+    if (seat->groups_are_alike()) seat->place_.global_batch = job.train.batch * seat->place_.groups;
+    if (seat->shares_contributions()) {
+      seat->place_.first_served = 0;
+      seat->place_.served = seat->place_.groups;
+    }
   }
   const std::string& updater = job.updater.plugin.type;
   DLHOST_ASSIGN(seat->updater_actor_, session.registry().actor(Kind::updater, updater, updater));
@@ -272,6 +276,7 @@ Status Seat::make_shard() {
                           .clip_norm = whole_versions() ? session_.job().updater.clip_norm : 0},
       .codec = codec_use(),
       .sync = sync_setup(),
+      .alike = groups_are_alike(),
       .activity = &session_.activity(),
       .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
   if (has_far()) {
@@ -285,15 +290,15 @@ Status Seat::make_shard() {
       return table_->send(seat, message, shown);
     };
   }
-  const std::uint32_t first = home_of(place_.server_group);
-  for (std::uint32_t seat = first; seat < first + place_.served * place_.workers; ++seat)
+  const std::uint32_t served = place_.first_served * place_.workers;
+  for (std::uint32_t seat = served; seat < served + place_.served * place_.workers; ++seat)
     setup.contributors.push_back({.group = static_cast<std::uint16_t>(seat / place_.workers),
                                   .rank = static_cast<std::uint16_t>(seat % place_.workers),
                                   .seat = seat,
                                   .sent = own_[seat].bytes.first(layout_->sent),
                                   .machine = roster_.machines()[seat]});
   DLHOST_ASSIGN(shard_, param::Shard::make(std::move(setup)));
-  if (!traits_.by_step || number_ != first) return {};
+  if (!traits_.by_step || number_ != home_of(place_.server_group)) return {};
   chooser_.emplace(
       param::Chooser::Setup{.clients = {place_.first_served, place_.served, place_.workers},
                             .consistency = agreement_->job().consistency.get(),
@@ -336,6 +341,7 @@ Status Seat::join() {
       .gradients = &layout_->gradients,
       .handlers = agreement_->handlers(session_.store()),
       .seats = servers_of(place_.server_group),
+      .other_seats = {},
       .group = static_cast<std::uint16_t>(place_.group),
       .rank = static_cast<std::uint16_t>(place_.rank),
       .rows = {static_cast<std::uint64_t>(place_.first_row), static_cast<std::uint32_t>(place_.rows)},
@@ -343,6 +349,8 @@ Status Seat::join() {
       .replica = nullptr,
       .coder = nullptr,
       .control = this};
+  for (std::uint32_t group = 0; shares_contributions() && group < place_.server_groups; ++group)
+    if (group != place_.server_group) setup.other_seats.push_back(servers_of(group));
   if (const double norm = session_.job().updater.clip_norm; norm > 0 && !whole_versions()) {
     DLHOST_ASSIGN(setup.clip, param::Clip::prepare(session_.store(), layout_->gradients, own_[number_].bytes, norm));
   }

@@ -183,8 +183,12 @@ class Seat final : public param::Sharing, private param::Control {
   std::vector<param::TensorPlace> kept_by_servers(std::uint32_t server_group);
   std::span<std::byte> newest_history(std::uint32_t server_group, std::size_t param, std::size_t slot);
   std::optional<param::GroupSync::Setup> sync_setup();
-  // Server groups make the same versions, of all gradients; else, where there are several, each makes its own.
-  bool sums_gradients() const { return sync_ && sync_->traits().of_gradients; }
+  // Server groups make the same versions: of the sum of all gradients, or each of all contributions. Else, where there
+  // are several, each makes its own.
+  using Of = Sync::Traits::Of;
+  bool sums_gradients() const { return sync_ && sync_->traits().of == Of::gradients; }
+  bool shares_contributions() const { return sync_ && sync_->traits().of == Of::contributions; }
+  bool groups_are_alike() const { return sums_gradients() || shares_contributions(); }
   std::size_t exchanged_bytes(const param::Slices&, std::uint32_t server_group, std::uint32_t server) const;
   Status align();
   Status see_where_all_are();               // while they rest
@@ -211,7 +215,7 @@ class Seat final : public param::Sharing, private param::Control {
                                 std::vector<std::vector<std::byte>>& copies);
   std::span<std::byte> published(std::uint32_t seat) const;
   std::optional<param::Published> published_by(std::uint32_t server_group, const param::Slice&) const;
-  Status can_sum_gradients() const;
+  Status can_be_alike() const;
   Status can_have_own_values(const Agreement::One&) const;
   Status connect();
   Status make_shard();

@@ -15,7 +15,7 @@ std::vector<std::uint32_t> Seat::servers_of(std::uint32_t server_group) const {
 param::Masters Seat::lay_out_masters(const param::Store& store) const { return {store, copies(store)}; }
 
 std::optional<param::GroupSync::Setup> Seat::sync_setup() {
-  if (!sync_) return {};
+  if (!sync_ || shares_contributions()) return {};
   param::GroupSync::Setup setup{
       .neighbours = {.rank = place_.server_group,
                      .all = {},
@@ -41,6 +41,7 @@ std::optional<param::GroupSync::Setup> Seat::sync_setup() {
 }
 
 std::size_t Seat::exchanged_bytes(const param::Slices& slices, std::uint32_t server_group, std::uint32_t server) const {
+  if (shares_contributions()) return 0;
   if (sums_gradients()) return param::GradientSums::bytes(slices, server);
   return param::GroupSync::bytes(slices, server, *sync_, server_group, place_.server_groups);
 }
@@ -71,7 +72,7 @@ const param::Masters& Seat::masters_of(std::uint32_t server_group) const {
 void Seat::fill_other_masters(const param::Beginning& beginning) {
   if (!sync_) return;
   const param::Masters& first = lent_masters();
-  const bool all_alike = !beginning.own_values || sums_gradients();
+  const bool all_alike = !beginning.own_values || groups_are_alike();
   const auto histories = shared_histories();
   for (const auto& param : session_.store().params()) {
     if (!param->updated) continue;
@@ -92,11 +93,11 @@ void Seat::fill_other_masters(const param::Beginning& beginning) {
 }
 
 bool Seat::servers_keep() const {
-  return sync_ && !sums_gradients() && !(session_.updater().rule().history.empty() && shared_histories().empty());
+  return sync_ && !groups_are_alike() && !(session_.updater().rule().history.empty() && shared_histories().empty());
 }
 
 std::vector<Updater::History> Seat::shared_histories() const {
-  return sums_gradients() ? std::vector<Updater::History>() : param::GroupSync::histories(*sync_);
+  return groups_are_alike() ? std::vector<Updater::History>() : param::GroupSync::histories(*sync_);
 }
 
 // The first group's histories are the checkpoint's own; the histories of the common values are the same in all groups.

@@ -36,7 +36,7 @@ Status Seat::supported(const param::Store& store) const {
     return Status::unsupported(
         "topology.sync = '", job.topology.sync.type, "' under consistency '", job.topology.consistency.type,
         "', whose groups make each step together: where groups gossip nobody waits; choose another one of the two");
-  DLHOST_TRY(can_sum_gradients());
+  DLHOST_TRY(can_be_alike());
   for (const Agreement::One& one : agreement_->all()) {
     if (one.consistency->next_timer({}) != 0)
       return refuse("consistency handler '" + one.named.type + "', which wants to be called after a while,");
@@ -50,16 +50,17 @@ Status Seat::supported(const param::Store& store) const {
   return {};
 }
 
-Status Seat::can_sum_gradients() const {
-  if (!sums_gradients()) return {};
+Status Seat::can_be_alike() const {
+  if (!groups_are_alike()) return {};
   const config::Topology& topology = session_.job().topology;
   if (sync_->traits().every != 1)
-    return Status::invalid("topology.sync = '", topology.sync.type, "' of gradients every ", sync_->traits().every,
-                           " updates: gradients are exchanged before each; leave `every` out, or exchange params");
+    return Status::invalid("topology.sync = '", topology.sync.type, "' of gradients or contributions every ",
+                           sync_->traits().every,
+                           " updates: these are exchanged before each; leave `every` out, or exchange params");
   for (const Agreement::One& one : agreement_->all())
     if (!one.in_step())
-      return Status::unsupported("topology.sync = '", topology.sync.type, "' of gradients under consistency '",
-                                 one.named.type,
+      return Status::unsupported("topology.sync = '", topology.sync.type,
+                                 "' of gradients or contributions under consistency '", one.named.type,
                                  "', whose groups do not make each step together: take one that does (strict), or "
                                  "exchange params (of = \"params\")");
   return {};

@@ -10,8 +10,12 @@ class AllToAll final : public MergingSync<ToAll> {
  public:
   static constexpr std::string_view name = "all_to_all";
   static Schema schema() {
-    return merging_schema("Each group sends what it learned to all others: one round, N (N - 1) times "
-                          "a slice's bytes in all.");
+    return merging_options(
+        SchemaOf<Options>("Each group sends what it learned to all others: one round, N (N - 1) times "
+                          "a slice's bytes in all."),
+        {{"contributions", Traits::Of::contributions}},
+        "; or contributions, of each worker to all groups, as it makes them: encoded, as factors, or "
+        "whole");
   }
   using MergingSync::MergingSync;
 };

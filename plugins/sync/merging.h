@@ -2,25 +2,36 @@
 // or the sum of it; or their gradients.
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <dlhost/sync.h>
 
 namespace dlhost::plugins {
 
 struct Merging {
-  bool of_gradients = false;
+  Sync::Traits::Of of = Sync::Traits::Of::learned;
   std::int64_t every = 1;
   bool sum = false;
 };
 
-template <class Options> SchemaOf<Options> merging_options(SchemaOf<Options> schema) {
-  bool Options::*const of_gradients = &Merging::of_gradients; // its own by inheritance, as the schema wants it
+// `more`: of what is exchanged, beside params and gradients.
+template <class Options>
+SchemaOf<Options> merging_options(SchemaOf<Options> schema,
+                                  std::vector<std::pair<std::string, Sync::Traits::Of>> more = {},
+                                  const std::string& says = "") {
+  using Of = Sync::Traits::Of;
+  Of Options::*const of = &Merging::of; // its own by inheritance, as the schema wants it
+  more.insert(more.begin(), {{"params", Of::learned}, {"gradients", Of::gradients}});
   std::int64_t Options::*const every = &Merging::every;
   bool Options::*const sum = &Merging::sum;
   return std::move(
       schema
-          .choice("of", of_gradients, {{"params", false}, {"gradients", true}},
-                  "what is exchanged: what params have learned; or gradients, before each update, so that all groups "
-                  "make the same one of the sum of them")
+          .choice("of", of, std::move(more),
+                  concat("what is exchanged: what params have learned; or gradients, before each update, so that all "
+                         "groups make the same one of the sum of them",
+                         says))
           .option("every", every, "updates of a slice from one exchange of params to the next", at_least(1))
           .option("sum", sum,
                   "params move by all that the groups learned, instead of by the mean of it: as if each update had "
@@ -28,9 +39,7 @@ template <class Options> SchemaOf<Options> merging_options(SchemaOf<Options> sch
 }
 
 inline Sync::Traits traits_of(const Merging& options) {
-  return {.of_gradients = options.of_gradients,
-          .averages = !options.sum,
-          .every = static_cast<std::uint32_t>(options.every)};
+  return {.of = options.of, .averages = !options.sum, .every = static_cast<std::uint32_t>(options.every)};
 }
 
 // `Part`: one rank's part in the exchanges.

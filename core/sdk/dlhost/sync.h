@@ -3,7 +3,8 @@
 //
 // What is exchanged is what each has learned since the last exchange: the difference of its value and the one that all
 // had then. When an exchange is done, every rank holds the sum of all differences; core makes the common value of it.
-// Or it is the gradient of each version, before that is made: then all make the same version of the sum of them.
+// Or it is the gradient of each version, before that is made: then all make the same version of the sum of them. Or the
+// workers' contributions themselves, which core hands to all.
 //
 // A sync says who sends which part to whom, and what is added to what, as a state machine that never blocks; core moves
 // the bytes and does the sums. Every rank has two rows of elements: what it began with, which stays as it is, and what
@@ -52,9 +53,14 @@ class DLHOST_API Sync : public Plugin {
  public:
   static constexpr Kind kind = Kind::sync;
   struct Traits {
-    bool of_gradients = false; // what is exchanged; else what was learned, and:
-    bool averages = true;      // the common value moves by the mean of what all learned; else by the sum
-    std::uint32_t every = 1;   // updates of a slice from one exchange to the next
+    enum class Of : std::uint8_t {
+      learned,       // what each has learned since the last exchange
+      gradients,     // of each version, before it is made: all make the same one of their sum
+      contributions, // all make the same versions, too, each of all workers' contributions: nothing else is exchanged
+    } of = Of::learned;
+    // Of what was learned:
+    bool averages = true;    // the common value moves by the mean of what all learned; else by the sum
+    std::uint32_t every = 1; // updates of a slice from one exchange to the next
   };
   // Those that take part, as one of them sees it.
   struct Ranks {

@@ -155,6 +155,37 @@ TEST_F(MachinesTest, ServerGroupsAddUpGradientsAsOnOne) {
     }
 }
 
+// What each worker brings goes to each machine once, as it is, and nothing else.
+TEST_F(MachinesTest, OfContributionsOnlyTheseCross) {
+  for (const std::string sent :
+       {R"(topology.codec="one_bit")", R"(topology.codec="top_k")", R"(topology.factors="on")"}) {
+    SCOPED_TRACE(sent);
+    std::vector<std::string> set{"topology.worker_groups=3", "train.batch=4", "topology.codec_elements=1", sent};
+    const auto one = train(small_job(), set);
+    set.insert(set.end(), {"topology.server_groups=3", "topology.machines=3",
+                           R"(topology.sync={ type = "all_to_all", of = "contributions" })"});
+    const auto several = train(small_job(), set);
+    EXPECT_EQ(one.losses, several.losses);
+    EXPECT_EQ(one.params, several.params);
+    for (const auto& worker : several.outcome.workers) EXPECT_EQ(worker.network.params, 0U);
+  }
+}
+
+// A machine's gradients are added up in memory before they leave it: each sends one, however many workers it has.
+TEST_F(MachinesTest, ASumLeavesAMachineOnce) {
+  const auto all = train(small_job(), {"topology.worker_groups=2", "topology.workers_per_group=3", "train.batch=6",
+                                       "topology.server_groups=2", "topology.servers_per_group=3",
+                                       "topology.machines=2", R"(topology.sync={ type = "ring", of = "gradients" })"});
+  std::uint64_t gradients = 0, params = 0, bytes = 0;
+  for (const auto& worker : all.outcome.workers) {
+    gradients += worker.network.gradients;
+    params += worker.network.params;
+  }
+  for (const auto& [name, values] : all.params) bytes += values.size() * sizeof(float);
+  EXPECT_EQ(gradients, 2 * bytes * all.losses.size()); // half of it there, and the sum of the other back, each
+  EXPECT_EQ(params, 0U);
+}
+
 TEST_F(MachinesTest, GroupsThatGossipLearn) {
   const auto trained = train(small_job(), {"topology.worker_groups=3", "topology.server_groups=3",
                                            "topology.machines=3", "topology.consistency=\"eventual\"",

@@ -62,6 +62,29 @@ TEST_F(ServerGroupsTest, OfGradientsTheyTrainAsOneWithAnyUpdater) {
               summed(2, "halving", {"topology.worker_groups=2", "train.batch=6", "updater.clip_norm=0.5"}));
 }
 
+// Each group has all workers' contributions, and adds them up in the same order as servers that all have in common: bit
+// for bit the same, whatever they are sent as.
+TEST_F(ServerGroupsTest, OfContributionsTheyAreOneServerGroup) {
+  const std::string sync = R"({ type = "all_to_all", of = "contributions" })";
+  for (const std::string sent :
+       {R"(topology.codec="bf16")", R"(topology.codec="one_bit")", R"(topology.codec="top_k")",
+        R"(topology.codec="power_sgd")", R"(topology.factors="on")", R"(updater={ type = "adam", rate = 0.01 })"})
+    for (const auto& [groups, workers] : {std::pair{2, 1}, {3, 1}, {2, 2}}) {
+      SCOPED_TRACE(concat(sent, ", ", groups, " groups of ", workers));
+      std::vector<std::string> set{concat("topology.worker_groups=", groups),
+                                   concat("topology.workers_per_group=", workers),
+                                   concat("train.batch=", 12 / groups),
+                                   concat("topology.servers_per_group=", workers),
+                                   "topology.codec_elements=1",
+                                   "topology.slice_elements=20",
+                                   sent};
+      const auto one = train(small_job(), set);
+      const auto several = train(small_job(), server_groups(groups, sync, set));
+      EXPECT_EQ(one.losses, several.losses);
+      EXPECT_EQ(one.params, several.params);
+    }
+}
+
 TEST_F(ServerGroupsTest, OfGradientsResumedEqualsNeverStopped) {
   const auto settings = one_each(2, R"({ type = "halving", of = "gradients" })",
                                  {R"(updater={ type = "adam", rate = 0.01 })", "train.batch=6"});
