@@ -21,17 +21,19 @@ struct Net {
     std::uint64_t cookie = 0;
   };
   bool in_order = true;
-  std::vector<std::string> log;             // of what it was given: "put a>1", "letters 3,4>1"
-  std::vector<Put> puts;                    // that are not done
-  std::deque<Completion> done;              // that are to be told
-  std::vector<std::span<std::byte>> rooms;  // to receive into, by cookie
+  std::vector<std::string> log;            // of what it was given: "put a>1", "letters 3,4>1"
+  std::vector<Put> puts;                   // that are not done
+  std::deque<Completion> done;             // that are to be told
+  std::vector<std::span<std::byte>> rooms; // to receive into, by cookie
   std::deque<std::uint64_t> free_rooms;
 };
 
 std::string word_of(const Message& message) {
   const char* words[] = {"", "put", "update", "get"};
   const auto word = static_cast<std::size_t>(message.word);
-  return (word < std::size(words) ? words[word] : message.word == Word::taken ? "taken" : "other") +
+  return (word < std::size(words)       ? words[word]
+          : message.word == Word::taken ? "taken"
+                                        : "other") +
          std::to_string(message.slice);
 }
 
@@ -112,8 +114,7 @@ class PostTest : public testing::Test, public Taker {
                          .credit = 64,
                          .under_way = large * 3 / 2});
     for (const std::uint32_t seat : {1U, 2U, 3U}) ASSERT_TRUE(post_->connect(seat, {"", std::to_string(seat)}).ok());
-    for (char what = 'a'; what <= 'z'; ++what)
-      memory_.emplace_back(large, static_cast<std::byte>(what));
+    for (char what = 'a'; what <= 'z'; ++what) memory_.emplace_back(large, static_cast<std::byte>(what));
   }
   Status take(const Message& message) override {
     taken_.push_back(word_of(message));

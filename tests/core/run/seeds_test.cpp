@@ -71,7 +71,8 @@ class Drawn {
     if (below(2) == 0) spec.transport.options.entries.emplace_back("most", Value{0.002, {}});
     product = below(3) == 0;
     if (product) set.push_back("topology.factors=on");
-    if (below(3) == 0) beside = other_handler();
+    const bool of_one_version = exchange.find("of = ") != std::string::npos; // whose handlers all go in step
+    if (below(3) == 0 && !of_one_version) beside = other_handler();
   }
 
   // Of that run, which may be smaller than what was drawn. Empty: none.
@@ -204,9 +205,14 @@ class Drawn {
   }
   // What is exchanged is added up: means would not be whole numbers.
   std::string sync() {
-    const std::string name = handler_ == "strict"
-                                 ? one_of({"all_to_all", "chain", "ring", "star", "twin_master"})
-                                 : one_of({"all_to_all", "chain", "ring", "star", "twin_master", "gossip", "gossip"});
+    if (handler_ == "strict" && below(2) == 0) {
+      if (below(3) == 0) return R"({ type = "all_to_all", of = "contributions" })";
+      const std::string name = one_of({"all_to_all", "chain", "halving", "hierarchical", "ring", "star"});
+      return fmt::format("{{ type = \"{}\", of = \"gradients\"{} }}", name, name == "halving" ? ", direct = 40" : "");
+    }
+    const std::string name =
+        handler_ == "strict" ? one_of({"all_to_all", "chain", "halving", "hierarchical", "ring", "star", "twin_master"})
+                             : one_of({"all_to_all", "chain", "ring", "star", "twin_master", "gossip", "gossip"});
     return fmt::format("{{ type = \"{}\", every = {}{} }}", name, 1 + below(9), name == "gossip" ? "" : ", sum = true");
   }
 
