@@ -1,6 +1,7 @@
 #include "param/post.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "param/growing.h"
@@ -286,9 +287,10 @@ Status Post::flush_letters(Way& way) {
       for (Letter& letter : way.outbox) letter.packed = false;
       return first;
     }
-    const auto left = std::ranges::remove_if(way.outbox, &Letter::packed);
-    sent_[*seat] = static_cast<std::uint16_t>(sent_[*seat] + left.size());
-    way.outbox.erase_end(left.size());
+    const auto left = std::remove_if(way.outbox.begin(), way.outbox.end(), std::mem_fn(&Letter::packed));
+    const auto gone = static_cast<std::size_t>(way.outbox.end() - left);
+    sent_[*seat] = static_cast<std::uint16_t>(sent_[*seat] + gone);
+    way.outbox.erase_end(gone);
     if (status.ok())
       line.free.pop_back();
     else if (first.ok())
