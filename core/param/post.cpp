@@ -15,6 +15,10 @@ constexpr std::size_t rooms = 64;
 constexpr Nanoseconds shortest_nap = 10'000, longest_nap = 1'000'000;
 constexpr Nanoseconds parts_of_waiting = 8;
 
+// What a link carries is measured for so long, and so much time's worth of it may be under way.
+constexpr Nanoseconds measured_for = 5'000'000, worth_of_it = 20'000'000;
+constexpr std::size_t least_under_way = std::size_t{256} << 10;
+
 // A put is known by its machine and by the how manieth to it it is.
 constexpr int number_bits = 48;
 constexpr std::uint64_t cookie_of(std::size_t machine, std::uint64_t number) {
@@ -30,6 +34,7 @@ Post::Post(const Setup& setup)
   for (std::size_t machine = 0; machine < ways_.size(); ++machine) {
     ways_[machine].outbox.set_capacity(setup.credit);
     if (machine == machines_[seat_]) continue; // memory of this one is seen as it is
+    ways_[machine].most_under_way = most_under_way_;
     ways_[machine].waiting.set_capacity(setup.credit);
     ways_[machine].states.set_capacity(setup.credit);
   }
@@ -173,7 +178,7 @@ bool Post::all_sent() const {
 // Something may be handed over to a transport as soon as that has room.
 bool Post::waits_for_room() const {
   return std::ranges::any_of(ways_, [this](const Way& way) {
-    return (!way.waiting.empty() && way.under_way < most_under_way_) ||
+    return (!way.waiting.empty() && way.under_way < way.most_under_way) ||
            (!way.outbox.empty() && may_go(way, way.outbox.front()));
   });
 }
@@ -196,7 +201,7 @@ Status Post::flush_puts(Way& way) {
     const auto next =
         std::ranges::min_element(way.waiting, {}, [](const Put& put) { return std::pair(put.rank, put.number); });
     const Put put = *next;
-    if (way.under_way > 0 && way.under_way + put.here.size() > most_under_way_) return first;
+    if (way.under_way > 0 && way.under_way + put.here.size() > way.most_under_way) return first;
     const auto peer = this->peer(put.there->seat);
     Status status = peer.ok() ? far_->endpoint->put(*peer, put.here, put.there->key, put.offset,
                                                     cookie_of(machines_[put.there->seat], put.number))
@@ -204,6 +209,7 @@ Status Post::flush_puts(Way& way) {
     if (status.code() == Code::timeout) return first;
     way.waiting.erase(next);
     way.states[put.number - way.puts_done - 1].stage = PutState::Stage::on_its_way;
+    if (way.under_way == 0) way.measured_since = 0; // it was idle
     way.under_way += put.here.size();
     if (status.ok()) continue;
     put_done(way, put.number);
@@ -305,8 +311,26 @@ void Post::put_done(Way& way, std::uint64_t number) {
   PutState& put = way.states[number - way.puts_done - 1];
   put.stage = PutState::Stage::there;
   way.under_way -= put.bytes;
+  measure(way, put.bytes);
   for (; !way.states.empty() && way.states.front().stage == PutState::Stage::there; ++way.puts_done)
     way.states.pop_front();
+}
+
+void Post::measure(Way& way, std::size_t bytes) {
+  const Nanoseconds now = host_.clock().now();
+  way.measured += bytes;
+  if (way.measured_since == 0) {
+    way.measured_since = now;
+    way.measured = 0;
+  }
+  const Nanoseconds took = now - way.measured_since;
+  if (took < measured_for) return;
+  const double carried =
+      static_cast<double>(way.measured) * static_cast<double>(worth_of_it) / static_cast<double>(took);
+  way.most_under_way =
+      std::clamp(static_cast<std::size_t>(carried), std::min(least_under_way, most_under_way_), most_under_way_);
+  way.measured_since = now;
+  way.measured = 0;
 }
 
 // What comes beside a failure is dealt with as well: it may be the word that ends it all.

@@ -52,8 +52,8 @@ class Post {
         secret; // by which those of a job know one another on the network; empty: they are one process
     std::optional<Sealed::What> sealed = {}; // of what goes to other machines; none: nothing
     std::size_t credit = 0;                  // messages of this task that may be on their way at once, to one machine
-    // And bytes of what is put there. More make nothing faster, and overflow where a machine is busy; one put always
-    // is.
+    // And bytes of what is put there, at most: as many as a link carries in a while. More make nothing faster, overflow
+    // where a machine is busy, and let what is wanted first wait. One put always is.
     std::size_t under_way = std::size_t{4} << 20;
   };
   static Result<std::unique_ptr<Post>> open(const Setup&);
@@ -146,6 +146,9 @@ class Post {
     std::uint64_t shows = 0;                 // the last that goes with no letter
     std::vector<std::uint64_t> of_slice;     // the last of each slice
     std::size_t under_way = 0;               // bytes that the transport has taken, and are not there yet
+    std::size_t most_under_way = 0;          // by how fast they were so far
+    Nanoseconds measured_since = 0;
+    std::size_t measured = 0; // that have come there since
   };
   // One of the two transports' endpoints, what arrives there, and what is being sent: endpoints read it to its end.
   struct Line {
@@ -176,7 +179,8 @@ class Post {
   // Those that may go, and whom nothing holds back, until the function has had enough.
   template <class Act> void each_ready(Way&, Act act);
   bool waits_for_room() const;
-  static void put_done(Way&, std::uint64_t number);
+  void put_done(Way&, std::uint64_t number);
+  void measure(Way&, std::size_t bytes);
   Result<std::size_t> progress_either(Nanoseconds limit, Line*& whose);
   Status deal_with(const Completion&, Line&, Taker&);
   Status receive(const Completion&, Line&, Taker&);

@@ -14,9 +14,8 @@ class Hosts final : public Exchange {
  public:
   Hosts(const Sync::Ranks& ranks, std::int64_t elements) : rank_(ranks.rank), elements_(elements) {
     const std::uint32_t host = ranks.hosts[rank_];
-    const auto mine = std::ranges::equal_range(ranks.hosts, host);
-    first_ = static_cast<std::uint32_t>(mine.begin() - ranks.hosts.begin());
-    end_ = static_cast<std::uint32_t>(mine.end() - ranks.hosts.begin());
+    first_ = static_cast<std::uint32_t>(std::ranges::lower_bound(ranks.hosts, host) - ranks.hosts.begin());
+    end_ = static_cast<std::uint32_t>(std::ranges::upper_bound(ranks.hosts, host) - ranks.hosts.begin());
     if (rank_ != first_) return;
     std::vector<std::uint32_t> firsts;
     for (std::uint32_t rank = 0; rank < ranks.count; ++rank)
