@@ -17,7 +17,7 @@ constexpr Nanoseconds parts_of_waiting = 8;
 
 // What a link carries is measured for so long, and so much time's worth of it may be under way.
 constexpr Nanoseconds measured_for = 5'000'000, worth_of_it = 20'000'000;
-constexpr std::size_t least_under_way = std::size_t{256} << 10;
+constexpr std::size_t least_under_way = std::size_t{1} << 20;
 
 // A put is known by its machine and by the how manieth to it it is.
 constexpr int number_bits = 48;
