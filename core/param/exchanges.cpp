@@ -9,8 +9,8 @@ namespace dlhost::param {
 Exchanges::Exchanges(Setup setup) : GroupSync(std::move(setup)) {}
 
 Status Exchanges::add(const Slice& slice) {
-  const RowExchange::Rows rows{neighbours_.row(slice), neighbours_.row(slice)};
-  DLHOST_ASSIGN(auto row, RowExchange::join(neighbours_, slice, {rows}));
+  const RowExchange::Rows pair{neighbours_.row(slice), neighbours_.row(slice)};
+  DLHOST_ASSIGN(auto row, RowExchange::join(neighbours_, slice, {pair}));
   Piece piece{.row = std::move(row), .outer = nullptr, .shift = nullptr, .common = shared(slice, 0)};
   const Updater& outer = sync().outer() ? *sync().outer() : addition_;
   const auto rule = outer.rule();

@@ -38,11 +38,11 @@ struct Neighbours {
 
   // The next row for a slice in this worker's memory.
   std::span<float> row(const Slice&);
-  Status tell(std::uint32_t rank, const Message&) const;
+  Status tell(std::uint32_t whom, const Message&) const;
   // Part of such a row.
-  Status send_part(std::uint32_t rank, const Slice&, std::span<const float> part, Message) const;
+  Status send_part(std::uint32_t whom, const Slice&, std::span<const float> part, Message) const;
   // What a neighbour sent.
-  Result<std::span<const float>> read(const Slice&, const Message&, std::uint32_t rank) const;
+  Result<std::span<const float>> read(const Slice&, const Message&, std::uint32_t whose) const;
   Status wrong(const Slice&, const Message&, std::uint64_t number) const;
 };
 
