@@ -4,8 +4,8 @@
 //   each message: the mirror's number, how many bytes, where they begin in it; its 64 bytes; those bytes
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "param/protocol.h"

@@ -178,8 +178,7 @@ bool Post::all_sent() const {
 // Something may be handed over to a transport as soon as that has room.
 bool Post::waits_for_room() const {
   return std::ranges::any_of(ways_, [this](const Way& way) {
-    return (!way.waiting.empty() && way.under_way < way.most_under_way) ||
-           (!way.outbox.empty() && may_go(way, way.outbox.front()));
+    return next_put(way) != way.waiting.end() || (!way.outbox.empty() && may_go(way, way.outbox.front()));
   });
 }
 
@@ -194,20 +193,25 @@ Status Post::flush(bool all) {
   return first;
 }
 
+boost::circular_buffer<Post::Put>::const_iterator Post::next_put(const Way& way) {
+  const auto next =
+      std::ranges::min_element(way.waiting, {}, [](const Put& put) { return std::pair(put.rank, put.number); });
+  const bool fits =
+      next != way.waiting.end() && (way.under_way == 0 || way.under_way + next->here.size() <= way.most_under_way);
+  return fits ? next : way.waiting.end();
+}
+
 // One that cannot be made will not be waited for: whoever it was for is gone, or about to, and its memory with it.
 Status Post::flush_puts(Way& way) {
   Status first;
-  while (!way.waiting.empty()) {
-    const auto next =
-        std::ranges::min_element(way.waiting, {}, [](const Put& put) { return std::pair(put.rank, put.number); });
+  for (auto next = next_put(way); next != way.waiting.end(); next = next_put(way)) {
     const Put put = *next;
-    if (way.under_way > 0 && way.under_way + put.here.size() > way.most_under_way) return first;
     const auto peer = this->peer(put.there->seat);
     Status status = peer.ok() ? far_->endpoint->put(*peer, put.here, put.there->key, put.offset,
                                                     cookie_of(machines_[put.there->seat], put.number))
                               : std::move(peer).status();
     if (status.code() == Code::timeout) return first;
-    way.waiting.erase(next);
+    way.waiting.erase(way.waiting.begin() + (next - way.waiting.cbegin()));
     way.states[put.number - way.puts_done - 1].stage = PutState::Stage::on_its_way;
     if (way.under_way == 0) way.measured_since = 0; // it was idle
     way.under_way += put.here.size();
@@ -246,20 +250,24 @@ template <class Act> void Post::each_ready(Way& way, Act act) {
   }
 }
 
-std::span<const std::byte> Post::fill(Way& way, std::uint32_t seat, std::span<std::byte> piece) {
+std::span<const std::byte> Post::fill(Way& way, std::span<std::byte> piece, std::optional<std::uint32_t>& seat) {
   std::array<std::byte, message_bytes> bytes{};
-  if (!is_far(seat)) {
-    Letter& first = way.outbox.front();
+  if (Letter& first = way.outbox.front(); !is_far(first.seat)) {
+    seat = first.seat;
     first.packed = true;
-    first.message.seat = sent_[seat];
+    first.message.seat = sent_[first.seat];
     write(first.message, bytes);
     std::ranges::copy(bytes, piece.begin());
     return piece.first(bytes.size());
   }
   Bundle bundle(piece);
-  std::uint16_t number = sent_[seat];
+  std::uint16_t number = 0;
   each_ready(way, [&](Letter& letter) {
-    if (letter.seat != seat || !bundle.fits(letter.enclosure.bytes.size())) return false;
+    if (!seat) {
+      seat = letter.seat;
+      number = sent_[letter.seat];
+    }
+    if (letter.seat != *seat || !bundle.fits(letter.enclosure.bytes.size())) return false;
     letter.packed = true;
     letter.message.seat = number++;
     write(letter.message, bytes);
@@ -274,19 +282,12 @@ std::span<const std::byte> Post::fill(Way& way, std::uint32_t seat, std::span<st
 Status Post::flush_letters(Way& way) {
   Status first;
   while (!way.outbox.empty()) {
-    std::optional<std::uint32_t> seat;
-    if (!is_far(way.outbox.front().seat))
-      seat = way.outbox.front().seat;
-    else
-      each_ready(way, [&](const Letter& letter) {
-        if (!seat) seat = letter.seat;
-        return false;
-      });
-    if (!seat) return first;
-    Line& line = line_to(*seat);
+    Line& line = line_to(way.outbox.front().seat); // the same for all of a machine
     if (line.free.empty()) return first;
     const std::uint32_t number = line.free.back();
-    const auto piece = fill(way, *seat, line.piece(number));
+    std::optional<std::uint32_t> seat;
+    const auto piece = fill(way, line.piece(number), seat);
+    if (!seat) return first;
     const auto peer = this->peer(*seat);
     Status status = peer.ok() ? line.endpoint->post_send(*peer, 0, piece, number) : std::move(peer).status();
     if (status.code() == Code::timeout) {

@@ -171,12 +171,14 @@ class Post {
   Status flush(bool all);
   Status flush_letters(Way&);
   Status flush_puts(Way&);
+  // The one that goes next, if there is room for it; past the end: none.
+  static boost::circular_buffer<Put>::const_iterator next_put(const Way&);
   std::uint64_t add_put(Way&, const Shown&, std::int64_t rank);
   // What it is behind is there, or will be when it arrives.
   bool may_go(const Way&, const Letter&) const;
-  // Letters that go in one piece: what of it they fill.
-  std::span<const std::byte> fill(Way&, std::uint32_t seat, std::span<std::byte> piece);
-  // Those that may go, and whom nothing holds back, until the function has had enough.
+  // Letters that go in one piece, to one seat: what of it they fill.
+  std::span<const std::byte> fill(Way&, std::span<std::byte> piece, std::optional<std::uint32_t>& seat);
+  // Those that may go, and whom nothing holds back. Those that the function does not take hold back others.
   template <class Act> void each_ready(Way&, Act act);
   bool waits_for_room() const;
   void put_done(Way&, std::uint64_t number);
