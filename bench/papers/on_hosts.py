@@ -3,7 +3,6 @@ link of that rate ("100mbit", as tc writes it). WORDs are the job and its settin
 
 import os
 import pathlib
-import shlex
 import sys
 import tempfile
 
@@ -17,13 +16,9 @@ NETWORK = "{ type = 'fabric', listen = '10.77.0.0/24', provider = 'tcp' }"
 
 def main(hosts: int, rate: str, words: list[str]) -> int:
     with cluster.Cluster(hosts, rate=rate) as together, tempfile.TemporaryDirectory() as folder:
-        near = pathlib.Path(folder, "near")
-        ways = [f"{host.name}) exec {shlex.join(host.words(('sh', '-c')))} \"$2\" ;;" for host in together.hosts]
-        near.write_text("#!/bin/sh\ncase $1 in\n" + "\n".join(ways) + "\nesac\n")
-        near.chmod(0o700)
         names = ",".join(host.name for host in together.hosts)
         launch = together.hosts[0].start(
-            "dlhost", "launch", f"--hosts={names}", f"--shell={near}", f"--listen={together.hosts[0].address}", *words,
+            "dlhost", "launch", f"--hosts={names}", f"--shell={together.shell(pathlib.Path(folder))}", f"--listen={together.hosts[0].address}", *words,
             f"--set=topology.network={NETWORK}", "--set=topology.run_as=processes", env=os.environ)
         return launch.wait()
 

@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -138,6 +139,14 @@ class Cluster:
         said = self.relay.stdout.readline()
         if said != "up\n":
             raise unittest.SkipTest(f"no delays here: the kernel has no netem, and no TUN device: {said.strip()}")
+
+    def shell(self, folder: pathlib.Path) -> pathlib.Path:
+        """A program like ssh, in that folder: runs a line on the host that it is given."""
+        program = folder / "near"
+        ways = [f"{host.name}) exec {shlex.join(host.words(('sh', '-c')))} \"$2\" ;;" for host in self.hosts]
+        program.write_text("#!/bin/sh\ncase $1 in\n" + "\n".join(ways) + "\nesac\n")
+        program.chmod(0o700)
+        return program
 
     # --- What goes wrong: each from now on, until it is said otherwise -------------------------------------------------
     def cut(self, one: Host, other: Host | None = None) -> None:

@@ -3,7 +3,6 @@
 is cut for a while, and a host dies."""
 import os
 import pathlib
-import shlex
 import subprocess
 import sys
 import time
@@ -44,11 +43,7 @@ class Hosts(Members):
 
     def test_they_are_launched_from_one_of_them(self) -> None:
         with cluster.Cluster(3) as together:
-            near = self.root / "near"
-            near.write_text("#!/bin/sh\ncase $1 in\n" + "".join(
-                f"{host.name}) exec {shlex.join(host.words(('sh', '-c')))} \"$2\" ;;\n" for host in together.hosts) + "esac\n")
-            near.chmod(0o700)
-            process = self.start_in(together.hosts[0], "launch", "--hosts=host0,host1,host2", f"--shell={near}",
+            process = self.start_in(together.hosts[0], "launch", "--hosts=host0,host1,host2", f"--shell={together.shell(self.root)}",
                                     "--listen=10.77.0.1", "job.toml", f"--set=topology.network={self.network}")
             summary = self.ended_well([process])
         self.assertEqual(summary["params"], self.run_job(PROCESSES)["params"])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """pmix_test.py LAUNCHER CONFORM PLUGIN PARTY DLHOST: processes that a real launcher starts meet by PMIx, and train a job.
 
-LAUNCHER: mpirun (Open MPI) or slurm (two slurmd on this machine, and srun --mpi=pmix).
+LAUNCHER: mpirun (Open MPI), prterun (PRRTE) or slurm (two slurmd on this machine, and srun --mpi=pmix).
 """
 import json
 import os
@@ -42,6 +42,31 @@ class Mpirun:
     def command(self, count: int) -> list[str]:
         return [self.program, "--oversubscribe", "--mca", "plm", "isolated", "--mca", "oob_tcp_if_include", "lo", "-n",
                 str(count)]
+
+    def options(self) -> list[str]:
+        return []
+
+    def close(self) -> None:
+        pass
+
+
+class Prterun:
+    """PRRTE's, from a wheel as it is unpacked, or installed."""
+
+    def __init__(self, folder: str):
+        unpacked = pathlib.Path(os.environ.get("DLHOST_PRRTE", "/nowhere"))
+        self.program = shutil.which("prterun", path=os.pathsep.join([f"{unpacked}/bin", os.environ.get("PATH", "")]))
+        if not self.program:
+            services.skip("there is no prterun here; ./dev setup --for test gets one")
+        self.environment = os.environ | {"TMPDIR": folder}
+        if self.program.startswith(str(unpacked)):
+            # Its own PMIx for both sides: Debian's, which is older, makes it complain of each process.
+            libraries = [str(unpacked / "lib/openmpi"), os.environ.get("LD_LIBRARY_PATH", "")]
+            self.environment |= {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, libraries)), "PRTE_PREFIX": str(unpacked),
+                                 "OPAL_PREFIX": str(unpacked), "PMIX_PREFIX": str(unpacked)}
+
+    def command(self, count: int) -> list[str]:
+        return [self.program, "--allow-run-as-root", "--map-by", ":oversubscribe", "-n", str(count)]
 
     def options(self) -> list[str]:
         return []
@@ -177,7 +202,7 @@ class PmixTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="dlhost-pmix-")
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.launcher = {"mpirun": Mpirun, "slurm": Slurm}[LAUNCHER](cls.folder)
+        cls.launcher = {"mpirun": Mpirun, "prterun": Prterun, "slurm": Slurm}[LAUNCHER](cls.folder)
         cls.addClassCleanup(cls.launcher.close)
 
     def run_job(self, count: int, *words: str) -> tuple[int, str]:
