@@ -1,7 +1,6 @@
-// How long it takes until each of several nodes has the sum of what all have: by dlhost's syncs, over its transport
-// between machines, by size and by the number of nodes. All nodes are processes of this machine.
-#include <sys/prctl.h>
-
+// How long it takes until each of several nodes has the sum of what all have: by dlhost's syncs and its parameter
+// table, over its transport between machines, by size and by the number of nodes. All nodes are processes of this
+// machine.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -27,8 +26,7 @@ using Json = nlohmann::json;
 struct Options {
   std::vector<std::uint32_t> nodes{2, 4};
   std::vector<std::size_t> sizes;
-  std::vector<std::string> syncs{"all_to_all", "halving", "hierarchical", "ring"};
-  Plan plan{.slice = 262144};
+  Plan plan{.slice = 262144, .syncs = {std::string(table), "all_to_all", "halving", "hierarchical", "ring", "shares"}};
   double seconds = 0.5;
   int turns = 3;
   bool json = false, csv = false;
@@ -58,7 +56,8 @@ class Nodes {
     for (auto& node : nodes_) cards.push_back(Json::parse(node.channel().hear()));
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
       Json keys = Json::array();
-      for (const Json& card : cards) keys.push_back({card.at("own"), card.at("mirrors").at(node)});
+      for (const Json& card : cards)
+        keys.push_back({card.at("own"), card.at("mirrors").at(node), card.at("masters")[0], card.at("masters")[1]});
       nodes_[node].channel().say(keys.dump());
     }
     hear_all();
@@ -95,7 +94,8 @@ class Nodes {
     tell({{"times", times}});
     auto said = hear_all();
     for (const Json& node : said)
-      if (!node.at("right").get<bool>()) throw std::runtime_error("a sum is wrong");
+      if (!node.at("right").get<bool>() || node.at("bits") != said[0].at("bits"))
+        throw std::runtime_error("a sum is wrong");
     return *std::ranges::max_element(said, {}, [](const Json& node) { return node.at("seconds").get<double>(); });
   }
 
@@ -108,12 +108,12 @@ std::vector<Curve> measure_all(const std::string& program, const Options& option
   for (const std::uint32_t count : options.nodes) {
     Nodes nodes(program, options.plan, count);
     const std::size_t first = curves.size();
-    for (const auto& sync : options.syncs) curves.push_back({sync, count, {}});
+    for (const auto& sync : options.plan.syncs) curves.push_back({sync, count, {}});
     for (const std::size_t bytes : options.sizes) {
       nodes.make_room(bytes);
       for (int turn = 0; turn < options.turns; ++turn)
-        for (std::size_t s = 0; s < options.syncs.size(); ++s)
-          curves[first + s].take(nodes.measure(options.syncs[s], bytes, options.seconds));
+        for (std::size_t s = 0; s < options.plan.syncs.size(); ++s)
+          curves[first + s].take(nodes.measure(options.plan.syncs[s], bytes, options.seconds));
     }
     nodes.end();
   }
@@ -121,12 +121,7 @@ std::vector<Curve> measure_all(const std::string& program, const Options& option
 }
 
 int run(const std::string& program, const Options& options) {
-  if (options.is_node) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    Channel channel(options.from, options.to);
-    be_a_node(channel);
-    return 0;
-  }
+  if (options.is_node) return be_party("exchange", options.from, options.to, be_a_node);
   const auto curves = measure_all(program, options);
   fmt::print("{}", options.json ? as_json(curves) : options.csv ? as_csv(curves) : as_text(curves));
   if (!options.picture.empty()) {
@@ -153,9 +148,11 @@ int main(int argc, char** argv) {
   app.add_option("--size", options.sizes, "bytes that each has; may be given several times")
       ->capture_default_str()
       ->check(CLI::Range(std::size_t{4}, std::size_t{1} << 30));
-  app.add_option("--sync", options.syncs,
+  app.add_option("--sync", options.plan.syncs,
                  "only that one (may be repeated): what dlhost inspect --kind sync lists, but for "
-                 "those that gossip");
+                 "those that gossip; or table, the parameter table with a server beside each node");
+  app.add_option("--codec", options.plan.codec,
+                 "what goes from node to node goes through it: what dlhost inspect --kind codec lists");
   app.add_option("--provider", options.plan.provider, "of the fabric transport; left out, the one that it chooses");
   app.add_option("--slice", options.plan.slice, "elements of a slice at most; slices are exchanged beside one another")
       ->capture_default_str()

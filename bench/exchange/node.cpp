@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <map>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +11,7 @@
 #include "env/hex.h"
 #include "env/real_host.h"
 #include "exchange/rows.h"
+#include "exchange/table_row.h"
 #include "need.h"
 #include "param/post.h"
 #include "plugin/registry.h"
@@ -18,7 +21,8 @@ namespace dlhost::bench {
 namespace {
 
 using Json = nlohmann::json;
-constexpr Nanoseconds patience = 10'000'000'000;
+constexpr std::int64_t flowing_slices =
+    16; // times the least that a table cuts: a job's exchanges have slices of so many
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -26,7 +30,7 @@ class Node final : public param::Taker {
  public:
   Node(const Plan& plan, Channel& channel) : plan_(plan), channel_(channel) {
     for (std::uint32_t node = 0; node < plan_.nodes; ++node) machines_.push_back(node / plan_.per_host);
-    Table options;
+    dlhost::Table options;
     if (!plan_.provider.empty()) options.entries.emplace_back("provider", Value{plan_.provider});
     network_ = need(registry_.create<Transport>("fabric", options));
     if (plan_.per_host > 1) near_ = need(registry_.create<Transport>("shm", {}));
@@ -37,6 +41,11 @@ class Node final : public param::Taker {
                                     .machines = machines_,
                                     .secret = std::as_bytes(std::span(secret_)),
                                     .credit = 100'000}));
+    for (const auto& sync : plan_.syncs)
+      if (sync != table) syncs_[sync] = need(registry_.create<Sync>(sync, {}));
+    if (plan_.codec.empty()) return;
+    codec_ = need(registry_.create<Codec>(plan_.codec, {}));
+    encoded_ = {codec_.get(), plugin::remember("codec", "", plan_.codec, "")};
   }
 
   void run() {
@@ -57,7 +66,7 @@ class Node final : public param::Taker {
       ++arrived_;
       return {};
     }
-    return row_->hear(message);
+    return exchanged_->hear(message);
   }
 
  private:
@@ -71,56 +80,88 @@ class Node final : public param::Taker {
       if (node != plan_.rank) need(post_->connect(node, {all[node][0], all[node][1]}));
   }
 
-  // Memory for rows, and mirrors of that of the others.
+  std::unique_ptr<Exchanged> make(const std::string& sync) {
+    const auto nodes = plan_.nodes;
+    if (sync == table)
+      return std::make_unique<TableRow>(registry_, *net_, nodes, encoded_, plan_.slice / flowing_slices, *this);
+    return std::make_unique<SlicedRow>(*net_, *syncs_.at(sync), machines_, encoded_, plan_.slice);
+  }
+
+  // Memory for what is exchanged, and mirrors of that of the others.
   void make_room(std::int64_t elements) {
-    row_.reset();
-    elements_ = elements;
-    const std::size_t bytes = SlicedRow::bytes(elements, plan_.slice);
+    exchanged_.reset();
+    net_.emplace(registry_, elements);
+    std::size_t bytes = 1, masters_bytes = 1;
+    for (const auto& sync : plan_.syncs) {
+      const auto exchanged = make(sync);
+      bytes = std::max(bytes, exchanged->bytes());
+      masters_bytes = std::max(masters_bytes, exchanged->masters_bytes());
+    }
     boards_.clear();
     mapped_.clear();
-    theirs_.assign(plan_.nodes, {});
-    there_.assign(plan_.nodes, {});
+    site_ = {.rank = plan_.rank,
+             .machines = machines_,
+             .memories = std::vector<std::span<const std::byte>>(plan_.nodes),
+             .has_masters = lodging(plan_.rank) == plan_.rank,
+             .post = post_.get(),
+             .mirrors = &there_,
+             .masters_there = &masters_there_,
+             .host = &host_,
+             .activity = &activity_};
     boards_.push_back(need(post_->allocate(bytes)));
+    site_.own = boards_[0].bytes();
     Json card{{"own", env::hex(boards_[0].near_key())}, {"mirrors", Json::array()}};
     for (std::uint32_t node = 0; node < plan_.nodes; ++node) {
       std::string key;
-      if (!is_near(node)) {
+      if (!site_.is_near(node)) {
         boards_.push_back(need(post_->allocate_mirror(bytes)));
-        theirs_[node] = boards_.back().bytes();
+        site_.memories[node] = boards_.back().bytes();
         post_->know(node, boards_.back().bytes());
         key = boards_.back().far_key();
       }
       card["mirrors"].push_back(env::hex(key));
     }
-    channel_.say(card.dump());
-    const Json all = Json::parse(channel_.hear()); // of each: its own key, and that of its mirror of this one's
-    for (std::uint32_t node = 0; node < plan_.nodes; ++node) {
-      if (!is_near(node)) {
-        there_[node] = {.seat = node, .key = bytes_of(all[node][1]), .number = plan_.rank};
-      } else if (node != plan_.rank) {
-        mapped_.push_back(need(post_->map(node, bytes_of(all[node][0]))));
-        theirs_[node] = mapped_.back()->bytes();
-      }
+    std::string near_masters, far_masters;
+    if (site_.has_masters) {
+      boards_.push_back(need(post_->allocate(masters_bytes)));
+      site_.masters = boards_.back().bytes();
+      post_->know(plan_.nodes, site_.masters);
+      near_masters = boards_.back().near_key();
+      far_masters = boards_.back().far_key();
     }
+    card["masters"] = {env::hex(near_masters), env::hex(far_masters)};
+    channel_.say(card.dump());
+    see(Json::parse(channel_.hear()));
     channel_.say(Json("ready").dump());
   }
+  // Of each node: the key of its own memory, that of its mirror of this one's, and those of its machine's masters.
+  void see(const Json& all) {
+    there_.assign(plan_.nodes, {});
+    masters_there_.assign(plan_.nodes, {});
+    for (std::uint32_t node = 0; node < plan_.nodes; ++node) {
+      if (!site_.is_near(node)) {
+        const std::uint32_t lodging = this->lodging(node);
+        there_[node] = {.seat = node, .key = bytes_of(all[node][1]), .number = plan_.rank};
+        masters_there_[node] = {
+            .seat = lodging, .key = bytes_of(all[lodging][3]), .number = plan_.nodes, .shared = plan_.per_host > 1};
+      } else if (node != plan_.rank) {
+        mapped_.push_back(need(post_->map(node, bytes_of(all[node][0]))));
+        site_.memories[node] = mapped_.back()->bytes();
+      } else {
+        site_.memories[node] = site_.own;
+      }
+    }
+    if (site_.has_masters) return;
+    mapped_.push_back(need(post_->map(lodging(plan_.rank), bytes_of(all[lodging(plan_.rank)][2]))));
+    site_.masters = mapped_.back()->bytes();
+  }
+  // Who has the masters for the machine of that node.
+  std::uint32_t lodging(std::uint32_t node) const { return node - node % plan_.per_host; }
   static std::string bytes_of(const std::string& hex) { return env::from_hex(hex).value(); }
 
   void take_up(const std::string& sync) {
-    sync_ = need(registry_.create<Sync>(sync, {}));
-    param::Neighbours neighbours{
-        .rank = plan_.rank,
-        .all = {},
-        .memory = boards_[0].bytes(),
-        .activity = &activity_,
-        .send = [this](std::uint32_t seat, const param::Message& message, std::span<const std::byte> part) {
-          if (part.empty() || is_near(seat)) return post_->send(seat, message);
-          return post_->send(seat, message, {part, &there_[seat], message.place, record::Cargo::gradients});
-        }};
-    for (std::uint32_t node = 0; node < plan_.nodes; ++node)
-      neighbours.all.push_back({node, theirs_[node], machines_[node]});
-    row_ = std::make_unique<SlicedRow>(neighbours, *sync_, elements_, plan_.slice);
-    row_->fill();
+    exchanged_ = make(sync);
+    exchanged_->join(site_);
     channel_.say(Json("ready").dump());
   }
 
@@ -145,18 +186,44 @@ class Node final : public param::Taker {
     meet_all();
     const double begin = now();
     for (double last = begin; took.size() < times;) {
-      wait_until([&] { return row_->go_on(); });
+      wait_until([&] { return exchanged_->go_on(); });
       const double end = now();
       took.push_back(end - std::exchange(last, end));
     }
     const double all = now() - begin;
-    wait_until([&] { return post_->all_sent() && row_->is_read(); });
+    wait_until([&] { return post_->all_sent() && exchanged_->is_read(); });
     std::ranges::sort(took);
-    channel_.say(Json{{"seconds", all / static_cast<double>(times)},
-                      {"p50", took[took.size() / 2]},
-                      {"p99", took[took.size() * 99 / 100]},
-                      {"right", row_->is_right()}}
-                     .dump());
+    channel_.say(Json{
+        {"seconds", all / static_cast<double>(times)},
+        {"p50", took[took.size() / 2]},
+        {"p99", took[took.size() * 99 / 100]},
+        {"right", !encoded_.codec ? is_right() : is_finite()},
+        {"bits",
+         hash()}}.dump());
+  }
+
+  bool is_right() const {
+    for (const auto& [first, values] : exchanged_->made())
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        float sum = 0;
+        for (std::uint32_t rank = 0; rank < plan_.nodes; ++rank) sum += value_at(first + i, rank);
+        if (values[i] != sum * exchanged_->times_sum()) return false;
+      }
+    return true;
+  }
+  bool is_finite() const {
+    return std::ranges::all_of(exchanged_->made(), [](const Exchanged::Part& part) {
+      return std::ranges::all_of(part.values, [](float value) { return std::isfinite(value); });
+    });
+  }
+  // Through a codec all come to the same, which is not quite the sum.
+  std::size_t hash() const {
+    std::size_t hash = 0;
+    for (const auto& [first, values] : exchanged_->made()) {
+      const auto bytes = std::as_bytes(values);
+      hash = hash * 31 + std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
+    return hash;
   }
 
   const Plan plan_;
@@ -168,28 +235,30 @@ class Node final : public param::Taker {
   plugin::Activity activity_;
   std::unique_ptr<Transport> near_, network_;
   std::unique_ptr<param::Post> post_;
-  std::int64_t elements_ = 0;
-  std::vector<param::Board> boards_; // its own, and mirrors
+  std::map<std::string, std::unique_ptr<Sync>> syncs_;
+  std::unique_ptr<Codec> codec_;
+  Encoded encoded_;
+  std::optional<Net> net_;           // of the size that is measured
+  std::vector<param::Board> boards_; // its own, masters, and mirrors
   std::vector<std::unique_ptr<Region>> mapped_;
-  std::vector<std::span<std::byte>> theirs_;
-  std::vector<param::Mirror> there_;
-  std::unique_ptr<Sync> sync_;
-  std::unique_ptr<SlicedRow> row_;
+  std::vector<param::Mirror> there_, masters_there_; // of each node
+  Site site_;
+  std::unique_ptr<Exchanged> exchanged_;
   std::size_t arrived_ = 0;
 };
 
 } // namespace
 
 std::string text_of(const Plan& plan) {
-  return Json{{"rank", plan.rank},         {"nodes", plan.nodes}, {"per_host", plan.per_host},
-              {"provider", plan.provider}, {"slice", plan.slice}, {"secret", plan.secret}}
+  return Json{{"rank", plan.rank},   {"nodes", plan.nodes}, {"per_host", plan.per_host}, {"provider", plan.provider},
+              {"slice", plan.slice}, {"syncs", plan.syncs}, {"codec", plan.codec},       {"secret", plan.secret}}
       .dump();
 }
 
 Plan plan_of(const std::string& text) {
   const Json json = Json::parse(text);
-  return {json.at("rank"),     json.at("nodes"), json.at("per_host"),
-          json.at("provider"), json.at("slice"), json.at("secret")};
+  return {json.at("rank"),  json.at("nodes"), json.at("per_host"), json.at("provider"),
+          json.at("slice"), json.at("syncs"), json.at("codec"),    json.at("secret")};
 }
 
 void be_a_node(Channel& channel) { Node(plan_of(channel.hear()), channel).run(); }

@@ -6,57 +6,68 @@
 
 namespace dlhost::bench {
 
-std::vector<param::Slice> SlicedRow::cut(std::int64_t elements, std::int64_t slice) {
-  const auto cut = param::Slices::cut(std::array{elements}, 1, 1, {}, slice);
-  return {cut.all().begin(), cut.all().end()};
+SlicedRow::SlicedRow(Net& net, const Sync& sync, std::span<const std::uint32_t> machines, const Encoded& encoded,
+                     std::int64_t slice)
+    : net_(net), sync_(sync),
+      slices_(param::Slices::cut(net.elements(), 1, 1, std::array{encoded.piece(net.elements()[0])}, slice)) {
+  if (encoded.codec) {
+    coding_.emplace(net.store(), slices_, *encoded.codec, 1, 0, param::Coding::Kind{.sent = false});
+    bytes_ = coding_->end();
+    codec_ = {.store = &net.store(), .coding = &*coding_, .codec = encoded.codec, .actor = encoded.actor};
+  }
+  // Mirrors are made before others say how much they have: all have as much as who needs most.
+  const std::size_t begin = bytes_;
+  for (std::uint32_t rank = 0; rank < machines.size(); ++rank) {
+    const auto nodes = static_cast<std::uint32_t>(machines.size());
+    const param::RowExchange::Part part{.sync = &sync, .ranks = {rank, nodes, machines}, .codec = codec_};
+    std::size_t end = begin;
+    for (const auto& one : slices_.all()) param::RowExchange::add_bytes(part, one, param::RowExchange::turns(one), end);
+    bytes_ = std::max(bytes_, end);
+  }
 }
 
-std::size_t SlicedRow::bytes(std::int64_t elements, std::int64_t slice) {
-  std::size_t bytes = 0;
-  for (const auto& one : cut(elements, slice)) param::RowExchange::add_bytes(one, bytes);
-  return bytes;
-}
-
-SlicedRow::SlicedRow(const param::Neighbours& neighbours, const Sync& sync, std::int64_t elements, std::int64_t slice)
-    : slices_(cut(elements, slice)), neighbours_(neighbours) {
-  neighbours_.sync = &sync;
-  for (const auto& one : slices_)
-    rows_.push_back(need(param::RowExchange::join(neighbours_, one, param::RowExchange::rows(neighbours_, one))));
-}
-
-// Small numbers, whose sum is exact whatever the order.
-float SlicedRow::value(const param::Slice& slice, std::size_t element, std::uint32_t rank) const {
-  return static_cast<float>((rank + 1) * (1 + (static_cast<std::size_t>(slice.first) + element) % 7));
-}
-
-void SlicedRow::fill() {
-  for (auto& row : rows_)
-    for (const auto& [begun, made] : row.all()) {
-      for (std::size_t i = 0; i < begun.size(); ++i) begun[i] = value(row.slice(), i, neighbours_.rank);
+void SlicedRow::join(const Site& site) {
+  codec_.activity = site.activity;
+  neighbours_ = {.rank = site.rank,
+                 .all = {},
+                 .memory = site.own,
+                 .place = coding_ ? coding_->end() : 0,
+                 .sync = &sync_,
+                 .actor = nullptr,
+                 .activity = site.activity,
+                 .codec = codec_,
+                 .traffic = &traffic_,
+                 .send = [site](std::uint32_t seat, const param::Message& message, std::span<const std::byte> part) {
+                   return site.post->send(seat, message, site.shown(seat, part, message.place));
+                 }};
+  for (std::uint32_t node = 0; node < site.machines.size(); ++node)
+    neighbours_.all.push_back({node, site.memories[node], site.machines[node]});
+  if (coding_) coding_->clear(site.own, false);
+  for (const auto& one : slices_.all()) {
+    auto rows = param::RowExchange::rows(neighbours_, one, param::RowExchange::turns(one));
+    for (auto& [begun, made, encoded] : rows) {
+      for (std::size_t i = 0; i < begun.size(); ++i)
+        begun[i] = value_at(static_cast<std::size_t>(one.first) + i, site.rank);
       std::ranges::fill(made, -1.0F);
     }
-}
-
-bool SlicedRow::is_right() const {
-  for (const auto& row : rows_) {
-    const auto made = row.made();
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      float sum = 0;
-      for (std::uint32_t rank = 0; rank < neighbours_.count(); ++rank) sum += value(row.slice(), i, rank);
-      if (made[i] != sum) return false;
-    }
+    rows_.push_back(need(param::RowExchange::join(neighbours_, one, std::move(rows))));
   }
-  return true;
 }
 
 bool SlicedRow::go_on() {
-  for (; started_ < rows_.size() && rows_[started_].has_room(); ++started_) need(rows_[started_].start());
+  for (; started_ < rows_.size() && rows_[started_].has_room(); ++started_) need(rows_[started_].start(0));
   if (started_ < rows_.size() || !std::ranges::all_of(rows_, &param::RowExchange::is_made)) return false;
   started_ = 0;
   return true;
 }
 
 bool SlicedRow::is_read() const { return std::ranges::none_of(rows_, &param::RowExchange::is_untaken); }
+
+std::vector<Exchanged::Part> SlicedRow::made() const {
+  std::vector<Part> parts;
+  for (const auto& row : rows_) parts.push_back({static_cast<std::size_t>(row.slice().first), row.made()});
+  return parts;
+}
 
 Status SlicedRow::hear(const param::Message& message) {
   const auto from = neighbours_.rank_of(message.seat);

@@ -1,32 +1,34 @@
-// A row that lies at all nodes, cut into slices, of each of which every node's becomes the sum.
+// A row that lies at all nodes, cut into slices, of each of which every node's becomes the sum by a sync.
 #pragma once
 
-#include <memory>
-#include <vector>
+#include <optional>
 
+#include "exchange/exchanged.h"
+#include "exchange/net.h"
 #include "param/row_exchange.h"
 
 namespace dlhost::bench {
 
-class SlicedRow {
+class SlicedRow final : public Exchanged {
  public:
-  // `neighbours`: without a sync.
-  SlicedRow(const param::Neighbours& neighbours, const Sync&, std::int64_t elements, std::int64_t slice);
-  static std::size_t bytes(std::int64_t elements, std::int64_t slice);
+  // `machines`: of each node. Slices of so many elements at most.
+  SlicedRow(Net&, const Sync&, std::span<const std::uint32_t> machines, const Encoded&, std::int64_t slice);
 
-  // Before the first and behind the last exchange.
-  void fill();
-  bool is_right() const;
-  // One more; true once it is over. Others' words come in between.
-  bool go_on();
-  Status hear(const param::Message&);
-  bool is_read() const; // by all others
+  std::size_t bytes() const override { return bytes_; }
+  void join(const Site&) override;
+  bool go_on() override;
+  Status hear(const param::Message&) override;
+  bool is_read() const override;
+  std::vector<Part> made() const override;
 
  private:
-  static std::vector<param::Slice> cut(std::int64_t elements, std::int64_t slice);
-  float value(const param::Slice&, std::size_t element, std::uint32_t rank) const;
-
-  std::vector<param::Slice> slices_;
+  Net& net_;
+  const Sync& sync_;
+  const param::Slices slices_;
+  std::optional<param::Coding> coding_;
+  std::size_t bytes_ = 0;
+  param::CodecUse codec_;
+  record::Traffic traffic_;
   param::Neighbours neighbours_;
   std::vector<param::RowExchange> rows_;
   std::size_t started_ = 0; // of the exchange that is on

@@ -7,10 +7,11 @@ from runs import ROOT, curve, mnist_settings, records, say, summary, train_on
 
 JOB = ROOT / "bench/papers/jobs/mnist.toml"
 HOSTS, RATE = 4, "100mbit"
+HALVING = {"type": "halving", "of": "gradients"}
 ALL = {"type": "all_to_all", "of": "contributions"}
 WAYS = {
     "dense, servers": {},
-    "dense, halving": {"topology.sync": {"type": "halving", "of": "gradients"}},
+    "dense, halving": {"topology.sync": HALVING},
     "factors": {"topology.sync": ALL, "topology.factors": "on"},
     "bf16": {"topology.sync": ALL, "topology.codec": "bf16"},
     "int8": {"topology.sync": ALL, "topology.codec": "int8"},
@@ -19,6 +20,9 @@ WAYS = {
     "top_k": {"topology.sync": ALL, "topology.codec": "top_k"},
     "random_k": {"topology.sync": ALL, "topology.codec": "random_k"},
     "power_sgd": {"topology.sync": ALL, "topology.codec": "power_sgd"},
+    "halving, bf16": {"topology.sync": HALVING, "topology.codec": "bf16"},
+    "halving, int8": {"topology.sync": HALVING, "topology.codec": "int8"},
+    "halving, one_bit": {"topology.sync": HALVING, "topology.codec": "one_bit"},
 }
 
 

@@ -1,5 +1,6 @@
 """./dev bench peers allreduce: sums over the processes of this machine, by the loopback, in dlhost (its fabric
 transport), in Gloo, as PyTorch ships it, and in Open MPI (tcp, giving way when idle), in turns; the best of each counts.
+Of dlhost's exchanges that is the best for each size, which is named; Open MPI chooses by size as well.
 """
 
 import argparse
@@ -13,18 +14,27 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
+EXCHANGES = ["table", "halving"]
 SIZES = [1024 * 4**power for power in range(10)]  # 1 KiB to 256 MiB
-HEAD = f"{'nodes':>5}{'bytes':>11}{'dlhost, us':>13}{'gloo, us':>13}{'Open MPI, us':>14}{'of gloo':>9}{'of Open MPI':>12}"
+HEAD = (
+    f"{'nodes':>5}{'bytes':>11}{'dlhost, us':>13}{'gloo, us':>13}{'Open MPI, us':>14}{'of gloo':>9}{'of Open MPI':>12}"
+    "  exchange"
+)
 
-Times = dict[int, float]
+Times = dict[int, tuple[float, str]]  # of each size, and by which exchange
 
 
 def times_in(text: str) -> Times:
-    return {row["bytes"]: row["us"] for row in map(json.loads, text.splitlines())}
+    best: Times = {}
+    for row in map(json.loads, text.splitlines()):
+        took = row["us"], row.get("sync", "")
+        best[row["bytes"]] = min(took, best.get(row["bytes"], took))
+    return best
 
 
 def dlhost(nodes: int, options: argparse.Namespace) -> Times:
-    words = ["dlhost", "bench", "exchange", "--json", "--turns", "1", "--nodes", str(nodes), "--sync", options.sync]
+    words = ["dlhost", "bench", "exchange", "--json", "--turns", "1", "--nodes", str(nodes)]
+    words += [word for exchange in options.exchanges for word in ("--sync", exchange)]
     words += ["--provider", options.provider] if options.provider else []
     words += ["--seconds", str(options.seconds)]
     for size in options.sizes:
@@ -75,8 +85,8 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="BYTES")
     parser.add_argument("--seconds", type=float, default=0.5, help="for each size and turn (0.5)")
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--sync", default="halving", help="dlhost's (halving)")
-    parser.add_argument("--provider", default="tcp", help="of dlhost's fabric transport (tcp)")
+    parser.add_argument("--exchanges", nargs="+", default=EXCHANGES, help=f"dlhost's ({' '.join(EXCHANGES)})")
+    parser.add_argument("--provider", default="net", help="of dlhost's fabric transport (net)")
     parser.add_argument("--json", action="store_true", help="a line for each row")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -90,13 +100,14 @@ def main() -> None:
                     for size, took in run(nodes, options).items():
                         best[name][size] = min(took, best[name].get(size, took))
             for size in options.sizes:
-                took = {name: best[name][size] for name in systems}
+                took = {name: best[name][size][0] for name in systems}
+                exchange = best["dlhost"][size][1]
                 of_gloo, of_mpi = took["dlhost"] / took["gloo"], took["dlhost"] / took["open_mpi"]
                 if options.json:
-                    print(json.dumps({"nodes": nodes, "bytes": size, **took, "of_gloo": of_gloo, "of_open_mpi": of_mpi}))
+                    print(json.dumps({"nodes": nodes, "bytes": size, **took, "of_gloo": of_gloo, "of_open_mpi": of_mpi, "exchange": exchange}))
                 else:
                     numbers = f"{took['dlhost']:>13.1f}{took['gloo']:>13.1f}{took['open_mpi']:>14.1f}"
-                    print(f"{nodes:>5}{size:>11}{numbers}{of_gloo:>9.2f}{of_mpi:>12.2f}", flush=True)
+                    print(f"{nodes:>5}{size:>11}{numbers}{of_gloo:>9.2f}{of_mpi:>12.2f}  {exchange}", flush=True)
 
 
 if __name__ == "__main__":

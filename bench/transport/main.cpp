@@ -4,8 +4,6 @@
 // Latency is half of a message's way there and back, of many such ways at a time in the middle, and of single ones;
 // bandwidth is a row of messages, `window` of them under way, until the last has arrived. With --pairs, what one pair
 // of processes and so many at once deliver.
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -170,12 +168,10 @@ std::vector<Measured> measure_all(const std::string& program, const Options& opt
 }
 
 int run(const std::string& program, const Options& options) {
-  if (!options.party.empty()) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // libfabric's own line waits for ever
-    Channel channel(options.from, options.to);
-    converse(kind_named(line_kinds(), options.party), false, options.measurement, channel, this_host);
-    return 0;
-  }
+  if (!options.party.empty())
+    return be_party("transport", options.from, options.to, [&](Channel& channel) {
+      converse(kind_named(line_kinds(), options.party), false, options.measurement, channel, this_host);
+    });
   if (!options.listen.empty()) {
     be_the_other_host(options);
     return 0;

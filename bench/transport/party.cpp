@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <stdexcept>
 #include <utility>
+
+#include <fmt/format.h>
 
 extern char** environ;
 
@@ -47,6 +50,18 @@ void Party::join() {
   int how = 0;
   waitpid(std::exchange(process_, 0), &how, 0);
   if (how != 0) throw std::runtime_error("the other side failed");
+}
+
+int be_party(const std::string& program, int from, int to, const std::function<void(Channel&)>& work) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // libfabric's own line waits for ever
+  Channel channel(from, to);
+  try {
+    work(channel);
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: {}\n", program, error.what());
+    return 1;
+  }
 }
 
 } // namespace dlhost::bench

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,9 @@ class Party {
   pid_t process_ = 0;
   Channel channel_;
 };
+
+// What such a process does; it dies with whoever started it. What goes wrong is told as `program`'s while the channel
+// is still open: who hears its end ends this one.
+int be_party(const std::string& program, int from, int to, const std::function<void(Channel&)>& work);
 
 } // namespace dlhost::bench

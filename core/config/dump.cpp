@@ -42,6 +42,13 @@ std::string_view word(Factors factors) {
   default: return "auto";
   }
 }
+std::string_view word(CodecOf of) {
+  switch (of) {
+  case CodecOf::contributions: return "contributions";
+  case CodecOf::exchanges: return "exchanges";
+  default: return "auto";
+  }
+}
 std::string_view word(RunAs run_as) { return run_as == RunAs::threads ? "threads" : "processes"; }
 
 class Writer {
@@ -171,6 +178,7 @@ class Writer {
       line("consistency", topology.consistency);
     line("codec", topology.codec);
     if (!topology.codec.type.empty()) line("codec_elements", topology.codec_elements);
+    if (topology.codec_of != CodecOf::automatic) line("codec_of", word(topology.codec_of));
     line("sync", topology.sync);
     line("transport", topology.transport);
     line("network", topology.network);

@@ -91,6 +91,8 @@ struct Updater {
 enum class RunAs : std::uint8_t { threads, processes };
 // Whether workers leave the factors of gradients that are products, where they could.
 enum class Factors : std::uint8_t { automatic, on, off };
+// What goes through the codec: what workers send to servers, or what server groups send one another.
+enum class CodecOf : std::uint8_t { automatic, contributions, exchanges };
 // Which samples the worker groups train on.
 enum class Data : std::uint8_t { shared, disjoint, bootstrap };
 enum class Framework : std::uint8_t { none, sandblaster, allreduce, downpour, hogwild };
@@ -113,12 +115,13 @@ struct Topology {
   Part consistency{"strict", {}};
   Part codec;                         // type empty: none
   std::int64_t codec_elements = 1024; // params of fewer are sent as they are
-  Part sync;                          // type empty: none
-  Part transport;                     // within a machine; type empty: shm
-  Part network;                       // between machines; type empty: fabric
-  bool encrypt = false;               // messages between machines
-  bool encrypt_data = false;          // and params and contributions
-  Part rendezvous;                    // type empty: none, or the launcher's
+  CodecOf codec_of = CodecOf::automatic;
+  Part sync;                 // type empty: none
+  Part transport;            // within a machine; type empty: shm
+  Part network;              // between machines; type empty: fabric
+  bool encrypt = false;      // messages between machines
+  bool encrypt_data = false; // and params and contributions
+  Part rendezvous;           // type empty: none, or the launcher's
   Location where;
 };
 

@@ -156,6 +156,12 @@ const Schema& topology_schema() {
           .part("codec", &Topology::codec, Kind::codec, "what makes contributions smaller; empty: nothing")
           .option("codec_elements", &Topology::codec_elements, "params of fewer elements are sent as they are",
                   at_least(1))
+          .choice("codec_of", &Topology::codec_of,
+                  {{"auto", CodecOf::automatic},
+                   {"contributions", CodecOf::contributions},
+                   {"exchanges", CodecOf::exchanges}},
+                  "what goes through the codec: what workers send to servers, or what server groups exchange; auto: "
+                  "what they exchange where that is gradients")
           .part("sync", &Topology::sync, Kind::sync, "how server groups exchange params")
           .part("transport", &Topology::transport, Kind::transport, "how messages travel within a machine; empty: shm")
           .part("network", &Topology::network, Kind::transport,

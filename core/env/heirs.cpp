@@ -17,7 +17,7 @@ std::atomic<bool> written{false};
 void leave_to_heirs(const std::string& path) {
   written = false;
   if (path.empty() || path.size() >= sizeof will) return;
-  std::ranges::copy(path, will);
+  std::copy(path.begin(), path.end(), will);
   will[path.size()] = '\0';
   written = true;
 }

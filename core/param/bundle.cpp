@@ -19,8 +19,8 @@ void Bundle::add(std::span<const std::byte, message_bytes> message, const Enclos
   const Prefix prefix{enclosure.mirror, static_cast<std::uint32_t>(enclosure.bytes.size()), enclosure.offset};
   std::byte* to = room_.data() + at_;
   std::memcpy(to, &prefix, sizeof prefix);
-  to = std::ranges::copy(message, to + sizeof prefix).out;
-  to = std::ranges::copy(enclosure.bytes, to).out;
+  to = std::copy(message.begin(), message.end(), to + sizeof prefix);
+  to = std::copy(enclosure.bytes.begin(), enclosure.bytes.end(), to);
   std::fill(to, room_.data() + at_ + bytes_of(enclosure.bytes.size()), std::byte{});
   at_ += bytes_of(enclosure.bytes.size());
 }

@@ -11,6 +11,38 @@ constexpr std::uint32_t codec_draws = 0xC0DEC000;
 
 } // namespace
 
+Random draws_of(const CodecUse& use, std::uint64_t seed, SliceId slice, std::uint64_t step, std::uint32_t contributor) {
+  const std::uint32_t drawer = use.coding->traits().sums ? 0 : 1 + contributor;
+  return Random({seed, codec_draws + slice}, static_cast<std::uint32_t>(step), drawer);
+}
+
+Result<std::size_t> encode_alone(const CodecUse& use, const Shape& shape, std::span<const float> values,
+                                 const Codec::State& state, std::span<std::byte> room, Random& random,
+                                 std::uint64_t step) {
+  const std::size_t bound = use.codec->bound(shape);
+  const auto bytes = room.subspan(sizeof(Encoding::Lengths));
+  Encoding::Lengths lengths;
+  use.activity->enter(use.actor, "encode", step);
+  const auto encoded = [&]() -> Status {
+    for (std::uint32_t round = 0; round < use.coding->traits().rounds; ++round) {
+      if (round > 1) std::memmove(bytes.data(), bytes.data() + lengths.before, lengths.last);
+      lengths.before = lengths.last;
+      DLHOST_ASSIGN(lengths.last, use.codec->encode({.round = round, .before = bytes.first(lengths.before)}, shape,
+                                                    values, state, bytes.subspan(lengths.before, bound), random));
+      if (lengths.last > bound)
+        return Status::internal("codec '", use.actor->plugin, "' says that it wrote ", lengths.last,
+                                " bytes, where its bound is ", bound);
+    }
+    if (state.learned.empty()) return {};
+    return use.codec->learn(bytes.first(lengths.before), shape, bytes.subspan(lengths.before, lengths.last), state);
+  };
+  Status status = encoded();
+  use.activity->leave();
+  DLHOST_TRY(std::move(status));
+  std::memcpy(room.data(), &lengths, sizeof lengths);
+  return sizeof lengths + lengths.before + lengths.last;
+}
+
 Result<std::unique_ptr<Coder>> Coder::make(Setup setup) {
   std::unique_ptr<Coder> coder(new Coder(setup));
   coder->to_plain_.resize(setup.slices->size());
@@ -23,14 +55,6 @@ Result<std::unique_ptr<Coder>> Coder::make(Setup setup) {
     coder->plain_.resize(std::max(coder->plain_.size(), static_cast<std::size_t>(form->plain->count())));
   }
   return coder;
-}
-
-void Coder::begin(bool kept) {
-  setup_.use.coding->clear(setup_.memory);
-  if (kept) return;
-  std::vector<std::vector<std::byte>> none;
-  for (const TensorPlace& place : setup_.use.coding->kept(setup_.memory, {}, none))
-    std::memset(place.data, 0, setup_.use.store->device().bytes(place.desc));
 }
 
 Result<std::size_t> Coder::encode(const Slice& slice, std::size_t place, std::uint64_t step) {
@@ -46,32 +70,10 @@ Result<std::size_t> Coder::encode(const Slice& slice, std::size_t place, std::ui
   const Coding::State places = use.coding->begin(setup_.memory, slice.id);
   const Codec::State state{.error = traits.error_feedback ? floats(places.error, values.size()) : std::span<float>(),
                            .learned = floats(places.learned, form.learns)};
-  // Codecs whose encodings add up draw alike everywhere; the others' errors must not add up.
-  const std::uint32_t drawer = traits.sums ? 0 : 1 + setup_.contributor;
-  Random random({setup_.seed, codec_draws + slice.id}, static_cast<std::uint32_t>(step), drawer);
+  Random random = draws_of(use, setup_.seed, slice.id, step, setup_.contributor);
   const auto sent = setup_.memory.subspan(form.sent, Encoding::most_bytes(form.bound, traits.rounds));
-  const auto room = sent.subspan(sizeof(Encoding::Lengths));
-  Encoding::Lengths lengths;
-  use.activity->enter(use.actor, "encode", step);
-  const auto encoded = [&]() -> Status {
-    for (std::uint32_t round = 0; round < traits.rounds; ++round) {
-      if (round > 1) std::memmove(room.data(), room.data() + lengths.before, lengths.last);
-      lengths.before = lengths.last;
-      DLHOST_ASSIGN(lengths.last, use.codec->encode({.round = round, .before = room.first(lengths.before)}, form.shape,
-                                                    values, state, room.subspan(lengths.before, form.bound), random));
-      if (lengths.last > form.bound)
-        return Status::internal("codec '", use.actor->plugin, "' says that it wrote ", lengths.last,
-                                " bytes, where its bound is ", form.bound);
-    }
-    if (form.learns == 0) return {};
-    return use.codec->learn(room.first(lengths.before), form.shape, room.subspan(lengths.before, lengths.last), state);
-  };
-  Status status = encoded();
-  use.activity->leave();
-  DLHOST_TRY(std::move(status));
+  DLHOST_ASSIGN(last_bytes_, encode_alone(use, form.shape, values, state, sent, random, step));
   use.coding->end(setup_.memory, slice.id, step);
-  std::memcpy(sent.data(), &lengths, sizeof lengths);
-  last_bytes_ = sizeof lengths + lengths.before + lengths.last;
   traffic_.sent += last_bytes_;
   return form.sent;
 }
@@ -92,7 +94,7 @@ Result<std::span<const std::byte>> Decoder::find(std::span<const std::byte> memo
   if (place != form_.sent || place > memory.size())
     return Status::corrupt("an encoding at ", place, ", where none is left");
   const auto left = memory.subspan(place);
-  DLHOST_ASSIGN(const Encoding encoding, Encoding::read(left, form_));
+  DLHOST_ASSIGN(const Encoding encoding, Encoding::read(left, form_.bound));
   return left.first(encoding.bytes());
 }
 
@@ -100,8 +102,8 @@ void Decoder::clear() { std::ranges::fill(sum_, 0.0F); }
 
 Status Decoder::add(std::span<const std::byte> bytes, std::uint64_t step) {
   const auto own = std::span(encoding_).first(bytes.size());
-  std::ranges::copy(bytes, own.begin());
-  DLHOST_ASSIGN(const Encoding encoding, Encoding::read(own, form_));
+  std::copy(bytes.begin(), bytes.end(), own.begin());
+  DLHOST_ASSIGN(const Encoding encoding, Encoding::read(own, form_.bound));
   use_.activity->enter(use_.actor, "decode", step);
   Status status = use_.codec->decode_add(encoding.before, form_.shape, encoding.last, 1, sum_);
   use_.activity->leave();

@@ -22,6 +22,13 @@ struct CodecUse {
   plugin::Activity* activity = nullptr;
 };
 
+// What a contributor draws for the encodings of a slice in a step. Codecs whose encodings add up draw alike everywhere;
+// the others' errors must not add up.
+Random draws_of(const CodecUse&, std::uint64_t seed, SliceId, std::uint64_t step, std::uint32_t contributor);
+// All rounds of an encoding, which one contributor makes alone, as an Encoding lies. Returns its bytes.
+Result<std::size_t> encode_alone(const CodecUse&, const Shape&, std::span<const float> values, const Codec::State&,
+                                 std::span<std::byte> room, Random&, std::uint64_t step);
+
 class Coder {
  public:
   struct Setup {
@@ -33,8 +40,6 @@ class Coder {
   };
   static Result<std::unique_ptr<Coder>> make(Setup);
 
-  // `kept`: what an earlier one kept is there. Else nothing was ever sent.
-  void begin(bool kept);
   bool encodes(const Slice& slice) const { return setup_.use.coding->of(slice.id) != nullptr; }
   // From one place in the worker's memory to another, which it says.
   Result<std::size_t> encode(const Slice&, std::size_t values, std::uint64_t step);

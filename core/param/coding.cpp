@@ -9,7 +9,7 @@
 namespace dlhost::param {
 
 Coding::Coding(const Store& store, const Slices& slices, const Codec& codec, std::int64_t least, std::size_t begin,
-               bool outlived)
+               Kind kind)
     : traits_(codec.traits()), forms_(slices.size()), sent_end_(begin) {
   const auto is_coded = [&](const Slice& slice) {
     return store.params()[slice.param]->master.count() >= std::max<std::int64_t>(least, 1);
@@ -17,7 +17,7 @@ Coding::Coding(const Store& store, const Slices& slices, const Codec& codec, std
   for (const Slice& slice : slices.all())
     if (is_coded(slice)) {
       Form& form = forms_[slice.id].emplace(form_of(*store.params()[slice.param], slice, codec));
-      form.sent = take_lines(sent_end_, Encoding::most_bytes(form.bound, traits_.rounds));
+      if (kind.sent) form.sent = take_lines(sent_end_, Encoding::most_bytes(form.bound, traits_.rounds));
     }
   end_ = sent_end_;
   for (const auto& param : store.params()) {
@@ -47,7 +47,7 @@ Coding::Coding(const Store& store, const Slices& slices, const Codec& codec, std
       kept.pieces.push_back({piece.id, forms_[piece.id]->learned, forms_[piece.id]->learns * sizeof(float)});
     take_lines(end_, desc.plain_bytes());
   }
-  if (!outlived || kept_.empty()) return;
+  if (!kind.outlived || kept_.empty()) return;
   copy_bytes_ = end_ - sent_end_;
   end_ += copy_bytes_;
   tags_ = take_lines(end_, 2 * forms_.size() * sizeof(Tag));
@@ -109,13 +109,20 @@ std::vector<TensorPlace> Coding::kept(std::span<std::byte> memory, const Before&
       const Piece& last = kept.pieces.back();
       auto& whole = gathered.emplace_back(last.place + last.bytes - kept.place);
       for (const Piece& piece : kept.pieces)
-        std::ranges::copy(memory.subspan(piece.place + copy(piece), piece.bytes),
-                          whole.begin() + static_cast<std::ptrdiff_t>(piece.place - kept.place));
+        std::memcpy(whole.data() + (piece.place - kept.place), memory.data() + piece.place + copy(piece), piece.bytes);
       data = whole.data();
     }
     places.push_back({.name = kept.name, .desc = kept.desc, .data = data, .needed = false});
   }
   return places;
+}
+
+std::vector<std::span<const std::byte>> Coding::kept_of(std::span<const std::byte> memory, SliceId slice) const {
+  std::vector<std::span<const std::byte>> found;
+  for (const Kept& kept : kept_)
+    for (const Piece& piece : kept.pieces)
+      if (piece.slice == slice) found.push_back(memory.subspan(piece.place, piece.bytes));
+  return found;
 }
 
 Coding::State Coding::begin(std::span<std::byte> memory, SliceId slice) const {
@@ -138,21 +145,25 @@ void Coding::end(std::span<std::byte> memory, SliceId slice, std::uint64_t step)
   tag(memory, slice, made).store(step + 1, std::memory_order_release);
 }
 
-void Coding::clear(std::span<std::byte> memory) const {
+void Coding::clear(std::span<std::byte> memory, bool kept) const {
+  for (const Kept& each : kept_) {
+    const std::size_t bytes = each.pieces.back().place + each.pieces.back().bytes - each.place;
+    if (!kept) std::memset(memory.data() + each.place, 0, bytes);
+  }
   for (SliceId slice = 0; copy_bytes_ > 0 && slice < forms_.size(); ++slice) {
     new (&tag(memory, slice, 0)) Tag(0);
     new (&tag(memory, slice, 1)) Tag(half_made);
   }
 }
 
-Result<Encoding> Encoding::read(std::span<const std::byte> memory, const Coding::Form& form) {
+Result<Encoding> Encoding::read(std::span<const std::byte> memory, std::size_t bound) {
   Lengths lengths;
   if (memory.size() < sizeof lengths) return Status::corrupt("an encoding of ", memory.size(), " bytes");
   std::memcpy(&lengths, memory.data(), sizeof lengths);
   const auto bytes = memory.subspan(sizeof lengths);
-  if (lengths.before > form.bound || lengths.last > form.bound || lengths.before + lengths.last > bytes.size())
-    return Status::corrupt("an encoding of ", lengths.before, " and ", lengths.last, " bytes, where each has ",
-                           form.bound, " at most and ", bytes.size(), " are there");
+  if (lengths.before > bound || lengths.last > bound || lengths.before + lengths.last > bytes.size())
+    return Status::corrupt("an encoding of ", lengths.before, " and ", lengths.last, " bytes, where each has ", bound,
+                           " at most and ", bytes.size(), " are there");
   return Encoding{.before = bytes.first(lengths.before), .last = bytes.subspan(lengths.before, lengths.last)};
 }
 

@@ -25,8 +25,11 @@ class Coding {
  public:
   // Behind `begin` bytes. Params of fewer elements than `least` are sent as they are. `outlived`: what a codec keeps is
   // there twice, as it was after the last encoding of a slice and after the one before it, whoever dies in the midst of
-  // the next.
-  Coding(const Store&, const Slices&, const Codec&, std::int64_t least, std::size_t begin, bool outlived = false);
+  // the next. Not `sent`: encodings lie elsewhere.
+  struct Kind {
+    bool sent = true, outlived = false;
+  };
+  Coding(const Store&, const Slices&, const Codec&, std::int64_t least, std::size_t begin, Kind kind);
 
   struct Form { // of a slice
     Shape shape;
@@ -53,6 +56,8 @@ class Coding {
   using Before = std::function<std::uint64_t(SliceId)>;
   std::vector<TensorPlace> kept(std::span<std::byte> memory, const Before& before,
                                 std::vector<std::vector<std::byte>>& gathered) const;
+  // Of one slice, where there is one copy.
+  std::vector<std::span<const std::byte>> kept_of(std::span<const std::byte> memory, SliceId) const;
   // Of that slice, what is to be changed by its next encoding: a copy of what is newest, where that is to outlive it.
   struct State {
     std::size_t error = 0, learned = 0;
@@ -60,8 +65,8 @@ class Coding {
   State begin(std::span<std::byte> memory, SliceId) const;
   // It is made.
   void end(std::span<std::byte> memory, SliceId, std::uint64_t step) const;
-  // Nothing was encoded: the first copy is what it begins with.
-  void clear(std::span<std::byte> memory) const;
+  // A run begins: what an earlier one kept is there, in the first copy, or nothing was ever encoded.
+  void clear(std::span<std::byte> memory, bool kept) const;
 
  private:
   Form form_of(const Param&, const Slice&, const Codec&) const;
@@ -99,7 +104,7 @@ struct Encoding {
     std::uint64_t before = 0, last = 0;
   };
   // From memory of somebody else: nothing in it is believed.
-  static Result<Encoding> read(std::span<const std::byte>, const Coding::Form&);
+  static Result<Encoding> read(std::span<const std::byte>, std::size_t bound);
   static constexpr std::size_t most_bytes(std::size_t bound, std::uint32_t rounds) {
     return sizeof(Lengths) + (rounds > 1 ? 2 : 1) * bound;
   }

@@ -9,8 +9,7 @@ namespace dlhost::param {
 Exchanges::Exchanges(Setup setup) : GroupSync(std::move(setup)) {}
 
 Status Exchanges::add(const Slice& slice) {
-  const RowExchange::Rows pair{neighbours_.row(slice), neighbours_.row(slice)};
-  DLHOST_ASSIGN(auto row, RowExchange::join(neighbours_, slice, {pair}));
+  DLHOST_ASSIGN(auto row, RowExchange::join(neighbours_, slice, RowExchange::rows(neighbours_, slice, turns)));
   Piece piece{.row = std::move(row), .outer = nullptr, .shift = nullptr, .common = shared(slice, 0)};
   const Updater& outer = sync().outer() ? *sync().outer() : addition_;
   const auto rule = outer.rule();
@@ -51,7 +50,7 @@ Result<bool> Exchanges::start(std::size_t which, Version version, const float* v
       .word = Word::call, .epoch = neighbours_.epoch, .slice = piece.row.slice().id, .version = piece.row.number() + 1};
   for (std::uint32_t rank = 0; !setup_.in_step && rank < neighbours_.count(); ++rank)
     if (rank != neighbours_.rank) DLHOST_TRY(neighbours_.tell(rank, call));
-  DLHOST_TRY(piece.row.start());
+  DLHOST_TRY(piece.row.start(version));
   return piece.is_over();
 }
 

@@ -10,7 +10,7 @@ namespace dlhost::param {
 
 class Exchanges final : public GroupSync {
  public:
-  static constexpr std::size_t rows = 2; // of a slice: what it begins with, and what is made
+  static constexpr std::size_t turns = 1;
 
   explicit Exchanges(Setup);
   void begin(const Beginning&) override;

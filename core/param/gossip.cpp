@@ -49,7 +49,7 @@ void Gossip::begin(const Beginning& beginning) {
     const auto* value = reinterpret_cast<const float*>(setup_.masters->value(piece.slice->param, 0).data());
     std::copy_n(value + piece.slice->first, piece.common.size(), piece.common.begin());
     std::ranges::fill(piece.came, 0.0F);
-    std::ranges::copy(piece.common.first(piece.begun.size()), piece.begun.begin());
+    std::copy_n(piece.common.begin(), piece.begun.size(), piece.begun.begin());
     std::ranges::fill(piece.kept[0], 0.0F);
     piece.heard = 0;
     piece.has_come = piece.aligning = piece.begins_to_align = false;
@@ -97,8 +97,10 @@ Status Gossip::tell(Piece& piece) {
     link.told_last = last;
     ++link.told;
     if (ledger_) DLHOST_TRY(note_told(piece, link));
-    DLHOST_TRY(neighbours_.send_part(link.rank, *piece.slice, link.sent,
-                                     {.step = last ? last_word : 0, .version = link.told}));
+    DLHOST_TRY(neighbours_.send_part(link.rank, *piece.slice, std::as_bytes(link.sent),
+                                     {.step = last ? last_word : 0,
+                                      .samples = {0, static_cast<std::uint32_t>(link.sent.size())},
+                                      .version = link.told}));
   }
   if (piece.aligning && piece.is_quiet()) {
     piece.aligning = false;

@@ -7,10 +7,10 @@
 
 namespace dlhost::param {
 
-std::size_t GradientSums::bytes(const Slices& slices, std::uint32_t server) {
+std::size_t GradientSums::bytes(const RowExchange::Part& part, const Slices& slices, std::uint32_t server) {
   std::size_t bytes = 0;
   for (const Slice& slice : slices.all())
-    if (slice.server == server) RowExchange::add_bytes(slice, bytes);
+    if (slice.server == server) RowExchange::add_bytes(part, slice, RowExchange::turns(slice), bytes);
   return bytes;
 }
 
@@ -28,7 +28,8 @@ Result<std::unique_ptr<GradientSums>> GradientSums::make(Neighbours neighbours, 
 }
 
 Status GradientSums::add(const Slice& slice, std::size_t contributions) {
-  DLHOST_ASSIGN(auto row, RowExchange::join(neighbours_, slice, RowExchange::rows(neighbours_, slice)));
+  DLHOST_ASSIGN(auto row, RowExchange::join(neighbours_, slice,
+                                            RowExchange::rows(neighbours_, slice, RowExchange::turns(slice))));
   rows_.push_back(std::move(row));
   const TensorDesc whole{DType::f32, {slice.count}, Format::plain()};
   auto& ops = ops_.emplace_back();
@@ -45,14 +46,14 @@ void GradientSums::begin() {
   for (RowExchange& row : rows_) row.reset();
 }
 
-Status GradientSums::start(std::size_t which, std::span<const float* const> gradients, float weight) {
-  std::ranges::copy(gradients, inputs_.begin());
+Status GradientSums::start(std::size_t which, Version version, std::span<const float* const> gradients, float weight) {
+  std::copy(gradients.begin(), gradients.end(), inputs_.begin());
   const std::array<void*, 1> out{rows_[which].next_begun().data()};
   const std::array<float, 1> scalars{weight};
   ops_[which][gradients.size() - 1]->execute(store_.stream(), std::span(inputs_).first(gradients.size()), out,
                                              scratch_.data(), {.scalars = scalars});
   DLHOST_TRY(store_.stream().wait());
-  return rows_[which].start();
+  return rows_[which].start(version);
 }
 
 Status GradientSums::take(std::size_t which, const Message& message) {

@@ -13,7 +13,7 @@ namespace dlhost::param {
 class GradientSums {
  public:
   // What the rows of a server's slices take.
-  static std::size_t bytes(const Slices&, std::uint32_t server);
+  static std::size_t bytes(const RowExchange::Part&, const Slices&, std::uint32_t server);
   // Of sums of up to so many contributions in this group.
   static Result<std::unique_ptr<GradientSums>> make(Neighbours, Store&, std::span<const Slice* const> owned,
                                                     std::size_t contributions);
@@ -22,7 +22,7 @@ class GradientSums {
   // Of one of those that are owned, by its number among them: the last sum is no longer read by others.
   bool has_room(std::size_t which) const { return rows_[which].has_room(); }
   // This group's contributions. They are read when it returns.
-  Status start(std::size_t which, std::span<const float* const> gradients, float weight);
+  Status start(std::size_t which, Version, std::span<const float* const> gradients, float weight);
   // What a neighbour says.
   Status take(std::size_t which, const Message&);
   // Of those that are on: the sum of all groups' is there.

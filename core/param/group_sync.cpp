@@ -7,13 +7,16 @@ namespace dlhost::param {
 
 bool GroupSync::gossips(const Sync& sync) { return !sync.neighbours(0, 2).empty(); }
 
-std::size_t GroupSync::bytes(const Slices& slices, std::uint32_t server, const Sync& sync, std::uint32_t rank,
-                             std::uint32_t count) {
-  const std::size_t rows = gossips(sync) ? Gossip::rows(sync.neighbours(rank, count).size()) : Exchanges::rows;
+std::size_t GroupSync::bytes(const RowExchange::Part& part, const Slices& slices, std::uint32_t server) {
+  const auto& [sync, ranks, codec] = part;
+  const std::size_t links = gossips(*sync) ? sync->neighbours(ranks.rank, ranks.count).size() : 0;
   std::size_t bytes = 0;
-  for (const Slice& slice : slices.all())
-    for (std::size_t row = 0; slice.server == server && row < rows; ++row)
+  for (const Slice& slice : slices.all()) {
+    if (slice.server != server) continue;
+    if (!gossips(*sync)) RowExchange::add_bytes(part, slice, Exchanges::turns, bytes);
+    for (std::size_t row = 0; gossips(*sync) && row < Gossip::rows(links); ++row)
       take_lines(bytes, static_cast<std::size_t>(slice.count) * sizeof(float));
+  }
   return bytes;
 }
 

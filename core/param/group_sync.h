@@ -13,6 +13,7 @@
 #include "param/addition.h"
 #include "param/ledger.h"
 #include "param/neighbours.h"
+#include "param/row_exchange.h"
 #include "param/slice_update.h"
 #include "param/slices.h"
 #include "param/table_memory.h"
@@ -29,7 +30,7 @@ class GroupSync {
     Store* store = nullptr;
   };
   // What the rows of a server's slices take.
-  static std::size_t bytes(const Slices&, std::uint32_t server, const Sync&, std::uint32_t rank, std::uint32_t count);
+  static std::size_t bytes(const RowExchange::Part&, const Slices&, std::uint32_t server);
   // Rows of masters that are shared with other server groups: the common value, and these histories of it. Where they
   // outlive a server, what all began with, and twice what came from the others since, in turns.
   static std::size_t shared_rows(const Sync& sync, bool outlived) { return begun_row(sync) + (outlived ? 3 : 0); }

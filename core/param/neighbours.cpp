@@ -12,28 +12,28 @@ std::optional<std::uint32_t> Neighbours::rank_of(std::uint32_t seat) const {
   return {};
 }
 
-std::unique_ptr<Exchange> Neighbours::join(std::int64_t elements) const {
-  std::vector<std::uint32_t> hosts;
+Sync::Ranks Neighbours::ranks(std::vector<std::uint32_t>& hosts) const {
+  hosts.clear();
   for (const One& one : all) hosts.push_back(one.machine);
-  return sync->join({rank, count(), hosts}, elements);
+  return {rank, count(), hosts};
 }
+
+std::span<std::byte> Neighbours::take(std::size_t bytes) { return memory.subspan(take_lines(place, bytes), bytes); }
 
 std::span<float> Neighbours::row(const Slice& slice) {
   const auto elements = static_cast<std::size_t>(slice.count);
-  std::byte* first = memory.data() + take_lines(place, elements * sizeof(float));
-  return {reinterpret_cast<float*>(first), elements};
+  return {reinterpret_cast<float*>(take(elements * sizeof(float)).data()), elements};
 }
 
 Status Neighbours::tell(std::uint32_t whom, const Message& message) const { return send(all[whom].seat, message, {}); }
 
-Status Neighbours::send_part(std::uint32_t whom, const Slice& slice, std::span<const float> part,
+Status Neighbours::send_part(std::uint32_t whom, const Slice& slice, std::span<const std::byte> part,
                              Message message) const {
   message.word = Word::part;
   message.epoch = epoch;
   message.slice = slice.id;
-  message.samples.count = static_cast<std::uint32_t>(part.size());
-  message.place = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(part.data()) - memory.data());
-  return send(all[whom].seat, message, std::as_bytes(part));
+  message.place = static_cast<std::uint64_t>(part.data() - memory.data());
+  return send(all[whom].seat, message, part);
 }
 
 Result<std::span<const float>> Neighbours::read(const Slice& slice, const Message& message, std::uint32_t whose) const {
@@ -45,6 +45,15 @@ Result<std::span<const float>> Neighbours::read(const Slice& slice, const Messag
     return Status::corrupt("server group ", whose, " sends a part of slice ", slice.id, " that lies at ", message.place,
                            ", outside of its memory of ", theirs.size(), " bytes, or of the slice");
   return std::span(reinterpret_cast<const float*>(theirs.data() + message.place), message.samples.count);
+}
+
+Result<std::span<const std::byte>> Neighbours::read_encoded(const Slice& slice, const Message& message,
+                                                            std::uint32_t whose) const {
+  const auto theirs = all[whose].memory;
+  if (message.place > theirs.size())
+    return Status::corrupt("server group ", whose, " sends a part of slice ", slice.id, " that lies at ", message.place,
+                           ", outside of its memory of ", theirs.size(), " bytes");
+  return theirs.subspan(message.place);
 }
 
 Status Neighbours::wrong(const Slice& slice, const Message& message, std::uint64_t number) const {

@@ -10,6 +10,7 @@
 
 #include <dlhost/sync.h>
 
+#include "param/coder.h"
 #include "param/protocol.h"
 #include "param/slices.h"
 #include "plugin/activity.h"
@@ -30,21 +31,28 @@ struct Neighbours {
   const Sync* sync = nullptr;
   const plugin::Actor* actor = nullptr;
   plugin::Activity* activity = nullptr;
+  CodecUse codec; // of what is exchanged; coding: null where it goes as it is
+  std::uint64_t seed = 0;
+  record::Traffic* traffic = nullptr; // of what went through it
   // `part` of this worker's memory, which may be empty, is where the message says when it arrives.
   std::function<Status(std::uint32_t seat, const Message&, std::span<const std::byte> part)> send;
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(all.size()); }
   // Whose seat it is; this one's and strangers': none.
   std::optional<std::uint32_t> rank_of(std::uint32_t seat) const;
-  std::unique_ptr<Exchange> join(std::int64_t elements) const;
+  // `hosts`: room for what the ranks point to.
+  Sync::Ranks ranks(std::vector<std::uint32_t>& hosts) const;
+  bool encodes(const Slice& slice) const { return codec.coding && codec.coding->of(slice.id); }
 
-  // The next row for a slice in this worker's memory.
+  // The next bytes in this worker's memory, from the beginning of a line; and a row for a slice.
+  std::span<std::byte> take(std::size_t bytes);
   std::span<float> row(const Slice&);
   Status tell(std::uint32_t whom, const Message&) const;
-  // Part of such a row.
-  Status send_part(std::uint32_t whom, const Slice&, std::span<const float> part, Message) const;
-  // What a neighbour sent.
+  // Part of such a row, or a message about it.
+  Status send_part(std::uint32_t whom, const Slice&, std::span<const std::byte> part, Message) const;
+  // What a neighbour sent; and, where it is encoded, what lies from there on.
   Result<std::span<const float>> read(const Slice&, const Message&, std::uint32_t whose) const;
+  Result<std::span<const std::byte>> read_encoded(const Slice&, const Message&, std::uint32_t whose) const;
   Status wrong(const Slice&, const Message&, std::uint64_t number) const;
 };
 

@@ -257,7 +257,7 @@ std::span<const std::byte> Post::fill(Way& way, std::span<std::byte> piece, std:
     first.packed = true;
     first.message.seat = sent_[first.seat];
     write(first.message, bytes);
-    std::ranges::copy(bytes, piece.begin());
+    std::copy(bytes.begin(), bytes.end(), piece.begin());
     return piece.first(bytes.size());
   }
   Bundle bundle(piece);
@@ -434,7 +434,7 @@ Status Post::open_letter(const BundleReader::Letter& letter, std::uint32_t from,
     if (enclosed.size() > mirror.size() || offset > mirror.size() - enclosed.size())
       return Status::corrupt("worker ", from, " sends bytes for mirror ", number, " of worker ", seat_,
                              " that lie outside of it");
-    std::ranges::copy(enclosed, mirror.begin() + static_cast<std::ptrdiff_t>(offset));
+    std::copy(enclosed.begin(), enclosed.end(), mirror.begin() + static_cast<std::ptrdiff_t>(offset));
   }
   message.seat = static_cast<std::uint16_t>(from);
   return taker.take(message);

@@ -32,7 +32,7 @@ void Published::add(SliceId slice, const Record& record) {
   const std::uint64_t count = head.count.load(std::memory_order_relaxed);
   std::byte* at = this->record(slice, count);
   new (at) Fixed{record.version, record.value, record.history, record.heard};
-  std::ranges::copy(record.applied, reinterpret_cast<std::uint64_t*>(at + sizeof(Fixed)));
+  std::copy(record.applied.begin(), record.applied.end(), reinterpret_cast<std::uint64_t*>(at + sizeof(Fixed)));
   head.count.store(count + 1, std::memory_order_release);
 }
 

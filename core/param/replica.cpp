@@ -1,6 +1,7 @@
 #include "param/replica.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace dlhost::param {
@@ -74,7 +75,7 @@ void Replica::begin(const Masters* values, std::uint64_t steps) {
   for (std::size_t param = 0; param < owned_.size(); ++param) {
     Own& own = owned_[param];
     if (own.elements == 0) continue;
-    if (values) std::ranges::copy(values->value(param, 0), reinterpret_cast<std::byte*>(own.value));
+    if (values) std::memcpy(own.value, values->value(param, 0).data(), values->value(param, 0).size());
     own.newest = own.value;
     own.keeps = false;
   }

@@ -1,6 +1,6 @@
 // Exchanges of a row of elements among neighbours, one after another, by each of which every rank's made row becomes
 // the sum of what all began with: core's part in a sync (dlhost/sync.h). The sync says who sends what to whom; this
-// moves it and adds.
+// moves it and adds. With a codec what moves is encoded (part_coder.h), and the sum is that of what all read.
 //
 // Neighbours read parts where they lie, and say when they have (`taken`). Where there are several pairs of rows,
 // exchanges take turns with them, so that nobody waits for that word before the next begins. After join() nothing is
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "param/neighbours.h"
+#include "param/part_coder.h"
 
 namespace dlhost::param {
 
@@ -19,13 +20,20 @@ class RowExchange {
  public:
   struct Rows {
     std::span<float> begun, made;
+    std::span<std::byte> encoded; // messages with parts of them
   };
   static constexpr std::size_t most_turns = 2;
   // So many are worth their memory.
   static std::size_t turns(const Slice&);
-  // What the rows of a slice take.
-  static void add_bytes(const Slice&, std::size_t& end);
-  static std::vector<Rows> rows(Neighbours&, const Slice&);
+  // What those of a slice take; who takes part is known before there is memory for it.
+  struct Part {
+    const Sync* sync = nullptr;
+    Sync::Ranks ranks;
+    CodecUse codec;
+    bool encodes(const Slice& slice) const { return codec.coding && codec.coding->of(slice.id); }
+  };
+  static void add_bytes(const Part&, const Slice&, std::size_t turns, std::size_t& end);
+  static std::vector<Rows> rows(Neighbours&, const Slice&, std::size_t turns);
 
   static Result<RowExchange> join(const Neighbours&, const Slice&, std::vector<Rows> turns);
 
@@ -44,8 +52,8 @@ class RowExchange {
   std::span<float> begun() const { return rows_[turn()].begun; }
   std::span<float> made() const { return rows_[turn()].made; }
 
-  // With what is in next_begun().
-  Status start();
+  // With what is in next_begun(). `version`: of the slice, which all begin with.
+  Status start(Version version);
   void end() { on_ = false; }
   // A part of this exchange or the next, or what was read of it.
   Status hear(const Message&, std::uint32_t from);
@@ -54,13 +62,20 @@ class RowExchange {
   RowExchange(const Neighbours& neighbours, const Slice& slice) : neighbours_(&neighbours), slice_(&slice) {}
   std::size_t turn() const { return number_ % rows_.size(); }
   Status follow();
+  // In elements, where the sync takes a slice for one.
+  Result<SyncStep> in_elements(const SyncStep&) const;
   Status send(const SyncStep&);
+  Status take_own(const SyncStep&);
+  // Together with this rank's own, where that is what the sync wants next.
+  Status take(const Message&, const SyncStep&);
   // Takes in all parts that are awaited and here.
   Status go_on();
 
   const Neighbours* neighbours_;
   const Slice* slice_;
   std::unique_ptr<Exchange> exchange_;
+  std::int64_t elements_ = 0;        // that the sync sees
+  std::unique_ptr<PartCoder> coder_; // null: parts go as they are
   std::vector<Rows> rows_;
   std::array<std::size_t, most_turns> untaken_{}; // of each turn: parts that were sent and not yet read
   std::uint64_t number_ = 0;

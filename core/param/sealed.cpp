@@ -36,7 +36,7 @@ class Writer {
   explicit Writer(std::span<std::byte> room) : room_(room) {}
   void number(std::uint64_t value) { bytes(std::as_bytes(std::span(&value, 1))); }
   void bytes(std::span<const std::byte> part) {
-    std::ranges::copy(part, room_.subspan(at_).begin());
+    std::copy(part.begin(), part.end(), room_.subspan(at_).begin());
     at_ += part.size();
   }
   std::span<const std::byte> written() const { return room_.first(at_); }
@@ -140,7 +140,7 @@ void Sealed::disconnect(PeerId peer) {
 
 Sealed::Nonce Sealed::next_nonce() {
   Nonce nonce{};
-  std::ranges::copy(id_, nonce.begin());
+  std::copy(id_.begin(), id_.end(), nonce.begin());
   ++count_;
   std::memcpy(nonce.data() + id_bytes, &count_, sizeof count_);
   return nonce;
@@ -171,7 +171,7 @@ Status Sealed::send(PeerId peer, Kind kind, std::span<const std::byte> body, std
   Writer writer(plain);
   writer.bytes(std::as_bytes(std::span(&kind, 1)));
   writer.bytes(body);
-  std::ranges::copy(std::as_bytes(std::span(nonce)), slot.bytes.begin());
+  std::memcpy(slot.bytes.data(), nonce.data(), nonce_bytes);
   unsigned long long sealed = 0;
   crypto_aead_xchacha20poly1305_ietf_encrypt(room(std::span(slot.bytes).subspan(nonce_bytes)), &sealed,
                                              raw(writer.written()), writer.written().size(), raw(to), to.size(),
@@ -189,7 +189,7 @@ Status Sealed::send_or_keep(PeerId peer, Kind kind, std::span<const std::byte> b
     if (status.code() != Code::timeout) return status;
   }
   Kept kept{.peer = peer, .body = {.kind = kind}};
-  std::ranges::copy(body, kept.body.bytes.begin());
+  std::copy(body.begin(), body.end(), kept.body.bytes.begin());
   kept.body.count = body.size();
   append(kept_, std::move(kept));
   return {};
@@ -374,7 +374,8 @@ std::optional<Sealed::Body> Sealed::open(PeerId from, std::span<const std::byte>
   if (!peer.id) peer.id = id;
   if (*peer.id != id || count <= peer.counted) return {};
   peer.counted = count;
-  Body body{.kind = static_cast<Kind>(plain[0])};
+  Body body;
+  body.kind = static_cast<Kind>(plain[0]);
   body.count = static_cast<std::size_t>(bytes) - 1;
   if (body.count > body.bytes.size()) return {};
   std::copy_n(plain.begin() + 1, body.count, body.bytes.begin());
@@ -411,7 +412,7 @@ void Sealed::hand_over(PeerId from, const Body& body) {
   Reader reader(std::span(body.bytes).first(body.count));
   const std::uint64_t tag = reader.number().value_or(0);
   const auto message = reader.rest().first(std::min(reader.rest().size(), room.bytes.size()));
-  std::ranges::copy(message, room.bytes.begin());
+  std::copy(message.begin(), message.end(), room.bytes.begin());
   append(ready_, Completion{.kind = Completion::Kind::received,
                             .peer = from,
                             .cookie = room.cookie,
@@ -433,7 +434,8 @@ Status Sealed::unseal(PeerId from, std::span<const std::byte> body) {
   if (*offset > sealed.size() || *bytes > sealed.size() - *offset)
     return wrong("goes beyond the memory that it is for");
   Nonce nonce{};
-  std::ranges::copy(*peer_of(from).id, nonce.begin());
+  const auto& id = *peer_of(from).id;
+  std::copy(id.begin(), id.end(), nonce.begin());
   std::memcpy(nonce.data() + id_bytes, &*count, sizeof *count);
   const auto where = sealed.subspan(*offset, *bytes);
   if (crypto_aead_xchacha20poly1305_ietf_decrypt_detached(room(plain.subspan(*offset, *bytes)), nullptr, raw(where),

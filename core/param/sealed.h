@@ -81,7 +81,7 @@ class Sealed final : public Endpoint {
   };
   struct Body { // of a frame, opened
     Kind kind = Kind::message;
-    std::array<std::byte, sizeof(std::uint64_t) + largest_message> bytes{};
+    std::array<std::byte, sizeof(std::uint64_t) + largest_message> bytes; // `count` of them are something
     std::size_t count = 0;
   };
   struct Put {

@@ -68,6 +68,8 @@ struct ShardSetup {
   // Null: all are on one machine.
   std::function<Status(std::uint32_t seat, const Message&, std::span<const std::byte> params)> send_with;
   std::function<Status(std::uint32_t seat, std::span<const std::byte> part, record::Cargo)> show;
+  // And a part of this worker's memory.
+  std::function<Status(std::uint32_t seat, std::span<const std::byte> part)> show_own;
 };
 
 class Shard {

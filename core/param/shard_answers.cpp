@@ -125,6 +125,10 @@ Status Shard::show_kept(const Owned& owned, std::uint32_t seat) {
         setup_.show(seat, part(setup_.masters->history(slice.param, slot, owned.history)), record::Cargo::state));
   for (std::size_t row = 0; row < setup_.masters->copies().shared; ++row)
     DLHOST_TRY(setup_.show(seat, part(setup_.masters->shared(slice.param, row)), record::Cargo::state));
+  const CodecUse* codec = setup_.sync ? &setup_.sync->neighbours.codec : nullptr;
+  if (!codec || !codec->coding) return {};
+  for (const auto left_out : codec->coding->kept_of(setup_.sync->neighbours.memory, slice.id))
+    DLHOST_TRY(setup_.show_own(seat, left_out));
   return {};
 }
 

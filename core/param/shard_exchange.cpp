@@ -21,7 +21,7 @@ Status Shard::sum_up(Owned& owned) {
   const std::size_t which = owned_by_slice_[owned.slice->id];
   if (owned.sum == Owned::Sum::waits && sums_->has_room(which)) {
     owned.sum = Owned::Sum::on;
-    DLHOST_TRY(sums_->start(which, gradients_of(owned), std::exchange(owned.verdict.weight, 1.0F)));
+    DLHOST_TRY(sums_->start(which, owned.version, gradients_of(owned), std::exchange(owned.verdict.weight, 1.0F)));
   }
   if (owned.sum != Owned::Sum::on || !sums_->is_whole(which)) return {};
   owned.sum = Owned::Sum::whole;

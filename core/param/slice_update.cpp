@@ -54,7 +54,7 @@ Status SliceUpdate::prepare_sums(const Updater::Rule& rule, const UpdateSettings
 }
 
 Result<double> SliceUpdate::squared_norm(const Run& run) {
-  std::ranges::copy(run.gradients, inputs_.begin() + 1);
+  std::copy(run.gradients.begin(), run.gradients.end(), inputs_.begin() + 1);
   const auto gradients = std::span(inputs_).subspan(1, run.gradients.size());
   norm_->execute(store_.stream(), gradients, sums_.places(1), scratch_.data(), {});
   DLHOST_ASSIGN(const auto sums, sums_.read(1));
@@ -74,7 +74,7 @@ void SliceUpdate::set(const Run& run, std::span<const double> sums) {
   const double rate = run.rate * declared.rate_scale;
   inputs_[0] = run.from;
   outputs_[0] = run.to;
-  const auto history = std::ranges::copy(run.gradients, inputs_.begin() + 1).out;
+  const auto history = std::copy(run.gradients.begin(), run.gradients.end(), inputs_.begin() + 1);
   const auto here = [&](float* begin) { return begin + run.first; };
   std::ranges::transform(histories_[run.history], history, here);
   std::ranges::transform(histories_[run.new_history], outputs_.begin() + 1, here);

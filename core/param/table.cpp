@@ -38,7 +38,6 @@ void Table::begin(const Beginning& beginning) {
                         .sent = beginning.steps_of(slice.id).at(setup_.post->seat())};
   if (shard_) shard_->begin(beginning);
   if (chooser_) chooser_->begin(beginning);
-  if (setup_.coder) setup_.coder->begin(beginning.own_values);
   if (!setup_.replica) return;
   const bool has_values = beginning.own_values && first_.send_delta; // else the servers have all there is of them
   setup_.replica->begin(has_values ? nullptr : setup_.masters, beginning.steps.at(setup_.group));

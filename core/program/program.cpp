@@ -198,7 +198,7 @@ Status Program::read_tables() {
       DLHOST_TRY(device_->copy(*stream_, values.data(), slot.data, values.size_bytes(), Direction::to_host));
       DLHOST_TRY(stream_->wait());
     }
-    std::ranges::copy(values, table.last.counts.begin());
+    std::copy(values.begin(), values.end(), table.last.counts.begin());
   }
   return {};
 }

@@ -17,8 +17,10 @@ constexpr std::size_t words_bytes = 4096; // of the reason why a worker failed
 Seat::Layout::Layout(const param::Store& store, const Seat& seat)
     : gradients(store), slices(seat.cut(store, gradients)), sent(gradients.bytes()), vitals(sent) {
   if (seat.codec_) {
-    const bool goes_back = seat.outlived() || (seat.traits_.by_step && seat.place_.workers > 1);
-    coding.emplace(store, slices, *seat.codec_, seat.session_.job().topology.codec_elements, sent, goes_back);
+    const bool goes_back =
+        !seat.encodes_exchanges() && (seat.outlived() || (seat.traits_.by_step && seat.place_.workers > 1));
+    coding.emplace(store, slices, *seat.codec_, seat.session_.job().topology.codec_elements, sent,
+                   param::Coding::Kind{.sent = !seat.encodes_exchanges(), .outlived = goes_back});
     sent = coding->sent_end();
     vitals = coding->end();
   }
@@ -33,8 +35,8 @@ Seat::Layout::Layout(const param::Store& store, const Seat& seat)
   published = words + words_bytes;
   bytes = exchanged = published + (seat.outlived() ? param::Published::bytes(slices.size(), seat.seats_) : 0);
   if (seat.sync_ && seat.serves())
-    bytes +=
-        seat.exchanged_bytes(slices, seat.place_.server_group, seat.number_ - seat.home_of(seat.place_.server_group));
+    bytes += seat.exchanged_bytes(slices, coding ? &*coding : nullptr, seat.place_.server_group,
+                                  seat.number_ - seat.home_of(seat.place_.server_group));
 }
 
 class Seat::Lent final : public param::Lender {
@@ -274,7 +276,7 @@ Status Seat::make_shard() {
       .updater_actor = updater_actor_,
       .update_settings = {.clip_value = session_.job().updater.clip_value,
                           .clip_norm = whole_versions() ? session_.job().updater.clip_norm : 0},
-      .codec = codec_use(),
+      .codec = encodes_exchanges() ? param::CodecUse() : codec_use(),
       .sync = sync_setup(),
       .alike = groups_are_alike(),
       .activity = &session_.activity(),
@@ -282,6 +284,10 @@ Status Seat::make_shard() {
   if (has_far()) {
     setup.show = [this](std::uint32_t seat, std::span<const std::byte> part, record::Cargo cargo) {
       return show_masters(place_.server_group, roster_.machines()[seat], part, cargo);
+    };
+    setup.show_own = [this](std::uint32_t seat, std::span<const std::byte> part) {
+      const auto place = static_cast<std::size_t>(part.data() - own_[number_].bytes.data());
+      return post_->show(shown(seat, place, part.size(), record::Cargo::state));
     };
     setup.send_with = [this](std::uint32_t seat, const param::Message& message,
                              std::span<const std::byte> params) -> Status {
@@ -357,7 +363,7 @@ Status Seat::join() {
   if (layout_->replica) {
     DLHOST_ASSIGN(setup.replica, make_replica());
   }
-  if (layout_->coding) {
+  if (layout_->coding && !encodes_exchanges()) {
     DLHOST_ASSIGN(setup.coder, param::Coder::make({.use = codec_use(),
                                                    .slices = &layout_->slices,
                                                    .memory = own_[number_].bytes,
@@ -383,6 +389,7 @@ Status Seat::begin(const param::Beginning& beginning) {
   param::Beginning here = beginning.seen_by(place_.server_group);
   if (here.slices.size() != layout_->slices.size()) here.slices.clear(); // they were cut otherwise
   table_->begin(here);
+  if (layout_->coding) layout_->coding->clear(own_[number_].bytes, here.own_values);
   if (shard_ && !here.ledger.empty()) DLHOST_TRY(keep_ledger(here));
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     done_[seat] = beginning.of_group(seat / place_.workers, place_.workers);

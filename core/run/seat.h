@@ -129,7 +129,7 @@ class Seat final : public param::Sharing, private param::Control {
   // contributions to slices.
   param::Arrivals arrivals() const;
   // By this worker: what went through a codec, and what was left as factors.
-  record::Traffic encoded() const { return table_ ? table_->encoded() : record::Traffic(); }
+  record::Traffic encoded() const { return table_ && !encodes_exchanges() ? table_->encoded() : exchanged_; }
   record::Traffic factored() const { return table_ ? table_->factored() : record::Traffic(); }
 
  private:
@@ -189,7 +189,10 @@ class Seat final : public param::Sharing, private param::Control {
   bool sums_gradients() const { return sync_ && sync_->traits().of == Of::gradients; }
   bool shares_contributions() const { return sync_ && sync_->traits().of == Of::contributions; }
   bool groups_are_alike() const { return sums_gradients() || shares_contributions(); }
-  std::size_t exchanged_bytes(const param::Slices&, std::uint32_t server_group, std::uint32_t server) const;
+  // What goes through the codec is what server groups exchange, and not what workers send.
+  bool encodes_exchanges() const;
+  std::size_t exchanged_bytes(const param::Slices&, const param::Coding*, std::uint32_t server_group,
+                              std::uint32_t server) const;
   Status align();
   Status see_where_all_are();               // while they rest
   bool is_whole(const param::Param&) const; // it is not cut
@@ -222,6 +225,7 @@ class Seat final : public param::Sharing, private param::Control {
   Status keep_ledger(const param::Beginning&);
   Result<std::unique_ptr<param::Replica>> make_replica();
   param::CodecUse codec_use() const;
+  Status can_encode_exchanges() const;
   Status take(const param::Message&) override;
   bool calls() const override { return holder_.has_value(); }
   Status attend() override;
@@ -280,6 +284,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::uint32_t leader_ = 0;       // who leads this one
   std::unique_ptr<Codec> codec_;   // null: contributions are sent as they are
   std::unique_ptr<Sync> sync_;     // null: there is one server group
+  record::Traffic exchanged_;      // what went through the codec between server groups
   const plugin::Actor* codec_actor_ = nullptr;
   const plugin::Actor* updater_actor_ = nullptr;
   const plugin::Actor* sync_actor_ = nullptr;

@@ -24,6 +24,9 @@ std::optional<param::GroupSync::Setup> Seat::sync_setup() {
                      .sync = sync_.get(),
                      .actor = sync_actor_,
                      .activity = &session_.activity(),
+                     .codec = encodes_exchanges() ? codec_use() : param::CodecUse(),
+                     .seed = static_cast<std::uint64_t>(session_.job().seed),
+                     .traffic = &exchanged_,
                      .send =
                          [this](std::uint32_t seat, const param::Message& message, std::span<const std::byte> part) {
                            const auto cargo = sums_gradients() ? record::Cargo::gradients : record::Cargo::params;
@@ -40,10 +43,42 @@ std::optional<param::GroupSync::Setup> Seat::sync_setup() {
   return setup;
 }
 
-std::size_t Seat::exchanged_bytes(const param::Slices& slices, std::uint32_t server_group, std::uint32_t server) const {
+bool Seat::encodes_exchanges() const {
+  using config::CodecOf;
+  const CodecOf of = session_.job().topology.codec_of;
+  return codec_ && sync_ && (of == CodecOf::automatic ? sums_gradients() : of == CodecOf::exchanges);
+}
+
+std::size_t Seat::exchanged_bytes(const param::Slices& slices, const param::Coding* coding, std::uint32_t server_group,
+                                  std::uint32_t server) const {
   if (shares_contributions()) return 0;
-  if (sums_gradients()) return param::GradientSums::bytes(slices, server);
-  return param::GroupSync::bytes(slices, server, *sync_, server_group, place_.server_groups);
+  std::vector<std::uint32_t> hosts;
+  for (std::uint32_t group = 0; group < place_.server_groups; ++group)
+    hosts.push_back(roster_.machines()[home_of(group) + server]);
+  const param::RowExchange::Part part{
+      .sync = sync_.get(),
+      .ranks = {server_group, place_.server_groups, hosts},
+      .codec = {.coding = encodes_exchanges() ? coding : nullptr, .codec = codec_.get()}};
+  return sums_gradients() ? param::GradientSums::bytes(part, slices, server)
+                          : param::GroupSync::bytes(part, slices, server);
+}
+
+Status Seat::can_encode_exchanges() const {
+  const config::Topology& topology = session_.job().topology;
+  if (!codec_ || topology.codec_of != config::CodecOf::exchanges) return {};
+  const auto wrong = [](const auto&... why) { return Status::invalid("topology.codec_of = \"exchanges\": ", why...); };
+  if (!sync_)
+    return wrong("there is one server group, which exchanges nothing; leave it out, or set topology.server_groups");
+  if (shares_contributions())
+    return wrong("sync '", topology.sync.type, "' of contributions exchanges nothing else; leave it out");
+  if (param::GroupSync::gossips(*sync_))
+    return wrong("sync '", topology.sync.type,
+                 "' gossips, and is exact by that; leave it out, and what workers send is encoded");
+  const Codec::Traits codec = codec_->traits();
+  if (!sums_gradients() && !codec.error_feedback && !codec.unbiased && !codec.lossless)
+    return wrong("what codec '", topology.codec.type,
+                 "' leaves out of what was learned would be lost; set feedback = true");
+  return {};
 }
 
 Status Seat::map_other_masters() {
@@ -82,12 +117,15 @@ void Seat::fill_other_masters(const param::Beginning& beginning) {
       std::ranges::fill(std::span(reinterpret_cast<float*>(row.data()), row.size() / sizeof(float)),
                         histories[slot].initial);
     }
+    const auto copy = [](std::span<const std::byte> from, std::span<std::byte> to) {
+      std::copy(from.begin(), from.end(), to.begin());
+    };
     for (const OtherMasters& other : other_masters_) {
-      std::ranges::copy(first.value(number, 0), other.masters.value(number, 0).begin());
+      copy(first.value(number, 0), other.masters.value(number, 0));
       for (std::size_t slot = 0; all_alike && slot < param->slots; ++slot)
-        std::ranges::copy(first.history(number, slot), other.masters.history(number, slot).begin());
+        copy(first.history(number, slot), other.masters.history(number, slot));
       for (std::size_t slot = 0; slot < histories.size(); ++slot)
-        std::ranges::copy(first.shared(number, 1 + slot), other.masters.shared(number, 1 + slot).begin());
+        copy(first.shared(number, 1 + slot), other.masters.shared(number, 1 + slot));
     }
   }
 }

@@ -45,7 +45,8 @@ std::uint32_t Seat::server_group_of(std::uint32_t seat) const {
 std::size_t Seat::bytes_of(std::uint32_t seat) const {
   const std::uint32_t group = server_group_of(seat), server = seat - home_of(group);
   if (!sync_ || server >= servers_) return layout_->exchanged;
-  return layout_->exchanged + exchanged_bytes(layout_->slices, group, server);
+  return layout_->exchanged +
+         exchanged_bytes(layout_->slices, layout_->coding ? &*layout_->coding : nullptr, group, server);
 }
 
 // Memory is taken where something comes into it: of each worker's, what this one is shown.

@@ -77,7 +77,7 @@ std::span<std::byte> Seat::gathered(std::size_t param,
   for (const auto& slice : slices) {
     const auto bytes = where(slice).subspan(static_cast<std::size_t>(slice.first) * sizeof(float),
                                             static_cast<std::size_t>(slice.count) * sizeof(float));
-    std::ranges::copy(bytes, whole.begin() + slice.first * static_cast<std::int64_t>(sizeof(float)));
+    std::copy(bytes.begin(), bytes.end(), whole.begin() + slice.first * static_cast<std::int64_t>(sizeof(float)));
   }
   return whole;
 }

@@ -231,9 +231,11 @@ std::span<float> Seat::state_of(std::uint32_t seat, std::size_t place) const {
 
 // A checkpoint has the leader's.
 void Seat::spread_states() {
-  for (std::size_t place = 0; place < layout_->states.size(); ++place)
+  for (std::size_t place = 0; place < layout_->states.size(); ++place) {
+    const auto first = state_of(0, place);
     for (std::uint32_t seat = 1; seat < seats_; ++seat)
-      std::ranges::copy(state_of(0, place), state_of(seat, place).begin());
+      std::copy(first.begin(), first.end(), state_of(seat, place).begin());
+  }
 }
 
 // Running state of replicas becomes one: at fixed steps, so that a run that is resumed sees the same.

@@ -37,6 +37,7 @@ Status Seat::supported(const param::Store& store) const {
         "topology.sync = '", job.topology.sync.type, "' under consistency '", job.topology.consistency.type,
         "', whose groups make each step together: where groups gossip nobody waits; choose another one of the two");
   DLHOST_TRY(can_be_alike());
+  DLHOST_TRY(can_encode_exchanges());
   for (const Agreement::One& one : agreement_->all()) {
     if (one.consistency->next_timer({}) != 0)
       return refuse("consistency handler '" + one.named.type + "', which wants to be called after a while,");
@@ -72,7 +73,7 @@ Status Seat::can_have_own_values(const Agreement::One& one) const {
     return Status::unsupported("consistency '", one.named.type, "', whose workers update values of their own, ",
                                why...);
   };
-  if (codec_ && one.first.send_delta) {
+  if (codec_ && !encodes_exchanges() && one.first.send_delta) {
     const Codec::Traits codec = codec_->traits();
     if (!codec.error_feedback && !codec.unbiased && !codec.lossless)
       return refuse("with codec '", session_.job().topology.codec.type,

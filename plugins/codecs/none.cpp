@@ -19,7 +19,7 @@ class None final : public Codec {
 
   Result<std::size_t> encode(const Turn&, const Shape&, std::span<const float> values, State, std::span<std::byte> out,
                              Random&) override {
-    std::ranges::copy(std::as_bytes(values), out.begin());
+    std::memcpy(out.data(), values.data(), values.size_bytes());
     return values.size_bytes();
   }
   Status decode_add(std::span<const std::byte>, const Shape&, std::span<const std::byte> in, float factor,

@@ -49,8 +49,9 @@ class PowerSgd final : public Codec {
       DLHOST_TRY(take_basis(sizes, turn.before));
       second_factor(sizes, values, state.error);
     }
-    std::ranges::copy(std::as_bytes(std::span(factor_)), out.begin());
-    return std::as_bytes(std::span(factor_)).size();
+    const auto factor = std::as_bytes(std::span(factor_));
+    std::copy(factor.begin(), factor.end(), out.begin());
+    return factor.size();
   }
   Status decode_add(std::span<const std::byte> before, const Shape& shape, std::span<const std::byte> in, float factor,
                     std::span<float> values) override {
@@ -59,7 +60,7 @@ class PowerSgd final : public Codec {
     DLHOST_TRY(of_size(in, sizes.rank * sizes.columns * sizeof(float)));
     DLHOST_TRY(take_basis(sizes, before));
     factor_.resize(sizes.rank * sizes.columns);
-    std::ranges::copy(in, std::as_writable_bytes(std::span(factor_)).begin());
+    std::copy(in.begin(), in.end(), std::as_writable_bytes(std::span(factor_)).begin());
     for (std::size_t row = 0; row < sizes.rows; ++row)
       for (std::size_t k = 0; k < sizes.rank; ++k)
         add_scaled(factor * basis_[k * sizes.rows + row], &factor_[k * sizes.columns], &values[row * sizes.columns],
@@ -72,7 +73,7 @@ class PowerSgd final : public Codec {
   Status learn(std::span<const std::byte>, const Shape& shape, std::span<const std::byte> sum, State state) override {
     if (sizes_of(shape).plain) return {};
     DLHOST_TRY(of_size(sum, state.learned.size_bytes()));
-    std::ranges::copy(sum, std::as_writable_bytes(state.learned).begin());
+    std::copy(sum.begin(), sum.end(), std::as_writable_bytes(state.learned).begin());
     return {};
   }
 
@@ -95,8 +96,7 @@ class PowerSgd final : public Codec {
     const Wanted wanted(values, state.error);
     Piece<float> room;
     each_piece(values.size(), [&](std::size_t first, std::size_t count) {
-      std::ranges::copy(std::as_bytes(wanted.some(first, count, room)),
-                        out.begin() + static_cast<std::ptrdiff_t>(first * sizeof(float)));
+      std::memcpy(out.data() + first * sizeof(float), wanted.some(first, count, room).data(), count * sizeof(float));
     });
     std::ranges::fill(state.error, 0.0F);
     return values.size_bytes();
@@ -141,7 +141,7 @@ class PowerSgd final : public Codec {
   Status take_basis(const Sizes& sizes, std::span<const std::byte> p) {
     basis_.resize(sizes.rank * sizes.rows);
     DLHOST_TRY(of_size(p, basis_.size() * sizeof(float)));
-    std::ranges::copy(p, std::as_writable_bytes(std::span(basis_)).begin());
+    std::copy(p.begin(), p.end(), std::as_writable_bytes(std::span(basis_)).begin());
     for (std::size_t k = 0; k < sizes.rank; ++k) {
       float* column = &basis_[k * sizes.rows];
       const float before = product(column, column, sizes.rows);

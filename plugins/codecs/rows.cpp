@@ -37,8 +37,7 @@ class Rows final : public Codec {
     put(out, 0, static_cast<std::uint32_t>(sent));
     std::size_t at = (1 + sent) * head;
     for (std::size_t i = 0; i < sent; ++i, at += columns * sizeof(float))
-      std::ranges::copy(std::as_bytes(values.subspan(get<std::uint32_t>(out, (1 + i) * head) * columns, columns)),
-                        out.begin() + static_cast<std::ptrdiff_t>(at));
+      std::memcpy(out.data() + at, &values[get<std::uint32_t>(out, (1 + i) * head) * columns], columns * sizeof(float));
     return at;
   }
 
@@ -72,7 +71,7 @@ class Rows final : public Codec {
   }
   static std::size_t encode_all(std::span<const float> values, std::span<std::byte> out) {
     put(out, 0, all);
-    std::ranges::copy(std::as_bytes(values), out.begin() + head);
+    std::memcpy(out.data() + head, values.data(), values.size_bytes());
     return head + values.size_bytes();
   }
 };

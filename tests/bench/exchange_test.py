@@ -21,7 +21,7 @@ class ExchangeTest(unittest.TestCase):
         return done.stdout
 
     def test_every_sync_size_and_number_of_nodes_has_a_row(self) -> None:
-        sizes, syncs = ("1024", "100000", "3000000"), ("all_to_all", "chain", "halving", "hierarchical", "ring", "star", "twin_master")
+        sizes, syncs = ("1024", "100000", "3000000"), ("all_to_all", "chain", "halving", "hierarchical", "ring", "shares", "star", "table", "twin_master")
         words = [word for size in sizes for word in ("--size", size)] + [word for sync in syncs for word in ("--sync", sync)]
         rows = [json.loads(line) for line in self.output("--json", "--nodes", "2", "--nodes", "3", *words).splitlines()]
         self.assertEqual(len(rows), len(sizes) * len(syncs) * 2)
@@ -33,8 +33,15 @@ class ExchangeTest(unittest.TestCase):
             self.assertAlmostEqual(row["gigabytes_per_second"], bytes_each / row["us"] * 1e-3, delta=1e-6)
 
     def test_some_nodes_of_a_host(self) -> None:
-        rows = self.output("--json", "--nodes", "4", "--per-host", "2", "--size", "200000", "--sync", "hierarchical", "--sync", "ring")
-        self.assertEqual(len(rows.splitlines()), 2)
+        rows = self.output("--json", "--nodes", "4", "--per-host", "2", "--size", "200000", "--sync", "hierarchical", "--sync", "ring", "--sync", "table")
+        self.assertEqual(len(rows.splitlines()), 3)
+
+    def test_through_codecs(self) -> None:
+        """All nodes come to the same bits: of whole matrices, and of what goes in pieces."""
+        for codec in ("int8", "one_bit", "power_sgd"):
+            words = ("--json", "--codec", codec, "--nodes", "3", "--size", "2000", "--size", "1200000")
+            rows = [json.loads(line) for line in self.output(*words, "--sync", "halving", "--sync", "shares", "--sync", "table").splitlines()]
+            self.assertEqual(len(rows), 6, codec)
 
     def test_its_other_forms(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

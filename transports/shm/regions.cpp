@@ -70,7 +70,7 @@ Result<std::span<std::byte>> ShmEndpoint::reach(PeerId id, std::string_view key,
 Status ShmEndpoint::put(PeerId id, std::span<const std::byte> from, std::string_view key, std::uint64_t offset,
                         std::uint64_t cookie) {
   DLHOST_ASSIGN(const auto to, reach(id, key, offset, from.size()));
-  std::ranges::copy(from, to.begin());
+  std::copy(from.begin(), from.end(), to.begin());
   complete({.kind = Completion::Kind::put, .peer = id, .cookie = cookie, .bytes = from.size()});
   return {};
 }
@@ -78,7 +78,7 @@ Status ShmEndpoint::put(PeerId id, std::span<const std::byte> from, std::string_
 Status ShmEndpoint::get(PeerId id, std::span<std::byte> into, std::string_view key, std::uint64_t offset,
                         std::uint64_t cookie) {
   DLHOST_ASSIGN(const auto from, reach(id, key, offset, into.size()));
-  std::ranges::copy(from, into.begin());
+  std::copy(from.begin(), from.end(), into.begin());
   complete({.kind = Completion::Kind::got, .peer = id, .cookie = cookie, .bytes = into.size()});
   return {};
 }

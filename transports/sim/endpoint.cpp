@@ -165,7 +165,8 @@ Status SimEndpoint::put(PeerId id, std::span<const std::byte> from, std::string_
   DLHOST_TRY(part.is_there());
   const Completion done{.kind = Completion::Kind::put, .peer = id, .cookie = cookie, .bytes = from.size()};
   return ask(std::move(link), {[part, bytes = std::vector(from.begin(), from.end()), done] {
-               part.use([&](std::span<std::byte> there) { std::ranges::copy(bytes, there.begin()); }).ignore(gone);
+               part.use([&](std::span<std::byte> there) { std::copy(bytes.begin(), bytes.end(), there.begin()); })
+                   .ignore(gone);
                return done;
              }});
 }
@@ -178,7 +179,8 @@ Status SimEndpoint::get(PeerId id, std::span<std::byte> into, std::string_view k
   const Completion done{.kind = Completion::Kind::got, .peer = id, .cookie = cookie, .bytes = into.size()};
   return ask(std::move(link),
              {[part, into, done] {
-                part.use([&](std::span<std::byte> there) { std::ranges::copy(there, into.begin()); }).ignore(gone);
+                part.use([&](std::span<std::byte> there) { std::copy(there.begin(), there.end(), into.begin()); })
+                    .ignore(gone);
                 return done;
               },
               true});

@@ -47,7 +47,8 @@ class DLHOST_API Codec : public Plugin {
   };
   virtual std::size_t learns(const Shape&) const;
 
-  // The most bytes that any round writes for a slice of this shape.
+  // The most bytes that any round writes for a slice of this shape. Of codecs that do not need the whole matrix: two
+  // parts of it need at most as much as the whole, and one element.
   virtual std::size_t bound(const Shape&) const = 0;
   // Returns the bytes written. In the last round the error is rewritten. Draws are the same at all contributors where
   // Traits::sums, and independent else.

@@ -10,6 +10,9 @@
 // the bytes and does the sums. Every rank has two rows of elements: what it began with, which stays as it is, and what
 // it has made so far, whose elements are undefined until they are replaced.
 //
+// With a codec, parts are encoded as they leave, and what a rank has sent becomes what the others read of it. So a part
+// that leaves is new, or is made of parts that have left or come as wholes.
+//
 // A message is read where it lies, so that a rank must not write what it has sent of its made row until something has
 // arrived that could not have been sent before that was read.
 #pragma once
@@ -24,8 +27,8 @@
 
 namespace dlhost {
 
-// One thing for core to do. Steps are done in their order; an add or a replace waits for its message, and what comes
-// behind it does not wait for it.
+// One thing for core to do. Steps are done in their order, but that what a rank began with leaves first; an add or a
+// replace waits for its message, and what comes behind it does not wait for it.
 struct SyncStep {
   enum class Act : std::uint8_t {
     send,    // a part of a row, to a peer

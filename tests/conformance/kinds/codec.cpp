@@ -163,6 +163,16 @@ void sums_where_it_says(const Context& context, const std::string& name) {
               "the sum of two encodings");
 }
 
+// Where exchanges cut slices, their parts find the room that was made for the whole.
+void parts_take_hardly_more_than_the_whole(const Context& context, const std::string& name) {
+  const auto codec = usable<Codec>(context, name);
+  if (codec->traits().whole_matrix || codec->learns(shape) > 0) GTEST_SKIP() << "needs the whole matrix";
+  for (const std::int64_t whole : {2, 3, 64, 1000, 65537})
+    for (const std::int64_t part : {std::int64_t{1}, whole / 3 + 1, whole / 2, whole - 1})
+      EXPECT_LE(codec->bound({part}) + codec->bound({whole - part}), codec->bound({whole}) + codec->bound({1}))
+          << part << " of " << whole;
+}
+
 void believes_no_bytes(const Context& context, const std::string& name) {
   const auto codec = usable<Codec>(context, name);
   Kept kept(*codec);
@@ -197,6 +207,8 @@ void register_codec_suite(const Context& context, const std::string& name) {
   add_product_check(context, Kind::codec, name, "feedback_brings_everything", feedback_brings_everything);
   add_product_check(context, Kind::codec, name, "is_unbiased_where_it_says", is_unbiased_where_it_says);
   add_product_check(context, Kind::codec, name, "sums_where_it_says", sums_where_it_says);
+  add_product_check(context, Kind::codec, name, "parts_take_hardly_more_than_the_whole",
+                    parts_take_hardly_more_than_the_whole);
   add_product_check(context, Kind::codec, name, "believes_no_bytes", believes_no_bytes);
 }
 

@@ -52,7 +52,7 @@ Status Meeting::combine(std::size_t rank, How how, std::span<float> values) {
   DLHOST_TRY(until(lock, [&] { return leaving_; }));
   const bool same =
       how == how_ && std::ranges::all_of(brought_, [&](const auto& one) { return one.size() == values.size(); });
-  if (same) std::ranges::copy(brought_[0], values.begin());
+  if (same) std::copy(brought_[0].begin(), brought_[0].end(), values.begin());
   for (std::size_t peer = 1; same && peer < brought_.size(); ++peer)
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = how == How::sum ? values[i] + brought_[peer][i] : std::max(values[i], brought_[peer][i]);

@@ -17,13 +17,13 @@ class CoderTest : public Served {
   void SetUp() override {
     lay_out("sgd", "strict", {1, 2, 3, 4}, 1);
     codec_ = *registry_.create<Codec>("bf16", {});
-    coding_.emplace(*store_, slices_, *codec_, 1, sizeof(float) * 4);
+    coding_.emplace(*store_, slices_, *codec_, 1, sizeof(float) * 4, Coding::Kind{});
     memory_of_worker_.resize(coding_->end());
     use_ = {.store = &*store_, .coding = &*coding_, .codec = codec_.get(), .activity = &activity_};
     auto coder = Coder::make({.use = use_, .slices = &slices_, .memory = memory_of_worker_});
     ASSERT_TRUE(coder.ok());
     coder_ = *std::move(coder);
-    coder_->begin(false);
+    coding_->clear(memory_of_worker_, false);
     ShardSetup setup = this->setup(slices_);
     setup.codec = use_;
     setup.contributors = {{0, 0, 0, std::span(memory_of_worker_).first(coding_->sent_end())}};
@@ -72,11 +72,11 @@ TEST_F(CoderTest, WhatIsLeftOutComesWithTheNextStep) {
 
 // Whoever goes on from the version that has the first step in it, or from the one before, has what was left out then.
 TEST_F(CoderTest, WhatIsLeftOutOutlivesWhoDiesInTheMidst) {
-  const Coding coding(*store_, slices_, *codec_, 1, sizeof(float) * 4, true);
+  const Coding coding(*store_, slices_, *codec_, 1, sizeof(float) * 4, {.outlived = true});
   std::vector<std::byte> memory(coding.end());
   use_.coding = &coding;
   const auto coder = *Coder::make({.use = use_, .slices = &slices_, .memory = memory});
-  coder->begin(false);
+  coding.clear(memory, false);
   std::vector<std::vector<std::byte>> gathered;
   const auto left_out = [&](std::uint64_t before) {
     const auto kept = coding.kept(

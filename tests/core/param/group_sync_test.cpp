@@ -68,7 +68,8 @@ class GroupSyncTest : public testing::Test {
     if (name != "gossip") options.entries.emplace_back("sum", Value{sum});
     options.entries.emplace_back("every", Value{std::int64_t{every}});
     sync_ = *registry_.create<Sync>(name, options);
-    for (auto& memory : memories_) memory.resize(GroupSync::bytes(servers_[0].slices_, 0, *sync_, 0, 2));
+    for (auto& memory : memories_)
+      memory.resize(GroupSync::bytes({sync_.get(), {0, 2, {}}, {}}, servers_[0].slices_, 0));
     for (std::uint32_t rank = 0; rank < 2; ++rank)
       servers_[rank].make(rank, in_step, *sync_, {memories_[0], memories_[1]}, mail_);
   }

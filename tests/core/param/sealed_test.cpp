@@ -60,7 +60,7 @@ class NetworkEndpoint final : public Endpoint {
   Result<std::unique_ptr<Region>> register_memory(std::span<std::byte>) override { return Status::unsupported("no"); }
   Status put(PeerId peer, std::span<const std::byte> from, std::string_view key, std::uint64_t offset,
              std::uint64_t cookie) override {
-    std::ranges::copy(from, net_.memory.at(std::string(key)).subspan(offset).begin());
+    std::copy(from.begin(), from.end(), net_.memory.at(std::string(key)).subspan(offset).begin());
     net_.put.emplace_back(from.begin(), from.end());
     done_.push_back({.kind = Completion::Kind::put, .peer = peer, .cookie = cookie});
     return {};
@@ -76,7 +76,7 @@ class NetworkEndpoint final : public Endpoint {
       if (mine == net_.parcels.end()) break;
       const auto [room, cookie] = rooms_.front();
       rooms_.pop_front();
-      std::ranges::copy(mine->bytes, room.begin());
+      std::copy(mine->bytes.begin(), mine->bytes.end(), room.begin());
       done_.push_back({.kind = Completion::Kind::received,
                        .peer = id_of(mine->from),
                        .cookie = cookie,

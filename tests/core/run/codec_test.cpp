@@ -142,5 +142,87 @@ TEST_F(CodecTest, EveryHandlerTakesWhatIsEncoded) {
     }
 }
 
+const std::vector<std::string> syncs{"all_to_all", "chain",  "halving", "hierarchical",
+                                     "ring",       "shares", "star",    "twin_master"};
+
+std::vector<std::string> exchanged(int groups, const std::string& sync, const std::string& codec,
+                                   std::vector<std::string> more = {}) {
+  more.insert(more.end(),
+              {concat("topology.worker_groups=", groups), concat("topology.server_groups=", groups),
+               "topology.sync={ type = \"" + sync + "\", of = \"gradients\" }", concat("train.batch=", 12 / groups),
+               "topology.slice_elements=20", "topology.codec_elements=1"});
+  if (!codec.empty()) more.push_back("topology.codec=" + codec);
+  return more;
+}
+
+// All groups go on with what all have read: they make the same versions (or the run would say so), of the sum.
+TEST_F(CodecTest, ServerGroupsExchangeGradientsThroughAnyCodec) {
+  const auto plain = train(small_job(), {"train.stop.steps=120"});
+  for (const std::string& sync : syncs)
+    for (const int groups : {2, 3, 4}) {
+      const auto uncoded = train(small_job(), exchanged(groups, sync, "", {"train.stop.steps=120"}));
+      for (const std::string& codec : codecs) {
+        SCOPED_TRACE(concat(sync, " of ", groups, " with ", codec));
+        const auto trained = train(small_job(), exchanged(groups, sync, codec, {"train.stop.steps=120"}));
+        ASSERT_EQ(trained.test.size(), 1U);
+        EXPECT_LT(trained.test[0].second, 2 * plain.test[0].second + 0.05 * plain.losses.front());
+        EXPECT_GT(trained.outcome.encoded.dense, 0U);
+        if (codec == "\"none\"") {
+          EXPECT_EQ(trained.params, uncoded.params);
+        }
+        if (codec != "\"rows\"") continue;
+        for (const auto& [name, values] : trained.params) // as a whole a slice is added up in another order
+          for (std::size_t i = 0; i < values.size(); ++i)
+            EXPECT_NEAR(values[i], uncoded.params.at(name)[i], 1e-4) << name;
+      }
+    }
+}
+
+TEST_F(CodecTest, WhatGroupsLeftOutIsThereWhenItIsResumed) {
+  for (const std::string& codec : codecs)
+    for (const std::string sync : {"halving", "ring"}) {
+      SCOPED_TRACE(concat(sync, " with ", codec));
+      const std::string checkpoints = folder_ / (sync + codec);
+      const auto settings = exchanged(3, sync, codec);
+      const auto whole = train(small_job(), settings);
+      EXPECT_EQ(train(small_job(), settings).params, whole.params);
+      train(small_job(), settings, 17, {}, checkpoints);
+      EXPECT_EQ(train(small_job(), settings, 0, checkpoints).params, whole.params);
+    }
+}
+
+TEST_F(CodecTest, ServerGroupsExchangeWhatTheyLearnedThroughIt) {
+  for (const std::string& sync : syncs)
+    for (const std::string codec : {"\"none\"", "\"bf16\"", "\"int8\"", "\"top_k\"", "\"one_bit\""})
+      for (const std::string handler : {"strict", "eventual"}) {
+        SCOPED_TRACE(concat(sync, " under ", handler, " with ", codec));
+        const std::vector<std::string> settings{"topology.worker_groups=3",
+                                                "topology.server_groups=3",
+                                                "topology.sync={ type = \"" + sync + "\", every = 2 }",
+                                                "topology.consistency=" + handler,
+                                                "train.batch=4",
+                                                "train.stop.steps=120",
+                                                "topology.slice_elements=20",
+                                                "topology.codec_elements=1",
+                                                "topology.codec_of=\"exchanges\"",
+                                                "topology.codec=" + codec};
+        const auto trained = train(small_job(), settings);
+        ASSERT_EQ(trained.test.size(), 1U);
+        EXPECT_LT(trained.test[0].second, 0.6 * trained.losses.front());
+        EXPECT_GT(trained.outcome.encoded.dense, 0U);
+      }
+}
+
+TEST_F(CodecTest, MatricesThatDoNotLiePlainAreExchangedPlain) {
+  for (const std::string codec : {"\"one_bit\"", "{ type = \"power_sgd\", rank = 1 }", "\"bf16\""}) {
+    SCOPED_TRACE(codec);
+    const auto plain = train(small_job(), exchanged(3, "ring", codec));
+    const auto blocked =
+        train(small_job(), exchanged(3, "ring", codec, {"train.device={ type = \"ref\", formats = \"blocked\" }"}));
+    for (const auto& [name, values] : plain.params)
+      for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], blocked.params.at(name)[i], 1e-3) << name;
+  }
+}
+
 } // namespace
 } // namespace dlhost::test

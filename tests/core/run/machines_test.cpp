@@ -121,7 +121,7 @@ TEST_F(MachinesTest, UnderHandlersWhoseGroupsGoTheirOwnWay) {
 }
 
 TEST_F(MachinesTest, ServerGroupsExchangeAsOnOne) {
-  for (const std::string sync : {"all_to_all", "chain", "diloco", "halving", "ring", "star", "twin_master"}) {
+  for (const std::string sync : {"all_to_all", "chain", "diloco", "halving", "ring", "shares", "star", "twin_master"}) {
     SCOPED_TRACE(sync);
     expect_alike(small_job(),
                  {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3",

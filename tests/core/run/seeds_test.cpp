@@ -46,6 +46,10 @@ class Drawn {
     const bool encoded = groups * workers > 1 && below(4) == 0;
     if (encoded) {
       set.insert(set.end(), {"topology.codec_elements=1", "topology.codec={ type = \"top_k\", share = 0.02 }"});
+      const bool exchanges = !exchange.empty() && exchange.find("gossip") == std::string::npos &&
+                             exchange.find("contributions") == std::string::npos;
+      if (exchanges && below(2) == 0) set.push_back("topology.codec_of=\"exchanges\"");
+      of_exchanges_ = set.back().starts_with("topology.codec_of") && exchange.find("of = ") == std::string::npos;
     }
     const bool keeps = handler_ == "strict" || handler_ == "bounded" || handler_ == "eventual" || handler_ == "pushes";
     const bool outlived = keeps || (!encoded && handler_ != "hogwild" && handler_ != "folds");
@@ -102,7 +106,8 @@ class Drawn {
     const auto all =
         static_cast<float>(job.train.batch * (warm + (job.train.stop.steps - warm) * job.topology.worker_groups));
     const float each = all / static_cast<float>(sums.size());
-    const float left_out = handler_ == "elastic" ? 1 : -1; // of differences, or of gradients, which count downward
+    // Of differences, or of gradients, which count downward.
+    const float left_out = handler_ == "elastic" || of_exchanges_ ? 1 : -1;
     float sum = 0;
     for (std::size_t sample = 0; sample < sums.size(); ++sample) {
       float times = sums[sample];
@@ -167,7 +172,8 @@ class Drawn {
     for (std::size_t c = 0; c < run.own_values.size(); ++c) // what a codec has left out
       for (const auto& [name, values] : run.own_values[c])
         for (const float value : values)
-          sum -= counts(run::Place::at(job, static_cast<std::uint32_t>(c), false)) * static_cast<double>(value);
+          sum += (of_exchanges_ ? 1 : -counts(run::Place::at(job, static_cast<std::uint32_t>(c), false))) *
+                 static_cast<double>(value);
     return std::abs(sum - all) < 0.01 ? "" : fmt::format("tally: {} samples count, not {}", sum, all);
   }
   // The number of them up to that one.
@@ -211,12 +217,14 @@ class Drawn {
       return fmt::format("{{ type = \"{}\", of = \"gradients\"{} }}", name, name == "halving" ? ", direct = 40" : "");
     }
     const std::string name =
-        handler_ == "strict" ? one_of({"all_to_all", "chain", "halving", "hierarchical", "ring", "star", "twin_master"})
-                             : one_of({"all_to_all", "chain", "ring", "star", "twin_master", "gossip", "gossip"});
+        handler_ == "strict"
+            ? one_of({"all_to_all", "chain", "halving", "hierarchical", "ring", "shares", "star", "twin_master"})
+            : one_of({"all_to_all", "chain", "ring", "star", "twin_master", "gossip", "gossip"});
     return fmt::format("{{ type = \"{}\", every = {}{} }}", name, 1 + below(9), name == "gossip" ? "" : ", sum = true");
   }
 
   Random random_;
+  bool of_exchanges_ = false; // what a codec leaves out is of what server groups have learned
   std::string handler_;
 };
 

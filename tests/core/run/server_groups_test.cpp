@@ -28,7 +28,8 @@ void expect_near(const Trained& one, const Trained& other) {
 // Groups whose replicas become one after every step make the steps of one group with all their samples.
 TEST_F(ServerGroupsTest, ExchangedAfterEachStepTheyTrainAsOne) {
   const auto one = train(small_job());
-  for (const std::string sync : {"all_to_all", "chain", "halving", "hierarchical", "ring", "star", "twin_master"})
+  for (const std::string sync :
+       {"all_to_all", "chain", "halving", "hierarchical", "ring", "shares", "star", "twin_master"})
     for (const int count : {2, 3, 4}) {
       SCOPED_TRACE(concat(sync, ", ", count, " groups"));
       const auto several =
@@ -48,7 +49,8 @@ TEST_F(ServerGroupsTest, OfGradientsTheyTrainAsOneWithAnyUpdater) {
     return train(small_job(),
                  server_groups(groups, "{ type = \"" + sync + "\", of = \"gradients\" }", std::move(more)));
   };
-  for (const std::string sync : {"all_to_all", "chain", "halving", "hierarchical", "ring", "star", "twin_master"})
+  for (const std::string sync :
+       {"all_to_all", "chain", "halving", "hierarchical", "ring", "shares", "star", "twin_master"})
     for (const int count : {2, 3, 4}) {
       SCOPED_TRACE(concat(sync, ", ", count, " groups"));
       expect_near(one,
@@ -226,6 +228,16 @@ TEST_F(ServerGroupsTest, WhatCannotBeIsRefused) {
             std::string::npos);
   EXPECT_NE(refusal(one_each(2, "\"gossip\"")).find("where groups gossip nobody waits"), std::string::npos);
   EXPECT_NE(refusal(one_each(2, "\"ring\"", {"topology.replicas=2"})).find("whose exchanges need all of them"),
+            std::string::npos);
+  const std::string bf16 = R"(topology.codec="bf16")", exchanges = R"(topology.codec_of="exchanges")";
+  EXPECT_NE(refusal({bf16, exchanges, "topology.worker_groups=2"}).find("one server group"), std::string::npos);
+  EXPECT_NE(refusal(one_each(2, R"({ type = "all_to_all", of = "contributions" })", {bf16, exchanges}))
+                .find("exchanges nothing else"),
+            std::string::npos);
+  EXPECT_NE(refusal(one_each(2, "\"gossip\"", {bf16, exchanges, R"(topology.consistency="eventual")"})).find("gossips"),
+            std::string::npos);
+  EXPECT_NE(refusal(one_each(2, "\"ring\"", {exchanges, R"(topology.codec={ type = "top_k", feedback = false })"}))
+                .find("set feedback = true"),
             std::string::npos);
   EXPECT_NE(refusal(one_each(2, "\"ring\"", {"train.batch=8", "train.reproducible=true"})).find("updates of its own"),
             std::string::npos);

@@ -190,9 +190,10 @@ TEST_F(CodecTest, PowerSgdSendsVectorsAsTheyAre) {
 // Of an embedding's gradient, which is zero but for the words that a batch has.
 TEST_F(CodecTest, RowsAreSentWithTheirNumbers) {
   Numbers values(1000 * 8, 0.0F);
-  for (const std::size_t row : {3, 500, 999})
-    std::ranges::copy(numbers(8, static_cast<std::uint32_t>(row)),
-                      values.begin() + static_cast<std::ptrdiff_t>(row * 8));
+  for (const std::size_t row : {3, 500, 999}) {
+    const Numbers some = numbers(8, static_cast<std::uint32_t>(row));
+    std::copy(some.begin(), some.end(), values.begin() + static_cast<std::ptrdiff_t>(row * 8));
+  }
   Line line(host_, "rows", {}, {1000, 8});
   EXPECT_EQ(line.send(values), values);
   EXPECT_EQ(line.bytes, 4U + 3 * (4 + 8 * 4));

@@ -1,0 +1,62 @@
+// The same by the parameter table: each node is a worker and, beside it, a server of a part of the param. Servers add
+// up what workers contribute and update the param, of which all get the new version. That goes up and down by the sum,
+// in turns, so that it stays exact.
+#pragma once
+
+#include <optional>
+
+#include "exchange/exchanged.h"
+#include "exchange/net.h"
+#include "param/table.h"
+
+namespace dlhost::bench {
+
+class TableRow final : public Exchanged, private param::Control, private param::Lender {
+ public:
+  // Params of `threshold` elements and more have a slice at each server. `node` takes the words that are not the
+  // table's.
+  TableRow(plugin::Registry&, Net&, std::uint32_t nodes, const Encoded&, std::int64_t threshold, param::Taker& node);
+
+  std::size_t bytes() const override { return coding_ ? coding_->end() : gradients_.bytes(); }
+  std::size_t masters_bytes() const override { return masters_.bytes(); }
+  void join(const Site&) override;
+  bool go_on() override;
+  Status hear(const param::Message& message) override { return table_->take(message); }
+  std::vector<Part> made() const override;
+  float times_sum() const override { return step_ % 2 == 0 ? 0 : -1; }
+
+ private:
+  std::size_t sent() const { return coding_ ? coding_->sent_end() : gradients_.bytes(); }
+  void make_shard();
+
+  bool calls() const override { return false; }
+  Status attend() override { return {}; }
+  void beat() override {}
+  void watch() override;
+  param::Post::Shown shown(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) override {
+    return site_.shown(seat, site_.own.subspan(place, bytes), place);
+  }
+  Status take(const param::Message& message) override { return node_.take(message); }
+
+  std::span<std::byte> lend(const param::Param& param, std::size_t which) override {
+    return masters_.lend(param, which);
+  }
+  bool fills() const override { return masters_.fills(); }
+  std::span<std::byte> lend_state(std::size_t) override { return {}; }
+
+  Net& net_;
+  param::Taker& node_;
+  const param::Gradients gradients_;
+  const param::Slices slices_;
+  param::Masters masters_;
+  std::optional<param::Coding> coding_;
+  param::CodecUse codec_;
+  std::unique_ptr<Consistency> strict_;
+  Site site_;
+  std::optional<param::Table> table_;
+  std::unique_ptr<param::Shard> shard_;
+  std::uint64_t step_ = 0;
+  Nanoseconds began_ = 0; // this step
+};
+
+} // namespace dlhost::bench
