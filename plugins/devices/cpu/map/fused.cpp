@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <type_traits>
 #include <vector>
 
 #include <xbyak/xbyak.h>
@@ -16,10 +17,10 @@ namespace dlhost::plugins::cpu {
 namespace {
 
 using Xbyak::Reg64;
+using Xbyak::Xmm;
+using Xbyak::Ymm;
 using Xbyak::Zmm;
 
-constexpr std::int64_t lanes = 16;
-constexpr int registers = 29; // and three more, for the operands of a step that have none
 constexpr int same_bytes = widest * static_cast<int>(sizeof(float));
 // Predicates of comparisons that are silent about what is not a number, as the kernels' are.
 constexpr std::uint8_t less = 0x11, greater_than = 0x1E, unequal = 0x04;
@@ -43,9 +44,12 @@ bool is_one_instruction(Code code) {
   }
 }
 
+// With AVX-512 (Zmm) or AVX2 (Ymm), which has half as many registers, and masks in them.
 // System V calling convention: the arguments in rdi; rbx, rbp and r12 to r15 are the caller's.
-class Generator final : public Xbyak::CodeGenerator, public Fused {
+template <class Vector> class Generator final : public Xbyak::CodeGenerator, public Fused {
  public:
+  static constexpr std::int64_t lanes = std::is_same_v<Vector, Zmm> ? 16 : 8;
+
   explicit Generator(const Program& program) : CodeGenerator(Xbyak::DEFAULT_MAX_CODE_SIZE, Xbyak::AutoGrow) {
     if (!find_places(program)) return;
     for (const auto& one : saved) push(one);
@@ -63,6 +67,9 @@ class Generator final : public Xbyak::CodeGenerator, public Fused {
 
  private:
   static constexpr int none = -1;
+  static constexpr bool has_masks = std::is_same_v<Vector, Zmm>;
+  static constexpr int registers = has_masks ? 29 : 12; // and three more, for the operands of a step that have none
+  static constexpr int mask = registers + 3;
   struct Leaf { // of an expression
     Operand operand;
     int number = none; // of its register; none: it is loaded whenever it is used
@@ -119,11 +126,17 @@ class Generator final : public Xbyak::CodeGenerator, public Fused {
 
   void load_same() {
     for (const Leaf& leaf : same_)
-      if (leaf.number != none) vmovups(Zmm(leaf.number), ptr[same + leaf.offset]);
+      if (leaf.number != none) vmovups(Vector(leaf.number), ptr[same + leaf.offset]);
     if (zero_ == none) return;
-    vpxord(Zmm(zero_), Zmm(zero_), Zmm(zero_));
     mov(at.cvt32(), 0x3f800000);
-    vpbroadcastd(Zmm(one_), at.cvt32());
+    if constexpr (has_masks) {
+      vpxord(Zmm(zero_), Zmm(zero_), Zmm(zero_));
+      vpbroadcastd(Zmm(one_), at.cvt32());
+    } else {
+      vxorps(Ymm(zero_), Ymm(zero_), Ymm(zero_));
+      vmovd(Xmm(one_), at.cvt32());
+      vpbroadcastd(Ymm(one_), Xmm(one_));
+    }
   }
 
   void write_loop(const Program& program) {
@@ -131,27 +144,27 @@ class Generator final : public Xbyak::CodeGenerator, public Fused {
     xor_(at.cvt32(), at.cvt32());
     L(vector);
     std::size_t next = 0;
-    for (const Leaf& leaf : loaded_) vmovups(Zmm(leaf.number), ptr[pointers[next++] + at]);
+    for (const Leaf& leaf : loaded_) vmovups(Vector(leaf.number), ptr[pointers[next++] + at]);
     for (const Instruction& step : program.instructions) write(step);
-    for (const std::uint16_t slot : program.results) vmovups(ptr[pointers[next++] + at], Zmm(slot));
+    for (const std::uint16_t slot : program.results) vmovups(ptr[pointers[next++] + at], Vector(slot));
     add(at, static_cast<int>(lanes * sizeof(float)));
     cmp(at, end);
     jl(vector, T_NEAR);
   }
 
   // `which` of a step's operands it is.
-  Zmm value(const Operand& operand, int which) {
-    if (operand.from == Operand::From::slot) return Zmm(operand.index);
+  Vector value(const Operand& operand, int which) {
+    if (operand.from == Operand::From::slot) return Vector(operand.index);
     const auto loaded = std::ranges::find(loaded_, operand, &Leaf::operand);
-    if (loaded != loaded_.end()) return Zmm(loaded->number);
+    if (loaded != loaded_.end()) return Vector(loaded->number);
     const auto leaf = std::ranges::find(same_, operand, &Leaf::operand);
-    if (leaf->number != none) return Zmm(leaf->number);
-    vmovups(Zmm(registers + which), ptr[same + leaf->offset]);
-    return Zmm(registers + which);
+    if (leaf->number != none) return Vector(leaf->number);
+    vmovups(Vector(registers + which), ptr[same + leaf->offset]);
+    return Vector(registers + which);
   }
 
   void write(const Instruction& step) {
-    const Zmm a = value(step.a, 0), b = value(step.b, 1), c = value(step.c, 2), to(step.slot);
+    const Vector a = value(step.a, 0), b = value(step.b, 1), c = value(step.c, 2), to(step.slot);
     switch (step.code) {
     case Code::add: return vaddps(to, a, b);
     case Code::subtract: return vsubps(to, a, b);
@@ -161,11 +174,11 @@ class Generator final : public Xbyak::CodeGenerator, public Fused {
     case Code::copy: return vmovaps(to, a);
     case Code::minimum: return choose(to, a, b, less);
     case Code::maximum: return choose(to, a, b, greater_than);
-    case Code::greater: vcmpps(k1, a, b, greater_than); return vmovaps(to | k1 | T_z, Zmm(one_));
-    case Code::select: vcmpps(k1, a, Zmm(zero_), greater_than); return vblendmps(to | k1, c, b);
+    case Code::greater: return one_where_greater(to, a, b);
+    case Code::select: return select(to, a, b, c);
     default: break;
     }
-    const Zmm product(registers); // where `a` lies if it was loaded for this
+    const Vector product(registers); // where `a` lies if it was loaded for this
     if (product.getIdx() != a.getIdx()) vmovaps(product, a);
     if (step.code == Code::multiply_add)
       vfmadd213ps(product, b, c);
@@ -176,11 +189,37 @@ class Generator final : public Xbyak::CodeGenerator, public Fused {
     vmovaps(to, product);
   }
   // What is not a number wins.
-  void choose(const Zmm& to, const Zmm& a, const Zmm& b, std::uint8_t predicate) {
-    vcmpps(k1, a, b, predicate);
-    vcmpps(k2, a, a, unequal);
-    korw(k1, k1, k2);
-    vblendmps(to | k1, b, a);
+  void choose(const Vector& to, const Vector& a, const Vector& b, std::uint8_t predicate) {
+    if constexpr (has_masks) {
+      vcmpps(k1, a, b, predicate);
+      vcmpps(k2, a, a, unequal);
+      korw(k1, k1, k2);
+      vblendmps(to | k1, b, a);
+    } else {
+      const Vector other(registers + 2); // of the third operand, which there is not
+      vcmpps(Vector(mask), a, b, predicate);
+      vcmpps(other, a, a, unequal);
+      vorps(Vector(mask), Vector(mask), other);
+      vblendvps(to, b, a, Vector(mask));
+    }
+  }
+  void one_where_greater(const Vector& to, const Vector& a, const Vector& b) {
+    if constexpr (has_masks) {
+      vcmpps(k1, a, b, greater_than);
+      vmovaps(to | k1 | T_z, Vector(one_));
+    } else {
+      vcmpps(Vector(mask), a, b, greater_than);
+      vandps(to, Vector(mask), Vector(one_));
+    }
+  }
+  void select(const Vector& to, const Vector& a, const Vector& b, const Vector& c) {
+    if constexpr (has_masks) {
+      vcmpps(k1, a, Vector(zero_), greater_than);
+      vblendmps(to | k1, c, b);
+    } else {
+      vcmpps(Vector(mask), a, Vector(zero_), greater_than);
+      vblendvps(to, c, b, Vector(mask));
+    }
   }
 
   const std::array<Reg64, 6> saved{rbx, rbp, r12, r13, r14, r15};
@@ -193,14 +232,17 @@ class Generator final : public Xbyak::CodeGenerator, public Fused {
 
 } // namespace
 
-std::unique_ptr<Fused> Fused::make(const Program& program, std::int64_t lanes_used) {
-  if (lanes_used != lanes) return nullptr;
-  try {
-    auto made = std::make_unique<Generator>(program);
+std::unique_ptr<Fused> Fused::make(const Program& program, std::int64_t lanes) {
+  const auto made_of = [&]<class Vector>(const Vector&) -> std::unique_ptr<Fused> {
+    auto made = std::make_unique<Generator<Vector>>(program);
     return made->is_made() ? std::move(made) : nullptr;
+  };
+  try {
+    if (lanes == Generator<Zmm>::lanes) return made_of(Zmm());
+    if (lanes == Generator<Ymm>::lanes) return made_of(Ymm());
   } catch (const Xbyak::Error&) { // no memory, or none that may be executed
-    return nullptr;
   }
+  return nullptr;
 }
 
 } // namespace dlhost::plugins::cpu
