@@ -394,7 +394,9 @@ Status Seat::begin(const param::Beginning& beginning) {
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     done_[seat] = beginning.of_group(seat / place_.workers, place_.workers);
   if (number_ == 0) vitals(0).told.store(done_[0], std::memory_order_release);
-  begun_ = reached_ = beginning;
+  begun_ = beginning;
+  if (begun_.slices.size() != layout_->slices.size()) begun_.slices.clear();
+  reached_ = begun_;
   reached_.own_values = true;
   begun_at_ = session_.host().clock().now();
   set_away(false);

@@ -39,8 +39,9 @@ std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
   return all;
 }
 
-// What a worker computes once more, because others of its group had not come that far, is in already; where whole steps
-// are chosen, what only some of a group have sent of one is in no version.
+// What a worker computes once more, because others of its group had not come that far, is in already; and so is, of
+// some slices, what it was to compute once more from the beginning on, and has not come to yet. Where whole steps are
+// chosen, what only some of a group have sent of one is in no version.
 Status Seat::see_where_all_are() {
   DLHOST_TRY(table_->look());
   param::Beginning reached{.others = std::vector<Version>(place_.server_groups - 1), .own_values = true};
@@ -51,6 +52,8 @@ Status Seat::see_where_all_are() {
   for (const param::Slice& slice : layout_->slices.all()) {
     auto& there = reached.slices.emplace_back(
         param::Beginning::OfSlice{.version = table_->version(slice.id), .steps = reached.steps, .others = {}});
+    for (std::uint32_t seat = 0; seat < seats_; ++seat)
+      there.steps[seat] = std::max(there.steps[seat], begun_.steps_of(slice.id)[seat]);
     for (std::uint32_t group = 1; group < place_.server_groups; ++group)
       there.others.push_back(aligned_.empty() ? reached_.version_of(slice.id, group) : aligned_[group][slice.id]);
   }
