@@ -21,8 +21,8 @@ namespace dlhost::bench {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::int64_t flowing_slices =
-    16; // times the least that a table cuts: a job's exchanges have slices of so many
+// Slices of a job's exchanges have so many times the elements from which on a table cuts a param.
+constexpr std::int64_t flowing_slices = 16;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -70,8 +70,6 @@ class Node final : public param::Taker {
   }
 
  private:
-  bool is_near(std::uint32_t node) const { return machines_[node] == machines_[plan_.rank]; }
-
   void meet() {
     const auto own = post_->addresses();
     channel_.say(Json{own.near, own.far}.dump());
@@ -193,13 +191,12 @@ class Node final : public param::Taker {
     const double all = now() - begin;
     wait_until([&] { return post_->all_sent() && exchanged_->is_read(); });
     std::ranges::sort(took);
-    channel_.say(Json{
-        {"seconds", all / static_cast<double>(times)},
-        {"p50", took[took.size() / 2]},
-        {"p99", took[took.size() * 99 / 100]},
-        {"right", !encoded_.codec ? is_right() : is_finite()},
-        {"bits",
-         hash()}}.dump());
+    const Json measured{{"seconds", all / static_cast<double>(times)},
+                        {"p50", took[took.size() / 2]},
+                        {"p99", took[took.size() * 99 / 100]},
+                        {"right", encoded_.codec ? is_finite() : is_right()},
+                        {"bits", hash()}};
+    channel_.say(measured.dump());
   }
 
   bool is_right() const {

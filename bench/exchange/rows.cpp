@@ -8,7 +8,7 @@ namespace dlhost::bench {
 
 SlicedRow::SlicedRow(Net& net, const Sync& sync, std::span<const std::uint32_t> machines, const Encoded& encoded,
                      std::int64_t slice)
-    : net_(net), sync_(sync),
+    : sync_(sync),
       slices_(param::Slices::cut(net.elements(), 1, 1, std::array{encoded.piece(net.elements()[0])}, slice)) {
   if (encoded.codec) {
     coding_.emplace(net.store(), slices_, *encoded.codec, 1, 0, param::Coding::Kind{.sent = false});

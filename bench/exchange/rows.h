@@ -22,7 +22,6 @@ class SlicedRow final : public Exchanged {
   std::vector<Part> made() const override;
 
  private:
-  Net& net_;
   const Sync& sync_;
   const param::Slices slices_;
   std::optional<param::Coding> coding_;

@@ -91,6 +91,12 @@ bool TableRow::go_on() {
   return true;
 }
 
+// What the node does not know either would come back to the table.
+Status TableRow::take(const param::Message& message) {
+  if (message.word == param::Word::alive) return node_.take(message);
+  return Status::corrupt("a word for what is not exchanged");
+}
+
 void TableRow::watch() {
   if (site_.host->clock().now() - began_ > patience) throw std::runtime_error("the table does not answer");
 }

@@ -36,7 +36,7 @@ class TableRow final : public Exchanged, private param::Control, private param::
   param::Post::Shown shown(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) override {
     return site_.shown(seat, site_.own.subspan(place, bytes), place);
   }
-  Status take(const param::Message& message) override { return node_.take(message); }
+  Status take(const param::Message&) override;
 
   std::span<std::byte> lend(const param::Param& param, std::size_t which) override {
     return masters_.lend(param, which);

@@ -20,6 +20,8 @@ struct CodecUse {
   Codec* codec = nullptr;
   const plugin::Actor* actor = nullptr;
   plugin::Activity* activity = nullptr;
+
+  bool encodes(const Slice& slice) const { return coding && coding->of(slice.id); }
 };
 
 // What a contributor draws for the encodings of a slice in a step. Codecs whose encodings add up draw alike everywhere;
@@ -40,7 +42,7 @@ class Coder {
   };
   static Result<std::unique_ptr<Coder>> make(Setup);
 
-  bool encodes(const Slice& slice) const { return setup_.use.coding->of(slice.id) != nullptr; }
+  bool encodes(const Slice& slice) const { return setup_.use.encodes(slice); }
   // From one place in the worker's memory to another, which it says.
   Result<std::size_t> encode(const Slice&, std::size_t values, std::uint64_t step);
   std::size_t last_bytes() const { return last_bytes_; } // of what was encoded last

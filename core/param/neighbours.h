@@ -42,7 +42,6 @@ struct Neighbours {
   std::optional<std::uint32_t> rank_of(std::uint32_t seat) const;
   // `hosts`: room for what the ranks point to.
   Sync::Ranks ranks(std::vector<std::uint32_t>& hosts) const;
-  bool encodes(const Slice& slice) const { return codec.coding && codec.coding->of(slice.id); }
 
   // The next bytes in this worker's memory, from the beginning of a line; and a row for a slice.
   std::span<std::byte> take(std::size_t bytes);

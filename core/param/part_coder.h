@@ -29,7 +29,6 @@ class PartCoder {
     std::size_t received = 0;                  // bytes of what comes, at most
     std::uint64_t seed = 0;
     std::uint32_t contributor = 0;
-    record::Traffic* traffic = nullptr;
   };
   // What messages take in one exchange, at most.
   struct Sizes {

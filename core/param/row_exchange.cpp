@@ -38,7 +38,7 @@ std::size_t RowExchange::turns(const Slice& slice) {
 }
 
 void RowExchange::add_bytes(const Part& part, const Slice& slice, std::size_t turns, std::size_t& end) {
-  const bool encodes = part.encodes(slice);
+  const bool encodes = part.codec.encodes(slice);
   const std::size_t encoded = encodes ? PartCoder::sizes(part.codec, *part.sync, part.ranks, slice).sent : 0;
   for (std::size_t turn = 0; turn < turns; ++turn) {
     for (int row = 0; row < 2; ++row) take_lines(end, static_cast<std::size_t>(slice.count) * sizeof(float));
@@ -48,7 +48,7 @@ void RowExchange::add_bytes(const Part& part, const Slice& slice, std::size_t tu
 
 std::vector<RowExchange::Rows> RowExchange::rows(Neighbours& neighbours, const Slice& slice, std::size_t turns) {
   std::vector<std::uint32_t> hosts;
-  const bool encodes = neighbours.encodes(slice);
+  const bool encodes = neighbours.codec.encodes(slice);
   const std::size_t encoded =
       encodes ? PartCoder::sizes(neighbours.codec, *neighbours.sync, neighbours.ranks(hosts), slice).sent : 0;
   std::vector<Rows> rows;
@@ -66,7 +66,7 @@ Result<RowExchange> RowExchange::join(const Neighbours& neighbours, const Slice&
   std::vector<std::uint32_t> hosts;
   const Sync::Ranks ranks = neighbours.ranks(hosts);
   row.elements_ = slice.count;
-  if (neighbours.encodes(slice)) {
+  if (neighbours.codec.encodes(slice)) {
     PartCoder::Setup setup{.use = neighbours.codec,
                            .slice = &slice,
                            .memory = neighbours.memory,

@@ -30,7 +30,6 @@ class RowExchange {
     const Sync* sync = nullptr;
     Sync::Ranks ranks;
     CodecUse codec;
-    bool encodes(const Slice& slice) const { return codec.coding && codec.coding->of(slice.id); }
   };
   static void add_bytes(const Part&, const Slice&, std::size_t turns, std::size_t& end);
   static std::vector<Rows> rows(Neighbours&, const Slice&, std::size_t turns);
