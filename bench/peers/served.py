@@ -16,7 +16,8 @@ from workload import LOSS_STEPS
 
 
 class Training(Protocol):
-    """What a peer must be able to do; a step is forward, backward and update on the next batch, finished on return."""
+    """What a peer must be able to do; a step is forward, backward and update on the next batch, finished on return, or
+    when `finish` returns after several (`steps` then says after how many)."""
 
     def step(self) -> None: ...
     def loss(self) -> float: ...  # of the last step
@@ -44,13 +45,17 @@ def serve(make: Callable[[], Training]) -> None:
 
 
 def _time(training: Training, seconds: float) -> list[float]:
+    steps, finish = getattr(training, "steps", 1), getattr(training, "finish", lambda: None)
     training.step()
+    finish()
     times: list[float] = []
     end = time.perf_counter() + seconds
     while len(times) < 3 or time.perf_counter() < end:
         begin = time.perf_counter()
-        training.step()
-        times.append(time.perf_counter() - begin)
+        for _ in range(steps):
+            training.step()
+        finish()
+        times.append((time.perf_counter() - begin) / steps)
     return times
 
 
@@ -75,18 +80,22 @@ class Peer:
     def start(self) -> dict | None:
         """The losses of the first steps, and the memory that they added. None, as of all questions: the peer cannot do
         this here; `why` tells."""
-        return self._ask("start")
+        self.ask("start")
+        return self.answer()
 
     def time(self, seconds: float) -> dict | None:
         """The median and the least of the steps that fit into the time."""
-        return self._ask(f"time {seconds}")
+        self.ask(f"time {seconds}")
+        return self.answer()
 
-    def _ask(self, line: str) -> dict | None:
+    def ask(self, line: str) -> None:
         try:
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            return None
+            pass  # there is no answer then
+
+    def answer(self) -> dict | None:
         answer = self._process.stdout.readline()
         return json.loads(answer) if answer else None
 

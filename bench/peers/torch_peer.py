@@ -1,6 +1,7 @@
-"""The net of a workload in PyTorch. Arguments: a folder made by workload.prepare (pickled), dtype, threads, and the
-settings: channels_last, compiled."""
+"""The net of a workload in PyTorch. Arguments: a folder made by workload.prepare (pickled), dtype (tf32: f32 on a GPU's
+tensor cores), threads, and the settings: cuda, channels_last, compiled, graphs (compiled, and replayed as a graph)."""
 
+import itertools
 import pickle
 import sys
 
@@ -106,27 +107,57 @@ class Net(nn.Module):
         return values[out]
 
 
+class Ahead:
+    """Batches on the GPU: the next one is on its way there, from pinned memory, while this one is computed on."""
+
+    def __init__(self, batches: list):
+        self.batches = [tuple(tensor.pin_memory() for tensor in batch) for batch in batches]
+        self.stream, self.at = torch.cuda.Stream(), 0
+        self._send()
+
+    def _send(self) -> None:
+        with torch.cuda.stream(self.stream):
+            self.sent = [tensor.to("cuda", non_blocking=True) for tensor in self.batches[self.at % len(self.batches)]]
+        self.at += 1
+
+    def __next__(self) -> list:
+        now = torch.cuda.current_stream()
+        now.wait_stream(self.stream)
+        batch = self.sent
+        for tensor in batch:
+            tensor.record_stream(now)
+        self._send()
+        return batch
+
+
 class TorchTraining:
     def __init__(self, prepared: Prepared, dtype: str, settings: set[str]):
-        net = Net(prepared).train()
-        self.batches = [(torch.from_numpy(x), torch.from_numpy(label).long()) for x, label in prepared.batches()]
+        device = "cuda" if "cuda" in settings else "cpu"
+        if dtype == "tf32":
+            torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+        torch.backends.cudnn.benchmark = True
+        net = Net(prepared).train().to(device)
+        batches = [(torch.from_numpy(x), torch.from_numpy(label).long()) for x, label in prepared.batches()]
         if "channels_last" in settings:
             net = net.to(memory_format=torch.channels_last)
-            self.batches = [(x.contiguous(memory_format=torch.channels_last), label) for x, label in self.batches]
+            batches = [(x.contiguous(memory_format=torch.channels_last), label) for x, label in batches]
+        self.batches = Ahead(batches) if device == "cuda" else itertools.cycle(batches)
+        # Behind a GPU no step is waited for by itself: the host runs ahead, as in any training loop.
+        self.steps, self.finish = (10, torch.cuda.synchronize) if device == "cuda" else (1, lambda: None)
         self.optimizer = torch.optim.SGD(net.parameters(), lr=prepared.rate, momentum=prepared.momentum, fused=True)
         low = dtype == "bf16"
 
         def criterion(x, label):
-            with torch.autocast("cpu", torch.bfloat16, enabled=low):
+            with torch.autocast(device, torch.bfloat16, enabled=low):
                 scores = net(x)
             return F.cross_entropy(scores.float(), label)
 
-        self.criterion = torch.compile(criterion) if "compiled" in settings else criterion
-        self.at = 0
+        self.criterion = criterion
+        if "compiled" in settings or "graphs" in settings:
+            self.criterion = torch.compile(criterion, mode="reduce-overhead" if "graphs" in settings else "default")
 
     def step(self) -> None:
-        x, label = self.batches[self.at % len(self.batches)]
-        self.at += 1
+        x, label = next(self.batches)
         self.optimizer.zero_grad(set_to_none=True)
         self.last = self.criterion(x, label)
         self.last.backward()

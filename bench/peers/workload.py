@@ -82,7 +82,7 @@ class Prepared:
 
 def dlhost(verb: str, workload: Workload, folder: pathlib.Path, settings: dict[str, object], *flags: str) -> str:
     command = ["dlhost", verb, str(workload.job), *flags]
-    for key, value in {"layer.data.folder": str(folder), **settings}.items():
+    for key, value in {"layer.data.folder": str(folder), "train.batch": workload.batch, **settings}.items():
         command += ["--set", f"{key}={json.dumps(value)}"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:

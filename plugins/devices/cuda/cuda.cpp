@@ -17,7 +17,7 @@ Schema Cuda::schema() {
       .option("sync_errors", &Options::sync_errors, "wait after each op, so that a fault names the op that made it");
 }
 
-Cuda::Cuda(const Options& options) : options_(options), state_(start()) {}
+Cuda::Cuda(const Options& options) : options_(options) { state_ = start(); }
 
 Cuda::~Cuda() {
   if (!enter().ok()) return;
