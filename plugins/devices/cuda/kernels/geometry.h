@@ -12,6 +12,14 @@
 
 namespace dlhost::plugins::cuda {
 
+// Places from `first` on and before `last`, on each axis.
+struct Places {
+  std::int64_t first[3], last[3];
+  DLHOST_BODY std::int64_t size() const {
+    return (last[0] - first[0]) * (last[1] - first[1]) * (last[2] - first[2]);
+  }
+};
+
 struct Geometry {
   std::int64_t big[3] = {1, 1, 1}, small[3] = {1, 1, 1}, window[3] = {1, 1, 1};
   std::int64_t stride[3] = {1, 1, 1}, pad[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
@@ -51,6 +59,28 @@ struct Geometry {
       step *= small[d];
     }
     return place;
+  }
+
+  // Of windows that leave nothing out (dilation 1): what of the big side the one at `at` covers, and which ones cover
+  // place `at` of the big side.
+  DLHOST_BODY Places places_covered(std::int64_t at) const {
+    Places these;
+    for (int d = 3; d-- > 0;) {
+      const std::int64_t from = last_digit(at, small[d]) * stride[d] - pad[d], to = from + window[d];
+      these.first[d] = from < 0 ? 0 : from;
+      these.last[d] = to < big[d] ? to : big[d];
+    }
+    return these;
+  }
+  DLHOST_BODY Places places_covering(std::int64_t at) const {
+    Places these;
+    for (int d = 3; d-- > 0;) {
+      const std::int64_t x = last_digit(at, big[d]) + pad[d], before = x - window[d]; // the last element left of it
+      const std::int64_t to = quotient(x, stride[d]) + 1;
+      these.first[d] = before < 0 ? 0 : quotient(before, stride[d]) + 1;
+      these.last[d] = to < small[d] ? to : small[d];
+    }
+    return these;
   }
 };
 

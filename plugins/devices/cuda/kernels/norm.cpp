@@ -121,7 +121,7 @@ struct ParamGradients {
   }
 };
 
-// What dx loses through the mean and the variance.
+// What dx loses through the mean and the variance, of layer norm.
 struct StatisticGradients {
   using Sum = Pair;
   Through through;
@@ -147,6 +147,7 @@ struct StatisticGradients {
 struct NormGradient {
   Through through;
   const float *means, *slopes; // null: the statistics were given, and are constants
+  bool unscaled;               // means and slopes are of dy without the scale: of batch norm, the params' gradients
   float each_part;             // one over the elements of a statistic
   std::int64_t counted;        // elements, from the first on
   Target dx, daddend;
@@ -155,8 +156,9 @@ struct NormGradient {
     const std::int64_t s = normal.groups.statistic(i);
     const float x = normal.normalised(i, s), dy = through(i, x);
     if (daddend.data) daddend.set(i, dy);
-    float inner = dy * normal.scale[normal.groups.param(i)];
-    if (means && i < counted) inner -= (means[s] + x * slopes[s]) * each_part;
+    const float scale = normal.scale[normal.groups.param(i)];
+    float inner = dy * scale;
+    if (means && i < counted) inner -= (means[s] + x * slopes[s]) * (unscaled ? scale * each_part : each_part);
     dx.set(i, inner * normal.inverse(s));
   }
 };
@@ -223,9 +225,11 @@ class Norm final : public KernelOp {
     if (from_output_) in.push_back(in[1]);
     out = {plain_of(spec.x), param, param};
     if (adds_) out.push_back(in[1]);
-    means_ = room<float>(groups_.statistics);
-    slopes_ = room<float>(groups_.statistics);
-    sums<StatisticGradients>(groups_.statistics, most_terms());
+    if (!batch_) {
+      means_ = room<float>(groups_.statistics);
+      slopes_ = room<float>(groups_.statistics);
+      sums<StatisticGradients>(groups_.statistics, most_terms());
+    }
     sums<ParamGradients>(groups_.size, batch_ ? most_terms() : groups_.statistics);
     settle_sums();
   }
@@ -260,16 +264,21 @@ class Norm final : public KernelOp {
     const Source y = from_output_ ? Source{call.in[6], in[6].dtype} : Source{};
     const Through through{normal, {call.in[1], in[1].dtype}, y, slope_};
     const std::int64_t counted = batch_ ? call.counted(rows_) : rows_, together = terms(counted);
-    reduce(stream, groups_.size, batch_ ? together : groups_.statistics,
-           ParamGradients{through, static_cast<float*>(call.out[1]), static_cast<float*>(call.out[2])}, sums_in(call));
+    auto *dscale = static_cast<float*>(call.out[1]), *dshift = static_cast<float*>(call.out[2]);
+    reduce(stream, groups_.size, batch_ ? together : groups_.statistics, ParamGradients{through, dscale, dshift},
+           sums_in(call));
     NormGradient last{.through = through,
                       .means = nullptr,
                       .slopes = nullptr,
+                      .unscaled = batch_,
                       .each_part = 1 / static_cast<float>(std::max<std::int64_t>(together, 1)),
                       .counted = counted * row_,
                       .dx = {call.out[0], out[0].dtype},
                       .daddend = {}};
-    if (!given_) {
+    if (!given_ && batch_) {
+      last.means = dshift;
+      last.slopes = dscale;
+    } else if (!given_) {
       reduce(stream, groups_.statistics, together, StatisticGradients{through, means_.in(call), slopes_.in(call)},
              sums_in(call));
       last.means = means_.in(call);

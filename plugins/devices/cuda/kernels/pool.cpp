@@ -15,12 +15,7 @@ struct Pooling {
   bool max, count_padding;
 
   DLHOST_BODY float share(std::int64_t at) const {
-    std::int64_t inside = geometry.window_size();
-    if (!count_padding) {
-      inside = 0;
-      for (std::int64_t k = 0; k < geometry.window_size(); ++k) inside += geometry.covered(at, k) >= 0;
-    }
-    return 1.0F / static_cast<float>(inside);
+    return 1.0F / static_cast<float>(count_padding ? geometry.window_size() : geometry.places_covered(at).size());
   }
 };
 
@@ -30,19 +25,22 @@ struct PoolFeature {
   Target y;
   std::int32_t* largest; // may be null
   DLHOST_BODY void operator()(std::int64_t i) const {
-    const std::int64_t channel = quotient(i, pool.geometry.small_size());
-    const std::int64_t at = i - channel * pool.geometry.small_size(), start = channel * pool.geometry.big_size();
+    const Geometry& geometry = pool.geometry;
+    const std::int64_t channel = quotient(i, geometry.small_size());
+    const std::int64_t at = i - channel * geometry.small_size(), start = channel * geometry.big_size();
+    const Places these = geometry.places_covered(at);
     float sum = 0, most = 0;
     std::int64_t best = -1;
-    for (std::int64_t k = 0; k < pool.geometry.window_size(); ++k) {
-      const std::int64_t place = pool.geometry.covered(at, k);
-      if (place < 0) continue;
-      const float value = x[start + place];
-      sum += value;
-      if (best >= 0 && !(value > most) && value == value) continue;
-      best = place;
-      most = value;
-    }
+    for (std::int64_t a = these.first[0]; a < these.last[0]; ++a)
+      for (std::int64_t b = these.first[1]; b < these.last[1]; ++b)
+        for (std::int64_t c = these.first[2]; c < these.last[2]; ++c) {
+          const std::int64_t place = (a * geometry.big[1] + b) * geometry.big[2] + c;
+          const float value = x[start + place];
+          sum += value;
+          if (best >= 0 && !(value > most) && value == value) continue;
+          best = place;
+          most = value;
+        }
     y.set(i, pool.max ? most : sum * pool.share(at));
     if (largest) largest[i] = static_cast<std::int32_t>(best);
   }
@@ -54,17 +52,20 @@ struct PoolGradient {
   Target dx;
   const std::int32_t* largest; // of max
   DLHOST_BODY void operator()(std::int64_t i) const {
-    const std::int64_t channel = quotient(i, pool.geometry.big_size());
-    const std::int64_t place = i - channel * pool.geometry.big_size(), start = channel * pool.geometry.small_size();
+    const Geometry& geometry = pool.geometry;
+    const std::int64_t channel = quotient(i, geometry.big_size());
+    const std::int64_t place = i - channel * geometry.big_size(), start = channel * geometry.small_size();
+    const Places these = geometry.places_covering(place);
     float sum = 0;
-    for (std::int64_t k = pool.geometry.window_size(); k-- > 0;) { // windows in their order
-      const std::int64_t at = pool.geometry.covering(place, k);
-      if (at < 0) continue;
-      if (!pool.max)
-        sum += dy[start + at] * pool.share(at);
-      else if (largest[start + at] == place)
-        sum += dy[start + at];
-    }
+    for (std::int64_t a = these.first[0]; a < these.last[0]; ++a) // windows in their order
+      for (std::int64_t b = these.first[1]; b < these.last[1]; ++b)
+        for (std::int64_t c = these.first[2]; c < these.last[2]; ++c) {
+          const std::int64_t at = (a * geometry.small[1] + b) * geometry.small[2] + c;
+          if (!pool.max)
+            sum += dy[start + at] * pool.share(at);
+          else if (largest[start + at] == place)
+            sum += dy[start + at];
+        }
     dx.set(i, sum);
   }
 };
@@ -99,9 +100,10 @@ class Pool final : public KernelOp {
 };
 
 bool covers_something(const Geometry& geometry, std::int64_t at) {
-  for (std::int64_t k = 0; k < geometry.window_size(); ++k)
-    if (geometry.covered(at, k) >= 0) return true;
-  return false;
+  const Places these = geometry.places_covered(at);
+  for (int d = 0; d < 3; ++d)
+    if (these.first[d] >= these.last[d]) return false;
+  return true;
 }
 
 } // namespace

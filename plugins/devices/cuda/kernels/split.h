@@ -15,7 +15,7 @@ struct Split {
 };
 
 constexpr Split split_of(std::int64_t items, std::int64_t terms) {
-  constexpr std::int64_t few_terms = 128, part_terms = 4096, blocks_wanted = 512;
+  constexpr std::int64_t few_terms = 128, part_terms = 4096, blocks_wanted = 2048;
   if (terms <= few_terms) return {};
   return {block_threads,
           std::max<std::int64_t>(1, std::min(terms / part_terms, blocks_wanted / std::max<std::int64_t>(items, 1)))};
