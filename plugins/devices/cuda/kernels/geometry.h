@@ -15,9 +15,7 @@ namespace dlhost::plugins::cuda {
 // Places from `first` on and before `last`, on each axis.
 struct Places {
   std::int64_t first[3], last[3];
-  DLHOST_BODY std::int64_t size() const {
-    return (last[0] - first[0]) * (last[1] - first[1]) * (last[2] - first[2]);
-  }
+  DLHOST_BODY std::int64_t size() const { return (last[0] - first[0]) * (last[1] - first[1]) * (last[2] - first[2]); }
 };
 
 struct Geometry {
