@@ -104,6 +104,10 @@ class Peer:
         errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Exit)\b", line)] or lines
         return errors[-1] if errors else f"it ended with {self._process.wait()}"
 
+    def kill(self) -> None:
+        """Whoever waits for an answer gets none."""
+        self._process.kill()
+
     def close(self) -> None:
         self._process.stdin.close()
         self._process.stdout.close()

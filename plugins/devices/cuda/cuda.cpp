@@ -17,6 +17,7 @@ Schema Cuda::schema() {
       .option("sync_errors", &Options::sync_errors, "wait after each op, so that a fault names the op that made it");
 }
 
+// start() fills members that come after state_: as its initialiser it would be undone by theirs.
 Cuda::Cuda(const Options& options) : options_(options) { state_ = start(); }
 
 Cuda::~Cuda() {

@@ -14,8 +14,9 @@ struct Pooling {
   Geometry geometry;
   bool max, count_padding;
 
-  DLHOST_BODY float share(std::int64_t at) const {
-    return 1.0F / static_cast<float>(count_padding ? geometry.window_size() : geometry.places_covered(at).size());
+  // Of a window that covers these.
+  DLHOST_BODY float share(const Places& these) const {
+    return 1.0F / static_cast<float>(count_padding ? geometry.window_size() : these.size());
   }
 };
 
@@ -41,7 +42,7 @@ struct PoolFeature {
           best = place;
           most = value;
         }
-    y.set(i, pool.max ? most : sum * pool.share(at));
+    y.set(i, pool.max ? most : sum * pool.share(these));
     if (largest) largest[i] = static_cast<std::int32_t>(best);
   }
 };
@@ -62,7 +63,7 @@ struct PoolGradient {
         for (std::int64_t c = these.first[2]; c < these.last[2]; ++c) {
           const std::int64_t at = (a * geometry.small[1] + b) * geometry.small[2] + c;
           if (!pool.max)
-            sum += dy[start + at] * pool.share(at);
+            sum += dy[start + at] * pool.share(geometry.places_covered(at));
           else if (largest[start + at] == place)
             sum += dy[start + at];
         }
