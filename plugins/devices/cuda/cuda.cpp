@@ -127,12 +127,13 @@ Status Cuda::fill_zero(Stream& stream, void* dst, std::size_t bytes) {
 
 std::size_t Cuda::bytes(const TensorDesc& desc) const { return desc.plain_bytes(); }
 
-std::string Cuda::format_name(const TensorDesc& desc) const { return desc.format.is_any() ? "any" : "plain"; }
+std::string Cuda::format_name(const TensorDesc& desc) const { return name_of_format(desc); }
 
-Result<Format> Cuda::format_named(const TensorDesc&, const std::string& wanted) {
-  if (wanted == "plain") return Format::plain();
-  return Status::invalid("cuda has no format '", wanted, "'; it has plain");
+Result<Format> Cuda::format_named(const TensorDesc& plain, const std::string& wanted) {
+  return format_of_name(plain, wanted);
 }
+
+std::int64_t Cuda::rows_together(const TensorDesc&) const { return 1; } // samples come first in either format
 
 Result<std::unique_ptr<Op>> Cuda::prepare(const OpSpec& spec, const Choice& choice) {
   DLHOST_TRY(enter());

@@ -36,6 +36,7 @@ class Cuda final : public Device {
   Status copy(Stream&, void* dst, const void* src, std::size_t bytes, Direction) override;
   Status fill_zero(Stream&, void* dst, std::size_t bytes) override;
   std::size_t bytes(const TensorDesc&) const override;
+  std::int64_t rows_together(const TensorDesc&) const override;
   std::string format_name(const TensorDesc&) const override;
   Result<Format> format_named(const TensorDesc& plain, const std::string& name) override;
   Result<std::unique_ptr<Op>> prepare(const OpSpec&, const Choice&) override;

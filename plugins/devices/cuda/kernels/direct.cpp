@@ -13,17 +13,7 @@ namespace {
 struct Windows {
   Geometry geometry;
   std::int64_t groups = 1, small_channels = 1, big_channels = 1; // channels of a group
-
-  DLHOST_BODY std::int64_t weight(std::int64_t s, std::int64_t b, std::int64_t k) const {
-    return (s * big_channels + b) * geometry.window_size() + k;
-  }
-  // Channel `c` is counted over all groups.
-  DLHOST_BODY std::int64_t big(std::int64_t n, std::int64_t c, std::int64_t place) const {
-    return (n * groups * big_channels + c) * geometry.big_size() + place;
-  }
-  DLHOST_BODY std::int64_t small(std::int64_t n, std::int64_t c, std::int64_t at) const {
-    return (n * groups * small_channels + c) * geometry.small_size() + at;
-  }
+  Lie big, small, weight;                                        // a weight's n is the small channel
 };
 
 // The small side from the big one: a feature; of a transposed convolution the gradient of its input.
@@ -33,15 +23,14 @@ struct MakeSmall {
   Target small;
   Finish finish;
   DLHOST_BODY void operator()(std::int64_t i) const {
-    std::int64_t rest = i;
-    const std::int64_t at = last_digit(rest, windows.geometry.small_size());
-    const std::int64_t s = last_digit(rest, windows.groups * windows.small_channels);
+    std::int64_t s = 0, at = 0;
+    const std::int64_t n = windows.small.take_apart(i, s, at);
     const std::int64_t first = s / windows.small_channels * windows.big_channels;
     float sum = 0;
     for (std::int64_t b = 0; b < windows.big_channels; ++b)
       for (std::int64_t k = 0; k < windows.geometry.window_size(); ++k) {
         const std::int64_t place = windows.geometry.covered(at, k);
-        if (place >= 0) sum += big[windows.big(rest, first + b, place)] * w[windows.weight(s, b, k)];
+        if (place >= 0) sum += big[windows.big.of(n, first + b, place)] * w[windows.weight.of(s, b, k)];
       }
     small.set(i, finish(i, sum));
   }
@@ -54,16 +43,15 @@ struct MakeBig {
   Target big;
   Finish finish;
   DLHOST_BODY void operator()(std::int64_t i) const {
-    std::int64_t rest = i;
-    const std::int64_t place = last_digit(rest, windows.geometry.big_size());
-    const std::int64_t c = last_digit(rest, windows.groups * windows.big_channels);
+    std::int64_t c = 0, place = 0;
+    const std::int64_t n = windows.big.take_apart(i, c, place);
     const std::int64_t group = c / windows.big_channels, b = c % windows.big_channels;
     float sum = 0;
     for (std::int64_t o = 0; o < windows.small_channels; ++o) {
       const std::int64_t s = group * windows.small_channels + o;
       for (std::int64_t k = 0; k < windows.geometry.window_size(); ++k) {
         const std::int64_t at = windows.geometry.covering(place, k);
-        if (at >= 0) sum += small[windows.small(rest, s, at)] * w[windows.weight(s, b, k)];
+        if (at >= 0) sum += small[windows.small.of(n, s, at)] * w[windows.weight.of(s, b, k)];
       }
     }
     big.set(i, finish(i, sum));
@@ -79,13 +67,13 @@ struct MakeWeights {
   Finish last;
   DLHOST_BODY Sum zero() const { return 0; }
   DLHOST_BODY void take(Sum& sum, std::int64_t item, std::int64_t term) const {
-    const std::int64_t k = last_digit(item, windows.geometry.window_size());
-    const std::int64_t b = last_digit(item, windows.big_channels), s = item;
+    std::int64_t b = 0, k = 0;
+    const std::int64_t s = windows.weight.take_apart(item, b, k);
     const std::int64_t at = last_digit(term, windows.geometry.small_size());
     const std::int64_t place = windows.geometry.covered(at, k);
     if (place < 0) return;
     const std::int64_t c = s / windows.small_channels * windows.big_channels + b;
-    sum += big[windows.big(term, c, place)] * small[windows.small(term, s, at)];
+    sum += big[windows.big.of(term, c, place)] * small[windows.small.of(term, s, at)];
   }
   DLHOST_BODY void join(Sum& sum, const Sum& other) const { sum += other; }
   DLHOST_BODY void finish(std::int64_t item, const Sum& sum) const { w.set(item, last(item, sum)); }
@@ -93,25 +81,31 @@ struct MakeWeights {
 
 template <class Spec> class Direct final : public KernelOp {
  public:
-  Direct(const Spec& spec, const Windows& windows, bool transposed)
-      : role_(spec.role), windows_(windows), transposed_(transposed) {
+  Direct(const Spec& spec, const Windows& windows, bool transposed, Format liked)
+      : role_(spec.role), windows_(windows), transposed_(transposed), liked_(liked) {
     const bool bias = spec.b.shape.rank() > 0;
     if (role_ != Role::input_gradient) x_ = take(spec.x);
     if (role_ != Role::feature) y_ = take(spec.y);
     if (role_ != Role::param_gradient) w_ = take(spec.w);
     if (role_ == Role::feature && bias) bias_ = take(spec.b);
-    out = {plain_of(role_ == Role::feature ? spec.y : role_ == Role::input_gradient ? spec.x : spec.w)};
+    out = {lies(role_ == Role::feature ? spec.y : role_ == Role::input_gradient ? spec.x : spec.w, liked)};
+    const auto last = [&](const TensorDesc& desc) { return lies(desc, liked).format == channels_last; };
+    const Geometry& geometry = windows.geometry;
+    windows_.big = {windows.groups * windows.big_channels, geometry.big_size(), last(transposed ? spec.y : spec.x)};
+    windows_.small = {windows.groups * windows.small_channels, geometry.small_size(), last(transposed ? spec.x : spec.y)};
+    windows_.weight = {windows.big_channels, geometry.window_size(), last(spec.w)};
     const auto function = function_of(spec.epilogue);
     epilogue_taken = function.has_value();
     if (function) finish_.function = *function;
     if (epilogue_taken && spec.epilogue.add) addend_ = take(out[0]);
     finish_.channels = spec.y.shape[1];
-    finish_.inner = spec.y.shape.past(2);
+    finish_.inner = last(spec.y) ? 1 : spec.y.shape.past(2);
+    terms_ = spec.y.shape[0] * spec.y.shape.past(2);
     rows_ = spec.x.shape[0];
     if (role_ == Role::param_gradient) {
       if (bias) out.push_back(spec.b);
       sums<MakeWeights>(spec.w.count(), rows_ * windows_.geometry.small_size());
-      sums<BiasGradient>(finish_.channels, rows_ * finish_.inner);
+      sums<BiasGradient>(finish_.channels, terms_);
     }
     settle_sums();
     kernel = concat("cuda direct ", name_of(OpSpec(spec)));
@@ -130,7 +124,7 @@ template <class Spec> class Direct final : public KernelOp {
       reduce(stream, out[0].count(), rows_ * windows_.geometry.small_size(),
              MakeWeights{windows_, transposed_ ? dy : x, transposed_ ? x : dy, result, finish}, sums_in(call));
       if (out.size() > 1)
-        reduce(stream, finish.channels, rows_ * finish.inner,
+        reduce(stream, finish.channels, terms_,
                BiasGradient{dy, {call.out[1], out[1].dtype}, finish.inner, finish.channels}, sums_in(call));
       return;
     }
@@ -143,7 +137,7 @@ template <class Spec> class Direct final : public KernelOp {
 
  private:
   int take(const TensorDesc& desc) {
-    in.push_back(plain_of(desc));
+    in.push_back(lies(desc, liked_));
     return static_cast<int>(in.size()) - 1;
   }
   Source source(const Call& call, int which) const {
@@ -154,8 +148,9 @@ template <class Spec> class Direct final : public KernelOp {
   Role role_;
   Windows windows_;
   bool transposed_;
+  Format liked_;
   Finish finish_;
-  std::int64_t rows_ = 0;
+  std::int64_t rows_ = 0, terms_ = 0; // samples; of a bias's gradient
   int x_ = -1, y_ = -1, w_ = -1, bias_ = -1, addend_ = -1; // among the inputs
 };
 
@@ -170,11 +165,11 @@ Prepared prepare_direct(const GemmSpec& spec) {
     return Status::invalid("gemm: x ", to_string(x), ", w ", to_string(w), ", b ", to_string(b), " and y ",
                            to_string(y), " do not fit: y[n, u] = x[n, ...] w[u, ...] + b[u]");
   const Windows windows{.small_channels = y[1], .big_channels = x.past(1)};
-  return std::unique_ptr<Op>(std::make_unique<Direct<GemmSpec>>(spec, windows, false));
+  return std::unique_ptr<Op>(std::make_unique<Direct<GemmSpec>>(spec, windows, false, Format::plain()));
 }
 
-Prepared prepare_direct(const ConvSpec& spec) {
-  DLHOST_TRY(need_plain("conv", {&spec.x, &spec.w, &spec.b, &spec.y}));
+Prepared prepare_direct(const ConvSpec& spec, Format liked) {
+  DLHOST_TRY(need_plain("conv", {&spec.b}));
   const Shape &x = spec.x.shape, &w = spec.w.shape, &y = spec.y.shape, &b = spec.b.shape;
   const Shape &big = spec.transposed ? y : x, &small = spec.transposed ? x : y;
   const bool fits = x.rank() == y.rank() && w.rank() == x.rank() && x.rank() >= 3 && x[0] == y[0] && spec.groups > 0 &&
@@ -188,7 +183,7 @@ Prepared prepare_direct(const ConvSpec& spec) {
   DLHOST_ASSIGN(const auto geometry,
                 Geometry::make("conv", big, small, window, spec.stride, spec.pad_low, spec.pad_high, spec.dilation));
   const Windows windows{geometry, spec.groups, small[1] / spec.groups, big[1] / spec.groups};
-  return std::unique_ptr<Op>(std::make_unique<Direct<ConvSpec>>(spec, windows, spec.transposed));
+  return std::unique_ptr<Op>(std::make_unique<Direct<ConvSpec>>(spec, windows, spec.transposed, liked));
 }
 
 } // namespace dlhost::plugins::cuda

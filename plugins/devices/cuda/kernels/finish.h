@@ -13,12 +13,15 @@ namespace dlhost::plugins::cuda {
 
 // The epilogue as it is done: whole or not at all (nullopt).
 inline std::optional<Function> function_of(const Epilogue& epilogue) {
-  return epilogue.pointwise ? Function::of(epilogue.pointwise->feature) : Function{};
+  if (!epilogue.pointwise) return Function{};
+  auto made = Function::of(epilogue.pointwise->feature);
+  if (made) made->known = epilogue.pointwise->known;
+  return made;
 }
 
 struct Finish {
-  Source bias, addend; // data null: none
-  std::int64_t inner = 1, channels = 1;
+  Source bias, addend;                  // data null: none
+  std::int64_t inner = 1, channels = 1; // inner 1: the channels come last
   Function function;
 
   DLHOST_BODY float operator()(std::int64_t i, float value) const {
@@ -51,7 +54,7 @@ struct BiasGradient {
   DLHOST_BODY void finish(std::int64_t channel, const Sum& sum) const { db.set(channel, sum); }
 };
 
-// For ops of libraries, which launch no bodies themselves.
+// For ops of libraries, which launch no bodies themselves. Where the channels come last, by columns.
 void finish_all(WorkStream&, std::int64_t count, const FinishAll&);
 // `terms` of each channel; `room` of bias_gradient_room bytes.
 void bias_gradient(WorkStream&, std::int64_t terms, const BiasGradient&, void* room);

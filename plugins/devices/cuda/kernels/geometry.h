@@ -12,6 +12,23 @@
 
 namespace dlhost::plugins::cuda {
 
+// How the elements of [n, c, space...] lie, space as one axis.
+struct Lie {
+  std::int64_t channels = 1, places = 1;
+  bool last = false; // the channels
+  DLHOST_BODY std::int64_t of(std::int64_t n, std::int64_t c, std::int64_t at) const {
+    return last ? (n * places + at) * channels + c : (n * channels + c) * places + at;
+  }
+  // Takes a number of `of` apart; n is returned.
+  DLHOST_BODY std::int64_t take_apart(std::int64_t i, std::int64_t& c, std::int64_t& at) const {
+    std::int64_t& inner = last ? c : at;
+    std::int64_t& outer = last ? at : c;
+    inner = last_digit(i, last ? channels : places);
+    outer = last_digit(i, last ? places : channels);
+    return i;
+  }
+};
+
 // Places from `first` on and before `last`, on each axis.
 struct Places {
   std::int64_t first[3], last[3];

@@ -84,16 +84,14 @@ __global__ void reduce_kernel(const __grid_constant__ Body body, std::int64_t it
 }
 
 template <class Body>
-void reduce(WorkStream& stream, std::int64_t items, std::int64_t terms, const Body& body, void* room) {
+void reduce_split(WorkStream& stream, std::int64_t items, std::int64_t terms, const Split& split, const Body& body,
+                  void* room) {
   static_assert(std::is_trivially_copyable_v<Body> && std::is_trivially_copyable_v<typename Body::Sum>);
   if (items <= 0) return;
-  const Split split = split_of(items, terms);
   const std::int64_t groups = block_threads / split.lanes;
   const auto blocks = static_cast<unsigned>((items * split.parts + groups - 1) / groups);
-  auto* sums = static_cast<typename Body::Sum*>(room);
-  reduce_kernel<<<blocks, block_threads, 0, static_cast<cudaStream_t>(stream.native())>>>(body, items, terms, split,
-                                                                                          sums);
-  if (split.parts > 1) each(stream, items, JoinParts<Body>{body, sums, split.parts});
+  reduce_kernel<<<blocks, block_threads, 0, static_cast<cudaStream_t>(stream.native())>>>(
+      body, items, terms, split, static_cast<typename Body::Sum*>(room));
 }
 
 #else
@@ -104,10 +102,10 @@ template <class Body> void each(WorkStream&, std::int64_t items, const Body& bod
 }
 
 template <class Body>
-void reduce(WorkStream& stream, std::int64_t items, std::int64_t terms, const Body& body, void* room) {
+void reduce_split(WorkStream&, std::int64_t items, std::int64_t terms, const Split& split, const Body& body,
+                  void* room) {
   using Sum = typename Body::Sum;
   static_assert(std::is_trivially_copyable_v<Body> && std::is_trivially_copyable_v<Sum>);
-  const Split split = split_of(items, terms);
   auto* parts = static_cast<Sum*>(room);
   for (std::int64_t group = 0; group < items * split.parts; ++group) {
     const std::int64_t item = group / split.parts, part = group % split.parts;
@@ -125,9 +123,21 @@ void reduce(WorkStream& stream, std::int64_t items, std::int64_t terms, const Bo
     else
       parts[group] = sums[0];
   }
-  if (split.parts > 1) each(stream, items, JoinParts<Body>{body, parts, split.parts});
 }
 
 #endif
+
+template <class Body>
+void reduce(WorkStream& stream, std::int64_t items, std::int64_t terms, const Body& body, void* room) {
+  const Split split = split_of(items, terms);
+  reduce_split(stream, items, terms, split, body, room);
+  if (split.parts > 1)
+    each(stream, items, JoinParts<Body>{body, static_cast<const typename Body::Sum*>(room), split.parts});
+}
+
+// In one part, whatever there is to add: needs no scratch.
+template <class Body> void reduce_whole(WorkStream& stream, std::int64_t items, std::int64_t terms, const Body& body) {
+  reduce_split(stream, items, terms, {split_of(items, terms).lanes, 1}, body, nullptr);
+}
 
 } // namespace dlhost::plugins::cuda

@@ -83,15 +83,16 @@ class Lrn final : public KernelOp {
   explicit Lrn(const LrnSpec& spec)
       : feature_(spec.role == Role::feature), strength_{static_cast<float>(spec.alpha), static_cast<float>(spec.beta),
                                                         static_cast<float>(spec.k)} {
-    in = {plain_of(spec.x)};
-    if (!feature_) in.push_back(plain_of(spec.y));
-    out = {plain_of(feature_ ? spec.y : spec.x)};
+    in = {spec.x};
+    if (!feature_) in.push_back(spec.y);
+    out = {feature_ ? spec.y : spec.x};
     near_.size = spec.size;
     near_.before = (spec.size - 1) / 2;
     const std::size_t first = spec.within_channel ? 2 : 1, end = spec.within_channel ? spec.x.shape.rank() : 2;
+    const Shape lie = lying(in[0]);
     for (std::size_t axis = first; axis < end; ++axis) {
       near_.length[near_.axes] = spec.x.shape[axis];
-      near_.step[near_.axes++] = spec.x.shape.past(axis + 1);
+      near_.step[near_.axes++] = lie.past(lying_axis(in[0], axis) + 1);
       near_.elements *= spec.size;
     }
     if (!feature_) {
@@ -122,8 +123,9 @@ class Lrn final : public KernelOp {
 
 } // namespace
 
-Prepared prepare_own(const LrnSpec& spec) {
-  DLHOST_TRY(need_plain("lrn", {&spec.x, &spec.y}));
+Prepared prepare_own(const LrnSpec& wanted) {
+  LrnSpec spec = wanted;
+  DLHOST_TRY(settle("lrn", spec.x, spec.y));
   if (spec.x.shape != spec.y.shape || spec.x.shape.rank() < (spec.within_channel ? 3U : 2U) || spec.size < 1)
     return Status::invalid("lrn: x ", to_string(spec.x.shape), " and y ", to_string(spec.y.shape),
                            " must have one shape, [n, c, ...], and the size be at least 1");

@@ -44,7 +44,7 @@ template <int steps> struct Evaluation {
   Scalars scalars;
   Drawing drawing;
   Dims space;
-  std::int64_t row_size = 1;
+  std::int64_t row_size = 1, channels_last = 0; // their number, where they lie so
   std::int32_t inputs = 0, outputs = 0, pieces = 0;
   Operand in[most_operands], out[most_operands];
   std::uint16_t result[most_operands] = {}; // the step that makes an output; no_result: not here
@@ -65,7 +65,12 @@ template <int steps> struct Evaluation {
     std::int64_t index;
     DLHOST_BODY float operator()(std::uint32_t which) const {
       const std::int64_t row = quotient(index, of->row_size);
-      return of->drawing.draw_of(which, row, index - row * of->row_size);
+      std::int64_t place = index - row * of->row_size;
+      if (of->channels_last > 0) { // draws are numbered as plain elements are
+        const std::int64_t at = quotient(place, of->channels_last);
+        place = (place - at * of->channels_last) * quotient(of->row_size, of->channels_last) + at;
+      }
+      return of->drawing.draw_of(which, row, place);
     }
   };
   DLHOST_BODY void evaluate(std::int64_t piece, std::int64_t index, float* values) const {
@@ -148,8 +153,10 @@ template <int steps> class MapOp final : public KernelOp {
   MapOp(const MapSpec& spec, const Shape& space)
       : segments_(spec.segments), space_(space), rows_(spec.rows), draws_(spec.expression.draws()),
         scalars_(spec.expression.scalar_count()), results_(spec.expression.results()) {
-    for (const auto& desc : spec.in) in.push_back(plain_of(desc));
-    for (const auto& desc : spec.out) out.push_back(plain_of(desc));
+    in = spec.in;
+    out = spec.out;
+    if (in.size() + out.size() > 0 && (in.empty() ? out : in)[0].format == channels_last)
+      base_.channels_last = space_[1];
     base_.program = Steps<steps>::of(spec.expression);
     base_.inputs = static_cast<std::int32_t>(in.size());
     base_.outputs = static_cast<std::int32_t>(out.size());
@@ -270,15 +277,31 @@ template <int steps> class MapOp final : public KernelOp {
   std::map<std::size_t, Room<std::byte>> held_; // outputs that an input of the same description may lie under
 };
 
-Status check_map(const MapSpec& spec) {
+// What is open becomes as the others are. With the channels last all of it does, and has the shape of the space.
+Status settle_formats(MapSpec& spec, const Shape& space) {
+  Format settled = Format::plain();
+  for (const auto* list : {&spec.in, &spec.out})
+    for (const auto& desc : *list)
+      if (!desc.format.is_any() && !desc.format.is_plain()) settled = desc.format;
+  for (auto* list : {&spec.in, &spec.out})
+    for (auto& desc : *list) {
+      if (desc.format.is_any()) desc.format = desc.shape == space ? settled : Format::plain();
+      if (!settled.is_plain() && (desc.format != settled || desc.shape != space))
+        return Status::unsupported("cuda: map takes tensors of one shape and format, or plain ones, and ",
+                                   to_string(desc.shape), " in ", name_of_format(desc), " is beside ",
+                                   to_string(space), " in ", name_of_format({desc.dtype, space, settled}));
+    }
+  return {};
+}
+
+Status check_map(MapSpec& spec) {
   const Expression& f = spec.expression;
   if (spec.in.size() < f.input_count() || spec.out.size() != f.results().size())
     return Status::invalid("map: the expression has ", f.input_count(), " inputs and ", f.results().size(),
                            " results, but ", spec.in.size(), " and ", spec.out.size(), " tensors are given");
   const auto space = space_of(spec);
   if (!space) return Status::invalid("map: the tensors' shapes cannot be broadcast to one");
-  for (const auto* list : {&spec.in, &spec.out})
-    for (const auto& desc : *list) DLHOST_TRY(need_plain("map", {&desc}));
+  DLHOST_TRY(settle_formats(spec, *space));
   for (auto length : spec.segments)
     if (space->rank() != 1 || length > (*space)[0])
       return Status::invalid("map: segments are flat, and the descriptions those of the longest");
@@ -290,7 +313,8 @@ Status check_map(const MapSpec& spec) {
 
 } // namespace
 
-Prepared prepare_own(const MapSpec& spec) {
+Prepared prepare_own(const MapSpec& wanted) {
+  MapSpec spec = wanted;
   DLHOST_TRY(check_map(spec));
   const Shape space = *space_of(spec);
   if (Steps<32>::fits(spec.expression)) return std::unique_ptr<Op>(std::make_unique<MapOp<32>>(spec, space));

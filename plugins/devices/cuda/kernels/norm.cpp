@@ -4,6 +4,7 @@
 
 #include "finish.h"
 #include "launch.h"
+#include "norm_columns.h"
 #include "prepare.h"
 
 namespace dlhost::plugins::cuda {
@@ -31,33 +32,17 @@ struct NormGroups {
   }
 };
 
-// Mean and squared distance from it, of some elements (Chan, Golub and LeVeque join those of two parts).
-struct Spread {
-  float count, mean, squares;
-};
-
 struct Statistics {
   using Sum = Spread;
   NormGroups groups;
   Source x;
   float *mean, *variance;
-  DLHOST_BODY Sum zero() const { return {0, 0, 0}; }
-  DLHOST_BODY void take(Sum& sum, std::int64_t s, std::int64_t term) const {
-    const float value = x[groups.of_statistic(s, term)], distance = value - sum.mean;
-    sum.count += 1;
-    sum.mean += distance / sum.count;
-    sum.squares += distance * (value - sum.mean);
-  }
-  DLHOST_BODY void join(Sum& sum, const Sum& other) const {
-    if (other.count == 0) return;
-    const float count = sum.count + other.count, distance = other.mean - sum.mean;
-    sum.mean += distance * (other.count / count);
-    sum.squares += other.squares + distance * distance * (sum.count * (other.count / count));
-    sum.count = count;
-  }
+  DLHOST_BODY Sum zero() const { return {}; }
+  DLHOST_BODY void take(Sum& sum, std::int64_t s, std::int64_t term) const { sum.take(x[groups.of_statistic(s, term)]); }
+  DLHOST_BODY void join(Sum& sum, const Sum& other) const { sum.join(other); }
   DLHOST_BODY void finish(std::int64_t s, const Sum& sum) const {
-    mean[s] = sum.mean;
-    variance[s] = sum.squares / (sum.count > 0 ? sum.count : 1);
+    mean[s] = sum.mean();
+    variance[s] = sum.variance();
   }
 };
 
@@ -95,10 +80,6 @@ struct Through {
   }
 };
 
-struct Pair {
-  float shift, scale;
-};
-
 // The gradients of scale and shift.
 struct ParamGradients {
   using Sum = Pair;
@@ -111,10 +92,7 @@ struct ParamGradients {
     sum.shift += dy;
     sum.scale += dy * x;
   }
-  DLHOST_BODY void join(Sum& sum, const Sum& other) const {
-    sum.shift += other.shift;
-    sum.scale += other.scale;
-  }
+  DLHOST_BODY void join(Sum& sum, const Sum& other) const { sum.join(other); }
   DLHOST_BODY void finish(std::int64_t p, const Sum& sum) const {
     dshift[p] = sum.shift;
     dscale[p] = sum.scale;
@@ -134,10 +112,7 @@ struct StatisticGradients {
     sum.shift += dy;
     sum.scale += dy * x;
   }
-  DLHOST_BODY void join(Sum& sum, const Sum& other) const {
-    sum.shift += other.shift;
-    sum.scale += other.scale;
-  }
+  DLHOST_BODY void join(Sum& sum, const Sum& other) const { sum.join(other); }
   DLHOST_BODY void finish(std::int64_t s, const Sum& sum) const {
     means[s] = sum.shift;
     slopes[s] = sum.scale;
@@ -167,13 +142,17 @@ class Norm final : public KernelOp {
  public:
   explicit Norm(const NormSpec& spec)
       : batch_(spec.kind == NormSpec::Kind::batch), feature_(spec.role == Role::feature), given_(spec.given_statistics),
-        epsilon_(static_cast<float>(spec.epsilon)), rows_(spec.x.shape[0]), row_(spec.x.shape.past(1)) {
+        epsilon_(static_cast<float>(spec.epsilon)), rows_(spec.x.shape[0]), row_(spec.x.shape.past(1)), places_(spec.x.shape.past(2)) {
     groups_.batch = batch_;
     groups_.count = spec.x.count();
-    groups_.inner = batch_ ? spec.x.shape.past(2) : 1;
+    groups_.inner = batch_ && spec.x.format.is_plain() ? spec.x.shape.past(2) : 1;
     groups_.size = batch_ ? spec.x.shape[1] : spec.x.shape.past(spec.axis);
     groups_.statistics = batch_ ? groups_.size : groups_.count / std::max<std::int64_t>(groups_.size, 1);
     take_epilogue(spec.epilogue);
+    relu_ = function_.result >= 0 && spec.epilogue.pointwise->known == Known::relu;
+    columns_ = batch_ && groups_.inner == 1 && spec.x.dtype == spec.y.dtype && (relu_ || function_.result < 0) &&
+               (spec.x.dtype == DType::f32 || spec.x.dtype == DType::bf16 || spec.x.dtype == DType::f16);
+    if (columns_ && relu_ && !adds_) from_output_ = false; // x says where the slope is 0, and is read anyway
     Shape scales{groups_.size};
     if (!batch_) scales = Shape(std::span(spec.x.shape.begin() + spec.axis, spec.x.shape.end()));
     const TensorDesc param{DType::f32, scales, {}}, statistic{DType::f32, {groups_.statistics}, {}};
@@ -211,20 +190,27 @@ class Norm final : public KernelOp {
   }
 
   void feature_operands(const NormSpec& spec, const TensorDesc& param, const TensorDesc& statistic) {
-    in = {plain_of(spec.x), param, param};
+    in = {spec.x, param, param};
     if (given_) in.insert(in.end(), {statistic, statistic});
-    out = {plain_of(spec.y)};
+    out = {spec.y};
     if (adds_) in.push_back(out[0]);
     if (given_) return;
     out.insert(out.end(), {statistic, statistic});
-    sums<Statistics>(groups_.statistics, most_terms());
+    if (columns_)
+      column_sums_ = room<std::byte>(static_cast<std::int64_t>(column_room<Spread>(most_terms(), groups_.size)));
+    else
+      sums<Statistics>(groups_.statistics, most_terms());
     settle_sums();
   }
   void gradient_operands(const NormSpec& spec, const TensorDesc& param, const TensorDesc& statistic) {
-    in = {plain_of(spec.x), plain_of(spec.y), param, param, statistic, statistic};
+    in = {spec.x, spec.y, param, param, statistic, statistic};
     if (from_output_) in.push_back(in[1]);
-    out = {plain_of(spec.x), param, param};
+    out = {spec.x, param, param};
     if (adds_) out.push_back(in[1]);
+    if (columns_) {
+      column_sums_ = room<std::byte>(static_cast<std::int64_t>(column_room<Pair>(most_terms(), groups_.size)));
+      return;
+    }
     if (!batch_) {
       means_ = room<float>(groups_.statistics);
       slopes_ = room<float>(groups_.statistics);
@@ -235,12 +221,51 @@ class Norm final : public KernelOp {
   }
 
   // Of a statistic, with all rows counted. Fewer rows are cut into no more parts.
-  std::int64_t most_terms() const { return batch_ ? rows_ * groups_.inner : groups_.size; }
-  std::int64_t terms(std::int64_t counted) const { return batch_ ? counted * groups_.inner : groups_.size; }
+  std::int64_t most_terms() const { return terms(rows_); }
+  std::int64_t terms(std::int64_t counted) const { return batch_ ? counted * places_ : groups_.size; }
 
   static const float* floats(const Call& call, std::size_t i) { return static_cast<const float*>(call.in[i]); }
 
+  void feature_by_columns(WorkStream& stream, const Call& call) {
+    ChannelParams params{floats(call, 1), floats(call, 2), nullptr, nullptr, epsilon_};
+    const void* addend = adds_ ? call.in[in.size() - 1] : nullptr;
+    auto *mean = given_ ? nullptr : static_cast<float*>(call.out[1]),
+         *variance = given_ ? nullptr : static_cast<float*>(call.out[2]);
+    params.mean = given_ ? floats(call, 3) : mean;
+    params.variance = given_ ? floats(call, 4) : variance;
+    by_type_and_width(in[0].dtype, groups_.size, {call.in[0], addend, call.out[0]}, [&](auto type, auto width) {
+      using T = decltype(type);
+      constexpr int wide = decltype(width)::value;
+      if (!given_)
+        reduce_columns(stream, terms(call.counted(rows_)), groups_.size,
+                       ColumnStatistics<T, wide>{call.in[0], groups_.size, mean, variance}, column_sums_.in(call));
+      each_row(stream, most_terms(), groups_.size,
+               ColumnNorm<T, wide>{params, groups_.size, relu_, call.in[0], addend, call.out[0]});
+    });
+  }
+
+  void gradient_by_columns(WorkStream& stream, const Call& call) {
+    const ChannelParams params{floats(call, 2), floats(call, 3), floats(call, 4), floats(call, 5), epsilon_};
+    const void* y = from_output_ ? call.in[6] : nullptr;
+    void* daddend = adds_ ? call.out[3] : nullptr;
+    auto *dscale = static_cast<float*>(call.out[1]), *dshift = static_cast<float*>(call.out[2]);
+    const std::int64_t counted = terms(call.counted(rows_));
+    by_type_and_width(
+        in[0].dtype, groups_.size, {call.in[0], call.in[1], y, call.out[0], daddend}, [&](auto type, auto width) {
+          using T = decltype(type);
+          constexpr int wide = decltype(width)::value;
+          const ColumnThrough<T, wide> through{groups_.size, relu_, call.in[0], call.in[1], y};
+          reduce_columns(stream, counted, groups_.size, ColumnParamGradients<T, wide>{params, through, dscale, dshift},
+                         column_sums_.in(call));
+          each_row(stream, most_terms(), groups_.size,
+                   ColumnNormGradient<T, wide>{params, through, given_ ? nullptr : dscale, given_ ? nullptr : dshift,
+                                               1 / static_cast<float>(std::max<std::int64_t>(counted, 1)), counted,
+                                               call.out[0], daddend});
+        });
+  }
+
   void feature(WorkStream& stream, const Call& call) {
+    if (columns_) return feature_by_columns(stream, call);
     Normal normal{groups_, epsilon_, {call.in[0], in[0].dtype}, floats(call, 1), floats(call, 2), nullptr, nullptr};
     if (given_) {
       normal.mean = floats(call, 3);
@@ -259,6 +284,7 @@ class Norm final : public KernelOp {
   }
 
   void gradient(WorkStream& stream, const Call& call) {
+    if (columns_) return gradient_by_columns(stream, call);
     const Normal normal{groups_,         epsilon_,       {call.in[0], in[0].dtype}, floats(call, 2), floats(call, 3),
                         floats(call, 4), floats(call, 5)};
     const Source y = from_output_ ? Source{call.in[6], in[6].dtype} : Source{};
@@ -288,19 +314,27 @@ class Norm final : public KernelOp {
     each(stream, groups_.count, last);
   }
 
-  bool batch_, feature_, given_, adds_ = false, from_output_ = false;
+  bool batch_, feature_, given_, adds_ = false, from_output_ = false, relu_ = false, columns_ = false;
   float epsilon_;
-  std::int64_t rows_, row_;
+  std::int64_t rows_, row_, places_; // a sample's elements, and those of one of its channels
   NormGroups groups_;
   Function function_, slope_;
   Room<float> means_, slopes_;
+  Room<std::byte> column_sums_;
 };
 
 } // namespace
 
-Prepared prepare_own(const NormSpec& spec) {
-  DLHOST_TRY(need_plain("norm", {&spec.x, &spec.y}));
+Prepared prepare_own(const NormSpec& wanted) {
+  NormSpec spec = wanted;
   const bool batch = spec.kind == NormSpec::Kind::batch;
+  if (batch) {
+    DLHOST_TRY(settle("norm", spec.x, spec.y));
+  } else {
+    DLHOST_TRY(need_plain("layer norm", {&spec.x, &spec.y}));
+    spec.x = plain_of(spec.x);
+    spec.y = plain_of(spec.y);
+  }
   const std::size_t rank = spec.x.shape.rank();
   if (spec.x.shape != spec.y.shape || rank < 2 || (!batch && (spec.axis < 1 || spec.axis >= rank)))
     return Status::invalid("norm: x ", to_string(spec.x.shape), " and y ", to_string(spec.y.shape),

@@ -2,13 +2,6 @@
 
 namespace dlhost::plugins::cuda {
 
-Status need_plain(std::string_view op, std::initializer_list<const TensorDesc*> descs) {
-  for (const auto* desc : descs)
-    if (!desc->format.is_plain() && !desc->format.is_any())
-      return Status::unsupported("cuda: ", op, " takes plain tensors, and format ", desc->format.id, " is not");
-  return {};
-}
-
 namespace {
 
 struct SumsOverSamples {

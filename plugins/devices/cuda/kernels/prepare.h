@@ -1,20 +1,21 @@
 // The ops of our own kernels, one function a spec. Called while a program is prepared, from any task; the ops keep no
-// reference to anything but themselves. Every tensor is plain: what may be chosen becomes so.
+// reference to anything but themselves.
 #pragma once
 
 #include <memory>
 
 #include <dlhost/ops.h>
 
+#include "format.h"
 #include "work.h"
 
 namespace dlhost::plugins::cuda {
 
 using Prepared = Result<std::unique_ptr<Op>>;
 
-// Loops without a library: for what cuBLASLt and cuDNN decline.
+// Loops without a library: for what cuBLASLt and cuDNN decline. What a convolution leaves open becomes `liked`.
 Prepared prepare_direct(const GemmSpec&);
-Prepared prepare_direct(const ConvSpec&);
+Prepared prepare_direct(const ConvSpec&, Format liked);
 
 Prepared prepare_own(const PoolSpec&);
 Prepared prepare_own(const NormSpec&);
@@ -29,9 +30,5 @@ Prepared prepare_own(const BoxSpec&);
 
 // Would the op sum over samples, in an order that `reproducible` fixes? This device makes no such trees yet.
 bool sums_over_samples(const OpSpec&);
-
-inline TensorDesc plain_of(const TensorDesc& desc) { return desc.format.is_any() ? desc.as(Format::plain()) : desc; }
-// An error unless all are plain, or may become so.
-Status need_plain(std::string_view op, std::initializer_list<const TensorDesc*>);
 
 } // namespace dlhost::plugins::cuda

@@ -105,6 +105,7 @@ struct Function {
   static constexpr int most = 32;
   Steps<most> steps{};
   std::int32_t result = -1;
+  Known known = Known::none; // those that are quicker by themselves
 
   // None where it is not simple enough for an epilogue: more than one input, scalars, draws, or too long.
   static std::optional<Function> of(const Expression& expression) {
@@ -123,6 +124,12 @@ struct Function {
   };
   DLHOST_BODY float operator()(float x) const {
     if (result < 0) return x;
+    switch (known) {
+    case Known::relu: return x > 0 || x != x ? x : 0.0F;
+    case Known::logistic: return Steps<most>::apply(Fn::logistic, x, 0, 0);
+    case Known::tanh: return Steps<most>::apply(Fn::tanh, x, 0, 0);
+    default: break;
+    }
     float values[most];
     steps.run(values, Scalars{}, Same{x}, Same{0});
     return values[result];

@@ -111,12 +111,12 @@ std::int64_t lines_of(const Shape& shape, std::size_t axis) { return shape.with(
 class Softmax final : public KernelOp {
  public:
   explicit Softmax(const SoftmaxSpec& spec)
-      : feature_(spec.role == Role::feature),
-        logarithm_(spec.logarithm), lines_{spec.x.shape[spec.axis], spec.x.shape.past(spec.axis + 1)},
+      : feature_(spec.role == Role::feature), logarithm_(spec.logarithm),
+        lines_{spec.x.shape[spec.axis], lying(spec.x).past(lying_axis(spec.x, spec.axis) + 1)},
         count_(lines_of(spec.x.shape, spec.axis)) {
-    in = {plain_of(feature_ ? spec.x : spec.y)};
+    in = {feature_ ? spec.x : spec.y};
     if (!feature_) in.push_back(in[0]);
-    out = {plain_of(feature_ ? spec.y : spec.x)};
+    out = {feature_ ? spec.y : spec.x};
     if (feature_) {
       totals_ = room<LineTotals>(count_);
       sums<SoftmaxLines>(count_, lines_.length);
@@ -239,13 +239,13 @@ class SoftmaxLoss final : public KernelOp {
  public:
   explicit SoftmaxLoss(const SoftmaxLossSpec& spec)
       : feature_(spec.role == Role::feature), smoothing_(static_cast<float>(spec.smoothing)),
-        ignored_(spec.ignored), lines_{spec.x.shape[1], spec.x.shape.past(2)}, rows_(spec.x.shape[0]),
-        count_(rows_ * lines_.inner) {
+        ignored_(spec.ignored), lines_{spec.x.shape[1], spec.x.format == channels_last ? 1 : spec.x.shape.past(2)},
+        rows_(spec.x.shape[0]), places_(spec.x.shape.past(2)), count_(rows_ * places_) {
     Shape labels{rows_};
     for (std::size_t axis = 2; axis < spec.x.shape.rank(); ++axis) labels.push_back(spec.x.shape[axis]);
-    in = {plain_of(spec.x), {DType::i32, labels, {}}};
+    in = {spec.x, {DType::i32, labels, {}}};
     if (spec.class_weights) in.push_back({DType::f32, {lines_.length}, {}});
-    out = {plain_of(spec.x)};
+    out = {spec.x};
     if (feature_) {
       out.push_back({DType::f32, {2}, {}});
       totals_ = room<LineTotals>(count_);
@@ -263,7 +263,7 @@ class SoftmaxLoss final : public KernelOp {
   void run(WorkStream& stream, const Call& call) override {
     const Labels labels{.label = static_cast<const std::int32_t*>(call.in[1]),
                         .class_weights = in.size() > 2 ? static_cast<const float*>(call.in[2]) : nullptr,
-                        .counted = call.counted(rows_) * lines_.inner,
+                        .counted = call.counted(rows_) * places_,
                         .classes = lines_.length,
                         .ignored = ignored_.value_or(0),
                         .ignores = ignored_.has_value(),
@@ -287,23 +287,25 @@ class SoftmaxLoss final : public KernelOp {
   float smoothing_;
   std::optional<std::int64_t> ignored_;
   Lines lines_;
-  std::int64_t rows_, count_;
+  std::int64_t rows_, places_, count_;
   Room<LineTotals> totals_;
   Room<float> losses_, weights_;
 };
 
 } // namespace
 
-Prepared prepare_own(const SoftmaxSpec& spec) {
-  DLHOST_TRY(need_plain("softmax", {&spec.x, &spec.y}));
+Prepared prepare_own(const SoftmaxSpec& wanted) {
+  SoftmaxSpec spec = wanted;
+  DLHOST_TRY(settle("softmax", spec.x, spec.y));
   if (spec.x.shape != spec.y.shape || spec.axis >= spec.x.shape.rank())
     return Status::invalid("softmax: x ", to_string(spec.x.shape), " and y ", to_string(spec.y.shape),
                            " must have one shape, and it must have axis ", spec.axis);
   return std::unique_ptr<Op>(std::make_unique<Softmax>(spec));
 }
 
-Prepared prepare_own(const SoftmaxLossSpec& spec) {
-  DLHOST_TRY(need_plain("softmax_loss", {&spec.x}));
+Prepared prepare_own(const SoftmaxLossSpec& wanted) {
+  SoftmaxLossSpec spec = wanted;
+  spec.x = plain_of(spec.x); // where it is open
   if (spec.x.shape.rank() < 2)
     return Status::invalid("softmax_loss: x is ", to_string(spec.x.shape), ", but must be [n, classes, ...]");
   return std::unique_ptr<Op>(std::make_unique<SoftmaxLoss>(spec));

@@ -19,9 +19,15 @@ class HostEvent final : public Event {};
 class OnHost final : public Device {
  public:
   static constexpr std::string_view name = "cuda_on_host";
-  struct Options {};
-  static Schema schema() { return SchemaOf<Options>("The bodies of the cuda device's kernels, on the host."); }
-  explicit OnHost(const Options&) {}
+  struct Options {
+    bool channels_last = false;
+  };
+  static Schema schema() {
+    return SchemaOf<Options>("The bodies of the cuda device's kernels, on the host.")
+        .option("channels_last", &Options::channels_last, "convolutions choose that format, as on tensor cores");
+  }
+  explicit OnHost(const Options& options)
+      : liked_(options.channels_last ? plugins::cuda::channels_last : Format::plain()) {}
 
   Traits traits() const override { return {}; }
   std::string description() const override { return "kernels of the cuda device, as plain C++"; }
@@ -42,24 +48,26 @@ class OnHost final : public Device {
     return {};
   }
   std::size_t bytes(const TensorDesc& desc) const override { return desc.plain_bytes(); }
-  std::string format_name(const TensorDesc&) const override { return "plain"; }
-  Result<Format> format_named(const TensorDesc&, const std::string& wanted) override {
-    if (wanted == "plain") return Format::plain();
-    return Status::invalid("there is no format '", wanted, "', only plain");
+  std::int64_t rows_together(const TensorDesc&) const override { return 1; }
+  std::string format_name(const TensorDesc& desc) const override { return plugins::cuda::name_of_format(desc); }
+  Result<Format> format_named(const TensorDesc& plain, const std::string& wanted) override {
+    return plugins::cuda::format_of_name(plain, wanted);
   }
   Result<std::unique_ptr<Op>> prepare(const OpSpec& spec, const Choice& choice) override {
     if (choice.block_samples > 0 && plugins::cuda::sums_over_samples(spec))
       return Status::unsupported("no sums in blocks yet");
-    DLHOST_ASSIGN(auto op, std::visit([](const auto& one) { return prepared(one); }, spec));
+    DLHOST_ASSIGN(auto op, std::visit([this](const auto& one) { return prepared(one); }, spec));
     if (!choice.kernel.empty() && choice.kernel != op->kernel)
       return Status::unsupported("no kernel '", choice.kernel, "'");
     return op;
   }
 
  private:
-  static Prepared prepared(const GemmSpec& spec) { return plugins::cuda::prepare_direct(spec); }
-  static Prepared prepared(const ConvSpec& spec) { return plugins::cuda::prepare_direct(spec); }
-  template <class Spec> static Prepared prepared(const Spec& spec) { return plugins::cuda::prepare_own(spec); }
+  Prepared prepared(const GemmSpec& spec) const { return plugins::cuda::prepare_direct(spec); }
+  Prepared prepared(const ConvSpec& spec) const { return plugins::cuda::prepare_direct(spec, liked_); }
+  template <class Spec> Prepared prepared(const Spec& spec) const { return plugins::cuda::prepare_own(spec); }
+
+  Format liked_;
 };
 
 } // namespace

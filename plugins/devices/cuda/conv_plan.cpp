@@ -1,0 +1,383 @@
+#include "conv_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include <cuda_runtime_api.h>
+
+#include "errors.h"
+#include "kernels/format.h"
+
+namespace dlhost::plugins::cuda {
+
+namespace {
+
+constexpr std::int64_t most_workspace = std::int64_t{1} << 30;
+constexpr std::size_t most_candidates = 6; // that are measured
+
+Status dnn_status(cudnnStatus_t status, std::string_view doing) {
+  if (status == CUDNN_STATUS_SUCCESS) return {};
+  return Status::unsupported("cuDNN: ", doing, ": ", cudnnGetErrorString(status));
+}
+
+cudnnDataType_t dnn_type(DType type) {
+  return type == DType::bf16 ? CUDNN_DATA_BFLOAT16 : type == DType::f16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT;
+}
+
+using Numbers = std::vector<std::int64_t>;
+
+// A line of space is a picture of one row: cuDNN has two axes or three.
+Numbers with_two_axes(Numbers numbers, std::size_t at, std::int64_t otherwise, std::size_t rank) {
+  if (rank == 3) numbers.insert(numbers.begin() + static_cast<std::ptrdiff_t>(at), otherwise);
+  return numbers;
+}
+
+Result<Described> tensor(std::int64_t id, const TensorDesc& desc, DType type) {
+  const std::size_t rank = desc.shape.rank();
+  const Shape lie = lying(desc);
+  Numbers dims(desc.shape.begin(), desc.shape.end()), strides(rank);
+  for (std::size_t axis = 0; axis < rank; ++axis) strides[axis] = lie.past(lying_axis(desc, axis) + 1);
+  const std::int64_t row = rank == 3 ? strides[2] * dims[2] : 0;
+  dims = with_two_axes(std::move(dims), 2, 1, rank);
+  strides = with_two_axes(std::move(strides), 2, row, rank);
+  const cudnnDataType_t kind = dnn_type(type);
+  constexpr std::int64_t alignment = 16; // what is seen of a larger tensor may begin in the middle of it
+  const auto count = static_cast<std::int64_t>(dims.size());
+  DLHOST_ASSIGN(auto made, Described::make(CUDNN_BACKEND_TENSOR_DESCRIPTOR));
+  DLHOST_TRY(made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id));
+  DLHOST_TRY(made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &kind));
+  DLHOST_TRY(made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment));
+  DLHOST_TRY(made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, count, dims.data()));
+  DLHOST_TRY(made.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, count, strides.data()));
+  DLHOST_TRY(made.finish());
+  return made;
+}
+
+Result<Described> geometry(const ConvSpec& spec) {
+  const std::size_t rank = spec.x.shape.rank();
+  const cudnnDataType_t kind = CUDNN_DATA_FLOAT;
+  const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+  const auto low = with_two_axes(spec.pad_low, 0, 0, rank), high = with_two_axes(spec.pad_high, 0, 0, rank),
+             stride = with_two_axes(spec.stride, 0, 1, rank), dilation = with_two_axes(spec.dilation, 0, 1, rank);
+  const auto axes = static_cast<std::int64_t>(low.size());
+  DLHOST_ASSIGN(auto made, Described::make(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR));
+  DLHOST_TRY(made.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &kind));
+  DLHOST_TRY(made.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode));
+  DLHOST_TRY(made.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &axes));
+  DLHOST_TRY(made.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, axes, low.data()));
+  DLHOST_TRY(made.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, axes, high.data()));
+  DLHOST_TRY(made.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, axes, stride.data()));
+  DLHOST_TRY(made.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, axes, dilation.data()));
+  DLHOST_TRY(made.finish());
+  return made;
+}
+
+// The words for the three calls.
+struct Words {
+  const char* name;
+  cudnnBackendDescriptorType_t node;
+  cudnnBackendAttributeName_t convolution, alpha, beta, big, weights, small;
+};
+
+const Words& words_of(Made made) {
+  static constexpr Words forward{"forward",
+                                 CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y};
+  static constexpr Words data{"backward data",
+                              CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+                              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
+                              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY};
+  static constexpr Words filter{"backward filter",
+                                CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY};
+  return made == Made::small ? forward : made == Made::big ? data : filter;
+}
+
+// May an engine with these notes compute it? Results have the same bits in every run, and no other domain's errors.
+bool allowed(const std::vector<cudnnBackendNumericalNote_t>& notes, bool exact) {
+  return std::ranges::none_of(notes, [exact](cudnnBackendNumericalNote_t note) {
+    switch (note) {
+    case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+    case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION: return exact;
+    case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP: return false;
+    default: return true; // inputs made narrower, FFT, Winograd, another order each time
+    }
+  });
+}
+
+// What was the quickest for a convolution, in this process.
+class Known {
+ public:
+  std::optional<std::string> find(const std::string& convolution) {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(convolution);
+    return found == kernels_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void note(const std::string& convolution, const std::string& kernel) {
+    const std::lock_guard lock(mutex_);
+    kernels_[convolution] = kernel;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> kernels_;
+};
+
+Known& known() {
+  static Known measured;
+  return measured;
+}
+
+std::string text_of(const ConvSpec& spec, const ConvPlan::Wanted& wanted) {
+  int gpu = 0;
+  (void)cudaGetDevice(&gpu);
+  std::string text = concat("gpu ", gpu, " ", words_of(wanted.made).name, " ", name_of(wanted.type), " ", wanted.exact,
+                            " ", spec.transposed);
+  for (const auto* desc : {&spec.x, &spec.w, &spec.y}) text += concat(" ", to_string(desc->shape), name_of_format(*desc));
+  for (const auto* list : {&spec.stride, &spec.pad_low, &spec.pad_high, &spec.dilation})
+    for (const auto number : *list) text += concat(" ", number);
+  return text;
+}
+
+} // namespace
+
+Result<Described> Described::make(cudnnBackendDescriptorType_t type) {
+  Described made;
+  DLHOST_TRY(dnn_status(cudnnBackendCreateDescriptor(type, &made.desc_), "making a description"));
+  return made;
+}
+
+Described::~Described() {
+  if (desc_) (void)cudnnBackendDestroyDescriptor(desc_);
+}
+
+Status Described::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count,
+                      const void* values) {
+  return dnn_status(cudnnBackendSetAttribute(desc_, name, type, count, values), concat("setting attribute ", name));
+}
+
+Result<std::int64_t> Described::get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                                    std::int64_t most, void* values) const {
+  std::int64_t count = 0;
+  DLHOST_TRY(dnn_status(cudnnBackendGetAttribute(desc_, name, type, most, &count, values),
+                        concat("getting attribute ", name)));
+  return count;
+}
+
+Status Described::finish() { return dnn_status(cudnnBackendFinalize(desc_), "finishing a description"); }
+
+struct ConvPlan::Candidate {
+  Described config;
+  std::string kernel;
+};
+
+Result<ConvPlan> ConvPlan::make(cudnnHandle_t dnn, const ConvSpec& spec, const Wanted& wanted) {
+  ConvPlan plan;
+  plan.made_ = wanted.made;
+  DLHOST_TRY(plan.describe(dnn, spec, wanted));
+  Wanted one = wanted;
+  const std::string text = text_of(spec, wanted);
+  if (one.kernel.empty()) one.kernel = known().find(text).value_or("");
+  DLHOST_TRY(plan.choose(dnn, one));
+  known().note(text, plan.kernel_);
+  return plan;
+}
+
+Status ConvPlan::describe(cudnnHandle_t dnn, const ConvSpec& spec, const Wanted& wanted) {
+  const TensorDesc &big = spec.transposed ? spec.y : spec.x, &small = spec.transposed ? spec.x : spec.y;
+  const std::array<const TensorDesc*, 3> descs{&big, &spec.w, &small};
+  for (std::size_t i = 0; i < descs.size(); ++i) {
+    DLHOST_ASSIGN(tensors_[i], tensor(static_cast<std::int64_t>(i) + 1, *descs[i], wanted.type));
+    bytes_[i] = static_cast<std::size_t>(descs[i]->count()) * size_of(wanted.type);
+  }
+  DLHOST_ASSIGN(convolution_, geometry(spec));
+  const Words& words = words_of(made_);
+  const float alpha = 1, beta = 0;
+  DLHOST_ASSIGN(node_, Described::make(words.node));
+  DLHOST_TRY(node_.set(words.convolution, convolution_));
+  DLHOST_TRY(node_.set(words.big, tensors_[0]));
+  DLHOST_TRY(node_.set(words.weights, tensors_[1]));
+  DLHOST_TRY(node_.set(words.small, tensors_[2]));
+  DLHOST_TRY(node_.set(words.alpha, CUDNN_TYPE_FLOAT, 1, &alpha));
+  DLHOST_TRY(node_.set(words.beta, CUDNN_TYPE_FLOAT, 1, &beta));
+  DLHOST_TRY(node_.finish());
+  DLHOST_ASSIGN(graph_, Described::make(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
+  DLHOST_TRY(graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, node_));
+  DLHOST_TRY(graph_.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &dnn));
+  return graph_.finish();
+}
+
+// "cudnn forward engine 11, 2=1 4=3": an engine and how its knobs stand.
+Result<std::string> kernel_of(const Described& config, const Described& engine, Made made) {
+  std::int64_t index = 0;
+  DLHOST_TRY(engine.get(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index).status());
+  std::string text = concat("cudnn ", words_of(made).name, " engine ", index);
+  std::vector<Described> choices;
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (int i = 0; i < CUDNN_KNOB_TYPE_COUNTS; ++i) {
+    DLHOST_ASSIGN(auto choice, Described::make(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR));
+    raw.push_back(choice.get());
+    choices.push_back(std::move(choice));
+  }
+  DLHOST_ASSIGN(const auto count, config.get(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                                             static_cast<std::int64_t>(raw.size()), raw.data()));
+  for (std::int64_t i = 0; i < count; ++i) {
+    cudnnBackendKnobType_t knob{};
+    std::int64_t value = 0;
+    const Described& choice = choices[static_cast<std::size_t>(i)];
+    DLHOST_TRY(choice.get(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &knob).status());
+    DLHOST_TRY(choice.get(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &value).status());
+    text += concat(i == 0 ? ", " : " ", static_cast<int>(knob), "=", value);
+  }
+  return text;
+}
+
+// What the heuristics propose and is allowed, likely the quickest first.
+Result<std::vector<ConvPlan::Candidate>> ConvPlan::candidates(cudnnHandle_t, const Wanted& wanted) const {
+  std::vector<Candidate> found;
+  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    DLHOST_ASSIGN(auto heuristics, Described::make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));
+    DLHOST_TRY(heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_));
+    DLHOST_TRY(heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode));
+    if (!heuristics.finish().ok()) continue;
+    constexpr std::int64_t most = 64;
+    std::vector<Described> configs;
+    std::vector<cudnnBackendDescriptor_t> raw;
+    for (std::int64_t i = 0; i < most; ++i) {
+      DLHOST_ASSIGN(auto config, Described::make(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
+      raw.push_back(config.get());
+      configs.push_back(std::move(config));
+    }
+    DLHOST_ASSIGN(const auto count,
+                  heuristics.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, raw.data()));
+    for (std::int64_t i = 0; i < std::min(count, most); ++i) {
+      auto& config = configs[static_cast<std::size_t>(i)];
+      DLHOST_ASSIGN(auto engine, Described::make(CUDNN_BACKEND_ENGINE_DESCRIPTOR));
+      cudnnBackendDescriptor_t raw_engine = engine.get();
+      DLHOST_TRY(config.get(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw_engine).status());
+      std::vector<cudnnBackendNumericalNote_t> notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+      DLHOST_ASSIGN(const auto noted, engine.get(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                                                 CUDNN_NUMERICAL_NOTE_TYPE_COUNT, notes.data()));
+      notes.resize(static_cast<std::size_t>(noted));
+      if (!allowed(notes, wanted.exact)) continue;
+      DLHOST_ASSIGN(auto kernel, kernel_of(config, engine, wanted.made));
+      found.push_back({std::move(config), std::move(kernel)});
+    }
+    if (!found.empty()) break; // the other mode's are what works when nothing else does
+  }
+  return found;
+}
+
+Status ConvPlan::choose(cudnnHandle_t dnn, const Wanted& wanted) {
+  DLHOST_ASSIGN(auto all, candidates(dnn, wanted));
+  std::optional<ConvPlan> best;
+  float best_time = 0;
+  std::size_t tried = 0;
+  for (auto& candidate : all) {
+    if (!wanted.kernel.empty() && candidate.kernel != wanted.kernel) continue;
+    DLHOST_ASSIGN(plan_, Described::make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR));
+    DLHOST_TRY(plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &dnn));
+    DLHOST_TRY(plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, candidate.config));
+    if (!plan_.finish().ok()) continue; // not for this GPU, or not for these shapes
+    DLHOST_TRY(plan_.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &workspace_).status());
+    if (workspace_ > most_workspace) continue;
+    kernel_ = std::move(candidate.kernel);
+    if (!wanted.kernel.empty()) return {};
+    auto time = measure(dnn);
+    if (!time.ok()) continue;
+    if (!best || *time < best_time) {
+      best_time = *time;
+      best.emplace();
+      best->plan_ = std::move(plan_);
+      best->kernel_ = kernel_;
+      best->workspace_ = workspace_;
+    }
+    if (++tried == most_candidates) break;
+  }
+  if (!best)
+    return Status::unsupported("cuDNN: of ", all.size(), " plans of ", words_of(wanted.made).name,
+                               " that are deterministic", wanted.exact ? " and compute in f32" : "",
+                               wanted.kernel.empty() ? " none works" : " none is the wanted one");
+  plan_ = std::move(best->plan_);
+  kernel_ = std::move(best->kernel_);
+  workspace_ = best->workspace_;
+  given_ = {};
+  given_workspace_ = nullptr;
+  return {};
+}
+
+// Milliseconds of a run, of the least of some. On memory of its own.
+Result<float> ConvPlan::measure(cudnnHandle_t dnn) {
+  struct Owned {
+    void* data = nullptr;
+    ~Owned() { (void)cudaFree(data); }
+  };
+  struct Clock {
+    cudaEvent_t event = nullptr;
+    ~Clock() {
+      if (event) (void)cudaEventDestroy(event);
+    }
+  };
+  cudaStream_t stream = nullptr;
+  DLHOST_TRY(dnn_status(cudnnGetStream(dnn, &stream), "asking for the stream"));
+  std::array<Owned, 4> memory;
+  Tensors tensors{};
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    const std::size_t bytes = i < 3 ? bytes_[i] : std::max<std::size_t>(workspace(), 1);
+    DLHOST_CUDA(cudaMalloc(&memory[i].data, bytes), "allocating ", bytes, " bytes to measure a convolution");
+    if (i >= 3) continue;
+    tensors[i] = memory[i].data;
+    DLHOST_CUDA(cudaMemsetAsync(memory[i].data, 0, bytes, stream), "clearing");
+  }
+  Clock before, after;
+  DLHOST_CUDA(cudaEventCreate(&before.event), "making an event");
+  DLHOST_CUDA(cudaEventCreate(&after.event), "making an event");
+  constexpr int runs = 4; // the first one warms up
+  float least = 0;
+  for (int i = 0; i < runs; ++i) {
+    DLHOST_CUDA(cudaEventRecord(before.event, stream), "recording an event");
+    DLHOST_TRY(run(dnn, tensors, memory[3].data));
+    DLHOST_CUDA(cudaEventRecord(after.event, stream), "recording an event");
+    DLHOST_CUDA(cudaEventSynchronize(after.event), "measuring a convolution");
+    float time = 0;
+    DLHOST_CUDA(cudaEventElapsedTime(&time, before.event, after.event), "measuring a convolution");
+    if (i == 1 || (i > 1 && time < least)) least = time;
+  }
+  return least;
+}
+
+Status ConvPlan::hand_over(const Tensors& tensors, void* workspace) {
+  if (pack_.get() && tensors == given_ && workspace == given_workspace_) return {};
+  static constexpr std::array<std::int64_t, 3> ids{1, 2, 3};
+  DLHOST_ASSIGN(pack_, Described::make(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
+  DLHOST_TRY(pack_.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, tensors.data()));
+  DLHOST_TRY(pack_.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, ids.data()));
+  DLHOST_TRY(pack_.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace));
+  DLHOST_TRY(pack_.finish());
+  given_ = tensors;
+  given_workspace_ = workspace;
+  return {};
+}
+
+Status ConvPlan::run(cudnnHandle_t dnn, const Tensors& tensors, void* workspace) {
+  DLHOST_TRY(hand_over(tensors, workspace));
+  return dnn_status(cudnnBackendExecute(dnn, plan_.get(), pack_.get()), "launching");
+}
+
+} // namespace dlhost::plugins::cuda

@@ -1,0 +1,176 @@
+// Matrices whose rows lie one behind the other, by columns: sums down each column, and passes that know something of
+// each column. So lie tensors with the channels last. Neighbouring threads have neighbouring columns, `width` each, and
+// go down the rows. As in launch.h, plain C++ does the same work in the same order of additions.
+//
+// Of both kinds of body
+//   static constexpr int width;
+//   Columns of(std::int64_t column) const;      what a thread knows of its columns, from `column` on
+// of a pass
+//   void operator()(const Columns&, std::int64_t row, std::int64_t column) const;
+// and of a sum
+//   using Sum = ...;                                                                     trivially copyable
+//   Sum zero() const;
+//   void take(Sum (&)[width], const Columns&, std::int64_t row, std::int64_t column) const;
+//   void join(Sum&, const Sum&) const;
+//   void finish(std::int64_t column, const Sum&) const;
+#pragma once
+
+#include <bit>
+
+#include "launch.h"
+
+namespace dlhost::plugins::cuda {
+
+// A block is `across` threads wide and `down` high; the rows of a sum are cut into parts.
+struct ColumnSplit {
+  std::int64_t across = 32, down = 8, blocks = 1, parts = 1;
+};
+
+constexpr ColumnSplit column_split(std::int64_t rows, std::int64_t columns, int width) {
+  constexpr std::int64_t most_across = 32, rows_of_a_thread = 8, blocks_wanted = 2048;
+  const std::int64_t groups = std::max<std::int64_t>(1, columns / width);
+  ColumnSplit split;
+  split.across = std::min(most_across, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(groups))));
+  split.down = block_threads / split.across;
+  split.blocks = (groups + split.across - 1) / split.across;
+  split.parts = std::max<std::int64_t>(
+      1, std::min(rows / (split.down * rows_of_a_thread), blocks_wanted / std::min(split.blocks, blocks_wanted)));
+  return split;
+}
+
+// Bytes of scratch that a sum wants, for the most rows that it will have.
+template <class Sum> constexpr std::size_t column_room(std::int64_t rows, std::int64_t columns) {
+  std::int64_t parts = 1;
+  for (const int width : {1, 4}) parts = std::max(parts, column_split(rows, columns, width).parts);
+  return parts == 1 ? 0 : static_cast<std::size_t>(columns * parts) * sizeof(Sum);
+}
+
+// The parts of a column are the terms of a sum over what lies in the scratch.
+template <class Body> struct JoinColumn {
+  using Sum = typename Body::Sum;
+  Body body;
+  const Sum* sums;
+  std::int64_t parts;
+  DLHOST_BODY Sum zero() const { return body.zero(); }
+  DLHOST_BODY void take(Sum& sum, std::int64_t column, std::int64_t part) const {
+    body.join(sum, sums[column * parts + part]);
+  }
+  DLHOST_BODY void join(Sum& sum, const Sum& other) const { body.join(sum, other); }
+  DLHOST_BODY void finish(std::int64_t column, const Sum& sum) const { body.finish(column, sum); }
+};
+
+#if defined(__CUDACC__)
+
+template <class Body>
+__global__ void __launch_bounds__(block_threads)
+    reduce_columns_kernel(const __grid_constant__ Body body, std::int64_t rows, std::int64_t columns, ColumnSplit split,
+                          typename Body::Sum* room) {
+  using Sum = typename Body::Sum;
+  constexpr int width = Body::width;
+  __shared__ alignas(Sum) unsigned char bytes[block_threads * width * sizeof(Sum)];
+  Sum* sums = reinterpret_cast<Sum*>(bytes);
+  const std::int64_t x = threadIdx.x % split.across, y = threadIdx.x / split.across, part = blockIdx.y;
+  const std::int64_t column = (blockIdx.x * split.across + x) * width;
+  const bool works = column < columns;
+  Sum mine[width];
+  for (int i = 0; i < width; ++i) mine[i] = body.zero();
+  if (works) {
+    const auto known = body.of(column);
+    const std::int64_t last = rows * (part + 1) / split.parts;
+#pragma unroll 4
+    for (std::int64_t row = rows * part / split.parts + y; row < last; row += split.down)
+      body.take(mine, known, row, column);
+  }
+  for (int i = 0; i < width; ++i) sums[threadIdx.x * width + i] = mine[i];
+  for (std::int64_t step = split.down / 2; step > 0; step /= 2) {
+    __syncthreads(); // all threads of the block take the same steps
+    if (y >= step) continue;
+    for (int i = 0; i < width; ++i)
+      body.join(sums[threadIdx.x * width + i], sums[(threadIdx.x + step * split.across) * width + i]);
+  }
+  if (y != 0 || !works) return;
+  for (int i = 0; i < width; ++i) {
+    if (split.parts == 1)
+      body.finish(column + i, sums[threadIdx.x * width + i]);
+    else
+      room[(column + i) * split.parts + part] = sums[threadIdx.x * width + i];
+  }
+}
+
+template <class Body>
+void reduce_columns(WorkStream& stream, std::int64_t rows, std::int64_t columns, const Body& body, void* room) {
+  static_assert(std::is_trivially_copyable_v<Body> && std::is_trivially_copyable_v<typename Body::Sum>);
+  if (columns <= 0) return;
+  const ColumnSplit split = column_split(rows, columns, Body::width);
+  auto* sums = static_cast<typename Body::Sum*>(room);
+  const dim3 grid(static_cast<unsigned>(split.blocks), static_cast<unsigned>(split.parts));
+  reduce_columns_kernel<<<grid, block_threads, 0, static_cast<cudaStream_t>(stream.native())>>>(body, rows, columns,
+                                                                                                split, sums);
+  if (split.parts > 1) reduce_whole(stream, columns, split.parts, JoinColumn<Body>{body, sums, split.parts});
+}
+
+template <class Body>
+__global__ void __launch_bounds__(block_threads)
+    each_row_kernel(const __grid_constant__ Body body, std::int64_t rows, std::int64_t columns, ColumnSplit split) {
+  const std::int64_t x = threadIdx.x % split.across, y = threadIdx.x / split.across;
+  const std::int64_t column = (blockIdx.x * split.across + x) * Body::width;
+  if (column >= columns) return;
+  const auto known = body.of(column);
+  const std::int64_t stride = gridDim.y * split.down;
+  for (std::int64_t row = blockIdx.y * split.down + y; row < rows; row += stride) body(known, row, column);
+}
+
+template <class Body> void each_row(WorkStream& stream, std::int64_t rows, std::int64_t columns, const Body& body) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  if (rows <= 0 || columns <= 0) return;
+  const ColumnSplit split = column_split(rows, columns, Body::width);
+  constexpr std::int64_t rows_of_a_thread = 8, most_blocks = 65535;
+  const std::int64_t strips = rows / (split.down * rows_of_a_thread) + 1;
+  const dim3 grid(static_cast<unsigned>(split.blocks), static_cast<unsigned>(std::min(strips, most_blocks)));
+  each_row_kernel<<<grid, block_threads, 0, static_cast<cudaStream_t>(stream.native())>>>(body, rows, columns, split);
+}
+
+#else
+
+template <class Body>
+void reduce_columns(WorkStream& stream, std::int64_t rows, std::int64_t columns, const Body& body, void* room) {
+  using Sum = typename Body::Sum;
+  constexpr int width = Body::width;
+  static_assert(std::is_trivially_copyable_v<Body> && std::is_trivially_copyable_v<Sum>);
+  const ColumnSplit split = column_split(rows, columns, width);
+  auto* parts = static_cast<Sum*>(room);
+  for (std::int64_t column = 0; column < columns; column += width) {
+    const auto known = body.of(column);
+    for (std::int64_t part = 0; part < split.parts; ++part) {
+      Sum sums[block_threads][width];
+      const std::int64_t last = rows * (part + 1) / split.parts;
+      for (std::int64_t y = 0; y < split.down; ++y) {
+        for (Sum& sum : sums[y]) sum = body.zero();
+        for (std::int64_t row = rows * part / split.parts + y; row < last; row += split.down)
+          body.take(sums[y], known, row, column);
+      }
+      for (std::int64_t step = split.down / 2; step > 0; step /= 2)
+        for (std::int64_t y = 0; y < step; ++y)
+          for (int i = 0; i < width; ++i) body.join(sums[y][i], sums[y + step][i]);
+      for (int i = 0; i < width; ++i) {
+        if (split.parts == 1)
+          body.finish(column + i, sums[0][i]);
+        else
+          parts[(column + i) * split.parts + part] = sums[0][i];
+      }
+    }
+  }
+  if (split.parts > 1) reduce_whole(stream, columns, split.parts, JoinColumn<Body>{body, parts, split.parts});
+}
+
+template <class Body> void each_row(WorkStream&, std::int64_t rows, std::int64_t columns, const Body& body) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  for (std::int64_t column = 0; column < columns; column += Body::width) {
+    const auto known = body.of(column);
+    for (std::int64_t row = 0; row < rows; ++row) body(known, row, column);
+  }
+}
+
+#endif
+
+} // namespace dlhost::plugins::cuda

@@ -1,0 +1,79 @@
+// Elements that lie side by side, read and written as one: the types that nets compute in, as floats.
+#pragma once
+
+#include <cstdint>
+
+#include <dlhost/dtype.h>
+#include <dlhost/half.h>
+
+#include "body.h"
+#include "number.h"
+
+namespace dlhost::plugins::cuda {
+
+struct F32 {
+  using Bits = float;
+  static DLHOST_BODY float value(Bits bits) { return bits; }
+  static DLHOST_BODY Bits bits(float value) { return value; }
+};
+struct Bf16 {
+  using Bits = std::uint16_t;
+  static DLHOST_BODY float value(Bits bits) { return float_of_bf16(bits); }
+  static DLHOST_BODY Bits bits(float value) { return bf16_of_float(value); }
+};
+struct F16 {
+  using Bits = std::uint16_t;
+  static DLHOST_BODY float value(Bits bits) { return f16_value(bits); }
+  static DLHOST_BODY Bits bits(float value) { return f16_bits(value); }
+};
+
+// `width` of them; one load or store where the address is a multiple of their size (see Width).
+template <class Bits, int width> struct alignas(sizeof(Bits) * width) Together {
+  Bits at[width];
+};
+
+template <int width> struct Floats {
+  float at[width];
+};
+
+template <class T, int width> DLHOST_BODY Floats<width> load_some(const void* from, std::int64_t first) {
+  const auto read = *reinterpret_cast<const Together<typename T::Bits, width>*>(
+      static_cast<const typename T::Bits*>(from) + first);
+  Floats<width> values;
+  for (int i = 0; i < width; ++i) values.at[i] = T::value(read.at[i]);
+  return values;
+}
+
+template <class T, int width>
+DLHOST_BODY void store_some(void* to, std::int64_t first, const Floats<width>& values) {
+  Together<typename T::Bits, width> made;
+  for (int i = 0; i < width; ++i) made.at[i] = T::bits(values.at[i]);
+  *reinterpret_cast<Together<typename T::Bits, width>*>(static_cast<typename T::Bits*>(to) + first) = made;
+}
+
+// Calls with the type and the width that columns of `length` elements may be read by: call(T{}, Width<4>{}), or 1 where
+// a row's length or an address does not allow it. False where the type is none of those.
+template <int width> struct Width {
+  static constexpr int value = width;
+};
+template <class Call>
+bool by_type_and_width(DType type, std::int64_t length, std::initializer_list<const void*> tensors, const Call& call) {
+  constexpr int wide = 4;
+  bool aligned = length % wide == 0;
+  for (const void* tensor : tensors)
+    aligned = aligned && reinterpret_cast<std::uintptr_t>(tensor) % (wide * size_of(type)) == 0;
+  const auto by_width = [&](auto t) {
+    if (aligned)
+      call(t, Width<wide>{});
+    else
+      call(t, Width<1>{});
+  };
+  switch (type) {
+  case DType::f32: by_width(F32{}); return true;
+  case DType::bf16: by_width(Bf16{}); return true;
+  case DType::f16: by_width(F16{}); return true;
+  default: return false;
+  }
+}
+
+} // namespace dlhost::plugins::cuda
