@@ -4,6 +4,7 @@
 
 #include "conv_plan.h"
 #include "kernels/finish.h"
+#include "kernels/pad.h"
 #include "libraries.h"
 #include "stream.h"
 
@@ -16,12 +17,34 @@ Made made_of(const ConvSpec& spec) {
   return (spec.role == Role::feature) != spec.transposed ? Made::small : Made::big;
 }
 
+bool on_tensor_cores(DType type, const Libraries& libraries) { return type != DType::f32 || libraries.tf32; }
+
+// Pictures of so few channels are filled up in passing: cuDNN does so too, and takes longer for it.
+bool fills_up(const ConvSpec& spec, const Libraries& libraries) {
+  return on_tensor_cores(spec.x.dtype, libraries) && !spec.transposed && spec.groups == 1 &&
+         spec.role != Role::input_gradient && spec.x.shape[1] < channels_at_once(spec.x.dtype);
+}
+
 // Where the op's tensors lie, nothing left open.
-ConvSpec settled(const ConvSpec& wanted, Format liked) {
+ConvSpec settled(const ConvSpec& wanted, const Libraries& libraries) {
   ConvSpec spec = wanted;
+  if (fills_up(spec, libraries)) spec.x = plain_of(spec.x); // as a batch comes
+  const Format liked = on_tensor_cores(spec.x.dtype, libraries) ? channels_last : Format::plain();
   for (TensorDesc* desc : {&spec.x, &spec.w, &spec.y}) desc->format = lies(*desc, liked).format;
   return spec;
 }
+
+// As the library sees it.
+ConvSpec filled_up(const ConvSpec& wanted) {
+  ConvSpec spec = wanted;
+  for (TensorDesc* desc : {&spec.x, &spec.w}) {
+    desc->shape[1] = channels_at_once(spec.x.dtype);
+    desc->format = channels_last;
+  }
+  return spec;
+}
+
+Lie lie_of(const TensorDesc& desc) { return {desc.shape[1], desc.shape.past(2), desc.format == channels_last}; }
 
 class DnnConv final : public KernelOp {
  public:
@@ -41,18 +64,26 @@ class DnnConv final : public KernelOp {
 
   Status make(const ConvSpec& spec, const Libraries& libraries, const std::string& wanted) {
     const DType type = in[0].dtype;
-    DLHOST_ASSIGN(plan_, ConvPlan::make(libraries.dnn, spec,
-                                        {.made = made_,
-                                         .type = type,
-                                         .exact = type == DType::f32 && !libraries.tf32,
-                                         .kernel = wanted}));
+    fills_up_ = fills_up(spec, libraries);
+    const ConvSpec seen = fills_up_ ? filled_up(spec) : spec;
+    DLHOST_ASSIGN(
+        plan_,
+        ConvPlan::make(libraries.dnn, seen,
+                       {.made = made_, .type = type, .exact = !on_tensor_cores(type, libraries), .kernel = wanted}));
     kernel = plan_.kernel();
+    if (fills_up_) {
+      x_lie_ = lie_of(spec.x);
+      w_lie_ = lie_of(spec.w);
+      filters_ = spec.w.shape[0];
+      samples_ = spec.x.shape[0];
+      x_room_ = room<std::byte>(seen.x.count() * static_cast<std::int64_t>(size_of(type)));
+      w_room_ = room<std::byte>(seen.w.count() * static_cast<std::int64_t>(size_of(type)));
+    }
     // The library makes what it reads; an addend must not be written over before it is read.
-    aside_ = add_ || out[0].dtype != type;
+    aside_ = (add_ || out[0].dtype != type) && !(fills_up_ && made_ == Made::weights);
     workspace_ = room<std::byte>(static_cast<std::int64_t>(plan_.workspace()));
     if (aside_) product_ = room<std::byte>(out[0].count() * static_cast<std::int64_t>(size_of(type)));
-    if (out.size() > 1)
-      bias_sums_ = room<std::byte>(static_cast<std::int64_t>(bias_gradient_room(channels_, terms_)));
+    if (out.size() > 1) bias_sums_ = room<std::byte>(static_cast<std::int64_t>(bias_gradient_room(channels_, terms_)));
     return {};
   }
 
@@ -63,6 +94,16 @@ class DnnConv final : public KernelOp {
     void* made = aside_ ? static_cast<void*>(product_.in(call)) : call.out[0];
     // Of a feature or its gradient: the other side, and the weights. Of weights: x and dy.
     void *first = const_cast<void*>(call.in[0]), *second = const_cast<void*>(call.in[1]);
+    if (fills_up_) {
+      pad_channels(stream, in[0].dtype, samples_, first, x_lie_, x_room_.in(call));
+      first = x_room_.in(call);
+      if (made_ == Made::small) {
+        pad_channels(stream, in[1].dtype, filters_, second, w_lie_, w_room_.in(call));
+        second = w_room_.in(call);
+      } else {
+        made = w_room_.in(call);
+      }
+    }
     ConvPlan::Tensors tensors{};
     switch (made_) {
     case Made::small: tensors = {first, second, made}; break;
@@ -74,6 +115,8 @@ class DnnConv final : public KernelOp {
     }
     if (Status status = plan_.run(*dnn, tensors, plan_.workspace() > 0 ? workspace_.in(call) : nullptr); !status.ok())
       return stream.fail(std::move(status).at("cuda: conv"));
+    if (fills_up_ && made_ == Made::weights)
+      unpad_channels(stream, filters_, {made, in[0].dtype}, w_lie_, {call.out[0], out[0].dtype});
     if (aside_ || bias_ || function_.result >= 0) {
       Finish finish{.inner = inner_, .channels = channels_, .function = function_};
       if (bias_) finish.bias = {call.in[2], in[2].dtype};
@@ -90,10 +133,12 @@ class DnnConv final : public KernelOp {
   Role role_;
   Made made_;
   bool transposed_, bias_ = false, add_ = false, aside_ = false;
-  std::int64_t channels_, inner_, terms_;
+  bool fills_up_ = false;
+  std::int64_t channels_, inner_, terms_, samples_ = 0, filters_ = 0;
+  Lie x_lie_, w_lie_; // of what is filled up
   Function function_;
   ConvPlan plan_;
-  Room<std::byte> workspace_, product_, bias_sums_;
+  Room<std::byte> workspace_, product_, bias_sums_, x_room_, w_room_;
 };
 
 Status dnn_takes(const ConvSpec& spec, const Op& direct) {
@@ -117,12 +162,11 @@ Prepared with_dnn(const ConvSpec& spec, const Op& direct, const Libraries& libra
 
 } // namespace
 
-Prepared prepare_conv(const ConvSpec& spec, const Libraries& libraries, const std::string& wanted) {
-  const bool tensor_cores = spec.x.dtype != DType::f32 || libraries.tf32;
-  const Format liked = tensor_cores ? channels_last : Format::plain();
-  DLHOST_ASSIGN(auto direct, prepare_direct(spec, liked));
+Prepared prepare_conv(const ConvSpec& open, const Libraries& libraries, const std::string& wanted) {
+  const ConvSpec spec = settled(open, libraries);
+  DLHOST_ASSIGN(auto direct, prepare_direct(spec, Format::plain()));
   if (wanted == direct->kernel) return direct;
-  auto made = with_dnn(settled(spec, liked), *direct, libraries, wanted);
+  auto made = with_dnn(spec, *direct, libraries, wanted);
   if (made.ok()) return made;
   direct->remark = concat("slow: ", made.status().message());
   return direct;

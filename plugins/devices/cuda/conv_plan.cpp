@@ -149,7 +149,8 @@ std::string text_of(const ConvSpec& spec, const ConvPlan::Wanted& wanted) {
   (void)cudaGetDevice(&gpu);
   std::string text = concat("gpu ", gpu, " ", words_of(wanted.made).name, " ", name_of(wanted.type), " ", wanted.exact,
                             " ", spec.transposed);
-  for (const auto* desc : {&spec.x, &spec.w, &spec.y}) text += concat(" ", to_string(desc->shape), name_of_format(*desc));
+  for (const auto* desc : {&spec.x, &spec.w, &spec.y})
+    text += concat(" ", to_string(desc->shape), name_of_format(*desc));
   for (const auto* list : {&spec.stride, &spec.pad_low, &spec.pad_high, &spec.dilation})
     for (const auto number : *list) text += concat(" ", number);
   return text;

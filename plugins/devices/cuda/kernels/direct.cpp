@@ -92,7 +92,8 @@ template <class Spec> class Direct final : public KernelOp {
     const auto last = [&](const TensorDesc& desc) { return lies(desc, liked).format == channels_last; };
     const Geometry& geometry = windows.geometry;
     windows_.big = {windows.groups * windows.big_channels, geometry.big_size(), last(transposed ? spec.y : spec.x)};
-    windows_.small = {windows.groups * windows.small_channels, geometry.small_size(), last(transposed ? spec.x : spec.y)};
+    windows_.small = {windows.groups * windows.small_channels, geometry.small_size(),
+                      last(transposed ? spec.x : spec.y)};
     windows_.weight = {windows.big_channels, geometry.window_size(), last(spec.w)};
     const auto function = function_of(spec.epilogue);
     epilogue_taken = function.has_value();
@@ -150,7 +151,7 @@ template <class Spec> class Direct final : public KernelOp {
   bool transposed_;
   Format liked_;
   Finish finish_;
-  std::int64_t rows_ = 0, terms_ = 0; // samples; of a bias's gradient
+  std::int64_t rows_ = 0, terms_ = 0;                      // samples; of a bias's gradient
   int x_ = -1, y_ = -1, w_ = -1, bias_ = -1, addend_ = -1; // among the inputs
 };
 

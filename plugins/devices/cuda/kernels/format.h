@@ -1,5 +1,5 @@
-// The two ways in which tensors lie here. Plain; or with the channels last, which is how tensor cores want pictures: axis
-// 1 of [n, c, ...] is the innermost in memory. Such a tensor is a plain one whose axes are in another order.
+// The two ways in which tensors lie here. Plain; or with the channels last, which is how tensor cores want pictures:
+// axis 1 of [n, c, ...] is the innermost in memory. Such a tensor is a plain one whose axes are in another order.
 #pragma once
 
 #include <string>

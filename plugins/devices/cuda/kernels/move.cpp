@@ -8,52 +8,56 @@ namespace dlhost::plugins::cuda {
 
 namespace {
 
-// Bits of one element.
-DLHOST_BODY void move_bits(std::int32_t size, void* to, std::int64_t t, const void* from, std::int64_t f) {
-  switch (size) {
-  case 8: static_cast<std::uint64_t*>(to)[t] = static_cast<const std::uint64_t*>(from)[f]; return;
-  case 4: static_cast<std::uint32_t*>(to)[t] = static_cast<const std::uint32_t*>(from)[f]; return;
-  case 2: static_cast<std::uint16_t*>(to)[t] = static_cast<const std::uint16_t*>(from)[f]; return;
-  default: static_cast<std::uint8_t*>(to)[t] = static_cast<const std::uint8_t*>(from)[f]; return;
-  }
-}
-
-struct Same {
-  const void* src;
-  void* dst;
+// One element: its bits as they are.
+struct Bits {
   std::int32_t size;
-  DLHOST_BODY void operator()(std::int64_t i) const { move_bits(size, dst, i, src, i); }
+  DLHOST_BODY void operator()(void* to, std::int64_t t, const void* from, std::int64_t f) const {
+    switch (size) {
+    case 8: static_cast<std::uint64_t*>(to)[t] = static_cast<const std::uint64_t*>(from)[f]; return;
+    case 4: static_cast<std::uint32_t*>(to)[t] = static_cast<const std::uint32_t*>(from)[f]; return;
+    case 2: static_cast<std::uint16_t*>(to)[t] = static_cast<const std::uint16_t*>(from)[f]; return;
+    default: static_cast<std::uint8_t*>(to)[t] = static_cast<const std::uint8_t*>(from)[f]; return;
+    }
+  }
 };
 
-// In f32, which holds all that the narrow types can say; in f64 where one of the two is wider.
+// Or its number in another dtype. In f32, which holds all that the narrow types can say; in f64 where one of the two is
+// wider.
 template <class T> struct Cast {
+  DType from_type, to_type;
+  DLHOST_BODY void operator()(void* to, std::int64_t t, const void* from, std::int64_t f) const {
+    store_as<T>(to_type, to, t, load_as<T>(from_type, from, f));
+  }
+};
+
+template <class Move> struct Same {
   const void* src;
   void* dst;
-  DType from, to;
-  DLHOST_BODY void operator()(std::int64_t i) const { store_as<T>(to, dst, i, load_as<T>(from, src, i)); }
+  Move move;
+  DLHOST_BODY void operator()(std::int64_t i) const { move(dst, i, src, i); }
 };
 
 // Another format: an element's place in dst, and where it lies in src.
-struct Relaid {
+template <class Move> struct Relaid {
   const void* src;
   void* dst;
-  std::int32_t size;
+  Move move;
   Lie from, to;
   DLHOST_BODY void operator()(std::int64_t i) const {
     std::int64_t c = 0, at = 0;
     const std::int64_t n = to.take_apart(i, c, at);
-    move_bits(size, dst, i, src, from.of(n, c, at));
+    move(dst, i, src, from.of(n, c, at));
   }
 };
-template <class T> struct RelaidCast {
+// Of few channels, as pictures have: a place's at once.
+template <class Move> struct RelaidPlace {
   const void* src;
   void* dst;
-  DType from_type, to_type;
+  Move move;
   Lie from, to;
   DLHOST_BODY void operator()(std::int64_t i) const {
-    std::int64_t c = 0, at = 0;
-    const std::int64_t n = to.take_apart(i, c, at);
-    store_as<T>(to_type, dst, i, load_as<T>(from_type, src, from.of(n, c, at)));
+    const std::int64_t at = last_digit(i, to.places);
+    for (std::int64_t c = 0; c < to.channels; ++c) move(dst, to.of(i, c, at), src, from.of(i, c, at));
   }
 };
 
@@ -70,29 +74,27 @@ class Reorder final : public KernelOp {
  protected:
   void run(WorkStream& stream, const Call& call) override {
     const DType from = in[0].dtype, to = out[0].dtype;
-    if (in[0].format != out[0].format) return lay_anew(stream, call);
     if (from == to)
-      each(stream, in[0].count(), Same{call.in[0], call.out[0], static_cast<std::int32_t>(size_of(from))});
+      move_all(stream, call, Bits{static_cast<std::int32_t>(size_of(from))});
     else if (wide(from) || wide(to))
-      each(stream, in[0].count(), Cast<double>{call.in[0], call.out[0], from, to});
+      move_all(stream, call, Cast<double>{from, to});
     else
-      each(stream, in[0].count(), Cast<float>{call.in[0], call.out[0], from, to});
+      move_all(stream, call, Cast<float>{from, to});
   }
 
  private:
-  void lay_anew(WorkStream& stream, const Call& call) {
-    const auto lie_of = [](const TensorDesc& desc) {
-      return Lie{desc.shape[1], desc.shape.past(2), desc.format == channels_last};
-    };
-    const Lie before = lie_of(in[0]), after = lie_of(out[0]);
-    const DType from = in[0].dtype, to = out[0].dtype;
-    if (from == to)
-      each(stream, in[0].count(),
-           Relaid{call.in[0], call.out[0], static_cast<std::int32_t>(size_of(from)), before, after});
-    else if (wide(from) || wide(to))
-      each(stream, in[0].count(), RelaidCast<double>{call.in[0], call.out[0], from, to, before, after});
+  template <class Move> void move_all(WorkStream& stream, const Call& call, const Move& move) {
+    const std::int64_t count = in[0].count();
+    if (in[0].format == out[0].format) return each(stream, count, Same<Move>{call.in[0], call.out[0], move});
+    const Lie from = lie_of(in[0]), to = lie_of(out[0]);
+    constexpr std::int64_t few_channels = 8;
+    if (to.channels <= few_channels)
+      each(stream, in[0].shape[0] * to.places, RelaidPlace<Move>{call.in[0], call.out[0], move, from, to});
     else
-      each(stream, in[0].count(), RelaidCast<float>{call.in[0], call.out[0], from, to, before, after});
+      each(stream, count, Relaid<Move>{call.in[0], call.out[0], move, from, to});
+  }
+  static Lie lie_of(const TensorDesc& desc) {
+    return {desc.shape[1], desc.shape.past(2), desc.format == channels_last};
   }
 };
 
@@ -106,7 +108,7 @@ struct Transposed {
   DLHOST_BODY void operator()(std::int64_t i) const {
     std::int64_t rest = i, from = 0;
     for (std::int32_t axis = dims.rank; axis-- > 0;) from += last_digit(rest, dims.size[axis]) * stride[axis];
-    move_bits(size, dst, i, src, from);
+    Bits{size}(dst, i, src, from);
   }
 };
 
@@ -145,7 +147,7 @@ struct Boxed {
       t += at * to_stride[axis];
     }
     if (!add)
-      move_bits(static_cast<std::int32_t>(size_of(type)), dst, t, src, f);
+      Bits{static_cast<std::int32_t>(size_of(type))}(dst, t, src, f);
     else
       store(type, dst, t, load(type, dst, t) + load(type, src, f));
   }

@@ -38,7 +38,9 @@ struct Statistics {
   Source x;
   float *mean, *variance;
   DLHOST_BODY Sum zero() const { return {}; }
-  DLHOST_BODY void take(Sum& sum, std::int64_t s, std::int64_t term) const { sum.take(x[groups.of_statistic(s, term)]); }
+  DLHOST_BODY void take(Sum& sum, std::int64_t s, std::int64_t term) const {
+    sum.take(x[groups.of_statistic(s, term)]);
+  }
   DLHOST_BODY void join(Sum& sum, const Sum& other) const { sum.join(other); }
   DLHOST_BODY void finish(std::int64_t s, const Sum& sum) const {
     mean[s] = sum.mean();
@@ -142,7 +144,8 @@ class Norm final : public KernelOp {
  public:
   explicit Norm(const NormSpec& spec)
       : batch_(spec.kind == NormSpec::Kind::batch), feature_(spec.role == Role::feature), given_(spec.given_statistics),
-        epsilon_(static_cast<float>(spec.epsilon)), rows_(spec.x.shape[0]), row_(spec.x.shape.past(1)), places_(spec.x.shape.past(2)) {
+        epsilon_(static_cast<float>(spec.epsilon)), rows_(spec.x.shape[0]), row_(spec.x.shape.past(1)),
+        places_(spec.x.shape.past(2)) {
     groups_.batch = batch_;
     groups_.count = spec.x.count();
     groups_.inner = batch_ && spec.x.format.is_plain() ? spec.x.shape.past(2) : 1;

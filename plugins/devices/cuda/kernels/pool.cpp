@@ -1,6 +1,7 @@
 // Pooling. Ours, since the contract says which of equal maxima gets the gradient, and cuDNN does not. The workspace of
 // max holds, for each element of y, the place in its channel of the element that it is; gradients are gathered by the
 // elements of x, so that no two threads add to one.
+#include "divide.h"
 #include "geometry.h"
 #include "launch.h"
 #include "number.h"
@@ -73,78 +74,127 @@ struct PoolGradient {
 };
 
 // The same where the channels come last: of one place, `width` channels.
-// Takes item i apart: the first channel; the place among `places`; the sample is returned.
-template <int width>
-DLHOST_BODY std::int64_t take_apart(std::int64_t i, std::int64_t channels, std::int64_t places, std::int64_t& channel,
-                                    std::int64_t& place) {
-  channel = last_digit(i, channels / width) * width;
-  place = last_digit(i, places);
-  return i;
-}
+// The same where the channels come last: of one place `width` channels, which share the arithmetic of where it lies.
+struct PlacesOf {
+  std::int32_t first[3], last[3];
+  DLHOST_BODY std::int32_t size() const { return (last[0] - first[0]) * (last[1] - first[1]) * (last[2] - first[2]); }
+};
+
+struct ColumnPooling {
+  std::int64_t channels;
+  Divider groups, big[3], small[3], stride[3]; // groups of channels
+  std::int32_t pad[3], window[3];
+  bool max, count_padding;
+
+  ColumnPooling(const Pooling& pool, std::int64_t channels, int width)
+      : channels(channels), groups(channels / width), max(pool.max), count_padding(pool.count_padding) {
+    for (int d = 0; d < 3; ++d) {
+      big[d] = Divider(pool.geometry.big[d]);
+      small[d] = Divider(pool.geometry.small[d]);
+      stride[d] = Divider(pool.geometry.stride[d]);
+      pad[d] = static_cast<std::int32_t>(pool.geometry.pad[d]);
+      window[d] = static_cast<std::int32_t>(pool.geometry.window[d]);
+    }
+  }
+  // Where the first of the channels lies, with `places` of a side.
+  DLHOST_BODY std::int64_t element(std::int32_t n, std::int32_t a, std::int32_t b, std::int32_t c,
+                                   const Divider (&places)[3], std::int32_t channel) const {
+    const std::int64_t place = ((std::int64_t{n} * places[0].by() + a) * places[1].by() + b) * places[2].by() + c;
+    return place * channels + channel;
+  }
+  DLHOST_BODY std::int32_t number(std::int32_t a, std::int32_t b, std::int32_t c) const { // in a channel of x
+    return (a * big[1].by() + b) * big[2].by() + c;
+  }
+  DLHOST_BODY PlacesOf covered(const std::int32_t (&at)[3]) const {
+    PlacesOf these;
+    for (int d = 0; d < 3; ++d) {
+      const std::int32_t from = at[d] * stride[d].by() - pad[d], to = from + window[d];
+      these.first[d] = from < 0 ? 0 : from;
+      these.last[d] = to < big[d].by() ? to : big[d].by();
+    }
+    return these;
+  }
+  DLHOST_BODY PlacesOf covering(const std::int32_t (&place)[3]) const {
+    PlacesOf these;
+    for (int d = 0; d < 3; ++d) {
+      const std::int32_t x = place[d] + pad[d], before = x - window[d], to = stride[d](x) + 1;
+      these.first[d] = before < 0 ? 0 : stride[d](before) + 1;
+      these.last[d] = to < small[d].by() ? to : small[d].by();
+    }
+    return these;
+  }
+  DLHOST_BODY float share(const PlacesOf& these) const {
+    return 1.0F / static_cast<float>(count_padding ? window[0] * window[1] * window[2] : these.size());
+  }
+  // Takes an item apart: its place, and its first channel; the sample is returned.
+  DLHOST_BODY std::int32_t take_apart(std::int64_t item, const Divider (&places)[3], int width,
+                                      std::int32_t (&place)[3], std::int32_t& channel) const {
+    auto rest = static_cast<std::int32_t>(item);
+    channel = groups.last_digit(rest) * width;
+    for (int d = 3; d-- > 0;) place[d] = places[d].last_digit(rest);
+    return rest;
+  }
+};
 
 template <class T, int width> struct PoolFeatureColumns {
-  Pooling pool;
-  std::int64_t channels;
+  ColumnPooling pool;
   const void* x;
   void* y;
   std::int32_t* largest; // may be null
   DLHOST_BODY void operator()(std::int64_t i) const {
-    const Geometry& geometry = pool.geometry;
-    std::int64_t channel = 0, at = 0;
-    const std::int64_t n = take_apart<width>(i, channels, geometry.small_size(), channel, at);
-    const Places these = geometry.places_covered(at);
+    std::int32_t at[3], channel = 0;
+    const std::int32_t n = pool.take_apart(i, pool.small, width, at, channel);
+    const PlacesOf these = pool.covered(at);
     Floats<width> made{};
     Together<std::int32_t, width> best;
     for (int w = 0; w < width; ++w) best.at[w] = -1;
-    for (std::int64_t a = these.first[0]; a < these.last[0]; ++a)
-      for (std::int64_t b = these.first[1]; b < these.last[1]; ++b)
-        for (std::int64_t c = these.first[2]; c < these.last[2]; ++c) {
-          const std::int64_t place = (a * geometry.big[1] + b) * geometry.big[2] + c;
-          const auto values = load_some<T, width>(x, (n * geometry.big_size() + place) * channels + channel);
+    for (std::int32_t a = these.first[0]; a < these.last[0]; ++a)
+      for (std::int32_t b = these.first[1]; b < these.last[1]; ++b)
+        for (std::int32_t c = these.first[2]; c < these.last[2]; ++c) {
+          const auto values = load_some<T, width>(x, pool.element(n, a, b, c, pool.big, channel));
           for (int w = 0; w < width; ++w) {
             const float value = values.at[w];
             if (!pool.max) {
               made.at[w] += value;
             } else if (best.at[w] < 0 || value > made.at[w] || value != value) {
-              best.at[w] = static_cast<std::int32_t>(place);
+              best.at[w] = pool.number(a, b, c);
               made.at[w] = value;
             }
           }
         }
     for (int w = 0; !pool.max && w < width; ++w) made.at[w] *= pool.share(these);
-    const std::int64_t to = (n * geometry.small_size() + at) * channels + channel;
+    const std::int64_t to = pool.element(n, at[0], at[1], at[2], pool.small, channel);
     store_some<T, width>(y, to, made);
     if (largest) *reinterpret_cast<Together<std::int32_t, width>*>(largest + to) = best;
   }
 };
 
 template <class T, int width> struct PoolGradientColumns {
-  Pooling pool;
-  std::int64_t channels;
+  ColumnPooling pool;
   const void* dy;
   void* dx;
   const std::int32_t* largest; // of max
   DLHOST_BODY void operator()(std::int64_t i) const {
-    const Geometry& geometry = pool.geometry;
-    std::int64_t channel = 0, place = 0;
-    const std::int64_t n = take_apart<width>(i, channels, geometry.big_size(), channel, place);
-    const Places these = geometry.places_covering(place);
+    std::int32_t place[3], channel = 0;
+    const std::int32_t n = pool.take_apart(i, pool.big, width, place, channel);
+    const PlacesOf these = pool.covering(place);
+    const std::int32_t number = pool.number(place[0], place[1], place[2]);
     Floats<width> sum{};
-    for (std::int64_t a = these.first[0]; a < these.last[0]; ++a) // windows in their order
-      for (std::int64_t b = these.first[1]; b < these.last[1]; ++b)
-        for (std::int64_t c = these.first[2]; c < these.last[2]; ++c) {
-          const std::int64_t at = (a * geometry.small[1] + b) * geometry.small[2] + c;
-          const std::int64_t from = (n * geometry.small_size() + at) * channels + channel;
+    std::int32_t at[3];
+    for (at[0] = these.first[0]; at[0] < these.last[0]; ++at[0]) // windows in their order
+      for (at[1] = these.first[1]; at[1] < these.last[1]; ++at[1])
+        for (at[2] = these.first[2]; at[2] < these.last[2]; ++at[2]) {
+          const std::int64_t from = pool.element(n, at[0], at[1], at[2], pool.small, channel);
           const auto values = load_some<T, width>(dy, from);
           if (!pool.max) {
-            const float share = pool.share(geometry.places_covered(at));
+            const float share = pool.share(pool.covered(at));
             for (int w = 0; w < width; ++w) sum.at[w] += values.at[w] * share;
           } else {
             const auto best = *reinterpret_cast<const Together<std::int32_t, width>*>(largest + from);
-            for (int w = 0; w < width; ++w) sum.at[w] += best.at[w] == place ? values.at[w] : 0.0F;
+            for (int w = 0; w < width; ++w) sum.at[w] += best.at[w] == number ? values.at[w] : 0.0F;
           }
         }
-    store_some<T, width>(dx, (n * geometry.big_size() + place) * channels + channel, sum);
+    store_some<T, width>(dx, pool.element(n, place[0], place[1], place[2], pool.big, channel), sum);
   }
 };
 
@@ -184,11 +234,15 @@ class Pool final : public KernelOp {
       const std::int64_t items = out[0].count() / wide;
       if (feature_)
         each(stream, items,
-             PoolFeatureColumns<T, wide>{pool_, channels_, call.in[0], call.out[0],
+             PoolFeatureColumns<T, wide>{{pool_, channels_, wide},
+                                         call.in[0],
+                                         call.out[0],
                                          keeps ? static_cast<std::int32_t*>(call.out[1]) : nullptr});
       else
         each(stream, items,
-             PoolGradientColumns<T, wide>{pool_, channels_, call.in[0], call.out[0],
+             PoolGradientColumns<T, wide>{{pool_, channels_, wide},
+                                          call.in[0],
+                                          call.out[0],
                                           keeps ? static_cast<const std::int32_t*>(call.in[1]) : nullptr});
     });
   }
@@ -211,8 +265,11 @@ Prepared prepare_own(const PoolSpec& wanted) {
   PoolSpec spec = wanted;
   DLHOST_TRY(settle("pool", spec.x, spec.y));
   const bool typed = spec.x.dtype == spec.y.dtype && is_float(spec.x.dtype) && spec.x.dtype != DType::f64;
-  if (spec.x.format == channels_last && !typed)
-    return Status::unsupported("cuda: pool with the channels last has x and y of one floating-point type");
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (spec.x.format == channels_last && (!typed || spec.x.count() >= most || spec.y.count() >= most))
+    return Status::unsupported(
+        "cuda: pool with the channels last has x and y of one floating-point type, and below 2^31 "
+        "elements");
   if (spec.x.shape.rank() < 2 || spec.y.shape.rank() < 2 || spec.x.shape[0] != spec.y.shape[0] ||
       spec.x.shape[1] != spec.y.shape[1])
     return Status::invalid("pool: x ", to_string(spec.x.shape), " and y ", to_string(spec.y.shape),

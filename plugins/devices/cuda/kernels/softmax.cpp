@@ -111,8 +111,9 @@ std::int64_t lines_of(const Shape& shape, std::size_t axis) { return shape.with(
 class Softmax final : public KernelOp {
  public:
   explicit Softmax(const SoftmaxSpec& spec)
-      : feature_(spec.role == Role::feature), logarithm_(spec.logarithm),
-        lines_{spec.x.shape[spec.axis], lying(spec.x).past(lying_axis(spec.x, spec.axis) + 1)},
+      : feature_(spec.role == Role::feature),
+        logarithm_(spec.logarithm), lines_{spec.x.shape[spec.axis],
+                                           lying(spec.x).past(lying_axis(spec.x, spec.axis) + 1)},
         count_(lines_of(spec.x.shape, spec.axis)) {
     in = {feature_ ? spec.x : spec.y};
     if (!feature_) in.push_back(in[0]);

@@ -28,50 +28,46 @@ struct F16 {
 };
 
 // `width` of them; one load or store where the address is a multiple of their size (see Width).
-template <class Bits, int width> struct alignas(sizeof(Bits) * width) Together {
-  Bits at[width];
-};
+template <class Bits, int width> struct alignas(sizeof(Bits) * width) Together { Bits at[width]; };
 
-template <int width> struct Floats {
-  float at[width];
-};
+template <int width> struct Floats { float at[width]; };
 
 template <class T, int width> DLHOST_BODY Floats<width> load_some(const void* from, std::int64_t first) {
-  const auto read = *reinterpret_cast<const Together<typename T::Bits, width>*>(
-      static_cast<const typename T::Bits*>(from) + first);
+  const auto read =
+      *reinterpret_cast<const Together<typename T::Bits, width>*>(static_cast<const typename T::Bits*>(from) + first);
   Floats<width> values;
   for (int i = 0; i < width; ++i) values.at[i] = T::value(read.at[i]);
   return values;
 }
 
-template <class T, int width>
-DLHOST_BODY void store_some(void* to, std::int64_t first, const Floats<width>& values) {
+template <class T, int width> DLHOST_BODY void store_some(void* to, std::int64_t first, const Floats<width>& values) {
   Together<typename T::Bits, width> made;
   for (int i = 0; i < width; ++i) made.at[i] = T::bits(values.at[i]);
   *reinterpret_cast<Together<typename T::Bits, width>*>(static_cast<typename T::Bits*>(to) + first) = made;
 }
 
-// Calls with the type and the width that columns of `length` elements may be read by: call(T{}, Width<4>{}), or 1 where
-// a row's length or an address does not allow it. False where the type is none of those.
-template <int width> struct Width {
-  static constexpr int value = width;
-};
+// Calls with the type and the width that columns of `length` elements may be read by, 16 bytes: call(F32{},
+// Width<4>{}); or 1 where a row's length or an address does not allow it. False where the type is none of those.
+template <int width> struct Width { static constexpr int value = width; };
 template <class Call>
 bool by_type_and_width(DType type, std::int64_t length, std::initializer_list<const void*> tensors, const Call& call) {
-  constexpr int wide = 4;
-  bool aligned = length % wide == 0;
-  for (const void* tensor : tensors)
-    aligned = aligned && reinterpret_cast<std::uintptr_t>(tensor) % (wide * size_of(type)) == 0;
-  const auto by_width = [&](auto t) {
-    if (aligned)
-      call(t, Width<wide>{});
+  const auto fits = [&](std::int64_t width) {
+    bool aligned = length % width == 0;
+    for (const void* tensor : tensors)
+      aligned =
+          aligned && reinterpret_cast<std::uintptr_t>(tensor) % (static_cast<std::size_t>(width) * size_of(type)) == 0;
+    return aligned;
+  };
+  const auto by_width = [&](auto t, auto wide) {
+    if (fits(decltype(wide)::value))
+      call(t, wide);
     else
       call(t, Width<1>{});
   };
   switch (type) {
-  case DType::f32: by_width(F32{}); return true;
-  case DType::bf16: by_width(Bf16{}); return true;
-  case DType::f16: by_width(F16{}); return true;
+  case DType::f32: by_width(F32{}, Width<4>{}); return true;
+  case DType::bf16: by_width(Bf16{}, Width<8>{}); return true;
+  case DType::f16: by_width(F16{}, Width<8>{}); return true;
   default: return false;
   }
 }
