@@ -18,7 +18,7 @@ Schema Cuda::schema() {
 }
 
 // start() fills members that come after state_: as its initialiser it would be undone by theirs.
-Cuda::Cuda(const Options& options) : options_(options) { state_ = start(); }
+Cuda::Cuda(const Options& options) : options_(options), compiler_(static_cast<int>(options.gpu)) { state_ = start(); }
 
 Cuda::~Cuda() {
   if (!enter().ok()) return;
@@ -146,6 +146,8 @@ Result<std::unique_ptr<Op>> Cuda::prepare(const OpSpec& spec, const Choice& choi
       return prepare_gemm(one, libraries_);
     else if constexpr (std::is_same_v<Spec, ConvSpec>)
       return prepare_conv(one, libraries_, choice.kernel);
+    else if constexpr (std::is_same_v<Spec, MapSpec>)
+      return prepare_own(one, &compiler_);
     else
       return prepare_own(one);
   };

@@ -11,6 +11,7 @@
 #include <dlhost/device.h>
 #include <dlhost/schema.h>
 
+#include "compiler.h"
 #include "libraries.h"
 
 namespace dlhost::plugins::cuda {
@@ -55,6 +56,7 @@ class Cuda final : public Device {
   cudaStream_t memory_stream_ = nullptr;
   std::mutex preparing_; // cuDNN's handle is one task's at a time
   Libraries libraries_;
+  Compiler compiler_;
 };
 
 } // namespace dlhost::plugins::cuda

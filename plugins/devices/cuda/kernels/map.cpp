@@ -9,6 +9,7 @@
 #include "number.h"
 #include "prepare.h"
 #include "program.h"
+#include "source.h"
 
 namespace dlhost::plugins::cuda {
 
@@ -77,8 +78,6 @@ template <int steps> struct Evaluation {
     program.run(values, scalars, Inputs{this, piece, index}, Uniform{this, index});
   }
 };
-
-constexpr std::uint16_t no_result = 0xffff;
 
 template <int steps> struct Elements {
   Evaluation<steps> all;
@@ -150,7 +149,7 @@ std::optional<Shape> space_of(const MapSpec& spec) {
 
 template <int steps> class MapOp final : public KernelOp {
  public:
-  MapOp(const MapSpec& spec, const Shape& space)
+  MapOp(const MapSpec& spec, const Shape& space, ElementCompiler* compiler)
       : segments_(spec.segments), space_(space), rows_(spec.rows), draws_(spec.expression.draws()),
         scalars_(spec.expression.scalar_count()), results_(spec.expression.results()) {
     in = spec.in;
@@ -176,6 +175,7 @@ template <int steps> class MapOp final : public KernelOp {
     }
     settle_sums();
     kernel = concat("cuda map of ", steps);
+    if (has_elements_ && compiler) compile(spec, *compiler);
     std::int64_t count = 0;
     for (const auto length : segments_) count += length;
     if (segments_.empty()) count = space_.count();
@@ -195,8 +195,7 @@ template <int steps> class MapOp final : public KernelOp {
       const std::int64_t whole = space_.count();
       return run_pieces(stream, call, {&whole, 1});
     }
-    const std::size_t operands = std::max<std::size_t>({1, in.size(), out.size()});
-    const std::size_t at_once = std::min<std::size_t>(most_pieces, most_pointers / operands);
+    const std::size_t at_once = pieces_at_once();
     for (std::size_t first = 0; first < segments_.size(); first += at_once) {
       const std::size_t number = std::min(at_once, segments_.size() - first);
       std::copy_n(call.in.begin() + static_cast<std::ptrdiff_t>(first * in.size()), number * in.size(), base_.from);
@@ -206,6 +205,22 @@ template <int steps> class MapOp final : public KernelOp {
   }
 
  private:
+  void compile(const MapSpec& spec, ElementCompiler& compiler) {
+    const auto source = source_of(spec, space_, {base_.result, out.size()}, pieces_at_once());
+    auto made = source.ok() ? compiler.compile(*source) : Result<std::unique_ptr<ElementKernel>>(source.status());
+    if (!made.ok()) {
+      remark = concat("slow: interpreted: ", made.status().message());
+      return;
+    }
+    compiled_ = *std::move(made);
+    kernel = "cuda map, compiled";
+  }
+  std::size_t pieces_at_once() const {
+    if (segments_.empty()) return 1;
+    const std::size_t operands = std::max<std::size_t>({1, in.size(), out.size()});
+    return std::min<std::size_t>({most_pieces, most_pointers / operands, segments_.size()});
+  }
+
   void bring_samples(WorkStream& stream, const Call& call) {
     base_.drawing = {.key = call.dynamic.key, .epoch = call.dynamic.epoch};
     if (!draws_ || call.dynamic.samples.empty()) return;
@@ -228,7 +243,13 @@ template <int steps> class MapOp final : public KernelOp {
         if (base_.result[o] == no_result) sum(stream, call, p, o, piece);
     }
     operands_for(space_);
-    if (has_elements_) each(stream, base_.start[lengths.size()], Elements<steps>{base_});
+    if (compiled_)
+      compiled_->launch(stream, ElementRun{{base_.from, lengths.size() * in.size()},
+                                           {base_.to, lengths.size() * out.size()},
+                                           {base_.start, lengths.size() + 1},
+                                           {base_.scalars.value, scalars_}});
+    else if (has_elements_)
+      each(stream, base_.start[lengths.size()], Elements<steps>{base_});
     for (const auto& [o, held] : held_) // there are no pieces then
       each(stream, out[o].count(), Moved{{held.in(call), out[o].dtype}, {base_.to[o], out[o].dtype}});
   }
@@ -273,6 +294,7 @@ template <int steps> class MapOp final : public KernelOp {
   std::size_t scalars_;
   std::vector<std::uint16_t> results_;
   Evaluation<steps> base_{};
+  std::unique_ptr<ElementKernel> compiled_;
   Room<std::uint32_t> samples_;
   std::map<std::size_t, Room<std::byte>> held_; // outputs that an input of the same description may lie under
 };
@@ -313,12 +335,13 @@ Status check_map(MapSpec& spec) {
 
 } // namespace
 
-Prepared prepare_own(const MapSpec& wanted) {
+Prepared prepare_own(const MapSpec& wanted, ElementCompiler* compiler) {
   MapSpec spec = wanted;
   DLHOST_TRY(check_map(spec));
   const Shape space = *space_of(spec);
-  if (Steps<32>::fits(spec.expression)) return std::unique_ptr<Op>(std::make_unique<MapOp<32>>(spec, space));
-  if (Steps<128>::fits(spec.expression)) return std::unique_ptr<Op>(std::make_unique<MapOp<128>>(spec, space));
+  if (Steps<32>::fits(spec.expression)) return std::unique_ptr<Op>(std::make_unique<MapOp<32>>(spec, space, compiler));
+  if (Steps<128>::fits(spec.expression))
+    return std::unique_ptr<Op>(std::make_unique<MapOp<128>>(spec, space, compiler));
   return Status::unsupported("cuda: an expression of ", spec.expression.steps().size(), " steps; at most 128 are done");
 }
 

@@ -6,6 +6,7 @@
 
 #include <dlhost/ops.h>
 
+#include "elements.h"
 #include "format.h"
 #include "work.h"
 
@@ -23,7 +24,8 @@ Prepared prepare_own(const LrnSpec&);
 Prepared prepare_own(const SoftmaxSpec&);
 Prepared prepare_own(const SoftmaxLossSpec&);
 Prepared prepare_own(const GatherSpec&);
-Prepared prepare_own(const MapSpec&);
+// Without a compiler the expression is interpreted.
+Prepared prepare_own(const MapSpec&, ElementCompiler* = nullptr);
 Prepared prepare_own(const ReorderSpec&);
 Prepared prepare_own(const TransposeSpec&);
 Prepared prepare_own(const BoxSpec&);

@@ -1,5 +1,5 @@
-// What lies with the channels last is computed by kernels of its own, and more of it at once than the suite's cases have:
-// held to the same op on plain tensors. Division by multiplication is held to division.
+// What lies with the channels last is computed by kernels of its own, and more of it at once than the suite's cases
+// have: held to the same op on plain tensors. Division by multiplication is held to division.
 #include <cmath>
 #include <random>
 
@@ -87,7 +87,7 @@ void compare(Spec spec, const Shape& picture, DType type, const Dynamic& dynamic
     for (const auto& desc : op.in) in.push_back(drawn(desc, static_cast<unsigned>(in.size())));
     if constexpr (std::is_same_v<Spec, NormSpec>) // variances are not negative
       if (spec.role != Role::feature)
-        for (float* v = reinterpret_cast<float*>(in[5].data()), *end = v + in[5].desc.count(); v < end; ++v)
+        for (float *v = reinterpret_cast<float*>(in[5].data()), *end = v + in[5].desc.count(); v < end; ++v)
           *v = std::abs(*v) + 0.5F;
     for (const auto& desc : op.out) out.emplace_back(desc);
     std::vector<Held*> from, to;
@@ -219,7 +219,8 @@ TEST(CudaColumns, SpreadsJoin) {
   values[0] = 1100; // from which distances are counted
   double mean = 0, variance = 0;
   for (const float value : values) mean += static_cast<double>(value) / 3000;
-  for (const float value : values) variance += (static_cast<double>(value) - mean) * (static_cast<double>(value) - mean) / 3000;
+  for (const float value : values)
+    variance += (static_cast<double>(value) - mean) * (static_cast<double>(value) - mean) / 3000;
   plugins::cuda::Spread parts[7], all;
   for (std::size_t i = 0; i < values.size(); ++i) parts[i % 7].take(values[i]);
   for (const auto& part : parts) all.join(part);
@@ -230,14 +231,16 @@ TEST(CudaColumns, SpreadsJoin) {
 
 TEST(CudaDivider, DividesAsDivisionDoes) {
   std::mt19937 engine(3);
-  for (const std::int64_t by : {1, 2, 3, 5, 7, 11, 16, 55, 63, 64, 65, 3025, 50176, 65535, 65537, 1000003, 1073741824, 2147483647}) {
+  for (const std::int64_t by :
+       {1, 2, 3, 5, 7, 11, 16, 55, 63, 64, 65, 3025, 50176, 65535, 65537, 1000003, 1073741824, 2147483647}) {
     const Divider divider(by);
     const auto check = [&](std::int64_t number) {
       if (number < 0 || number > 2147483647) return;
       ASSERT_EQ(divider(static_cast<std::int32_t>(number)), number / by) << number << " by " << by;
     };
     for (std::int64_t near = -2; near <= 2; ++near)
-      for (const std::int64_t at : {std::int64_t{0}, by, 2 * by, 2147483647 / by * by, std::int64_t{2147483647}}) check(at + near);
+      for (const std::int64_t at : {std::int64_t{0}, by, 2 * by, 2147483647 / by * by, std::int64_t{2147483647}})
+        check(at + near);
     for (int i = 0; i < 2000; ++i) check(engine() >> 1U);
   }
 }

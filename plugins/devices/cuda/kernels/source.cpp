@@ -1,0 +1,183 @@
+#include "source.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace dlhost::plugins::cuda {
+
+namespace {
+
+constexpr std::string_view words = R"(
+struct alignas(32) Four8 { unsigned long long at[4]; };
+struct alignas(16) Four4 { unsigned int at[4]; };
+struct alignas(8) Four2 { unsigned short at[4]; };
+struct alignas(4) Four1 { unsigned char at[4]; };
+
+#if defined(__CUDACC_RTC__)
+inline __device__ float float_of_f16(unsigned short bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+inline __device__ unsigned short f16_of_float(float value) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+#endif
+inline __device__ float float_of_bf16(unsigned short bits) { return __uint_as_float((unsigned int)bits << 16); }
+inline __device__ unsigned short bf16_of_float(float value) {
+  const unsigned int bits = __float_as_uint(value);
+  if (value != value) return (unsigned short)(bits >> 16 | 0x40u);
+  return (unsigned short)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+// To nearest, ties to even; what is too large is the largest.
+template <class Whole> inline __device__ Whole whole_of_float(float value, Whole least, Whole most) {
+  if (value != value) return 0;
+  const float whole = rintf(value);
+  return whole <= (float)least ? least : whole >= (float)most ? most : (Whole)whole;
+}
+)";
+
+// Elements are moved as bits.
+struct Type {
+  const char *bits, *four;      // an unsigned type, and four of it
+  const char *load, *load_end;   // around bits, for a float
+  const char *store, *store_end; // around a float, for bits
+};
+
+const Type& type_of(DType type) {
+  static constexpr Type f32{"unsigned int", "Four4", "__uint_as_float(", ")", "__float_as_uint(", ")"},
+      f64{"unsigned long long", "Four8", "(float)__longlong_as_double((long long)", ")",
+          "(unsigned long long)__double_as_longlong((double)", ")"},
+      bf16{"unsigned short", "Four2", "float_of_bf16(", ")", "bf16_of_float(", ")"},
+      f16{"unsigned short", "Four2", "float_of_f16(", ")", "f16_of_float(", ")"},
+      i64{"unsigned long long", "Four8", "(float)(long long)", "", "(unsigned long long)whole_of_float<long long>(",
+          ", -9223372036854775807ll - 1, 9223372036854775807ll)"},
+      i32{"unsigned int", "Four4", "(float)(int)", "", "(unsigned int)whole_of_float<int>(",
+          ", -2147483647 - 1, 2147483647)"},
+      i8{"unsigned char", "Four1", "(float)(signed char)", "", "(unsigned char)whole_of_float<signed char>(",
+         ", -128, 127)"},
+      u8{"unsigned char", "Four1", "(float)", "", "whole_of_float<unsigned char>(", ", 0, 255)"};
+  switch (type) {
+  case DType::f32: return f32;
+  case DType::f64: return f64;
+  case DType::bf16: return bf16;
+  case DType::f16: return f16;
+  case DType::i64: return i64;
+  case DType::i32: return i32;
+  case DType::i8: return i8;
+  case DType::u8: return u8;
+  }
+  return f32;
+}
+
+std::string value_of(float value) { return concat("__uint_as_float(", std::bit_cast<std::uint32_t>(value), "u)"); }
+
+// As Steps::apply does.
+std::string step_text(const Expression::Step& step) {
+  const std::string a = concat("v", step.a), b = concat("v", step.b), c = concat("v", step.c);
+  switch (step.fn) {
+  case Fn::input: return concat("x[", step.a, "]");
+  case Fn::scalar: return concat("scalar[", step.a, "]");
+  case Fn::constant: return value_of(static_cast<float>(step.value));
+  case Fn::uniform: break;
+  case Fn::add: return a + " + " + b;
+  case Fn::subtract: return a + " - " + b;
+  case Fn::multiply: return a + " * " + b;
+  case Fn::divide: return a + " / " + b;
+  case Fn::minimum: return concat(a, " < ", b, " || ", a, " != ", a, " ? ", a, " : ", b);
+  case Fn::maximum: return concat(a, " > ", b, " || ", a, " != ", a, " ? ", a, " : ", b);
+  case Fn::greater: return concat(a, " > ", b, " ? 1.0f : 0.0f");
+  case Fn::select: return concat(a, " > 0 ? ", b, " : ", c);
+  case Fn::negate: return "-" + a;
+  case Fn::absolute: return concat("fabsf(", a, ")");
+  case Fn::square_root: return concat("sqrtf(", a, ")");
+  case Fn::exponential: return concat("expf(", a, ")");
+  case Fn::logarithm: return concat("logf(", a, ")");
+  case Fn::logarithm1p: return concat("log1pf(", a, ")");
+  case Fn::tanh: return concat("tanhf(", a, ")");
+  case Fn::logistic: return concat(a, " < 0 ? expf(", a, ") / (1 + expf(", a, ")) : 1 / (1 + expf(-", a, "))");
+  case Fn::error_function: return concat("erff(", a, ")");
+  }
+  return "0.0f";
+}
+
+// Where an operand that is not of the space's shape has the element of number i; its axes of 1 stay where they are.
+std::string place_text(const TensorDesc& desc, const Shape& space) {
+  if (desc.count() == 1) return "0";
+  std::string text;
+  for (std::size_t axis = 0; axis < space.rank(); ++axis) {
+    if (desc.shape[axis] == 1) continue;
+    text += concat(text.empty() ? "" : " + ", "i / ", space.past(axis + 1), "u",
+                   axis == 0 ? "" : concat(" % ", space[axis], "u"), " * ", desc.shape.past(axis + 1), "u");
+  }
+  return text;
+}
+
+} // namespace
+
+Result<ElementSource> source_of(const MapSpec& spec, const Shape& space, std::span<const std::uint16_t> made,
+                                std::size_t pieces) {
+  const Expression& f = spec.expression;
+  constexpr std::int64_t most = std::int64_t{1} << 32;
+  if (f.draws()) return Status::unsupported("expressions that draw are interpreted");
+  if (space.count() >= most) return Status::unsupported("spaces of 2^32 elements are interpreted");
+  ElementSource source{.inputs = spec.in.size(), .outputs = spec.out.size(), .scalars = f.scalar_count(), .pieces = pieces};
+  const auto whole = [&](const TensorDesc& desc) { return desc.shape == space; };
+  for (const auto* list : {&spec.in, &spec.out})
+    for (const auto& desc : *list)
+      if (whole(desc)) source.alignment = std::max(source.alignment, ElementSource::together * size_of(desc.dtype));
+
+  std::string& text = source.text;
+  text = concat(words, "\nstruct Arguments {\n  const void* from[", std::max<std::size_t>(1, pieces * source.inputs),
+                "];\n  void* to[", pieces * source.outputs, "];\n  long long start[", pieces + 1, "];\n  int first_block[",
+                pieces + 1, "];\n  int pieces, aligned;\n  float scalar[", std::max<std::size_t>(1, source.scalars),
+                "];\n};\n\ninline __device__ void one_element(const float* x, const float* scalar, float* y) {\n");
+  for (std::size_t s = 0; s < f.steps().size(); ++s)
+    text += concat("  const float v", s, " = ", step_text(f.steps()[s]), ";\n");
+  for (std::size_t o = 0; o < made.size(); ++o)
+    if (made[o] != no_result) text += concat("  y[", o, "] = v", made[o], ";\n");
+  text += concat("}\n\nextern \"C\" __global__ void __launch_bounds__(", ElementSource::threads, ") ",
+                 ElementSource::kernel, "(const __grid_constant__ Arguments a) {\n");
+  text += concat(
+      "  int piece = 0;\n"
+      "  while (piece + 1 < a.pieces && (int)blockIdx.x >= a.first_block[piece + 1]) ++piece;\n"
+      "  const long long count = a.start[piece + 1] - a.start[piece];\n"
+      "  const long long first = ((long long)((int)blockIdx.x - a.first_block[piece]) * ",
+      ElementSource::threads, " + threadIdx.x) * ", ElementSource::together,
+      ";\n"
+      "  if (first >= count) return;\n"
+      "  const int some = count - first < 4 ? (int)(count - first) : 4;\n"
+      "  const bool together = a.aligned && some == 4;\n"
+      "  float x[4][", std::max<std::size_t>(1, source.inputs), "] = {}, y[4][", source.outputs, "];\n");
+  for (std::size_t k = 0; k < source.inputs; ++k) {
+    if (!f.reads(static_cast<std::uint16_t>(k))) continue;
+    const Type& type = type_of(spec.in[k].dtype);
+    text += concat("  {\n    const ", type.bits, "* from = (const ", type.bits, "*)a.from[piece * ", source.inputs, " + ",
+                   k, "];\n");
+    if (whole(spec.in[k]))
+      text += concat("    ", type.four, " read = {};\n    if (together)\n      read = *(const ", type.four,
+                     "*)(from + first);\n    else\n      for (int e = 0; e < some; ++e) read.at[e] = from[first + e];\n"
+                     "#pragma unroll\n    for (int e = 0; e < 4; ++e) x[e][",
+                     k, "] = ", type.load, "read.at[e]", type.load_end, ";\n  }\n");
+    else
+      text += concat("#pragma unroll\n    for (int e = 0; e < 4; ++e) {\n      if (e >= some) continue;\n"
+                     "      const unsigned int i = (unsigned int)(first + e);\n      (void)i;\n      x[e][",
+                     k, "] = ", type.load, "from[", place_text(spec.in[k], space), "]", type.load_end, ";\n    }\n  }\n");
+  }
+  text += "#pragma unroll\n  for (int e = 0; e < 4; ++e) one_element(x[e], a.scalar, y[e]);\n";
+  for (std::size_t o = 0; o < made.size(); ++o) {
+    if (made[o] == no_result) continue;
+    const Type& type = type_of(spec.out[o].dtype);
+    text += concat("  {\n    ", type.bits, "* to = (", type.bits, "*)a.to[piece * ", source.outputs, " + ", o, "];\n    ",
+                   type.four, " made;\n#pragma unroll\n    for (int e = 0; e < 4; ++e) made.at[e] = ", type.store, "y[e][",
+                   o, "]", type.store_end, ";\n    if (together)\n      *(", type.four,
+                   "*)(to + first) = made;\n    else\n      for (int e = 0; e < some; ++e) to[first + e] = made.at[e];\n"
+                   "  }\n");
+  }
+  text += "}\n";
+  return source;
+}
+
+} // namespace dlhost::plugins::cuda
