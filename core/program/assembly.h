@@ -32,6 +32,7 @@ class Builder {
   SlotId find_link(SlotId from, const TensorDesc& wanted, bool on_host) const;
   SlotId new_slot(const TensorDesc&, bool on_host);
   SlotId new_block(std::size_t bytes);
+  bool is_delivered(std::size_t source, std::size_t output) const;
   SlotId source_slot(std::size_t node, std::size_t output) const;
   void settle_fusion(Unit&, const net::Fusion*, const class Preparation&);
   void keep(Unit&);
@@ -39,6 +40,7 @@ class Builder {
 
   // expanding.cpp
   Status emit(const Visit&);
+  void emit_arrival(std::size_t source);
   void emit_feature(const Visit&);
   void emit_links(SlotId from, int frame);
   Status emit_gradient(const Visit&);

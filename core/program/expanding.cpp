@@ -96,6 +96,18 @@ void Builder::emit_links(SlotId from, int frame) {
   }
 }
 
+// Once, before the first frame's rows are read: it comes as a whole.
+void Builder::emit_arrival(std::size_t source) {
+  const Program::Step arrival{.act = Program::Act::arrive, .index = static_cast<std::uint32_t>(source)};
+  const auto is_arrival = [&](const Program::Step& step) {
+    return step.act == arrival.act && step.index == arrival.index;
+  };
+  bool any = false;
+  for (std::size_t o = 0; o < program_.units_[source].outputs.size(); ++o)
+    any = any || program_.takes_delivered(source, o);
+  if (any && std::ranges::none_of(program_.steps_, is_arrival)) program_.steps_.push_back(arrival);
+}
+
 void Builder::emit_feature(const Visit& visit) {
   const Unit& unit = program_.units_[visit.node];
   const auto& slots = unit_frame(visit.node, visit.frame);
@@ -118,6 +130,7 @@ void Builder::emit_feature(const Visit& visit) {
                                .index = static_cast<std::uint32_t>(&slots - program_.unit_frames_.data()),
                                .frame = static_cast<std::uint32_t>(visit.frame)});
   }
+  if (unit.described->source) emit_arrival(visit.node);
   for (auto slot : unit.outputs) emit_links(slot, visit.frame);
 }
 

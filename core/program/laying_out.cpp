@@ -160,6 +160,7 @@ void Builder::point(Program::UnitFrame& unit_frame) {
 }
 
 void Builder::feed_sources() {
+  program_.arrived_.resize(nodes_.size());
   for (int f = 0; f < program_.frames_; ++f)
     for (std::size_t u = 0; u < program_.units_.size(); ++u) {
       const Unit& unit = program_.units_[u];
@@ -167,6 +168,7 @@ void Builder::feed_sources() {
       for (std::size_t o = 0; o < unit.outputs.size(); ++o) {
         Program::Feed feed{.node = u, .output = o, .frame = f, .slot = in_frame(unit.outputs[o], f)};
         const auto& desc = program_.slots_[static_cast<std::size_t>(feed.slot)].desc;
+        feed.delivered = program_.takes_delivered(u, o);
         feed.row_bytes = desc.plain_bytes() / static_cast<std::size_t>(std::max<std::int64_t>(desc.shape[0], 1));
         for (auto& reader : program_.unit_frames_)
           for (std::size_t i = 0; i < reader.inputs.size(); ++i)

@@ -81,6 +81,16 @@ SlotId Builder::new_block(std::size_t bytes) {
   return static_cast<SlotId>(program_.slots_.size() - 1);
 }
 
+// Whether a source's output is taken on a device whose memory the host cannot reach, where it is brought ahead: it is
+// read, by no layer on the host, and the rows of each frame begin where the device wants memory to.
+bool Builder::is_delivered(std::size_t source, std::size_t output) const {
+  const auto& readers = nodes_[source].readers.at(output);
+  const auto on_host = [&](const net::Reader& reader) { return nodes_[reader.node].setup.host; };
+  if (readers.empty() || std::ranges::any_of(readers, on_host)) return false;
+  const std::size_t frame = nodes_[source].setup.outputs[output].desc.plain_bytes();
+  return !program_.cut_ || frame % program_.device_->traits().alignment == 0;
+}
+
 // The slot of a node's output; in a net with cycles it may be read before its node is prepared, and is then plain.
 SlotId Builder::source_slot(std::size_t node, std::size_t output) const { return node_outputs_[node].at(output); }
 
@@ -133,8 +143,8 @@ Status Builder::prepare_unit(std::size_t index) {
   DLHOST_TRY(declare(unit));
   DLHOST_TRY(settle_factors(unit));
   if (node.source) {
-    for (const auto& port : node.setup.outputs) {
-      unit.outputs.push_back(new_slot(port.desc, unit.on_host));
+    for (std::size_t o = 0; o < node.setup.outputs.size(); ++o) {
+      unit.outputs.push_back(new_slot(node.setup.outputs[o].desc, unit.on_host && !is_delivered(index, o)));
       program_.slots_.back().external = true;
     }
     node_outputs_[index] = unit.outputs;

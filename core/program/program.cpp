@@ -16,8 +16,10 @@ void Program::bind(const BatchView& batch) {
   for (auto& feed : feeds_)
     for (const auto& source : batch.sources) {
       if (source.node != feed.node) continue;
+      arrived_[feed.node] = source.arrived;
+      void* const begin = feed.delivered ? source.delivered[feed.output] : source.outputs[feed.output];
       const auto rows = cut_ ? static_cast<std::size_t>(feed.frame) * static_cast<std::size_t>(graph_->batch()) : 0;
-      const void* data = static_cast<std::byte*>(source.outputs[feed.output]) + rows * feed.row_bytes;
+      const void* data = static_cast<std::byte*>(begin) + rows * feed.row_bytes;
       slots_[static_cast<std::size_t>(feed.slot)].data = const_cast<void*>(data);
       for (const void** reader : feed.readers) *reader = data;
     }
@@ -71,6 +73,7 @@ Status Program::run_steps() {
 
 Status Program::execute(const Step& step) {
   switch (step.act) {
+  case Act::arrive: return stream_->wait_for(*arrived_[step.index]);
   case Act::feature:
   case Act::gradient: {
     UnitFrame& at = unit_frames_[step.index];
@@ -255,13 +258,20 @@ Result<std::string> Program::find_not_finite() {
 
 Result<std::vector<float>> Program::read_output(std::size_t node, std::size_t output) {
   const Slot& slot = slots_[static_cast<std::size_t>(units_.at(node).outputs.at(output))];
-  if (slot.on_host || slot.external)
+  const Slot* place = &slot;
+  while (place->alias != no_slot) place = &slots_[static_cast<std::size_t>(place->alias)];
+  if (slot.on_host || place->external)
     return Status::unsupported("output ", output, " of layer '", graph_->nodes()[node].name, "' is input data");
   return param::download(*device_, *stream_, slot.desc, slot.data);
 }
 
 const TensorDesc& Program::desc_of(std::size_t node, std::size_t output) const {
   return slots_[static_cast<std::size_t>(units_.at(node).outputs.at(output))].desc;
+}
+
+bool Program::takes_delivered(std::size_t node, std::size_t output) const {
+  const Slot& slot = slots_[static_cast<std::size_t>(units_.at(node).outputs.at(output))];
+  return graph_->nodes()[node].source && !slot.on_host && !device_->traits().host_memory;
 }
 
 double Program::operations() const {
@@ -278,6 +288,9 @@ void Program::measure(Clock* clock) {
   for (const Step& step : steps_) {
     Timing timing;
     switch (step.act) {
+    case Act::arrive: // what is left of it: no bytes, since most of them came while something else was done
+      timing = {.what = "copy", .type = "connector", .direction = "between"};
+      break;
     case Act::feature:
     case Act::gradient: {
       const Unit& unit = units_[unit_frames_[step.index].unit];

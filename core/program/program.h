@@ -19,11 +19,14 @@
 
 namespace dlhost::program {
 
-// The batch of a step, as the feeder hands it over: for each source, by its node, the outputs in host memory.
+// The batch of a step, as the feeder hands it over: for each source, by its node, the outputs in host memory, and, of
+// those that the program takes there, on the device.
 struct BatchView {
   struct SourceBatch {
     std::size_t node = 0;
     std::vector<void*> outputs;
+    std::span<void* const> delivered; // null: not taken there. Empty: none is
+    Event* arrived = nullptr;         // when all of `delivered` is there
   };
   std::vector<SourceBatch> sources;
   std::span<const std::uint32_t> samples;
@@ -107,6 +110,8 @@ class Program {
   double operations() const;
   std::size_t link_count() const { return links_.size(); }
   const TensorDesc& desc_of(std::size_t node, std::size_t output) const;
+  // Whether it takes this output of a source on the device, whose memory the host cannot reach.
+  bool takes_delivered(std::size_t node, std::size_t output) const;
 
   // Timings of the steps so far, in order; clock null ends the measuring.
   void measure(Clock* clock);
@@ -114,12 +119,12 @@ class Program {
 
  private:
   friend class Builder;
-  enum class Act : std::uint8_t { feature, gradient, call, collect, update, check_losses };
+  enum class Act : std::uint8_t { arrive, feature, gradient, call, collect, update, check_losses };
   struct Step {
     Act act = Act::feature;
     Wanted wanted = Wanted::both;
     std::uint32_t sweep = 0;
-    std::uint32_t index = 0; // of a frame, a call, a unit or an update
+    std::uint32_t index = 0; // of a source's node, a frame, a call, a unit or an update
     std::uint32_t frame = 0;
     SlotId gradient = no_slot; // of an update
   };
@@ -144,11 +149,12 @@ class Program {
     std::vector<void*> outputs, input_gradients, param_gradients, buffers;
     Frame frame;
   };
-  // An output of a source: where the feeder's memory is to be put in.
+  // An output of a source: where the batch's memory is to be put in.
   struct Feed {
     std::size_t node = 0, output = 0;
     int frame = 0;
     SlotId slot = no_slot;
+    bool delivered = false; // on the device, not where the feeder put it
     std::size_t row_bytes = 0;
     std::vector<const void**> readers;
   };
@@ -188,6 +194,7 @@ class Program {
   std::vector<param::Param*> updated_;                  // in the order of their updates
   std::vector<std::unique_ptr<param::Update>> updates_; // of each; none where they are shared
   std::vector<Feed> feeds_;
+  std::vector<Event*> arrived_; // of this step's batch, by node
   std::vector<Pass> passes_;
   std::vector<Metric> metrics_;
   std::vector<CountTable> tables_;

@@ -1,10 +1,10 @@
 #include "run/feeder.h"
 
 #include <algorithm>
-#include <new>
 #include <optional>
 
 #include "plugin/contained.h"
+#include "run/batch_memory.h"
 
 namespace dlhost::run {
 
@@ -14,16 +14,6 @@ namespace {
 constexpr Nanoseconds look_again = 1'000'000'000;
 // Draws of augmentations, beside those of the net's layers.
 constexpr std::uint32_t augment_stream = 0x41554700;
-constexpr std::align_val_t alignment{64};
-
-struct Free {
-  void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
-};
-using Memory = std::unique_ptr<std::byte, Free>;
-
-Memory allocate(std::size_t bytes) {
-  return Memory(static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), alignment)));
-}
 
 } // namespace
 
@@ -34,7 +24,7 @@ struct Feeder::Slot {
       : memory(std::move(other.memory)), outputs(std::move(other.outputs)), samples(std::move(other.samples)),
         statuses(std::move(other.statuses)) {}
 
-  std::vector<Memory> memory;
+  std::vector<BatchMemory> memory;
   std::vector<const std::byte*> outputs;
   std::vector<std::uint32_t> samples;
   std::vector<Status> statuses;      // of each chunk
@@ -44,7 +34,7 @@ struct Feeder::Slot {
 
 // What one reader needs for itself.
 struct Feeder::Reader {
-  Memory sample, scratch;
+  BatchMemory sample, scratch;
   std::vector<std::byte*> places;
   std::uint32_t epoch = 0;
   std::optional<Sampling::Order> order; // of that epoch
@@ -52,9 +42,9 @@ struct Feeder::Reader {
 
 Result<std::unique_ptr<Feeder>> Feeder::make(Host& host, const Source& source, std::span<const Port> outputs,
                                              const net::Augment& augment, const FeederSpec& spec) {
-  if (outputs.empty() || spec.readers < 0 || spec.prefetch < 0)
+  if (outputs.empty() || spec.readers < 0 || spec.prefetch < 0 || spec.held < 1)
     return Status::internal("feeder: ", outputs.size(), " outputs, ", spec.readers, " readers, ", spec.prefetch,
-                            " batches ahead");
+                            " batches ahead of ", spec.held);
   DLHOST_ASSIGN(const auto sampling, Sampling::make(spec.sampling, source.count(spec.phase)));
   std::unique_ptr<Feeder> feeder(new Feeder(host, source, augment, spec, sampling));
   feeder->lay_out(outputs);
@@ -77,10 +67,11 @@ void Feeder::lay_out(std::span<const Port> outputs) {
   for (const Port& port : outputs) row_bytes_.push_back(port.desc.plain_bytes());
   if (!augment_.empty()) row_bytes_[0] = augment_.result().plain_bytes();
   const auto rows = static_cast<std::size_t>(sampling_.rows());
-  slots_.resize(spec_.readers == 0 ? 1 : static_cast<std::size_t>(spec_.prefetch) + 1);
+  Device* device = spec_.device;
+  slots_.resize(spec_.slots());
   for (Slot& slot : slots_) {
     for (const std::size_t bytes : row_bytes_) {
-      slot.memory.push_back(allocate(bytes * rows));
+      slot.memory.push_back(batch_memory(bytes * rows, device, host_.log()));
       slot.outputs.push_back(slot.memory.back().get());
     }
     slot.samples.resize(rows);
@@ -92,8 +83,8 @@ void Feeder::lay_out(std::span<const Port> outputs) {
     auto reader = std::make_unique<Reader>();
     reader->places.resize(outputs.size());
     if (!augment_.empty()) {
-      reader->sample = allocate(augment_.source_bytes());
-      reader->scratch = allocate(augment_.scratch_bytes());
+      reader->sample = batch_memory(augment_.source_bytes());
+      reader->scratch = batch_memory(augment_.scratch_bytes());
     }
     readers_.push_back(std::move(reader));
   }
@@ -136,9 +127,9 @@ Result<const Batch*> Feeder::next() {
     for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) read_chunk(*readers_[0], activity, slot, step, chunk);
     count_wait(since);
   } else {
-    if (given_ > 0) {
-      slots_[(given_ - 1) % slots()].left.store(chunks_, std::memory_order_relaxed);
-      released_.store(given_, std::memory_order_release);
+    if (const auto held = static_cast<std::uint64_t>(spec_.held); given_ >= held) {
+      slots_[(given_ - held) % slots()].left.store(chunks_, std::memory_order_relaxed);
+      released_.store(given_ - held + 1, std::memory_order_release);
       freed_->notify_all();
     }
     wait_until_read(slot);
@@ -149,6 +140,17 @@ Result<const Batch*> Feeder::next() {
   slot.batch.epoch = sampling_.place(step, 0).epoch;
   slot.batch.valid = sampling_.valid(step);
   return &slot.batch;
+}
+
+bool Feeder::ready() const {
+  if (tasks_.empty() || first_ + given_ >= spec_.end) return false;
+  if (given_ >= released_.load(std::memory_order_relaxed) + slots()) return false; // it would lie where one in use does
+  const Slot& slot = slots_[given_ % slots()];
+  return slot.left.load(std::memory_order_acquire) == 0 && std::ranges::all_of(slot.statuses, &Status::ok);
+}
+
+std::size_t Feeder::bytes(std::size_t output) const {
+  return row_bytes_[output] * static_cast<std::size_t>(sampling_.rows());
 }
 
 void Feeder::wait_until_read(Slot& slot) {

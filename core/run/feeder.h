@@ -6,7 +6,7 @@
 // cannot do without.
 //
 //   reader  claims a chunk of rows  -> waits until the batch's slot is free -> reads, augments -> counts the chunk off
-//   next()  gives the last batch back -> waits until the next one's chunks are all counted off
+//   next()  gives the oldest held batch back -> waits until the next one's chunks are all counted off
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include <dlhost/device.h>
 #include <dlhost/host.h>
 #include <dlhost/source.h>
 
@@ -31,13 +32,17 @@ struct FeederSpec {
   bool trains = true;                   // they are augmented at random
   const plugin::Actor* actor = nullptr; // how the source is named when it throws, crashes or hangs
   SamplingSpec sampling;
-  int readers = 1;                                               // tasks; 0: next() reads, on its caller's task
-  int prefetch = 2;                                              // batches that are read ahead of the one in use
+  int readers = 1;  // tasks; 0: next() reads, on its caller's task
+  int prefetch = 2; // batches that are read ahead of those in use
+  int held = 1;     // batches that are in use at once: the one given last, and those given before it
   std::uint64_t end = std::numeric_limits<std::uint64_t>::max(); // no step from here on is read ahead or given
   std::function<void()> waiting; // called about every second while next() waits; may be empty
+  Device* device = nullptr;      // whose host memory batches are read into, and which outlives the feeder; may be null
+
+  std::size_t slots() const { return static_cast<std::size_t>((readers == 0 ? 0 : prefetch) + held); }
 };
 
-// Valid until the feeder's next() or seek() is called again, or the feeder is gone.
+// Valid until next() was called `held` times more, seek() was, or the feeder is gone.
 struct Batch {
   std::uint64_t step = 0;
   std::uint32_t epoch = 0;                   // of the first row
@@ -58,12 +63,15 @@ class Feeder {
   // The batch of the next step, from step 0 or where seek() went. Not ok: a sample could not be read (the message
   // names it), or the end was reached (Code::cancelled).
   Result<const Batch*> next();
+  // Whether next() would give a batch at once. A reader has to be under way for that: never before the first next().
+  bool ready() const;
   // The next batch is that of `step`. What was read ahead is thrown away.
   void seek(std::uint64_t step);
   // Steps are counted from there; seek() comes next.
   void move(const Origin&);
 
   const Sampling& sampling() const { return sampling_; }
+  std::size_t bytes(std::size_t output) const; // of a batch
 
   // How often, and for how long, next() had to wait for a reader, or to read itself.
   struct Waits {

@@ -1,47 +1,90 @@
 #include "run/feeds.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "run/training_samples.h"
 
 namespace dlhost::run {
 
+namespace {
+
+// Which outputs of a source the program takes on the device.
+std::vector<bool> taken_there(const program::Program& program, std::size_t node) {
+  std::vector<bool> taken;
+  for (std::size_t o = 0; o < program.units()[node].outputs.size(); ++o)
+    taken.push_back(program.takes_delivered(node, o));
+  return taken;
+}
+
+bool any_of(const std::vector<bool>& outputs) { return std::ranges::find(outputs, true) != outputs.end(); }
+
+} // namespace
+
+FeederSpec reading(const config::Job& job, const program::Program& program) {
+  FeederSpec spec;
+  spec.trains = program.trains();
+  spec.readers = static_cast<int>(job.train.readers);
+  spec.prefetch = static_cast<int>(job.train.prefetch);
+  for (const auto& unit : program.units())
+    if (unit.described->source && any_of(taken_there(program, unit.node))) spec.held = Delivery::held;
+  return spec;
+}
+
 Result<std::unique_ptr<Feeds>> Feeds::make(Session& session, const program::Program& program, Phase phase,
                                            std::int64_t batch, std::uint64_t end) {
   auto feeds = std::make_unique<Feeds>();
+  FeederSpec spec = reading(session.job(), program);
+  spec.phase = phase;
+  spec.end = end;
+  spec.sampling = training_samples(session.job(), spec.trains ? session.place() : Place::alone(session.job()),
+                                   session.sources()[0].stream);
+  if (!spec.trains) {
+    spec.sampling = spec.sampling.evaluation();
+    spec.sampling.batch = spec.sampling.rows = batch;
+  }
+  if (spec.trains && session.sharing()) spec.waiting = [sharing = session.sharing()] { sharing->beat(); };
+  if (!session.device().traits().host_memory) spec.device = &session.device();
   const auto& nodes = program.graph().nodes();
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     if (!nodes[n].source) continue;
     for (const auto& open : session.sources()) {
       if (open.source != nodes[n].source) continue;
-      FeederSpec spec;
-      spec.phase = phase;
       spec.actor = open.actor;
-      spec.end = end;
-      spec.readers = static_cast<int>(session.job().train.readers);
-      spec.prefetch = static_cast<int>(session.job().train.prefetch);
-      const bool trains = spec.trains = program.trains();
-      spec.sampling = training_samples(session.job(), trains ? session.place() : Place::alone(session.job()),
-                                       session.sources()[0].stream);
-      if (!trains) {
-        spec.sampling = spec.sampling.evaluation();
-        spec.sampling.batch = spec.sampling.rows = batch;
-      }
-      if (trains && session.sharing()) spec.waiting = [sharing = session.sharing()] { sharing->beat(); };
-      auto feeder = Feeder::make(session.host(), *open.source, open.outputs, open.augment, spec);
-      if (!feeder.ok()) return std::move(feeder).status().at("source '", open.name, "'");
-      feeds->feeders_.push_back(*std::move(feeder));
-      feeds->names_.push_back(open.name);
-      feeds->view_.sources.push_back({n, std::vector<void*>(open.outputs.size())});
+      DLHOST_TRY(feeds->add(session, program, n, open, spec).at("source '", open.name, "'"));
     }
   }
   if (feeds->feeders_.empty()) return Status::invalid("the net has no source in this phase");
   return feeds;
 }
 
+Status Feeds::add(Session& session, const program::Program& program, std::size_t node, const Session::OpenSource& open,
+                  const FeederSpec& spec) {
+  DLHOST_ASSIGN(auto feeder, Feeder::make(session.host(), *open.source, open.outputs, open.augment, spec));
+  const std::vector<bool> taken = taken_there(program, node);
+  std::unique_ptr<Delivery> delivery;
+  if (any_of(taken)) {
+    DLHOST_ASSIGN(delivery, Delivery::make(session.device(), session.stream(), *feeder, taken));
+  }
+  feeders_.push_back(std::move(feeder));
+  deliveries_.push_back(std::move(delivery));
+  names_.push_back(open.name);
+  view_.sources.push_back({.node = node, .outputs = std::vector<void*>(open.outputs.size())});
+  return {};
+}
+
+Result<const Batch*> Feeds::next(std::size_t source) {
+  if (!deliveries_[source]) return feeders_[source]->next();
+  DLHOST_ASSIGN(const auto* load, deliveries_[source]->next());
+  view_.sources[source].delivered = load->outputs;
+  view_.sources[source].arrived = load->arrived;
+  return load->batch;
+}
+
 Result<const program::BatchView*> Feeds::next() {
   for (std::size_t f = 0; f < feeders_.size(); ++f) {
-    auto read = feeders_[f]->next();
+    auto read = next(f);
     if (!read.ok()) return std::move(read).status().at("source '", names_[f], "'");
     const Batch* batch = *read;
     auto& outputs = view_.sources[f].outputs;
@@ -55,12 +98,22 @@ Result<const program::BatchView*> Feeds::next() {
   return &view_;
 }
 
-void Feeds::seek(std::uint64_t step) {
-  for (auto& feeder : feeders_) feeder->seek(step);
+Status Feeds::halt() {
+  for (auto& delivery : deliveries_)
+    if (delivery) DLHOST_TRY(delivery->halt());
+  return {};
 }
 
-void Feeds::move(std::span<const Origin> origins) {
+Status Feeds::seek(std::uint64_t step) {
+  DLHOST_TRY(halt());
+  for (auto& feeder : feeders_) feeder->seek(step);
+  return {};
+}
+
+Status Feeds::move(std::span<const Origin> origins) {
+  DLHOST_TRY(halt());
   for (std::size_t f = 0; f < feeders_.size(); ++f) feeders_[f]->move(f < origins.size() ? origins[f] : Origin());
+  return {};
 }
 
 std::vector<Origin> Feeds::origins() const {

@@ -1,4 +1,5 @@
-// The feeders of all sources of one program: a batch for each of its steps.
+// The feeders of all sources of one program: a batch for each of its steps, on the device where the host cannot reach
+// its memory.
 #pragma once
 
 #include <memory>
@@ -8,21 +9,25 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "program/program.h"
+#include "run/delivery.h"
 #include "run/feeder.h"
 #include "run/session.h"
 
 namespace dlhost::run {
+
+// How the batches of a program are read, but for which samples, and for whom.
+FeederSpec reading(const config::Job&, const program::Program&);
 
 class Feeds {
  public:
   static Result<std::unique_ptr<Feeds>> make(Session&, const program::Program&, Phase, std::int64_t batch,
                                              std::uint64_t end = std::numeric_limits<std::uint64_t>::max());
 
-  // Valid until the next call.
+  // Valid until the next call, which comes when all that reads it has been given to the session's stream.
   Result<const program::BatchView*> next();
-  void seek(std::uint64_t step);
+  Status seek(std::uint64_t step);
   // Of each source, from where its steps are counted: seek() comes next. None: from its beginning.
-  void move(std::span<const Origin> origins);
+  Status move(std::span<const Origin> origins);
   std::vector<Origin> origins() const;
   // What a checkpoint keeps of it, when so many steps are done; and, of a run that goes on with that, where its steps
   // are counted from: where they were, or, if a step takes other samples than there, from here on.
@@ -38,8 +43,13 @@ class Feeds {
   Nanoseconds waited() const;
 
  private:
+  Status add(Session&, const program::Program&, std::size_t node, const Session::OpenSource&, const FeederSpec&);
+  Result<const Batch*> next(std::size_t source);
+  Status halt();
+
   std::vector<std::unique_ptr<Feeder>> feeders_;
-  std::vector<std::string> names_; // of their sources
+  std::vector<std::unique_ptr<Delivery>> deliveries_; // of each; null: the device reads host memory, or none of this
+  std::vector<std::string> names_;                    // of their sources
   program::BatchView view_;
   std::uint32_t epoch_ = 0;
 };

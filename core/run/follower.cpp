@@ -50,8 +50,8 @@ Status Follower::steps() {
                            place.groups * place.workers);
   next_ = beginning.of_group(place.group, place.workers);
   DLHOST_TRY(seat_->begin(beginning));
-  feeds_->move(beginning.origins);
-  feeds_->seek(next_);
+  DLHOST_TRY(feeds_->move(beginning.origins));
+  DLHOST_TRY(feeds_->seek(next_));
   watch_.emplace(session_->host().clock(), *feeds_, *seat_);
   DLHOST_TRY(roster_.meet(number_));
   watch_->begin();
@@ -83,7 +83,7 @@ Status Follower::lead_steps() {
 
 // Who was left behind goes on with the newest step.
 Status Follower::step(std::uint64_t step, double rate) {
-  if (step != next_) feeds_->seek(step);
+  if (step != next_) DLHOST_TRY(feeds_->seek(step));
   next_ = step + 1;
   seat_->set_away(true);
   DLHOST_ASSIGN(const auto* batch, feeds_->next());

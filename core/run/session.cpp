@@ -8,6 +8,7 @@
 #include "env/real_host.h"
 #include "plugin/contained.h"
 #include "program/builder.h"
+#include "run/feeds.h"
 
 namespace dlhost::run {
 
@@ -206,7 +207,7 @@ Need Session::need(const program::Program& program, Phase phase) const {
   for (const auto& open : *sources_) {
     std::size_t row = open.augment.empty() ? open.outputs[0].desc.plain_bytes() : open.augment.result().plain_bytes();
     for (std::size_t o = 1; o < open.outputs.size(); ++o) row += open.outputs[o].desc.plain_bytes();
-    ahead += row * static_cast<std::size_t>(batch(phase) * (job_.train.readers == 0 ? 1 : job_.train.prefetch + 1));
+    ahead += row * static_cast<std::size_t>(batch(phase)) * reading(job_, program).slots();
   }
   add("batches that are read ahead (train.prefetch)", ahead);
   need.total += footprint.host + ahead;

@@ -143,8 +143,8 @@ Status Training::resume(const param::CheckpointFiles& files) {
       session_.host().log().write(LogLevel::warning, fmt::format("{}: this run is not quite the one that wrote it: {}",
                                                                  files.folder, difference));
   program_->resume_at(progress_.step);
-  feeds_->move(beginning_.origins);
-  feeds_->seek(progress_.step);
+  DLHOST_TRY(feeds_->move(beginning_.origins));
+  DLHOST_TRY(feeds_->seek(progress_.step));
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_)); // as many steps as are left of it there
   progress_.total_steps = rates_->total_steps();
   return {};

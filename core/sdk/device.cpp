@@ -1,10 +1,22 @@
 #include <dlhost/device.h>
 
+#include <new>
+
 namespace dlhost {
+
+namespace {
+constexpr std::align_val_t host_alignment{64};
+} // namespace
 
 Event::~Event() = default;
 Stream::~Stream() = default;
 void* Stream::native() { return nullptr; }
+Result<void*> Device::allocate_host(std::size_t bytes) {
+  void* made = ::operator new(bytes, host_alignment, std::nothrow);
+  if (!made) return Status::no_space("no memory for ", bytes, " bytes");
+  return made;
+}
+void Device::release_host(void* memory) noexcept { ::operator delete(memory, host_alignment); }
 std::int64_t Device::rows_together(const TensorDesc& desc) const {
   return desc.format.is_plain() && desc.shape.rank() > 0 ? 1 : 0;
 }

@@ -59,6 +59,10 @@ class DLHOST_API Device : public Plugin {
 
   virtual Result<void*> allocate(std::size_t bytes) = 0;
   virtual void release(void*) noexcept = 0;
+  // Host memory that the device copies from and to at its full rate, behind the host: aligned to 64 bytes. Not ok:
+  // there is none; any other memory serves too, slower. Default: plain memory.
+  virtual Result<void*> allocate_host(std::size_t bytes);
+  virtual void release_host(void*) noexcept;
   virtual Result<std::unique_ptr<Stream>> stream() = 0;
   virtual Result<std::unique_ptr<Event>> event() = 0;
   // Host memory must stay until the stream has passed.

@@ -96,6 +96,19 @@ void Cuda::release(void* data) noexcept {
     (void)cudaFree(data);
 }
 
+// Pinned, for all GPUs: from other memory the driver copies through pieces of its own, and holds the host up meanwhile.
+Result<void*> Cuda::allocate_host(std::size_t bytes) {
+  DLHOST_TRY(enter());
+  void* made = nullptr;
+  DLHOST_CUDA(cudaHostAlloc(&made, bytes == 0 ? 1 : bytes, cudaHostAllocPortable), "pinning ", bytes,
+              " bytes of the host's memory");
+  return made;
+}
+
+void Cuda::release_host(void* memory) noexcept {
+  if (memory && cudaSetDevice(static_cast<int>(options_.gpu)) == cudaSuccess) (void)cudaFreeHost(memory);
+}
+
 Result<std::unique_ptr<Stream>> Cuda::stream() {
   DLHOST_TRY(enter());
   DLHOST_ASSIGN(auto made, CudaStream::make(static_cast<int>(options_.gpu), options_.sync_errors));

@@ -32,6 +32,8 @@ class Cuda final : public Device {
   std::string description() const override;
   Result<void*> allocate(std::size_t bytes) override;
   void release(void*) noexcept override;
+  Result<void*> allocate_host(std::size_t bytes) override;
+  void release_host(void*) noexcept override;
   Result<std::unique_ptr<Stream>> stream() override;
   Result<std::unique_ptr<Event>> event() override;
   Status copy(Stream&, void* dst, const void* src, std::size_t bytes, Direction) override;

@@ -8,6 +8,10 @@ namespace dlhost::conform {
 
 namespace {
 
+struct Declined {
+  std::string why;
+};
+
 std::vector<float> counted(std::size_t count, float from) {
   std::vector<float> values(count);
   std::iota(values.begin(), values.end(), from);
@@ -71,6 +75,30 @@ void copies_arrive(const Context&, Device& device) {
   need(stream->wait());
 }
 
+// Memory of the host that the device hands out is plain memory to the host, and goes to the device and back. A device
+// may have none.
+void host_memory_serves(const Context&, Device& device) {
+  const auto stream = need(device.stream());
+  for (const std::size_t count : {std::size_t{1}, std::size_t{100000}}) {
+    const std::size_t bytes = count * sizeof(float);
+    const auto given = device.allocate_host(bytes);
+    if (!given.ok()) throw Declined{given.status().message()};
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(*given) % 64, 0U);
+    const std::span values(static_cast<float*>(*given), count);
+    std::iota(values.begin(), values.end(), 1.0F);
+    const Memory there = memory_for(device, count);
+    need(device.copy(*stream, there.data(), values.data(), bytes, Direction::from_host));
+    need(stream->wait());
+    std::ranges::fill(values, 0.0F);
+    need(device.copy(*stream, values.data(), there.data(), bytes, Direction::to_host));
+    need(stream->wait());
+    EXPECT_EQ(values.front(), 1.0F);
+    EXPECT_EQ(values.back(), static_cast<float>(count));
+    device.release_host(*given);
+  }
+  device.release_host(nullptr);
+}
+
 // Work is done in the order given, whatever it is.
 void streams_keep_order(const Context& context, Device& device) {
   const auto stream = need(device.stream());
@@ -131,10 +159,6 @@ void dynamic_is_taken_at_once(const Context& context, Device& device) {
   EXPECT_EQ(copied_out(device, *stream, b).at(1), 8);
 }
 
-struct Declined {
-  std::string why;
-};
-
 class CheckTest : public testing::Test {
  public:
   CheckTest(const Context& context, std::string device, DeviceCheck check)
@@ -169,6 +193,7 @@ void add_check(const Context& context, const std::string& device, const std::str
 void add_memory_tests(const Context& context, const std::string& device) {
   add_check(context, device, "memory.traits_hold", traits_hold);
   add_check(context, device, "memory.copies_arrive", copies_arrive);
+  add_check(context, device, "memory.host_memory_serves", host_memory_serves);
   add_check(context, device, "memory.streams_keep_order", streams_keep_order);
   add_check(context, device, "memory.events_order_streams", events_order_streams);
   add_check(context, device, "memory.dynamic_is_taken_at_once", dynamic_is_taken_at_once);

@@ -1,11 +1,10 @@
-#include <atomic>
 #include <cstring>
-#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "env/real_host.h"
+#include "numbers.h"
 #include "run/feeder.h"
 
 namespace dlhost::run {
@@ -30,34 +29,6 @@ class Host : public env::RealHost {
   Host() {
     set_maker([](Kind, const Part&) -> Result<std::unique_ptr<Plugin>> { return std::unique_ptr<Plugin>(new Shift); });
   }
-};
-
-// Sample i is {i, 7 i}, its label 100 + i.
-class Numbers : public Source {
- public:
-  explicit Numbers(std::int64_t count) : count_(count) {}
-  Status open(dlhost::Host&, const std::string&) override { return {}; }
-  Status setup(Setup& s) override {
-    s.output("data", TensorDesc{DType::i32, {2}, {}});
-    s.output("label", TensorDesc{DType::i32, {}, {}});
-    return {};
-  }
-  std::int64_t count(Phase) const override { return count_; }
-  Status read(Phase, std::int64_t index, std::span<std::byte* const> outputs) const override {
-    if (index == bad) return Status::corrupt("this sample is bad");
-    if (index == throwing) throw std::runtime_error("this sample throws");
-    const auto i = static_cast<std::int32_t>(index);
-    const std::int32_t values[] = {i, 7 * i}, label = 100 + i;
-    std::memcpy(outputs[0], values, sizeof values);
-    std::memcpy(outputs[1], &label, sizeof label);
-    ++reads;
-    return {};
-  }
-  std::atomic<std::int64_t> bad{-1}, throwing{-1}; // tests change them while readers are under way
-  mutable std::atomic<int> reads{0};
-
- private:
-  std::int64_t count_;
 };
 
 struct Seen {
