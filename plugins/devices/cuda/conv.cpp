@@ -1,10 +1,12 @@
 // Convolutions by cuDNN's graphs. A transposed convolution is the gradient of one: what is made decides which of the
 // three it is. Tensor cores want the channels last; f32 proper has its kernels for plain tensors.
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "conv_plan.h"
 #include "kernels/finish.h"
-#include "kernels/pad.h"
+#include "kernels/fold.h"
 #include "libraries.h"
 #include "stream.h"
 
@@ -19,28 +21,47 @@ Made made_of(const ConvSpec& spec) {
 
 bool on_tensor_cores(DType type, const Libraries& libraries) { return type != DType::f32 || libraries.tf32; }
 
-// Pictures of so few channels are filled up in passing: cuDNN does so too, and takes longer for it.
-bool fills_up(const ConvSpec& spec, const Libraries& libraries) {
-  return on_tensor_cores(spec.x.dtype, libraries) && !spec.transposed && spec.groups == 1 &&
-         spec.role != Role::input_gradient && spec.x.shape[1] < channels_at_once(spec.x.dtype);
+// Of few channels, as pictures have: what it is folded to. None: it is computed as it is.
+std::optional<Fold> fold_of(const ConvSpec& spec, const Libraries& libraries) {
+  const std::int64_t channels = spec.x.shape[1];
+  if (!on_tensor_cores(spec.x.dtype, libraries) || spec.transposed || spec.groups != 1 ||
+      spec.role == Role::input_gradient || channels >= channels_at_once(spec.x.dtype) ||
+      std::ranges::any_of(spec.dilation, [](std::int64_t one) { return one != 1; }))
+    return std::nullopt;
+  const auto geometry =
+      Geometry::make("conv", spec.x.shape, spec.y.shape, std::span(spec.w.shape.begin() + 2, spec.w.shape.end()),
+                     spec.stride, spec.pad_low, spec.pad_high, spec.dilation);
+  if (!geometry.ok()) return std::nullopt;
+  const Fold fold(*geometry, channels, spec.x.dtype);
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (spec.x.shape[0] * fold.place_count() * fold.folded_channels >= most) return std::nullopt;
+  return fold;
 }
 
 // Where the op's tensors lie, nothing left open.
 ConvSpec settled(const ConvSpec& wanted, const Libraries& libraries) {
   ConvSpec spec = wanted;
-  if (fills_up(spec, libraries)) spec.x = plain_of(spec.x); // as a batch comes
+  if (fold_of(spec, libraries)) spec.x = plain_of(spec.x); // as a batch comes
   const Format liked = on_tensor_cores(spec.x.dtype, libraries) ? channels_last : Format::plain();
   for (TensorDesc* desc : {&spec.x, &spec.w, &spec.y}) desc->format = lies(*desc, liked).format;
   return spec;
 }
 
 // As the library sees it.
-ConvSpec filled_up(const ConvSpec& wanted) {
+ConvSpec folded(const ConvSpec& wanted, const Fold& fold) {
   ConvSpec spec = wanted;
   for (TensorDesc* desc : {&spec.x, &spec.w}) {
-    desc->shape[1] = channels_at_once(spec.x.dtype);
     desc->format = channels_last;
+    desc->shape[1] = fold.folded_channels;
   }
+  const std::size_t axes = spec.stride.size();
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    spec.x.shape[axis + 2] = fold.places[3 - axes + axis];
+    spec.w.shape[axis + 2] = fold.folded_window[3 - axes + axis];
+  }
+  spec.stride.assign(axes, 1);
+  spec.pad_low.assign(axes, 0);
+  spec.pad_high.assign(axes, 0);
   return spec;
 }
 
@@ -64,14 +85,14 @@ class DnnConv final : public KernelOp {
 
   Status make(const ConvSpec& spec, const Libraries& libraries, const std::string& wanted) {
     const DType type = in[0].dtype;
-    fills_up_ = fills_up(spec, libraries);
-    const ConvSpec seen = fills_up_ ? filled_up(spec) : spec;
+    fold_ = fold_of(spec, libraries);
+    const ConvSpec seen = fold_ ? folded(spec, *fold_) : spec;
     DLHOST_ASSIGN(
         plan_,
-        ConvPlan::make(libraries.dnn, seen,
+        ConvPlan::make(libraries.dnn, libraries.measured, seen,
                        {.made = made_, .type = type, .exact = !on_tensor_cores(type, libraries), .kernel = wanted}));
     kernel = plan_.kernel();
-    if (fills_up_) {
+    if (fold_) {
       x_lie_ = lie_of(spec.x);
       w_lie_ = lie_of(spec.w);
       filters_ = spec.w.shape[0];
@@ -80,7 +101,7 @@ class DnnConv final : public KernelOp {
       w_room_ = room<std::byte>(seen.w.count() * static_cast<std::int64_t>(size_of(type)));
     }
     // The library makes what it reads; an addend must not be written over before it is read.
-    aside_ = (add_ || out[0].dtype != type) && !(fills_up_ && made_ == Made::weights);
+    aside_ = (add_ || out[0].dtype != type) && !(fold_ && made_ == Made::weights);
     workspace_ = room<std::byte>(static_cast<std::int64_t>(plan_.workspace()));
     if (aside_) product_ = room<std::byte>(out[0].count() * static_cast<std::int64_t>(size_of(type)));
     if (out.size() > 1) bias_sums_ = room<std::byte>(static_cast<std::int64_t>(bias_gradient_room(channels_, terms_)));
@@ -94,11 +115,11 @@ class DnnConv final : public KernelOp {
     void* made = aside_ ? static_cast<void*>(product_.in(call)) : call.out[0];
     // Of a feature or its gradient: the other side, and the weights. Of weights: x and dy.
     void *first = const_cast<void*>(call.in[0]), *second = const_cast<void*>(call.in[1]);
-    if (fills_up_) {
-      pad_channels(stream, in[0].dtype, samples_, first, x_lie_, x_room_.in(call));
+    if (fold_) {
+      fold_input(stream, *fold_, in[0].dtype, samples_, first, x_lie_, x_room_.in(call));
       first = x_room_.in(call);
       if (made_ == Made::small) {
-        pad_channels(stream, in[1].dtype, filters_, second, w_lie_, w_room_.in(call));
+        fold_weights(stream, *fold_, in[1].dtype, filters_, second, w_lie_, w_room_.in(call));
         second = w_room_.in(call);
       } else {
         made = w_room_.in(call);
@@ -115,8 +136,8 @@ class DnnConv final : public KernelOp {
     }
     if (Status status = plan_.run(*dnn, tensors, plan_.workspace() > 0 ? workspace_.in(call) : nullptr); !status.ok())
       return stream.fail(std::move(status).at("cuda: conv"));
-    if (fills_up_ && made_ == Made::weights)
-      unpad_channels(stream, filters_, {made, in[0].dtype}, w_lie_, {call.out[0], out[0].dtype});
+    if (fold_ && made_ == Made::weights)
+      unfold_weights(stream, *fold_, filters_, {made, in[0].dtype}, w_lie_, {call.out[0], out[0].dtype});
     if (aside_ || bias_ || function_.result >= 0) {
       Finish finish{.inner = inner_, .channels = channels_, .function = function_};
       if (bias_) finish.bias = {call.in[2], in[2].dtype};
@@ -133,9 +154,9 @@ class DnnConv final : public KernelOp {
   Role role_;
   Made made_;
   bool transposed_, bias_ = false, add_ = false, aside_ = false;
-  bool fills_up_ = false;
+  std::optional<Fold> fold_;
   std::int64_t channels_, inner_, terms_, samples_ = 0, filters_ = 0;
-  Lie x_lie_, w_lie_; // of what is filled up
+  Lie x_lie_, w_lie_; // of what is folded
   Function function_;
   ConvPlan plan_;
   Room<std::byte> workspace_, product_, bias_sums_, x_room_, w_room_;

@@ -1,13 +1,8 @@
 #include "conv_plan.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <optional>
 
-#include <cuda_runtime_api.h>
-
-#include "errors.h"
 #include "kernels/format.h"
 
 namespace dlhost::plugins::cuda {
@@ -15,7 +10,7 @@ namespace dlhost::plugins::cuda {
 namespace {
 
 constexpr std::int64_t most_workspace = std::int64_t{1} << 30;
-constexpr std::size_t most_candidates = 6; // that are measured
+constexpr std::size_t most_candidates = 8; // that are measured
 
 Status dnn_status(cudnnStatus_t status, std::string_view doing) {
   if (status == CUDNN_STATUS_SUCCESS) return {};
@@ -121,34 +116,9 @@ bool allowed(const std::vector<cudnnBackendNumericalNote_t>& notes, bool exact) 
   });
 }
 
-// What was the quickest for a convolution, in this process.
-class Known {
- public:
-  std::optional<std::string> find(const std::string& convolution) {
-    const std::lock_guard lock(mutex_);
-    const auto found = kernels_.find(convolution);
-    return found == kernels_.end() ? std::nullopt : std::optional(found->second);
-  }
-  void note(const std::string& convolution, const std::string& kernel) {
-    const std::lock_guard lock(mutex_);
-    kernels_[convolution] = kernel;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, std::string> kernels_;
-};
-
-Known& known() {
-  static Known measured;
-  return measured;
-}
-
 std::string text_of(const ConvSpec& spec, const ConvPlan::Wanted& wanted) {
-  int gpu = 0;
-  (void)cudaGetDevice(&gpu);
-  std::string text = concat("gpu ", gpu, " ", words_of(wanted.made).name, " ", name_of(wanted.type), " ", wanted.exact,
-                            " ", spec.transposed);
+  std::string text =
+      concat(words_of(wanted.made).name, " ", name_of(wanted.type), " ", wanted.exact, " ", spec.transposed);
   for (const auto* desc : {&spec.x, &spec.w, &spec.y})
     text += concat(" ", to_string(desc->shape), name_of_format(*desc));
   for (const auto* list : {&spec.stride, &spec.pad_low, &spec.pad_high, &spec.dilation})
@@ -188,15 +158,15 @@ struct ConvPlan::Candidate {
   std::string kernel;
 };
 
-Result<ConvPlan> ConvPlan::make(cudnnHandle_t dnn, const ConvSpec& spec, const Wanted& wanted) {
+Result<ConvPlan> ConvPlan::make(cudnnHandle_t dnn, Measured* measured, const ConvSpec& spec, const Wanted& wanted) {
   ConvPlan plan;
   plan.made_ = wanted.made;
   DLHOST_TRY(plan.describe(dnn, spec, wanted));
   Wanted one = wanted;
   const std::string text = text_of(spec, wanted);
-  if (one.kernel.empty()) one.kernel = known().find(text).value_or("");
-  DLHOST_TRY(plan.choose(dnn, one));
-  known().note(text, plan.kernel_);
+  if (one.kernel.empty() && measured) one.kernel = measured->find(text).value_or("");
+  DLHOST_TRY(plan.choose(dnn, one, measured != nullptr));
+  if (measured) measured->note(text, plan.kernel_);
   return plan;
 }
 
@@ -250,7 +220,7 @@ Result<std::string> kernel_of(const Described& config, const Described& engine, 
 }
 
 // What the heuristics propose and is allowed, likely the quickest first.
-Result<std::vector<ConvPlan::Candidate>> ConvPlan::candidates(cudnnHandle_t, const Wanted& wanted) const {
+Result<std::vector<ConvPlan::Candidate>> ConvPlan::candidates(const Wanted& wanted) const {
   std::vector<Candidate> found;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     DLHOST_ASSIGN(auto heuristics, Described::make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));
@@ -285,8 +255,8 @@ Result<std::vector<ConvPlan::Candidate>> ConvPlan::candidates(cudnnHandle_t, con
   return found;
 }
 
-Status ConvPlan::choose(cudnnHandle_t dnn, const Wanted& wanted) {
-  DLHOST_ASSIGN(auto all, candidates(dnn, wanted));
+Status ConvPlan::choose(cudnnHandle_t dnn, const Wanted& wanted, bool measures) {
+  DLHOST_ASSIGN(auto all, candidates(wanted));
   std::optional<ConvPlan> best;
   float best_time = 0;
   std::size_t tried = 0;
@@ -299,7 +269,7 @@ Status ConvPlan::choose(cudnnHandle_t dnn, const Wanted& wanted) {
     DLHOST_TRY(plan_.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &workspace_).status());
     if (workspace_ > most_workspace) continue;
     kernel_ = std::move(candidate.kernel);
-    if (!wanted.kernel.empty()) return {};
+    if (!wanted.kernel.empty() || !measures) return {};
     auto time = measure(dnn);
     if (!time.ok()) continue;
     if (!best || *time < best_time) {
@@ -323,44 +293,18 @@ Status ConvPlan::choose(cudnnHandle_t dnn, const Wanted& wanted) {
   return {};
 }
 
-// Milliseconds of a run, of the least of some. On memory of its own.
+// On memory of its own.
 Result<float> ConvPlan::measure(cudnnHandle_t dnn) {
-  struct Owned {
-    void* data = nullptr;
-    ~Owned() { (void)cudaFree(data); }
-  };
-  struct Clock {
-    cudaEvent_t event = nullptr;
-    ~Clock() {
-      if (event) (void)cudaEventDestroy(event);
-    }
-  };
   cudaStream_t stream = nullptr;
   DLHOST_TRY(dnn_status(cudnnGetStream(dnn, &stream), "asking for the stream"));
-  std::array<Owned, 4> memory;
+  std::array<Lent, 3> memory;
   Tensors tensors{};
   for (std::size_t i = 0; i < memory.size(); ++i) {
-    const std::size_t bytes = i < 3 ? bytes_[i] : std::max<std::size_t>(workspace(), 1);
-    DLHOST_CUDA(cudaMalloc(&memory[i].data, bytes), "allocating ", bytes, " bytes to measure a convolution");
-    if (i >= 3) continue;
-    tensors[i] = memory[i].data;
-    DLHOST_CUDA(cudaMemsetAsync(memory[i].data, 0, bytes, stream), "clearing");
+    DLHOST_ASSIGN(memory[i], Lent::make(bytes_[i]));
+    tensors[i] = memory[i].data();
   }
-  Clock before, after;
-  DLHOST_CUDA(cudaEventCreate(&before.event), "making an event");
-  DLHOST_CUDA(cudaEventCreate(&after.event), "making an event");
-  constexpr int runs = 4; // the first one warms up
-  float least = 0;
-  for (int i = 0; i < runs; ++i) {
-    DLHOST_CUDA(cudaEventRecord(before.event, stream), "recording an event");
-    DLHOST_TRY(run(dnn, tensors, memory[3].data));
-    DLHOST_CUDA(cudaEventRecord(after.event, stream), "recording an event");
-    DLHOST_CUDA(cudaEventSynchronize(after.event), "measuring a convolution");
-    float time = 0;
-    DLHOST_CUDA(cudaEventElapsedTime(&time, before.event, after.event), "measuring a convolution");
-    if (i == 1 || (i > 1 && time < least)) least = time;
-  }
-  return least;
+  DLHOST_ASSIGN(const auto space, Lent::make(workspace()));
+  return least_time(stream, [&] { return run(dnn, tensors, space.data()); });
 }
 
 Status ConvPlan::hand_over(const Tensors& tensors, void* workspace) {

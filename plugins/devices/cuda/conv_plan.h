@@ -11,6 +11,8 @@
 
 #include <dlhost/ops.h>
 
+#include "measure.h"
+
 namespace dlhost::plugins::cuda {
 
 // A description of cuDNN's, with an owner.
@@ -49,10 +51,10 @@ class ConvPlan {
     Made made = Made::small;
     DType type = DType::f32;
     bool exact = true;  // in f32, and nothing else
-    std::string kernel; // of an earlier run; empty: the quickest
+    std::string kernel; // of an earlier run; empty: any
   };
-  // Waits for the GPU while it measures. `key` of a plan that was measured before saves that.
-  static Result<ConvPlan> make(cudnnHandle_t, const ConvSpec&, const Wanted&);
+  // Waits for the GPU while it measures. Null: the first that the heuristics propose.
+  static Result<ConvPlan> make(cudnnHandle_t, Measured*, const ConvSpec&, const Wanted&);
 
   const std::string& kernel() const { return kernel_; }
   std::size_t workspace() const { return static_cast<std::size_t>(workspace_); }
@@ -61,9 +63,9 @@ class ConvPlan {
 
  private:
   Status describe(cudnnHandle_t, const ConvSpec&, const Wanted&);
-  Status choose(cudnnHandle_t, const Wanted&);
+  Status choose(cudnnHandle_t, const Wanted&, bool measures);
   struct Candidate;
-  Result<std::vector<Candidate>> candidates(cudnnHandle_t, const Wanted&) const;
+  Result<std::vector<Candidate>> candidates(const Wanted&) const;
   Result<float> measure(cudnnHandle_t);
   Status hand_over(const Tensors&, void* workspace);
 

@@ -14,6 +14,9 @@ Schema Cuda::schema() {
                                   driver.ok() ? "" : concat(" Not on this machine: ", driver.message())))
       .option("gpu", &Options::gpu, "which of the GPUs that the process sees, from 0 on", between(0, 1023))
       .option("tf32", &Options::tf32, "multiply f32 with 10 bits of fraction, on tensor cores")
+      .option("measure", &Options::measure,
+              "choose among the libraries' kernels by measuring them at the start; false: the first that they propose, "
+              "so that another run of the same job has the same bits")
       .option("sync_errors", &Options::sync_errors, "wait after each op, so that a fault names the op that made it");
 }
 
@@ -48,6 +51,7 @@ Status Cuda::start() {
   if (const auto made = cudnnCreate(&libraries_.dnn); made != CUDNN_STATUS_SUCCESS)
     return Status::internal("cuda: cuDNN does not start: ", cudnnGetErrorString(made));
   libraries_.tf32 = options_.tf32;
+  if (options_.measure) libraries_.measured = &measured_;
   return {};
 }
 
@@ -156,7 +160,7 @@ Result<std::unique_ptr<Op>> Cuda::prepare(const OpSpec& spec, const Choice& choi
   const auto prepare_one = [&](const auto& one) -> Prepared {
     using Spec = std::decay_t<decltype(one)>;
     if constexpr (std::is_same_v<Spec, GemmSpec>)
-      return prepare_gemm(one, libraries_);
+      return prepare_gemm(one, libraries_, choice.kernel);
     else if constexpr (std::is_same_v<Spec, ConvSpec>)
       return prepare_conv(one, libraries_, choice.kernel);
     else if constexpr (std::is_same_v<Spec, MapSpec>)

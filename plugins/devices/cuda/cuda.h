@@ -22,6 +22,7 @@ class Cuda final : public Device {
   struct Options {
     std::int64_t gpu = 0;
     bool tf32 = false;
+    bool measure = false;
     bool sync_errors = false;
   };
   static Schema schema();
@@ -58,6 +59,7 @@ class Cuda final : public Device {
   cudaStream_t memory_stream_ = nullptr;
   std::mutex preparing_; // cuDNN's handle is one task's at a time
   Libraries libraries_;
+  Measured measured_;
   Compiler compiler_;
 };
 

@@ -6,6 +6,7 @@
 //
 // The bias, whose elements follow Y's rows, relu and an addend are done in passing. Its gelu is another one than the
 // SDK's (of tanh, not of erf): what it has no epilogue for our own kernel does afterwards, from a product in f32.
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -42,9 +43,10 @@ class Product {
     cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   };
 
-  // Also finds the kernel. The status says what the library lacks.
-  Status make(const Libraries& libraries, const Shape& shape) {
+  // Also finds the kernel: `wanted`, or the quickest. The status says what the library lacks.
+  Status make(const Libraries& libraries, const Shape& shape, const std::string& wanted) {
     blas_ = libraries.blas;
+    shape_ = shape;
     const bool tf32 = libraries.tf32 && shape.operands == DType::f32;
     DLHOST_BLAS(cublasLtMatmulDescCreate(&what_, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
                 "describing a product");
@@ -65,7 +67,7 @@ class Product {
     DLHOST_BLAS(describe(a_, shape.operands, shape.transpose_a ? k : m, shape.transpose_a ? m : k), "describing A");
     DLHOST_BLAS(describe(b_, shape.operands, shape.transpose_b ? n : k, shape.transpose_b ? k : n), "describing B");
     DLHOST_BLAS(describe(d_, shape.result, m, n), "describing D");
-    return choose();
+    return choose(libraries.measured, wanted);
   }
   Product() = default;
   Product(const Product&) = delete;
@@ -77,6 +79,23 @@ class Product {
   }
 
   std::size_t workspace() const { return found_.workspaceSize; }
+  // "cublaslt 66, tile 20 stages 8 split 1": which of the library's kernels, and how it is set.
+  std::string kernel() const {
+    const auto ask = [this](cublasLtMatmulAlgoConfigAttributes_t attribute, auto value) {
+      std::size_t written = 0;
+      (void)cublasLtMatmulAlgoConfigGetAttribute(&found_.algo, attribute, &value, sizeof value, &written);
+      return value;
+    };
+    return concat("cublaslt ", ask(CUBLASLT_ALGO_CONFIG_ID, std::int32_t{-1}), ", tile ",
+                  ask(CUBLASLT_ALGO_CONFIG_TILE_ID, std::uint32_t{0}), " stages ",
+                  ask(CUBLASLT_ALGO_CONFIG_STAGES_ID, std::uint32_t{0}), " split ",
+                  ask(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, std::int32_t{0}), " scheme ",
+                  ask(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, std::uint32_t{0}), " swizzle ",
+                  ask(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, std::uint32_t{0}), " option ",
+                  ask(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, std::uint32_t{0}), " shapes ",
+                  ask(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, std::uint16_t{0}), " ",
+                  ask(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, std::uint16_t{0}));
+  }
 
   // D = epilogue(A B + C), C and D of one form; C null: none.
   Status run(cudaStream_t stream, const void* a, const void* b, const void* c, void* d, const void* bias,
@@ -95,7 +114,7 @@ class Product {
     return blas_status(cublasLtMatmulDescSetAttribute(what_, attribute, &value, sizeof value), "setting an attribute");
   }
 
-  Status choose() {
+  Status choose(Measured* measured, const std::string& wanted) {
     cublasLtMatmulPreference_t preference = nullptr;
     DLHOST_BLAS(cublasLtMatmulPreferenceCreate(&preference), "making a preference");
     const std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, cublasStatus_t (*)(cublasLtMatmulPreference_t)> owner(
@@ -110,13 +129,52 @@ class Product {
          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       DLHOST_TRY(prefer(attribute, alignment));
+    constexpr int most = 8;
+    std::array<cublasLtMatmulHeuristicResult_t, most> proposed{};
     int count = 0;
-    DLHOST_BLAS(cublasLtMatmulAlgoGetHeuristic(blas_, what_, a_, b_, d_, d_, preference, 1, &found_, &count),
+    DLHOST_BLAS(cublasLtMatmulAlgoGetHeuristic(blas_, what_, a_, b_, d_, d_, preference, most, proposed.data(), &count),
                 "looking for a kernel");
-    if (count == 0) return Status::unsupported("cuBLASLt: there is no kernel for this product");
-    return blas_status(found_.state, "choosing a kernel");
+    const std::string work = text();
+    const std::string known = !wanted.empty() || !measured ? wanted : measured->find(work).value_or("");
+    float best = -1;
+    for (int i = 0; i < count; ++i) {
+      if (proposed[static_cast<std::size_t>(i)].state != CUBLAS_STATUS_SUCCESS) continue;
+      const auto least = found_;
+      found_ = proposed[static_cast<std::size_t>(i)];
+      if (!known.empty() ? kernel() == known : !measured || count == 1) return {};
+      const auto time = known.empty() ? measure() : Result<float>(Status::unsupported("not the wanted one"));
+      if (time.ok() && (best < 0 || *time < best))
+        best = *time;
+      else
+        found_ = least;
+    }
+    if (best < 0)
+      return Status::unsupported("cuBLASLt: of ", count, " kernels for this product ",
+                                 known.empty() ? "none works" : concat("none is ", known));
+    measured->note(work, kernel());
+    return {};
   }
 
+  // On memory of its own.
+  Result<float> measure() {
+    DLHOST_ASSIGN(const auto a, Lent::make(shape_.rows * shape_.terms * size_of(shape_.operands)));
+    DLHOST_ASSIGN(const auto b, Lent::make(shape_.terms * shape_.columns * size_of(shape_.operands)));
+    DLHOST_ASSIGN(const auto d, Lent::make(shape_.rows * shape_.columns * size_of(shape_.result)));
+    DLHOST_ASSIGN(const auto bias, Lent::make(shape_.rows * size_of(shape_.result)));
+    DLHOST_ASSIGN(const auto space, Lent::make(found_.workspaceSize));
+    return least_time(nullptr, [&] {
+      return run(nullptr, a.data(), b.data(), nullptr, d.data(), has_bias(shape_.epilogue) ? bias.data() : nullptr,
+                 space.data());
+    });
+  }
+
+  std::string text() const {
+    return concat("product ", shape_.rows, " ", shape_.columns, " ", shape_.terms, " ", shape_.transpose_a,
+                  shape_.transpose_b, " ", name_of(shape_.operands), name_of(shape_.result), " ",
+                  static_cast<int>(shape_.epilogue));
+  }
+
+  Shape shape_;
   cublasLtHandle_t blas_ = nullptr;
   cublasLtMatmulDesc_t what_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
@@ -141,7 +199,7 @@ class BlasGemm final : public KernelOp {
     if (epilogue_taken) function_ = *function_of(spec.epilogue);
   }
 
-  Status make(const Libraries& libraries) {
+  Status make(const Libraries& libraries, const std::string& wanted) {
     const auto u = static_cast<std::uint64_t>(units_), k = static_cast<std::uint64_t>(terms_),
                n = static_cast<std::uint64_t>(rows_);
     Product::Shape shape;
@@ -157,14 +215,17 @@ class BlasGemm final : public KernelOp {
     shape.result = aside_ ? DType::f32 : out[0].dtype;
     if (fused_ && bias_) shape.epilogue = relu_ ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
     if (fused_ && !bias_ && relu_) shape.epilogue = CUBLASLT_EPILOGUE_RELU;
-    DLHOST_TRY(product_.make(libraries, shape));
+    constexpr std::string_view apart = ", epilogue apart";
+    const bool is_apart = !fused_ && finishes();
+    std::string of_product = wanted;
+    if (is_apart && of_product.ends_with(apart)) of_product.resize(of_product.size() - apart.size());
+    DLHOST_TRY(product_.make(libraries, shape, of_product));
     workspace_ = room<std::byte>(static_cast<std::int64_t>(product_.workspace()));
     if (aside_) product_room_ = room<float>(out[0].count());
     casts_bias_ = fused_ && bias_ && in[2].dtype != out[0].dtype;
     if (casts_bias_) bias_room_ = room<std::byte>(units_ * static_cast<std::int64_t>(size_of(out[0].dtype)));
     if (out.size() > 1) bias_sums_ = room<std::byte>(static_cast<std::int64_t>(bias_gradient_room(units_, rows_)));
-    kernel = concat("cublaslt", libraries.tf32 && shape.operands == DType::f32 ? " tf32" : "",
-                    fused_ || !finishes() ? "" : ", epilogue apart");
+    kernel = concat(product_.kernel(), is_apart ? apart : "");
     return {};
   }
 
@@ -222,8 +283,9 @@ Status takes(const Op& direct) {
 
 } // namespace
 
-Prepared prepare_gemm(const GemmSpec& spec, const Libraries& libraries) {
+Prepared prepare_gemm(const GemmSpec& spec, const Libraries& libraries, const std::string& wanted) {
   DLHOST_ASSIGN(auto direct, prepare_direct(spec));
+  if (wanted == direct->kernel) return direct;
   Status why = takes(*direct);
   if (why.ok()) {
     const auto& pointwise = spec.epilogue.pointwise;
@@ -231,7 +293,7 @@ Prepared prepare_gemm(const GemmSpec& spec, const Libraries& libraries) {
     for (const bool fused : {true, false}) {
       if (fused && !can_fuse) continue;
       auto op = std::make_unique<BlasGemm>(spec, *direct, fused);
-      why = op->make(libraries);
+      why = op->make(libraries, wanted);
       if (why.ok()) return std::unique_ptr<Op>(std::move(op));
     }
   }

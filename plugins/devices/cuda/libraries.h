@@ -8,6 +8,7 @@
 #include <dlhost/ops.h>
 
 #include "kernels/prepare.h"
+#include "measure.h"
 
 namespace dlhost::plugins::cuda {
 
@@ -15,10 +16,11 @@ struct Libraries {
   cublasLtHandle_t blas = nullptr;
   cudnnHandle_t dnn = nullptr;
   bool tf32 = false;
+  Measured* measured = nullptr; // null: nothing is measured
 };
 
-Prepared prepare_gemm(const GemmSpec&, const Libraries&);
-// `wanted`: the kernel of an earlier run; empty: the first that will do.
+// `wanted`: the kernel of an earlier run; empty: any.
+Prepared prepare_gemm(const GemmSpec&, const Libraries&, const std::string& wanted);
 Prepared prepare_conv(const ConvSpec&, const Libraries&, const std::string& wanted);
 
 } // namespace dlhost::plugins::cuda

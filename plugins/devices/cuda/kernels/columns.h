@@ -41,7 +41,7 @@ constexpr ColumnSplit column_split(std::int64_t rows, std::int64_t columns, int 
 // Bytes of scratch that a sum wants, for the most rows that it will have.
 template <class Sum> constexpr std::size_t column_room(std::int64_t rows, std::int64_t columns) {
   std::int64_t parts = 1;
-  for (const int width : {1, 4, 8}) parts = std::max(parts, column_split(rows, columns, width).parts);
+  for (const int width : {1, 4}) parts = std::max(parts, column_split(rows, columns, width).parts);
   return parts == 1 ? 0 : static_cast<std::size_t>(columns * parts) * sizeof(Sum);
 }
 

@@ -16,7 +16,9 @@ ElementArguments::ElementArguments(const ElementSource& source)
 
 std::int64_t ElementArguments::fill(const ElementRun& run) {
   std::byte* const bytes = bytes_.get();
-  const auto put = [bytes](std::size_t at, const auto& list) { std::memcpy(bytes + at, list.data(), list.size_bytes()); };
+  const auto put = [bytes](std::size_t at, const auto& list) {
+    std::memcpy(bytes + at, list.data(), list.size_bytes());
+  };
   put(0, run.from);
   put(to_, run.to);
   put(start_, run.start);

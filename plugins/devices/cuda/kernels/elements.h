@@ -13,8 +13,8 @@
 
 namespace dlhost::plugins::cuda {
 
-// A kernel as text, and what its one parameter holds. Pieces are the slices of an update: each has `inputs` and `outputs`
-// pointers.
+// A kernel as text, and what its one parameter holds. Pieces are the slices of an update: each has `inputs` and
+// `outputs` pointers.
 struct ElementSource {
   std::string text;
   std::size_t inputs = 0, outputs = 0, scalars = 0, pieces = 1;

@@ -54,7 +54,7 @@ void finish_all(WorkStream& stream, std::int64_t count, const FinishAll& all) {
   const Finish& finish = all.finish;
   const bool by_columns =
       finish.inner == 1 && of_one_type(all) &&
-      by_type_and_width(
+      by_type_and_width<4>(
           all.product.type, finish.channels, {all.product.data, all.result.data, finish.addend.data},
           [&](auto type, auto width) {
             each_row(stream, count / finish.channels, finish.channels,
@@ -69,7 +69,7 @@ std::size_t bias_gradient_room(std::int64_t channels, std::int64_t terms) {
 
 void bias_gradient(WorkStream& stream, std::int64_t terms, const BiasGradient& bias, void* room) {
   const bool by_columns =
-      bias.inner == 1 && by_type_and_width(bias.dy.type, bias.channels, {bias.dy.data}, [&](auto type, auto width) {
+      bias.inner == 1 && by_type_and_width<4>(bias.dy.type, bias.channels, {bias.dy.data}, [&](auto type, auto width) {
         reduce_columns(stream, terms, bias.channels, BiasColumns<decltype(type), decltype(width)::value>{bias}, room);
       });
   if (!by_columns) reduce(stream, bias.channels, terms, bias, room);

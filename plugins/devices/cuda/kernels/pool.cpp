@@ -228,7 +228,7 @@ class Pool final : public KernelOp {
  private:
   void run_columns(WorkStream& stream, const Call& call) {
     const bool keeps = workspace_bytes > 0;
-    by_type_and_width(in[0].dtype, channels_, {call.in[0], call.out[0]}, [&](auto type, auto width) {
+    by_type_and_width<8>(in[0].dtype, channels_, {call.in[0], call.out[0]}, [&](auto type, auto width) {
       using T = decltype(type);
       constexpr int wide = decltype(width)::value;
       const std::int64_t items = out[0].count() / wide;

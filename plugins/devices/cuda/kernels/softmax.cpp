@@ -13,13 +13,21 @@ namespace {
 struct Lines {
   std::int64_t length = 1, inner = 1;
   DLHOST_BODY std::int64_t place(std::int64_t line, std::int64_t i) const {
+    if (inner == 1) return line * length + i;
     const std::int64_t outer = quotient(line, inner);
     return (outer * length + i) * inner + (line - outer * inner);
   }
-  DLHOST_BODY std::int64_t line(std::int64_t element) const {
-    return quotient(quotient(element, inner), length) * inner + element % inner;
+  // The line of an element, and where it is in it.
+  DLHOST_BODY std::int64_t take_apart(std::int64_t element, std::int64_t& at) const {
+    std::int64_t rest = element;
+    const std::int64_t beside = inner == 1 ? 0 : last_digit(rest, inner);
+    at = last_digit(rest, length);
+    return rest * inner + beside;
   }
-  DLHOST_BODY std::int64_t at(std::int64_t element) const { return quotient(element, inner) % length; }
+  DLHOST_BODY std::int64_t line(std::int64_t element) const {
+    std::int64_t at = 0;
+    return take_apart(element, at);
+  }
 };
 
 // The largest element, the sum of exp(x - largest), and of the elements themselves.
@@ -227,11 +235,12 @@ struct LossGradient {
   Source p;
   Target dx;
   DLHOST_BODY void operator()(std::int64_t i) const {
-    const std::int64_t line = lines.line(i);
+    std::int64_t at = 0;
+    const std::int64_t line = lines.take_apart(i, at);
     const float weight = factor * labels.weight(line);
     if (weight == 0) return dx.set(i, 0);
     const float spread = labels.smoothing / static_cast<float>(lines.length);
-    const float target = spread + (lines.at(i) == labels.label[line] ? 1 - labels.smoothing : 0);
+    const float target = spread + (at == labels.label[line] ? 1 - labels.smoothing : 0);
     dx.set(i, weight * (p[i] - target));
   }
 };

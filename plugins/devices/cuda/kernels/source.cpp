@@ -41,20 +41,32 @@ template <class Whole> inline __device__ Whole whole_of_float(float value, Whole
 
 // Elements are moved as bits.
 struct Type {
-  const char *bits, *four;      // an unsigned type, and four of it
+  const char *bits, *four;       // an unsigned type, and four of it
   const char *load, *load_end;   // around bits, for a float
   const char *store, *store_end; // around a float, for bits
 };
 
 const Type& type_of(DType type) {
   static constexpr Type f32{"unsigned int", "Four4", "__uint_as_float(", ")", "__float_as_uint(", ")"},
-      f64{"unsigned long long", "Four8", "(float)__longlong_as_double((long long)", ")",
-          "(unsigned long long)__double_as_longlong((double)", ")"},
+      f64{"unsigned long long",
+          "Four8",
+          "(float)__longlong_as_double((long long)",
+          ")",
+          "(unsigned long long)__double_as_longlong((double)",
+          ")"},
       bf16{"unsigned short", "Four2", "float_of_bf16(", ")", "bf16_of_float(", ")"},
       f16{"unsigned short", "Four2", "float_of_f16(", ")", "f16_of_float(", ")"},
-      i64{"unsigned long long", "Four8", "(float)(long long)", "", "(unsigned long long)whole_of_float<long long>(",
+      i64{"unsigned long long",
+          "Four8",
+          "(float)(long long)",
+          "",
+          "(unsigned long long)whole_of_float<long long>(",
           ", -9223372036854775807ll - 1, 9223372036854775807ll)"},
-      i32{"unsigned int", "Four4", "(float)(int)", "", "(unsigned int)whole_of_float<int>(",
+      i32{"unsigned int",
+          "Four4",
+          "(float)(int)",
+          "",
+          "(unsigned int)whole_of_float<int>(",
           ", -2147483647 - 1, 2147483647)"},
       i8{"unsigned char", "Four1", "(float)(signed char)", "", "(unsigned char)whole_of_float<signed char>(",
          ", -128, 127)"},
@@ -115,6 +127,32 @@ std::string place_text(const TensorDesc& desc, const Shape& space) {
   return text;
 }
 
+// Of operand `k` among `operands`: the elements into x.
+std::string load_text(const TensorDesc& desc, const Shape& space, std::size_t k, std::size_t operands) {
+  const Type& type = type_of(desc.dtype);
+  const std::string from = concat("  {\n    const ", type.bits, "* from = (const ", type.bits, "*)a.from[piece * ",
+                                  operands, " + ", k, "];\n");
+  if (desc.shape == space)
+    return concat(from, "    ", type.four, " read = {};\n    if (together)\n      read = *(const ", type.four,
+                  "*)(from + first);\n    else\n      for (int e = 0; e < some; ++e) read.at[e] = from[first + e];\n"
+                  "#pragma unroll\n    for (int e = 0; e < 4; ++e) x[e][",
+                  k, "] = ", type.load, "read.at[e]", type.load_end, ";\n  }\n");
+  return concat(from,
+                "#pragma unroll\n    for (int e = 0; e < 4; ++e) {\n      if (e >= some) continue;\n"
+                "      const unsigned int i = (unsigned int)(first + e);\n      (void)i;\n      x[e][",
+                k, "] = ", type.load, "from[", place_text(desc, space), "]", type.load_end, ";\n    }\n  }\n");
+}
+
+// Of result `o` among `results`: to its place, out of y.
+std::string store_text(DType dtype, std::size_t o, std::size_t results) {
+  const Type& type = type_of(dtype);
+  return concat(
+      "  {\n    ", type.bits, "* to = (", type.bits, "*)a.to[piece * ", results, " + ", o, "];\n    ", type.four,
+      " made;\n#pragma unroll\n    for (int e = 0; e < 4; ++e) made.at[e] = ", type.store, "y[e][", o, "]",
+      type.store_end, ";\n    if (together)\n      *(", type.four,
+      "*)(to + first) = made;\n    else\n      for (int e = 0; e < some; ++e) to[first + e] = made.at[e];\n  }\n");
+}
+
 } // namespace
 
 Result<ElementSource> source_of(const MapSpec& spec, const Shape& space, std::span<const std::uint16_t> made,
@@ -123,60 +161,49 @@ Result<ElementSource> source_of(const MapSpec& spec, const Shape& space, std::sp
   constexpr std::int64_t most = std::int64_t{1} << 32;
   if (f.draws()) return Status::unsupported("expressions that draw are interpreted");
   if (space.count() >= most) return Status::unsupported("spaces of 2^32 elements are interpreted");
-  ElementSource source{.inputs = spec.in.size(), .outputs = spec.out.size(), .scalars = f.scalar_count(), .pieces = pieces};
+  ElementSource source{
+      .inputs = spec.in.size(), .outputs = spec.out.size(), .scalars = f.scalar_count(), .pieces = pieces};
   const auto whole = [&](const TensorDesc& desc) { return desc.shape == space; };
   for (const auto* list : {&spec.in, &spec.out})
     for (const auto& desc : *list)
       if (whole(desc)) source.alignment = std::max(source.alignment, ElementSource::together * size_of(desc.dtype));
 
   std::string& text = source.text;
-  text = concat(words, "\nstruct Arguments {\n  const void* from[", std::max<std::size_t>(1, pieces * source.inputs),
-                "];\n  void* to[", pieces * source.outputs, "];\n  long long start[", pieces + 1, "];\n  int first_block[",
-                pieces + 1, "];\n  int pieces, aligned;\n  float scalar[", std::max<std::size_t>(1, source.scalars),
-                "];\n};\n\ninline __device__ void one_element(const float* x, const float* scalar, float* y) {\n");
+  text =
+      concat(words, "\nstruct Arguments {\n  const void* from[", std::max<std::size_t>(1, pieces * source.inputs),
+             "];\n  void* to[", pieces * source.outputs, "];\n  long long start[", pieces + 1, "];\n  int first_block[",
+             pieces + 1, "];\n  int pieces, aligned;\n  float scalar[", std::max<std::size_t>(1, source.scalars),
+             "];\n};\n\ninline __device__ void one_element(const float* x, const float* scalar, float* y) {\n");
   for (std::size_t s = 0; s < f.steps().size(); ++s)
     text += concat("  const float v", s, " = ", step_text(f.steps()[s]), ";\n");
   for (std::size_t o = 0; o < made.size(); ++o)
     if (made[o] != no_result) text += concat("  y[", o, "] = v", made[o], ";\n");
-  text += concat("}\n\nextern \"C\" __global__ void __launch_bounds__(", ElementSource::threads, ") ",
-                 ElementSource::kernel, "(const __grid_constant__ Arguments a) {\n");
-  text += concat(
-      "  int piece = 0;\n"
-      "  while (piece + 1 < a.pieces && (int)blockIdx.x >= a.first_block[piece + 1]) ++piece;\n"
-      "  const long long count = a.start[piece + 1] - a.start[piece];\n"
-      "  const long long first = ((long long)((int)blockIdx.x - a.first_block[piece]) * ",
-      ElementSource::threads, " + threadIdx.x) * ", ElementSource::together,
-      ";\n"
-      "  if (first >= count) return;\n"
-      "  const int some = count - first < 4 ? (int)(count - first) : 4;\n"
-      "  const bool together = a.aligned && some == 4;\n"
-      "  float x[4][", std::max<std::size_t>(1, source.inputs), "] = {}, y[4][", source.outputs, "];\n");
-  for (std::size_t k = 0; k < source.inputs; ++k) {
-    if (!f.reads(static_cast<std::uint16_t>(k))) continue;
-    const Type& type = type_of(spec.in[k].dtype);
-    text += concat("  {\n    const ", type.bits, "* from = (const ", type.bits, "*)a.from[piece * ", source.inputs, " + ",
-                   k, "];\n");
-    if (whole(spec.in[k]))
-      text += concat("    ", type.four, " read = {};\n    if (together)\n      read = *(const ", type.four,
-                     "*)(from + first);\n    else\n      for (int e = 0; e < some; ++e) read.at[e] = from[first + e];\n"
-                     "#pragma unroll\n    for (int e = 0; e < 4; ++e) x[e][",
-                     k, "] = ", type.load, "read.at[e]", type.load_end, ";\n  }\n");
-    else
-      text += concat("#pragma unroll\n    for (int e = 0; e < 4; ++e) {\n      if (e >= some) continue;\n"
-                     "      const unsigned int i = (unsigned int)(first + e);\n      (void)i;\n      x[e][",
-                     k, "] = ", type.load, "from[", place_text(spec.in[k], space), "]", type.load_end, ";\n    }\n  }\n");
-  }
+  // Apart for elements that are moved together: where the two meet, the compiler would cut those moves up.
+  text +=
+      concat("}\n\ntemplate <bool together>\ninline __device__ void elements(const Arguments& a, int piece, long long "
+             "first, int some) {\n  float x[4][",
+             std::max<std::size_t>(1, source.inputs), "] = {}, y[4][", source.outputs, "];\n");
+  for (std::size_t k = 0; k < source.inputs; ++k)
+    if (f.reads(static_cast<std::uint16_t>(k))) text += load_text(spec.in[k], space, k, source.inputs);
   text += "#pragma unroll\n  for (int e = 0; e < 4; ++e) one_element(x[e], a.scalar, y[e]);\n";
-  for (std::size_t o = 0; o < made.size(); ++o) {
-    if (made[o] == no_result) continue;
-    const Type& type = type_of(spec.out[o].dtype);
-    text += concat("  {\n    ", type.bits, "* to = (", type.bits, "*)a.to[piece * ", source.outputs, " + ", o, "];\n    ",
-                   type.four, " made;\n#pragma unroll\n    for (int e = 0; e < 4; ++e) made.at[e] = ", type.store, "y[e][",
-                   o, "]", type.store_end, ";\n    if (together)\n      *(", type.four,
-                   "*)(to + first) = made;\n    else\n      for (int e = 0; e < some; ++e) to[first + e] = made.at[e];\n"
-                   "  }\n");
-  }
-  text += "}\n";
+  for (std::size_t o = 0; o < made.size(); ++o)
+    if (made[o] != no_result) text += store_text(spec.out[o].dtype, o, source.outputs);
+  text += concat("}\n\nextern \"C\" __global__ void __launch_bounds__(", ElementSource::threads, ") ",
+                 ElementSource::kernel,
+                 "(const __grid_constant__ Arguments a) {\n"
+                 "  int piece = 0;\n"
+                 "  while (piece + 1 < a.pieces && (int)blockIdx.x >= a.first_block[piece + 1]) ++piece;\n"
+                 "  const long long count = a.start[piece + 1] - a.start[piece];\n"
+                 "  const long long first = ((long long)((int)blockIdx.x - a.first_block[piece]) * ",
+                 ElementSource::threads, " + threadIdx.x) * ", ElementSource::together,
+                 ";\n"
+                 "  if (first >= count) return;\n"
+                 "  if (a.aligned && count - first >= 4) {\n"
+                 "    elements<true>(a, piece, first, 4);\n"
+                 "    return;\n"
+                 "  }\n"
+                 "  elements<false>(a, piece, first, count - first < 4 ? (int)(count - first) : 4);\n"
+                 "}\n");
   return source;
 }
 

@@ -1,5 +1,5 @@
-// The text of a kernel that makes the elements of a map: the expression's steps one after another, in f32, with the same
-// rounding as when they are interpreted. Plain C++ but for a few words, so that a test runs it on the host.
+// The text of a kernel that makes the elements of a map: the expression's steps one after another, in f32, with the
+// same rounding as when they are interpreted. Plain C++ but for a few words, so that a test runs it on the host.
 #pragma once
 
 #include <span>

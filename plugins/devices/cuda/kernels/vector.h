@@ -46,10 +46,11 @@ template <class T, int width> DLHOST_BODY void store_some(void* to, std::int64_t
   *reinterpret_cast<Together<typename T::Bits, width>*>(static_cast<typename T::Bits*>(to) + first) = made;
 }
 
-// Calls with the type and the width that columns of `length` elements may be read by, 16 bytes: call(F32{},
-// Width<4>{}); or 1 where a row's length or an address does not allow it. False where the type is none of those.
+// Calls with the type and the width that columns of `length` elements may be read by: call(F32{}, Width<4>{}), at most
+// `most` and 16 bytes; or 1 where a row's length or an address does not allow it. False where the type is none of
+// those.
 template <int width> struct Width { static constexpr int value = width; };
-template <class Call>
+template <int most, class Call>
 bool by_type_and_width(DType type, std::int64_t length, std::initializer_list<const void*> tensors, const Call& call) {
   const auto fits = [&](std::int64_t width) {
     bool aligned = length % width == 0;
@@ -66,8 +67,8 @@ bool by_type_and_width(DType type, std::int64_t length, std::initializer_list<co
   };
   switch (type) {
   case DType::f32: by_width(F32{}, Width<4>{}); return true;
-  case DType::bf16: by_width(Bf16{}, Width<8>{}); return true;
-  case DType::f16: by_width(F16{}, Width<8>{}); return true;
+  case DType::bf16: by_width(Bf16{}, Width<most>{}); return true;
+  case DType::f16: by_width(F16{}, Width<most>{}); return true;
   default: return false;
   }
 }

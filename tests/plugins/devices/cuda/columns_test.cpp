@@ -9,6 +9,7 @@
 #include "kernels/columns.h"
 #include "kernels/divide.h"
 #include "kernels/finish.h"
+#include "kernels/fold.h"
 #include "kernels/prepare.h"
 #include "kernels/spread.h"
 
@@ -208,6 +209,50 @@ TEST(CudaColumns, BiasAndFunctionAreThoseOfPlainTensors) {
   }
   const auto made = values_of(sums);
   for (std::size_t c = 0; c < channels; ++c) EXPECT_NEAR(made[c], expected[c], 1e-2) << c;
+}
+
+// With its stride folded into channels a convolution has the same sums, and so has the gradient of its weights.
+TEST(CudaFold, TheConvolutionIsTheSame) {
+  using namespace plugins::cuda;
+  struct Case {
+    std::int64_t channels, size, window, stride, pad;
+  };
+  for (const DType type : {DType::f32, DType::bf16})
+    for (const auto& [channels, size, window, stride, pad] :
+         {Case{3, 31, 11, 4, 2}, Case{3, 22, 7, 2, 3}, Case{1, 9, 3, 1, 1}, Case{2, 10, 2, 3, 0}}) {
+      const std::int64_t made = (size + 2 * pad - window) / stride + 1;
+      ConvSpec spec;
+      spec.x = {type, {2, channels, size, size}, {}};
+      spec.w = {type, {5, channels, window, window}, channels_last};
+      spec.y = {DType::f32, {2, 5, made, made}, channels_last};
+      spec.stride = {stride, stride};
+      spec.pad_low = spec.pad_high = {pad, pad};
+      spec.dilation = {1, 1};
+      const auto geometry = *Geometry::make("conv", spec.x.shape, spec.y.shape, std::vector{window, window},
+                                            spec.stride, spec.pad_low, spec.pad_high, spec.dilation);
+      const Fold fold(geometry, channels, type);
+      ConvSpec folded = spec;
+      folded.x = {type, {2, fold.folded_channels, fold.places[1], fold.places[2]}, channels_last};
+      folded.w = {type, {5, fold.folded_channels, fold.folded_window[1], fold.folded_window[2]}, channels_last};
+      folded.stride = {1, 1};
+      folded.pad_low = folded.pad_high = {0, 0};
+      Held x = drawn(spec.x, 1), w = drawn(spec.w, 2), dy = drawn(spec.y, 3), y(spec.y), folded_y(spec.y);
+      Held folded_x(folded.x), folded_w(folded.w);
+      HostStream stream;
+      fold_input(stream, fold, type, 2, x.data(), {channels, size * size, false}, folded_x.data());
+      fold_weights(stream, fold, type, 5, w.data(), {channels, window * window, true}, folded_w.data());
+      run(**prepare_direct(spec, Format::plain()), {&x, &w}, {&y});
+      run(**prepare_direct(folded, Format::plain()), {&folded_x, &folded_w}, {&folded_y});
+      expect_near(folded_y, y, 1e-5, concat("y of ", window, " by ", stride));
+      spec.role = folded.role = Role::param_gradient;
+      spec.w.dtype = folded.w.dtype = DType::f32;
+      Held dw(spec.w), folded_dw(folded.w), unfolded(spec.w);
+      run(**prepare_direct(spec, Format::plain()), {&x, &dy}, {&dw});
+      run(**prepare_direct(folded, Format::plain()), {&folded_x, &dy}, {&folded_dw});
+      unfold_weights(stream, fold, 5, {folded_dw.data(), DType::f32}, {channels, window * window, true},
+                     {unfolded.data(), DType::f32});
+      expect_near(unfolded, dw, 1e-5, concat("dw of ", window, " by ", stride));
+    }
 }
 
 // However they are cut, and however far from zero they are.

@@ -11,10 +11,12 @@ inline MapSpec of_all_functions(const Shape& space, DType type) {
   MapSpec spec;
   Expression& f = spec.expression;
   const Term a = f.input(0), b = f.input(1), c = f.input(2) * f.scalar(0);
-  const std::vector<Term> terms{a + b,      a - b,  a * b,  a / b,      min(a, b),  max(a, b), greater(a, b), select(a, b, c),
-                                -a,         abs(a), sqrt(abs(b)), exp(a), log(abs(b)), log1p(abs(a)), tanh(a), logistic(a)};
+  const std::vector<Term> terms{a + b,         a - b,           a * b,   a / b,      min(a, b),    max(a, b),
+                                greater(a, b), select(a, b, c), -a,      abs(a),     sqrt(abs(b)), exp(a),
+                                log(abs(b)),   log1p(abs(a)),   tanh(a), logistic(a)};
   Term sum = erf(a);
-  for (const Term term : terms) sum = sum + select(abs(term) - 1e6, f.constant(3.5), term); // so that none hides the others
+  for (const Term term : terms)
+    sum = sum + select(abs(term) - 1e6, f.constant(3.5), term); // so that none hides the others
   f.result(sum);
   f.result(min(a, c));
   f.result(max(b, a));
@@ -25,7 +27,8 @@ inline MapSpec of_all_functions(const Shape& space, DType type) {
 
 inline std::vector<MapSpec> maps_of_all_kinds() {
   std::vector<MapSpec> all;
-  for (const DType type : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32, DType::i8, DType::u8})
+  for (const DType type :
+       {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32, DType::i8, DType::u8})
     all.push_back(of_all_functions({1027}, type));
   MapSpec broadcast = of_all_functions({3, 5, 7, 2}, DType::f32);
   broadcast.in[0].shape = {1, 5, 1, 1};

@@ -1,5 +1,5 @@
-// The text that expressions become is run here as plain C++, after a few words for what only the GPU's compiler knows, and
-// held to the same map interpreted. Where the runtime compiler is, it takes the text as well.
+// The text that expressions become is run here as plain C++, after a few words for what only the GPU's compiler knows,
+// and held to the same map interpreted. Where the runtime compiler is, it takes the text as well.
 #include "kernels/source.h"
 
 #include <cmath>
@@ -74,9 +74,9 @@ class HostCompiler final : public ElementCompiler {
            << "    for (threadIdx.x = 0; threadIdx.x < " << ElementSource::threads << "; ++threadIdx.x)\n"
            << "      map_elements(*static_cast<Arguments*>(arguments));\n}\n#undef map_elements\n}\n";
     file.close();
-    const std::string command = concat(HOST_COMPILER, " -std=c++20 -O1 -fno-strict-aliasing -ffp-contract=off -w -shared -fPIC -I",
-                                       SDK_FOLDER, " -o ", (folder_ / "maps.so").string(), " ",
-                                       (folder_ / "maps.cpp").string());
+    const std::string command =
+        concat(HOST_COMPILER, " -std=c++20 -O1 -fno-strict-aliasing -ffp-contract=off -w -shared -fPIC -I", SDK_FOLDER,
+               " -o ", (folder_ / "maps.so").string(), " ", (folder_ / "maps.cpp").string());
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
     library_ = dlopen((folder_ / "maps.so").c_str(), RTLD_NOW);
     ASSERT_NE(library_, nullptr) << dlerror();
