@@ -8,7 +8,7 @@ namespace dlhost::plugins::cuda {
 namespace {
 
 constexpr std::string_view words = R"(
-struct alignas(32) Four8 { unsigned long long at[4]; };
+struct alignas(16) Four8 { unsigned long long at[4]; };
 struct alignas(16) Four4 { unsigned int at[4]; };
 struct alignas(8) Four2 { unsigned short at[4]; };
 struct alignas(4) Four1 { unsigned char at[4]; };

@@ -27,8 +27,9 @@ struct F16 {
   static DLHOST_BODY Bits bits(float value) { return f16_bits(value); }
 };
 
-// `width` of them; one load or store where the address is a multiple of their size (see Width).
-template <class Bits, int width> struct alignas(sizeof(Bits) * width) Together { Bits at[width]; };
+// `width` of them; one load or store for each 16 bytes, of which the address is a multiple (see Width).
+template <class Bits, int width>
+struct alignas(sizeof(Bits) * width < 16 ? sizeof(Bits) * width : 16) Together { Bits at[width]; };
 
 template <int width> struct Floats { float at[width]; };
 
