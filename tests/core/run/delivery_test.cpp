@@ -14,7 +14,7 @@
 namespace dlhost::run {
 namespace {
 
-using Pace = QueueDevice::Pace;
+using When = QueueDevice::Pace;
 
 struct Got {
   std::uint64_t step = 0;
@@ -33,7 +33,7 @@ class DeliveryTest : public testing::Test {
     EXPECT_EQ(device.faults, 0);
     EXPECT_EQ(device.pinned, 0);
   }
-  void start(Pace computing, Pace copying, FeederSpec with, const std::vector<bool>& wanted = {true, true}) {
+  void start(When computing, When copying, FeederSpec with, const std::vector<bool>& wanted = {true, true}) {
     stop();
     device.pace = computing;
     computation = *device.stream();
@@ -110,8 +110,8 @@ class DeliveryTest : public testing::Test {
     ASSERT_TRUE(feeder->ready());
   }
 
-  static constexpr std::pair<Pace, Pace> paces[] = {
-      {Pace::late, Pace::late}, {Pace::late, Pace::eager}, {Pace::eager, Pace::late}, {Pace::eager, Pace::eager}};
+  static constexpr std::pair<When, When> paces[] = {
+      {When::late, When::late}, {When::late, When::eager}, {When::eager, When::late}, {When::eager, When::eager}};
   env::RealHost host{LogLevel::error};
   Numbers source{23};
   net::Augment plain;
@@ -178,7 +178,7 @@ TEST_F(DeliveryTest, TheNextBatchIsCopiedWhileThisOneIsComputed) {
   source.closed_from = 5;
   FeederSpec with = spec;
   with.sampling.shuffle = false;
-  start(Pace::late, Pace::eager, with);
+  start(When::late, When::eager, with);
   step();
   EXPECT_EQ(device.copies, 2);
   source.closed_from = INT64_MAX;
@@ -195,7 +195,7 @@ TEST_F(DeliveryTest, TheNextBatchIsCopiedWhileThisOneIsComputed) {
 TEST_F(DeliveryTest, OnlyWhatIsWantedIsCopied) {
   FeederSpec with = spec;
   with.end = 1;
-  start(Pace::eager, Pace::eager, with, {false, true});
+  start(When::eager, When::eager, with, {false, true});
   const auto load = delivery->next();
   ASSERT_TRUE(load.ok());
   EXPECT_EQ((*load)->outputs[0], nullptr);
@@ -207,7 +207,7 @@ TEST_F(DeliveryTest, ASlowReaderIsWaitedForByItsOwnStepOnly) {
   source.closed_from = 5;
   FeederSpec with = spec;
   with.sampling.shuffle = false;
-  start(Pace::late, Pace::late, with);
+  start(When::late, When::late, with);
   step(); // comes back, though nobody reads the second
   EXPECT_FALSE(feeder->ready());
   source.closed_from = INT64_MAX;
@@ -237,7 +237,7 @@ TEST_F(DeliveryTest, AnErrorLeavesTheStepsAroundItWhole) {
   source.bad = 11;
   FeederSpec with = spec;
   with.sampling.shuffle = false;
-  start(Pace::late, Pace::late, with);
+  start(When::late, When::late, with);
   for (int s = 0; s < 2; ++s) step();
   EXPECT_FALSE(delivery->next().ok());
   source.bad = -1; // comes again in another epoch
@@ -247,12 +247,12 @@ TEST_F(DeliveryTest, AnErrorLeavesTheStepsAroundItWhole) {
 
 TEST_F(DeliveryTest, WithoutMemoryOfTheDevicePlainMemoryServes) {
   device.pins = false;
-  start(Pace::late, Pace::late, spec);
+  start(When::late, When::late, spec);
   for (int s = 0; s < 6; ++s) step();
   ASSERT_EQ(read(), expected(spec, {0, 1, 2, 3, 4, 5}));
   stop();
   device.pins = true;
-  start(Pace::late, Pace::late, spec);
+  start(When::late, When::late, spec);
   EXPECT_EQ(device.pinned, 2 * (spec.prefetch + Delivery::held));
 }
 

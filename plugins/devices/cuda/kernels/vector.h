@@ -28,8 +28,9 @@ struct F16 {
 };
 
 // `width` of them; one load or store for each 16 bytes, of which the address is a multiple (see Width).
-template <class Bits, int width>
-struct alignas(sizeof(Bits) * width < 16 ? sizeof(Bits) * width : 16) Together { Bits at[width]; };
+template <class Bits, int width> struct alignas(sizeof(Bits) * width < 16 ? sizeof(Bits) * width : 16) Together {
+  Bits at[width];
+};
 
 template <int width> struct Floats { float at[width]; };
 
