@@ -13,6 +13,7 @@ namespace {
 
 struct NewOptions {
   std::string kind, name, folder;
+  bool cuda = false; // a layer's own kernels for GPUs
 };
 
 // The kinds that have a template; parts are small enough to be copied from their source.
@@ -87,11 +88,18 @@ TestArguments test_arguments_of(const std::string& kind, const std::string& name
   return {};
 }
 
+// What there is to change, for the README.
+std::string files_of(const NewOptions& options) {
+  if (!options.cuda) return fmt::format("`{}.cpp` is all of it.", options.name);
+  return fmt::format("`{0}.cpp` is the layer, `{0}_cuda.cu` its kernels for GPUs.", options.name);
+}
+
 std::string filled(std::string_view text, const NewOptions& options) {
   const auto arguments = test_arguments_of(options.kind, options.name);
   const std::pair<std::string_view, std::string> words[] = {{"@NAME@", options.name},
                                                             {"@CLASS@", class_named(options.name)},
                                                             {"@KIND@", options.kind},
+                                                            {"@FILES@", files_of(options)},
                                                             {"@USE@", use_of(options.kind, options.name)},
                                                             {"@MESON_ARGUMENTS@", arguments.meson},
                                                             {"@CMAKE_ARGUMENTS@", arguments.cmake}};
@@ -111,14 +119,27 @@ Status make_project(Context& context, const NewOptions& options) {
   const std::string folder = options.folder.empty() ? options.name : options.folder;
   if (disk.exists(folder))
     return Status::exists(folder, " is there already: remove it, or say where else with --folder");
+  if (options.cuda && options.kind != "layer")
+    return Status::invalid("--cuda is for layers: kernels of their own for GPUs are what they may bring");
   const std::string source = fmt::format("{}.cpp", options.name);
-  const std::pair<std::string, std::string> files[] = {{options.kind + ".cpp", source},
-                                                       {"meson.build", "meson.build"},
-                                                       {"CMakeLists.txt", "CMakeLists.txt"},
-                                                       {"README.md", "README.md"}};
+  struct File {
+    std::vector<std::string> parts; // templates, one behind the other
+    std::string name;
+  };
+  std::vector<File> files{{{options.cuda ? "layer_with_kernels.cpp" : options.kind + ".cpp"}, source},
+                          {{"meson.build"}, "meson.build"},
+                          {{"CMakeLists.txt"}, "CMakeLists.txt"},
+                          {{"README.md"}, "README.md"}};
+  if (options.cuda) {
+    for (std::size_t i = 1; i < files.size(); ++i) files[i].parts.push_back("kernels." + files[i].name);
+    files.push_back({{"layer_kernels.cu"}, options.name + "_cuda.cu"});
+  }
   DLHOST_TRY(disk.make_directory(folder));
-  for (const auto& [from, to] : files)
-    DLHOST_TRY(disk.write_text(folder + "/" + to, filled(template_named(from), options)));
+  for (const auto& file : files) {
+    std::string text;
+    for (const auto& part : file.parts) text += filled(template_named(part), options);
+    DLHOST_TRY(disk.write_text(folder + "/" + file.name, text));
+  }
   fmt::print("{0}/{1} is a {2} that works; change it, then\n"
              "  cd {0} && meson setup build && meson compile -C build && meson test -C build\n"
              "README.md says the rest.\n",
@@ -138,12 +159,14 @@ void add_new(CLI::App& app, Context& context) {
       ->type_name("KIND")
       ->required();
   command->add_option("name", options->name, "as jobs will call it: my_layer")->type_name("NAME")->required();
+  command->add_flag("--cuda", options->cuda, "a layer with kernels of its own for GPUs, in a .cu beside it");
   command->add_option("--folder", options->folder, "where to put it, instead of ./NAME")->type_name("FOLDER");
   command->footer(
-      "Writes a few files: one source, meson.build, CMakeLists.txt and a README that says what to do next.\n"
+      "Writes a few files: a source or two, meson.build, CMakeLists.txt and a README that says what to do next.\n"
       "Nothing of dlhost is built again for it.\n\n"
-      "Example:\n"
-      "  dlhost new layer my_layer");
+      "Examples:\n"
+      "  dlhost new layer my_layer\n"
+      "  dlhost new layer my_layer --cuda");
   command->callback([&context, options] {
     if (Status status = make_project(context, *options); !status.ok()) context.fail(status);
   });

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""new_test.py DLHOST KIND...: what `dlhost new` writes builds outside the tree and passes the suite of its kind.
+"""new_test.py DLHOST KIND... [--cuda]: what `dlhost new` writes builds outside the tree and passes the suite of its kind.
 
 Each project is built and tested by Meson and, where there is one, by CMake. The SDK is the one that the environment
 leads to (PKG_CONFIG_PATH, CMAKE_PREFIX_PATH), as it would for whoever follows the project's README.
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
-dlhost, *kinds = sys.argv[1:]
+dlhost, *kinds = (word for word in sys.argv[1:] if word != "--cuda")
+cuda = ["--cuda"] if "--cuda" in sys.argv else []
 dlhost = str(pathlib.Path(dlhost).resolve())  # the commands below run elsewhere
 JOB = """name = "small"
 train = { device = "ref", batch = 4, threads = 1, stop = { steps = 4 } }
@@ -59,15 +61,27 @@ def passed(log: pathlib.Path) -> int:
     return int(counts[-1][3]) if counts else 0
 
 
+def has_kernels(build: pathlib.Path, name: str) -> None:
+    """Where there is nvcc, the layer's kernels for GPUs are a plugin that can be looked at without one."""
+    if not cuda:
+        return
+    if not shutil.which("nvcc"):
+        print("there is no nvcc: the kernels are not compiled")
+        return
+    shown = run(dlhost, "inspect", str(build / f"{name}_cuda.so"), folder=build)
+    assert shown.startswith(f"kernel '{name}@cuda': "), shown
+
+
 with tempfile.TemporaryDirectory() as work:
     os.environ["PATH"] = f"{pathlib.Path(dlhost).parent}:{os.environ['PATH']}"
     os.environ["XDG_DATA_HOME"] = work
     for kind in kinds:
         name = f"my_{kind}"
-        run(dlhost, "new", kind, name, folder=pathlib.Path(work))
+        run(dlhost, "new", kind, name, *cuda, folder=pathlib.Path(work))
         project = pathlib.Path(work) / name
         for file in project.iterdir():
-            assert "@" not in file.read_text(), f"{file.name} has a blank that was not filled"
+            blank = re.search("@(?!INPUT|OUTPUT)[A-Z_]+@", file.read_text())
+            assert not blank, f"{file.name} has a blank that was not filled: {blank[0]}"
 
         run("meson", "setup", "build", "-Dwerror=true", folder=project)
         run("meson", "compile", "-C", "build", folder=project)
@@ -77,6 +91,7 @@ with tempfile.TemporaryDirectory() as work:
         shown = run(dlhost, "inspect", f"build/{name}.so", folder=project)
         assert shown.startswith(f"{kind} '{name}': "), shown
         print(f"{kind}: Meson, {count} checks")
+        has_kernels(project / "build", name)
         if kind in USES:
             (project / "job.toml").write_text(JOB)
             settings = [word for setting in USES[kind] for word in ("--set", setting)]
@@ -91,3 +106,4 @@ with tempfile.TemporaryDirectory() as work:
         count = passed(project / "cmake/Testing/Temporary/LastTest.log")
         assert count > 0, f"the suite of '{kind}' tried nothing on {name} as CMake built it"
         print(f"{kind}: CMake, {count} checks")
+        has_kernels(project / "cmake", name)
