@@ -78,7 +78,7 @@ Result<std::string> compile_text(const std::string& text, const std::string& arc
     (void)nvrtc.log_size(program, &size);
     std::string log(size, '\0');
     if (size > 0) (void)nvrtc.log(program, log.data());
-    return Status::unsupported("the runtime compiler: ", nvrtc.error(made), ": ", log.c_str());
+    return Status::internal("the runtime compiler: ", nvrtc.error(made), ": ", log.c_str());
   }
   std::size_t size = 0;
   if (const auto asked = nvrtc.size(program, &size); asked != NVRTC_SUCCESS)

@@ -7,7 +7,8 @@
 
 namespace dlhost::plugins::cuda {
 
-// For a compute capability ("90"); or what the compiler says of the text, or that there is none. Needs no GPU.
+// For a compute capability ("90"). Not ok: Code::unsupported where there is no compiler, else what it says. Needs no
+// GPU.
 Result<std::string> compile_text(const std::string& text, const std::string& architecture);
 
 } // namespace dlhost::plugins::cuda

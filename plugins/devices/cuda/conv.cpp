@@ -65,8 +65,6 @@ ConvSpec folded(const ConvSpec& wanted, const Fold& fold) {
   return spec;
 }
 
-Lie lie_of(const TensorDesc& desc) { return {desc.shape[1], desc.shape.past(2), desc.format == channels_last}; }
-
 class DnnConv final : public KernelOp {
  public:
   // `direct` has checked the spec and settled the operands.

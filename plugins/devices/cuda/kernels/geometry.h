@@ -9,6 +9,7 @@
 #include <dlhost/status.h>
 
 #include "body.h"
+#include "format.h"
 
 namespace dlhost::plugins::cuda {
 
@@ -28,6 +29,8 @@ struct Lie {
     return i;
   }
 };
+
+inline Lie lie_of(const TensorDesc& desc) { return {desc.shape[1], desc.shape.past(2), desc.format == channels_last}; }
 
 // Places from `first` on and before `last`, on each axis.
 struct Places {

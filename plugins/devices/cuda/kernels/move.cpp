@@ -93,9 +93,6 @@ class Reorder final : public KernelOp {
     else
       each(stream, count, Relaid<Move>{call.in[0], call.out[0], move, from, to});
   }
-  static Lie lie_of(const TensorDesc& desc) {
-    return {desc.shape[1], desc.shape.past(2), desc.format == channels_last};
-  }
 };
 
 // An element's place in dst; its place in src follows from the strides.

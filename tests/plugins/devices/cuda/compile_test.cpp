@@ -20,8 +20,14 @@ class Recorder final : public plugins::cuda::ElementCompiler {
   std::vector<std::string> texts;
 };
 
+// Empty where there is one: what it then refuses is an error.
+std::string no_compiler() {
+  const auto tried = compile_text("", "90");
+  return tried.status().code() == Code::unsupported ? tried.status().message() : "";
+}
+
 TEST(CudaCompile, TakesEveryMap) {
-  if (const auto tried = compile_text("", "90"); !tried.ok()) GTEST_SKIP() << tried.status().message();
+  if (const auto why = no_compiler(); !why.empty()) GTEST_SKIP() << why;
   Recorder recorder;
   for (const auto& spec : maps_of_all_kinds()) ASSERT_TRUE(plugins::cuda::prepare_own(spec, &recorder).ok());
   EXPECT_EQ(recorder.texts.size(), maps_of_all_kinds().size());
@@ -34,7 +40,7 @@ TEST(CudaCompile, TakesEveryMap) {
 }
 
 TEST(CudaCompile, SaysWhatIsWrongWithAText) {
-  if (const auto tried = compile_text("", "90"); !tried.ok()) GTEST_SKIP() << tried.status().message();
+  if (const auto why = no_compiler(); !why.empty()) GTEST_SKIP() << why;
   const auto code = compile_text("this is no kernel", "90");
   ASSERT_FALSE(code.ok());
   EXPECT_NE(code.status().message().find("map.cu(1)"), std::string::npos) << code.status().message();
