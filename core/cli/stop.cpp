@@ -1,9 +1,9 @@
 // dlhost stop and dlhost kill: to end a run from elsewhere, and one of its workers.
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "cli/leader.h"
 #include "env/process.h"
+#include "record/summary.h"
 #include "run/steering.h"
 
 namespace dlhost::cli {
@@ -19,13 +19,6 @@ struct KillOptions {
   std::uint32_t rank = 0;
 };
 
-// Of its summary; "running" as long as none leads it to its end.
-std::string status_of(Disk& disk, const std::string& run) {
-  const auto text = disk.read_text(run + "/summary.json");
-  const auto json = nlohmann::json::parse(text.ok() ? *text : "", nullptr, false);
-  return json.is_object() ? json.value("status", "running") : "running";
-}
-
 Status stop(Context& context, const StopOptions& options) {
   constexpr Nanoseconds pause = 20'000'000;
   DLHOST_ASSIGN(const Led led, leader_of(context, options.run));
@@ -38,7 +31,7 @@ Status stop(Context& context, const StopOptions& options) {
   const Nanoseconds end = clock.now() + static_cast<Nanoseconds>(options.wait * 1e9);
   while (clock.now() < end) {
     DLHOST_ASSIGN(const bool goes_on, run::Leadership::led(options.run));
-    const std::string status = status_of(context.host.disk(), options.run);
+    const std::string status = record::status_told(context.host.disk(), options.run);
     if (!goes_on) steering.forget();
     if (!goes_on && status == "interrupted") {
       fmt::print("{} has saved and ended; dlhost run --resume {} goes on with it\n", options.run, options.run);
@@ -77,13 +70,13 @@ Status have_killed(Context& context, const KillOptions& options, const run::Lead
 
 Status kill(Context& context, const KillOptions& options) {
   DLHOST_ASSIGN(const Led led, leader_of(context, options.run));
-  const auto& [host, leader, workers, past, mark] = led.by;
+  const auto& workers = led.by.workers;
   if (options.rank > workers.size())
     return Status::invalid("the run in '", options.run, "' has no worker ", options.rank,
                            workers.empty() ? "; it is one process, 0"
                                            : concat("; its processes are 0 to ", workers.size()));
-  const run::Located which = options.rank == 0 ? run::Located{host, leader} : workers[options.rank - 1];
-  if (led.here && (options.rank == 0 || env::is_child_of(which.process, leader))) {
+  const run::Located which = options.rank == 0 ? run::Located{led.by.host, led.by.process} : workers[options.rank - 1];
+  if (led.here && (options.rank == 0 || env::is_child_of(which.process, led.by.process))) {
     if (!env::kill(which.process)) return Status::io("process ", which.process, " is gone, or not yours to kill");
   } else {
     DLHOST_TRY(have_killed(context, options, led.by));

@@ -128,6 +128,8 @@ Status RunFolder::write_job(std::string_view text) const {
   return disk_->write_text(job_file(path_, number), text);
 }
 
+std::string RunFolder::first_job_of(const std::string& path) { return job_file(path, 1); }
+
 std::string RunFolder::job_in(Disk& disk, const std::string& path) {
   int number = 0;
   while (disk.exists(job_file(path, number + 1))) ++number;

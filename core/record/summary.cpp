@@ -12,6 +12,8 @@ namespace dlhost::record {
 
 namespace {
 
+constexpr const char* file_name = "summary.json";
+
 using Json = nlohmann::ordered_json;
 
 Json metrics_json(const std::vector<Metric>& metrics, const std::vector<Table>& tables = {}) {
@@ -156,7 +158,13 @@ std::string summary_table(const Summary& summary, bool unicode) {
 }
 
 Status write_summary(Disk& disk, const RunFolder& folder, const Summary& summary) {
-  return disk.write_text(folder.file("summary.json"), summary_json(summary));
+  return disk.write_text(folder.file(file_name), summary_json(summary));
+}
+
+std::string status_told(Disk& disk, const std::string& run) {
+  const auto text = disk.read_text(concat(run, "/", file_name));
+  const auto summary = nlohmann::json::parse(text.ok() ? *text : "", nullptr, false);
+  return summary.is_object() ? summary.value("status", "running") : "running";
 }
 
 } // namespace dlhost::record

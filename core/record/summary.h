@@ -50,5 +50,7 @@ std::string summary_table(const Summary&, bool unicode);
 
 // Leaves summary.json in the run's folder.
 Status write_summary(Disk&, const RunFolder&, const Summary&);
+// As it stands in a run's folder; "running" as long as nobody has written it.
+std::string status_told(Disk&, const std::string& run);
 
 } // namespace dlhost::record

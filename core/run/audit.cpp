@@ -12,7 +12,6 @@
 namespace dlhost::run {
 namespace {
 
-using Part = Audit::Part;
 using Json = nlohmann::json;
 
 // One server's ledger.
@@ -98,12 +97,12 @@ class Reader {
                                  .heard = {}});
       slices_[slice.id] = {std::move(slice), std::move(steps)};
     }
-    std::erase_if(dropped_, [&](const Part& part) { return is_void(part, steps_); });
+    std::erase_if(dropped_, [&](const Audit::Part& part) { return is_void(part, steps_); });
     return {};
   }
 
   // The run has gone on from before that step.
-  static bool is_void(const Part& part, const std::vector<std::uint64_t>& steps) {
+  static bool is_void(const Audit::Part& part, const std::vector<std::uint64_t>& steps) {
     return part.step >= steps.at(part.contributor);
   }
 
@@ -114,14 +113,15 @@ class Reader {
   // What goes on from there has none of the steps behind it. Where slices are at versions of their own, their numbers
   // alone do not say which versions were made of such.
   static void cut(Audit::Slice& slice, Version version, const std::vector<std::uint64_t>& steps) {
-    std::erase_if(slice.dropped, [&](const Part& part) { return is_void(part, steps); });
+    std::erase_if(slice.dropped, [&](const Audit::Part& part) { return is_void(part, steps); });
     for (Audit::Word& word : slice.words) {
       if (word.count == 0) { // amends a version
-        std::erase_if(word.parts, [&](const Part& part) { return word.first > version || is_void(part, steps); });
+        std::erase_if(word.parts,
+                      [&](const Audit::Part& part) { return word.first > version || is_void(part, steps); });
         continue;
       }
       word.count = word.first > version ? 0 : std::min(word.count, version - word.first + 1);
-      for (const Part& part : word.parts)
+      for (const Audit::Part& part : word.parts)
         word.count = is_void(part, steps) ? 0 : std::min(word.count, steps.at(part.contributor) - part.step);
       if (word.count == 0) word.parts.clear();
     }
@@ -139,7 +139,7 @@ class Reader {
       word.first = at;
       at += word.count;
       read.slice.last = at - 1;
-      for (const Part& part : word.parts) read.next[part.contributor] = part.step + word.count;
+      for (const Audit::Part& part : word.parts) read.next[part.contributor] = part.step + word.count;
       read.slice.words.push_back(std::move(word));
     }
     return {};
@@ -168,7 +168,7 @@ class Reader {
     return {};
   }
 
-  Status drop(std::string_view words, std::vector<Part>& dropped) {
+  Status drop(std::string_view words, std::vector<Audit::Part>& dropped) {
     while (!words.empty()) {
       const auto end = std::min(words.find(' '), words.size());
       DLHOST_ASSIGN(const Audit::Word word, parse(words.substr(0, end), steps_));
@@ -196,7 +196,7 @@ class Reader {
     const auto wrong = [&] { return Status::corrupt("'", whole, "' is not what made a version"); };
     Audit::Word word;
     do {
-      Part part;
+      Audit::Part part;
       if (!take(text, part.contributor) || part.contributor >= next.size()) return wrong();
       part.step = next[part.contributor];
       if (take(text, ':') && !take(text, part.step)) return wrong();
@@ -211,7 +211,7 @@ class Reader {
   std::map<SliceId, Read> slices_;
   std::vector<std::uint64_t> steps_; // of each contributor, where the run began last
   std::vector<param::Origin> origins_;
-  std::vector<Part> dropped_;
+  std::vector<Audit::Part> dropped_;
   std::size_t begun_ = 0, time_ = 0;
   std::vector<std::string> faults_;
   std::string torn_; // the file read last
@@ -257,7 +257,7 @@ void look_for_doubles(Audit& audit) {
   for (const auto& slice : audit.slices) {
     std::vector<std::uint64_t> next(audit.contributors);
     for (const auto& word : slice.words)
-      for (const Part& part : word.parts) {
+      for (const Audit::Part& part : word.parts) {
         if (part.step < next[part.contributor])
           audit.faults.push_back(fmt::format("step {} of worker {} counts twice in slice {} ({}), again in version {}",
                                              part.step, part.contributor, slice.id, slice.param, word.first));
@@ -268,12 +268,12 @@ void look_for_doubles(Audit& audit) {
 
 } // namespace
 
-std::vector<Part> Audit::Slice::parts_of(Version version) const {
-  std::vector<Part> parts;
+std::vector<Audit::Part> Audit::Slice::parts_of(Version version) const {
+  std::vector<Audit::Part> parts;
   for (auto word = std::ranges::upper_bound(words, version, {}, &Word::first); word != words.begin();) {
     --word;
     if (version >= word->first + std::max<std::uint64_t>(word->count, 1)) break;
-    for (Part part : word->parts) parts.push_back({part.contributor, part.step + version - word->first});
+    for (Audit::Part part : word->parts) parts.push_back({part.contributor, part.step + version - word->first});
     if (word->count > 0) break;
   }
   return parts;
@@ -282,14 +282,14 @@ std::vector<Part> Audit::Slice::parts_of(Version version) const {
 std::uint64_t Audit::contributions(const Slice& slice, std::size_t contributor) {
   std::uint64_t count = 0;
   for (const Word& word : slice.words)
-    count += static_cast<std::uint64_t>(std::ranges::count(word.parts, contributor, &Part::contributor)) *
+    count += static_cast<std::uint64_t>(std::ranges::count(word.parts, contributor, &Audit::Part::contributor)) *
              std::max<std::uint64_t>(word.count, 1);
   return count;
 }
 
 std::uint64_t Audit::dropped_from(const Slice& slice, std::size_t contributor) const {
-  return static_cast<std::uint64_t>(std::ranges::count(dropped, contributor, &Part::contributor) +
-                                    std::ranges::count(slice.dropped, contributor, &Part::contributor));
+  return static_cast<std::uint64_t>(std::ranges::count(dropped, contributor, &Audit::Part::contributor) +
+                                    std::ranges::count(slice.dropped, contributor, &Audit::Part::contributor));
 }
 
 Result<Audit> audit(Disk& disk, const std::string& folder) {

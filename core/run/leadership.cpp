@@ -13,11 +13,14 @@ std::string words_of(const std::string& run) { return lock_of(run) + ".json"; }
 
 } // namespace
 
-Result<Leadership> Leadership::take(Disk& disk, const std::string& run, const std::string& host) {
+Result<Leadership> Leadership::take(Disk& disk, const std::string& run, const std::string& host,
+                                    const std::string& membership) {
   DLHOST_ASSIGN(auto lock, env::FileLock::take(lock_of(run)));
   const auto leader = told(disk, run);
   if (lock) {
-    Leadership leadership(disk, run, *std::move(lock), env::to_text(env::draw_secret()));
+    const bool is_said = !membership.empty() || !leader.ok();
+    Leadership leadership(disk, run, *std::move(lock), env::to_text(env::draw_secret()),
+                          is_said ? membership : leader->membership);
     DLHOST_TRY(leadership.tell(
         {.host = host, .process = env::own_process(), .past = leader.ok() ? leader->past : Recovery::Past()}));
     return leadership;
@@ -30,14 +33,14 @@ Result<Leadership> Leadership::take(Disk& disk, const std::string& run, const st
 Result<Leadership> Leadership::adopt(Disk& disk, const std::string& run, int descriptor) {
   DLHOST_ASSIGN(auto before, told(disk, run));
   DLHOST_ASSIGN(auto lock, env::FileLock::adopt(descriptor, lock_of(run)));
-  return Leadership(disk, run, std::move(lock), std::move(before.mark));
+  return Leadership(disk, run, std::move(lock), std::move(before.mark), std::move(before.membership));
 }
 
 Result<Leadership> Leadership::await(Disk& disk, Clock& clock, const std::string& run, const std::string& host,
-                                     Nanoseconds limit) {
+                                     const std::string& membership, Nanoseconds limit) {
   constexpr Nanoseconds between = 20'000'000;
   for (const Nanoseconds end = clock.now() + limit;; clock.sleep(between)) {
-    auto taken = take(disk, run, host);
+    auto taken = take(disk, run, host, membership);
     if (taken.ok() || taken.status().code() != Code::exists || clock.now() >= end) return taken;
   }
 }
@@ -49,7 +52,8 @@ Status Leadership::tell(const Leader& leader) {
                       {"recoveries", leader.past.times},
                       {"tries", leader.past.tries},
                       {"furthest", leader.past.furthest},
-                      {"mark", mark_}};
+                      {"mark", mark_},
+                      {"membership", membership_}};
   for (const Located& worker : leader.workers)
     text["workers"].push_back({{"host", worker.host}, {"process", worker.process}});
   return disk_->write_text(words_of(run_), text.dump() + "\n");
@@ -64,7 +68,8 @@ Result<Leader> Leadership::told(Disk& disk, const std::string& run) {
     Leader leader{.host = said.at("host"),
                   .process = said.at("process"),
                   .past = {.times = said.at("recoveries"), .tries = said.at("tries"), .furthest = said.at("furthest")},
-                  .mark = said.at("mark")};
+                  .mark = said.at("mark"),
+                  .membership = said.at("membership")};
     for (const auto& worker : said.at("workers")) leader.workers.push_back({worker.at("host"), worker.at("process")});
     return leader;
   } catch (const nlohmann::json::exception& error) {

@@ -8,7 +8,7 @@
 namespace dlhost::run {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string newest_in(const std::string& run) { return run + "/ledger"; }
 std::string earlier_in(const std::string& run, std::size_t number) { return concat(newest_in(run), "-", number); }
@@ -26,8 +26,8 @@ template <class Job> auto numbers_of(Job& job) {
                     std::pair("topology.slice_elements", &topology.slice_elements)};
 }
 
-Json arrangement_of(const config::Job& job) {
-  Json arrangement = Json::object();
+OrderedJson arrangement_of(const config::Job& job) {
+  OrderedJson arrangement = OrderedJson::object();
   for (const auto& [name, number] : numbers_of(job)) arrangement[name] = *number;
   arrangement["topology.consistency"] = job.topology.consistency.type;
   return arrangement;
@@ -37,10 +37,10 @@ Result<config::Job> arranged(Disk& disk, const std::string& ledger, config::Job 
   const std::string path = arrangement_in(ledger);
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   try {
-    const Json arrangement = Json::parse(text);
+    const OrderedJson arrangement = OrderedJson::parse(text);
     for (const auto& [name, number] : numbers_of(job)) *number = arrangement.at(name);
     job.topology.consistency.type = arrangement.at("topology.consistency");
-  } catch (const Json::exception& error) {
+  } catch (const OrderedJson::exception& error) {
     return Status::corrupt(path, " is damaged: ", error.what());
   }
   return job;

@@ -1,10 +1,14 @@
 #include "run/members.h"
 
 #include <algorithm>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include "env/digest.h"
+#include "env/secret.h"
 
 namespace dlhost::run {
 namespace {
@@ -28,6 +32,12 @@ Result<std::unique_ptr<Members>> Members::join(Host& host, plugin::Registry& reg
   members->rendezvous_ = std::move(plugin);
   DLHOST_TRY(members->look());
   return members;
+}
+
+std::string Members::name() const {
+  if (!rendezvous_->capabilities().survives_founder) return {};
+  const std::string text = concat("dlhost membership\n", env::to_text(secret()));
+  return env::digest(std::as_bytes(std::span(text)), 16);
 }
 
 template <class T> T Members::noted(T told) const {

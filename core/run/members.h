@@ -40,6 +40,9 @@ class Members {
   // From now on it does, if nobody else does.
   Status try_to_lead();
   env::Secret secret() const { return session_->secret(); }
+  // What all who are ever in it call it, and nobody else; who knows it knows nothing of the secret. Empty: it ends with
+  // one of them, and is another when they come again.
+  std::string name() const;
 
   // What is so by now. What was told in an older epoch is gone.
   Status look();

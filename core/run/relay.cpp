@@ -5,7 +5,7 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds pause = 1'000'000, patience = 100'000'000;
+constexpr Nanoseconds between_looks = 1'000'000, patience = 100'000'000;
 
 } // namespace
 
@@ -54,7 +54,7 @@ Status Relay::others_left(const Status& status) {
 
 Result<std::string> Relay::await_file(const std::string& file) {
   Clock& clock = host_.clock();
-  for (Nanoseconds hoped = clock.now(); !host_.disk().exists(at(file)); clock.sleep(pause)) {
+  for (Nanoseconds hoped = clock.now(); !host_.disk().exists(at(file)); clock.sleep(between_looks)) {
     if (clock.now() - hoped < patience) continue;
     hoped = clock.now();
     DLHOST_TRY(hope());

@@ -48,9 +48,9 @@ class FirstError {
 namespace {
 
 // What the threads of one region share.
-class Region {
+class ParallelRegion {
  public:
-  Region(std::int64_t tasks, void* context, void (*call)(void* context, std::int64_t task), int threads)
+  ParallelRegion(std::int64_t tasks, void* context, void (*call)(void* context, std::int64_t task), int threads)
       : tasks_(tasks), context_(context), call_(call), threads_(threads), next_(threads) {
     DLHOST_BEFORE(fork_);
   }
@@ -87,7 +87,7 @@ class Region {
   char fork_ = 0, join_ = 0;
 };
 
-DLHOST_UNSEEN void run(Region& region, int threads) {
+DLHOST_UNSEEN void run(ParallelRegion& region, int threads) {
 #pragma omp parallel num_threads(threads)
   region.work(omp_get_thread_num(), omp_get_num_threads());
 }
@@ -106,7 +106,7 @@ void parallel(std::int64_t tasks, void* context, void (*call)(void* context, std
     for (std::int64_t task = 0; task < tasks; ++task) call(context, task);
     return;
   }
-  Region region(tasks, context, call, threads);
+  ParallelRegion region(tasks, context, call, threads);
   run(region, threads);
   region.end();
 }

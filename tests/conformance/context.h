@@ -16,6 +16,8 @@
 
 namespace dlhost::conform {
 
+inline constexpr Nanoseconds patience = 20'000'000'000; // with what the other side is to do
+
 struct Context {
   Host& host;
   plugin::Registry& registry;

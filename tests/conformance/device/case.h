@@ -12,6 +12,8 @@
 
 namespace dlhost::conform {
 
+inline TensorDesc f32(Shape shape) { return {DType::f32, shape, {}}; }
+
 // Of an element's number and a uniform draw in [0, 1).
 using Fill = std::function<double(std::int64_t index, double draw)>;
 

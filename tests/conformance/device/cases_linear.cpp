@@ -7,8 +7,6 @@ namespace dlhost::conform {
 
 namespace {
 
-TensorDesc f32(Shape shape) { return {DType::f32, shape, {}}; }
-
 const std::vector<Role> all_roles{Role::feature, Role::input_gradient, Role::param_gradient};
 
 Case gemm(const std::string& name, Shape x, std::int64_t units, bool bias) {

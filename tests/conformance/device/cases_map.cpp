@@ -7,8 +7,6 @@ namespace dlhost::conform {
 
 namespace {
 
-TensorDesc f32(Shape shape) { return {DType::f32, shape, {}}; }
-
 Case map(const std::string& name, const std::function<void(Expression&)>& build, std::vector<TensorDesc> in,
          std::vector<TensorDesc> out) {
   MapSpec spec{.in = std::move(in), .out = std::move(out)};

@@ -11,8 +11,6 @@ namespace dlhost::conform {
 
 namespace {
 
-constexpr Nanoseconds patience = 20'000'000'000;
-
 struct Part {
   const Rendezvous::Capabilities& can;
   std::unique_ptr<Session>& session;

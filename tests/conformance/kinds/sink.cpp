@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 constexpr std::int64_t samples = 7;
 
 // A folder that goes away again, where one sink at a time writes.
-class Pass {
+class SinkPass {
  public:
-  explicit Pass(const Context& context) : context_(context) {}
+  explicit SinkPass(const Context& context) : context_(context) {}
 
   // Brings so many samples, of `promised`, in batches of `batch`; the last may count fewer rows.
   Status run(const LayerCase& of, std::int64_t batch, std::int64_t brought = samples, std::int64_t promised = samples) {
@@ -68,7 +68,7 @@ class Pass {
 };
 
 void batches_change_nothing(const Context& context, const LayerCase& of) {
-  Pass whole(context), cut(context);
+  SinkPass whole(context), cut(context);
   need(whole.run(of, samples));
   need(cut.run(of, 3));
   ASSERT_FALSE(whole.files().empty()) << "a pass over the test samples leaves no file";
@@ -76,7 +76,7 @@ void batches_change_nothing(const Context& context, const LayerCase& of) {
 }
 
 void appears_when_it_is_whole(const Context& context, const LayerCase& of) {
-  Pass pass(context);
+  SinkPass pass(context);
   need(pass.run(of, 4));
   const auto finished = pass.files();
   for (const auto& [name, text] : finished)
@@ -86,7 +86,7 @@ void appears_when_it_is_whole(const Context& context, const LayerCase& of) {
 }
 
 void a_pass_that_ends_early_is_told(const Context& context, const LayerCase& of) {
-  Pass pass(context);
+  SinkPass pass(context);
   EXPECT_FALSE(pass.run(of, 4, samples - 2).ok()) << "of " << samples << " samples two never came, and all is well";
   EXPECT_TRUE(pass.files().empty()) << pass.files().begin()->first << " is there, though it is not whole";
 }

@@ -15,7 +15,6 @@ namespace dlhost::conform {
 namespace {
 
 constexpr Nanoseconds a_moment = 1'000'000;
-constexpr Nanoseconds patience = 20'000'000'000;
 
 struct Pair {
   Pair(const Context& with, const std::string& name)

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "context.h"
+
 namespace dlhost::conform {
 
 namespace {
-
-constexpr Nanoseconds patience = 20'000'000'000;
 
 class Combine final : public HostOp {
  public:

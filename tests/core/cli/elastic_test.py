@@ -78,7 +78,8 @@ class Elastic(Members):
         self.assertEqual(last.returncode, 0, f"{out}\n{err}")
         self.assertIn("the run's leader is gone, and process", err)
         summary = self.outcome()
-        self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 2))
+        self.assertEqual(summary["params"], alone["params"])
+        self.assertGreaterEqual(summary["recoveries"], 1)  # the second may have been killed when all was done
 
     def test_who_comes_in_the_place_of_one_that_was_lost_takes_part(self) -> None:
         """It does not begin anew, though it has its rank, and leads when the others are lost."""
@@ -90,16 +91,39 @@ class Elastic(Members):
         os.kill(first, signal.SIGKILL)
         processes.pop(first).communicate()
         late = self.start_at("d", *LONG)
+        processes[late.pid] = late
         self.until(lambda: self.leader() != first, PATIENCE)
         self.until_recorded()
-        os.kill(self.leader(), signal.SIGKILL)
-        processes.pop(self.leader()).communicate()
-        (other,) = processes.values()
-        for process in (other, late):
+        second = self.leader()  # which may be who came late
+        os.kill(second, signal.SIGKILL)
+        processes.pop(second).communicate()
+        for process in processes.values():
             out, err = process.communicate(timeout=PATIENCE)
             self.assertEqual(process.returncode, 0, f"{out}\n{err}")
         self.assertEqual(len(list(self.root.glob("runs/*"))), 1)
         self.assertEqual(self.outcome()["params"], alone["params"])
+
+    def test_who_comes_when_all_are_gone_that_knew_the_run_goes_on_with_it(self) -> None:
+        alone = self.run_job(PROCESSES, *LONG)
+        self.newest_run().rename(self.root / "alone")
+        processes = [self.start_at(host, *LONG) for host in "abc"]
+        self.until(self.has_point)
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.communicate()
+        summary = self.ended_well([self.start_at(host, *LONG) for host in "abc"])
+        self.assertEqual(len(list(self.root.glob("runs/*"))), 1)
+        self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 1))
+
+    def test_a_run_that_was_stopped_is_not_gone_on_with(self) -> None:
+        processes = [self.start_at(host, *LONG) for host in "abc"]
+        self.until(self.has_point)
+        self.assertEqual(subprocess.run([self.dlhost, "stop", str(self.newest_run())], timeout=PATIENCE, check=False).returncode, 0)
+        for process in processes:
+            process.communicate(timeout=PATIENCE)
+        self.ended_well([self.start_at(host) for host in "abc"])
+        self.assertEqual(len(list(self.root.glob("runs/*"))), 2)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // A network that does nothing until it is told to.
-struct Net {
+struct Wires {
   struct Put {
     std::string what; // its first byte, as a letter, and where to
     std::uint64_t cookie = 0;
@@ -39,7 +39,7 @@ std::string word_of(const Message& message) {
 
 class NetEndpoint final : public Endpoint {
  public:
-  explicit NetEndpoint(Net& net) : net_(net) {}
+  explicit NetEndpoint(Wires& net) : net_(net) {}
   std::string address() const override { return "here"; }
   Result<PeerId> connect(std::string_view address) override {
     return static_cast<PeerId>(std::stoi(std::string(address)));
@@ -85,19 +85,19 @@ class NetEndpoint final : public Endpoint {
   void wake() override {}
 
  private:
-  Net& net_;
+  Wires& net_;
 };
 
 class NetTransport final : public Transport {
  public:
-  explicit NetTransport(Net& net) : net_(net) {}
+  explicit NetTransport(Wires& net) : net_(net) {}
   Capabilities capabilities() const override { return {.one_sided = true, .registers = true, .across_hosts = true}; }
   Result<std::unique_ptr<Endpoint>> open(Host&, const Opening&) override {
     return std::unique_ptr<Endpoint>(new NetEndpoint(net_));
   }
 
  private:
-  Net& net_;
+  Wires& net_;
 };
 
 // Seat 0 is alone on its machine, as is seat 1; seats 2 and 3 share one. A put is of 100 bytes more than are enclosed,
@@ -133,7 +133,7 @@ class PostTest : public testing::Test, public Taker {
   std::span<const std::byte> memory(char what) { return memory_[static_cast<std::size_t>(what - 'a')]; }
   void progress() { ASSERT_TRUE(post_->progress(*this, 0).ok()); }
   void finish(const std::string& what) {
-    const auto put = std::ranges::find(net_.puts, what, &Net::Put::what);
+    const auto put = std::ranges::find(net_.puts, what, &Wires::Put::what);
     ASSERT_NE(put, net_.puts.end()) << what;
     net_.done.push_back({.kind = Completion::Kind::put, .cookie = put->cookie});
     net_.puts.erase(put);
@@ -143,7 +143,7 @@ class PostTest : public testing::Test, public Taker {
   std::vector<std::string> given() { return std::exchange(net_.log, {}); }
 
   env::RealHost host_{LogLevel::error};
-  Net net_;
+  Wires net_;
   NetTransport transport_{net_};
   std::unique_ptr<Post> post_;
   std::vector<std::vector<std::byte>> memory_;

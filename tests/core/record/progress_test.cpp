@@ -6,7 +6,7 @@
 namespace dlhost::record {
 namespace {
 
-constexpr Nanoseconds second = 1'000'000'000;
+constexpr Nanoseconds one_second = 1'000'000'000;
 
 class ProgressTest : public testing::Test {
  protected:
@@ -29,7 +29,7 @@ TEST_F(ProgressTest, DrawsOneLineAtMostTenTimesASecond) {
   Progress progress(host_.clock(), terminal_);
   for (std::uint64_t step = 1; step <= 100; ++step) {
     progress.step(report(step));
-    host_.time += second / 100;
+    host_.time += one_second / 100;
   }
   const auto drawn = std::count(terminal_.written.begin(), terminal_.written.end(), '\r') / 2;
   EXPECT_EQ(drawn, 10);
@@ -42,7 +42,7 @@ TEST_F(ProgressTest, TheLineSaysHowFarAndHowLong) {
   Progress progress(host_.clock(), terminal_);
   terminal_.width = 110;
   progress.step(report(1));
-  host_.time += second;
+  host_.time += one_second;
   terminal_.written.clear();
   progress.step(report(50));
   EXPECT_EQ(terminal_.written, "\r[==============              ]  50/100  epoch 5.00  loss 0.2500  accuracy 0.9000  "
@@ -54,7 +54,7 @@ TEST_F(ProgressTest, ANarrowTerminalKeepsWhatMattersMost) {
   for (int width = 1; width < 120; ++width) {
     terminal_.width = width;
     terminal_.written.clear();
-    host_.time += second;
+    host_.time += one_second;
     progress.step(report(50));
     const auto line = terminal_.written.substr(1, terminal_.written.size() - 5);
     EXPECT_NE(line.find(" 50/100"), std::string::npos) << line;
@@ -72,7 +72,7 @@ TEST_F(ProgressTest, TheBarGoesBeforeTheSpeed) {
   terminal_.width = 80;
   progress.step(report(1));
   progress.evaluation({.phase = "validation", .step = 30, .epoch = 3, .metrics = metrics_});
-  host_.time += second;
+  host_.time += one_second;
   terminal_.written.clear();
   progress.step(report(50));
   EXPECT_EQ(terminal_.written, "\r 50/100  epoch 5.00  loss 0.2500  accuracy 0.9000  12.3k items/s  0:25 left\x1b[K\r");
@@ -82,7 +82,7 @@ TEST_F(ProgressTest, ElsewhereItWritesPlainLines) {
   terminal_.watched = false;
   Progress progress(host_.clock(), terminal_);
   for (std::uint64_t step = 1; step <= 24; ++step) {
-    host_.time += second / 2;
+    host_.time += one_second / 2;
     progress.step(report(step));
   }
   EXPECT_EQ(terminal_.written, "step  10/100  epoch 1.00  loss 0.2500  accuracy 0.9000  12.3k items/s  0:45 left\n"

@@ -53,5 +53,15 @@ TEST(Leadership, IsWhatWasToldLast) {
   }
 }
 
+TEST(Leadership, IsOfTheMembershipThatTheRunBeganIn) {
+  const test::TemporaryFolder folder;
+  env::PosixDisk disk;
+  ASSERT_TRUE(Leadership::take(disk, folder.path(), "here", "one").ok());
+  ASSERT_TRUE(Leadership::take(disk, folder.path(), "there").ok()); // says nothing of it
+  EXPECT_EQ(Leadership::told(disk, folder.path())->membership, "one");
+  ASSERT_TRUE(Leadership::take(disk, folder.path(), "here", "two").ok());
+  EXPECT_EQ(Leadership::told(disk, folder.path())->membership, "two");
+}
+
 } // namespace
 } // namespace dlhost::run

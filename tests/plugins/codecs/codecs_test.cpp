@@ -9,21 +9,21 @@
 namespace dlhost::test {
 namespace {
 
-using Numbers = std::vector<float>;
+using Values = std::vector<float>;
 
-Numbers numbers(std::int64_t count, std::uint32_t seed) {
+Values numbers(std::int64_t count, std::uint32_t seed) {
   Random random({seed, 1}, 0, 0);
-  Numbers made;
+  Values made;
   for (std::int64_t i = 0; i < count; ++i) made.push_back(2 * random.uniform() - 1);
   return made;
 }
 
-double square(const Numbers& values) {
+double square(const Values& values) {
   return std::transform_reduce(values.begin(), values.end(), 0.0, std::plus<>(), [](double v) { return v * v; });
 }
 
-Numbers difference(const Numbers& a, const Numbers& b) {
-  Numbers made;
+Values difference(const Values& a, const Values& b) {
+  Values made;
   for (std::size_t i = 0; i < a.size(); ++i) made.push_back(a[i] - b[i]);
   return made;
 }
@@ -36,7 +36,7 @@ class Line {
     if (codec->traits().error_feedback) error.resize(static_cast<std::size_t>(shape.count()), 0.0F);
   }
 
-  Numbers send(const Numbers& values) {
+  Values send(const Values& values) {
     std::vector<std::byte> before, last;
     for (std::uint32_t round = 0; round < codec->traits().rounds; ++round) {
       before = std::exchange(last, std::vector<std::byte>(codec->bound(shape_)));
@@ -46,7 +46,7 @@ class Line {
       last.resize(*size);
     }
     bytes = last.size();
-    Numbers got(values.size(), 0.0F);
+    Values got(values.size(), 0.0F);
     const Status status = codec->decode_add(before, shape_, last, 1, got);
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_TRUE(codec->learn(before, shape_, last, {error, learned_}).ok());
@@ -54,12 +54,12 @@ class Line {
   }
 
   std::unique_ptr<Codec> codec;
-  Numbers error;
+  Values error;
   std::size_t bytes = 0;
 
  private:
   Shape shape_;
-  Numbers learned_;
+  Values learned_;
   std::uint32_t turn_ = 0;
 };
 
@@ -70,11 +70,11 @@ class CodecTest : public testing::Test {
 
 TEST_F(CodecTest, RoundingIsWithinHalfAStep) {
   const Shape shape{4000};
-  Numbers values = numbers(4000, 1);
+  Values values = numbers(4000, 1);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] *= std::exp2(-static_cast<float>(i % 12));
   for (const auto& [type, bits] : {std::pair("bf16", 8), std::pair("fp16", 11)}) {
     Line line(host_, type, {{"feedback", value(false)}}, shape);
-    const Numbers got = line.send(values);
+    const Values got = line.send(values);
     for (std::size_t i = 0; i < got.size(); ++i)
       EXPECT_LE(std::abs(got[i] - values[i]), std::abs(values[i]) * std::exp2(-bits)) << type << " " << values[i];
   }
@@ -82,14 +82,14 @@ TEST_F(CodecTest, RoundingIsWithinHalfAStep) {
 
 TEST_F(CodecTest, Fp16KeepsGradientsThatItCouldNotHold) {
   Line line(host_, "fp16", {}, {3});
-  const Numbers tiny{1e-12F, -3e-12F, 2e-13F}, got = line.send(tiny);
+  const Values tiny{1e-12F, -3e-12F, 2e-13F}, got = line.send(tiny);
   for (std::size_t i = 0; i < tiny.size(); ++i) EXPECT_NEAR(got[i], tiny[i], std::abs(tiny[i]) * 1e-3F);
 }
 
 TEST_F(CodecTest, Int8IsWithinAStepOfTheBlocksGreatest) {
-  const Numbers values = numbers(1000, 2);
+  const Values values = numbers(1000, 2);
   Line line(host_, "int8", {{"block", value(100)}}, {1000});
-  const Numbers got = line.send(values);
+  const Values got = line.send(values);
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LE(std::abs(got[i] - values[i]), 1.0F / 127 + 1e-6F);
   EXPECT_EQ(line.bytes, 1000U + 10 * 4);
 }
@@ -98,7 +98,7 @@ TEST_F(CodecTest, Int8IsWithinAStepOfTheBlocksGreatest) {
 TEST_F(CodecTest, DitheringHasTheVarianceOfQsgd) {
   for (const int levels : {1, 4, 16, 64}) {
     constexpr int count = 256;
-    const Numbers values = numbers(count, 3);
+    const Values values = numbers(count, 3);
     Line line(host_, "dithering", {{"levels", value(levels)}, {"block", value(count)}}, {count});
     double sum = 0;
     constexpr int times = 200;
@@ -111,7 +111,7 @@ TEST_F(CodecTest, DitheringHasTheVarianceOfQsgd) {
 
 // Horvath et al. 2019: natural levels make a relative error of 1/8 at most, in the mean square, above the lowest.
 TEST_F(CodecTest, NaturalDitheringLosesAnEighth) {
-  const Numbers values = numbers(512, 4);
+  const Values values = numbers(512, 4);
   Line line(host_, "dithering",
             {{"levels", value(60)}, {"block", value(512)}, {"norm", value("max")}, {"spacing", value("natural")}},
             {512});
@@ -122,9 +122,9 @@ TEST_F(CodecTest, NaturalDitheringLosesAnEighth) {
 }
 
 TEST_F(CodecTest, TopKLosesLessThanAnyOtherChoice) {
-  const Numbers values = numbers(1000, 5);
+  const Values values = numbers(1000, 5);
   Line line(host_, "top_k", {{"share", value(0.1)}}, {1000});
-  const Numbers got = line.send(values);
+  const Values got = line.send(values);
   EXPECT_EQ(std::ranges::count_if(got, [](float v) { return v != 0; }), 100);
   float least_sent = 1;
   for (const float v : got)
@@ -138,7 +138,7 @@ TEST_F(CodecTest, TopKLosesLessThanAnyOtherChoice) {
 }
 
 TEST_F(CodecTest, RandomKLosesItsShare) {
-  const Numbers values = numbers(1000, 6);
+  const Values values = numbers(1000, 6);
   constexpr int times = 300;
   double lost = 0;
   Line line(host_, "random_k", {{"share", value(0.1)}}, {1000});
@@ -152,9 +152,9 @@ TEST_F(CodecTest, RandomKLosesItsShare) {
 
 // Seide et al. 2014: the two means are those that lose least.
 TEST_F(CodecTest, OneBitKeepsBothMeansOfARow) {
-  const Numbers values{1, 2, 3, -4, -6, -1, -2, -3, -4, -5};
+  const Values values{1, 2, 3, -4, -6, -1, -2, -3, -4, -5};
   Line line(host_, "one_bit", {}, {2, 5});
-  const Numbers wanted{2, 2, 2, -5, -5, -3, -3, -3, -3, -3};
+  const Values wanted{2, 2, 2, -5, -5, -3, -3, -3, -3, -3};
   EXPECT_EQ(line.send(values), wanted);
   EXPECT_EQ(line.bytes, 2 * 8U + 2);
 }
@@ -162,7 +162,7 @@ TEST_F(CodecTest, OneBitKeepsBothMeansOfARow) {
 // A matrix of known singular values: after some exchanges of it, what is lost is what no matrix of the rank can hold.
 TEST_F(CodecTest, PowerSgdFindsTheBestMatrixOfItsRank) {
   constexpr std::int64_t rows = 40, columns = 30;
-  Numbers matrix(rows * columns);
+  Values matrix(rows * columns);
   const double singular[] = {10, 5, 2, 1};
   // Cosines of different frequencies are orthogonal (the discrete cosine transform's vectors).
   const auto vector = [](std::int64_t k, std::int64_t i, std::int64_t n) {
@@ -182,22 +182,22 @@ TEST_F(CodecTest, PowerSgdFindsTheBestMatrixOfItsRank) {
 }
 
 TEST_F(CodecTest, PowerSgdSendsVectorsAsTheyAre) {
-  const Numbers values = numbers(50, 7);
+  const Values values = numbers(50, 7);
   EXPECT_EQ(Line(host_, "power_sgd", {}, {50}).send(values), values);
   EXPECT_EQ(Line(host_, "power_sgd", {}, {25, 2}).send(values), values);
 }
 
 // Of an embedding's gradient, which is zero but for the words that a batch has.
 TEST_F(CodecTest, RowsAreSentWithTheirNumbers) {
-  Numbers values(1000 * 8, 0.0F);
+  Values values(1000 * 8, 0.0F);
   for (const std::size_t row : {3, 500, 999}) {
-    const Numbers some = numbers(8, static_cast<std::uint32_t>(row));
+    const Values some = numbers(8, static_cast<std::uint32_t>(row));
     std::copy(some.begin(), some.end(), values.begin() + static_cast<std::ptrdiff_t>(row * 8));
   }
   Line line(host_, "rows", {}, {1000, 8});
   EXPECT_EQ(line.send(values), values);
   EXPECT_EQ(line.bytes, 4U + 3 * (4 + 8 * 4));
-  const Numbers full = numbers(1000 * 8, 9), none(1000 * 8, 0.0F);
+  const Values full = numbers(1000 * 8, 9), none(1000 * 8, 0.0F);
   EXPECT_EQ(line.send(full), full);
   EXPECT_EQ(line.bytes, 4U + 1000 * 8 * 4) << "no longer than everything";
   EXPECT_EQ(line.send(none), none);
@@ -207,7 +207,7 @@ TEST_F(CodecTest, RowsAreSentWithTheirNumbers) {
 TEST_F(CodecTest, RowsThatAreNotThereAreCorrupt) {
   const auto codec = make<Codec>(host_, "rows", {});
   const auto told = [&](std::vector<std::uint32_t> words) {
-    Numbers values(6, 0.0F);
+    Values values(6, 0.0F);
     const Status status = codec->decode_add({}, {3, 2}, std::as_bytes(std::span(words)), 1, values);
     return status.message();
   };
@@ -222,9 +222,9 @@ TEST_F(CodecTest, RowsThatAreNotThereAreCorrupt) {
 TEST_F(CodecTest, WhatIsNoNumberArrivesAsNone) {
   for (const std::string type :
        {"none", "bf16", "fp16", "int8", "one_bit", "rows", "top_k", "dithering", "power_sgd"}) {
-    Numbers values = numbers(120, 8);
+    Values values = numbers(120, 8);
     values[70] = std::nanf("");
-    const Numbers got = Line(host_, type, {}, {12, 10}).send(values);
+    const Values got = Line(host_, type, {}, {12, 10}).send(values);
     EXPECT_TRUE(std::ranges::any_of(got, [](float v) { return std::isnan(v); })) << type;
   }
 }

@@ -1,0 +1,22 @@
+// A run, from its job to its end: one attempt, or, where workers die that are processes, several in one folder.
+#pragma once
+
+#include <string>
+
+#include "cli/command.h"
+#include "config/job.h"
+#include "run/members.h"
+
+namespace dlhost::cli {
+
+struct Beginning {
+  std::string resume = {}; // the folder of a run, or a checkpoint; empty: at the first step
+  int take_over = -1;      // in the place of a leader that died: the lock that this process holds already
+  bool succeeds = false;   // in the place of one that was lost, perhaps with its machine
+  bool profile = false;
+};
+
+// `members`: who shares out the workers; null: this process starts all of them.
+Status run_to_its_end(Context&, const Beginning&, config::Job, run::Members*);
+
+} // namespace dlhost::cli
