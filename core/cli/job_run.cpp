@@ -47,8 +47,8 @@ Status kill(run::Training& training, std::uint32_t worker) {
 class JobRun final : private run::Attempts {
  public:
   JobRun(Context& context, const Beginning& beginning, config::Job job, run::Members* members)
-      : Attempts(context.host, run::Recovery(job)), context_(context), disk_(context.host.disk()), beginning_(beginning),
-        job_(std::move(job)), members_(members) {}
+      : Attempts(context.host, run::Recovery(job)), context_(context), disk_(context.host.disk()),
+        beginning_(beginning), job_(std::move(job)), members_(members) {}
 
   Status run() {
     Status status = go_on(begin());
@@ -106,8 +106,9 @@ Status JobRun::begin() {
 Status JobRun::inherit() {
   constexpr Nanoseconds to_notice = 60'000'000'000; // for one who lives, and is out
   const std::string& run = beginning_.resume;
-  auto leadership = beginning_.succeeds ? run::Leadership::await(disk_, context_.host.clock(), run, host(), membership(), to_notice)
-                                      : run::Leadership::adopt(disk_, run, beginning_.take_over);
+  auto leadership = beginning_.succeeds
+                        ? run::Leadership::await(disk_, context_.host.clock(), run, host(), membership(), to_notice)
+                        : run::Leadership::adopt(disk_, run, beginning_.take_over);
   DLHOST_TRY(leadership.status());
   leadership_ = *std::move(leadership);
   DLHOST_ASSIGN(folder_, record::RunFolder::open(context_.host, run));

@@ -2,7 +2,8 @@
 // again.
 #include <algorithm>
 #include <functional>
-#include <tuple>
+#include <map>
+#include <utility>
 
 #include <gmock/gmock.h>
 
@@ -68,11 +69,12 @@ class Group {
   const std::vector<double>& made(std::uint32_t rank) const { return ranks_[rank].made; }
 
  private:
+  using Which = std::pair<std::uint32_t, std::uint32_t>; // a message to a rank: from whom, and of which round
   struct Rank {
     std::unique_ptr<Exchange> exchange;
     std::vector<double> begun, made;
-    std::vector<SyncStep> awaited;
-    std::vector<Message> inbox;
+    std::map<Which, SyncStep> awaited;
+    std::map<Which, Message> inbox;
     bool done = false;
   };
 
@@ -87,11 +89,16 @@ class Group {
         ASSERT_NE(step.peer, rank);
         Message message{.from = rank, .round = step.round, .first = step.first, .count = step.count, .made = step.made};
         message.values = part(message);
-        ranks_[step.peer].inbox.push_back(std::move(message));
+        const Which which{rank, step.round};
+        const bool is_awaited = ranks_[step.peer].awaited.contains(which);
+        ASSERT_TRUE(ranks_[step.peer].inbox.emplace(which, std::move(message)).second) << "two messages of one round";
+        if (is_awaited) deliverable_.emplace_back(step.peer, which);
       } else if (step.peer == rank) {
         put(rank, step, ranks_[rank].begun.data() + step.first);
       } else {
-        ranks_[rank].awaited.push_back(step);
+        const Which which{step.peer, step.round};
+        ASSERT_TRUE(ranks_[rank].awaited.emplace(which, step).second) << "awaits a message twice";
+        if (ranks_[rank].inbox.contains(which)) deliverable_.emplace_back(rank, which);
       }
     }
   }
@@ -116,36 +123,26 @@ class Group {
 
   // Any message that its receiver awaits; false when there is none.
   bool deliver_one() {
-    struct Choice {
-      std::uint32_t rank;
-      std::size_t message, step;
-    };
-    std::vector<Choice> choices;
-    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank)
-      for (std::size_t m = 0; m < ranks_[rank].inbox.size(); ++m)
-        for (std::size_t s = 0; s < ranks_[rank].awaited.size(); ++s) {
-          const auto& [message, step] = std::tie(ranks_[rank].inbox[m], ranks_[rank].awaited[s]);
-          if (message.from == step.peer && message.round == step.round) choices.push_back({rank, m, s});
-        }
-    if (choices.empty()) return false;
-    const Choice chosen = choices[random_.below(static_cast<std::uint32_t>(choices.size()))];
-    Rank& rank = ranks_[chosen.rank];
-    const Message message = rank.inbox[chosen.message];
-    const SyncStep step = rank.awaited[chosen.step];
-    rank.inbox.erase(rank.inbox.begin() + static_cast<std::ptrdiff_t>(chosen.message));
-    rank.awaited.erase(rank.awaited.begin() + static_cast<std::ptrdiff_t>(chosen.step));
+    if (deliverable_.empty()) return false;
+    auto& chosen = deliverable_[random_.below(static_cast<std::uint32_t>(deliverable_.size()))];
+    const auto [to, which] = std::exchange(chosen, deliverable_.back());
+    deliverable_.pop_back();
+    Rank& rank = ranks_[to];
+    const Message message = std::move(rank.inbox.extract(which).mapped());
+    const SyncStep step = rank.awaited.extract(which).mapped();
     EXPECT_EQ(message.first, step.first) << "another range than is awaited";
     EXPECT_EQ(message.count, step.count) << "another range than is awaited";
     EXPECT_EQ(message.values, part(message)) << "rank " << message.from << " wrote what it had sent before it was read";
-    put(chosen.rank, step, message.values.data());
+    put(to, step, message.values.data());
     std::vector<SyncStep> more;
     rank.exchange->arrived(message.from, message.round, more);
-    take(chosen.rank, more);
+    take(to, more);
     return true;
   }
 
   Random random_;
   std::vector<Rank> ranks_;
+  std::vector<std::pair<std::uint32_t, Which>> deliverable_; // sent, and awaited by that rank
 };
 
 void all_end_with_the_sum(const Context& context, const std::string& name) {
