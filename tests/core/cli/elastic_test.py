@@ -78,8 +78,7 @@ class Elastic(Members):
         self.assertEqual(last.returncode, 0, f"{out}\n{err}")
         self.assertIn("the run's leader is gone, and process", err)
         summary = self.outcome()
-        self.assertEqual(summary["params"], alone["params"])
-        self.assertGreaterEqual(summary["recoveries"], 1)  # the second may have been killed when all was done
+        self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 2))
 
     def test_who_comes_in_the_place_of_one_that_was_lost_takes_part(self) -> None:
         """It does not begin anew, though it has its rank, and leads when the others are lost."""
@@ -114,7 +113,8 @@ class Elastic(Members):
             process.communicate()
         summary = self.ended_well([self.start_at(host, *LONG) for host in "abc"])
         self.assertEqual(len(list(self.root.glob("runs/*"))), 1)
-        self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 1))
+        self.assertEqual(summary["params"], alone["params"])
+        self.assertGreaterEqual(summary["recoveries"], 1)  # and once more where it began before the dead were out
 
     def test_a_run_that_was_stopped_is_not_gone_on_with(self) -> None:
         processes = [self.start_at(host, *LONG) for host in "abc"]
