@@ -11,6 +11,8 @@ NODES = [1, 2, 4, 8]
 LINK, GIGAFLOPS = "1gbit", 0.4
 WAYS = {"servers": {}, "halving": {"topology.sync": {"type": "halving", "of": "gradients"}},
         "ring": {"topology.sync": {"type": "ring", "of": "gradients"}}}
+# How many times the samples a second of one node: "Poseidon", arXiv 1512.06216, of GPUs that Ethernet joins.
+PUBLISHED = [("Poseidon, AlexNet", 8, 4.5), ("Poseidon, GoogLeNet", 8, 4.0)]
 
 
 def measure(folder: pathlib.Path, quick: bool) -> dict:
@@ -38,6 +40,8 @@ def draw(numbers: dict) -> Figure:
     alone = numbers["rows"][0]["seconds"]
     most = max(row["nodes"] for row in numbers["rows"])
     axes.plot([1, most], [32 / alone, 32 * most / alone], ":", color="grey", label="linear")
+    for (who, nodes, times), mark in zip(PUBLISHED, "x+"):
+        axes.plot([nodes], [32 * times / alone], mark, color="black", label=f"as many times as {who} (published)")
     axes.set(xlabel="nodes", ylabel="samples a second")
     axes.legend()
     return drawn

@@ -39,6 +39,7 @@ struct LineKind {
   bool across_hosts = false;
   // Throws where the machine does not have it, with the reason.
   std::function<std::unique_ptr<Line>(const Side&)> make;
+  bool by_name = false; // measured only where it is named
 };
 
 using OpenEndpoint = std::function<Result<std::unique_ptr<Endpoint>>(Host&)>;
@@ -46,6 +47,7 @@ std::unique_ptr<Line> make_endpoint_line(const OpenEndpoint&);
 std::unique_ptr<Line> make_queue_line(std::size_t largest, bool first);
 std::unique_ptr<Line> make_fabric_line(const std::string& provider, const std::string& host);
 
-std::vector<LineKind> line_kinds();
+// All that there are here.
+const std::vector<LineKind>& line_kinds();
 
 } // namespace dlhost::bench

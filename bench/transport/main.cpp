@@ -1,5 +1,6 @@
-// How fast two processes exchange messages: dlhost's transports, libfabric's providers and Boost.Interprocess' message
-// queue, one after the other in one command; of one machine, or with --listen and --connect of two.
+// How fast two processes exchange messages: dlhost's transports, `fabric` over each of libfabric's providers that are
+// here, these by themselves and Boost.Interprocess' message queue, one after the other in one command; of one machine,
+// or with --listen and --connect of two.
 //
 // Latency is half of a message's way there and back, of many such ways at a time in the middle, and of single ones;
 // bandwidth is a row of messages, `window` of them under way, until the last has arrived. With --pairs, what one pair
@@ -25,30 +26,44 @@
 #include "shm/endpoint.h"
 #ifdef DLHOST_BENCH_FABRIC
 #include "fabric/endpoint.h"
+#include "fabric/providers.h"
 #endif
 
 namespace dlhost::bench {
 
-std::vector<LineKind> line_kinds() {
+namespace {
+
+std::vector<LineKind> kinds_here() {
   std::vector<LineKind> kinds{{"shm", "shm", "", false, [](const Side&) {
                                  return make_endpoint_line(
                                      [](Host& host) { return plugins::shm::ShmEndpoint::open(host, "bench", {}); });
                                }}};
 #ifdef DLHOST_BENCH_FABRIC
-  for (const std::string provider : {"shm", "tcp"}) {
+  for (const std::string& provider : plugins::fabric::carriers_here()) {
     const bool across = provider != "shm";
-    kinds.push_back({"fabric-" + provider, "fabric", provider, across, [provider](const Side& side) {
+    const bool by_name =
+        provider == "sockets" || provider == "udp"; // given up by its makers; loses what comes too fast
+    kinds.push_back({"fabric-" + provider, "fabric", provider, across,
+                     [provider](const Side& side) {
                        return make_endpoint_line([&](Host& host) {
                          return plugins::fabric::FabricEndpoint::open(host, "bench",
                                                                       {.provider = provider, .listen = side.host});
                        });
-                     }});
+                     },
+                     by_name});
     kinds.push_back({"libfabric-" + provider, "libfabric-" + provider, provider, across,
-                     [provider](const Side& side) { return make_fabric_line(provider, side.host); }});
+                     [provider](const Side& side) { return make_fabric_line(provider, side.host); }, by_name});
   }
 #endif
   kinds.push_back({"boost-message-queue", "boost-message-queue", "", false,
                    [](const Side& side) { return make_queue_line(side.largest, side.first); }});
+  return kinds;
+}
+
+} // namespace
+
+const std::vector<LineKind>& line_kinds() {
+  static const std::vector<LineKind> kinds = kinds_here(); // libfabric takes a while to say what there is
   return kinds;
 }
 
@@ -68,7 +83,8 @@ struct Options {
   int from = -1, to = -1;
 };
 
-const LineKind& kind_named(const std::vector<LineKind>& kinds, const std::string& name) {
+const LineKind& kind_named(const std::string& name) {
+  const auto& kinds = line_kinds();
   const auto kind = std::ranges::find(kinds, name, &LineKind::name);
   if (kind == kinds.end()) throw std::runtime_error("there is no transport '" + name + "' here");
   return *kind;
@@ -98,7 +114,6 @@ std::vector<Row> with_another_host(const LineKind& kind, const Options& options)
 void be_the_other_host(const Options& options) {
   constexpr int patience = 60;
   Listener listener(place_of(options.listen));
-  const auto kinds = line_kinds();
   for (;;) {
     Channel channel = listener.accept(patience);
     try {
@@ -112,7 +127,7 @@ void be_the_other_host(const Options& options) {
       constexpr std::size_t most = std::size_t{1} << 30;
       if (wanted.sizes.empty() || std::ranges::any_of(wanted.sizes, [](auto s) { return s == 0 || s > most; }))
         throw std::runtime_error("a caller asks for something else");
-      converse(kind_named(kinds, name), false, wanted, channel, channel.own_address());
+      converse(kind_named(name), false, wanted, channel, channel.own_address());
     } catch (const std::exception& error) {
       fmt::print(stderr, "transport: {}\n", error.what());
     }
@@ -146,11 +161,11 @@ void compare_pairs(const std::string& program, const Options& options) {
 // One after the other, as often as there are turns: what slows the machine for a while slows all of them.
 std::vector<Measured> measure_all(const std::string& program, const Options& options) {
   std::vector<Measured> all;
-  for (auto& kind : line_kinds()) {
+  for (const auto& kind : line_kinds()) {
     const auto& only = options.transports;
-    if (!only.empty() && std::ranges::find(only, kind.name) == only.end()) continue;
+    if (only.empty() ? kind.by_name : std::ranges::find(only, kind.name) == only.end()) continue;
     if (!options.connect.empty() && !kind.across_hosts) continue;
-    all.push_back({std::move(kind), {}});
+    all.push_back({kind, {}});
   }
   for (int turn = 0; turn < options.turns; ++turn)
     for (auto& one : all) {
@@ -170,7 +185,7 @@ std::vector<Measured> measure_all(const std::string& program, const Options& opt
 int run(const std::string& program, const Options& options) {
   if (!options.party.empty())
     return be_party("transport", options.from, options.to, [&](Channel& channel) {
-      converse(kind_named(line_kinds(), options.party), false, options.measurement, channel, this_host);
+      converse(kind_named(options.party), false, options.measurement, channel, this_host);
     });
   if (!options.listen.empty()) {
     be_the_other_host(options);
@@ -209,7 +224,10 @@ int main(int argc, char** argv) {
   app.add_flag("--json", options.json, "a line of JSON for each row");
   app.add_flag("--csv", options.csv, "comma-separated values, with a head");
   app.add_option("--svg", options.picture, "also a picture: latency and bandwidth by size")->type_name("FILE");
-  app.add_option("--transport", options.transports, "only that one, as the table names it (may be repeated)")
+  app.add_option(
+         "--transport", options.transports,
+         "only that one, as the table names it (may be repeated); `fabric-X` and `libfabric-X` are of libfabric's "
+         "provider X, for all that are here; those of `sockets` and `udp` are measured only where they are named")
       ->check(CLI::IsMember([] {
         std::vector<std::string> names;
         for (const LineKind& kind : dlhost::bench::line_kinds()) names.push_back(kind.name);

@@ -67,15 +67,6 @@ Range versions(const run::Audit& audit) {
   return range;
 }
 
-Status verdict(std::span<const std::string> faults) {
-  if (faults.empty()) return {};
-  constexpr std::size_t most = 20;
-  std::string text = concat(faults.size(), " faults:");
-  for (std::size_t i = 0; i < std::min(most, faults.size()); ++i) text += "\n  " + faults[i];
-  if (faults.size() > most) text += concat("\n  and ", faults.size() - most, " more");
-  return Status::corrupt(text);
-}
-
 // A ledger that was read, and the job as it was while it was written.
 struct Audited {
   config::Job job;
@@ -261,7 +252,7 @@ Result<std::vector<Audited>> read_all(Context& context, const AuditOptions& opti
       follows = false;
       continue;
     }
-    DLHOST_ASSIGN(auto audit, run::audit(disk, folder));
+    DLHOST_ASSIGN(auto audit, run::audit(disk, folder, then.topology.servers_per_group));
     if (audit.contributors != run::Place::seats(then.topology))
       return Status::invalid("the ledger '", folder, "' is of ", audit.contributors, " workers, and the run had ",
                              run::Place::seats(then.topology));
@@ -307,7 +298,7 @@ Status audit_run(Context& context, const AuditOptions& options) {
     for (const Audited& one : before) fmt::print("{}", line_of(one));
     print_all(job, audit);
   }
-  return verdict(faults);
+  return run::verdict(faults);
 }
 
 } // namespace
@@ -326,7 +317,8 @@ void add_audit(CLI::App& app, Context& context) {
       "A run of several workers writes down whose contributions made each version of each slice of a param\n"
       "(record.ledger in the job; the files are in RUN/ledger, and in RUN/ledger-1 and so on what was before the run\n"
       "was scaled). What was rolled back when a process died is left out.\n"
-      "The command fails where a version is not written down, or a contribution counts twice.\n\n"
+      "The command fails where a version is not written down, a contribution counts twice, or two servers of a group\n"
+      "have the same slice.\n\n"
       "Examples:\n"
       "  dlhost audit runs/digits-...\n"
       "  dlhost audit runs/digits-... --param hidden.weight --version 120");

@@ -9,8 +9,9 @@
 namespace dlhost::cli {
 namespace {
 
-// HOST:PORT is where the embedded one listens; else the plugin's name, with its options as a job has them.
-Part rendezvous_named(const std::string& text) {
+// HOST:PORT is where the embedded one listens; else the plugin's name, with the options that the job has for that one.
+Part rendezvous_named(const std::string& text, const Part& of_job) {
+  if (text == of_job.type) return of_job;
   Part part;
   if (text.find(':') == std::string::npos) {
     part.type = text;
@@ -22,7 +23,7 @@ Part rendezvous_named(const std::string& text) {
 }
 
 Part rendezvous_of_launcher(const std::string& at) {
-  Part part = rendezvous_named(at);
+  Part part = rendezvous_named(at, {});
   part.options.entries.emplace_back("rank_0_founds", Value{false, {}});
   return part;
 }
@@ -50,7 +51,8 @@ void add_members_options(CLI::App& command, MembersOptions& options) {
       .add_option(
           "--rendezvous", options.rendezvous,
           "this process is one of several that were started one by one, which meet there: HOST:PORT, where rank "
-          "0 listens, or a rendezvous plugin; else the job's, or what srun or mpirun offers")
+          "0 listens, or a rendezvous plugin, with the job's options of that one; else the job's, or what srun or "
+          "mpirun offers")
       ->type_name("HOST:PORT");
   command
       .add_option("--rank", options.rank,
@@ -73,7 +75,7 @@ void add_members_options(CLI::App& command, MembersOptions& options) {
 Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job& job, const MembersOptions& options) {
   Part rendezvous = !options.launched.empty()    ? rendezvous_of_launcher(options.launched)
                     : options.rendezvous.empty() ? job.topology.rendezvous
-                                                 : rendezvous_named(options.rendezvous);
+                                                 : rendezvous_named(options.rendezvous, job.topology.rendezvous);
   const std::uint32_t seats = run::Place::seats(job.topology);
   if (rendezvous.type.empty() && seats > 1) rendezvous.type = env::launcher();
   if (rendezvous.type.empty()) {

@@ -22,6 +22,7 @@ struct SimulateOptions {
   std::uint64_t seed = 1;
   double within = 0;
   std::vector<double> paces;
+  std::string disk = run::named_disks[0].name;
   std::string smaller, record;
 };
 
@@ -39,6 +40,12 @@ std::string known_faults() {
   return all;
 }
 
+std::vector<std::string> disk_names() {
+  std::vector<std::string> all;
+  for (const auto& disk : run::named_disks) all.emplace_back(disk.name);
+  return all;
+}
+
 // "kills=2"
 Status read_fault(const std::string& text, run::SimulationSpec& spec) {
   const auto sign = std::min(text.find('='), text.size());
@@ -47,7 +54,7 @@ Status read_fault(const std::string& text, run::SimulationSpec& spec) {
   const char* const end = number.data() + number.size();
   std::uint32_t read = 0;
   const auto how = std::from_chars(number.data(), end, read);
-  if (known == std::end(run::named_faults) || how.ec != std::errc() || how.ptr != end || read > 1'000'000)
+  if (known == std::end(run::named_faults) || how.ec != std::errc() || how.ptr != end || read > run::most_of_a_fault)
     return Status::invalid("--faults: '", text, "' is no fault: known are ", known_faults(),
                            ", with N up to a million");
   spec.*(known->count) = read;
@@ -73,16 +80,16 @@ Status record(Context& context, const run::Simulated& simulated, const config::J
 }
 
 // As the first did, and not because it became one that cannot be.
-Status shrink(Context& context, const run::Failing& first, const Status& failed,
+Status shrink(Context& context, const run::Failing& first, const run::Simulated& failed,
               std::span<const plugin::SearchEntry> plugins, const std::string& path) {
   fmt::print("looking for a smaller run that fails alike\n");
   const auto smaller = run::shrink(first, [&](const run::Failing& run) {
-    return run::simulate(run.job, plugins, run.spec).status.code() == failed.code();
+    return run::fail_alike(failed, run::simulate(run.job, plugins, run.spec));
   });
   const auto simulated = run::simulate(smaller.job, plugins, smaller.spec);
   print(simulated);
   DLHOST_TRY(context.host.disk().write_text(path, config::to_toml(smaller.job, env::working_folder())));
-  fmt::print("it fails as well: {}\n  dlhost simulate {} {}\n", simulated.status.message(), path,
+  fmt::print("it fails as well: {}\n  dlhost simulate {} {}\n", run::verdict(simulated).message(), path,
              run::flags_of(smaller.spec));
   return {};
 }
@@ -93,22 +100,24 @@ Status simulate_job(Context& context, const SimulateOptions& options) {
   run::SimulationSpec spec{.seed = options.seed, .paces = options.paces};
   for (const auto& fault : options.faults) DLHOST_TRY(read_fault(fault, spec));
   spec.within = static_cast<Nanoseconds>(options.within * 1e9);
+  spec.disk_fault = std::ranges::find(run::named_disks, options.disk, &run::NamedDisk::name)->fault;
   std::optional<record::RunFolder> folder; // before the run, which may take long
   if (!options.record.empty()) {
     DLHOST_ASSIGN(folder, record::RunFolder::make_at(context.host, options.record));
   }
   if (run::at_moments(spec) > 0 && spec.within == 0) {
     const auto whole = run::simulate(job, plugins, {.seed = options.seed, .paces = options.paces});
-    DLHOST_TRY(Status(whole.status).at("without faults"));
+    DLHOST_TRY(run::verdict(whole).at("without faults"));
     fmt::print("without faults it takes {:.6f} simulated s\n", seconds(whole.took));
     spec.within = whole.took;
   }
   const auto simulated = run::simulate(job, plugins, spec);
   print(simulated);
   if (folder) DLHOST_TRY(record(context, simulated, job, *folder));
-  if (!simulated.status.ok() && !options.smaller.empty())
-    DLHOST_TRY(shrink(context, {job, spec}, simulated.status, plugins, options.smaller));
-  return simulated.status;
+  Status verdict = run::verdict(simulated);
+  if (!verdict.ok() && !options.smaller.empty())
+    DLHOST_TRY(shrink(context, {job, spec}, simulated, plugins, options.smaller));
+  return verdict;
 }
 
 } // namespace
@@ -129,11 +138,18 @@ void add_simulate(CLI::App& app, Context& context) {
       ->add_option("--faults", options->faults,
                    "what goes wrong, at drawn moments: kills=N, a worker is killed so many times; cuts=N, the link "
                    "between two of them is cut for a while; scales=N, workers join or leave; stops=N, the whole "
-                   "machine stops, and the run is resumed; lost=N and doubled=N, one message in N never arrives, or "
-                   "comes twice")
+                   "machine stops, and the run is resumed; lost=N, doubled=N and reordered=N, one message in N never "
+                   "arrives, comes twice, or comes behind some that were sent after it")
       ->delimiter(',')
       ->type_name("FAULT=N,...")
       ->allow_extra_args(false);
+  command
+      ->add_option("--disk", options->disk,
+                   "where the machine stops, of a disk that keeps its word (whole), that tears lines which it said "
+                   "were there (tears), or that forgets what was synced (forgets): to see what comes of it")
+      ->check(CLI::IsMember(disk_names()))
+      ->type_name("KIND")
+      ->capture_default_str();
   command
       ->add_option("--within", options->within,
                    "the moments are in the first so many simulated seconds; else while the run takes without faults")
@@ -159,7 +175,9 @@ void add_simulate(CLI::App& app, Context& context) {
                   "--record.\n"
                   "What happened is printed, with when; the same seed gives the same again. A device that charges for "
                   "its ops (ref\n"
-                  "with a rate) lets computing take time.\n\n"
+                  "with a rate) lets computing take time. The command fails where the run does, and where its ledgers "
+                  "have faults\n"
+                  "(`dlhost audit --help`).\n\n"
                   "Example:\n"
                   "  dlhost simulate job.toml --set topology.workers_per_group=4 --seed 7 --faults kills=2,cuts=1");
   command->callback([&context, options] {

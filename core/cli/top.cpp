@@ -1,4 +1,4 @@
-// dlhost top: where the workers of a run are, live.
+// dlhost top: where the workers and servers of a run are, live.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -18,17 +18,29 @@ struct TopOptions {
   bool once = false, json = false;
 };
 
-struct Row {
+struct WorkerRow {
   run::Located at;
   std::uint64_t steps = 0, behind = 0;                        // the worker that is furthest
+  std::uint64_t stale = 0;                                    // versions
   double rate = 0;                                            // steps a second
   double computing = 0, params = 0, serving = 0, waiting = 0; // parts of the time
   std::string awaits;
 };
 
+struct ServerRow {
+  std::size_t worker = 0; // that it sits beside
+  std::uint64_t version = 0;
+  double rate = 0; // versions a second
+};
+
+struct Rows {
+  std::vector<WorkerRow> workers;
+  std::vector<ServerRow> servers;
+};
+
 // What happened between the last two reports.
-std::vector<Row> rows_of(const std::vector<record::WorkersReport>& reports, const run::Leader& leader) {
-  std::vector<Row> rows;
+Rows rows_of(const std::vector<record::WorkersReport>& reports, const run::Leader& leader) {
+  Rows rows;
   if (reports.empty()) return rows;
   const auto& now = reports.back();
   std::uint64_t furthest = 0;
@@ -38,10 +50,11 @@ std::vector<Row> rows_of(const std::vector<record::WorkersReport>& reports, cons
   const bool comparable = passed > 0 && before.workers.size() == now.workers.size() && before.step <= now.step;
   for (std::size_t seat = 0; seat < now.workers.size(); ++seat) {
     const auto& worker = now.workers[seat];
-    Row row{.at = {leader.host, leader.process},
-            .steps = worker.steps,
-            .behind = furthest - worker.steps,
-            .awaits = worker.awaits};
+    WorkerRow row{.at = {leader.host, leader.process},
+                  .steps = worker.steps,
+                  .behind = furthest - worker.steps,
+                  .stale = worker.stale,
+                  .awaits = worker.awaits};
     if (seat > 0 && seat <= leader.workers.size()) row.at = leader.workers[seat - 1];
     if (comparable && worker.steps >= before.workers[seat].steps && worker.seconds >= before.workers[seat].seconds) {
       const auto& then = before.workers[seat];
@@ -52,34 +65,45 @@ std::vector<Row> rows_of(const std::vector<record::WorkersReport>& reports, cons
       row.serving = part(then.serving, worker.serving);
       row.waiting = part(then.waiting, worker.waiting);
     }
-    rows.push_back(std::move(row));
+    rows.workers.push_back(std::move(row));
+    if (!worker.made) continue;
+    const auto then = comparable ? before.workers[seat].made.value_or(*worker.made) : *worker.made;
+    rows.servers.push_back({.worker = seat,
+                            .version = *worker.made,
+                            .rate = then < *worker.made ? static_cast<double>(*worker.made - then) / passed : 0});
   }
   return rows;
 }
 
-std::string table(const std::string& run, const run::Leader& leader, const std::vector<Row>& rows) {
-  std::string text = fmt::format("{}: {} worker{}, recovered {} time{}\n", run, rows.size(),
-                                 rows.size() == 1 ? "" : "s", leader.past.times, leader.past.times == 1 ? "" : "s");
+std::string table(const std::string& run, const run::Leader& leader, const Rows& rows) {
+  const auto& workers = rows.workers;
+  std::string text = fmt::format("{}: {} worker{}, recovered {} time{}\n", run, workers.size(),
+                                 workers.size() == 1 ? "" : "s", leader.past.times, leader.past.times == 1 ? "" : "s");
   std::size_t width = 4;
-  for (const Row& row : rows) width = std::max(width, row.at.host.size());
-  text += fmt::format("{:>6}  {:>{}}  {:>8}  {:>10}  {:>8}  {:>9}  {:>6}  {:>7}  {:>7}  {:>6}  {}\n", "worker", "host",
-                      width, "process", "steps", "steps/s", "computing", "params", "serving", "waiting", "behind",
-                      "waits for");
-  for (std::size_t seat = 0; seat < rows.size(); ++seat) {
-    const Row& row = rows[seat];
-    text +=
-        fmt::format("{:>6}  {:>{}}  {:>8}  {:>10}  {:>8.1f}  {:>8.0f}%  {:>5.0f}%  {:>6.0f}%  {:>6.0f}%  {:>6}  {}\n",
-                    seat, row.at.host, width, row.at.process, row.steps, row.rate, row.computing * 100,
-                    row.params * 100, row.serving * 100, row.waiting * 100, row.behind, row.awaits);
+  for (const WorkerRow& row : workers) width = std::max(width, row.at.host.size());
+  text += fmt::format("{:>6}  {:>{}}  {:>8}  {:>10}  {:>8}  {:>9}  {:>6}  {:>7}  {:>7}  {:>6}  {:>5}  {}\n", "worker",
+                      "host", width, "process", "steps", "steps/s", "computing", "params", "serving", "waiting",
+                      "behind", "stale", "waits for");
+  for (std::size_t seat = 0; seat < workers.size(); ++seat) {
+    const WorkerRow& row = workers[seat];
+    text += fmt::format(
+        "{:>6}  {:>{}}  {:>8}  {:>10}  {:>8.1f}  {:>8.0f}%  {:>5.0f}%  {:>6.0f}%  {:>6.0f}%  {:>6}  {:>5}  {}\n", seat,
+        row.at.host, width, row.at.process, row.steps, row.rate, row.computing * 100, row.params * 100,
+        row.serving * 100, row.waiting * 100, row.behind, row.stale, row.awaits);
+  }
+  text += fmt::format("{:>6}  {:>10}  {:>10}  {:>10}\n", "server", "of worker", "version", "versions/s");
+  for (std::size_t server = 0; server < rows.servers.size(); ++server) {
+    const ServerRow& row = rows.servers[server];
+    text += fmt::format("{:>6}  {:>10}  {:>10}  {:>10.1f}\n", server, row.worker, row.version, row.rate);
   }
   return text;
 }
 
-std::string json(const run::Leader& leader, const std::vector<Row>& rows) {
+std::string json(const run::Leader& leader, const Rows& rows) {
   nlohmann::ordered_json out{
       {"host", leader.host}, {"leader", leader.process}, {"recoveries", leader.past.times}, {"workers", nullptr}};
   out["workers"] = nlohmann::ordered_json::array();
-  for (const Row& row : rows)
+  for (const WorkerRow& row : rows.workers)
     out["workers"].push_back({{"host", row.at.host},
                               {"process", row.at.process},
                               {"steps", row.steps},
@@ -89,7 +113,11 @@ std::string json(const run::Leader& leader, const std::vector<Row>& rows) {
                               {"serving", row.serving},
                               {"waiting", row.waiting},
                               {"behind", row.behind},
+                              {"stale", row.stale},
                               {"awaits", row.awaits}});
+  out["servers"] = nlohmann::ordered_json::array();
+  for (const ServerRow& row : rows.servers)
+    out["servers"].push_back({{"worker", row.worker}, {"version", row.version}, {"versions_per_second", row.rate}});
   return out.dump(2) + "\n";
 }
 
@@ -104,7 +132,7 @@ Status top(Context& context, const TopOptions& options) {
     DLHOST_ASSIGN(const bool led, run::Leadership::led(options.run));
     DLHOST_ASSIGN(const auto leader, run::Leadership::told(disk, options.run));
     const auto rows = rows_of(record::WorkersLog::newest(disk, options.run), leader);
-    if (rows.empty())
+    if (rows.workers.empty())
       return Status::not_found("nothing is known of workers of '", options.run, "': it has one, or has not begun");
     if (options.json) {
       terminal.write(json(leader, rows));
@@ -121,7 +149,7 @@ Status top(Context& context, const TopOptions& options) {
 } // namespace
 
 void add_top(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("top", "show where the workers of a run are, live");
+  auto* command = app.add_subcommand("top", "show where the workers and servers of a run are, live");
   auto options = std::make_shared<TopOptions>();
   command->add_option("run", options->run, "its folder")->required()->type_name("RUN");
   command->add_flag("--once", options->once, "show it once");
@@ -129,7 +157,9 @@ void add_top(CLI::App& app, Context& context) {
   command->footer(
       "For each worker: its steps, how many it makes a second, which part of the time it computes, brings params\n"
       "and gradients into the forms that are wanted, serves params to others, and waits for others; how many steps\n"
-      "it is behind the one that is furthest, and the param that it waits for just now.\n\n"
+      "it is behind the one that is furthest, how many versions its server has made since the one that it computes\n"
+      "with, and what it waits for just now, and on whom. For each server: the newest version that it has made, of\n"
+      "the first of its slices, and how many it makes a second.\n\n"
       "Example:\n"
       "  dlhost top runs/digits-...");
   command->callback([&context, options] {

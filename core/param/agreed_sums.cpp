@@ -35,6 +35,11 @@ Status AgreedSums::put(Version version, std::size_t part, std::size_t value, dou
 
 bool AgreedSums::whole() const { return rounds_[version_ % rounds_.size()].missing == 0; }
 
+std::size_t AgreedSums::first_missing() const {
+  const auto& here = rounds_[version_ % rounds_.size()].here;
+  return static_cast<std::size_t>(std::ranges::find(here, false) - here.begin()) / values_;
+}
+
 std::span<const double> AgreedSums::take() {
   Round& round = this->round(version_);
   std::ranges::fill(totals_, 0.0);

@@ -24,6 +24,8 @@ class AgreedSums {
   // A value of a part; comes from outside.
   Status put(Version, std::size_t part, std::size_t value, double);
   bool whole() const;
+  // While it is not whole: whose part.
+  std::size_t first_missing() const;
   // Of all parts; and on to the next version.
   std::span<const double> take();
 

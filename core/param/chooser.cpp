@@ -39,9 +39,14 @@ SliceState Chooser::state(std::uint32_t group) {
 }
 
 Status Chooser::take(const Message& message) {
-  if (message.epoch != setup_.epoch) return {};
-  if (message.word == Word::complete) return complete(message);
+  if (message.word == Word::complete) {
+    if (message.seat == leading_seat) return complete();
+    return Status::corrupt("seat ", message.seat, " wants all to stand still, which the run's leader alone does");
+  }
   DLHOST_TRY(contributor(message, setup_.clients).status());
+  if (message.word == Word::leave && !setup_.clients.is_led_by(message.seat, message.group))
+    return Status::corrupt("seat ", message.seat, " says that group ", message.group,
+                           " makes no more steps, which it does not lead");
   const std::uint32_t group = message.group - setup_.clients.first;
   return message.word == Word::leave ? leave(group) : update(group, message);
 }
@@ -103,7 +108,6 @@ Status Chooser::decide(const Contribution* arrived, const UpdateVerdict& verdict
 
 // To all servers, of each worker of the group.
 Status Chooser::tell(const Contribution& of, Message message) {
-  message.epoch = setup_.epoch;
   message.group = of.who.group;
   message.step = of.who.step;
   for (std::uint32_t rank = 0; rank < setup_.clients.workers; ++rank) {
@@ -119,14 +123,13 @@ Status Chooser::fold(const Contribution& one, float weight) {
 }
 
 // Servers hear of it behind all that was decided.
-Status Chooser::complete(const Message& message) {
+Status Chooser::complete() {
   SliceState state = this->state(0);
   const float weight = setup_.consistency->weight_at_pause(state);
   for (const Contribution& held : held_) DLHOST_TRY(fold(held, 1));
   held_.clear();
   folded_ = 0;
-  return setup_.tell(
-      {.word = Word::align, .epoch = setup_.epoch, .place = message.seat, .rate = static_cast<double>(weight)});
+  return setup_.tell({.word = Word::align, .rate = static_cast<double>(weight)});
 }
 
 Status Chooser::choose(std::span<const Contribution> chosen, const UpdateVerdict& verdict) {

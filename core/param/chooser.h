@@ -20,7 +20,6 @@ namespace dlhost::param {
 class Chooser {
  public:
   struct Setup {
-    std::uint32_t epoch = 0;
     Clients clients;
     Consistency* consistency = nullptr;
     const plugin::Actor* actor = nullptr;
@@ -52,7 +51,7 @@ class Chooser {
   Status decide(const Contribution* arrived, const UpdateVerdict&);
   Status choose(std::span<const Contribution>, const UpdateVerdict&);
   Status fold(const Contribution&, float weight);
-  Status complete(const Message&);
+  Status complete();
 
   Setup setup_;
   std::vector<Group> groups_;

@@ -46,8 +46,7 @@ Result<bool> Exchanges::start(std::size_t which, Version version, const float* v
   piece.at = version;
   const auto begun = piece.row.next_begun();
   for (std::size_t i = 0; i < begun.size(); ++i) begun[i] = value[i] - piece.common[i];
-  const Message call{
-      .word = Word::call, .epoch = neighbours_.epoch, .slice = piece.row.slice().id, .version = piece.row.number() + 1};
+  const Message call{.word = Word::call, .slice = piece.row.slice().id, .version = piece.row.number() + 1};
   for (std::uint32_t rank = 0; !setup_.in_step && rank < neighbours_.count(); ++rank)
     if (rank != neighbours_.rank) DLHOST_TRY(neighbours_.tell(rank, call));
   DLHOST_TRY(piece.row.start(version));
@@ -103,6 +102,13 @@ bool Exchanges::align(std::size_t which, Version now) {
   const bool news = !setup_.in_step || now != piece.at;
   piece.aligned = piece.row.number() + (news ? 1 : 0);
   return news && !piece.row.is_on();
+}
+
+// Whoever has begun that one calls this one to it as well.
+bool Exchanges::align_through(std::size_t which, std::uint64_t number) {
+  Piece& piece = pieces_[which];
+  piece.aligned = std::max(piece.aligned, number);
+  return piece.row.number() < piece.aligned && !piece.row.is_on();
 }
 
 bool Exchanges::is_aligned() const {

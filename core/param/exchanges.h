@@ -22,6 +22,8 @@ class Exchanges final : public GroupSync {
   Status conclude(std::size_t which, Version now, const float* from, float* to) override;
   bool align(std::size_t which, Version now) override;
   bool is_aligned() const override;
+  std::uint64_t exchanges(std::size_t which) const override { return pieces_[which].row.number(); }
+  bool align_through(std::size_t which, std::uint64_t number) override;
 
  private:
   struct Piece {

@@ -153,9 +153,7 @@ Result<GroupSync::News> Gossip::take(std::size_t which, const Message& message) 
       add_to(other.lacks, values);
       other.owed = true;
     }
-  DLHOST_TRY(neighbours_.tell(
-      link->rank,
-      {.word = Word::taken, .epoch = neighbours_.epoch, .slice = piece.slice->id, .version = message.version}));
+  DLHOST_TRY(neighbours_.tell(link->rank, {.word = Word::taken, .slice = piece.slice->id, .version = message.version}));
   DLHOST_TRY(tell(piece));
   return News::over;
 }

@@ -71,6 +71,10 @@ class GroupSync {
   // Slices are to be exchanged as they are now, whatever is due. True: this one is to start now.
   virtual bool align(std::size_t which, Version now) = 0;
   virtual bool is_aligned() const = 0;
+  // Exchanges that all take part in have numbers: how many there were. Where some have had more of them than others
+  // when all are aligned, the others are to have as many. True: this one is to start now.
+  virtual std::uint64_t exchanges(std::size_t) const { return 0; }
+  virtual bool align_through(std::size_t, std::uint64_t) { return false; }
 
  protected:
   explicit GroupSync(Setup setup) : setup_(std::move(setup)), neighbours_(setup_.neighbours) {}

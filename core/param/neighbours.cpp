@@ -30,7 +30,6 @@ Status Neighbours::tell(std::uint32_t whom, const Message& message) const { retu
 Status Neighbours::send_part(std::uint32_t whom, const Slice& slice, std::span<const std::byte> part,
                              Message message) const {
   message.word = Word::part;
-  message.epoch = epoch;
   message.slice = slice.id;
   message.place = static_cast<std::uint64_t>(part.data() - memory.data());
   return send(all[whom].seat, message, part);

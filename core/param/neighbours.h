@@ -23,7 +23,6 @@ struct Neighbours {
     std::span<const std::byte> memory;
     std::uint32_t machine = 0;
   };
-  std::uint32_t epoch = 0;
   std::uint32_t rank = 0;      // of this server's group
   std::vector<One> all;        // group by group, this server as well
   std::span<std::byte> memory; // of this worker, where the rows lie from `place` on

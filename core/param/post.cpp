@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 
 #include "param/growing.h"
 
@@ -11,26 +10,16 @@ namespace {
 
 constexpr std::size_t rooms = 64;
 
-// Of two endpoints one can sleep on one only: who waits looks at both in between, less often the longer it waits.
-constexpr Nanoseconds shortest_nap = 10'000, longest_nap = 1'000'000;
-constexpr Nanoseconds parts_of_waiting = 8;
-
 // What a link carries is measured for so long, and so much time's worth of it may be under way.
 constexpr Nanoseconds measured_for = 5'000'000, worth_of_it = 20'000'000;
 constexpr std::size_t least_under_way = std::size_t{1} << 20;
 
-// A put is known by its machine and by the how manieth to it it is.
-constexpr int number_bits = 48;
-constexpr std::uint64_t cookie_of(std::size_t machine, std::uint64_t number) {
-  return std::uint64_t{machine} << number_bits | number;
-}
-
 } // namespace
 
 Post::Post(const Setup& setup)
-    : host_(*setup.host), seat_(setup.seat), machines_(setup.machines), most_under_way_(setup.under_way),
-      peers_(machines_.size()), sent_(machines_.size()), heard_(machines_.size()),
-      ways_(1 + *std::ranges::max_element(machines_)), completions_(rooms) {
+    : host_(*setup.host), seat_(setup.seat), epoch_(setup.epoch), host_name_(setup.host_name),
+      machines_(setup.machines), most_under_way_(setup.under_way), peers_(machines_.size()), sent_(machines_.size()),
+      heard_(machines_.size()), ways_(1 + *std::ranges::max_element(machines_)), completions_(rooms) {
   for (std::size_t machine = 0; machine < ways_.size(); ++machine) {
     ways_[machine].outbox.set_capacity(setup.credit);
     if (machine == machines_[seat_]) continue; // memory of this one is seen as it is
@@ -67,13 +56,15 @@ Result<std::unique_ptr<Post::Line>> Post::open_line(const Setup& setup, Transpor
 }
 
 Post::Addresses Post::addresses() const {
-  return {near_ ? near_->endpoint->address() : std::string(), far_ ? far_->endpoint->address() : std::string()};
+  return {near_ ? near_->endpoint->address() : std::string(), far_ ? far_->endpoint->address() : std::string(),
+          host_name_};
 }
 
 Status Post::connect(std::uint32_t seat, const Addresses& addresses) {
   const bool far = is_far(seat);
   DLHOST_ASSIGN(peers_.at(seat).id, line_to(seat).endpoint->connect(far ? addresses.far : addresses.near));
   peers_[seat].connected = true;
+  peers_[seat].host_name = addresses.host_name;
   return {};
 }
 
@@ -89,7 +80,17 @@ std::uint32_t Post::seat_of(PeerId id, const Line& line) const {
   return seat;
 }
 
+std::string Post::name_of(std::uint32_t seat) const {
+  const std::string& host = peers_[seat].host_name;
+  return host.empty() ? concat("worker ", seat) : concat("worker ", seat, " on ", host);
+}
+
 void Post::close() {
+  if (stale_ > 0)
+    host_.log().write(LogLevel::warning, concat("worker ", seat_,
+                                                " has dropped messages of another attempt of the "
+                                                "run, whose workers were given up: ",
+                                                stale_));
   if (far_) far_->endpoint.reset();
   if (near_) near_->endpoint.reset();
 }
@@ -134,6 +135,7 @@ Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
     way.of_slice.resize(std::size_t{message.slice} + 1);
     held_.resize(std::max(held_.size(), way.of_slice.size()));
   }
+  message.epoch = epoch_;
   Letter letter{.seat = seat, .message = message};
   if (encloses) {
     letter.enclosure = {shown.there->number, shown.offset, shown.here};
@@ -218,7 +220,7 @@ Status Post::flush_puts(Way& way) {
     if (status.ok()) continue;
     put_done(way, put.number);
     if (first.ok())
-      first = Status::gone("worker ", put.there->seat, " is out of reach of worker ", seat_, ": ", status.message());
+      first = Status::gone(name_of(put.there->seat), " is out of reach of worker ", seat_, ": ", status.message());
   }
   return first;
 }
@@ -332,112 +334,6 @@ void Post::measure(Way& way, std::size_t bytes) {
       std::clamp(static_cast<std::size_t>(carried), std::min(least_under_way, most_under_way_), most_under_way_);
   way.measured_since = now;
   way.measured = 0;
-}
-
-// What comes beside a failure is dealt with as well: it may be the word that ends it all.
-Status Post::progress(Taker& taker, Nanoseconds limit) {
-  DLHOST_TRY(flush(true));
-  const Nanoseconds patience = waits_for_room() ? 0 : limit;
-  Line* line = near_ ? near_.get() : far_.get();
-  std::size_t count = 0;
-  if (near_ && far_) {
-    DLHOST_ASSIGN(count, progress_either(patience, line));
-  } else {
-    DLHOST_ASSIGN(count, line->endpoint->progress(completions_, patience));
-  }
-  Status first;
-  for (std::size_t c = 0; c < count; ++c) {
-    Status status = deal_with(completions_[c], *line, taker);
-    if (first.ok()) first = std::move(status);
-  }
-  Status flushed = flush(false); // what waited for just that, and what is answered
-  return first.ok() ? std::move(flushed) : std::move(first);
-}
-
-Result<std::size_t> Post::progress_either(Nanoseconds limit, Line*& whose) {
-  Nanoseconds begin = 0, waited = 0;
-  while (true) {
-    whose = far_.get();
-    DLHOST_ASSIGN(const std::size_t far, far_->endpoint->progress(completions_, 0));
-    if (far > 0) return far;
-    whose = near_.get();
-    const Nanoseconds nap = limit == 0 ? 0 : std::clamp(waited / parts_of_waiting, shortest_nap, longest_nap);
-    DLHOST_ASSIGN(const std::size_t near, near_->endpoint->progress(completions_, std::min(nap, limit - waited)));
-    if (near > 0 || limit == 0) return near;
-    const Nanoseconds now = host_.clock().now();
-    if (begin == 0) begin = now - std::min(nap, limit);
-    waited = now - begin;
-    if (waited >= limit) return std::size_t{0};
-  }
-}
-
-Status Post::deal_with(const Completion& completion, Line& line, Taker& taker) {
-  switch (completion.kind) {
-  case Completion::Kind::sent: line.free.push_back(static_cast<std::uint32_t>(completion.cookie)); return {};
-  case Completion::Kind::received: return receive(completion, line, taker);
-  case Completion::Kind::gone: {
-    const std::uint32_t seat = seat_of(completion.peer, line);
-    if (seat == peers_.size()) return {};
-    gone_.push_back(seat);
-    // What was to be shown to it will not be, and the others of its machine are to hear what is said all the same.
-    Way& way = ways_[machines_[seat]];
-    way.waiting.clear();
-    way.states.clear();
-    way.puts_done = way.puts;
-    way.under_way = 0;
-    return Status::gone("worker ", seat, " is gone");
-  }
-  case Completion::Kind::put: {
-    const std::uint64_t number = completion.cookie & ((std::uint64_t{1} << number_bits) - 1);
-    put_done(ways_.at(completion.cookie >> number_bits), number);
-    return {};
-  }
-  case Completion::Kind::got: return {};
-  }
-  return {};
-}
-
-Status Post::receive(const Completion& completion, Line& line, Taker& taker) {
-  const auto room = line.room(completion.cookie);
-  const auto bytes = room.first(std::min(completion.bytes, room.size()));
-  const std::uint32_t seat = seat_of(completion.peer, line);
-  Status status;
-  if (seat == peers_.size())
-    status = Status::corrupt("a message from a stranger came to seat ", seat_);
-  else
-    status = &line == far_.get() ? open_bundle(bytes, seat, taker) : open_letter({bytes, {}}, seat, taker);
-  DLHOST_TRY(line.endpoint->post_recv(room, completion.cookie));
-  return status;
-}
-
-Status Post::open_bundle(std::span<const std::byte> bytes, std::uint32_t from, Taker& taker) {
-  Status first;
-  for (BundleReader reader(bytes); !reader.at_end();) {
-    DLHOST_ASSIGN(const auto letter, reader.next());
-    Status status = open_letter(letter, from, taker);
-    if (first.ok()) first = std::move(status);
-  }
-  return first;
-}
-
-Status Post::open_letter(const BundleReader::Letter& letter, std::uint32_t from, Taker& taker) {
-  DLHOST_ASSIGN(auto message, read_message(letter.message));
-  const auto missing = static_cast<std::uint16_t>(message.seat - heard_[from]);
-  if (missing > std::numeric_limits<std::uint16_t>::max() / 2) return {}; // it comes once more
-  if (missing > 0) {
-    gone_.push_back(from);
-    return Status::gone("worker ", from, " is out of reach: messages of it were lost on their way to worker ", seat_);
-  }
-  ++heard_[from];
-  if (const auto& [number, offset, enclosed] = letter.enclosure; !enclosed.empty()) {
-    const auto mirror = number < mirrors_.size() ? mirrors_[number] : std::span<std::byte>();
-    if (enclosed.size() > mirror.size() || offset > mirror.size() - enclosed.size())
-      return Status::corrupt("worker ", from, " sends bytes for mirror ", number, " of worker ", seat_,
-                             " that lie outside of it");
-    std::copy(enclosed.begin(), enclosed.end(), mirror.begin() + static_cast<std::ptrdiff_t>(offset));
-  }
-  message.seat = static_cast<std::uint16_t>(from);
-  return taker.take(message);
 }
 
 } // namespace dlhost::param

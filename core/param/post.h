@@ -12,7 +12,8 @@
 // which are those of the bottom layers. Messages of one slice keep their order, and others what they stand behind.
 //
 // Transports promise that messages come whole, once and in order. They are counted all the same: one that comes twice
-// is dropped, and where one is missing its sender counts as gone, so that nobody waits for ever for what was lost.
+// is dropped, and where one is missing its sender counts as gone, so that nobody waits for ever for what was lost. What
+// is of another attempt of the run, whose workers may live still, is dropped before anything is done with it.
 #pragma once
 
 #include <array>
@@ -48,6 +49,8 @@ class Post {
     Transport* far = nullptr;  // to those of others; null: there are none
     std::uint32_t seat = 0;
     std::vector<std::uint32_t> machines; // of each seat
+    std::uint32_t epoch = 0;             // which attempt of the run it is, the same for all seats
+    std::string host_name = {};          // what this machine is called; empty: there is one
     std::span<const std::byte>
         secret; // by which those of a job know one another on the network; empty: they are one process
     std::optional<Sealed::What> sealed = {}; // of what goes to other machines; none: nothing
@@ -61,8 +64,10 @@ class Post {
   // How others reach this task.
   struct Addresses {
     std::string near, far;
+    std::string host_name = {}; // as in Setup
   };
   std::uint32_t seat() const { return seat_; }
+  std::uint32_t epoch() const { return epoch_; }
   Addresses addresses() const;
   Status connect(std::uint32_t seat, const Addresses&);
   // On another machine.
@@ -81,6 +86,8 @@ class Post {
   void close();
 
   const std::vector<std::uint32_t>& gone() const { return gone_; }
+  // Messages of other attempts, which were dropped.
+  std::uint64_t stale() const { return stale_; }
 
   // What lies here, and is to lie there from `offset` on.
   struct Shown {
@@ -108,7 +115,7 @@ class Post {
   const record::Freight& freight() const { return freight_; }
 
   // Hands over what has arrived, and waits up to `limit` for the first of it. A peer that is gone is a Status that
-  // says which.
+  // says which, and on which machine.
   Status progress(Taker&, Nanoseconds limit);
 
  private:
@@ -163,7 +170,14 @@ class Post {
   struct Peer {
     bool connected = false;
     PeerId id = 0;
+    std::string host_name = {};
   };
+
+  // A put is known by its machine and by the how manieth to it it is.
+  static constexpr int number_bits = 48;
+  static constexpr std::uint64_t cookie_of(std::size_t machine, std::uint64_t number) {
+    return std::uint64_t{machine} << number_bits | number;
+  }
 
   Result<std::unique_ptr<Line>> open_line(const Setup&, Transport&) const;
   Line& line_to(std::uint32_t seat) const { return is_far(seat) ? *far_ : *near_; }
@@ -189,9 +203,11 @@ class Post {
   Status open_bundle(std::span<const std::byte>, std::uint32_t from, Taker&);
   Status open_letter(const BundleReader::Letter&, std::uint32_t from, Taker&);
   std::uint32_t seat_of(PeerId, const Line&) const; // past the last one: a stranger
+  std::string name_of(std::uint32_t seat) const;    // for people
 
   Host& host_;
-  const std::uint32_t seat_;
+  const std::uint32_t seat_, epoch_;
+  const std::string host_name_;
   const std::vector<std::uint32_t> machines_;
   const std::size_t most_under_way_;
   std::unique_ptr<Line> near_, far_;
@@ -200,7 +216,7 @@ class Post {
   std::vector<Way> ways_;                     // to each machine
   std::vector<std::span<std::byte>> mirrors_; // by number
   std::vector<std::uint64_t> held_; // of each slice: the last look at an outbox that left a letter of it there
-  std::uint64_t looks_ = 0;
+  std::uint64_t looks_ = 0, stale_ = 0;
   std::vector<Completion> completions_;
   std::vector<std::uint32_t> gone_;
   record::Freight freight_;

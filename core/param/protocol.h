@@ -31,8 +31,8 @@
 //   server   taken     neighbour  a part has been read: its memory may be written again
 //   leader   complete  chooser    what waits for others is folded in; then it says align to its servers
 //   leader   align     servers    all slices are exchanged once more, whatever is due; what was folded goes into the
-//   or chooser                    version that is there
-//   server   aligned   leader     so this slice is, at that version
+//   or chooser                    version that is there; of one slice: through this exchange, as others have had it
+//   server   aligned   leader     so this slice is, at that version, and lies there; and how many exchanges it had
 //   anyone   alive     all        who waits long says so: what was lost before it is missed by then
 //   anyone   failed    all        this one cannot go on, and says why in its memory; nobody waits any more
 //
@@ -84,16 +84,17 @@ enum class Word : std::uint8_t {
 struct Message {
   Word word = Word::update;
   ContributionKind contribution = ContributionKind::dense;
-  std::uint16_t seat = 0; // who sends it; on its way: the how manieth it is from there
-  std::uint32_t epoch = 0;
+  std::uint16_t seat = 0;  // who sends it; on its way: the how manieth it is from there
+  std::uint32_t epoch = 0; // which attempt of the run it is of
   SliceId slice = 0;
   std::uint16_t group = 0, rank = 0;
-  std::uint64_t step = 0; // part: the round of the exchange; value, seen: which copy of the masters' histories
+  std::uint64_t step = 0; // part: the round of the exchange; value, seen: which copy of the masters' histories;
+                          // aligned: how many exchanges there were
   SampleRange samples;    // of the step; chosen: how many make the version; part: which elements of the slice
   Version version = 0; // update: computed with; get, settle: at least; value: this one; norm, sums: to be made of it;
-                       // call, part, taken: which exchange of the slice
-  std::uint64_t place = 0; // update, part: in the sender's memory; value, seen: which of the masters' values; sums:
-                           // which; align: the seat that wants to know
+                       // call, part, taken: which exchange of the slice; align: through which, 0: of all slices
+  std::uint64_t place = 0; // update, part: in the sender's memory; value, seen, aligned: which of the masters' values;
+                           // sums: which
   double rate = 0;  // update, go: the schedule's, of the step; chosen, folded, align: the weight; norm, sums: the value
   float factor = 1; // chosen: on the rate
 
@@ -103,11 +104,17 @@ static_assert(std::is_trivially_copyable_v<Message>);
 
 inline constexpr std::size_t message_bytes = 64;
 
+inline constexpr std::uint32_t leading_seat = 0; // of the run
+
 // Workers of groups that have the same servers.
 struct Clients {
   std::uint32_t first = 0, groups = 1, workers = 1; // of each group
   std::size_t contributors() const { return std::size_t{groups} * workers; }
   std::size_t first_contributor() const { return std::size_t{first} * workers; } // among those of all servers
+  // Who may say that a worker of a group makes no more steps.
+  bool is_led_by(std::uint32_t seat, std::uint32_t group) const {
+    return seat == leading_seat || seat == group * workers;
+  }
 };
 
 // The place of the worker that a message names, among those: group by group, rank by rank. Messages come from other

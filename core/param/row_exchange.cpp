@@ -207,8 +207,7 @@ Status RowExchange::go_on() {
     exchange_->arrived(step.peer, step.round, steps_);
     neighbours_->activity->leave();
     DLHOST_TRY(take(letter, step));
-    DLHOST_TRY(neighbours_->tell(
-        step.peer, {.word = Word::taken, .epoch = neighbours_->epoch, .slice = slice_->id, .version = number_}));
+    DLHOST_TRY(neighbours_->tell(step.peer, {.word = Word::taken, .slice = slice_->id, .version = number_}));
     DLHOST_TRY(follow());
     a = 0; // what it waits for now may be here already
   }

@@ -102,7 +102,13 @@ Sealed::Sealed(Host& host, std::unique_ptr<Endpoint> inner, What what)
   for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) free_slots_.push_back(slot);
 }
 
-Sealed::~Sealed() { sodium_memzero(key_.data(), key_.size()); }
+Sealed::~Sealed() {
+  if (dropped_ > 1) // of the first it was told at once
+    host_.log().write(LogLevel::warning,
+                      concat(dropped_, " messages were dropped that no member of this job has sealed "
+                                       "for this one, or that came before"));
+  sodium_memzero(key_.data(), key_.size());
+}
 
 Result<std::unique_ptr<Endpoint>> Sealed::around(Host& host, std::unique_ptr<Endpoint> inner,
                                                  std::span<const std::byte> secret, What what) {

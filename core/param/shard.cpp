@@ -137,10 +137,9 @@ void Shard::begin(const Beginning& beginning) {
   if (norm_) norm_->begin(beginning.version);
   if (sync_) sync_->begin(beginning);
   if (sums_) sums_->begin();
-  aligns_.reset();
   for (auto& owned : owned_) {
     owned.version = beginning.version_of(owned.slice->id);
-    owned.exchanged = false;
+    owned.exchanged = owned.aligns = false;
     owned.sum = Owned::Sum::none;
     if (owned.sums) owned.sums->begin(owned.version);
     owned.current = owned.history = 0;
@@ -197,19 +196,18 @@ Result<std::size_t> Shard::contributor(const Message& message) const { return pa
 Status Shard::take(const Message& message) {
   if (message.word == Word::leave) {
     DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
+    if (!clients_.is_led_by(message.seat, message.group))
+      return Status::corrupt("seat ", message.seat, " says that group ", message.group,
+                             " makes no more steps, which it does not lead");
     return traits_.by_step ? Status() : leave(contributor);
   }
   if (message.word == Word::chosen) return choose(message);
   if (message.word == Word::dropped || message.word == Word::folded) return hear_late(message);
   if (message.word == Word::norm) return hear_norm(message);
   if (message.word == Word::sums) return hear_sums(message);
-  if (message.word == Word::align) return align(message);
+  if (message.word == Word::align && message.version == 0) return align(message);
   if (message.slice >= owned_by_slice_.size() || owned_by_slice_[message.slice] == not_owned)
     return Status::corrupt("server ", setup_.server, " was asked for slice ", message.slice, ", which it does not own");
-  if (message.epoch != setup_.epoch) { // of a process that was given up since
-    ++stale_;
-    return {};
-  }
   Owned& owned = owned_[owned_by_slice_[message.slice]];
   switch (message.word) {
   case Word::update: return update(owned, message);
@@ -217,6 +215,7 @@ Status Shard::take(const Message& message) {
   case Word::call:
   case Word::part:
   case Word::taken: return hear_neighbour(owned, message);
+  case Word::align: return align_through(message);
   default: return asked(owned, message);
   }
 }

@@ -48,7 +48,6 @@ struct ShardSetup {
   std::uint32_t server = 0; // which of its group
   std::uint32_t machine = 0;
   std::vector<std::uint32_t> seats; // of the group's servers
-  std::uint32_t epoch = 0;
   const Slices* slices = nullptr;
   const Masters* masters = nullptr;      // which it writes
   std::span<std::byte> published;        // its memory for what outlives it; empty: nothing is to
@@ -83,11 +82,20 @@ class Shard {
   // From now on, what makes each version is written down.
   Status keep_ledger(std::unique_ptr<LogFile>, const Beginning&);
 
-  // What was not taken: updates that were counted before, and those of another epoch.
+  // Updates that were not taken, since they had been counted before.
   std::uint64_t repeated() const { return repeated_; }
-  std::uint64_t stale() const { return stale_; }
   // To its slices; where whole steps are chosen the chooser counts.
   const Arrivals& arrivals() const { return arrivals_; }
+
+  // Of its first slice; 0: it has none.
+  Version version() const { return owned_.empty() ? 0 : owned_.front().version; }
+  // What the next version of a slice of its own waits for, and on which seat; none: on several.
+  struct Lack {
+    enum class What : std::uint8_t { contribution, norm, sum, exchange };
+    What what = What::contribution;
+    std::optional<std::uint32_t> seat;
+  };
+  Lack lack(SliceId) const;
 
  private:
   struct Arrival {
@@ -129,6 +137,7 @@ class Shard {
     std::optional<AgreedSums> sums;                    // where the updater needs some of a param that is cut
     std::vector<Asked> asked;                          // while something is due, or exchanged
     bool exchanged = false;                            // an exchange is over, and not yet in the value
+    bool aligns = false;                               // the run's leader is to hear when it is aligned
     std::vector<std::uint64_t> own;                    // the handler's words
     std::vector<std::uint64_t> accepted;               // of each contributor: steps below this one have come
     std::vector<std::uint64_t> applied;                // and below this one are in the version, or make none
@@ -156,6 +165,7 @@ class Shard {
     return setup_.sync && setup_.sync->neighbours.sync->traits().of == Sync::Traits::Of::gradients;
   }
   Result<std::size_t> contributor(const Message&) const;
+  bool is_of_chooser(const Message& message) const { return traits_.by_step && message.seat == setup_.seats.front(); }
   std::string named(std::size_t contributor, const Slice&) const;
   Result<std::span<const std::byte>> sent(const Owned&, const Message&, std::size_t contributor) const;
   void put(Owned&);
@@ -193,6 +203,7 @@ class Shard {
   Status exchange(Owned&);
   Status conclude(Owned&);
   Status align(const Message&);
+  Status align_through(const Message&);
   Status say_aligned();
   Status answer_asked(Owned&, const Asked&);
   Status answer_settled(Owned&);
@@ -232,11 +243,10 @@ class Shard {
   std::vector<std::uint32_t> peers_;        // all servers of the group that own slices, this one as well
   std::optional<AgreedSums> norm_;          // of the gradients of all, where that clips
   std::size_t due_ = 0;                     // of its slices, for the next version
-  std::uint64_t repeated_ = 0, stale_ = 0;
+  std::uint64_t repeated_ = 0;
   Arrivals arrivals_;
-  std::unique_ptr<GroupSync> sync_;     // of values that server groups make for themselves; null: they do not
-  std::unique_ptr<GradientSums> sums_;  // of all of them, where they make the same versions
-  std::optional<std::uint32_t> aligns_; // whoever wants to hear when all is aligned
+  std::unique_ptr<GroupSync> sync_;    // of values that server groups make for themselves; null: they do not
+  std::unique_ptr<GradientSums> sums_; // of all of them, where they make the same versions
   std::optional<Published> published_;
   std::optional<Ledger> ledger_;
   std::vector<Ledger::Part> parts_; // of one version

@@ -94,7 +94,6 @@ Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
   const Contributor& asks = setup_.contributors[contributor];
   if (ledger_ && word == Word::seen) DLHOST_TRY(ledger_->sync());
   const Message message{.word = word,
-                        .epoch = setup_.epoch,
                         .slice = owned.slice->id,
                         .group = asks.group,
                         .rank = asks.rank,

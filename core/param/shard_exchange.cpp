@@ -62,13 +62,11 @@ Status Shard::conclude(Owned& owned) {
 
 // All stand still, and all that was sent is here.
 Status Shard::align(const Message& message) {
-  if (message.epoch != setup_.epoch) {
-    ++stale_;
-    return {};
-  }
-  aligns_ = static_cast<std::uint32_t>(message.place);
+  if (message.seat != leading_seat && !is_of_chooser(message))
+    return Status::corrupt("seat ", message.seat, " wants all to be aligned, which the run's leader alone does");
   for (std::size_t which = 0; which < owned_.size(); ++which) {
     Owned& owned = owned_[which];
+    owned.aligns = true;
     if (owned.folded && !owned.folded->empty())
       DLHOST_TRY(amend(owned, traits_.by_step ? static_cast<float>(message.rate)
                                               : owned.handler->consistency->weight_at_pause(state(owned, 0))));
@@ -77,15 +75,33 @@ Status Shard::align(const Message& message) {
   return say_aligned();
 }
 
+// Another server group has had more exchanges of that slice.
+Status Shard::align_through(const Message& message) {
+  if (message.seat != leading_seat)
+    return Status::corrupt("seat ", message.seat, " wants slice ", message.slice,
+                           " to be aligned, which the run's leader alone does");
+  const std::size_t which = owned_by_slice_[message.slice];
+  if (!sync_) return Status::corrupt("slice ", message.slice, " is to be aligned, which is not exchanged");
+  owned_[which].aligns = true;
+  if (sync_->align_through(which, message.version)) DLHOST_TRY(exchange(owned_[which]));
+  return say_aligned();
+}
+
 // Who hears it may keep what all have then: what it was made of is written down.
 Status Shard::say_aligned() {
-  if (!aligns_ || (sync_ && !sync_->is_aligned())) return {};
+  if (std::ranges::none_of(owned_, &Owned::aligns) || (sync_ && !sync_->is_aligned())) return {};
   if (ledger_) DLHOST_TRY(ledger_->sync());
-  const std::uint32_t seat = *std::exchange(aligns_, std::nullopt);
-  for (const Owned& owned : owned_) DLHOST_TRY(show_kept(owned, seat));
   for (const Owned& owned : owned_)
-    DLHOST_TRY(setup_.send(
-        seat, {.word = Word::aligned, .epoch = setup_.epoch, .slice = owned.slice->id, .version = owned.version}));
+    if (owned.aligns) DLHOST_TRY(show_kept(owned, leading_seat));
+  for (std::size_t which = 0; which < owned_.size(); ++which) {
+    Owned& owned = owned_[which];
+    if (!std::exchange(owned.aligns, false)) continue;
+    DLHOST_TRY(setup_.send(leading_seat, {.word = Word::aligned,
+                                          .slice = owned.slice->id,
+                                          .step = sync_ ? sync_->exchanges(which) : 0,
+                                          .version = owned.version,
+                                          .place = owned.current}));
+  }
   return {};
 }
 

@@ -9,7 +9,7 @@ namespace dlhost::param {
 
 Status Shard::choose(const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
-  if (!traits_.by_step || message.samples.count == 0 || message.samples.count > in_.size())
+  if (!is_of_chooser(message) || message.samples.count == 0 || message.samples.count > in_.size())
     return Status::corrupt("a choice of ", message.samples.count, " contributions, which cannot be");
   Choice& choice = choices_[message.version % choices_.size()];
   if (choice.version != message.version || choice.whole()) choice = {.members = std::move(choice.members)};
@@ -27,7 +27,7 @@ Status Shard::choose(const Message& message) {
 Status Shard::hear_late(const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
   const bool folds = message.word == Word::folded;
-  if (!traits_.by_step || (folds && !(traits_.folds && message.rate > 0)))
+  if (!is_of_chooser(message) || (folds && !(traits_.folds && message.rate > 0)))
     return Status::corrupt("worker ", message.rank, " of group ", message.group, " is late, which cannot be");
   forgotten_[contributor] = std::max(forgotten_[contributor], message.step + 1);
   late_weights_[contributor] = folds ? static_cast<float>(message.rate) : 0;
@@ -156,7 +156,7 @@ Status Shard::say_norm(Owned& owned) {
   if (++due_ < owned_.size()) return {};
   double sum = 0;
   for (const Owned& one : owned_) sum += one.square;
-  const Message norm{.word = Word::norm, .epoch = setup_.epoch, .version = norm_->version(), .rate = sum};
+  const Message norm{.word = Word::norm, .version = norm_->version(), .rate = sum};
   const auto own = std::ranges::find(peers_, setup_.server) - peers_.begin();
   DLHOST_TRY(norm_->put(norm.version, static_cast<std::size_t>(own), 0, sum));
   for (const std::uint32_t peer : peers_)
@@ -168,10 +168,6 @@ Status Shard::hear_norm(const Message& message) {
   const auto peer = std::ranges::find(peers_, message.seat, [&](std::uint32_t one) { return setup_.seats[one]; });
   if (!norm_ || peer == peers_.end() || *peer == setup_.server)
     return Status::corrupt("a norm of seat ", message.seat, ", which nobody waits for");
-  if (message.epoch != setup_.epoch) {
-    ++stale_;
-    return {};
-  }
   DLHOST_TRY(norm_->put(message.version, static_cast<std::size_t>(peer - peers_.begin()), 0, message.rate));
   return clip();
 }
@@ -193,8 +189,7 @@ Status Shard::say_sums(Owned& owned) {
   const auto made = update_of(owned, run).partials(run);
   setup_.activity->leave();
   DLHOST_ASSIGN(const auto partials, made);
-  Message message{
-      .word = Word::sums, .epoch = setup_.epoch, .slice = owned.slice->id, .version = owned.sums->version()};
+  Message message{.word = Word::sums, .slice = owned.slice->id, .version = owned.sums->version()};
   const auto pieces = setup_.slices->of(owned.slice->param);
   for (message.place = 0; message.place < partials.size(); ++message.place) {
     message.rate = partials[message.place];
@@ -212,10 +207,6 @@ Status Shard::hear_sums(const Message& message) {
   if (own == pieces.end() || own->id == message.slice ||
       setup_.seats[(*setup_.slices)[message.slice].server] != message.seat)
     return Status::corrupt("sums of slice ", message.slice, " from seat ", message.seat, ", which nobody waits for");
-  if (message.epoch != setup_.epoch) {
-    ++stale_;
-    return {};
-  }
   Owned& owned = owned_[owned_by_slice_[own->id]];
   if (!owned.sums) return Status::corrupt("sums of slice ", message.slice, ", which nobody waits for");
   DLHOST_TRY(owned.sums->put(message.version, message.slice - pieces.front().id, message.place, message.rate));

@@ -40,6 +40,9 @@ class Sharing {
   virtual void beat() = 0;
   // While nobody computes: what each worker has of its own that a run goes on with; none where the servers have all.
   virtual std::vector<std::vector<TensorPlace>> own_values() = 0;
+  // While nobody computes, as the run's leader sees it: the params as each other server group has them, of those whose
+  // servers are all on its machine.
+  virtual std::vector<std::vector<TensorPlace>> values_elsewhere() = 0;
 };
 
 } // namespace dlhost::param

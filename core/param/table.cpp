@@ -45,7 +45,7 @@ void Table::begin(const Beginning& beginning) {
 }
 
 Message Table::about(SliceId slice, Word word) const {
-  return {.word = word, .epoch = setup_.epoch, .slice = slice, .group = setup_.group, .rank = setup_.rank};
+  return {.word = word, .slice = slice, .group = setup_.group, .rank = setup_.rank};
 }
 
 Status Table::ask(const Slice& slice, Word word, std::uint64_t step, Version at_least) {
@@ -171,6 +171,15 @@ bool Table::arrived(std::size_t param) const {
   });
 }
 
+const Slice* Table::unanswered(std::size_t param) const {
+  const auto slices = param == no_param ? setup_.slices->all() : setup_.slices->of(param);
+  const auto first = std::ranges::find_if(slices, [&](const Slice& slice) {
+    const View& view = views_[slice.id];
+    return view.asked || view.looked || view.settling > 0;
+  });
+  return first == slices.end() ? nullptr : &*first;
+}
+
 // Copies that were made of what was there before are old. Where several versions can be there, a param is one slice.
 void Table::adopt(std::size_t param) {
   if (!news_[param]) return;
@@ -190,8 +199,13 @@ void Table::adopt(std::size_t param) {
 Status Table::collect(std::size_t param) {
   DLHOST_TRY(progress());
   awaited_ = param;
-  DLHOST_TRY(attend_until([&] { return arrived(param); }));
+  Status status = attend_until([&] { return arrived(param); });
+  if (status.code() == Code::gone)
+    return std::move(status).at("worker ", setup_.post->seat(), " waits for param '",
+                                setup_.store->params()[param]->declared.name, "'");
+  DLHOST_TRY(std::move(status));
   awaited_ = no_param;
+  setup_.control->beat(); // should it hang in what it computes now, that is not what it waited for
   adopt(param);
   return {};
 }
@@ -247,6 +261,7 @@ Status Table::leave(std::uint16_t group, std::uint16_t rank) {
 Status Table::send(std::uint32_t seat, Message message, const Post::Shown& shown) {
   if (seat != setup_.post->seat()) return setup_.post->send(seat, message, shown);
   message.seat = static_cast<std::uint16_t>(seat);
+  message.epoch = setup_.post->epoch();
   return take(message);
 }
 
@@ -298,6 +313,9 @@ Status Table::take(const Message& message) {
         message.step >= setup_.masters->copies().histories)
       return Status::corrupt("value ", message.place, " of slice ", message.slice, ", which there is not");
     View& view = views_[message.slice];
+    if (message.version < view.version) // whatever the handler promises
+      return Status::corrupt("version ", message.version, " of slice ", message.slice, ", behind version ",
+                             view.version, ", which was there before");
     view.version = message.version;
     view.place = message.place;
     view.history = message.step;

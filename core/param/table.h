@@ -41,7 +41,6 @@ class Table final : public Taker {
     Handlers handlers;
     std::vector<std::uint32_t> seats;                    // of each server
     std::vector<std::vector<std::uint32_t>> other_seats; // and of each of other groups that gets the same contributions
-    std::uint32_t epoch = 0;
     std::uint16_t group = 0, rank = 0;
     SampleRange rows;           // its part of each step's samples
     std::unique_ptr<Clip> clip; // of each step's gradients, before they are sent; null: they are sent as they are made
@@ -60,7 +59,7 @@ class Table final : public Taker {
     chooser_ = chooser;
   }
   void begin(const Beginning&);
-  // After look(), when nobody computes: the newest.
+  // That this worker has; after look(), when nobody computes: the newest.
   Version version(SliceId slice) const { return views_[slice].version; }
 
   // The gradient of a param lies where it has to: its servers may have it, at once or, where a step's are clipped
@@ -115,6 +114,8 @@ class Table final : public Taker {
   const Times& times() const { return times_; }
   void converts(bool begins);
   std::size_t awaited() const { return awaited_; }
+  // The first slice of a param, or of all, whose server has not answered what it was asked; null: all have.
+  const Slice* unanswered(std::size_t param) const;
   record::Traffic encoded() const { return setup_.coder ? setup_.coder->traffic() : record::Traffic(); }
   const record::Traffic& factored() const { return factored_; }
   static constexpr std::size_t no_param = ~std::size_t{0};

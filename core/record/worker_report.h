@@ -20,12 +20,14 @@ struct WorkerReport {
   double serving = 0;      // as a server: sums of contributions, updates, answers
   double waiting = 0;      // for others, with nothing to serve
   Freight network;
-  std::optional<Freight> each_step; // of the network, where it is the same in each
-  std::string awaits;               // the param that it waits for; empty: none
+  std::optional<Freight> each_step;  // of the network, where it is the same in each
+  std::string awaits;                // what it waits for, and on whom; empty: nothing
+  std::uint64_t stale = 0;           // versions that its server has made since the one that it computes with
+  std::optional<std::uint64_t> made; // by the server beside it: the newest version; none: there is no server
 
   double computing() const { return std::max(0.0, seconds - input - params - serving - waiting); }
 };
 
-nlohmann::ordered_json json_of(const WorkerReport&); // without the param that it waits for
+nlohmann::ordered_json json_of(const WorkerReport&); // without what is true for a moment alone, from `awaits` on
 
 } // namespace dlhost::record

@@ -43,6 +43,8 @@ Status WorkersLog::add(std::uint64_t step, std::vector<WorkerReport> workers) {
   for (const auto& worker : workers) {
     line["workers"].push_back(json_of(worker));
     line["workers"].back()["awaits"] = worker.awaits;
+    line["workers"].back()["stale"] = worker.stale;
+    if (worker.made) line["workers"].back()["made"] = *worker.made;
   }
   const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   bytes_ += text.size();
@@ -56,18 +58,21 @@ std::vector<WorkersReport> WorkersLog::newest(Disk& disk, const std::string& run
       const Json json = Json::parse(line);
       WorkersReport report{.seconds = json.at("seconds"), .step = json.at("step"), .workers = {}};
       for (const auto& worker : json.at("workers"))
-        report.workers.push_back({.steps = worker.at("steps"),
-                                  .seconds = worker.at("seconds"),
-                                  .input = worker.at("input"),
-                                  .params = worker.at("params"),
-                                  .serving = worker.at("serving"),
-                                  .waiting = worker.at("waiting"),
-                                  .network = {.params = worker.at("network").at("params"),
-                                              .gradients = worker.at("network").at("gradients"),
-                                              .state = worker.at("network").at("state"),
-                                              .control = worker.at("network").at("control")},
-                                  .each_step = std::nullopt, // none that a live view shows
-                                  .awaits = worker.at("awaits")});
+        report.workers.push_back(
+            {.steps = worker.at("steps"),
+             .seconds = worker.at("seconds"),
+             .input = worker.at("input"),
+             .params = worker.at("params"),
+             .serving = worker.at("serving"),
+             .waiting = worker.at("waiting"),
+             .network = {.params = worker.at("network").at("params"),
+                         .gradients = worker.at("network").at("gradients"),
+                         .state = worker.at("network").at("state"),
+                         .control = worker.at("network").at("control")},
+             .each_step = std::nullopt, // none that a live view shows
+             .awaits = worker.at("awaits"),
+             .stale = worker.at("stale"),
+             .made = worker.contains("made") ? std::optional(worker.at("made").get<std::uint64_t>()) : std::nullopt});
       reports.push_back(std::move(report));
     } catch (const Json::exception&) {
       continue; // of another version

@@ -2,7 +2,9 @@
 // writes it, from one task; `dlhost top` reads its end, and it is begun anew when it is long.
 //
 //   {"seconds":12.5,"step":400,"workers":[{"steps":400,"seconds":11.5,"computing":9.25,"input":0.0,"params":0.5,
-//    "serving":1.5,"waiting":0.25,"awaits":"fc1.weight"}, ...]}
+//    "serving":1.5,"waiting":0.25,"awaits":"param 'fc1.weight' on worker 1, its server","stale":0,"made":400}, ...]}
+//
+// `made` is the newest version of the server beside a worker, where there is one.
 #pragma once
 
 #include <memory>

@@ -130,7 +130,11 @@ Status Agent::attempt(const Call& call, std::uint32_t number) {
   DLHOST_ASSIGN(const auto folder, env::TemporaryFolder::make("dlhost-run-"));
   Disk& disk = host_.disk();
   DLHOST_TRY(disk.write_text(MeetingFolder::job_in(folder.path()), call.job));
-  const Posting posting{call.muster.machines, members_.secret(), false};
+  const Posting posting{.machines = call.muster.machines,
+                        .secret = members_.secret(),
+                        .by_leader = false,
+                        .epoch = call.epoch,
+                        .host_name = members_.host()};
   DLHOST_TRY(MeetingFolder::write_posting(disk, folder.path(), posting));
   WorkerProcesses workers(host_, registry_, folder.path());
   for (const std::uint32_t seat : seats) DLHOST_TRY(workers.start(seat));

@@ -266,6 +266,20 @@ void look_for_doubles(Audit& audit) {
   }
 }
 
+// In a server group a slice has one, for as long as the run goes on from where it began.
+void look_for_second_owners(Audit& audit, std::uint32_t servers_per_group) {
+  for (std::size_t i = 1; i < audit.slices.size(); ++i)
+    for (std::size_t j = i; j-- > 0 && audit.slices[j].id == audit.slices[i].id;) {
+      const Audit::Slice &one = audit.slices[j], &other = audit.slices[i];
+      const std::uint32_t group = one.server / servers_per_group;
+      if (other.server / servers_per_group != group) continue;
+      for (const Audit::Exchanges& begun : one.exchanges)
+        if (std::ranges::find(other.exchanges, begun.time, &Audit::Exchanges::time) != other.exchanges.end())
+          audit.faults.push_back(fmt::format("servers {} and {} of server group {} both have slice {} ({}) in begun-{}",
+                                             one.server, other.server, group, one.id, one.param, begun.time));
+    }
+}
+
 } // namespace
 
 std::vector<Audit::Part> Audit::Slice::parts_of(Version version) const {
@@ -292,7 +306,7 @@ std::uint64_t Audit::dropped_from(const Slice& slice, std::size_t contributor) c
                                     std::ranges::count(slice.dropped, contributor, &Audit::Part::contributor));
 }
 
-Result<Audit> audit(Disk& disk, const std::string& folder) {
+Result<Audit> audit(Disk& disk, const std::string& folder, std::int64_t servers_per_group) {
   Audit audit;
   DLHOST_ASSIGN(auto readers, read_all(disk, folder));
   for (auto& [server, reader] : readers) reader.add_to(audit);
@@ -305,7 +319,17 @@ Result<Audit> audit(Disk& disk, const std::string& folder) {
   std::ranges::sort(audit.dropped);                              // all servers of a group hear of each
   audit.dropped.erase(std::unique(audit.dropped.begin(), audit.dropped.end()), audit.dropped.end());
   look_for_doubles(audit);
+  look_for_second_owners(audit, static_cast<std::uint32_t>(servers_per_group));
   return audit;
+}
+
+Status verdict(std::span<const std::string> faults) {
+  if (faults.empty()) return {};
+  constexpr std::size_t most = 20;
+  std::string text = concat(faults.size(), " faults:");
+  for (std::size_t i = 0; i < std::min(most, faults.size()); ++i) text += "\n  " + faults[i];
+  if (faults.size() > most) text += concat("\n  and ", faults.size() - most, " more");
+  return Status::corrupt(text);
 }
 
 } // namespace dlhost::run

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,7 @@ struct Audit {
   std::size_t contributors = 0;
   std::size_t begun = 0;              // how often the run began
   std::vector<param::Origin> origins; // of the sources, where its steps are counted from
-  std::vector<std::string> faults;    // versions that are missing, contributions that count twice
+  std::vector<std::string> faults;    // versions that are missing, contributions that count twice, slices of two owners
   std::vector<std::string> torn;      // files whose last line lacks its end, and that nobody has gone on from since
 
   // How many of a contributor's are in a slice, and how many were dropped from it.
@@ -76,7 +77,11 @@ struct Audit {
   std::vector<Version> learned(const Slice&, Version) const;
 };
 
-// Of the ledger in a folder. Not found: there is none. What cannot be read is told with its file and line.
-Result<Audit> audit(Disk&, const std::string& folder);
+// Of the ledger in a folder, of server groups of so many servers. Not found: there is none. What cannot be read is told
+// with its file and line.
+Result<Audit> audit(Disk&, const std::string& folder, std::int64_t servers_per_group);
+
+// Not ok where there are faults: the first of them.
+Status verdict(std::span<const std::string> faults);
 
 } // namespace dlhost::run

@@ -39,11 +39,17 @@ Result<std::string> FolderRoster::await(const std::string& name, const Meanwhile
 }
 
 Status FolderRoster::put(std::uint32_t seat, Card card) {
-  const nlohmann::json text{
-      {"near", card.addresses.near},  {"far", card.addresses.far},         {"own", card.own},
-      {"masters", card.masters},      {"far_own", env::hex(card.far_own)}, {"far_masters", hex(card.far_masters)},
-      {"mirrors", hex(card.mirrors)}, {"process", card.process},           {"bytes", card.bytes},
-      {"formats", card.formats}};
+  const nlohmann::json text{{"near", card.addresses.near},
+                            {"far", card.addresses.far},
+                            {"host", card.addresses.host_name},
+                            {"own", card.own},
+                            {"masters", card.masters},
+                            {"far_own", env::hex(card.far_own)},
+                            {"far_masters", hex(card.far_masters)},
+                            {"mirrors", hex(card.mirrors)},
+                            {"process", card.process},
+                            {"bytes", card.bytes},
+                            {"formats", card.formats}};
   return host_.disk().write_text(at(card_name(seat)), text.dump());
 }
 
@@ -51,7 +57,7 @@ Result<Card> FolderRoster::card(std::uint32_t seat) {
   DLHOST_ASSIGN(const auto text, await(card_name(seat)));
   try {
     const auto card = nlohmann::json::parse(text);
-    return Card{.addresses = {card.at("near"), card.at("far")},
+    return Card{.addresses = {card.at("near"), card.at("far"), card.at("host")},
                 .own = card.at("own"),
                 .masters = card.at("masters"),
                 .far_own = from_hex(card.at("far_own")),

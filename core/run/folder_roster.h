@@ -23,6 +23,8 @@ class FolderRoster final : public Roster {
 
   const std::vector<std::uint32_t>& machines() const override { return posting_.machines; }
   std::span<const std::byte> secret() const override { return std::as_bytes(std::span(posting_.secret)); }
+  std::uint32_t epoch() const override { return posting_.epoch; }
+  std::string host_name() const override { return posting_.host_name; }
   Status put(std::uint32_t seat, Card) override;
   Result<Card> card(std::uint32_t seat) override;
   Status begin(const param::Beginning&) override;

@@ -21,8 +21,11 @@ Status MeetingFolder::write(Disk& disk, const std::string& folder, const config:
 }
 
 Status MeetingFolder::write_posting(Disk& disk, const std::string& folder, const Posting& posting) {
-  const nlohmann::json text{
-      {"machines", posting.machines}, {"secret", env::to_text(posting.secret)}, {"by_leader", posting.by_leader}};
+  const nlohmann::json text{{"machines", posting.machines},
+                            {"secret", env::to_text(posting.secret)},
+                            {"by_leader", posting.by_leader},
+                            {"epoch", posting.epoch},
+                            {"host", posting.host_name}};
   return disk.write_text(posting_in(folder), text.dump());
 }
 
@@ -31,7 +34,9 @@ Result<Posting> MeetingFolder::read_posting(Disk& disk, const std::string& folde
   try {
     const auto said = nlohmann::json::parse(text);
     Posting posting{.machines = said.at("machines").get<std::vector<std::uint32_t>>(),
-                    .by_leader = said.at("by_leader")};
+                    .by_leader = said.at("by_leader"),
+                    .epoch = said.at("epoch"),
+                    .host_name = said.at("host")};
     const auto is_one = [&](std::uint32_t machine) { return machine < posting.machines.size(); };
     const auto secret = env::secret_in(said.at("secret").get<std::string>());
     if (secret && std::ranges::all_of(posting.machines, is_one)) {

@@ -17,6 +17,9 @@ struct Posting {
   std::vector<std::uint32_t> machines; // of each seat
   env::Secret secret{};
   bool by_leader = true; // the first worker is the process that started these
+  // Which attempt of the run, where several have one secret; and what their machine is called, where there are others.
+  std::uint32_t epoch = 0;
+  std::string host_name = {};
 };
 
 class MeetingFolder {

@@ -41,13 +41,14 @@ std::string Members::name() const {
 }
 
 template <class T> T Members::noted(T told) const {
-  bool gone = false;
+  const auto named = [this](Status status) {
+    out_ = true;
+    return std::move(status).at("process ", rank(), " of the run, on ", host_);
+  };
   if constexpr (std::is_same_v<T, Status>)
-    gone = told.code() == Code::gone;
+    return told.code() == Code::gone ? named(std::move(told)) : std::move(told);
   else
-    gone = told.status().code() == Code::gone;
-  if (gone) out_ = true;
-  return told;
+    return told.status().code() == Code::gone ? T(named(told.status())) : std::move(told);
 }
 
 Status Members::look() {
@@ -106,17 +107,22 @@ void Members::dismiss(Clock& clock, std::string_view why) {
   }
 }
 
+// Those of a host lie side by side, whatever the order of their ranks: machines ascend from seat to seat.
 Muster Muster::of(std::vector<Member> members, std::uint32_t leader, std::uint32_t seats) {
   const auto first = std::ranges::find(members, leader, &Member::rank);
   if (first != members.end()) std::rotate(members.begin(), first, first + 1);
-  std::vector<std::string> hosts;
+  for (auto next = members.begin(); next != members.end();) // hosts in the order of their first members
+    next = std::stable_partition(next, members.end(),
+                                 [host = next->host](const Member& member) { return member.host == host; });
   Muster muster;
+  const Member* last = nullptr;
+  std::uint32_t machine = 0;
   for (std::size_t seat = 0; seat < seats; ++seat) {
     const Member& member = members[seat * members.size() / seats];
-    auto host = std::ranges::find(hosts, member.host);
-    if (host == hosts.end()) host = hosts.insert(hosts.end(), member.host);
+    if (last && member.host != last->host) ++machine;
+    last = &member;
     muster.ranks.push_back(member.rank);
-    muster.machines.push_back(static_cast<std::uint32_t>(host - hosts.begin()));
+    muster.machines.push_back(machine);
   }
   return muster;
 }
@@ -140,8 +146,8 @@ Result<Will> Will::read(const std::string& text) {
 }
 
 std::string Call::to_text() const {
-  return nlohmann::json{
-      {"job", job}, {"ranks", muster.ranks}, {"machines", muster.machines}, {"run", will.run}, {"mark", will.mark}}
+  return nlohmann::json{{"job", job},     {"ranks", muster.ranks}, {"machines", muster.machines},
+                        {"epoch", epoch}, {"run", will.run},       {"mark", will.mark}}
       .dump();
 }
 
@@ -151,8 +157,12 @@ Result<Call> Call::read(const std::string& text) {
     Call call{.job = said.at("job"),
               .muster = {.ranks = said.at("ranks").get<std::vector<std::uint32_t>>(),
                          .machines = said.at("machines").get<std::vector<std::uint32_t>>()},
+              .epoch = said.at("epoch"),
               .will = {.run = said.at("run"), .mark = said.at("mark")}};
-    if (call.muster.ranks.size() == call.muster.machines.size() && !call.muster.ranks.empty()) return call;
+    const auto& [ranks, machines] = call.muster;
+    const bool begins = !machines.empty() && machines.size() == ranks.size() && machines.front() == 0;
+    const auto leaps = [](std::uint32_t one, std::uint32_t next) { return next - one > 1; };
+    if (begins && std::ranges::adjacent_find(machines, leaps) == machines.end()) return call;
   } catch (const nlohmann::json::exception&) {
   }
   return Status::corrupt("what the run's leader tells of an attempt is damaged");

@@ -55,6 +55,8 @@ class Members {
   // Attempts that this one has seen begin in this epoch, each known by its number among them.
   std::uint32_t attempts() const { return attempts_; }
   std::uint32_t next_attempt() { return attempts_++; }
+  // Of the attempt that begins next: no other of these members has it, for as long as its workers could be about.
+  std::uint32_t mark_of_next() const { return epoch_ << 16U | (attempts_ & 0xFFFFU); }
 
   // Texts of any length, by a name that is used once an epoch. Exists: it was told already.
   Status tell(const std::string& name, std::string_view text);
@@ -82,10 +84,11 @@ class Members {
   mutable std::atomic<bool> out_{false};
 };
 
-// Who has which worker, of those that are in: each as many as any other, or one more; those of one host share memory.
+// Who has which worker, of those that are in: each as many as any other, or one more; those of one host share memory,
+// and have seats that are neighbours.
 struct Muster {
   std::vector<std::uint32_t> ranks;                                                 // of each seat
-  std::vector<std::uint32_t> machines;                                              // of each seat
+  std::vector<std::uint32_t> machines;                                              // of each seat, ascending from 0 on
   static Muster of(std::vector<Member>, std::uint32_t leader, std::uint32_t seats); // who leads has the first
   std::vector<std::uint32_t> seats_of(std::uint32_t rank) const;
 };
@@ -101,7 +104,8 @@ struct Will {
 struct Call {
   std::string job; // its text
   Muster muster;
-  Will will = {}; // where it is known
+  std::uint32_t epoch = 0; // that its messages are of
+  Will will = {};          // where it is known
   std::string to_text() const;
   static Result<Call> read(const std::string& text);
 };

@@ -30,7 +30,9 @@ Status MembersCrew::prepare() {
   for (const std::uint32_t rank : muster_.ranks)
     hosts_.push_back(std::ranges::find(members_.all(), rank, &Member::rank)->host);
   DLHOST_ASSIGN(folder_, env::TemporaryFolder::make("dlhost-run-"));
-  const Posting posting{muster_.machines, members_.secret()};
+  epoch_ = members_.mark_of_next();
+  const Posting posting{
+      .machines = muster_.machines, .secret = members_.secret(), .epoch = epoch_, .host_name = members_.host()};
   DLHOST_TRY(MeetingFolder::write(leader_.host().disk(), folder_->path(), leader_.job(), posting));
   processes_.emplace(leader_.host(), leader_.registry(), folder_->path());
   roster_.emplace(
@@ -41,7 +43,8 @@ Status MembersCrew::prepare() {
 // The others are told of it; what this one's workers leave in their folder goes to them.
 Status MembersCrew::start() {
   attempt_ = members_.next_attempt();
-  const Call call{.job = config::to_toml(leader_.job(), env::working_folder()), .muster = muster_, .will = will_};
+  const Call call{
+      .job = config::to_toml(leader_.job(), env::working_folder()), .muster = muster_, .epoch = epoch_, .will = will_};
   Status told = members_.tell(Told::call(*attempt_), call.to_text());
   if (told.code() == Code::cancelled)
     return Status::gone("one of the run's processes has come or gone while the run was about to begin");

@@ -38,6 +38,7 @@ class MembersCrew final : public Crew {
   Session& leader_;
   std::optional<env::TemporaryFolder> folder_;
   Muster muster_;
+  std::uint32_t epoch_ = 0;              // that its messages are of
   std::vector<std::string> hosts_;       // of each seat
   std::optional<std::uint32_t> attempt_; // none: it has not begun
   Will will_;

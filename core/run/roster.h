@@ -37,6 +37,10 @@ class Roster {
   virtual const std::vector<std::uint32_t>& machines() const = 0;
   // By which they know one another on a network; empty: they are tasks of one process.
   virtual std::span<const std::byte> secret() const = 0;
+  // Which attempt of the run it is, where others of that secret may still be about; the same for all seats.
+  virtual std::uint32_t epoch() const = 0;
+  // What this one's machine is called; empty: there is one.
+  virtual std::string host_name() const = 0;
   std::uint32_t seats() const { return static_cast<std::uint32_t>(machines().size()); }
   virtual Status put(std::uint32_t seat, Card) = 0;
   virtual Result<Card> card(std::uint32_t seat) = 0;

@@ -191,6 +191,8 @@ Status Seat::open(param::Store& store) {
                                           .far = network_.get(),
                                           .seat = number_,
                                           .machines = roster_.machines(),
+                                          .epoch = roster_.epoch(),
+                                          .host_name = roster_.host_name(),
                                           .secret = roster_.secret(),
                                           .sealed = sealed(),
                                           .credit = credit}));
@@ -384,7 +386,7 @@ Status Seat::begin(const param::Beginning& beginning) {
     fill_other_masters(beginning);
     DLHOST_TRY(show_beginning(beginning));
   } else { // others are told as well: whoever waits hears their calls
-    DLHOST_TRY(table_->wait_until([this] { return put_ || stopped_; }));
+    DLHOST_TRY(table_->wait_until([this] { return is_over(put_ || stopped_, on(Awaited::What::beginning, 0)); }));
   }
   param::Beginning here = beginning.seen_by(place_.server_group);
   if (here.slices.size() != layout_->slices.size()) here.slices.clear(); // they were cut otherwise

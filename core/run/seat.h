@@ -11,6 +11,7 @@
 // by itself while it is free.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -56,6 +57,7 @@ class Seat final : public param::Sharing, private param::Control {
   Status progress() override { return table_->progress(); }
   void beat() override;
   std::vector<std::vector<param::TensorPlace>> own_values() override;
+  std::vector<std::vector<param::TensorPlace>> values_elsewhere() override;
 
   Status join();
   Status begin(const param::Beginning&);
@@ -194,6 +196,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::size_t exchanged_bytes(const param::Slices&, const param::Coding*, std::uint32_t server_group,
                               std::uint32_t server) const;
   Status align();
+  Status align_exchanges();
   Status see_where_all_are();               // while they rest
   bool is_whole(const param::Param&) const; // it is not cut
   param::Slices cut(const param::Store&, const param::Gradients&) const;
@@ -230,6 +233,30 @@ class Seat final : public param::Sharing, private param::Control {
   bool calls() const override { return holder_.has_value(); }
   Status attend() override;
   void watch() override;
+  Awaited awaited() const; // by this one, at this moment
+  std::string awaited_by(std::uint32_t seat) const;
+  std::uint64_t staleness_of(std::uint32_t seat) const;
+  bool makes_versions(std::uint32_t seat) const;
+  static Awaited on(Awaited::What what, std::uint32_t seat) {
+    return {.what = what, .seat = static_cast<std::uint16_t>(seat)};
+  }
+  // Whether that holds for all of them; the first of which it does not is waited for.
+  template <class Holds> bool all_of(std::span<const std::uint32_t> seats, Awaited::What what, Holds holds) {
+    const auto first = std::ranges::find_if_not(seats, holds);
+    return first == seats.end() ? is_over(true, {}) : is_over(false, on(what, *first));
+  }
+  // `over`: it does not wait any more; else it waits for that.
+  bool is_over(bool over, Awaited awaited) {
+    waits_ = over ? Awaited() : awaited;
+    return over;
+  }
+  // Until servers have dealt with what they were asked.
+  Status until_answered(Status (param::Table::*asks)()) {
+    waits_ = on(Awaited::What::answers, Awaited::nobody);
+    Status status = (*table_.*asks)();
+    waits_ = {};
+    return status;
+  }
   void say_alive(Nanoseconds now);
   bool hangs(std::uint32_t seat, Nanoseconds limit);
   Nanoseconds longest_silence() const;
@@ -303,7 +330,12 @@ class Seat final : public param::Sharing, private param::Control {
                                                         // values
   std::optional<std::vector<Outlasting>> outlasted_;    // of each server group, where a run goes on with that
   std::vector<OtherMasters> other_masters_; // of the other server groups: of the leader, and of who may take its place
-  std::vector<std::vector<Version>> aligned_;  // of each server group the slices', when they were aligned last
+  struct Aligned {
+    Version version = 0;
+    std::size_t place = 0; // which of the masters' values
+    std::uint64_t exchanges = 0;
+  };
+  std::vector<std::vector<Aligned>> aligned_;  // of each server group the slices', when they were aligned last
   std::size_t unaligned_ = 0;                  // slices of which nobody has said so yet
   std::vector<Own> own_;                       // of each worker, as this one sees it
   std::vector<std::vector<Lodging>> lodgings_; // of each server group
@@ -331,6 +363,7 @@ class Seat final : public param::Sharing, private param::Control {
     bool told = false;
   };
   std::vector<Silence> silences_;
+  Awaited waits_; // what this one waits for; of a param the table knows
   Nanoseconds looked_ = 0, begun_at_ = 0, showed_ = 0;
   std::uint64_t alive_at_ = ~std::uint64_t{0};   // steps done, when it last looked whether it waits long
   Nanoseconds says_alive_ = 0, alive_pause_ = 0; // when it says so again, and how long after the last time

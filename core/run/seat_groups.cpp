@@ -172,15 +172,34 @@ std::span<std::byte> Seat::newest_history(std::uint32_t server_group, std::size_
 
 // What was folded is in the values, replicas become one, and each server group's versions are known.
 Status Seat::align() {
-  aligned_.assign(place_.server_groups, std::vector<Version>(layout_->slices.size()));
+  aligned_.assign(place_.server_groups, std::vector<Aligned>(layout_->slices.size()));
   unaligned_ = layout_->slices.size() * place_.server_groups;
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     if (traits_.by_step && traits_.folds)
       DLHOST_TRY(table_->send(home_of(group), {.word = param::Word::complete}));
     else
-      DLHOST_TRY(tell(servers_of(group), {.word = param::Word::align, .place = number_}));
+      DLHOST_TRY(tell(servers_of(group), {.word = param::Word::align}));
   }
-  return table_->wait_until([&] { return unaligned_ == 0; });
+  const auto answered = [&] { return is_over(unaligned_ == 0, on(Awaited::What::answers, Awaited::nobody)); };
+  DLHOST_TRY(table_->wait_until(answered));
+  DLHOST_TRY(align_exchanges());
+  return table_->wait_until(answered);
+}
+
+// Of two groups that begin an exchange to be aligned one may have been in the other's already: then it has begun one
+// more, which the other need not have heard of when it answered.
+Status Seat::align_exchanges() {
+  for (const param::Slice& slice : layout_->slices.all()) {
+    std::uint64_t most = 0;
+    for (const auto& group : aligned_) most = std::max(most, group[slice.id].exchanges);
+    for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
+      if (aligned_[group][slice.id].exchanges == most) continue;
+      ++unaligned_;
+      DLHOST_TRY(table_->send(home_of(group) + slice.server,
+                              {.word = param::Word::align, .slice = slice.id, .version = most}));
+    }
+  }
+  return {};
 }
 
 } // namespace dlhost::run

@@ -22,9 +22,11 @@ Result<std::unique_ptr<Transport>> Seat::network() const {
                 session_.registry().create<Transport>(named.type.empty() ? "fabric" : named.type, named.options));
   const auto capabilities = network->capabilities();
   if (!capabilities.one_sided || !capabilities.registers)
-    return Status::unsupported("topology.network = '", named.type,
-                               "', which does not put into memory of others: workers of different machines need that; "
-                               "choose another one, or leave it out");
+    return Status::unsupported(
+        "topology.network = '", named.type,
+        "', which with the options that it has there does not put into memory of others: workers "
+        "of different machines need that; choose another one or other options (`dlhost inspect` "
+        "lists what each provider of a network can), or leave it out");
   return network;
 }
 

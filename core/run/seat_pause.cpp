@@ -39,11 +39,31 @@ std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
   return all;
 }
 
+// Their servers said where the newest lie when they were aligned last. What they write on another machine this one need
+// not have seen.
+std::vector<std::vector<param::TensorPlace>> Seat::values_elsewhere() {
+  std::vector<std::vector<param::TensorPlace>> all;
+  for (std::uint32_t group = 0; group < aligned_.size(); ++group) {
+    const auto servers = servers_of(group);
+    const auto is_far = [this](std::uint32_t seat) { return roster_.machines()[seat] != machine(); };
+    if (group == place_.server_group || std::ranges::any_of(servers, is_far)) continue;
+    auto& values = all.emplace_back();
+    for (const auto& param : session_.store().params()) {
+      if (!param->updated) continue;
+      const auto where = [&](const param::Slice& slice) {
+        return masters_of(group).value(param->number, aligned_[group][slice.id].place);
+      };
+      values.push_back({param->declared.name, param->master, gathered(param->number, where, kept_).data()});
+    }
+  }
+  return all;
+}
+
 // What a worker computes once more, because others of its group had not come that far, is in already; and so is, of
 // some slices, what it was to compute once more from the beginning on, and has not come to yet. Where whole steps are
 // chosen, what only some of a group have sent of one is in no version.
 Status Seat::see_where_all_are() {
-  DLHOST_TRY(table_->look());
+  DLHOST_TRY(until_answered(&param::Table::look));
   param::Beginning reached{.others = std::vector<Version>(place_.server_groups - 1), .own_values = true};
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     reached.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
@@ -55,7 +75,8 @@ Status Seat::see_where_all_are() {
     for (std::uint32_t seat = 0; seat < seats_; ++seat)
       there.steps[seat] = std::max(there.steps[seat], begun_.steps_of(slice.id)[seat]);
     for (std::uint32_t group = 1; group < place_.server_groups; ++group)
-      there.others.push_back(aligned_.empty() ? reached_.version_of(slice.id, group) : aligned_[group][slice.id]);
+      there.others.push_back(aligned_.empty() ? reached_.version_of(slice.id, group)
+                                              : aligned_[group][slice.id].version);
   }
   reached.sum_up();
   reached_ = std::move(reached);

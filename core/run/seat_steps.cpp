@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "run/orders.h"
 #include "run/seat.h"
 
 namespace dlhost::run {
@@ -11,6 +12,8 @@ using param::Word;
 
 Status Seat::take(const Message& message) {
   if (message.seat >= seats_) return Status::corrupt("a message of seat ", message.seat, ", which there is not");
+  if (!Orders{leads() ? param::leading_seat : leader_}.may_come(message.word, message.seat))
+    return Status::corrupt("worker ", message.seat, " says what worker ", number_, " is told by others alone");
   switch (message.word) {
   case Word::put: put_ = true; return {};
   case Word::go:
@@ -39,14 +42,16 @@ Status Seat::take(const Message& message) {
     return Status(code, concat("worker ", message.seat, ": ", reason));
   }
   case Word::alive: return {};
-  case Word::aligned:
-    if (unaligned_ == 0 || message.slice >= layout_->slices.size())
+  case Word::aligned: {
+    const std::uint32_t group = server_group_of(message.seat);
+    if (unaligned_ == 0 || message.slice >= layout_->slices.size() ||
+        message.seat - home_of(group) != layout_->slices[message.slice].server ||
+        message.place >= lent_masters().values(layout_->slices[message.slice].param))
       return Status::corrupt("seat ", message.seat, " has aligned slice ", message.slice, ", which nobody waits for");
     --unaligned_;
-    for (std::uint32_t group = 0; group < aligned_.size(); ++group)
-      if (message.seat >= home_of(group) && message.seat < home_of(group + 1))
-        aligned_[group][message.slice] = message.version;
+    aligned_[group][message.slice] = {message.version, message.place, message.step};
     return {};
+  }
   default: return Status::corrupt("a word that is not for this seat");
   }
 }
@@ -69,7 +74,7 @@ Status Seat::go(std::uint64_t step, double rate) {
 Status Seat::gather(std::uint64_t step, std::vector<program::Metric>& metrics) {
   done_[number_] = step + 1; // all of it is sent, whoever wants it to stand still now
   DLHOST_TRY(table_->attend_until(
-      [&] { return std::ranges::all_of(led_, [&](std::uint32_t seat) { return done_[seat] > step; }); }));
+      [&] { return all_of(led_, Awaited::What::parts, [&](std::uint32_t seat) { return done_[seat] > step; }); }));
   for (const std::uint32_t seat : led_)
     for (std::size_t m = 0; m < metrics.size(); ++m) {
       metrics[m].last_sum += numbers(seat)[2 * m];
@@ -87,12 +92,12 @@ Status Seat::rest_those_led() {
   for (const std::uint32_t seat : held) idle_[seat] = false;
   DLHOST_TRY(tell(held, {.word = Word::hold}));
   return table_->wait_until(
-      [&] { return std::ranges::all_of(held, [&](std::uint32_t seat) { return bool(idle_[seat]); }); });
+      [&] { return all_of(held, Awaited::What::rest, [&](std::uint32_t seat) { return bool(idle_[seat]); }); });
 }
 
 Status Seat::hold() {
   DLHOST_TRY(rest_those_led());
-  DLHOST_TRY(table_->flush());
+  DLHOST_TRY(until_answered(&param::Table::flush));
   if (sync_ || agreement_->any(&Consistency::Traits::folds)) DLHOST_TRY(align());
   return see_where_all_are();
 }
@@ -102,11 +107,12 @@ Status Seat::attend() {
   for (resting_ = true; calls() && resting_ && !stopped_;) {
     const std::uint32_t holder = *std::exchange(holder_, std::nullopt);
     DLHOST_TRY(rest_those_led());
-    DLHOST_TRY(table_->flush());
-    DLHOST_TRY(table_->settle());
+    DLHOST_TRY(until_answered(&param::Table::flush));
+    DLHOST_TRY(until_answered(&param::Table::settle));
     DLHOST_TRY(show_rest());
     DLHOST_TRY(table_->send(holder, {.word = Word::idle, .step = done_by_all()}));
-    DLHOST_TRY(table_->wait_until([&] { return !resting_ || stopped_ || calls(); }));
+    DLHOST_TRY(
+        table_->wait_until([&] { return is_over(!resting_ || stopped_ || calls(), on(Awaited::What::word, holder)); }));
   }
   if (!stopped_)
     DLHOST_TRY(tell(led_, {.word = Word::free, .step = free_until_})); // some may be in the midst of a step
@@ -146,15 +152,16 @@ Status Seat::conclude() {
   if (!traits_.by_step) return {};
   for (std::uint32_t group = place_.first_served + 1; group < place_.first_served + place_.served; ++group)
     DLHOST_TRY(leave(group));
-  DLHOST_TRY(table_->receive());
+  DLHOST_TRY(until_answered(&param::Table::receive));
   return see_where_all_are();
 }
 
 Status Seat::wait_for_groups(std::uint64_t steps) {
   return table_->wait_until([&] {
     for (std::uint32_t group = 1; group < place_.groups; ++group)
-      if (done_[group * place_.workers] < steps) return false;
-    return true;
+      if (const std::uint32_t first = group * place_.workers; done_[first] < steps)
+        return is_over(false, on(Awaited::What::steps, first));
+    return is_over(true, {});
   });
 }
 
@@ -162,11 +169,13 @@ Result<std::optional<std::uint64_t>> Seat::freed(std::uint64_t done) {
   computing_ = false;
   done_[number_] = done;
   const auto finished = [&] { return !left_ && free_until_ > 0 && free_until_ <= done; };
-  const auto news = [&] { return stopped_ || (!calls() && (free_until_ > done || finished())); };
+  const auto news = [&] {
+    return is_over(stopped_ || (!calls() && (free_until_ > done || finished())), on(Awaited::What::step, 0));
+  };
   DLHOST_TRY(table_->attend_until(news));
   if (!stopped_ && finished()) {
     left_ = true;
-    DLHOST_TRY(table_->flush());
+    DLHOST_TRY(until_answered(&param::Table::flush));
     DLHOST_TRY(leave(place_.group));
     DLHOST_TRY(table_->send(0, {.word = Word::done, .step = done - 1}));
     DLHOST_TRY(table_->attend_until(news));
@@ -177,7 +186,8 @@ Result<std::optional<std::uint64_t>> Seat::freed(std::uint64_t done) {
 }
 
 Result<std::optional<Seat::Go>> Seat::next() {
-  DLHOST_TRY(table_->attend_until([&] { return stopped_ || (!calls() && go_); }));
+  DLHOST_TRY(
+      table_->attend_until([&] { return is_over(stopped_ || (!calls() && go_), on(Awaited::What::step, leader_)); }));
   if (stopped_) return std::optional<Go>();
   computing_ = true;
   return std::exchange(go_, std::nullopt);

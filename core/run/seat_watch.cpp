@@ -24,9 +24,9 @@ void Seat::beat() {
   Vitals& mine = vitals(number_);
   mine.steps.store(done_[number_], std::memory_order_relaxed);
   mine.beats.store(mine.beats.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  const std::size_t awaited = table_->awaited();
-  mine.awaits.store(awaited == param::Table::no_param ? 0 : static_cast<std::uint32_t>(awaited) + 1,
-                    std::memory_order_relaxed);
+  mine.awaits.store(awaited(), std::memory_order_relaxed);
+  if (layout_->slices.size() > 0) mine.read.store(table_->version(0), std::memory_order_relaxed);
+  if (shard_) mine.made.store(shard_->version(), std::memory_order_relaxed);
   mine.show(post_->freight());
   if (far_ && put_) show_vitals();
   if (!agreement_->any(&Consistency::Traits::may_drop) && !agreement_->any(&Consistency::Traits::folds)) return;
@@ -36,13 +36,51 @@ void Seat::beat() {
     mine.show(shard_->arrivals());
 }
 
+// Where the server beside it is what it waits for, whoever that waits for.
+Awaited Seat::awaited() const {
+  using What = Awaited::What;
+  const bool of_all = waits_.what == What::answers; // who is called in the midst of a step may wait for both
+  const std::size_t param = of_all ? param::Table::no_param : table_->awaited();
+  const bool of_param = param != param::Table::no_param;
+  if (!of_all && (!of_param || waits_.what != What::nothing)) return waits_;
+  const param::Slice* slice = table_->unanswered(param);
+  const bool known = slice && !shares_contributions(); // else it may be the servers of any group
+  const std::uint32_t server = known ? home_of(place_.server_group) + slice->server : Awaited::nobody;
+  Awaited awaited = on(of_param ? What::param : What::answers, server);
+  if (of_param) awaited.param = static_cast<std::uint32_t>(param);
+  if (!of_param || server != number_) return awaited;
+  const param::Shard::Lack lack = shard_->lack(slice->id);
+  awaited.seat = on(What::param, lack.seat.value_or(Awaited::nobody)).seat;
+  using Lacks = param::Shard::Lack::What;
+  switch (lack.what) {
+  case Lacks::contribution: awaited.what = What::contribution; break;
+  case Lacks::norm: awaited.what = What::norm; break;
+  case Lacks::sum: awaited.what = What::sum; break;
+  case Lacks::exchange: awaited.what = What::exchange; break;
+  }
+  return awaited;
+}
+
+// As another shows it, or did before it hung.
+std::string Seat::awaited_by(std::uint32_t seat) const {
+  const Vitals& shown = vitals(seat);
+  Awaited awaited = shown.awaits.load(std::memory_order_relaxed);
+  if (seat != 0 && shown.away.load(std::memory_order_relaxed)) awaited = {.what = Awaited::What::input};
+  const auto& params = session_.store().params();
+  return in_words(awaited, awaited.param < params.size() ? params[awaited.param]->declared.name : std::string());
+}
+
 param::Arrivals Seat::arrivals() const {
   param::Arrivals all;
   for (std::uint32_t seat = 0; seat < seats_; ++seat) all += vitals(seat).arrivals();
   return all;
 }
 
-void Seat::set_away(bool away) { vitals(number_).away.store(away, std::memory_order_relaxed); }
+void Seat::set_away(bool away) {
+  Vitals& mine = vitals(number_);
+  mine.away.store(away, std::memory_order_relaxed);
+  mine.awaits.store(waits_, std::memory_order_relaxed); // what it waited for before has come
+}
 
 Nanoseconds Seat::longest_silence() const {
   const double given = session_.job().recovery.silence;
@@ -90,11 +128,11 @@ void Seat::watch() {
     silences_[seat].lasts += passed;
     if (!hangs(seat, limit) || std::exchange(silences_[seat].told, true)) continue;
     const Vitals& shown = vitals(seat);
-    const std::uint32_t awaits = shown.awaits.load(std::memory_order_relaxed);
-    const std::string does =
-        awaits == 0 || awaits > session_.store().params().size()
-            ? "computes"
-            : concat("waits for param '", session_.store().params()[awaits - 1]->declared.name, "'");
+    const std::string awaits = awaited_by(seat);
+    const bool leads = seat == 0 && shown.away.load(std::memory_order_relaxed);
+    const std::string does = leads            ? "reads its input, evaluates or saves"
+                             : awaits.empty() ? "computes"
+                                              : "waits for " + awaits;
     session_.host().log().write(LogLevel::warning,
                                 concat("worker ", seat, " hangs: it has shown no life for ",
                                        static_cast<double>(silences_[seat].lasts / (second / 10)) / 10, " s in step ",
@@ -104,12 +142,24 @@ void Seat::watch() {
   }
 }
 
+// Others go on while they are looked at: what one has may be newer than what its server had a moment ago.
+std::uint64_t Seat::staleness_of(std::uint32_t seat) const {
+  if (layout_->slices.size() == 0) return 0;
+  const std::uint32_t server = home_of(server_group_of(seat)) + layout_->slices[0].server;
+  const Version read = vitals(seat).read.load(std::memory_order_relaxed);
+  return std::max(read, vitals(server).made.load(std::memory_order_relaxed)) - read;
+}
+
+// Small nets have fewer slices than there are servers.
+bool Seat::makes_versions(std::uint32_t seat) const {
+  const std::uint32_t server = seat - home_of(server_group_of(seat));
+  return std::ranges::find(layout_->slices.all(), server, &param::Slice::server) != layout_->slices.all().end();
+}
+
 std::vector<record::WorkerReport> Seat::reports() const {
   std::vector<record::WorkerReport> all;
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
     const Vitals& shown = vitals(seat);
-    const std::uint32_t awaits = shown.awaits.load(std::memory_order_relaxed);
-    const auto& params = session_.store().params();
     const StepTimes times = shown.times();
     const auto seconds = [](Nanoseconds time) { return static_cast<double>(time) * 1e-9; };
     all.push_back({.steps = shown.steps.load(std::memory_order_relaxed),
@@ -120,7 +170,9 @@ std::vector<record::WorkerReport> Seat::reports() const {
                    .waiting = seconds(times.waiting),
                    .network = shown.freight(),
                    .each_step = foreseen_[seat],
-                   .awaits = awaits == 0 || awaits > params.size() ? "" : params[awaits - 1]->declared.name});
+                   .awaits = awaited_by(seat),
+                   .stale = staleness_of(seat)});
+    if (makes_versions(seat)) all.back().made = shown.made.load(std::memory_order_relaxed);
   }
   return all;
 }

@@ -13,6 +13,9 @@ struct Failing {
   SimulationSpec spec;
 };
 
+// With the same code, or with faults of the same kind in their ledgers.
+bool fail_alike(const Simulated&, const Simulated&);
+
 // `fails`: whether it still does, and alike.
 Failing shrink(Failing, const std::function<bool(const Failing&)>& fails);
 

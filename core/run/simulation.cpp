@@ -115,7 +115,7 @@ class SimulatedRun final : private Attempts, private Observer {
     std::vector<std::string> faults;
     for (const auto& [folder, then] : kept) {
       if (Place::seats(then.topology) == 1) continue;
-      DLHOST_ASSIGN(result_.audit, audit(host_.disk(), folder));
+      DLHOST_ASSIGN(result_.audit, audit(host_.disk(), folder, then.topology.servers_per_group));
       faults.insert(faults.end(), result_.audit.faults.begin(), result_.audit.faults.end());
     }
     result_.audit.faults = std::move(faults);
@@ -164,16 +164,19 @@ class SimulatedRun final : private Attempts, private Observer {
       DLHOST_ASSIGN(result_.params[param->declared.name],
                     param::download(session->device(), session->stream(), param->master, param->value.data()));
     }
-    return read_own_values(*session);
+    result_.own_values.clear();
+    result_.elsewhere.clear();
+    if (!session->sharing()) return {};
+    DLHOST_TRY(read(*session, session->sharing()->own_values(), result_.own_values));
+    return read(*session, session->sharing()->values_elsewhere(), result_.elsewhere);
   }
 
-  Status read_own_values(Session& session) {
-    result_.own_values.clear();
-    if (!session.sharing()) return {};
-    for (const auto& worker : session.sharing()->own_values()) {
-      auto& values = result_.own_values.emplace_back();
-      for (const auto& own : worker) {
-        DLHOST_ASSIGN(values[own.name], param::download(session.device(), session.stream(), own.desc, own.data));
+  static Status read(Session& session, const std::vector<std::vector<param::TensorPlace>>& places,
+                     std::vector<std::map<std::string, std::vector<float>>>& all) {
+    for (const auto& of_one : places) {
+      auto& values = all.emplace_back();
+      for (const auto& place : of_one) {
+        DLHOST_ASSIGN(values[place.name], param::download(session.device(), session.stream(), place.desc, place.data));
       }
     }
     return {};
@@ -254,7 +257,8 @@ void adapt(config::Job& job, const SimulationSpec& spec) {
   job.topology.transport = spec.transport;
   job.topology.transport.options.entries.emplace_back("seed", Value{static_cast<std::int64_t>(spec.seed >> 1), {}});
   job.train.threads = 1; // a world is one thread
-  for (const auto& [name, one_in] : {std::pair("lost", spec.lost), std::pair("doubled", spec.doubled)})
+  for (const auto& [name, one_in] :
+       {std::pair("lost", spec.lost), std::pair("doubled", spec.doubled), std::pair("reordered", spec.reordered)})
     if (one_in > 0)
       job.topology.transport.options.entries.emplace_back(name, Value{1.0 / static_cast<double>(one_in), {}});
   if (spec.cuts > 0) job.topology.transport.options.entries.emplace_back("outage", Value{cuts(job, spec), {}});
@@ -271,7 +275,13 @@ std::string flags_of(const SimulationSpec& spec) {
   if (!faults.empty()) flags += fmt::format(" --faults {}", fmt::join(faults, ","));
   if (at_moments(spec) > 0) flags += fmt::format(" --within {}", static_cast<double>(spec.within) * 1e-9);
   if (!spec.paces.empty()) flags += fmt::format(" --paces {}", fmt::join(spec.paces, ","));
+  if (spec.disk_fault != env::simulated::DiskFault::none)
+    flags += fmt::format(" --disk {}", std::ranges::find(named_disks, spec.disk_fault, &NamedDisk::fault)->name);
   return flags;
+}
+
+Status verdict(const Simulated& simulated) {
+  return simulated.status.ok() ? verdict(simulated.audit.faults) : simulated.status;
 }
 
 Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins, const SimulationSpec& spec) {

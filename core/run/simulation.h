@@ -18,14 +18,14 @@
 namespace dlhost::run {
 
 struct SimulationSpec {
-  Part transport{"sim", {}};          // between processes of a world; it has a seed
-  std::uint64_t seed = 0;             // of all that is drawn about the world; the job has its own
-  std::int64_t kills = 0;             // of a worker, at drawn moments
-  std::int64_t cuts = 0;              // of the link between two workers, for a while
-  std::int64_t scales = 0;            // how often workers join or leave
-  std::int64_t stops = 0;             // of the whole machine, after which the run is resumed
-  std::int64_t lost = 0, doubled = 0; // one message in so many; 0: none
-  Nanoseconds within = 0;             // from the start, in simulated time
+  Part transport{"sim", {}};                         // between processes of a world; it has a seed
+  std::uint64_t seed = 0;                            // of all that is drawn about the world; the job has its own
+  std::int64_t kills = 0;                            // of a worker, at drawn moments
+  std::int64_t cuts = 0;                             // of the link between two workers, for a while
+  std::int64_t scales = 0;                           // how often workers join or leave
+  std::int64_t stops = 0;                            // of the whole machine, after which the run is resumed
+  std::int64_t lost = 0, doubled = 0, reordered = 0; // one message in so many; 0: none
+  Nanoseconds within = 0;                            // from the start, in simulated time
   env::simulated::DiskFault disk_fault = env::simulated::DiskFault::none; // to see that it is caught
   std::vector<double> paces;              // of each worker, on the rate of its device; 1 where there are no more
   Nanoseconds longest = 3600'000'000'000; // what takes longer hangs
@@ -45,12 +45,21 @@ struct NamedFault {
   std::int64_t SimulationSpec::*count;
 };
 inline constexpr NamedFault named_faults[] = {
-    {"kills", &SimulationSpec::kills}, {"cuts", &SimulationSpec::cuts}, {"scales", &SimulationSpec::scales},
-    {"stops", &SimulationSpec::stops}, {"lost", &SimulationSpec::lost}, {"doubled", &SimulationSpec::doubled},
+    {"kills", &SimulationSpec::kills},         {"cuts", &SimulationSpec::cuts}, {"scales", &SimulationSpec::scales},
+    {"stops", &SimulationSpec::stops},         {"lost", &SimulationSpec::lost}, {"doubled", &SimulationSpec::doubled},
+    {"reordered", &SimulationSpec::reordered},
 };
+inline constexpr std::int64_t most_of_a_fault = 1'000'000; // N of it
+struct NamedDisk {
+  const char* name;
+  env::simulated::DiskFault fault;
+};
+inline constexpr NamedDisk named_disks[] = {{"whole", env::simulated::DiskFault::none},
+                                            {"tears", env::simulated::DiskFault::tears},
+                                            {"forgets", env::simulated::DiskFault::forgets}};
 // What of it goes wrong at drawn moments.
 inline std::int64_t at_moments(const SimulationSpec& spec) { return spec.kills + spec.cuts + spec.scales + spec.stops; }
-// As `dlhost simulate` takes it: its seed, its faults, and from when to when.
+// As `dlhost simulate` takes it: its seed, its faults, from when to when, and its disk.
 std::string flags_of(const SimulationSpec&);
 
 struct Simulated {
@@ -61,6 +70,8 @@ struct Simulated {
   std::map<std::uint64_t, double> losses;           // of each step, as it was last made
   std::vector<Measured> measured;                   // one after another, those of steps that were made again as well
   std::map<std::string, std::vector<float>> params; // plain
+  // As the servers of each other server group have them, but for those whose values lie on another machine.
+  std::vector<std::map<std::string, std::vector<float>>> elsewhere;
   // Of each worker that has some: its own values and histories.
   std::vector<std::map<std::string, std::vector<float>>> own_values;
   Audit audit;                   // of the ledgers that its servers kept
@@ -68,6 +79,9 @@ struct Simulated {
   std::uint64_t history = 0;     // equal for equal runs
   std::vector<std::string> told; // what happened
 };
+
+// Not ok: it ended as it should not, or its ledgers have faults.
+Status verdict(const Simulated&);
 
 // The job's `transport` and `run_as` are the simulation's; its sources read this machine's disk, and nothing is written
 // there. `plugins`: where to find them.

@@ -6,9 +6,11 @@
 #include <cstdint>
 
 #include <dlhost/host.h>
+#include <dlhost/message.h>
 
 #include "param/arrivals.h"
 #include "record/traffic.h"
+#include "run/awaited.h"
 
 namespace dlhost::run {
 
@@ -22,12 +24,14 @@ struct StepTimes {
 };
 
 struct alignas(64) Vitals {
-  std::atomic<std::uint64_t> beats{0};  // grows as long as it gets on, or looks whether it could
-  std::atomic<std::uint64_t> steps{0};  // done
-  std::atomic<std::uint64_t> told{0};   // the run's leader's: steps that it has dealt with, evaluations and all
-  std::atomic<bool> retired{false};     // computes and serves no more
-  std::atomic<std::uint32_t> awaits{0}; // the param that it waits for, from 1 on; 0: none
-  std::atomic<bool> away{true};         // at what may take long without a beat: it prepares, evaluates or saves
+  std::atomic<std::uint64_t> beats{0}; // grows as long as it gets on, or looks whether it could
+  std::atomic<std::uint64_t> steps{0}; // done
+  std::atomic<std::uint64_t> told{0};  // the run's leader's: steps that it has dealt with, evaluations and all
+  std::atomic<bool> retired{false};    // computes and serves no more
+  std::atomic<Awaited> awaits{};       // as of its last beat
+  std::atomic<Version> read{0};        // of the first slice: what it computes with
+  std::atomic<Version> made{0};        // by the server beside it, of that one's first slice
+  std::atomic<bool> away{true};        // at what may take long without a beat: it prepares, evaluates or saves
   std::atomic<Nanoseconds> all{0}, input{0}, params{0}, serving{0}, waiting{0}; // StepTimes
   std::atomic<std::uint64_t> came{0}, late{0};                                  // Arrivals, at the server beside it
   std::atomic<std::uint64_t> sent_params{0}, sent_gradients{0}, sent_state{0}, sent_control{0}; // Freight
@@ -66,7 +70,8 @@ struct alignas(64) Vitals {
             .waiting = waiting.load(std::memory_order_relaxed)};
   }
 };
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free &&
+                  std::atomic<Awaited>::is_always_lock_free,
               "processes share it, and one may be killed at any point");
 
 } // namespace dlhost::run

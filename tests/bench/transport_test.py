@@ -2,9 +2,11 @@
 """transport_test.py PROGRAM yes|no BETWEEN_HOSTS: the benchmark of transports, in all its forms, here and between two hosts. `yes`:
 built with libfabric."""
 import csv
+import ctypes
 import io
 import json
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import xml.etree.ElementTree
 program, has_fabric, between_hosts = sys.argv[1], sys.argv[2] == "yes", sys.argv[3]
 del sys.argv[1:4]
 QUICK = ("--seconds", "0.05")
+ONLY_BY_NAME = {"sockets", "udp"}
 SKIPPED = 77
 
 
@@ -29,11 +32,22 @@ class TransportTest(unittest.TestCase):
     def rows(self, *words: str) -> list[dict]:
         return [json.loads(line) for line in self.output(*words).splitlines()]
 
+    def providers(self) -> set[str]:
+        """Libfabric's that are here, as its own library and the help say."""
+        named = set(re.findall(r"\blibfabric-([a-z0-9]+)\b", self.output(program, "--help")))
+        if has_fabric:
+            self.assertLessEqual({"shm", "tcp"}, named)
+            # It has had `net` beside `tcp` since 1.16, and made it into `tcp` in 1.18.
+            self.assertEqual("net" in named, ctypes.CDLL("libfabric.so.1").fi_version() in (1 << 16 | 16, 1 << 16 | 17))
+        return named
+
     def test_every_transport_and_size_has_a_row(self) -> None:
         rows = self.rows(program, *QUICK, "--size", "64", "--size", "100000", "--json", "--turns", "2")
-        names = {"shm", "boost-message-queue"} | ({"fabric", "libfabric-shm", "libfabric-tcp"} if has_fabric else set())
-        self.assertEqual({row["transport"] for row in rows}, names)
-        self.assertEqual(len(rows), 2 * (6 if has_fabric else 2))
+        providers = self.providers() - ONLY_BY_NAME
+        self.assertEqual(sorted((row["transport"], row["provider"]) for row in rows if row["bytes"] == 64),
+                         sorted([("shm", ""), ("boost-message-queue", "")] +
+                                [(of, provider) for provider in providers for of in ("fabric", f"libfabric-{provider}")]))
+        self.assertEqual(len(rows), 2 * (2 + 2 * len(providers)))
         for row in rows:
             self.assertLessEqual(row["latency_us_50"], row["latency_us_99"], row)
             self.assertGreater(row["latency_us"], 0.02, row)
@@ -62,8 +76,9 @@ class TransportTest(unittest.TestCase):
             self.skipTest("built without libfabric")
         rows = self.rows(sys.executable, between_hosts, "--rate", "200mbit", program, "--seconds", "0.3", "--size", "64", "--size", "1000000",
                          "--json")
+        providers = sorted(self.providers() - ONLY_BY_NAME - {"shm"})
         self.assertEqual([(row["transport"], row["bytes"]) for row in rows],
-                         [("fabric", 64), ("fabric", 1000000), ("libfabric-tcp", 64), ("libfabric-tcp", 1000000)])
+                         [(of, size) for provider in providers for of in ("fabric", f"libfabric-{provider}") for size in (64, 1000000)])
         for row in rows[1::2]:
             self.assertLess(row["gigabytes_per_second"], 0.0255, "the links are of 200 Mb/s")
             self.assertGreater(row["gigabytes_per_second"], 0.005)

@@ -9,7 +9,7 @@
 #include <functional>
 #include <random>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <dlhost/random.h>
 
@@ -25,8 +25,13 @@ std::string party_program;
 
 namespace {
 
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::UnorderedElementsAreArray;
+
 constexpr Nanoseconds second = 1'000'000'000;
 constexpr std::size_t largest = 100000;
+constexpr std::size_t more_than_there_is = std::size_t{1} << 50;
 
 class Party {
  public:
@@ -157,9 +162,25 @@ TEST(ShmProcessesTest, AKilledPartyLeavesNothing) {
 TEST_P(ProcessesTest, FullMemoryIsAnError) {
   auto endpoint = open_endpoint(host_, GetParam(), "test");
   ASSERT_TRUE(endpoint.ok());
-  const auto all = (*endpoint)->allocate(std::size_t{1} << 50);
+  const auto all = (*endpoint)->allocate(more_than_there_is);
   ASSERT_FALSE(all.ok());
-  EXPECT_FALSE(all.status().message().empty());
+  EXPECT_THAT(all.status().message(), HasSubstr(concat(more_than_there_is, " bytes"))) << "how much was wanted";
+}
+
+// Where it is full, how much is left there, and what helps; and what could not be had is not there half.
+TEST(ShmProcessesTest, FullMemoryIsToldWithItsRemedy) {
+  env::RealHost host(LogLevel::error);
+  const auto endpoint = open_endpoint(host, "shm", "full");
+  ASSERT_TRUE(endpoint.ok()) << endpoint.status().message();
+  const auto own = [] { return plugins::shm::segments_with(concat(plugins::shm::prefix_of_user(), getpid(), "-")); };
+  const auto before = own();
+  const auto all = (*endpoint)->allocate(more_than_there_is);
+  ASSERT_FALSE(all.ok());
+  EXPECT_EQ(all.status().code(), Code::no_space);
+  EXPECT_THAT(all.status().message(),
+              ContainsRegex("shared memory is full: 1125899906842624 bytes are wanted for '.*-full.*', [0-9]+ are free "
+                            "in /dev/shm; make it larger .mount -o remount,size=.*, or use fewer workers"));
+  EXPECT_THAT(own(), UnorderedElementsAreArray(before));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, ProcessesTest, testing::ValuesIn(ways()), [](const auto& way) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <ctime>
 
 #include <rdma/fi_errno.h>
@@ -23,13 +24,7 @@ constexpr Nanoseconds nobody_else = 3'000; // a core that is lent is back within
 constexpr Nanoseconds look_again = 1'000'000;
 constexpr int handed_out_unlooked = 8;             // times, in a row
 constexpr std::size_t operations_that_wait = 1024; // for one peer
-constexpr int number_bits = 24;                    // of a message, among those of its sender
-constexpr std::uint32_t number_mask = (1U << number_bits) - 1;
-
-// Whose it is, of which meeting, and the how manieth.
-std::uint64_t mark_of(const Ticket& ticket, std::uint64_t message) {
-  return std::uint64_t{ticket.number} << 48 | std::uint64_t{ticket.token} << number_bits | (message & number_mask);
-}
+static_assert(operations_that_wait < Stamps::window);
 
 // Grows when it is full, which it is not for long.
 template <class T> void append(boost::circular_buffer<T>& queue, const T& value) {
@@ -58,6 +53,9 @@ void FabricEndpoint::complete(const Completion& completion) { append(done_, comp
 Status FabricEndpoint::post_send(PeerId id, std::uint64_t tag, std::span<const std::byte> bytes, std::uint64_t cookie) {
   if (bytes.size() > largest_message)
     return Status::invalid(bytes.size(), " bytes, but a message has at most ", largest_message);
+  if (tag > wire_->tags().owner)
+    return Status::invalid("the tag ", tag, ", but a message's is at most ", wire_->tags().owner,
+                           " here: its other bits tell the job's messages from others");
   if (id < peers_.size() && peers_[id] && leaves_at_once(*peers_[id], tag, bytes)) {
     complete({Completion::Kind::sent, id, cookie, tag, bytes.size()});
     return {};
@@ -72,10 +70,9 @@ Status FabricEndpoint::post_send(PeerId id, std::uint64_t tag, std::span<const s
 
 // A small one that has nothing before it. Where the wire does not take it now, or no more, it is posted as any other.
 bool FabricEndpoint::leaves_at_once(Peer& to, std::uint64_t tag, std::span<const std::byte> bytes) {
-  if (bytes.size() > inject_size_ || !to.under_way.empty() || !to.out || !to.out->has_met()) return false;
-  if (fi_tinjectdata(wire_->endpoint(), bytes.data(), bytes.size(), mark_of(to.out->ticket(), to.sent), to.at, tag) !=
-      0)
-    return false;
+  if (bytes.size() > inject_size_ || !to.under_way.empty() || !to.outgoing) return false;
+  const Stamp stamp = to.outgoing->of(to.sent, tag);
+  if (fi_tinjectdata(wire_->endpoint(), bytes.data(), bytes.size(), stamp.data, to.at, stamp.tag) != 0) return false;
   ++to.sent;
   return true;
 }
@@ -100,9 +97,7 @@ Status FabricEndpoint::post_recv(std::span<std::byte> room, std::uint64_t cookie
 void FabricEndpoint::flush_rooms() {
   while (!rooms_.empty()) {
     Operation& room = *rooms_.front();
-    if (fi_trecv(wire_->endpoint(), room.bytes, room.size, nullptr, FI_ADDR_UNSPEC, 0, ~std::uint64_t{0},
-                 &room.context) != 0)
-      return;
+    if (wire_->receive({room.bytes, room.size}, token_, &room.context) != 0) return;
     rooms_.pop_front();
   }
 }
@@ -114,7 +109,7 @@ bool FabricEndpoint::flush(PeerId id, Peer& to) {
     if (!status.ok()) return broke(id, to, status), true;
     to.out = *std::move(link);
   }
-  if (!to.out || !to.out->has_met()) return false;
+  if (!to.outgoing) return false;
   bool did = false;
   while (to.posted < to.under_way.size() && hand_over(to, *to.under_way[to.posted])) {
     ++to.posted;
@@ -128,7 +123,7 @@ bool FabricEndpoint::flush(PeerId id, Peer& to) {
 
 bool FabricEndpoint::hand_over(Peer& to, Operation& operation) {
   fid_ep* const endpoint = wire_->endpoint();
-  const std::uint64_t mark = mark_of(to.out->ticket(), to.sent);
+  const Stamp stamp = to.outgoing->of(to.sent, operation.tag);
   ssize_t code = 0;
   switch (operation.kind) {
   case Operation::Kind::put: {
@@ -145,10 +140,10 @@ bool FabricEndpoint::hand_over(Peer& to, Operation& operation) {
     break;
   default:
     if (operation.size <= inject_size_) {
-      code = fi_tinjectdata(endpoint, operation.bytes, operation.size, mark, to.at, operation.tag);
+      code = fi_tinjectdata(endpoint, operation.bytes, operation.size, stamp.data, to.at, stamp.tag);
       operation.done = code == 0;
     } else {
-      code = fi_tsenddata(endpoint, operation.bytes, operation.size, nullptr, mark, to.at, operation.tag,
+      code = fi_tsenddata(endpoint, operation.bytes, operation.size, nullptr, stamp.data, to.at, stamp.tag,
                           &operation.context);
     }
     if (code == 0) ++to.sent;
@@ -197,7 +192,7 @@ bool FabricEndpoint::read_queue() {
 void FabricEndpoint::done(const fi_cq_tagged_entry& entry) {
   if (!entry.op_context) return;
   Operation& operation = *static_cast<Operation*>(entry.op_context);
-  if (operation.kind == Operation::Kind::receive) return arrived(operation, entry.data, entry.tag, entry.len);
+  if (operation.kind == Operation::Kind::receive) return arrived(operation, {entry.data, entry.tag}, entry.len);
   operation.done = true;
   if (operation.orphan) return operations_.give_back(&operation);
   tell_done(*peers_[operation.peer]);
@@ -209,7 +204,7 @@ void FabricEndpoint::read_error() {
   if (fi_cq_readerr(wire_->queue(), &error, 0) <= 0 || !error.op_context) return;
   Operation& operation = *static_cast<Operation*>(error.op_context);
   if (operation.kind == Operation::Kind::receive) {
-    if (error.err == FI_ETRUNC) return arrived(operation, error.data, error.tag, error.len + error.olen);
+    if (error.err == FI_ETRUNC) return arrived(operation, {error.data, error.tag}, error.len + error.olen);
     rooms_.push_back(&operation); // for the next
     return;
   }
@@ -219,22 +214,21 @@ void FabricEndpoint::read_error() {
   operations_.give_back(&operation);
 }
 
-void FabricEndpoint::arrived(Operation& room, std::uint64_t mark, std::uint64_t tag, std::size_t bytes) {
-  const auto id = static_cast<PeerId>(mark >> 48);
-  const auto token = static_cast<std::uint32_t>(mark >> number_bits & number_mask);
-  const auto number = static_cast<std::uint32_t>(mark & number_mask);
+void FabricEndpoint::arrived(Operation& room, const Stamp& stamp, std::size_t bytes) {
+  const PeerId id = stamp.sender();
   Peer* const from = id < peers_.size() ? peers_[id].get() : nullptr;
-  const bool known = from && from->in && from->token == token && !from->told_gone;
-  const std::uint32_t ahead = known ? (number - static_cast<std::uint32_t>(from->come)) & number_mask : 0;
-  if (!known || ahead > number_mask / 2) { // a stranger's, or of one who is gone, or the same again
-    ++strays_;
+  const auto ahead = from && from->incoming ? from->incoming->ahead(stamp, from->come) : std::nullopt;
+  const std::uint64_t number = ahead ? from->come + *ahead : 0;
+  const bool expected = ahead && std::ranges::find(from->early, number, &Early::number) == from->early.end();
+  if (!expected || from->told_gone) {
+    if (!expected) drop_stray();
     rooms_.push_back(&room);
     return;
   }
-  const Completion completion{Completion::Kind::received, id, room.cookie, tag, bytes};
+  const Completion completion{Completion::Kind::received, id, room.cookie, stamp.tag & wire_->tags().owner, bytes};
   operations_.give_back(&room);
   from->heard = 0;
-  if (ahead > 0) {
+  if (*ahead > 0) {
     from->early.push_back({number, completion});
     return;
   }
@@ -243,12 +237,21 @@ void FabricEndpoint::arrived(Operation& room, std::uint64_t mark, std::uint64_t 
   if (!from->early.empty()) tell_in_order(*from);
 }
 
+// A stranger's, of one that was let go, or the same again. Who finds the way onto the wire sends as much as it likes:
+// people are told of the first, and then of twice as many each time.
+void FabricEndpoint::drop_stray() {
+  if (!std::has_single_bit(++strays_)) return;
+  host_.log().write(LogLevel::warning,
+                    concat("fabric: a message came over the wire to ", own_.substr(0, own_.find('/')),
+                           " that none of its peers sends, and was dropped; ", strays_,
+                           " by now. Let only the job's machines reach the address that `listen` names"));
+}
+
 void FabricEndpoint::tell_in_order(Peer& from) {
-  const auto is_next = [&](const Early& one) { return one.number == (from.come & number_mask); };
-  for (auto next = std::ranges::find_if(from.early, is_next); next != from.early.end();
-       next = std::ranges::find_if(from.early, is_next)) {
-    complete(next->completion);
-    from.early.erase(next);
+  const auto next = [&] { return std::ranges::find(from.early, from.come, &Early::number); };
+  for (auto one = next(); one != from.early.end(); one = next()) {
+    complete(one->completion);
+    from.early.erase(one);
     ++from.come;
   }
 }

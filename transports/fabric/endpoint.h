@@ -2,13 +2,14 @@
 // memory into the receiver's room, and beside them a link to each peer, on which the two meet and see one another's
 // end.
 //
-// A message says of itself (in the data that the provider carries with it) whose it is, by the ticket that its sender
-// got when they met, and the how manieth: providers may finish a long message after a short one that was sent later.
+// A message says of itself (stamps.h) whose it is, by the ticket that its sender got when they met, and the how
+// manieth: providers may finish a long message after a short one that was sent later.
 #pragma once
 
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "goodbye.h"
 #include "meeting/door.h"
 #include "operation.h"
+#include "stamps.h"
 #include "wire.h"
 
 namespace dlhost::plugins::fabric {
@@ -38,6 +40,8 @@ struct Setup {
 class FabricEndpoint final : public Endpoint {
  public:
   static Result<std::unique_ptr<Endpoint>> open(Host&, std::string_view name, const Setup&);
+  // Of those that are opened so.
+  static Transport::Capabilities capabilities(const Setup&);
   ~FabricEndpoint() override;
 
   std::string address() const override { return own_; }
@@ -56,14 +60,14 @@ class FabricEndpoint final : public Endpoint {
   Result<std::size_t> progress(std::span<Completion>, Nanoseconds limit) override;
   void wake() override;
 
-  // Who called and did not know the job's secret, and messages of whom nobody here knows.
+  // Who called and did not know the job's secret, and messages with the token that none of its peers sends.
   std::uint64_t strangers() const { return door_.strangers(); }
   std::uint64_t strays() const { return strays_; }
 
  private:
-  // A message that came before one that was sent earlier.
+  // A message that came before one that was sent earlier; of one peer there are fewer than Stamps::window.
   struct Early {
-    std::uint32_t number = 0;
+    std::uint64_t number = 0;
     Completion completion;
   };
   struct Peer {
@@ -74,7 +78,7 @@ class FabricEndpoint final : public Endpoint {
     boost::circular_buffer<Operation*> under_way{16}; // in their order
     std::size_t posted = 0;                           // of these
     std::uint64_t sent = 0, come = 0;                 // messages
-    std::uint32_t token = 0;                          // that its messages carry
+    std::optional<Stamps> outgoing, incoming;         // of these, once they have met on `out`, and on `in`
     std::vector<Early> early;
     Nanoseconds heard = 0;                          // of one that ends: when nothing had come since; 0: something has
     Status end;                                     // of one that ends: how it came to it
@@ -91,6 +95,7 @@ class FabricEndpoint final : public Endpoint {
 
   bool leaves_at_once(Peer&, std::uint64_t tag, std::span<const std::byte>);
   Status post(PeerId, const Operation&);
+  Status needs_one_sided() const;
   Result<Operation> reach(Operation, std::string_view key, std::uint64_t offset);
   // What waits for the wire to take it.
   bool flush(PeerId, Peer&);
@@ -101,7 +106,8 @@ class FabricEndpoint final : public Endpoint {
   bool read_queue();
   void read_error();
   void done(const fi_cq_tagged_entry&);
-  void arrived(Operation&, std::uint64_t mark, std::uint64_t tag, std::size_t bytes);
+  void arrived(Operation&, const Stamp&, std::size_t bytes);
+  void drop_stray();
   void tell_in_order(Peer&);
   void tell_done(Peer&);
   void complete(const Completion&);
@@ -123,6 +129,7 @@ class FabricEndpoint final : public Endpoint {
   std::string own_;
   std::shared_ptr<Wire> wire_;    // regions keep it as well
   const std::size_t inject_size_; // messages up to which the wire takes without a completion
+  const std::uint64_t token_;     // that messages to it have in their tags
   Door door_;
   Socket watched_, waker_; // an epoll file, an event file
   Operations operations_;
@@ -134,7 +141,7 @@ class FabricEndpoint final : public Endpoint {
   Nanoseconds spin_ = 50'000; // how long who waits looks before it lends its core
   int unlooked_ = 0;          // times that completions were handed out since the wire was looked at
   Nanoseconds looked_ = 0;    // at the links
-  std::uint64_t strays_ = 0;  // messages that nobody here has a ticket for
+  std::uint64_t strays_ = 0;  // messages that none of its peers sends
 };
 
 } // namespace dlhost::plugins::fabric

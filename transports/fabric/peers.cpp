@@ -18,10 +18,9 @@ namespace {
 // Of one that has ended: what it had sent may still be under way for so long after the last that came.
 constexpr Nanoseconds still_comes = 20'000'000;
 // Who ends waits so long for those that have not yet read all that it sent.
-constexpr Nanoseconds farewell = 200'000'000;
+constexpr Nanoseconds farewell = 200'000'000, glance = 100'000;
 // Who is turned away at the door calls again, so often and for so long.
 constexpr Nanoseconds between_calls = 20'000'000, time_to_meet = 5'000'000'000;
-constexpr std::uint32_t tokens = 1U << 24;
 
 std::string plain(std::string_view name) {
   std::string word;
@@ -34,7 +33,8 @@ std::string plain(std::string_view name) {
 
 FabricEndpoint::FabricEndpoint(Host& host, const Setup& setup, std::shared_ptr<Wire> wire, Door door)
     : host_(host), setup_(setup), wire_(std::move(wire)), inject_size_(wire_->info().tx_attr->inject_size),
-      door_(std::move(door)), watched_(epoll_create1(EPOLL_CLOEXEC)), waker_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      token_(std::uint64_t{randombytes_random()} << 32 & wire_->tags().token), door_(std::move(door)),
+      watched_(epoll_create1(EPOLL_CLOEXEC)), waker_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 Result<std::unique_ptr<Endpoint>> FabricEndpoint::open(Host& host, std::string_view name, const Setup& setup) {
   if (sodium_init() < 0) return Status::internal("libsodium does not start");
@@ -64,19 +64,19 @@ FabricEndpoint::~FabricEndpoint() { say_goodbye(); }
 // What it sent is to arrive, and whoever reads it hears how much that was.
 void FabricEndpoint::say_goodbye() {
   const Nanoseconds end = host_.clock().now() + farewell;
+  const auto wait_while = [&](const auto& any) {
+    while (std::ranges::any_of(peers_, any) && host_.clock().now() < end) {
+      if (!turn()) sleep(glance); // who is to read may need this core
+      look_at_links();
+      done_.clear(); // nobody asks any more
+    }
+  };
   const auto has_work = [](const auto& peer) { return peer && !peer->told_gone && !peer->under_way.empty(); };
-  while (std::ranges::any_of(peers_, has_work) && host_.clock().now() < end) {
-    turn();
-    look_at_links();
-  }
+  wait_while(has_work);
   for (auto& peer : peers_)
     if (peer && !peer->told_gone && peer->out && peer->out->has_met()) fabric::say_goodbye(*peer->out, peer->sent);
   const auto reads = [](const auto& peer) { return peer && !peer->told_gone && peer->sent > 0; };
-  while (std::ranges::any_of(peers_, reads) && host_.clock().now() < end) {
-    turn();
-    look_at_links();
-    done_.clear();
-  }
+  wait_while(reads);
 }
 
 Status FabricEndpoint::watch(int socket) {
@@ -163,8 +163,8 @@ void FabricEndpoint::admit(std::unique_ptr<Link> link) {
                       concat("fabric: ", peer.address.called(), " calls once more, and is not heard"));
     return;
   }
-  peer.token = randombytes_uniform(tokens);
-  link->welcome({.number = *id, .token = peer.token});
+  link->welcome({.number = *id, .token = static_cast<std::uint32_t>(token_ >> 32)});
+  peer.incoming.emplace(*link);
   peer.in = std::move(link);
 }
 
@@ -173,6 +173,7 @@ void FabricEndpoint::look_at(PeerId id, Peer& peer, Nanoseconds now) {
   if (peer.in) status = peer.in->turn();
   if (peer.out) {
     Status of_out = peer.out->turn();
+    if (!peer.outgoing && peer.out->has_met()) peer.outgoing.emplace(*peer.out);
     if (status.ok()) status = std::move(of_out);
   }
   std::optional<std::uint64_t> goodbye;
@@ -218,6 +219,7 @@ void FabricEndpoint::bury(PeerId id, Peer& peer) {
   peer.told_gone = true;
   let_go(peer);
   peer.out.reset();
+  peer.outgoing.reset();
   peer.in.reset();
   complete({.kind = Completion::Kind::gone, .peer = id});
 }

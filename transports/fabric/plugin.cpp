@@ -58,13 +58,7 @@ class Fabric final : public Transport {
                .silence = static_cast<Nanoseconds>(options.silence * 1e9),
                .secret = {}} {}
 
-  Capabilities capabilities() const override {
-    return {.one_sided = true,
-            .registers = true,
-            .across_hosts = true,
-            .reports_gone = true,
-            .largest_message = largest_message};
-  }
+  Capabilities capabilities() const override { return FabricEndpoint::capabilities(setup_); }
   Result<std::unique_ptr<Endpoint>> open(Host& host, const Opening& opening) override {
     if (sodium_init() < 0) return Status::internal("libsodium does not start");
     Setup setup = setup_;

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -25,6 +26,12 @@ const bool eager = [] {
              : false;
 }();
 
+Info all_here() {
+  fi_info* list = nullptr;
+  if (fi_getinfo(interface, nullptr, nullptr, 0, nullptr, &list) != 0) list = nullptr;
+  return {list, &fi_freeinfo};
+}
+
 Info offered(const std::string& provider, const std::string& host, std::uint64_t more) {
   const Info hints(fi_allocinfo(), &fi_freeinfo);
   if (!hints) return {nullptr, &fi_freeinfo};
@@ -40,11 +47,12 @@ Info offered(const std::string& provider, const std::string& host, std::uint64_t
   fi_info* list = nullptr;
   if (fi_getinfo(interface, host.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST, hints.get(), &list) != 0) list = nullptr;
   // Providers whose addresses are others know nothing of the host, or take its name for an endpoint's.
-  const bool has_host = list && (list->addr_format == FI_SOCKADDR_IN || list->addr_format == FI_SOCKADDR_IN6);
-  if (has_host) return {list, &fi_freeinfo};
-  fi_freeinfo(list);
+  if (list && has_host(*list)) return {list, &fi_freeinfo};
+  if (list) fi_freeinfo(list);
   if (fi_getinfo(interface, nullptr, nullptr, 0, hints.get(), &list) != 0) list = nullptr;
-  return {list, &fi_freeinfo};
+  Info others(list, &fi_freeinfo);
+  if (others && has_host(*others)) others.reset(); // it would listen elsewhere than it was told to
+  return others;
 }
 
 std::string address_of(const fi_info& info) {
@@ -65,10 +73,8 @@ Info of_provider(const std::string& provider, const std::string& host) {
 
 std::map<std::string, std::vector<std::string>> providers_here() {
   std::map<std::string, std::vector<std::string>> here;
-  fi_info* list = nullptr;
-  if (fi_getinfo(interface, nullptr, nullptr, 0, nullptr, &list) != 0) return here;
-  const Info all(list, &fi_freeinfo);
-  for (const fi_info* one = list; one; one = one->next) {
+  const Info all = all_here();
+  for (const fi_info* one = all.get(); one; one = one->next) {
     auto& places = here[short_name(*one)];
     const std::string address = address_of(*one);
     std::string place = one->domain_attr->name ? one->domain_attr->name : "";
@@ -76,6 +82,27 @@ std::map<std::string, std::vector<std::string>> providers_here() {
     if (!place.empty() && std::ranges::find(places, place) == places.end()) places.push_back(place);
   }
   return here;
+}
+
+std::set<std::string> carriers_here() {
+  std::set<std::string> here;
+  const Info all = all_here();
+  for (const fi_info* one = all.get(); one; one = one->next)
+    if (one->ep_attr->type == FI_EP_RDM && (one->caps & FI_TAGGED) != 0) here.insert(short_name(*one));
+  return here;
+}
+
+bool has_host(const fi_info& info) {
+  return info.addr_format == FI_SOCKADDR || info.addr_format == FI_SOCKADDR_IN || info.addr_format == FI_SOCKADDR_IN6;
+}
+
+bool reaches_memory(const fi_info& info) { return (info.caps & FI_RMA) != 0; }
+
+TagBits tag_bits(const fi_info& info) {
+  constexpr std::uint64_t all = ~std::uint64_t{0}, lower = 0xFFFF'FFFF;
+  const std::uint64_t format = info.ep_attr->mem_tag_format; // begins with as many zeros as it has no room for
+  const std::uint64_t carried = format == 0 ? all : all >> std::countl_zero(format);
+  return {.owner = carried & lower, .token = carried & ~lower};
 }
 
 std::string short_name(const fi_info& info) {
@@ -87,7 +114,7 @@ std::string short_name(const fi_info& info) {
 
 std::string abilities(const fi_info& info) {
   std::string text = "tagged messages";
-  if ((info.caps & FI_RMA) != 0) text += ", put and get";
+  if (reaches_memory(info)) text += ", put and get";
   if ((info.caps & FI_HMEM) != 0) text += ", memory of devices";
   if (info.tx_attr->inject_size > 0) text += concat(", up to ", info.tx_attr->inject_size, " bytes at once");
   if (info.nic && info.nic->link_attr && info.nic->link_attr->speed > 0)

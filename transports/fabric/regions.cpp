@@ -67,18 +67,39 @@ class FabricRegion final : public Region {
 
 } // namespace
 
+// Of a provider that nobody named, and the endpoint is to choose, it is known; of one that is not here the endpoint
+// tells.
+Transport::Capabilities FabricEndpoint::capabilities(const Setup& setup) {
+  const auto at = meeting::own_address_in(setup.listen);
+  Info info(nullptr, &fi_freeinfo);
+  if (at.ok() && !setup.provider.empty()) info = of_provider(setup.provider, *at);
+  const bool reaches = !info || reaches_memory(*info);
+  return {.one_sided = reaches,
+          .registers = reaches,
+          .across_hosts = true,
+          .reports_gone = true,
+          .largest_message = largest_message};
+}
+
+Status FabricEndpoint::needs_one_sided() const {
+  if (wire_->one_sided()) return {};
+  return Status::unsupported("libfabric's provider '", wire_->provider(),
+                             "' has no put and get, and reaches no memory of others; name another one as `provider`, "
+                             "or none: `dlhost inspect fabric` lists what each can");
+}
+
 Result<std::unique_ptr<Region>> FabricEndpoint::allocate(std::size_t bytes) {
+  DLHOST_TRY(needs_one_sided());
   const std::size_t size = std::max<std::size_t>(bytes, 1);
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return Status::system(errno, concat("reserving ", size, " bytes"));
   auto region = std::make_unique<FabricRegion>(wire_, std::span(static_cast<std::byte*>(memory), size), true);
-  if (wire_->one_sided()) DLHOST_TRY(region->enter());
+  DLHOST_TRY(region->enter());
   return std::unique_ptr<Region>(std::move(region));
 }
 
 Result<std::unique_ptr<Region>> FabricEndpoint::register_memory(std::span<std::byte> bytes) {
-  if (!wire_->one_sided())
-    return Status::unsupported("libfabric's provider '", wire_->provider(), "' reaches no memory of others");
+  DLHOST_TRY(needs_one_sided());
   auto region = std::make_unique<FabricRegion>(wire_, bytes, false);
   DLHOST_TRY(region->enter());
   return std::unique_ptr<Region>(std::move(region));
@@ -89,8 +110,7 @@ Result<std::unique_ptr<Region>> FabricEndpoint::map(PeerId, std::string_view) {
 }
 
 Result<Operation> FabricEndpoint::reach(Operation operation, std::string_view text, std::uint64_t offset) {
-  if (!wire_->one_sided())
-    return Status::unsupported("libfabric's provider '", wire_->provider(), "' has no put and get");
+  DLHOST_TRY(needs_one_sided());
   DLHOST_ASSIGN(const Key key, key_of(text));
   if (offset > key.size || operation.size > key.size - offset)
     return Status::invalid("bytes ", offset, " to ", offset + operation.size, " of a region that has ", key.size);

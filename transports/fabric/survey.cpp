@@ -20,7 +20,9 @@ constexpr double clearly = 1.5;
 constexpr std::array in_order{"verbs", "efa", "cxi", "opx", "psm3", "psm2", "tcp"};
 
 // Why one is never taken by itself, though it is of use.
-std::string_view reservation(const std::string& provider) {
+std::string reservation(const std::string& provider, const fi_info& info) {
+  constexpr std::string_view by_name = "; taken where `provider` names it";
+  if (!reaches_memory(info)) return concat("it has no put and get, which workers of different machines need", by_name);
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> known{{
       {"shm", "it reaches this machine only, as the transport `shm` does"},
       {"net", "its makers call it temporary: what is to become of `tcp`"},
@@ -28,14 +30,14 @@ std::string_view reservation(const std::string& provider) {
       {"udp", "what comes faster than it is read is lost and sent again"},
   }};
   const auto one = std::ranges::find(known, provider, &std::pair<std::string_view, std::string_view>::first);
-  return one == known.end() ? std::string_view() : one->second;
+  return one == known.end() ? "" : concat(one->second, by_name);
 }
 
 std::size_t rank(const std::string& provider) {
   return static_cast<std::size_t>(std::ranges::find(in_order, provider) - in_order.begin());
 }
 
-bool is_candidate(const Transport::Way& way) { return way.usable && reservation(way.name).empty(); }
+bool is_candidate(const Transport::Way& way) { return way.usable && way.why.empty(); }
 bool is_measured(const Transport::Way& way) { return way.latency > 0; }
 double cost(const Transport::Way& way) { return Speed{way.latency, way.bytes_per_second}.cost(); }
 
@@ -64,6 +66,7 @@ std::vector<Transport::Way> ways_at(const std::string& at) {
       way.usable = true;
       way.is = info->fabric_attr->prov_name;
       way.can = abilities(*info);
+      way.why = reservation(name, *info);
     } else {
       way.why = concat("it carries no tagged messages between reliable datagram endpoints at ", at);
     }
@@ -83,10 +86,8 @@ void choose_of(std::vector<Transport::Way>& ways) {
   }
   const auto candidates = std::ranges::count_if(ways, &is_candidate);
   for (auto& way : ways) {
-    if (!way.usable) continue;
-    if (!reservation(way.name).empty()) {
-      way.why = concat(reservation(way.name), "; taken where `provider` names it");
-    } else if (&way == taken) {
+    if (!is_candidate(way)) continue;
+    if (&way == taken) {
       way.chosen = true;
       way.why = candidates == 1 ? "the only one here that reaches other machines" : "the best here";
     } else if (is_measured(way) && is_measured(*taken)) {

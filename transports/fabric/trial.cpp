@@ -44,8 +44,8 @@ class End {
   Status receive(std::size_t size, int count = 1) {
     for (int i = 0; i < count; ++i)
       DLHOST_TRY(taken([&] {
-        return fi_trecv(wire_.endpoint(), in_.data() + static_cast<std::size_t>(i) * large, size, nullptr,
-                        FI_ADDR_UNSPEC, 0, ~std::uint64_t{0}, &contexts_[static_cast<unsigned>(i)]);
+        return wire_.receive({in_.data() + static_cast<std::size_t>(i) * large, size}, 0,
+                             &contexts_[static_cast<unsigned>(i)]);
       }));
     DLHOST_TRY(done(count));
     for (int i = 0; i < count; ++i) {

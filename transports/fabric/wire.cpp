@@ -47,8 +47,9 @@ Result<Wire> Wire::open(const std::string& provider, const std::string& host) {
   wire.info_ = of_provider(provider, host);
   if (!wire.info_)
     return Status::unsupported("libfabric has no provider here that carries tagged messages between datagram "
-                               "endpoints; tried: ",
-                               provider, "; `dlhost inspect fabric` lists those that there are");
+                               "endpoints at ",
+                               host, "; tried: ", provider, "; `dlhost inspect fabric` lists those that there are");
+  wire.tags_ = tag_bits(*wire.info_);
   if (wire.provider() == "shm") remove_leftovers();
   DLHOST_TRY(wire.open_parts().at("libfabric's provider '", wire.provider(), "'"));
   return wire;
@@ -81,13 +82,12 @@ Status Wire::open_parts() {
 }
 
 // libfabric's shm of 1.17 keeps a message that came too early in an entry that was a receive's before, and looks up
-// what to ignore of its tag in what that receive had left there. Here all receives ignore all of it: so let every entry
+// what to ignore of its tag in what that receive had left there. Here all receives ignore the same: so let every entry
 // have been one of them.
 void Wire::prime_receives() {
   std::vector<fi_context2> contexts(info_->rx_attr->size);
-  const auto taken = std::ranges::find_if(contexts, [&](fi_context2& context) {
-    return fi_trecv(endpoint_.get(), nullptr, 0, nullptr, FI_ADDR_UNSPEC, 0, ~std::uint64_t{0}, &context) != 0;
-  });
+  const auto taken =
+      std::ranges::find_if(contexts, [&](fi_context2& context) { return receive({}, 0, &context) != 0; });
   for (auto context = contexts.begin(); context != taken; ++context) fi_cancel(&endpoint_->fid, &*context);
   fi_cq_tagged_entry entry;
   fi_cq_err_entry error{};

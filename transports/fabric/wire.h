@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 
 #include <rdma/fabric.h>
@@ -40,17 +41,23 @@ class Wire {
   // What a peer needs to reach this endpoint.
   Result<std::string> name() const;
   Result<fi_addr_t> insert(const std::string& name);
+  // A room for the next message with that token in its tag, whatever else is in it. 0, or a code of libfabric's.
+  ssize_t receive(std::span<std::byte> room, std::uint64_t token, fi_context2* context) {
+    return fi_trecv(endpoint_.get(), room.data(), room.size(), nullptr, FI_ADDR_UNSPEC, token, ~tags_.token, context);
+  }
+  const TagBits& tags() const { return tags_; }
   void remove(fi_addr_t peer) { fi_av_remove(addresses_.get(), &peer, 1, 0); }
 
   // What is sent behind a put arrives behind it.
   bool puts_in_order() const { return (info_->tx_attr->msg_order & FI_ORDER_SAW) != 0; }
-  bool one_sided() const { return (info_->caps & FI_RMA) != 0; }
+  bool one_sided() const { return reaches_memory(*info_); }
 
  private:
   Status open_parts();
   void prime_receives();
 
   Info info_{nullptr, &fi_freeinfo};
+  TagBits tags_;
   std::deque<std::string> names_; // of peers
   Owned<fid_fabric> fabric_;
   Owned<fid_domain> domain_;

@@ -41,18 +41,22 @@ bool Courier::take(std::shared_ptr<const Link> link, Errand errand) {
     const Nanoseconds takes =
         weather_.least + static_cast<Nanoseconds>(spread * static_cast<double>(random_.uniform()));
     Nanoseconds& last = last_[link->peer];
-    last = std::max(last, host_.clock().now() + takes);
-    waiting_.emplace(last, Waiting{std::move(link), std::move(errand)});
+    const Nanoseconds due = std::max(last, host_.clock().now() + takes);
+    if (!errand.late) last = due;
+    waiting_.emplace(errand.late ? due + weather_.most : due, Waiting{std::move(link), std::move(errand)});
   }
   changed_->notify_all();
   return true;
 }
 
-int Courier::times() {
-  if (weather_.lost + weather_.doubled == 0) return 1; // nothing is drawn
+Courier::Fate Courier::fate() {
+  const double doubled = weather_.lost + weather_.doubled, reordered = doubled + weather_.reordered;
+  if (reordered == 0) return {}; // nothing is drawn
   const std::scoped_lock lock(guard_);
   const auto draw = static_cast<double>(fates_.uniform());
-  return draw < weather_.lost ? 0 : draw < weather_.lost + weather_.doubled ? 2 : 1;
+  if (draw < weather_.lost) return {.times = 0};
+  if (draw < doubled) return {.times = 2};
+  return {.late = draw < reordered};
 }
 
 void Courier::forget(PeerId peer) {

@@ -1,5 +1,6 @@
 // Carries what one endpoint sends: a task of its process, so that what has not arrived when that process is killed
-// never does. Each errand is done after a drawn while, those to one peer in their order.
+// never does. Each errand is done after a drawn while, those to one peer in their order, but for those that are
+// late on purpose.
 #pragma once
 
 #include <map>
@@ -29,6 +30,7 @@ struct Weather {
   Nanoseconds least = 0, most = 0; // that a message takes
   Nanoseconds notice = 0;          // until the end of a peer is seen
   double lost = 0, doubled = 0;    // which share of messages, against what a transport promises
+  double reordered = 0;            // and which comes `most` later than it would, before it those sent meanwhile
   std::vector<Cut> cuts;
   std::vector<Outage> outages;
 };
@@ -47,6 +49,7 @@ class Courier {
   struct Errand {
     std::function<Completion()> act;
     bool needs_owner = false; // its memory
+    bool late = false;        // those behind it do not wait for it
   };
 
   Courier(Host&, const Weather&, std::shared_ptr<Box> own);
@@ -55,8 +58,12 @@ class Courier {
 
   // False: too many to that peer wait.
   bool take(std::shared_ptr<const Link>, Errand);
-  // How often the next message arrives.
-  int times();
+  // What becomes of the next message.
+  struct Fate {
+    int times = 1; // that it arrives
+    bool late = false;
+  };
+  Fate fate();
   // Forgets what is for that peer.
   void forget(PeerId);
 

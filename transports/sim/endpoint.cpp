@@ -117,14 +117,17 @@ Status SimEndpoint::post_send(PeerId id, std::uint64_t tag, std::span<const std:
   DLHOST_ASSIGN(auto link, link_to(id));
   const Completion sent{Completion::Kind::sent, id, cookie, tag, bytes.size()};
   const auto letter = std::make_shared<Letter>(Letter{own_, tag, {bytes.begin(), bytes.end()}});
-  return ask(link, {[box = link->to, letter, sent, times = courier_->times()] {
-               {
-                 const std::scoped_lock lock(box->guard);
-                 for (int time = 0; time < times && !box->closed; ++time) box->letters.push_back(*letter);
-               }
-               box->changed->notify_all();
-               return sent;
-             }});
+  const Courier::Fate fate = courier_->fate();
+  return ask(link, {.act =
+                        [box = link->to, letter, sent, times = fate.times] {
+                          {
+                            const std::scoped_lock lock(box->guard);
+                            for (int time = 0; time < times && !box->closed; ++time) box->letters.push_back(*letter);
+                          }
+                          box->changed->notify_all();
+                          return sent;
+                        },
+                    .late = fate.late});
 }
 
 Status SimEndpoint::post_recv(std::span<std::byte> room, std::uint64_t cookie) {
@@ -178,12 +181,13 @@ Status SimEndpoint::get(PeerId id, std::span<std::byte> into, std::string_view k
   DLHOST_TRY(part.is_there());
   const Completion done{.kind = Completion::Kind::got, .peer = id, .cookie = cookie, .bytes = into.size()};
   return ask(std::move(link),
-             {[part, into, done] {
-                part.use([&](std::span<std::byte> there) { std::copy(there.begin(), there.end(), into.begin()); })
-                    .ignore(gone);
-                return done;
-              },
-              true});
+             {.act =
+                  [part, into, done] {
+                    part.use([&](std::span<std::byte> there) { std::copy(there.begin(), there.end(), into.begin()); })
+                        .ignore(gone);
+                    return done;
+                  },
+              .needs_owner = true});
 }
 
 Result<std::unique_ptr<Region>> SimEndpoint::map(PeerId id, std::string_view key) {

@@ -15,7 +15,7 @@ class Sim final : public Transport {
     double least = 2e-6;
     double most = 2e-4;
     double notice = 0.05;
-    double lost = 0, doubled = 0;
+    double lost = 0, doubled = 0, reordered = 0;
     std::vector<std::string> cut, outage;
   };
   static Schema schema() {
@@ -28,6 +28,10 @@ class Sim final : public Transport {
         .option("lost", &Options::lost, "share of messages that never arrive, against what a transport promises",
                 between(0, 0.5))
         .option("doubled", &Options::doubled, "share of messages that arrive twice", between(0, 0.5))
+        .option("reordered", &Options::reordered,
+                "share of messages that arrive `most` later than they would, behind what is sent to the same peer "
+                "meanwhile",
+                between(0, 0.5))
         .option("cut", &Options::cut,
                 "links that are cut: \"ONE OTHER SECONDS\", the names of two endpoints and how long after they met")
         .option("outage", &Options::outage,
@@ -47,12 +51,16 @@ class Sim final : public Transport {
   Result<std::unique_ptr<Endpoint>> open(Host& host, const Opening& opening) override {
     if (options_.least > options_.most)
       return Status::invalid("sim: a message takes at least ", options_.least, " s and at most ", options_.most);
+    if (options_.lost + options_.doubled + options_.reordered > 1)
+      return Status::invalid("sim: lost, doubled and reordered are shares of all messages, and come to ",
+                             options_.lost + options_.doubled + options_.reordered, " together; lower them");
     Weather weather{.seed = static_cast<std::uint64_t>(options_.seed),
                     .least = nanoseconds(options_.least),
                     .most = nanoseconds(options_.most),
                     .notice = nanoseconds(options_.notice),
                     .lost = options_.lost,
                     .doubled = options_.doubled,
+                    .reordered = options_.reordered,
                     .cuts = {},
                     .outages = {}};
     for (const auto& text : options_.cut) {

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """elastic_test.py DLHOST ETCD: processes that meet by etcd: any of them may be lost, and others may come."""
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -16,13 +15,6 @@ del sys.argv[1:3]
 
 LONG = ("--set=train.stop.steps=4000", "--set=recovery.every.steps=50", "--set=record.every.steps=100",
         "--set=checkpoint.every.steps=1000")
-
-
-def parent_of(process: int) -> int:
-    try:
-        return int(pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    except OSError:  # it has just ended
-        return 0
 
 
 class Elastic(Members):
@@ -57,10 +49,35 @@ class Elastic(Members):
         processes = [self.start_at(host, *LONG, members=2) for host in "ab"]
         self.until(self.has_point)
         processes.append(self.start_at("c", *LONG, members=2))
-        self.until(lambda: processes[2].pid in map(parent_of, self.workers().values()) or processes[0].poll() is not None)
+        self.until(lambda: self.takes_part(processes[2]) or processes[0].poll() is not None)
         self.assertIsNone(processes[0].poll(), "it was over before")
         summary = self.ended_well(processes)
         self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 0))
+
+    def test_members_come_to_an_asynchronous_run_and_leave_it(self) -> None:
+        """The rendezvous is named as well: its options are the job's."""
+        words = ("--rendezvous=etcd", "--set=topology.framework=downpour", "--set=topology.consistency=eventual",
+                 "--set=updater.rate=0.01", "--set=train.stop.steps=1000000000", "--set=recovery.every.steps=50",
+                 "--set=record.every.steps=100", "--set=checkpoint.every.steps=1000000000")
+        processes = {process.pid: process for process in (self.start_at(host, *words, members=2) for host in "ab")}
+        self.until(self.has_point, PATIENCE, what_is=self.said)
+        late = self.start_at("c", *words, members=2)
+        processes[late.pid] = late
+        self.until(lambda: self.takes_part(late), PATIENCE, what_is=self.said)
+        self.until_recorded()
+        (leaving,) = (process for process in processes.values() if process.pid not in (self.leader(), late.pid))
+        leaving.send_signal(signal.SIGTERM)
+        out, err = leaving.communicate(timeout=PATIENCE)
+        self.assertEqual(leaving.returncode, 0, f"{out}\n{err}")
+        del processes[leaving.pid]
+        self.until_recorded()
+        stopped = subprocess.run([self.dlhost, "stop", str(self.newest_run()), f"--wait={PATIENCE}"], capture_output=True,
+                                 text=True, timeout=2 * PATIENCE, check=False)
+        self.assertEqual(stopped.returncode, 0, stopped.stdout + stopped.stderr)
+        for process in processes.values():
+            process.communicate(timeout=PATIENCE)
+        self.assertEqual(len(list(self.root.glob("runs/*"))), 1)
+        self.assertEqual(self.audit()["faults"], [])
 
     def test_whoever_leads_may_be_lost(self) -> None:
         alone = self.run_job(PROCESSES, *LONG)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """faults_test.py DLHOST: one run of three hosts, which meet by an etcd on a fourth, goes through faults that are drawn:
-links cut for a while, processes killed, stopped for a while, hosts lost and added, etcd killed. It goes on after each, and its
-params are those of one machine that nothing happened to. DLHOST_FAULTS says how many (30), DLHOST_SEED which."""
+links cut for a while, processes killed, stopped for a while, hosts lost, a fifth that comes, gets its share and is lost, etcd
+killed. It goes on after each, and its params are those of one machine that nothing happened to. DLHOST_FAULTS says how many
+(30), DLHOST_SEED which."""
 import hashlib
 import json
 import os
@@ -27,7 +28,8 @@ SEED = int(os.environ.get("DLHOST_SEED", "1"))
 KIND = os.environ.get("DLHOST_FAULT", "")  # only those of that name
 SILENCE = 2.0  # seconds after which who says nothing is gone: on the network, and at the rendezvous
 ETCD_AT = "10.77.0.4"
-JOB = ("--set=train.stop.steps=1000000000", "--set=recovery.every.steps=20", "--set=record.every.steps=20",
+WORKERS = "--set=topology.workers=4"  # one is left for who comes
+JOB = (WORKERS, "--set=train.stop.steps=1000000000", "--set=recovery.every.steps=20", "--set=record.every.steps=20",
        "--set=checkpoint.every.steps=1000000000", f"--set=recovery.silence={SILENCE}",
        "--set=recovery.restarts=1000",
        f"--set=topology.network={{type='fabric',listen='10.77.0.0/24',silence={SILENCE}}}",
@@ -147,8 +149,21 @@ class Faults(Members):
                 process.kill()
                 process.wait()
 
+    def host_comes_and_is_lost(self, _: cluster.Host) -> None:
+        """One that was not there before, and does not come again."""
+        guest = self.together.hosts[4]
+        self.begin(guest)
+
+        def has_its_share() -> bool:
+            self.everybody_is_in()
+            return self.takes_part(self.members[guest])
+
+        self.until(has_its_share, 2 * PATIENCE, what_is=self.what_is)
+        self.member_is_killed(guest)
+        del self.members[guest]
+
     KINDS = (link_is_cut, two_do_not_hear_each_other, packets_are_lost, member_is_killed, worker_is_killed, member_stands_still,
-             etcd_is_killed, leader_is_killed)
+             etcd_is_killed, leader_is_killed, host_comes_and_is_lost)
 
     def stop(self) -> int:
         """Lets it save and end; at which step."""
@@ -162,7 +177,7 @@ class Faults(Members):
         return hashlib.sha256(saved.read_bytes()).hexdigest()
 
     def test_it_goes_on_after_each(self) -> None:
-        with cluster.Cluster(4) as self.together, tempfile.TemporaryDirectory(prefix="dlhost-test-") as folder:
+        with cluster.Cluster(5) as self.together, tempfile.TemporaryDirectory(prefix="dlhost-test-") as folder:
             self.etcd = Etcd(self.together.hosts[3], pathlib.Path(folder))
             self.addCleanup(self.etcd.end)
             for host in self.together.hosts[:3]:
@@ -178,11 +193,13 @@ class Faults(Members):
             for process in self.members.values():
                 process.wait(timeout=PATIENCE)
         for said in self.ended:
-            self.assertRegex(said, r"host\d|worker \d|process \d|10\.77\.0\.\d", "it does not say who and where")
-        print(f"seed {SEED}: {FAULTS} faults in {steps} steps; {len(self.files) - 3} processes came again", flush=True)
+            own = said.partition("\n")[2]  # the first line is this test's
+            self.assertRegex(own, r"worker \d|process \d|etcd", "it does not say who")
+            self.assertRegex(own, r"host\d|10\.77\.0\.\d", "it does not say where")
+        print(f"seed {SEED}: {FAULTS} faults in {steps} steps; {len(self.files) - 3} processes came again, or later", flush=True)
         params = self.params()
         self.newest_run().rename(self.root / "faulty")
-        self.run_job(PROCESSES, f"--set=train.stop.steps={steps}", "--set=checkpoint.every.steps=1000000000")
+        self.run_job(PROCESSES, WORKERS, f"--set=train.stop.steps={steps}", "--set=checkpoint.every.steps=1000000000")
         self.assertEqual(self.params(), params)
 
 

@@ -1,5 +1,6 @@
 """Runs of processes that are started one by one and meet, as tests see them from outside."""
 import json
+import pathlib
 import socket
 import subprocess
 
@@ -8,9 +9,17 @@ from several import PATIENCE, Workers
 SECRET = "5e" * 32
 
 
+def parent_of(process: int) -> int:
+    try:
+        return int(pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:  # it has just ended
+        return 0
+
+
 class Members(Workers):
     network = ""  # of the job: where their machines reach one another
     said: list[str]  # by those that ended well
+    warned: list[str]  # by the same
 
     def setUp(self) -> None:
         super().setUp()
@@ -32,6 +41,10 @@ class Members(Workers):
         """Its process."""
         return json.loads((self.newest_run() / "leader.json").read_text())["process"]
 
+    def takes_part(self, process: subprocess.Popen) -> bool:
+        """A member that leads, or has workers."""
+        return process.pid == self.leader() or process.pid in map(parent_of, self.workers().values())
+
     def recorded(self) -> int:
         return (self.newest_run() / "metrics.jsonl").stat().st_size
 
@@ -46,10 +59,11 @@ class Members(Workers):
                 for rank, host in enumerate(hosts)]
 
     def ended_well(self, processes: list[subprocess.Popen]) -> dict:
-        self.said = []
+        self.said, self.warned = [], []
         for process in processes:
             out, err = process.communicate(timeout=PATIENCE)
             self.assertEqual(process.returncode, 0, f"{out}\n{err}")
             self.said.append(out)
+            self.warned.append(err)
         self.nothing_is_left()
         return self.outcome()

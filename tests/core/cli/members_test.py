@@ -32,12 +32,26 @@ class ByHand(Members):
             self.assertEqual(summary["steps"], 60)
             self.assertLess(summary["test"]["loss"], 1.0)
 
+    def test_hosts_may_interleave(self) -> None:
+        """As `srun --distribution=cyclic` and `mpirun --map-by node` start them: those of one host exchange as ever."""
+        groups = "--set=topology={worker_groups=4,server_groups=4,slice_elements=20,sync={type='hierarchical',of='gradients'}}"
+        beside = self.ended_well(self.start_all(["a", "a", "b", "b"], groups))
+        among = self.ended_well(self.start_all(["a", "b", "a", "b"], groups))
+        self.assertEqual(among["params"], beside["params"])
+
+    def test_a_rendezvous_that_is_named_has_the_jobs_options(self) -> None:
+        meets = f"--set=topology.rendezvous={{type='embedded',at='{self.place()}'}}"
+        processes = [self.start("--rendezvous=embedded", f"--rank={rank}", "--members=2", "--secret=secret", f"--host={host}", meets)
+                     for rank, host in enumerate("ab")]
+        self.assertEqual(self.ended_well(processes)["steps"], 60)
+
     def test_a_worker_that_is_killed_is_replaced(self) -> None:
         alone = self.run_job(PROCESSES, *LONG)
         processes = self.start_all(["a", "b", "c"], *LONG)
         self.until(self.has_point)
         os.kill(self.workers()[2], signal.SIGKILL)
         summary = self.ended_well(processes)
+        self.assertRegex(self.warned[0], r"worker 2 on c is (gone|out of reach)")
         self.assertEqual(summary["recoveries"], 1)
         self.assertEqual(summary["params"], alone["params"])
 
@@ -66,6 +80,7 @@ class ByHand(Members):
         self.end(pods[0])
         _, err = pods[1].communicate(timeout=PATIENCE)
         self.assertNotEqual(pods[1].returncode, 0, err)
+        self.assertIn("process 1 of the run, on pod-1: ", err)
         again = self.ended_well(start(self.place()))
         self.assertEqual(again["params"], alone["params"])
         self.assertEqual(len(list((self.root / "runs").iterdir())), 1)

@@ -117,6 +117,12 @@ class Workers(unittest.TestCase):
     def begun(self) -> bool:
         return any(p.stat().st_size > 0 for p in self.root.glob("runs/*/metrics.jsonl"))
 
+    def over(self) -> bool:
+        return any(json.loads(p.read_text())["status"] != "running" for p in self.root.glob("runs/*/summary.json"))
+
+    def leader(self) -> int:
+        return json.loads(next(self.root.glob("runs/*/leader.json")).read_text())["process"]
+
     def workers(self) -> dict[int, int]:
         """Process numbers, by seat."""
         found = {}

@@ -48,6 +48,27 @@ def what_fails_is_made_smaller(folder: pathlib.Path) -> None:
     assert replayed.returncode == 1 and "is killed" in replayed.stdout, replayed.stdout
 
 
+def what_its_ledgers_say_counts(folder: pathlib.Path) -> None:
+    """A disk forgets what servers had written down: the run comes to its end, and its audit finds what is missing."""
+    missing = "are not written down"
+    stopped = ("--faults", "stops=2", "--disk", "forgets", "--smaller", "forgotten.toml")
+    for seed in map(str, range(1, 21)):
+        whole = run(folder, "--seed", seed, *stopped[:2])
+        assert whole.returncode == 0, whole.stdout + whole.stderr
+        failed = run(folder, "--seed", seed, *stopped)
+        if failed.returncode == 1 and missing in failed.stderr:
+            break
+    else:
+        raise AssertionError("whatever was forgotten, the command has not failed for it")
+    assert re.search(r"^20 steps in ", failed.stdout, re.M), failed.stdout
+    again = re.search(r"^  dlhost simulate forgotten.toml (.*)$", failed.stdout, re.M)
+    assert again and "--disk forgets" in again[1], failed.stdout
+    replayed = run(folder, *again[1].split(), job="forgotten.toml")
+    assert replayed.returncode == 1 and missing in replayed.stderr, replayed.stdout + replayed.stderr
+    wrong = run(folder, "--disk", "melts")
+    assert wrong.returncode != 0 and "forgets" in wrong.stderr, wrong.stderr
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = pathlib.Path(made)
@@ -75,6 +96,7 @@ def main() -> None:
         assert [path.name for path in folder.iterdir()] == ["job.toml"], "nothing is written"
         what_was_measured_is_recorded(folder)
         what_fails_is_made_smaller(folder)
+        what_its_ledgers_say_counts(folder)
 
 
 main()

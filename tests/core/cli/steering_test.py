@@ -47,12 +47,25 @@ class Steering(Workers):
 
         self.until(lambda: list(self.root.glob("runs/*/workers.jsonl")) and "waits for" in self.say("top", self.folder, "--once"))
         self.until(lambda: all(worker["steps_per_second"] > 0 for worker in seen()["workers"]))
+        self.until(lambda: any("on worker" in worker["awaits"] for worker in seen()["workers"]))
         workers = seen()["workers"]
         self.assertEqual([worker["process"] for worker in workers],
                          [self.process.pid, *(number for _, number in sorted(self.workers().items()))])
         for worker in workers:
             self.assertLessEqual(worker["behind"], 1)  # strict: nobody is
+            self.assertLessEqual(worker["stale"], 1)
             self.assertLessEqual(worker["waiting"], 1)
+
+    def test_top_says_what_each_server_has_made(self) -> None:
+        def seen() -> list[dict]:
+            return json.loads(self.say("top", self.folder, "--json"))["servers"]
+
+        self.until(lambda: list(self.root.glob("runs/*/workers.jsonl")) and "of worker" in self.say("top", self.folder, "--once"))
+        self.until(lambda: all(server["versions_per_second"] > 0 for server in seen()))
+        before = seen()
+        self.assertEqual([server["worker"] for server in before], [0, 1])  # fewer slices than servers: the third has none
+        self.assertLessEqual(max(server["version"] for server in before) - min(server["version"] for server in before), 1)
+        self.until(lambda: all(server["version"] > then["version"] for server, then in zip(seen(), before)))
 
     def test_stop_saves_and_ends(self) -> None:
         self.assertIn("has saved and ended", self.say("stop", self.folder))
@@ -75,6 +88,30 @@ class Steering(Workers):
 
     def test_what_there_is_not(self) -> None:
         self.assertIn("there is no run folder", self.say("stop", "runs/none", code=1))
+
+
+class Stale(Workers):
+    def test_top_says_how_far_behind_its_server_a_worker_is(self) -> None:
+        groups = self.start(*FOR_EVER, "--set=topology.framework=downpour", "--set=topology.consistency=eventual",
+                            "--set=updater.rate=0.0001", "--set=checkpoint.every={}", "--set=recovery.every={}",
+                            "--set=validate.every={}", "--set=recovery.silence=1000")
+        self.until(self.begun)
+        folder = str(next((self.root / "runs").iterdir()))
+
+        def stale() -> list[int]:
+            told = subprocess.run([self.dlhost, "top", folder, "--json"], capture_output=True, text=True, timeout=60,
+                                  cwd=self.root, check=False)
+            return [worker["stale"] for worker in json.loads(told.stdout)["workers"]] if told.returncode == 0 else [0] * 3
+
+        def is_far_behind(leader: int, other: int, stopped: int) -> bool:
+            return stopped > 1000 + 10 * max(leader, other)
+
+        number = self.workers()[2]
+        os.kill(number, signal.SIGSTOP)  # it serves nobody, and nobody waits for it
+        self.until(lambda: is_far_behind(*stale()))
+        os.kill(number, signal.SIGCONT)
+        self.until(lambda: not is_far_behind(*stale()))
+        self.assertIsNone(groups.poll())
 
 
 class FromElsewhere(Members):

@@ -38,7 +38,7 @@ class ChooserTest : public testing::Test {
     const std::string who = concat(message.group, ".", message.rank);
     if (message.word == Word::chosen) return concat("chosen ", who, " for ", message.version);
     if (message.word == Word::folded) return concat("folded ", who, " times ", message.rate);
-    if (message.word == Word::align) return concat("align for ", message.place);
+    if (message.word == Word::align) return "align";
     return concat("dropped ", who);
   }
 
@@ -77,10 +77,9 @@ TEST_F(ChooserTest, AGroupIsAsOldAsItsOldestWorker) {
   EXPECT_THAT(told(), ElementsAre("dropped 2.0", "dropped 2.1"));
 }
 
-TEST_F(ChooserTest, WhatComesTwiceOrOfAnotherEpochCountsOnce) {
+TEST_F(ChooserTest, WhatComesTwiceCountsOnce) {
   group_sends(0, 0, 0);
   group_sends(0, 0, 0);
-  EXPECT_TRUE(chooser_.take({.word = Word::whole, .epoch = 1, .group = 1}).ok());
   EXPECT_THAT(told(), ElementsAre());
   EXPECT_EQ(chooser_.arrivals().came, 1U);
 }
@@ -108,6 +107,16 @@ TEST_F(ChooserTest, WhoIsNotThereIsRefused) {
   EXPECT_THAT(whole(0, 2, 0, 0).message(), HasSubstr("worker 2 of group 0, which is none of those"));
 }
 
+// Of two workers each, groups begin with seats 0, 2 and 4.
+TEST_F(ChooserTest, OnlyLeadersSayThatAGroupLeavesOrThatAllStandStill) {
+  EXPECT_THAT(chooser_.take({.word = Word::leave, .seat = 4, .group = 1}).message(),
+              HasSubstr("seat 4 says that group 1 makes no more steps"));
+  EXPECT_THAT(chooser_.take({.word = Word::complete, .seat = 2}).message(), HasSubstr("the run's leader alone"));
+  EXPECT_THAT(told(), ElementsAre());
+  EXPECT_TRUE(chooser_.take({.word = Word::leave, .seat = 2, .group = 1}).ok());
+  EXPECT_TRUE(chooser_.take({.word = Word::leave, .seat = 0, .group = 1, .rank = 1}).ok());
+}
+
 class FoldingChooserTest : public ChooserTest {
  protected:
   FoldingChooserTest() : ChooserTest("dampen") {}
@@ -124,8 +133,8 @@ TEST_F(FoldingChooserTest, WhoIsLateIsFoldedInTheLessTheLater) {
 
 TEST_F(FoldingChooserTest, WhereAllStandStillNothingStaysUndecided) {
   group_sends(1, 0, 0);
-  EXPECT_TRUE(chooser_.take({.word = Word::complete, .seat = 4}).ok());
-  EXPECT_THAT(told(), ElementsAre("folded 1.0 times 1", "folded 1.1 times 1", "align for 4"));
+  EXPECT_TRUE(chooser_.take({.word = Word::complete}).ok());
+  EXPECT_THAT(told(), ElementsAre("folded 1.0 times 1", "folded 1.1 times 1", "align"));
   group_sends(0, 0, 0);
   EXPECT_THAT(told(), ElementsAre()) << "what was folded makes no version";
   group_sends(1, 1, 0);

@@ -143,6 +143,25 @@ TEST_F(GroupSyncTest, WhatIsAlignedWasExchangedAsItWas) {
   }
 }
 
+TEST_F(GroupSyncTest, WhoHasHadFewerExchangesIsAlignedThroughThoseOfOthers) {
+  make(false, "star", true, 10);
+  GroupSync& sync = *servers_[0].sync_;
+  EXPECT_TRUE(sync.align(0, 0));
+  servers_[0].start();
+  deliver_all();
+  EXPECT_TRUE(sync.is_aligned());
+  EXPECT_EQ(sync.exchanges(0), 1U);
+  EXPECT_FALSE(sync.align_through(0, 1));
+  EXPECT_TRUE(sync.is_aligned());
+  EXPECT_TRUE(sync.align_through(0, 2));
+  EXPECT_FALSE(sync.is_aligned());
+  EXPECT_TRUE(sync.is_due(0, 0));
+  servers_[0].start();
+  deliver_all();
+  EXPECT_TRUE(sync.is_aligned());
+  for (const Server& server : servers_) EXPECT_EQ(server.sync_->exchanges(0), 2U);
+}
+
 TEST_F(GroupSyncTest, InStepThereIsNothingToAlignWhereNothingWasLearned) {
   make(true, "ring");
   EXPECT_FALSE(servers_[0].sync_->align(0, 0));

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include "env/real_host.h"
+#include "listening_host.h"
 
 namespace dlhost::param {
 namespace {
@@ -22,6 +22,7 @@ struct Wires {
   };
   bool in_order = true;
   std::vector<std::string> log;            // of what it was given: "put a>1", "letters 3,4>1"
+  std::vector<std::uint32_t> epochs;       // of each letter
   std::vector<Put> puts;                   // that are not done
   std::deque<Completion> done;             // that are to be told
   std::vector<std::span<std::byte>> rooms; // to receive into, by cookie
@@ -51,6 +52,7 @@ class NetEndpoint final : public Endpoint {
       const auto letter = reader.next();
       const Message message = *read_message(letter->message);
       letters += (letters.empty() ? "" : ",") + word_of(message);
+      net_.epochs.push_back(message.epoch);
       if (!letter->enclosure.bytes.empty()) letters += "+" + std::to_string(letter->enclosure.bytes.size());
     }
     net_.log.push_back(letters + ">" + std::to_string(peer));
@@ -105,15 +107,19 @@ class NetTransport final : public Transport {
 class PostTest : public testing::Test, public Taker {
  protected:
   static constexpr std::size_t large = most_enclosed + 100;
+  static constexpr std::uint32_t epoch = 70'003;
 
   void SetUp() override {
     post_ = *Post::open({.host = &host_,
                          .far = &transport_,
                          .seat = 0,
                          .machines = {0, 1, 2, 2},
+                         .epoch = epoch,
+                         .host_name = "here",
                          .credit = 64,
                          .under_way = large * 3 / 2});
-    for (const std::uint32_t seat : {1U, 2U, 3U}) ASSERT_TRUE(post_->connect(seat, {"", std::to_string(seat)}).ok());
+    for (const std::uint32_t seat : {1U, 2U, 3U})
+      ASSERT_TRUE(post_->connect(seat, {"", std::to_string(seat), concat("host", seat)}).ok());
     for (char what = 'a'; what <= 'z'; ++what) memory_.emplace_back(large, static_cast<std::byte>(what));
   }
   Status take(const Message& message) override {
@@ -142,7 +148,7 @@ class PostTest : public testing::Test, public Taker {
   // What was given to the network since it was last asked.
   std::vector<std::string> given() { return std::exchange(net_.log, {}); }
 
-  env::RealHost host_{LogLevel::error};
+  ListeningHost host_;
   Wires net_;
   NetTransport transport_{net_};
   std::unique_ptr<Post> post_;
@@ -238,6 +244,10 @@ class ReceivingTest : public PostTest {
     post_->know(7, mirror_);
   }
   Status arrives(Message message, std::uint16_t number, const Enclosure& enclosure = {}) {
+    message.epoch = epoch;
+    return arrives_as_it_is(message, number, enclosure);
+  }
+  Status arrives_as_it_is(Message message, std::uint16_t number, const Enclosure& enclosure) {
     const std::uint64_t room = net_.free_rooms.front();
     net_.free_rooms.pop_front();
     message.seat = number;
@@ -266,6 +276,39 @@ TEST_F(ReceivingTest, WhatComesOnceMoreIsDroppedWithAllThatItBrings) {
   EXPECT_TRUE(arrives({.word = Word::get, .slice = 2}, 0, {7, 0, bytes_}).ok());
   EXPECT_THAT(taken_, ElementsAre("get2"));
   EXPECT_EQ(std::ranges::count(mirror_, std::byte{5}), 0);
+}
+
+// Whatever it says, and whatever number it has.
+TEST_F(ReceivingTest, WhatIsOfAnotherAttemptIsDroppedAndCounted) {
+  std::uint16_t number = 0;
+  for (int word = static_cast<int>(Word::put); word <= static_cast<int>(Word::failed); ++word)
+    EXPECT_TRUE(arrives_as_it_is({.word = static_cast<Word>(word), .epoch = epoch - 1}, number++, {7, 0, bytes_}).ok());
+  EXPECT_THAT(taken_, IsEmpty());
+  EXPECT_EQ(std::ranges::count(mirror_, std::byte{5}), 0);
+  EXPECT_EQ(post_->stale(), number);
+  post_->close();
+  ASSERT_EQ(host_.lines().size(), 1U);
+  EXPECT_EQ(
+      host_.lines()[0],
+      concat("worker 0 has dropped messages of another attempt of the run, whose workers were given up: ", number));
+}
+
+TEST_F(ReceivingTest, WhatIsOfAnotherAttemptIsNotCountedAsOneThatIsAwaited) {
+  EXPECT_TRUE(arrives_as_it_is({.word = Word::get, .epoch = epoch - 1}, 5, {}).ok());
+  EXPECT_TRUE(arrives({.word = Word::get, .slice = 2}, 0).ok());
+  EXPECT_THAT(taken_, ElementsAre("get2"));
+}
+
+TEST_F(PostTest, WhatLeavesIsOfItsAttempt) {
+  send(1, Word::get, 3);
+  ASSERT_TRUE(post_->flush().ok());
+  EXPECT_THAT(net_.epochs, ElementsAre(epoch));
+}
+
+TEST_F(ReceivingTest, WhoIsGoneIsNamedWithItsMachine) {
+  net_.done.push_back({.kind = Completion::Kind::gone, .peer = 2});
+  EXPECT_EQ(post_->progress(*this, 0).message(), "worker 2 on host2 is gone");
+  EXPECT_EQ(post_->addresses().host_name, "here");
 }
 
 TEST_F(ReceivingTest, WhoseMessagesAreMissingIsGone) {

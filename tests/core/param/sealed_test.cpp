@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "env/real_host.h"
+#include "listening_host.h"
 
 namespace dlhost::param {
 namespace {
@@ -144,7 +144,7 @@ class SealedTest : public testing::Test {
   std::string heard(std::size_t bytes) const { return {reinterpret_cast<const char*>(b_.room.data()), bytes}; }
 
   static constexpr std::string_view secret_ = "0123456789abcdef0123456789abcdef";
-  env::RealHost host_{LogLevel::error};
+  ListeningHost host_;
   Network net_;
   Side a_, b_;
   PeerId to_b_ = 0, to_a_ = 0;
@@ -204,6 +204,9 @@ TEST_F(SealedTest, AStrangerIsNotHeard) {
   net_.parcels.push_back({"x", "b", {}});
   EXPECT_TRUE(turn(b_).empty());
   EXPECT_EQ(b_.sealed().dropped(), 3);
+  b_.endpoint.reset();
+  ASSERT_EQ(host_.lines().size(), 2U) << "the first, and how many there were";
+  EXPECT_NE(host_.lines()[1].find("3 messages"), std::string::npos) << host_.lines()[1];
 }
 
 TEST_F(SealedTest, MessagesWaitForARoomAndForTheirTurn) {

@@ -60,5 +60,81 @@ TEST_F(TableTest, AValueThatCannotBeIsCorrupt) {
   EXPECT_TRUE(table_->take({.word = Word::value}).ok());
 }
 
+TEST_F(TableTest, NoVersionIsOlderThanTheOneBefore) {
+  EXPECT_TRUE(table_->take({.word = Word::value, .version = 4}).ok());
+  EXPECT_TRUE(table_->take({.word = Word::seen, .version = 4}).ok());
+  EXPECT_THAT(table_->take({.word = Word::value, .version = 3}).message(),
+              testing::HasSubstr("version 3 of slice 0, behind version 4"));
+}
+
+// One that never hears anything, and tells again and again that the other is gone.
+class LonelyEndpoint final : public Endpoint {
+ public:
+  std::string address() const override { return "here"; }
+  Result<PeerId> connect(std::string_view) override { return PeerId{0}; }
+  void disconnect(PeerId) override {}
+  Status post_send(PeerId, std::uint64_t, std::span<const std::byte>, std::uint64_t) override { return {}; }
+  Status post_recv(std::span<std::byte>, std::uint64_t) override { return {}; }
+  Result<std::unique_ptr<Region>> allocate(std::size_t) override { return Status::unsupported("no"); }
+  Result<std::unique_ptr<Region>> register_memory(std::span<std::byte>) override { return Status::unsupported("no"); }
+  Status put(PeerId, std::span<const std::byte>, std::string_view, std::uint64_t, std::uint64_t) override {
+    return Status::unsupported("no");
+  }
+  Status get(PeerId, std::span<std::byte>, std::string_view, std::uint64_t, std::uint64_t) override {
+    return Status::unsupported("no");
+  }
+  Result<std::unique_ptr<Region>> map(PeerId, std::string_view) override { return Status::unsupported("no"); }
+  Result<std::size_t> progress(std::span<Completion> into, Nanoseconds limit) override {
+    if (limit == 0) return std::size_t{0};
+    into[0] = {.kind = Completion::Kind::gone, .peer = 0};
+    return std::size_t{1};
+  }
+  void wake() override {}
+};
+
+class LonelyTransport final : public Transport {
+ public:
+  Capabilities capabilities() const override { return {.maps = true}; }
+  Result<std::unique_ptr<Endpoint>> open(Host&, const Opening&) override {
+    return std::unique_ptr<Endpoint>(new LonelyEndpoint);
+  }
+};
+
+class IdleControl final : public Control {
+ public:
+  bool calls() const override { return false; }
+  Status attend() override { return {}; }
+  void beat() override {}
+  void watch() override {}
+  Post::Shown shown(std::uint32_t, std::size_t, std::size_t, record::Cargo) override { return {}; }
+  Status take(const Message&) override { return {}; }
+};
+
+class LonelyTableTest : public TableTest {
+ protected:
+  void SetUp() override {
+    TableTest::SetUp();
+    post_ = *Post::open({.host = &host_, .near = &lonely_, .seat = 3, .machines = {0, 0, 0, 0}, .credit = 16});
+    ASSERT_TRUE(post_->connect(0, {"there", "", "host7"}).ok());
+    table_.emplace(Table::Setup{.host = &host_,
+                                .post = post_.get(),
+                                .store = &*store_,
+                                .slices = &slices_,
+                                .masters = &*masters_,
+                                .seats = {0},
+                                .control = &control_});
+  }
+
+  LonelyTransport lonely_;
+  IdleControl control_;
+};
+
+TEST_F(LonelyTableTest, WhoIsGoneIsNamedWithItsHostAndWhatWaitsForIt) {
+  EXPECT_EQ(table_->settle().message(), "worker 0 on host7 is gone");
+  const Status collected = table_->collect(0); // what was asked for is not there
+  EXPECT_EQ(collected.code(), Code::gone);
+  EXPECT_EQ(collected.message(), "worker 3 waits for param 'w': worker 0 on host7 is gone");
+}
+
 } // namespace
 } // namespace dlhost::param

@@ -31,7 +31,10 @@ TEST_F(WorkersLogTest, TheLastTwoReportsAreRead) {
   EXPECT_TRUE((*log)->due());
   EXPECT_FALSE((*log)->due());
   for (std::uint64_t step = 1; step <= 3; ++step)
-    ASSERT_TRUE((*log)->add(step, {{.steps = step, .waiting = 0.5, .awaits = "fc.weight"}, {.steps = step - 1}}).ok());
+    ASSERT_TRUE((*log)
+                    ->add(step, {{.steps = step, .waiting = 0.5, .awaits = "fc.weight", .made = step + 2},
+                                 {.steps = step - 1, .stale = 4}})
+                    .ok());
   const auto reports = WorkersLog::newest(host_.disk(), run->path());
   ASSERT_EQ(reports.size(), 2U);
   EXPECT_EQ(reports[0].step, 2U);
@@ -39,7 +42,11 @@ TEST_F(WorkersLogTest, TheLastTwoReportsAreRead) {
   ASSERT_EQ(reports[1].workers.size(), 2U);
   EXPECT_EQ(reports[1].workers[0].awaits, "fc.weight");
   EXPECT_EQ(reports[1].workers[0].waiting, 0.5);
+  EXPECT_EQ(reports[1].workers[0].made, 5U);
+  EXPECT_EQ(reports[1].workers[0].stale, 0U);
   EXPECT_EQ(reports[1].workers[1].steps, 2U);
+  EXPECT_FALSE(reports[1].workers[1].made) << "no server is beside it";
+  EXPECT_EQ(reports[1].workers[1].stale, 4U);
 }
 
 TEST_F(WorkersLogTest, LinesComeFromTheEndAndTornOnesDoNot) {

@@ -42,8 +42,8 @@ class AuditTest : public testing::Test {
   void add(std::string_view line) { EXPECT_TRUE((*disk_.open_log(file()))->append(line).ok()); }
   std::string file() { return Ledger::file_in(begun(), 0); }
   std::string text() { return *disk_.read_text(file()); }
-  Audit audited() {
-    auto audit = run::audit(disk_, folder_.path());
+  Audit audited(std::int64_t servers_per_group = 1) {
+    auto audit = run::audit(disk_, folder_.path(), servers_per_group);
     EXPECT_TRUE(audit.ok()) << audit.status().message();
     return audit.ok() ? *std::move(audit) : Audit{.slices = {{}}};
   }
@@ -176,6 +176,25 @@ TEST_F(ExchangedAuditTest, WhereTheRunBeginsOnceMoreAllAreOne) {
   EXPECT_THAT(audit.learned(audit.slices[0], 8), ElementsAre(8U, 9U));
 }
 
+// The same two servers, of one group: one of them has what is the other's.
+TEST_F(ExchangedAuditTest, ASliceHasOneServerInAGroup) {
+  made({{0, 0}});
+  EXPECT_TRUE(other_->made(0, std::vector<Ledger::Part>{{1, 0}}).ok());
+  sync_both();
+  EXPECT_THAT(audited(1).faults, IsEmpty());
+  EXPECT_THAT(audited(2).faults,
+              ElementsAre(HasSubstr("servers 0 and 1 of server group 0 both have slice 0 (fc.weight) in begun-1")));
+}
+
+TEST_F(AuditTest, WhoHasASliceAfterAnotherIsNoSecondOwner) {
+  made({{0, 0}});
+  sync();
+  ++times_; // the run begins once more
+  Ledger next(*disk_.open_log(Ledger::file_in(begun(), 1)), std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2);
+  EXPECT_TRUE(next.begin({.version = 0, .steps = {0, 0}}).ok());
+  EXPECT_THAT(audited(2).faults, IsEmpty());
+}
+
 TEST_F(ExchangedAuditTest, GossipIsFollowedToWhereItCameFrom) {
   auto third = std::make_unique<Ledger>(*disk_.open_log(Ledger::file_in(begun(), 2)),
                                         std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2);
@@ -254,8 +273,9 @@ TEST_F(AuditTest, SaysWhatIsWrong) {
   add("{\"slice\":0,\"version\":6,\"made_of\":\"1\"}\n");
   EXPECT_THAT(audited().faults[0], HasSubstr("versions 4 to 5 of slice 0 (fc.weight) are not written down"));
   add("{\"slice\":0,\"version\":7,\"made_of\":\"0*x\"}\n");
-  EXPECT_THAT(run::audit(disk_, folder_.path()).status().message(), HasSubstr("server-0.jsonl:5: '0*x' is not what"));
-  EXPECT_THAT(run::audit(disk_, folder_.path() + "/none").status().message(), HasSubstr("holds no ledger"));
+  EXPECT_THAT(run::audit(disk_, folder_.path(), 1).status().message(),
+              HasSubstr("server-0.jsonl:5: '0*x' is not what"));
+  EXPECT_THAT(run::audit(disk_, folder_.path() + "/none", 1).status().message(), HasSubstr("holds no ledger"));
 }
 
 } // namespace

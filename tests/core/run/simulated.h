@@ -1,12 +1,30 @@
 // Runs in simulated worlds, as tests start them.
 #pragma once
 
+#include <cmath>
+#include <cstdlib>
+
 #include <gmock/gmock.h>
 
 #include "run/simulation.h"
 #include "trained.h"
 
 namespace dlhost::test {
+
+inline std::uint64_t setting(const char* name, std::uint64_t usual) {
+  const char* given = std::getenv(name);
+  return given ? std::strtoull(given, nullptr, 10) : usual;
+}
+
+// How many seeds a test has: where each takes many times as long, one in DLHOST_SEEDS_ONE_IN.
+inline std::uint64_t seeds(std::uint64_t usual) {
+  const std::uint64_t one_in = setting("DLHOST_SEEDS_ONE_IN", 1);
+  return (usual + one_in - 1) / one_in;
+}
+// Of what is counted over them, the part that more than has to be there: more than none at least.
+template <class Count> Count share_of(Count usual) {
+  return usual / static_cast<Count>(setting("DLHOST_SEEDS_ONE_IN", 1));
+}
 
 class SimulationTest : public Bench {
  protected:
@@ -33,6 +51,19 @@ class SimulationTest : public Bench {
     return lines;
   }
 };
+
+// At the end all server groups have the same, but for the last bits of sums that each made in another order. Empty: so
+// it is.
+inline std::string differs_elsewhere(const run::Simulated& run) {
+  constexpr float last_bits = 1e-3F;
+  for (const auto& params : run.elsewhere)
+    for (const auto& [name, values] : params)
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (const float here = run.params.at(name)[i]; !(std::abs(values[i] - here) <= last_bits))
+          return concat("element ", i, " of ", name, " is ", here, " at one server group, and ", values[i],
+                        " at another");
+  return "";
+}
 
 // 72 samples, each counted by the updates that it made part of. `product`: in the weight of a dense layer. `beside`:
 // and in another param, which has that handler.

@@ -1,4 +1,6 @@
 // Two simulated processes: what becomes of their messages when one is killed or the link is cut.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -144,6 +146,32 @@ TEST_P(Links, WhatWasSentBeforeTheEndArrives) {
   });
   ASSERT_TRUE(world.run(2 * patience).ok());
   EXPECT_THAT(got, ElementsAre(1, 2, 3));
+}
+
+// Against what a transport promises: some come behind what was sent after them, and all come, once.
+TEST_P(Links, WhatIsReorderedComesLateAndOnce) {
+  constexpr int count = 200;
+  weather.reordered = 0.1;
+  std::string address;
+  std::vector<int> got;
+  world.start("sender", [&] {
+    End end(host, "sender", weather);
+    while (address.empty()) host.clock().sleep(millisecond);
+    end.connect(address);
+    for (int number = 0; number < count; ++number) end.send(number);
+  });
+  world.start("receiver", [&] {
+    End end(host, "receiver", weather);
+    address = end.address();
+    end.until_gone();
+    got = end.got;
+  });
+  ASSERT_TRUE(world.run(2 * patience).ok());
+  const auto late = [](int before, int then) { return then < before; };
+  EXPECT_NE(std::ranges::adjacent_find(got, late), got.end()) << "each came behind those before it";
+  std::ranges::sort(got);
+  ASSERT_EQ(got.size(), std::size_t{count});
+  for (int number = 0; number < count; ++number) EXPECT_EQ(got[static_cast<std::size_t>(number)], number);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Links, testing::Range<std::uint64_t>(0, 20));

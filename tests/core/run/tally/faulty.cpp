@@ -1,11 +1,13 @@
-// Plugins with faults that were put in on purpose: strict but for one thing, a codec that is none but for one thing.
-// The test of simulation shows that each of them is caught, and by what.
+// Plugins with faults that were put in on purpose: handlers that are strict or bounded but for one thing, a codec that
+// is none but for one thing, a sync that is all_to_all but for one thing. The test of simulation shows that each of
+// them is caught, and by what.
 #include <algorithm>
 #include <cstring>
 
 #include <dlhost/codec.h>
 #include <dlhost/consistency.h>
 #include <dlhost/plugin.h>
+#include <dlhost/sync.h>
 
 namespace {
 using namespace dlhost;
@@ -64,6 +66,41 @@ class FaultyHandler final : public Consistency {
   HandlerFault fault_;
 };
 
+enum class BoundedFault { none, serves_older };
+
+class FaultyBounded final : public Consistency {
+ public:
+  static constexpr std::string_view name = "faulty_bounded";
+  struct Options {
+    BoundedFault fault = BoundedFault::none;
+  };
+  static Schema schema() {
+    return SchemaOf<Options>("Bounded, by one step, but for a fault.")
+        .choice("fault", &Options::fault, {{"none", BoundedFault::none}, {"serves_older", BoundedFault::serves_older}},
+                "which");
+  }
+  explicit FaultyBounded(Options options) : fault_(options.fault) {}
+
+  Traits traits() const override { return {.readers_overlap = true, .words_each = 1, .staleness = bound}; }
+  WorkerPlan plan(std::uint64_t, Version) const override { return {}; }
+  GetVerdict on_get(const SliceState& slice, std::uint16_t, std::uint16_t, Version) override {
+    const auto [least, most] = std::ranges::minmax(slice.own);
+    if (fault_ == BoundedFault::none)
+      return slice.own[slice.from] <= least + bound ? GetVerdict::serve : GetVerdict::wait;
+    // The last of them waits until others are too far ahead, and these do not.
+    const bool waits = slice.from + 1 == slice.own.size() && slice.own[slice.from] + 2 * bound >= most;
+    return waits ? GetVerdict::wait : GetVerdict::serve;
+  }
+  UpdateVerdict on_update(SliceState& slice, const Contribution& contribution) override {
+    slice.own[slice.from] = contribution.who.step + 1;
+    return {.act = UpdateVerdict::Act::apply};
+  }
+
+ private:
+  static constexpr std::uint64_t bound = 1;
+  BoundedFault fault_;
+};
+
 enum class CodecFault { none, leaves_one_out, keeps_what_it_sent, wrong_length, wrong_place };
 
 class FaultyCodec final : public Codec {
@@ -113,6 +150,61 @@ class FaultyCodec final : public Codec {
   CodecFault fault_;
 };
 
+enum class SyncFault { none, counts_its_own_twice };
+
+// Each sends what it learned to all others, and adds up what they sent. Of the last rank the value of its own group
+// alone is wrong then: the others hear from it what they are to.
+class FaultyExchange final : public Exchange {
+ public:
+  FaultyExchange(const Sync::Ranks& ranks, std::int64_t elements, SyncFault fault)
+      : rank_(ranks.rank), count_(ranks.count), elements_(elements),
+        twice_(fault == SyncFault::counts_its_own_twice && rank_ + 1 == count_) {}
+
+  void begin(std::vector<SyncStep>& out) override {
+    for (std::uint32_t peer = 0; peer < count_; ++peer)
+      if (peer != rank_) out.push_back({.act = SyncStep::Act::send, .peer = peer, .count = elements_});
+    add_from(0, out);
+  }
+  void arrived(std::uint32_t peer, std::uint32_t, std::vector<SyncStep>& out) override { add_from(peer + 1, out); }
+
+ private:
+  void add_from(std::uint32_t peer, std::vector<SyncStep>& out) const {
+    for (; peer < count_; ++peer) {
+      const auto act = peer == 0 ? SyncStep::Act::replace : SyncStep::Act::add;
+      out.push_back({.act = act, .peer = peer, .count = elements_});
+      if (peer != rank_) return;
+    }
+    if (twice_) out.push_back({.act = SyncStep::Act::add, .peer = rank_, .count = elements_});
+    out.push_back({.act = SyncStep::Act::done});
+  }
+
+  const std::uint32_t rank_, count_;
+  const std::int64_t elements_;
+  const bool twice_;
+};
+
+class FaultySync final : public Sync {
+ public:
+  static constexpr std::string_view name = "faulty";
+  struct Options {
+    SyncFault fault = SyncFault::none;
+  };
+  static Schema schema() {
+    return SchemaOf<Options>("What all learned, added up by each for itself, but for a fault.")
+        .choice("fault", &Options::fault,
+                {{"none", SyncFault::none}, {"counts_its_own_twice", SyncFault::counts_its_own_twice}}, "which");
+  }
+  explicit FaultySync(Options options) : fault_(options.fault) {}
+
+  Traits traits() const override { return {.averages = false, .every = 5}; }
+  std::unique_ptr<Exchange> join(const Ranks& ranks, std::int64_t elements) const override {
+    return std::make_unique<FaultyExchange>(ranks, elements, fault_);
+  }
+
+ private:
+  SyncFault fault_;
+};
+
 } // namespace
 
-DLHOST_PLUGIN("1.0", FaultyHandler, FaultyCodec);
+DLHOST_PLUGIN("1.0", FaultyHandler, FaultyBounded, FaultyCodec, FaultySync);

@@ -1,0 +1,63 @@
+// Whom a server says that it waits for: of two, each of which owns half of a param, the first.
+#include <array>
+
+#include "served.h"
+
+namespace dlhost::param {
+namespace {
+
+using What = Shard::Lack::What;
+
+class LacksTest : public Served {
+ protected:
+  void serve(const std::string& updater, double clip_norm) {
+    lay_out(updater, "strict", std::vector<float>(32, 1.0F), 1);
+    ShardSetup setup = this->setup(slices_);
+    setup.contributors = {{0, 0, 0, std::as_bytes(std::span(gradient_))},
+                          {0, 1, 1, std::as_bytes(std::span(gradient_))}};
+    setup.update_settings.clip_norm = clip_norm;
+    setup.send = [](std::uint32_t, const Message&) { return Status(); };
+    shard_ = *Shard::make(std::move(setup));
+    shard_->begin({.version = 0, .steps = {0, 0}});
+  }
+  Status update(std::uint16_t rank) {
+    return shard_->take({.word = Word::update, .seat = rank, .rank = rank, .rate = 0.5});
+  }
+  void expect_lack(What what, std::uint32_t seat) {
+    const Shard::Lack lack = shard_->lack(0);
+    EXPECT_EQ(lack.what, what);
+    EXPECT_EQ(lack.seat, seat);
+  }
+
+  std::vector<float> gradient_ = std::vector<float>(32, 1.0F);
+  Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{32}, 2, 16);
+};
+
+TEST_F(LacksTest, AContributionOfWhoIsBehind) {
+  serve("sgd", 0);
+  ASSERT_TRUE(update(0).ok());
+  expect_lack(What::contribution, 1);
+  ASSERT_TRUE(update(1).ok());
+  EXPECT_EQ(shard_->version(), 1U);
+}
+
+TEST_F(LacksTest, TheNormOfTheOtherServer) {
+  serve("sgd", 2);
+  ASSERT_TRUE(update(1).ok());
+  expect_lack(What::contribution, 0);
+  ASSERT_TRUE(update(0).ok());
+  expect_lack(What::norm, 1);
+  ASSERT_TRUE(shard_->take({.word = Word::norm, .seat = 1, .version = 0, .rate = 48}).ok());
+  EXPECT_EQ(shard_->version(), 1U);
+}
+
+TEST_F(LacksTest, TheSumsOfTheOtherServer) {
+  serve("lamb", 0);
+  ASSERT_TRUE(update(0).ok());
+  ASSERT_TRUE(update(1).ok());
+  expect_lack(What::sum, 1);
+  EXPECT_EQ(shard_->version(), 0U);
+}
+
+} // namespace
+} // namespace dlhost::param
