@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 struct AuditOptions {
   std::string run, param;
   std::optional<std::uint64_t> version;
-  bool json = false;
+  bool dropped = false, json = false;
 };
 
 struct Range {
@@ -213,28 +213,37 @@ Status print_version(Context& context, const config::Job& job, const run::Audit&
                                "ledger has the last of them only; without --param contributions are counted");
   DLHOST_ASSIGN(const auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::reading));
   Json rows = Json::array();
+  // No version: it came too late for any.
+  const auto tell = [&](const run::Audit::Slice& slice, const run::Audit::Part& part,
+                        std::optional<Version> version) -> Status {
+    const auto place = run::Place::at(job, static_cast<std::uint32_t>(part.contributor), false);
+    DLHOST_ASSIGN(const auto samples, samples_of(*session, audit, part));
+    if (options.json) {
+      Json row{{"param", slice.param}, {"slice", slice.id}};
+      if (version)
+        row["version"] = *version;
+      else
+        row["dropped"] = true;
+      row.update(Json{{"group", place.group}, {"rank", place.rank}, {"step", part.step}, {"samples", samples}});
+      rows.push_back(std::move(row));
+    } else {
+      fmt::print("{} [{}, {}) {}: group {}, rank {}, step {}: samples {}\n", slice.param, slice.first,
+                 slice.first + slice.count, version ? fmt::format("version {}", *version) : "dropped", place.group,
+                 place.rank, part.step, ranges(samples));
+    }
+    return {};
+  };
   for (const auto* slice : slices) {
     const Version version = options.version.value_or(slice->last);
     const auto parts = slice->parts_of(version);
     if (parts.empty())
       return Status::not_found("version ", version, " of '", options.param, "' is not written down: the ledger has ",
                                slice->begun + 1, " to ", slice->last);
-    for (const run::Audit::Part& part : parts) {
-      const auto place = run::Place::at(job, static_cast<std::uint32_t>(part.contributor), false);
-      DLHOST_ASSIGN(const auto samples, samples_of(*session, audit, part));
-      if (options.json)
-        rows.push_back({{"param", slice->param},
-                        {"slice", slice->id},
-                        {"version", version},
-                        {"group", place.group},
-                        {"rank", place.rank},
-                        {"step", part.step},
-                        {"samples", samples}});
-      else
-        fmt::print("{} [{}, {}) version {}: group {}, rank {}, step {}: samples {}\n", slice->param, slice->first,
-                   slice->first + slice->count, version, place.group, place.rank, part.step, ranges(samples));
-    }
+    for (const run::Audit::Part& part : parts) DLHOST_TRY(tell(*slice, part, version));
     print_learned(job, audit, *slice, version, options, rows);
+    if (!options.dropped) continue;
+    for (const auto* all : {&audit.dropped, &slice->dropped})
+      for (const run::Audit::Part& part : *all) DLHOST_TRY(tell(*slice, part, {}));
   }
   if (options.json) fmt::print("{}\n", rows.dump(2));
   return {};
@@ -312,6 +321,8 @@ void add_audit(CLI::App& app, Context& context) {
   command->add_option("--version", options->version, "which version; without it the last")
       ->type_name("NUMBER")
       ->needs("--param");
+  command->add_flag("--dropped", options->dropped, "also the samples that came too late for any version of it")
+      ->needs("--param");
   command->add_flag("--json", options->json, "print JSON, for programs");
   command->footer(
       "A run of several workers writes down whose contributions made each version of each slice of a param\n"
@@ -321,7 +332,8 @@ void add_audit(CLI::App& app, Context& context) {
       "have the same slice.\n\n"
       "Examples:\n"
       "  dlhost audit runs/digits-...\n"
-      "  dlhost audit runs/digits-... --param hidden.weight --version 120");
+      "  dlhost audit runs/digits-... --param hidden.weight --version 120\n"
+      "  dlhost audit runs/digits-... --param hidden.weight --dropped");
   command->callback([&context, options] {
     if (Status status = audit_run(context, *options); !status.ok()) context.fail(status);
   });

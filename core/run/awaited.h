@@ -7,7 +7,8 @@
 
 namespace dlhost::run {
 
-struct Awaited {
+// A word, so that it is written and read at once.
+struct alignas(std::uint64_t) Awaited {
   enum class What : std::uint16_t {
     nothing,      // it computes
     param,        // its server's answer

@@ -21,6 +21,7 @@ LONG = ("--set=train.stop.steps=3000", "--set=recovery.every.steps=50", "--set=r
 
 class Hosts(Members):
     network = "{ type = 'fabric', listen = '10.77.0.0/24', silence = 5.0 }"
+    patient = network.replace("5.0", "15.0")
 
     def start_in(self, host: cluster.Host, *words: str) -> subprocess.Popen:
         process = host.start("sh", "-c", f"cd {self.root} && exec \"$0\" \"$@\"", self.dlhost, *words,
@@ -41,6 +42,13 @@ class Hosts(Members):
             summary = self.ended_well(self.start_on(together.hosts, "--set=topology.workers=4"))
         self.assertEqual(summary["params"], alone["params"])
 
+    def test_four_hosts_train_as_one_worker_does(self) -> None:
+        to_the_bit = ("--set=train.reproducible=true", "--set=train.batch=16", "--set=topology.framework=allreduce")
+        alone = self.run_job("--set=topology.workers=1", *to_the_bit)
+        with cluster.Cluster(4) as together:
+            summary = self.ended_well(self.start_on(together.hosts, "--set=topology.workers=4", *to_the_bit))
+        self.assertEqual(summary["params"], alone["params"])
+
     def test_they_are_launched_from_one_of_them(self) -> None:
         with cluster.Cluster(3) as together:
             process = self.start_in(together.hosts[0], "launch", "--hosts=host0,host1,host2", f"--shell={together.shell(self.root)}",
@@ -51,10 +59,10 @@ class Hosts(Members):
     def test_a_link_that_is_cut_for_a_while_delays(self) -> None:
         alone = self.run_job(PROCESSES, *LONG)
         with cluster.Cluster(3) as together:
-            processes = self.start_on(together.hosts, *LONG)
+            processes = self.start_on(together.hosts, *LONG, f"--set=topology.network={self.patient}")
             self.until(self.has_point)
             together.cut(together.hosts[1])
-            time.sleep(2)
+            time.sleep(5)
             together.heal(together.hosts[1])
             summary = self.ended_well(processes)
         self.assertEqual(summary["params"], alone["params"])

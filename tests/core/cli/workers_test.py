@@ -54,6 +54,9 @@ class Processes(Workers):
         self.assertLessEqual(max(sent), 60)
         in_versions = sum(worker["contributions"][0] for worker in audit["workers"])
         self.assertLess(versions.pop(), in_versions, "two groups make a version, or one when the others have left")
+        dropped = [row for row in self.audit("--param", "fc.bias", "--dropped") if "dropped" in row]
+        self.assertEqual(len(dropped), sum(worker["dropped"][0] for worker in audit["workers"]))
+        self.assertTrue(dropped and all(row["samples"] for row in dropped), "of three, one comes too late")
 
         for run_as in (PROCESSES, "--set=topology.run_as=threads"):
             self.run_job(run_as, "--set=topology.framework=downpour", "--set=train.stop.steps=9",
