@@ -2,29 +2,14 @@
 #pragma once
 
 #include <cmath>
-#include <cstdlib>
 
 #include <gmock/gmock.h>
 
 #include "run/simulation.h"
+#include "share.h"
 #include "trained.h"
 
 namespace dlhost::test {
-
-inline std::uint64_t setting(const char* name, std::uint64_t usual) {
-  const char* given = std::getenv(name);
-  return given ? std::strtoull(given, nullptr, 10) : usual;
-}
-
-// How many seeds a test has: where each takes many times as long, one in DLHOST_SEEDS_ONE_IN.
-inline std::uint64_t seeds(std::uint64_t usual) {
-  const std::uint64_t one_in = setting("DLHOST_SEEDS_ONE_IN", 1);
-  return (usual + one_in - 1) / one_in;
-}
-// Of what is counted over them, the part that more than has to be there: more than none at least.
-template <class Count> Count share_of(Count usual) {
-  return usual / static_cast<Count>(setting("DLHOST_SEEDS_ONE_IN", 1));
-}
 
 class SimulationTest : public Bench {
  protected:
