@@ -159,6 +159,25 @@ TEST(ShmProcessesTest, AKilledPartyLeavesNothing) {
     EXPECT_EQ(name.find("-party"), std::string::npos) << name << " is still there";
 }
 
+// A region may be there longer than its endpoint.
+TEST(ShmProcessesTest, KilledBetweenAnEndpointAndItsRegionNothingIsLeft) {
+  const pid_t process = fork();
+  if (process == 0) {
+    env::RealHost host(LogLevel::error);
+    auto endpoint = *open_endpoint(host, "shm", "going");
+    const auto region = *endpoint->allocate(5000);
+    endpoint.reset();
+    kill(getpid(), SIGKILL);
+  }
+  ASSERT_GT(process, 0);
+  waitpid(process, nullptr, 0);
+  const std::string prefix = concat(plugins::shm::prefix_of_user(), process, "-");
+  EXPECT_FALSE(plugins::shm::segments_with(prefix).empty());
+  env::RealHost host(LogLevel::error);
+  { const auto next = open_endpoint(host, "shm", "next"); }
+  EXPECT_TRUE(plugins::shm::segments_with(prefix).empty());
+}
+
 TEST_P(ProcessesTest, FullMemoryIsAnError) {
   auto endpoint = open_endpoint(host_, GetParam(), "test");
   ASSERT_TRUE(endpoint.ok());

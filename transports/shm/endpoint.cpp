@@ -56,16 +56,17 @@ Result<std::unique_ptr<Endpoint>> ShmEndpoint::open(Host& host, std::string_view
 }
 
 Status ShmEndpoint::open_inbox() {
-  DLHOST_ASSIGN(inbox_, Segment::make(own_ + std::string(inbox_suffix), sizeof(Inbox), Segment::File::keep));
-  if (!inbox_.try_own()) return Status::internal("the segment '", own_, "' is new and yet owned by somebody");
-  auto* inbox = new (inbox_.data()) Inbox;
+  DLHOST_ASSIGN(auto made, Segment::make(own_ + std::string(inbox_suffix), sizeof(Inbox), Segment::File::keep));
+  if (!made.try_own()) return Status::internal("the segment '", own_, "' is new and yet owned by somebody");
+  inbox_ = std::make_shared<Segment>(std::move(made));
+  auto* inbox = new (inbox_->data()) Inbox;
   inbox->process = getpid();
   inbox->show();
   return {};
 }
 
 ShmEndpoint::~ShmEndpoint() {
-  if (!inbox_.data()) return;
+  if (!inbox_) return;
   inbox().closed.store(1, std::memory_order_release);
   for (const auto& peer : peers_)
     if (peer) ring_bell(peer->inbox());

@@ -38,7 +38,7 @@ class ShmEndpoint final : public Endpoint {
  private:
   ShmEndpoint(Host& host, std::string own, const RingShape& shape);
 
-  Inbox& inbox() const { return *static_cast<Inbox*>(inbox_.data()); }
+  Inbox& inbox() const { return *static_cast<Inbox*>(inbox_->data()); }
   Status open_inbox();
   Result<Peer*> peer(PeerId);
   Result<PeerId> known(const std::string& owner);
@@ -66,7 +66,7 @@ class ShmEndpoint final : public Endpoint {
   Host& host_;
   std::string own_; // what the names of its segments begin with
   RingShape shape_;
-  Segment inbox_;
+  std::shared_ptr<Segment> inbox_; // its regions have it as well: by its name leftovers are found
   std::uint32_t announcements_ = 0; // that were seen
   Status broken_;                   // why nothing comes of one who has announced itself
   std::uint32_t rings_ = 0, regions_ = 0;

@@ -11,11 +11,13 @@ namespace {
 
 class SegmentRegion final : public Region {
  public:
-  SegmentRegion(Segment segment, std::string key) : segment_(std::move(segment)), key_(std::move(key)) {}
+  SegmentRegion(Segment segment, std::string key, std::shared_ptr<Segment> inbox = {})
+      : inbox_(std::move(inbox)), segment_(std::move(segment)), key_(std::move(key)) {}
   std::span<std::byte> bytes() override { return {static_cast<std::byte*>(segment_.data()), segment_.size()}; }
   std::string key() const override { return key_; }
 
  private:
+  std::shared_ptr<Segment> inbox_; // goes last: a region may outlive its endpoint, and its process die before it
   Segment segment_;
   std::string key_;
 };
@@ -36,7 +38,7 @@ Status plain_key(std::string_view key) {
 Result<std::unique_ptr<Region>> ShmEndpoint::allocate(std::size_t bytes) {
   const std::string key = concat(key_begin, regions_++);
   DLHOST_ASSIGN(auto segment, Segment::make(concat(own_, ".", key), std::max<std::size_t>(bytes, 1)));
-  return std::unique_ptr<Region>(std::make_unique<SegmentRegion>(std::move(segment), key));
+  return std::unique_ptr<Region>(std::make_unique<SegmentRegion>(std::move(segment), key, inbox_));
 }
 
 Result<std::unique_ptr<Region>> ShmEndpoint::register_memory(std::span<std::byte>) {
