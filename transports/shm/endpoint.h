@@ -66,7 +66,7 @@ class ShmEndpoint final : public Endpoint {
   Host& host_;
   std::string own_; // what the names of its segments begin with
   RingShape shape_;
-  std::shared_ptr<Segment> inbox_; // its regions have it as well: by its name leftovers are found
+  std::shared_ptr<Segment> inbox_;  // its regions have it as well: by its name leftovers are found
   std::uint32_t announcements_ = 0; // that were seen
   Status broken_;                   // why nothing comes of one who has announced itself
   std::uint32_t rings_ = 0, regions_ = 0;
