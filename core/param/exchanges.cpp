@@ -111,11 +111,10 @@ bool Exchanges::align_through(std::size_t which, std::uint64_t number) {
   return piece.row.number() < piece.aligned && !piece.row.is_on();
 }
 
+// Another one may have called it to one more than it was to have: the value is not what it will be before that is over.
 bool Exchanges::is_aligned() const {
-  return std::ranges::all_of(pieces_, [](const Piece& piece) {
-    const RowExchange& row = piece.row;
-    return row.number() > piece.aligned || (row.number() == piece.aligned && !row.is_on());
-  });
+  return std::ranges::all_of(
+      pieces_, [](const Piece& piece) { return piece.row.number() >= piece.aligned && !piece.row.is_on(); });
 }
 
 } // namespace dlhost::param

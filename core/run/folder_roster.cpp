@@ -30,7 +30,7 @@ std::vector<std::string> all_from_hex(const std::vector<std::string>& texts) {
 Result<std::string> FolderRoster::await(const std::string& name, const Meanwhile& meanwhile) {
   Disk& disk = host_.disk();
   while (!disk.exists(at(name))) {
-    DLHOST_TRY(MeetingFolder::failure(disk, folder_));
+    DLHOST_TRY(failure());
     DLHOST_TRY(look_());
     if (meanwhile) DLHOST_TRY(meanwhile());
     host_.clock().sleep(pause);
@@ -106,6 +106,8 @@ Status FolderRoster::meet(std::uint32_t seat, const Meanwhile& meanwhile) {
   ++met_[seat];
   return {};
 }
+
+Status FolderRoster::failure() { return MeetingFolder::failure(host_.disk(), folder_); }
 
 void FolderRoster::fail(const Status& status) { MeetingFolder::fail(host_.disk(), folder_, status); }
 

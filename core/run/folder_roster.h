@@ -33,6 +33,7 @@ class FolderRoster final : public Roster {
   Status meet(std::uint32_t seat, const Meanwhile&) override;
   void end(std::uint32_t seat) override { end_(seat); }
   void fail(const Status&) override;
+  Status failure() override;
 
   // The files, whose names those who bring them to other machines know.
   static std::string card_name(std::uint32_t seat) { return concat("card-", seat, ".json"); }

@@ -57,6 +57,8 @@ class Roster {
   virtual void end(std::uint32_t seat) = 0;
   // Who waits here waits no more; the first reason counts.
   virtual void fail(const Status&) = 0;
+  // That reason; ok: there is none.
+  virtual Status failure() = 0;
 };
 
 } // namespace dlhost::run

@@ -121,7 +121,8 @@ class Seat final : public param::Sharing, private param::Control {
   bool stopped() const { return stopped_; }
   // What the others are to hear.
   void fail(const Status&);
-  // Until the leader has stopped all, or is gone itself; not for long.
+  // Until the leader has stopped all, or told those that were about to begin why they do not, or is gone itself; not
+  // for long.
   void await_end();
 
   // Seats whose task or process is no longer there.

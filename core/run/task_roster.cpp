@@ -61,6 +61,11 @@ Status TaskRoster::meet(std::uint32_t, const Meanwhile& meanwhile) {
   return await([&] { return met_ >= all; }, meanwhile);
 }
 
+Status TaskRoster::failure() {
+  const std::scoped_lock lock(guard_);
+  return failed_;
+}
+
 void TaskRoster::fail(const Status& status) {
   {
     const std::scoped_lock lock(guard_);

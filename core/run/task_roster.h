@@ -29,6 +29,7 @@ class TaskRoster final : public Roster {
   Status meet(std::uint32_t seat, const Meanwhile&) override;
   void end(std::uint32_t) override {} // a task cannot be ended
   void fail(const Status&) override;
+  Status failure() override;
 
  private:
   template <class Ready> Status await(Ready, const Meanwhile& = nullptr);

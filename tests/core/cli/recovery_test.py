@@ -17,7 +17,10 @@ from several import FOR_EVER, PATIENCE, PROCESSES, Workers
 
 Workers.dlhost = os.path.realpath(sys.argv.pop(1))
 KILLS = int(os.environ.get("DLHOST_KILLS", "7"))
-LONG = (PROCESSES, "--set=checkpoint.every.steps=1500", "--set=recovery.every.steps=50", "--set=record.every.steps=10")
+# Kills may follow one another sooner than a machine that is busy makes a step.
+AGAIN_AND_AGAIN = "--set=recovery.restarts=1000"
+LONG = (PROCESSES, AGAIN_AND_AGAIN, "--set=checkpoint.every.steps=1500", "--set=recovery.every.steps=50",
+        "--set=record.every.steps=10")
 # Five times what is promised of a machine that does nothing else; and more where all is slower (tests/meson.build).
 SLOWER = int(os.environ.get("DLHOST_PATIENCE", "60")) / 60
 MOST_UNTIL_DETECTED, MOST_UNTIL_TRAINING = 5 * 1 * SLOWER, 5 * 3 * SLOWER
@@ -118,7 +121,7 @@ class Recovery(Workers):
             with self.subTest(handler=handler, who=who, more=more):
                 for steps in (300 * KILLS, 1500 * KILLS):  # the few may all be made before anybody is killed
                     shutil.rmtree(self.root / "runs", ignore_errors=True)
-                    words = (PROCESSES, f"--set=topology.consistency={handler}", "--set=topology.replicas=2", *more,
+                    words = (PROCESSES, AGAIN_AND_AGAIN, f"--set=topology.consistency={handler}", "--set=topology.replicas=2", *more,
                              "--set=checkpoint.every={}", "--set=recovery.every={}", "--set=record.every.steps=1",
                              "--set=validate.every.steps=100",  # each writes a point, and an epoch is a step
                              f"--set=train.stop.steps={steps}")
@@ -142,6 +145,30 @@ class Recovery(Workers):
                     whole = self.run_job(*words, "--set=topology.replicas=1")
                     for key in ("params", "train", "test"):
                         self.assertEqual(cut[key], whole[key], key)
+
+    def test_who_dies_while_they_join_is_missed_at_once(self) -> None:
+        """A worker that has come so far that it notices this hears from the leader why they do not begin."""
+
+        def has_joined(seat: int) -> bool:
+            try:
+                return any(f"met-{seat}-0" in os.listdir(folder) for folder in (self.root / "tmp").iterdir())
+            except FileNotFoundError:  # it has just been removed
+                return False
+
+        self.start(*FOR_EVER, AGAIN_AND_AGAIN)
+        longest = 0.0
+        for _ in range(2 * KILLS):
+            self.until(lambda: len(self.workers()) == 2)
+            seat, workers = self.draw.choice((1, 2)), self.workers()
+            end = time.monotonic() + 1
+            while not has_joined(seat) and time.monotonic() < end:
+                pass
+            begin = time.monotonic()
+            os.kill(workers[seat], signal.SIGKILL)
+            self.until(lambda: not set(workers.values()) & set(self.workers().values()))
+            longest = max(longest, time.monotonic() - begin)
+        print(f"{2 * KILLS} kills while they joined; detected after {longest:.2f} s at most", file=sys.stderr)
+        self.assertLess(longest, MOST_UNTIL_DETECTED)
 
     def test_a_run_has_one_leader(self) -> None:
         process = self.start(*FOR_EVER)

@@ -162,6 +162,23 @@ TEST_F(GroupSyncTest, WhoHasHadFewerExchangesIsAlignedThroughThoseOfOthers) {
   for (const Server& server : servers_) EXPECT_EQ(server.sync_->exchanges(0), 2U);
 }
 
+TEST_F(GroupSyncTest, WhoIsCalledToOneMoreIsAlignedBehindIt) {
+  make(false, "star", true, 10);
+  GroupSync& sync = *servers_[0].sync_;
+  EXPECT_TRUE(sync.align(0, 0));
+  servers_[0].start();
+  deliver_all();
+  EXPECT_TRUE(sync.is_aligned());
+  servers_[1].learn(2);
+  servers_[1].start();
+  deliver_one(); // who hears of it joins
+  EXPECT_TRUE(sync.is_on(0));
+  EXPECT_FALSE(sync.is_aligned());
+  deliver_all();
+  EXPECT_TRUE(sync.is_aligned());
+  for (Server& server : servers_) EXPECT_THAT(server.value(), ElementsAre(2, 3, 4, 5));
+}
+
 TEST_F(GroupSyncTest, InStepThereIsNothingToAlignWhereNothingWasLearned) {
   make(true, "ring");
   EXPECT_FALSE(servers_[0].sync_->align(0, 0));
