@@ -176,7 +176,7 @@ TEST_F(GroupSyncTest, WhoIsCalledToOneMoreIsAlignedBehindIt) {
   EXPECT_FALSE(sync.is_aligned());
   deliver_all();
   EXPECT_TRUE(sync.is_aligned());
-  for (Server& server : servers_) EXPECT_THAT(server.value(), ElementsAre(2, 3, 4, 5));
+  for (Server& server : servers_) EXPECT_THAT(server.value(), ElementsAre(3, 4, 5, 6));
 }
 
 TEST_F(GroupSyncTest, InStepThereIsNothingToAlignWhereNothingWasLearned) {
