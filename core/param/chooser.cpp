@@ -122,8 +122,21 @@ Status Chooser::fold(const Contribution& one, float weight) {
   return tell(one, {.word = Word::folded, .rate = static_cast<double>(weight)});
 }
 
+// What waits for others is lost with whoever dies: from where on a group makes its steps once more.
+Status Chooser::say_what_is_undecided() {
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    Message from{.word = Word::undecided, .step = groups_[group].next};
+    from.group = static_cast<std::uint16_t>(setup_.clients.first + group);
+    for (const Contribution& held : held_)
+      if (held.who.group == from.group) from.step = std::min(from.step, held.who.step);
+    DLHOST_TRY(setup_.answer(from));
+  }
+  return {};
+}
+
 // Servers hear of it behind all that was decided.
 Status Chooser::complete() {
+  if (!setup_.consistency->traits().folds) return say_what_is_undecided();
   SliceState state = this->state(0);
   const float weight = setup_.consistency->weight_at_pause(state);
   for (const Contribution& held : held_) DLHOST_TRY(fold(held, 1));

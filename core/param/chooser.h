@@ -24,7 +24,8 @@ class Chooser {
     Consistency* consistency = nullptr;
     const plugin::Actor* actor = nullptr;
     plugin::Activity* activity = nullptr;
-    std::function<Status(const Message&)> tell; // all servers
+    std::function<Status(const Message&)> tell;   // all servers
+    std::function<Status(const Message&)> answer; // the run's leader
   };
   explicit Chooser(Setup);
 
@@ -52,6 +53,7 @@ class Chooser {
   Status choose(std::span<const Contribution>, const UpdateVerdict&);
   Status fold(const Contribution&, float weight);
   Status complete();
+  Status say_what_is_undecided();
 
   Setup setup_;
   std::vector<Group> groups_;

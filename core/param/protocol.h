@@ -29,7 +29,9 @@
 //   server   call      neighbours an exchange of this slice has begun: those that have not join it
 //   server   part      neighbour  what it learned of a slice since the last exchange, or what was made of such parts
 //   server   taken     neighbour  a part has been read: its memory may be written again
-//   leader   complete  chooser    what waits for others is folded in; then it says align to its servers
+//   leader   complete  chooser    what waits for others is folded in; then it says align to its servers. Where nothing
+//                                 is folded, answered by `undecided`
+//   chooser  undecided leader     of that group: steps below this one are in a version, or dropped
 //   leader   align     servers    all slices are exchanged once more, whatever is due; what was folded goes into the
 //   or chooser                    version that is there; of one slice: through this exchange, as others have had it
 //   server   aligned   leader     so this slice is, at that version, and lies there; and how many exchanges it had
@@ -75,6 +77,7 @@ enum class Word : std::uint8_t {
   part,
   taken,
   complete,
+  undecided,
   align,
   aligned,
   alive,

@@ -312,10 +312,12 @@ Status Seat::make_shard() {
                             .consistency = agreement_->job().consistency.get(),
                             .actor = agreement_->job().actor,
                             .activity = &session_.activity(),
-                            .tell = [this, servers = servers_of(place_.server_group)](const param::Message& message) {
-                              for (const std::uint32_t server : servers) DLHOST_TRY(table_->send(server, message));
-                              return Status();
-                            }});
+                            .tell =
+                                [this, servers = servers_of(place_.server_group)](const param::Message& message) {
+                                  for (const std::uint32_t server : servers) DLHOST_TRY(table_->send(server, message));
+                                  return Status();
+                                },
+                            .answer = [this](const param::Message& message) { return table_->send(0, message); }});
   return {};
 }
 

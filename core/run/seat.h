@@ -198,6 +198,8 @@ class Seat final : public param::Sharing, private param::Control {
                               std::uint32_t server) const;
   Status align();
   Status align_exchanges();
+  bool chooses_steps() const { return traits_.by_step && !traits_.folds; }
+  Status ask_what_is_undecided();
   Status see_where_all_are();               // while they rest
   bool is_whole(const param::Param&) const; // it is not cut
   param::Slices cut(const param::Store&, const param::Gradients&) const;
@@ -336,9 +338,11 @@ class Seat final : public param::Sharing, private param::Control {
     std::size_t place = 0; // which of the masters' values
     std::uint64_t exchanges = 0;
   };
-  std::vector<std::vector<Aligned>> aligned_;  // of each server group the slices', when they were aligned last
-  std::size_t unaligned_ = 0;                  // slices of which nobody has said so yet
-  std::vector<Own> own_;                       // of each worker, as this one sees it
+  std::vector<std::vector<Aligned>> aligned_; // of each server group the slices', when they were aligned last
+  std::size_t unaligned_ = 0;                 // slices of which nobody has said so yet
+  std::vector<std::uint64_t> undecided_; // of each group, the first step of which that is not decided; none: not asked
+  std::size_t unanswered_ = 0;           // groups of which nobody has said it yet
+  std::vector<Own> own_;                 // of each worker, as this one sees it
   std::vector<std::vector<Lodging>> lodgings_; // of each server group
   std::optional<Layout> layout_;
   std::unique_ptr<param::Shard> shard_;

@@ -59,6 +59,14 @@ std::vector<std::vector<param::TensorPlace>> Seat::values_elsewhere() {
   return all;
 }
 
+Status Seat::ask_what_is_undecided() {
+  undecided_.assign(place_.groups, 0);
+  unanswered_ = place_.groups;
+  for (std::uint32_t group = 0; group < place_.server_groups; ++group)
+    DLHOST_TRY(table_->send(home_of(group), {.word = param::Word::complete}));
+  return table_->wait_until([this] { return is_over(unanswered_ == 0, on(Awaited::What::answers, Awaited::nobody)); });
+}
+
 // What a worker computes once more, because others of its group had not come that far, is in already; and so is, of
 // some slices, what it was to compute once more from the beginning on, and has not come to yet. Where whole steps are
 // chosen, what only some of a group have sent of one is in no version.
@@ -67,8 +75,12 @@ Status Seat::see_where_all_are() {
   param::Beginning reached{.others = std::vector<Version>(place_.server_groups - 1), .own_values = true};
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     reached.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
-  for (std::uint32_t seat = 0; traits_.by_step && seat < seats_; seat += place_.workers)
-    std::fill_n(reached.steps.begin() + seat, place_.workers, reached.of_group(seat / place_.workers, place_.workers));
+  for (std::uint32_t group = 0; traits_.by_step && group < place_.groups; ++group) {
+    std::uint64_t steps = reached.of_group(group, place_.workers);
+    if (!undecided_.empty()) steps = std::min(steps, undecided_[group]);
+    std::fill_n(reached.steps.begin() + group * place_.workers, place_.workers, steps);
+  }
+  undecided_.clear();
   for (const param::Slice& slice : layout_->slices.all()) {
     auto& there = reached.slices.emplace_back(
         param::Beginning::OfSlice{.version = table_->version(slice.id), .steps = reached.steps, .others = {}});

@@ -42,6 +42,14 @@ Status Seat::take(const Message& message) {
     return Status(code, concat("worker ", message.seat, ": ", reason));
   }
   case Word::alive: return {};
+  case Word::undecided:
+    if (unanswered_ == 0 || message.group >= place_.groups ||
+        message.seat != home_of(server_group_of(message.group * place_.workers)))
+      return Status::corrupt("seat ", message.seat, " says what is undecided of group ", message.group,
+                             ", which nobody asked it");
+    --unanswered_;
+    undecided_[message.group] = message.step;
+    return {};
   case Word::aligned: {
     const std::uint32_t group = server_group_of(message.seat);
     if (unaligned_ == 0 || message.slice >= layout_->slices.size() ||
@@ -96,8 +104,11 @@ Status Seat::rest_those_led() {
 }
 
 Status Seat::hold() {
+  // Others go on meanwhile: whether this one's last step counts is as good as decided by them.
+  if (chooses_steps()) DLHOST_TRY(until_answered(&param::Table::receive));
   DLHOST_TRY(rest_those_led());
   DLHOST_TRY(until_answered(&param::Table::flush));
+  if (chooses_steps()) DLHOST_TRY(ask_what_is_undecided());
   if (sync_ || agreement_->any(&Consistency::Traits::folds)) DLHOST_TRY(align());
   return see_where_all_are();
 }

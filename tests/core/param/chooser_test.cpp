@@ -50,10 +50,16 @@ class ChooserTest : public testing::Test {
   Chooser chooser_{{.clients = {.groups = 3, .workers = 2},
                     .consistency = consistency_.get(),
                     .activity = &activity_,
-                    .tell = [this](const Message& message) {
-                      told_.push_back(line_of(message));
-                      return Status();
-                    }}};
+                    .tell =
+                        [this](const Message& message) {
+                          told_.push_back(line_of(message));
+                          return Status();
+                        },
+                    .answer =
+                        [this](const Message& message) {
+                          told_.push_back(concat(message.group, " from ", message.step));
+                          return Status();
+                        }}};
 };
 
 TEST_F(ChooserTest, TheFirstTwoGroupsMakeAVersionAndTheThirdIsLate) {
@@ -115,6 +121,19 @@ TEST_F(ChooserTest, OnlyLeadersSayThatAGroupLeavesOrThatAllStandStill) {
   EXPECT_THAT(told(), ElementsAre());
   EXPECT_TRUE(chooser_.take({.word = Word::leave, .seat = 2, .group = 1}).ok());
   EXPECT_TRUE(chooser_.take({.word = Word::leave, .seat = 0, .group = 1, .rank = 1}).ok());
+}
+
+TEST_F(ChooserTest, WhereNothingIsFoldedItSaysFromWhereOnNothingIsDecided) {
+  group_sends(0, 0, 0);
+  group_sends(1, 0, 0);
+  group_sends(2, 0, 0); // late
+  group_sends(1, 1, 1); // and waits for another
+  EXPECT_TRUE(whole(2, 0, 1, 1).ok());
+  told();
+  EXPECT_TRUE(chooser_.take({.word = Word::complete}).ok());
+  EXPECT_THAT(told(), ElementsAre("0 from 1", "1 from 1", "2 from 1"));
+  group_sends(0, 1, 1); // it still counts
+  EXPECT_THAT(told(), ElementsAre("chosen 1.0 for 1", "chosen 1.1 for 1", "chosen 0.0 for 1", "chosen 0.1 for 1"));
 }
 
 class FoldingChooserTest : public ChooserTest {
