@@ -73,6 +73,16 @@ class GroupSyncTest : public testing::Test {
     for (std::uint32_t rank = 0; rank < 2; ++rank)
       servers_[rank].make(rank, in_step, *sync_, {memories_[0], memories_[1]}, mail_);
   }
+  // The first server's, which go at their own pace, when all has been exchanged once.
+  GroupSync& make_aligned() {
+    make(false, "star", true, 10);
+    GroupSync& first = *servers_[0].sync_;
+    EXPECT_TRUE(first.align(0, 0));
+    servers_[0].start();
+    deliver_all();
+    EXPECT_TRUE(first.is_aligned());
+    return first;
+  }
   void deliver_one() {
     const auto [seat, message] = mail_.front();
     mail_.pop_front();
@@ -144,12 +154,7 @@ TEST_F(GroupSyncTest, WhatIsAlignedWasExchangedAsItWas) {
 }
 
 TEST_F(GroupSyncTest, WhoHasHadFewerExchangesIsAlignedThroughThoseOfOthers) {
-  make(false, "star", true, 10);
-  GroupSync& sync = *servers_[0].sync_;
-  EXPECT_TRUE(sync.align(0, 0));
-  servers_[0].start();
-  deliver_all();
-  EXPECT_TRUE(sync.is_aligned());
+  GroupSync& sync = make_aligned();
   EXPECT_EQ(sync.exchanges(0), 1U);
   EXPECT_FALSE(sync.align_through(0, 1));
   EXPECT_TRUE(sync.is_aligned());
@@ -163,12 +168,7 @@ TEST_F(GroupSyncTest, WhoHasHadFewerExchangesIsAlignedThroughThoseOfOthers) {
 }
 
 TEST_F(GroupSyncTest, WhoIsCalledToOneMoreIsAlignedBehindIt) {
-  make(false, "star", true, 10);
-  GroupSync& sync = *servers_[0].sync_;
-  EXPECT_TRUE(sync.align(0, 0));
-  servers_[0].start();
-  deliver_all();
-  EXPECT_TRUE(sync.is_aligned());
+  GroupSync& sync = make_aligned();
   servers_[1].learn(2);
   servers_[1].start();
   deliver_one(); // who hears of it joins
