@@ -83,12 +83,13 @@ Status EtcdSession::find_job(const Joining& who, Nanoseconds end) {
         return {};
       }
       // What a run has left that ended without a word is taken over, while nobody is in.
-      DLHOST_ASSIGN(const Json members, gateway_.ask("kv/range",
-                                                     {{"key", base64(key("members/"))},
-                                                      {"range_end", base64(after(key("members/")))},
-                                                      {"count_only", true}},
-                                                     end));
-      if (number_of(field(members, "count")) > 0) {
+      const auto members = gateway_.ask("kv/range",
+                                        {{"key", base64(key("members/"))},
+                                         {"range_end", base64(after(key("members/")))},
+                                         {"count_only", true}},
+                                        end);
+      if (!members.ok()) return status;
+      if (number_of(field(*members, "count")) > 0) {
         if (now() + look_every >= patience) return status;
         refused = std::move(status);
         host_.clock().sleep(look_every);

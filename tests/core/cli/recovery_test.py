@@ -150,10 +150,7 @@ class Recovery(Workers):
         """A worker that has come so far that it notices this hears from the leader why they do not begin."""
 
         def has_joined(seat: int) -> bool:
-            try:
-                return any(f"met-{seat}-0" in os.listdir(folder) for folder in (self.root / "tmp").iterdir())
-            except FileNotFoundError:  # it has just been removed
-                return False
+            return any((folder / f"met-{seat}-0").exists() for folder in (self.root / "tmp").iterdir())
 
         self.start(*FOR_EVER, AGAIN_AND_AGAIN)
         longest = 0.0
