@@ -8,6 +8,8 @@
 namespace dlhost::env {
 
 std::string digest(std::span<const std::byte> of, std::size_t bytes) {
+  // Before this libsodium computes with what every processor has, at half the speed. Should it fail, it goes on so.
+  [[maybe_unused]] static const int ready = sodium_init();
   std::array<unsigned char, crypto_generichash_BYTES_MAX> sum{};
   const std::size_t made = std::max<std::size_t>(bytes, crypto_generichash_BYTES_MIN);
   crypto_generichash(sum.data(), made, reinterpret_cast<const unsigned char*>(of.data()), of.size(), nullptr, 0);

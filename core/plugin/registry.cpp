@@ -118,10 +118,18 @@ std::vector<Registry::Build> Registry::builds() {
     Build& build = builds.emplace_back(Build{library->name(), "", ""});
     const auto from = std::ranges::find(catalogue_.candidates, library->path(), &Candidate::path);
     if (from != catalogue_.candidates.end() && from->stamp) build.version = from->stamp->version;
-    if (const auto file = MappedFile::open(library->path()); file.ok()) build.digest = env::digest(file->bytes(), 8);
+    build.digest = digest_of(*library);
   }
   std::ranges::sort(builds, {}, &Build::name);
   return builds;
+}
+
+// Each file is read once: every checkpoint asks.
+const std::string& Registry::digest_of(const Library& library) {
+  const auto [known, is_new] = digests_.try_emplace(&library);
+  if (!is_new) return known->second;
+  if (const auto file = MappedFile::open(library.path()); file.ok()) known->second = env::digest(file->bytes(), 8);
+  return known->second;
 }
 
 Result<const Factory*> Registry::factory(Kind kind, std::string_view name) {

@@ -73,6 +73,7 @@ class Registry final : public SchemaSource {
   void report_search();
   Result<Loaded> loaded(Kind, std::string_view name);
   Status unknown(Kind, std::string_view name) const;
+  const std::string& digest_of(const Library&);
   std::vector<std::string> known(Kind) const;
   Result<Library*> library(const Candidate&);
 
@@ -82,6 +83,7 @@ class Registry final : public SchemaSource {
   std::recursive_mutex loading_;                              // init may ask for another plugin
   std::map<std::string, std::unique_ptr<Library>> libraries_; // by path
   std::vector<Library*> order_;                               // as loaded
+  std::map<const Library*, std::string> digests_;             // as asked for
   std::map<std::string, Status> failed_;                      // by path; a file is tried once
   std::map<Product, Loaded> asked_for_;
   std::map<const Factory*, Schema> schemas_;

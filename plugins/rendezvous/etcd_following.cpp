@@ -20,9 +20,7 @@ void EtcdSession::keep() {
       if (leaves_ || !over_.ok()) return;
     }
     const Kept kept = keep_alive(lease_);
-    if (kept == Kept::no)
-      return is_over(Status::gone("etcd: this member is out: its lease of ", setup_.lease,
-                                  " s has ended, as etcd heard nothing of it"));
+    if (kept == Kept::no) return is_over(out(lease_ended()));
     if (kept == Kept::yes) keep_alive(job_lease_);
     ends_->wait(ticket, kept == Kept::yes ? between_beats() : look_every);
   }
@@ -102,9 +100,9 @@ void EtcdSession::went(std::uint32_t rank, std::int64_t revision) {
   const auto who = members_.find(rank);
   if (who == members_.end()) return;
   const auto reason = reasons_.find(who->second.id);
-  std::string why = concat("its lease of ", setup_.lease, " s has ended: etcd heard nothing of it");
+  std::string why = lease_ended();
   if (reason != reasons_.end()) why = reason->second;
-  if (who->second.id == id_ && over_.ok()) over_ = Status::gone("etcd: this member is out: ", why);
+  if (who->second.id == id_ && over_.ok()) over_ = out(why);
   departures_.push_back({epoch_of(revision), std::move(who->second.member), std::move(why)});
   if (departures_.size() > most_departures_kept) departures_.erase(departures_.begin());
   if (reason != reasons_.end()) reasons_.erase(reason);

@@ -32,7 +32,7 @@ Result<std::unique_ptr<Session>> EtcdSession::join(Host& host, const EtcdSetup& 
   if (sodium_init() < 0) return Status::internal("libsodium does not start");
   DLHOST_TRY(allowed("address", who.self.address));
   const Nanoseconds end = host.clock().now() + limit;
-  std::unique_ptr<EtcdSession> session(new EtcdSession(host, setup));
+  std::unique_ptr<EtcdSession> session(new EtcdSession(host, setup, who.self.host));
   DLHOST_TRY(session->find_job(who, end).at("etcd: job '", setup.job, "'"));
   DLHOST_ASSIGN(session->lease_, session->grant(setup.lease, end));
   DLHOST_TRY(session->enter(who, end).at("etcd: job '", setup.job, "'"));
@@ -83,11 +83,9 @@ Status EtcdSession::find_job(const Joining& who, Nanoseconds end) {
         return {};
       }
       // What a run has left that ended without a word is taken over, while nobody is in.
-      const auto members = gateway_.ask("kv/range",
-                                        {{"key", base64(key("members/"))},
-                                         {"range_end", base64(after(key("members/")))},
-                                         {"count_only", true}},
-                                        end);
+      const auto members = gateway_.ask(
+          "kv/range",
+          {{"key", base64(key("members/"))}, {"range_end", base64(after(key("members/")))}, {"count_only", true}}, end);
       if (!members.ok()) return status;
       if (number_of(field(*members, "count")) > 0) {
         if (now() + look_every >= patience) return status;

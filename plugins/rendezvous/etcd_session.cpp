@@ -18,9 +18,9 @@ std::string random_id() {
 
 } // namespace
 
-EtcdSession::EtcdSession(Host& host, const EtcdSetup& setup)
-    : host_(host), setup_(setup), prefix_(concat("/dlhost/", setup.job, "/")), id_(random_id()),
-      gateway_(host, setup.gateway),
+EtcdSession::EtcdSession(Host& host, const EtcdSetup& setup, std::string own_host)
+    : host_(host), setup_(setup), own_host_(std::move(own_host)), prefix_(concat("/dlhost/", setup.job, "/")),
+      id_(random_id()), gateway_(host, setup.gateway),
       watch_(host, gateway_, prefix_, std::max<std::int64_t>(setup.lease, 5) * one_second),
       changed_(host.tasks().waiter()), ends_(host.tasks().waiter()) {}
 
@@ -40,6 +40,10 @@ Status EtcdSession::in() const {
   return leaves_ ? Status::gone("etcd: this member has left") : Status();
 }
 
+Status EtcdSession::out(std::string_view why) const {
+  return Status::gone("etcd: rank ", rank_, ", this process on host '", own_host_, "', is out: ", why);
+}
+
 Result<std::uint32_t> EtcdSession::epoch() const {
   const std::scoped_lock lock(mutex_);
   DLHOST_TRY(in());
@@ -55,7 +59,7 @@ Status EtcdSession::still_in(const Json& answer, std::size_t at) {
   if (number_of(field(first(kvs(answer, at)), "create_revision")) == created_) return {};
   // Why, the watch tells.
   wait_until(now() + one_second, [] { return false; }).ignore("it is out in any case");
-  is_over(Status::gone("etcd: this member is out: its lease has ended, or it was reported gone"));
+  is_over(out("its lease has ended, or it was reported gone"));
   const std::scoped_lock lock(mutex_);
   return over_;
 }

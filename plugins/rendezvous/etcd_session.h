@@ -55,7 +55,7 @@ class EtcdSession final : public Session {
     Json words;
   };
 
-  EtcdSession(Host&, const EtcdSetup&);
+  EtcdSession(Host&, const EtcdSetup&, std::string own_host);
   Nanoseconds between_beats() const { return setup_.lease * 1'000'000'000 / 3; }
   Nanoseconds now() const { return host_.clock().now(); }
   std::string key(std::string_view rest) const { return prefix_ + std::string(rest); }
@@ -82,6 +82,10 @@ class EtcdSession final : public Session {
   void look_again();
   void begin_epoch(std::int64_t revision);
   void is_over(Status);
+  Status out(std::string_view why) const; // what its member hears from then on
+  std::string lease_ended() const {
+    return concat("its lease of ", setup_.lease, " s has ended: etcd heard nothing of it");
+  }
 
   Status in() const;                                                      // with the lock held
   Result<std::uint32_t> epoch() const;                                    // that this session is in, if it is not over
@@ -93,7 +97,7 @@ class EtcdSession final : public Session {
 
   Host& host_;
   const EtcdSetup setup_;
-  const std::string prefix_, id_;
+  const std::string own_host_, prefix_, id_;
   Gateway gateway_;
   Watch watch_;
   std::uint32_t rank_ = any_rank, expected_ = 0;

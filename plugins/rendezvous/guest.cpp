@@ -286,7 +286,8 @@ Status Guest::hear(Nanoseconds now) {
     heard_ = now;
     DLHOST_ASSIGN(Words words, decode(*bytes));
     if (words.kind == Words::Kind::out)
-      return Status::gone("this member is out since epoch ", words.epoch, ": ", words.value);
+      return Status::gone("this member is out since epoch ", words.epoch, ", says the founder at ", at_, ": ",
+                          words.value);
     take(std::move(words));
   }
   if (!status.ok()) return std::move(status).at("the founder at ", at_);

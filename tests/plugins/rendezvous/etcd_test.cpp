@@ -139,6 +139,10 @@ TEST_F(EtcdTest, AMemberThatDiesIsOutWithItsLease) {
   EXPECT_EQ(after->departures[0].who.rank, 7U);
   EXPECT_THAT(after->departures[0].why, HasSubstr("its lease of 3 s has ended"));
   EXPECT_TRUE(*one->try_lead("it"));
+  // Who is out itself hears who and where it is.
+  EXPECT_TRUE(one->report_gone(0, "it is of no use").ok());
+  EXPECT_THAT(one->membership(after->epoch, 30 * moment).status().message(),
+              HasSubstr("rank 0, this process on host 'here', is out: rank 0 reported it: it is of no use"));
 }
 
 TEST_F(EtcdTest, AJobBeginsAgainOnceTheDeadOfItsNameAreOut) {
