@@ -36,7 +36,7 @@ def main() -> int:
                     print("etcd does not come up:", log.read())
                     return 1
                 time.sleep(0.05)
-            return subprocess.run([word.replace("ETCD", client) for word in sys.argv[1:]], timeout=200, check=False).returncode
+            return subprocess.run([word.replace("ETCD", client) for word in sys.argv[1:]], timeout=280, check=False).returncode
         finally:
             etcd.kill()
             etcd.wait()
