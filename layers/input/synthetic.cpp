@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <numbers>
+#include <utility>
+#include <vector>
 
 #include <dlhost/plugin.h>
 #include <dlhost/random.h>
@@ -48,9 +53,7 @@ class Synthetic : public Source {
   Status open(Host&, const std::string&) override {
     // A table is drawn once and samples are pieced together from it: drawing each value anew would keep a processor
     // busy that training needs.
-    table_.resize(table_size);
-    Random random({static_cast<std::uint64_t>(options_.seed), 0}, 0, 0);
-    for (float& value : table_) value = options_.mode == Mode::uniform ? random.uniform() : gaussian(random);
+    table_ = drawn(options_.seed, options_.mode == Mode::uniform);
     return {};
   }
 
@@ -78,8 +81,8 @@ class Synthetic : public Source {
     Random pattern({static_cast<std::uint64_t>(options_.seed), 2}, 0, label);
     for (std::size_t at = 0; at < elements_; at += stretch) {
       const std::size_t count = std::min(stretch, elements_ - at);
-      const float* noise = table_.data() + draws.below(table_size - stretch);
-      const float* form = table_.data() + pattern.below(table_size - stretch);
+      const float* noise = table_->data() + draws.below(table_size - stretch);
+      const float* form = table_->data() + pattern.below(table_size - stretch);
       if (options_.bytes)
         write(reinterpret_cast<std::uint8_t*>(outputs[0]) + at, noise, form, count);
       else
@@ -91,6 +94,23 @@ class Synthetic : public Source {
  private:
   static constexpr std::uint32_t table_size = 1 << 16;
   static constexpr std::size_t stretch = 1 << 12; // values that are taken from the table in one piece
+
+  using Values = std::vector<float>;
+
+  // Drawn once for all in this process that draw alike: each of its workers opens a source of its own.
+  static std::shared_ptr<const Values> drawn(std::int64_t seed, bool uniform) {
+    static std::mutex mutex;
+    static std::map<std::pair<std::int64_t, bool>, std::weak_ptr<const Values>> all;
+    const std::scoped_lock lock(mutex);
+    if (const auto known = all.find({seed, uniform}); known != all.end())
+      if (auto values = known->second.lock()) return values;
+    auto values = std::make_shared<Values>(table_size);
+    Random random({static_cast<std::uint64_t>(seed), 0}, 0, 0);
+    for (float& value : *values) value = uniform ? random.uniform() : gaussian(random);
+    std::erase_if(all, [](const auto& one) { return one.second.expired(); });
+    all[{seed, uniform}] = values;
+    return values;
+  }
 
   static float gaussian(Random& random) {
     const float radius = std::sqrt(-2 * std::log(1 - random.uniform()));
@@ -117,7 +137,7 @@ class Synthetic : public Source {
   }
 
   Options options_;
-  std::vector<float> table_;
+  std::shared_ptr<const Values> table_;
   std::size_t elements_ = 0;
 };
 
