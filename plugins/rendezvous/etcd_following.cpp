@@ -20,7 +20,10 @@ void EtcdSession::keep() {
       if (leaves_ || !over_.ok()) return;
     }
     const Kept kept = keep_alive(lease_);
-    if (kept == Kept::no) return is_over(out(lease_ended()));
+    if (kept == Kept::no) {
+      wait_until(now() + one_second, [] { return false; }).ignore("why, the watch tells, if there is more to it");
+      return is_over(out(lease_ended()));
+    }
     if (kept == Kept::yes) keep_alive(job_lease_);
     ends_->wait(ticket, kept == Kept::yes ? between_beats() : look_every);
   }
