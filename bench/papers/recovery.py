@@ -59,7 +59,7 @@ class Run:
         (run,) = [run for run in json.loads(ps.stdout) if pathlib.Path(run["run"]).parent == self.folder]
         resumed = self.recorded().count(b'"resumed"')
         begin = time.monotonic()
-        os.kill(run["workers"][0], signal.SIGKILL)
+        os.kill(run["workers"][0]["process"], signal.SIGKILL)
         self.until(lambda: self.recorded().count(b'"resumed"') > resumed and self.steps() > 0)
         return time.monotonic() - begin
 

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""papers_test.py DLHOST FOLDER: figures of the papers, measured in a few steps by what is in that folder: that they can be.
+They are drawn as well where there is matplotlib."""
+import importlib
+import os
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+
+dlhost, here = map(os.path.realpath, sys.argv[1:3])
+del sys.argv[1:3]
+os.environ["PATH"] = f"{os.path.dirname(dlhost)}:{os.environ['PATH']}"
+sys.path.insert(0, here)
+try:
+    import drawing
+    DRAWS = True
+except ImportError:
+    DRAWS = False
+    drawing = types.SimpleNamespace(Figure=object, figure=None)
+    sys.modules["drawing"] = drawing
+
+
+class PapersTest(unittest.TestCase):
+    def measured(self, name: str) -> dict:
+        figure = importlib.import_module(name)
+        with tempfile.TemporaryDirectory() as folder:
+            numbers = figure.measure(pathlib.Path(folder), True)
+            if DRAWS:
+                picture = pathlib.Path(folder) / f"{name}.svg"
+                figure.draw(numbers).savefig(picture)
+                self.assertGreater(picture.stat().st_size, 1000)
+        return numbers
+
+    def test_recovery(self) -> None:
+        for row in self.measured("recovery")["rows"]:
+            self.assertTrue(all(0 < seconds < 60 for seconds in row["seconds"]), row)
+
+    def test_breakdown(self) -> None:
+        for step in self.measured("breakdown")["steps"]:
+            self.assertGreater(step["computing"], 0, step)
+
+    def test_groups(self) -> None:
+        self.assertTrue(self.measured("groups")["rows"])
+
+
+if __name__ == "__main__":
+    unittest.main()
