@@ -42,7 +42,7 @@ class PapersTest(unittest.TestCase):
             self.assertGreater(step["computing"], 0, step)
 
     def test_groups(self) -> None:
-        self.assertTrue(self.measured("groups")["rows"])
+        self.assertTrue(self.measured("groups")["curves"])
 
 
 if __name__ == "__main__":
