@@ -299,6 +299,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   stands_ = outcome.ending == run::Ending::standing;
   if (stands_) return {};
   DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
+  training.dismiss(); // before what somebody else would go on with is taken away
   if (job_.checkpoint.keep > 0) disk_.remove(folder_->file("recovery")).ignore("it takes room and does no harm");
   if (job_.topology.testing_group) disk_.remove(testing).ignore("it takes room and does no harm");
   terminal_.write(record::summary_table(summary_, terminal_.unicode()));

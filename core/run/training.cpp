@@ -307,7 +307,7 @@ Outcome Training::run(Observer& observer) {
     outcome.arrivals = workers_->arrivals();
     outcome.encoded = workers_->encoded();
     outcome.factored = workers_->factored();
-    workers_->end();
+    if (outcome.ending != Ending::finished) dismiss(); // nobody is to go on with what was stopped
   }
   outcome.step_median = pace_.median();
   outcome.step_least = pace_.least();

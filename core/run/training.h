@@ -55,6 +55,8 @@ class Training {
  public:
   Training(Session& session, const std::atomic<bool>& interrupted) : session_(session), interrupted_(interrupted) {}
 
+  ~Training() { dismiss(); }
+
   // Where several workers are something else than run_as says.
   void employ(Crew::Maker make_crew) { make_crew_ = std::move(make_crew); }
   // Builds the program and the first values; then start() or resume() may replace them.
@@ -91,6 +93,10 @@ class Training {
   // One of them, at once; by any task, once it is prepared.
   Status kill(std::uint32_t worker);
   Outcome run(Observer&);
+  // When all is written down that the run came to: until then others can still take the place of this one.
+  void dismiss() {
+    if (workers_) workers_->end();
+  }
   // A checkpoint of the state as it is.
   Status save() { return save_to(*checkpoints_); }
 
