@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/job_file.h"
 #include "cli/opened.h"
@@ -17,6 +18,7 @@
 #include "record/curves.h"
 #include "record/run_folder.h"
 #include "run/attempts.h"
+#include "run/balance.h"
 #include "run/leadership.h"
 #include "run/ledgers.h"
 #include "run/members_crew.h"
@@ -87,11 +89,13 @@ class JobRun final : private run::Attempts {
   std::optional<record::RunFolder> folder_;
   std::optional<run::Leadership> leadership_; // of the run in that folder
   record::Summary summary_;
-  bool began_ = false;                  // its first step was about to be made
-  bool asked_ = false;                  // for the one that the job has now, which has not begun yet
-  std::optional<run::Scaling> scaling_; // of that folder
-  Nanoseconds look_again_ = 0;          // for such a wish
-  bool began_elsewhere_ = false;        // with a checkpoint of another run
+  bool began_ = false;                    // its first step was about to be made
+  bool asked_ = false;                    // for the one that the job has now, which has not begun yet
+  bool rearranged_ = false;               // its next attempt goes on with other programs
+  std::optional<config::Job> unbalanced_; // as it was before its workers' rows were to be others
+  std::optional<run::Scaling> scaling_;   // of that folder
+  Nanoseconds look_again_ = 0;            // for such a wish
+  bool began_elsewhere_ = false;          // with a checkpoint of another run
 };
 
 Status JobRun::begin() {
@@ -137,7 +141,7 @@ Status JobRun::attempt(Point from) {
   if (known) bequeath(training);
   DLHOST_TRY(training.prepare());
   if (from) {
-    DLHOST_TRY(training.resume(*from));
+    DLHOST_TRY(training.resume(*from, std::exchange(rearranged_, false)));
   } else {
     DLHOST_ASSIGN(const auto taken, training.start());
     if (taken) terminal_.write(param::to_string(*taken) + "\n");
@@ -154,6 +158,10 @@ Status JobRun::attempt(Point from) {
   DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
   Status status = train(*session, training, from.has_value());
   steps_ = training.progress().step;
+  if (training.is_to_die()) {
+    context_.host.log().write(LogLevel::error, concat(status.message(), "; another process goes on with the run"));
+    env::kill(env::own_process());
+  }
   return status;
 }
 
@@ -170,9 +178,19 @@ bool JobRun::is_asked() {
 Status JobRun::rearrange() {
   run::Scaling& scaling = *scaling_;
   if (members_) DLHOST_TRY(members_->look());
+  rearranged_ = true;
   if (!scaling.is_wished()) {
     terminal_.write(arrangement(steps_));
+    const auto before = std::exchange(unbalanced_, std::nullopt);
+    began_ = false;
     DLHOST_ASSIGN(auto point, newest_point());
+    Status status = attempt(std::move(point));
+    const bool goes_on = std::exchange(began_, true);
+    if (status.ok() || goes_on || !before || status.code() == Code::gone) return status;
+    context_.host.log().write(LogLevel::warning, concat("workers keep the rows that they had: ", status.message()));
+    job_ = *before;
+    job_.topology.balance_steps = 0;
+    DLHOST_ASSIGN(point, newest_point());
     return attempt(std::move(point));
   }
   const auto refuse = [&](const Status& why) -> Status {
@@ -197,8 +215,9 @@ Status JobRun::rearrange() {
 std::string JobRun::arrangement(std::uint64_t step) const {
   const config::Topology& topology = job_.topology;
   const std::size_t processes = members_ ? members_->all().size() : 1;
-  return fmt::format("{} worker group{} of {}{} from step {} on\n", topology.worker_groups,
+  return fmt::format("{} worker group{} of {}{}{} from step {} on\n", topology.worker_groups,
                      topology.worker_groups == 1 ? "" : "s", topology.workers_per_group,
+                     topology.shares.empty() ? "" : fmt::format(" ({} rows)", fmt::join(run::rows_of(job_), ", ")),
                      processes == 1 ? "" : fmt::format(", of {} processes,", processes), step);
 }
 
@@ -259,10 +278,12 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   run::Checkpoints tested(session, testing, 1);
   if (job_.topology.testing_group) training.test_beside(&tested);
   if (!scaling_) scaling_.emplace(disk_, folder_->path());
-  const bool warm = run::warms_up(job_, training.progress().step);
+  const std::uint64_t first_step = training.progress().step;
+  const bool warm = run::warms_up(job_, first_step);
+  const auto is_to_balance = [&] { return run::is_to_balance(session.job(), training.progress().step - first_step); };
   training.stand_still_for(
       [&, warm] {
-        return is_asked() || (warm && !run::warms_up(job_, training.progress().step)) ||
+        return is_asked() || (warm && !run::warms_up(job_, training.progress().step)) || is_to_balance() ||
                (members_ && members_->has_changed());
       },
       &points);
@@ -271,7 +292,6 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
     DLHOST_ASSIGN(const auto ledger, run::begin_ledger(disk_, folder_->path(), session.job()));
     training.keep_ledger_in(std::filesystem::absolute(ledger).string());
   }
-  const std::uint64_t first_step = training.progress().step;
   DLHOST_ASSIGN(auto log, record::MetricsLog::open(context_.host, *folder_,
                                                    {.tensorboard = job_.record.tensorboard,
                                                     .resumed = resumed || recovery_.past().times > 0,
@@ -297,6 +317,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   DLHOST_TRY(last.status());
   DLHOST_TRY(log->sync());
   stands_ = outcome.ending == run::Ending::standing;
+  if (stands_ && is_to_balance()) unbalanced_ = std::exchange(job_, run::balanced(job_, outcome.workers));
   if (stands_) return {};
   DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
   training.dismiss(); // before what somebody else would go on with is taken away

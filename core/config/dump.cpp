@@ -42,6 +42,10 @@ std::string_view word(Factors factors) {
   default: return "auto";
   }
 }
+std::string_view word(Crossing copy) {
+  if (copy == Crossing::none) return "none";
+  return copy == Crossing::sync ? "sync" : copy == Crossing::async ? "async" : "auto";
+}
 std::string_view word(CodecOf of) {
   switch (of) {
   case CodecOf::contributions: return "contributions";
@@ -176,6 +180,11 @@ class Writer {
     // The default goes without saying: one worker needs no handler.
     if (topology.consistency.type != Topology().consistency.type || !topology.consistency.options.entries.empty())
       line("consistency", topology.consistency);
+    line("device", topology.device);
+    if (topology.copy != Crossing::automatic) line("copy", word(topology.copy));
+    if (!topology.shares.empty()) line("shares", topology.shares);
+    if (topology.balance_steps > 0) line("balance_steps", topology.balance_steps);
+    if (topology.device_workers > 0) line("device_workers", topology.device_workers);
     line("codec", topology.codec);
     if (!topology.codec.type.empty()) line("codec_elements", topology.codec_elements);
     if (topology.codec_of != CodecOf::automatic) line("codec_of", word(topology.codec_of));

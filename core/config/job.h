@@ -97,6 +97,14 @@ enum class CodecOf : std::uint8_t { automatic, contributions, exchanges };
 enum class Data : std::uint8_t { shared, disjoint, bootstrap };
 enum class Framework : std::uint8_t { none, sandblaster, allreduce, downpour, hogwild };
 
+// How params and gradients cross between a device of its own memory and the servers'.
+enum class Crossing : std::uint8_t {
+  automatic,
+  none,  // they do not: one worker updates its params where it computes
+  sync,  // computing waits for it
+  async, // beside the computing
+};
+
 struct Topology {
   Framework framework = Framework::none; // already turned into the counts
   std::int64_t workers = 0;              // of the framework
@@ -113,6 +121,11 @@ struct Topology {
   Data data = Data::disjoint;
   RunAs run_as = RunAs::threads;
   Part consistency{"strict", {}};
+  Part device;                      // of params, where not the one that trains; type empty: it, or cpu
+  std::vector<std::int64_t> shares; // of a group's batch, by the worker's rank; empty: all have the same
+  std::int64_t balance_steps = 0;   // after which shares are what workers' speeds are; 0: they stay
+  Crossing copy = Crossing::automatic;
+  std::int64_t device_workers = 0;    // of each machine that compute on train.device, the first; 0: all
   Part codec;                         // type empty: none
   std::int64_t codec_elements = 1024; // params of fewer are sent as they are
   CodecOf codec_of = CodecOf::automatic;

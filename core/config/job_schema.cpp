@@ -153,6 +153,30 @@ const Schema& topology_schema() {
                   "what workers and servers are")
           .part("consistency", &Topology::consistency, Kind::consistency,
                 "when params are read and when updates are applied")
+          .part(
+              "device", &Topology::device, Kind::device,
+              "what has the params that several workers share, and updates them; empty: train.device, or cpu where the "
+              "host cannot reach its memory")
+          .choice(
+              "copy", &Topology::copy,
+              {{"auto", Crossing::automatic},
+               {"none", Crossing::none},
+               {"sync", Crossing::sync},
+               {"async", Crossing::async}},
+              "how params and gradients cross between the device that computes and the one that has the params: not at "
+              "all (one worker), while computing waits, or beside it; auto: beside it where there are several workers "
+              "and the device can")
+          .option("shares", &Topology::shares,
+                  "how large a part of its group's batch each worker has beside the others, [3, 1]: three quarters and "
+                  "one; empty: the same",
+                  at_least(1))
+          .option("balance_steps", &Topology::balance_steps,
+                  "after so many steps the run goes on with shares that are as workers computed in them; 0: they stay",
+                  at_least(0))
+          .option("device_workers", &Topology::device_workers,
+                  "workers of each machine that compute on train.device, the first ones; the others compute on "
+                  "topology.device; 0: all",
+                  at_least(0))
           .part("codec", &Topology::codec, Kind::codec, "what makes contributions smaller; empty: nothing")
           .option("codec_elements", &Topology::codec_elements, "params of fewer elements are sent as they are",
                   at_least(1))

@@ -29,8 +29,8 @@ std::string seal_of(nlohmann::json manifest) {
 // Host copies of device tensors, kept until their file is written.
 class Collection {
  public:
-  Status add(Store& store, std::string name, const TensorDesc& desc, const void* data) {
-    DLHOST_ASSIGN(auto values, download(store.device(), store.stream(), desc, data));
+  Status add(const Store::Home& home, std::string name, const TensorDesc& desc, const void* data) {
+    DLHOST_ASSIGN(auto values, download(home.device, home.stream, desc, data));
     values_.push_back(std::move(values));
     tensors_.push_back({.name = std::move(name),
                         .dtype = DType::f32,
@@ -72,11 +72,11 @@ Status match(const Safetensors& file, std::span<const TensorPlace> targets, cons
   return Status::invalid(what, ": ", why, ": ", problems);
 }
 
-Status fill(const Safetensors& file, std::span<const TensorPlace> targets, Store& store) {
+Status fill(const Safetensors& file, std::span<const TensorPlace> targets, const Store::Home& home) {
   for (const auto& target : targets) {
     const auto bytes = file.find(target.name)->bytes;
     const std::span values(reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float));
-    DLHOST_TRY(upload(store.device(), store.stream(), values, target.desc, target.data));
+    DLHOST_TRY(upload(home.device, home.stream, values, target.desc, target.data));
   }
   return {};
 }
@@ -92,21 +92,23 @@ Result<nlohmann::json> write_file(Disk& disk, const std::string& path, const Col
 
 Status collect_params(Store& store, Collection& into) {
   for (const auto& param : store.params())
-    DLHOST_TRY(into.add(store, param->declared.name, param->master, param->value.data()));
+    DLHOST_TRY(into.add(store.masters(), param->declared.name, param->master, param->value.data()));
   return {};
 }
 
 Status collect_history(Store& store, const Updater::Rule& rule, Collection& into) {
   for (const auto& param : store.params())
     for (std::size_t h = 0; h < param->history.size(); ++h)
-      DLHOST_TRY(
-          into.add(store, param->declared.name + "/" + rule.history[h].name, param->master, param->history[h].data()));
-  for (const auto& each : store.carried()) DLHOST_TRY(into.add(store, each->name, each->desc, each->memory.data()));
+      DLHOST_TRY(into.add(store.masters(), param->declared.name + "/" + rule.history[h].name, param->master,
+                          param->history[h].data()));
+  for (const auto& each : store.carried())
+    DLHOST_TRY(into.add(store.computing(), each->name, each->desc, each->memory.data()));
   return {};
 }
 
 Status collect_state(Store& store, Collection& into) {
-  for (const auto& each : store.states()) DLHOST_TRY(into.add(store, each->name, each->desc, each->memory.data()));
+  for (const auto& each : store.states())
+    DLHOST_TRY(into.add(store.computing(), each->name, each->desc, each->memory.data()));
   return {};
 }
 
@@ -125,7 +127,7 @@ Status write_files(Disk& disk, const std::string& folder, Store& store, const Up
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
     const std::string name = worker_file(worker);
     Collection collection;
-    for (const auto& own : workers[worker]) DLHOST_TRY(collection.add(store, own.name, own.desc, own.data));
+    for (const auto& own : workers[worker]) DLHOST_TRY(collection.add(store.masters(), own.name, own.desc, own.data));
     DLHOST_ASSIGN(manifest["files"][name], write_file(disk, folder + "/" + name, collection));
   }
   manifest["blake2b"] = seal_of(manifest);
@@ -215,14 +217,14 @@ Status read_checkpoint(const CheckpointFiles& files, Store& store, const Updater
     DLHOST_TRY(match(history_file, history, files.folder,
                      "was written under another updater; go on under that one, or begin a run with its params "
                      "(train.start.from)"));
-  DLHOST_TRY(fill(param_file, params, store));
-  DLHOST_TRY(fill(state_file, state, store));
-  if (training) DLHOST_TRY(fill(history_file, history, store));
+  DLHOST_TRY(fill(param_file, params, store.masters()));
+  DLHOST_TRY(fill(state_file, state, store.computing()));
+  if (training) DLHOST_TRY(fill(history_file, history, store.masters()));
   for (auto& param : store.params()) {
     ++param->version;
-    for (auto& copy : param->copies) store.refresh(*param, *copy);
+    for (auto& copy : param->copies) DLHOST_TRY(store.refresh(*param, *copy));
   }
-  return store.stream().wait();
+  return store.wait();
 }
 
 Result<bool> read_workers(const CheckpointFiles& files, Store& store,
@@ -244,7 +246,7 @@ Result<bool> read_workers(const CheckpointFiles& files, Store& store,
     };
     std::erase_if(file.tensors, std::not_fn(is_wanted)); // of another codec, or of none
     DLHOST_TRY(match(file, here, path));
-    DLHOST_TRY(fill(file, here, store));
+    DLHOST_TRY(fill(file, here, store.masters()));
   }
   DLHOST_TRY(store.stream().wait());
   return true;

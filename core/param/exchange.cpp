@@ -161,11 +161,12 @@ Result<Taken> take(const TensorFile& file, const config::Names& names, Store& st
     if (target.param)
       DLHOST_TRY(store.set(*target.param, plain.values()));
     else
-      DLHOST_TRY(upload(store.device(), store.stream(), plain.values(), target.desc, target.state->memory.data()));
+      DLHOST_TRY(upload(store.computing().device, store.computing().stream, plain.values(), target.desc,
+                        target.state->memory.data()));
     if (target.source->dtype != DType::f32) taken.converted.push_back(target.name);
     ++taken.tensors;
   }
-  DLHOST_TRY(store.stream().wait());
+  DLHOST_TRY(store.wait());
   return taken;
 }
 

@@ -15,6 +15,9 @@ class Exchanges final : public GroupSync {
   explicit Exchanges(Setup);
   void begin(const Beginning&) override;
   bool is_on(std::size_t which) const override { return pieces_[which].row.is_on(); }
+  std::optional<std::uint32_t> first_missing(std::size_t which) const override {
+    return neighbours_.seat_of(pieces_[which].row.first_missing());
+  }
   bool is_due(std::size_t which, Version) const override;
   Result<bool> start(std::size_t which, Version, const float* value) override;
   void amended(std::size_t which) override { pieces_[which].moved = true; }

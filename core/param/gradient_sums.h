@@ -27,6 +27,10 @@ class GradientSums {
   Status take(std::size_t which, const Message&);
   // Of those that are on: the sum of all groups' is there.
   bool is_whole(std::size_t which) const { return rows_[which].is_made(); }
+  // Of whose server it has not heard what it waits for.
+  std::optional<std::uint32_t> first_missing(std::size_t which) const {
+    return neighbours_.seat_of(rows_[which].first_missing());
+  }
   const float* sum(std::size_t which) const { return rows_[which].made().data(); }
 
  private:

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,6 +51,8 @@ class GroupSync {
 
   // Of one of those that are owned, by its number among them: an exchange is going on.
   virtual bool is_on(std::size_t which) const = 0;
+  // Of whose server what it waits for has yet to come.
+  virtual std::optional<std::uint32_t> first_missing(std::size_t) const { return std::nullopt; }
   // Whether one is to begin, now that this version is there and none is on.
   virtual bool is_due(std::size_t which, Version) const = 0;
   // It begins, with this value. Returns whether it is over at once.

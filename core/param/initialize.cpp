@@ -32,7 +32,7 @@ Status initialize(Store& store, plugin::Registry& registry, plugin::Activity& ac
                }).at(place));
     DLHOST_TRY(store.set(*param, values));
   }
-  return store.stream().wait();
+  return store.wait();
 }
 
 } // namespace dlhost::param

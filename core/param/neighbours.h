@@ -39,6 +39,9 @@ struct Neighbours {
   std::uint32_t count() const { return static_cast<std::uint32_t>(all.size()); }
   // Whose seat it is; this one's and strangers': none.
   std::optional<std::uint32_t> rank_of(std::uint32_t seat) const;
+  std::optional<std::uint32_t> seat_of(std::optional<std::uint32_t> of) const {
+    return of ? std::optional(all[*of].seat) : std::nullopt;
+  }
   // `hosts`: room for what the ranks point to.
   Sync::Ranks ranks(std::vector<std::uint32_t>& hosts) const;
 

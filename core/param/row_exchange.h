@@ -9,6 +9,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "param/neighbours.h"
@@ -44,9 +45,11 @@ class RowExchange {
   bool is_on() const { return on_; }
   // What all began with is in made(); it is read by others all the same, until nothing is untaken.
   bool is_made() const { return made_; }
-  bool is_untaken() const { return untaken_[0] + untaken_[1] > 0; }
+  bool is_untaken() const { return untaken_[0].parts + untaken_[1].parts > 0; }
   // Nobody reads the rows of the next one any more.
-  bool has_room() const { return untaken_[(number_ + 1) % rows_.size()] == 0; }
+  bool has_room() const { return untaken_[(number_ + 1) % rows_.size()].parts == 0; }
+  // The first rank whose part, or whose word that it has read one, has yet to come.
+  std::optional<std::uint32_t> first_missing() const;
   std::span<float> next_begun() const { return rows_[(number_ + 1) % rows_.size()].begun; }
   std::span<float> begun() const { return rows_[turn()].begun; }
   std::span<float> made() const { return rows_[turn()].made; }
@@ -76,7 +79,11 @@ class RowExchange {
   std::int64_t elements_ = 0;        // that the sync sees
   std::unique_ptr<PartCoder> coder_; // null: parts go as they are
   std::vector<Rows> rows_;
-  std::array<std::size_t, most_turns> untaken_{}; // of each turn: parts that were sent and not yet read
+  struct Untaken { // parts that were sent and not yet read
+    std::size_t parts = 0;
+    std::vector<std::size_t> by; // each rank
+  };
+  std::array<Untaken, most_turns> untaken_; // of each turn
   std::uint64_t number_ = 0;
   bool on_ = false, made_ = false;
   std::vector<SyncStep> steps_;   // of one call of the sync

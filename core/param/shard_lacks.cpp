@@ -7,9 +7,11 @@ namespace dlhost::param {
 
 Shard::Lack Shard::lack(SliceId id) const {
   using What = Lack::What;
-  const Owned& owned = owned_[owned_by_slice_[id]];
-  const bool exchanged = sync_ && sync_->in_step() && is_on(owned);
-  if (exchanged || owned.sum == Owned::Sum::waits || owned.sum == Owned::Sum::on) return {What::exchange, {}};
+  const std::size_t which = owned_by_slice_[id];
+  const Owned& owned = owned_[which];
+  if (sync_ && sync_->in_step() && is_on(owned)) return {What::exchange, sync_->first_missing(which)};
+  if (owned.sum == Owned::Sum::waits || owned.sum == Owned::Sum::on)
+    return {What::exchange, sums_->first_missing(which)};
   const bool clipped = due_ == 0; // or nothing clips
   if (norm_ && due_ == owned_.size()) return {What::norm, setup_.seats[peers_[norm_->first_missing()]]};
   if (owned.sums && !owned.due.empty() && clipped)

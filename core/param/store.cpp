@@ -1,6 +1,7 @@
 #include "param/store.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "param/transfer.h"
 
@@ -31,9 +32,10 @@ Result<Param*> Store::declare(const Declaration& declaration) {
   auto param = std::make_unique<Param>();
   param->declared = declaration;
   param->number = params_.size();
-  param->master = {DType::f32, declaration.shape, Format::any()};
+  param->master = {DType::f32, declaration.shape, apart() ? Format::plain() : Format::any()};
   if (const auto preferred = preferred_.find(declaration.name); preferred != preferred_.end()) {
-    DLHOST_ASSIGN(param->master.format, device_.format_named(param->master.as(Format::plain()), preferred->second));
+    DLHOST_ASSIGN(param->master.format,
+                  masters_.device.format_named(param->master.as(Format::plain()), preferred->second));
   }
   params_.push_back(std::move(param));
   return params_.back().get();
@@ -67,13 +69,16 @@ Result<State*> Store::declare_state(std::string name, const BufferSpec& spec) {
 
 void Store::explain_memory() {
   far_.clear();
-  if (device_.traits().host_memory) return;
+  if (computing_.device.traits().host_memory) return;
   const auto explain = [&](const auto& memory) { far_.emplace_back(memory.data(), memory.size()); };
   for (const auto& param : params_) {
-    explain(param->value);
-    std::ranges::for_each(param->history, explain);
+    if (!apart()) {
+      explain(param->value);
+      std::ranges::for_each(param->history, explain);
+    }
     for (const auto& copy : param->copies)
-      if (copy->memory.data()) explain(copy->memory);
+      for (const Memory* memory : {&copy->memory, &copy->landing})
+        if (memory->data()) explain(*memory);
   }
   for (const auto* states : {&states_, &carried_})
     for (const auto& state : *states) explain(state->memory);
@@ -93,13 +98,7 @@ void Store::lay_out(const Updater::Rule* rule) {
 
 Status Store::allocate(const Updater::Rule* rule) {
   for (auto& param : params_) DLHOST_TRY(allocate(*param, rule).at("param '", param->declared.name, "'"));
-  std::size_t scratch = 1;
-  for (auto& param : params_)
-    for (auto& copy : param->copies)
-      if (copy->from_master) scratch = std::max(scratch, copy->from_master->scratch_bytes);
-  if (scratch > scratch_.size()) {
-    DLHOST_ASSIGN(scratch_, Memory::make(device_, scratch));
-  }
+  DLHOST_TRY(allocate_rooms());
   for (auto* states : {&states_, &carried_})
     for (std::size_t s = 0; s < states->size(); ++s) {
       State& state = *(*states)[s];
@@ -107,33 +106,63 @@ Status Store::allocate(const Updater::Rule* rule) {
       if (!state.memory.data()) DLHOST_TRY(allocate(state, lent).at("state '", state.name, "'"));
     }
   explain_memory();
-  return stream_.wait();
+  return wait();
+}
+
+Status Store::wait() {
+  DLHOST_TRY(masters_.stream.wait());
+  return computing_.stream.wait();
+}
+
+// For copies that are made of masters.
+Status Store::allocate_rooms() {
+  std::size_t scratch = 1, landing = 0;
+  for (auto& param : params_)
+    for (auto& copy : param->copies) {
+      if (!copy->from_master) continue;
+      scratch = std::max(scratch, copy->from_master->scratch_bytes);
+      if (!apart()) continue;
+      const std::size_t bytes = computing_.device.bytes(param->master);
+      if (!beside_) {
+        landing = std::max(landing, bytes);
+      } else if (!copy->landing.data()) {
+        DLHOST_ASSIGN(copy->landing, Memory::make(computing_.device, bytes));
+      }
+    }
+  const auto grow = [&](Memory& room, std::size_t bytes) -> Status {
+    if (bytes <= room.size()) return {};
+    DLHOST_ASSIGN(room, Memory::make(computing_.device, bytes));
+    return {};
+  };
+  DLHOST_TRY(grow(scratch_, scratch));
+  return grow(landing_, landing);
 }
 
 Status Store::allocate(State& state, std::span<std::byte> lent) {
   if (lent.empty()) {
-    DLHOST_ASSIGN(state.memory, Memory::make(device_, device_.bytes(state.desc)));
+    DLHOST_ASSIGN(state.memory, Memory::make(computing_.device, computing_.device.bytes(state.desc)));
   } else {
     state.memory = Held(lent);
   }
-  if (state.desc.dtype != DType::f32) return device_.fill_zero(stream_, state.memory.data(), state.memory.size());
+  const auto& [device, stream] = computing_;
+  if (state.desc.dtype != DType::f32) return device.fill_zero(stream, state.memory.data(), state.memory.size());
   const std::vector<float> first(static_cast<std::size_t>(state.desc.count()), state.initial);
-  return upload(device_, stream_, first, state.desc, state.memory.data());
+  return upload(device, stream, first, state.desc, state.memory.data());
 }
 
 Result<Held> Store::held(const Param& param, std::size_t which) {
   if (lender_)
     if (const auto lent = lender_->lend(param, which); !lent.empty()) return Held(lent);
-  DLHOST_ASSIGN(Memory own, Memory::make(device_, device_.bytes(param.master)));
+  DLHOST_ASSIGN(Memory own, Memory::make(masters_.device, masters_.device.bytes(param.master)));
   return Held(std::move(own));
 }
 
 // Also where it lies padded: all of it is cleared first.
 Status Store::fill(const Param& param, const Held& memory, float value) {
-  DLHOST_TRY(device_.fill_zero(stream_, memory.data(), memory.size()));
+  DLHOST_TRY(masters_.device.fill_zero(masters_.stream, memory.data(), memory.size()));
   if (value == 0) return {};
   const std::vector<float> values(static_cast<std::size_t>(param.master.count()), value);
-  return upload(device_, stream_, values, param.master, memory.data());
+  return upload(masters_.device, masters_.stream, values, param.master, memory.data());
 }
 
 Status Store::allocate(Param& param, const Updater::Rule* rule) {
@@ -154,40 +183,94 @@ Status Store::allocate(Param& param, const Updater::Rule* rule) {
 }
 
 Status Store::allocate(Param& param, Copy& copy) {
-  if (copy.desc == param.master) {
+  const auto& [device, stream] = computing_;
+  const bool is_master = copy.desc == param.master;
+  if (is_master && !apart()) {
     copy.data = param.value.data();
     return {};
   }
-  DLHOST_ASSIGN(copy.from_master, device_.prepare(ReorderSpec{param.master, copy.desc}));
-  DLHOST_ASSIGN(copy.memory, Memory::make(device_, device_.bytes(copy.desc)));
-  DLHOST_TRY(device_.fill_zero(stream_, copy.memory.data(), copy.memory.size()));
+  if (!is_master) {
+    DLHOST_ASSIGN(copy.from_master, device.prepare(ReorderSpec{param.master, copy.desc}));
+  }
+  DLHOST_ASSIGN(copy.memory, Memory::make(device, device.bytes(copy.desc)));
+  DLHOST_TRY(device.fill_zero(stream, copy.memory.data(), copy.memory.size()));
   copy.data = copy.memory.data();
   return {};
 }
 
 Status Store::set(Param& param, std::span<const float> plain) {
-  DLHOST_TRY(upload(device_, stream_, plain, param.master, param.value.data()));
+  DLHOST_TRY(upload(masters_.device, masters_.stream, plain, param.master, param.value.data()));
   ++param.version;
-  for (auto& copy : param.copies) refresh(param, *copy);
-  return {};
+  for (auto& copy : param.copies) DLHOST_TRY(refresh(param, *copy));
+  return landed();
 }
 
 void Store::move(Param& param, std::span<std::byte> value) {
   param.value = Held(value);
   ++param.version;
+  if (apart()) return;
   for (auto& copy : param.copies)
     if (!copy->from_master) copy->data = value.data();
 }
 
-void Store::refresh(Param& param, Copy& copy) {
-  if (!copy.from_master || copy.version == param.version) return;
-  copy.from_master->run(stream_, {param.value.data()}, {copy.data}, scratch_.data());
+Status Store::refresh(Param& param, Copy& copy) {
+  if ((!copy.from_master && !apart()) || copy.version == param.version) return {};
+  const void* master = param.value.data();
+  if (apart()) {
+    DLHOST_TRY(land(param, copy));
+    master = beside_ ? copy.landing.data() : landing_.data();
+  }
+  if (copy.from_master) copy.from_master->run(computing_.stream, {master}, {copy.data}, scratch_.data());
   copy.version = param.version;
+  return {};
 }
 
-void Store::refresh_eager(Param& param) {
+Status Store::land(const Param& param, Copy& copy) {
+  const auto& [device, stream] = computing_;
+  void* const room = beside_ ? copy.landing.data() : landing_.data();
+  void* const here = copy.from_master ? room : copy.data;
+  const std::size_t bytes = param.master.plain_bytes();
+  if (!beside_) {
+    landing_now_ = true;
+    return device.copy(stream, here, param.value.data(), bytes, Direction::from_host);
+  }
+  Stream& way = *beside_->stream;
+  // Twice in one step: what was given since reads what is there now.
+  if (std::exchange(copy.landed_in, beside_->step) == beside_->step) DLHOST_TRY(stream.record(*beside_->read));
+  DLHOST_TRY(way.wait_for(*beside_->read));
+  DLHOST_TRY(device.copy(way, here, param.value.data(), bytes, Direction::from_host));
+  DLHOST_TRY(way.record(*beside_->landed));
+  return stream.wait_for(*beside_->landed);
+}
+
+Status Store::land_beside() {
+  const auto& [device, stream] = computing_;
+  Beside beside;
+  DLHOST_ASSIGN(beside.stream, device.stream());
+  DLHOST_ASSIGN(beside.read, device.event());
+  DLHOST_ASSIGN(beside.landed, device.event());
+  DLHOST_TRY(stream.record(*beside.read));
+  beside_ = std::move(beside);
+  return {};
+}
+
+Status Store::rests() {
+  if (!beside_) return {};
+  ++beside_->step;
+  return computing_.stream.record(*beside_->read);
+}
+
+Status Store::refresh_eager(Param& param) {
   for (auto& copy : param.copies)
-    if (copy->eager) refresh(param, *copy);
+    if (copy->eager) DLHOST_TRY(refresh(param, *copy));
+  return {};
+}
+
+// What was read of masters may be written by others from then on.
+Status Store::landed() {
+  if (!landing_now_) return {};
+  landing_now_ = false;
+  return computing_.stream.wait();
 }
 
 Param* Store::find(std::string_view name) {
@@ -202,10 +285,14 @@ std::int64_t Store::elements() const {
   return sum;
 }
 
+// Copies, and, where they are the same device's, the master and its histories.
 std::size_t Store::bytes(const Param& param) const {
-  std::size_t sum = device_.bytes(param.master) * (1 + param.slots);
+  std::size_t sum = apart() ? 0 : masters_.device.bytes(param.master) * (1 + param.slots);
   for (const auto& copy : param.copies)
-    if (copy->desc != param.master) sum += device_.bytes(copy->desc);
+    if (apart() || copy->desc != param.master) {
+      sum += computing_.device.bytes(copy->desc);
+      if (beside_ && copy->desc != param.master) sum += computing_.device.bytes(param.master);
+    }
   return sum;
 }
 
@@ -213,23 +300,29 @@ std::size_t Store::bytes() const {
   std::size_t sum = 0;
   for (const auto& param : params_) sum += bytes(*param);
   for (const auto* states : {&states_, &carried_})
-    for (const auto& state : *states) sum += device_.bytes(state->desc);
+    for (const auto& state : *states) sum += computing_.device.bytes(state->desc);
   return sum;
 }
 
 std::size_t Store::missing(const Param& param) const {
-  std::size_t made = param.value.size();
-  for (const auto& slot : param.history) made += slot.size();
-  for (const auto& copy : param.copies) made += copy->memory.size();
+  std::size_t made = 0;
+  if (!apart()) {
+    made += param.value.size();
+    for (const auto& slot : param.history) made += slot.size();
+  }
+  for (const auto& copy : param.copies) made += copy->memory.size() + copy->landing.size();
   return bytes(param) - made;
 }
 
-std::size_t Store::missing(const State& state) const { return device_.bytes(state.desc) - state.memory.size(); }
+std::size_t Store::missing(const State& state) const {
+  return computing_.device.bytes(state.desc) - state.memory.size();
+}
 
 std::size_t Store::lendable() const {
+  if (apart()) return 0; // masters are counted with what is lent, and running state is its own
   std::size_t sum = 0;
   for (const auto& param : params_)
-    if (!param->value.data()) sum += device_.bytes(param->master) * (1 + param->slots);
+    if (!param->value.data()) sum += masters_.device.bytes(param->master) * (1 + param->slots);
   for (const auto& state : states_) sum += missing(*state);
   return sum;
 }

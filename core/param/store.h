@@ -52,8 +52,10 @@ struct Copy {
   TensorDesc desc;
   Memory memory;
   std::unique_ptr<Op> from_master;
-  Version version = 0; // of the master that it was made from
-  bool eager = false;  // made right after the update, because the next step surely needs it
+  Version version = 0;         // of the master that it was made from
+  bool eager = false;          // made right after the update, because the next step surely needs it
+  Memory landing;              // of the master, where it lands beside the computing and is made into another form then
+  std::uint64_t landed_in = 0; // step, by a count of the store's
   void* data = nullptr;
 };
 
@@ -93,13 +95,22 @@ class Lender {
 
 class Store {
  public:
-  Store(Device& device, Stream& stream) : device_(device), stream_(stream) {}
+  // Of one worker: what computes has the masters as well.
+  Store(Device& device, Stream& stream) : masters_{device, stream}, computing_{device, stream} {}
+  // Masters and histories are `masters`', whose memory the host reaches: others share them. Whoever computes elsewhere
+  // has copies.
+  struct Home {
+    Device& device;
+    Stream& stream;
+  };
+  Store(Home masters, Home computing) : masters_(masters), computing_(computing) {}
 
   // The same name twice: one param, which both must declare alike in shape.
   Result<Param*> declare(const Declaration&);
   // Masters of these names are to lie in the formats of these names, which another worker's net chose.
   void prefer(std::map<std::string, std::string> formats) { preferred_ = std::move(formats); }
-  // How the gradient of a param lies, and so its master. The first to say wins; later ones convert.
+  // How the gradient of a param lies, and so its master. The first to say wins; later ones convert. Apart, it lies
+  // plain, which all devices know.
   void settle(Param&, const TensorDesc& gradient);
   Copy& use(Param&, const TensorDesc&, bool eager);
   Result<State*> declare_state(std::string name, const BufferSpec&);
@@ -123,9 +134,14 @@ class Store {
   void move_history(Param& param, std::size_t slot, std::span<std::byte> history) {
     param.history[slot] = Held(history);
   }
-  // Brings a copy to its master's version.
-  void refresh(Param&, Copy&);
-  void refresh_eager(Param&);
+  // Brings a copy to its master's version. Where masters lie apart it is on its way then, until landed().
+  Status refresh(Param&, Copy&);
+  Status refresh_eager(Param&);
+  Status landed();
+  // From here on values land on a stream of their own, beside the computing. Whoever computes says when it has been
+  // given all of a step that reads copies, and another step's versions come after that.
+  Status land_beside();
+  Status rests();
 
   std::vector<std::unique_ptr<Param>>& params() { return params_; }
   const std::vector<std::unique_ptr<Param>>& params() const { return params_; }
@@ -134,10 +150,17 @@ class Store {
   std::vector<std::unique_ptr<State>>& carried() { return carried_; }
   bool carries() const { return !carried_.empty(); }
   Param* find(std::string_view name);
-  Device& device() const { return device_; }
-  Stream& stream() { return stream_; }
+  // The masters'.
+  Device& device() const { return masters_.device; }
+  Stream& stream() { return masters_.stream; }
+  const Home& masters() const { return masters_; }
+  // Of copies and running state.
+  const Home& computing() const { return computing_; }
+  // Until both have done what they were given.
+  Status wait();
+  bool apart() const { return &masters_.device != &computing_.device; }
   std::int64_t elements() const;
-  std::size_t bytes() const; // masters, copies, histories and state
+  std::size_t bytes() const; // masters, copies, histories and state: what lies with the computing device
   // Of a param, or of a state: what allocate() has yet to make.
   std::size_t missing(const Param&) const;
   std::size_t missing(const State&) const;
@@ -149,18 +172,27 @@ class Store {
  private:
   Status allocate(Param&, const Updater::Rule*);
   Status allocate(Param&, Copy&);
+  Status allocate_rooms();
+  Status land(const Param&, Copy&);
   Result<Held> held(const Param&, std::size_t which);
   void explain_memory();
   Status allocate(State&, std::span<std::byte> lent);
   std::size_t bytes(const Param&) const;
 
-  Device& device_;
-  Stream& stream_;
+  const Home masters_, computing_;
   std::vector<std::unique_ptr<Param>> params_;
   std::vector<std::unique_ptr<State>> states_, carried_;
   std::map<std::string, std::string> preferred_;
   Lender* lender_ = nullptr; // null: all memory is its own
   Memory scratch_;
+  Memory landing_; // apart: of a master that is made into another form
+  bool landing_now_ = false;
+  struct Beside {
+    std::unique_ptr<Stream> stream;
+    std::unique_ptr<Event> read, landed; // copies that are to be made anew; and one that is
+    std::uint64_t step = 1;
+  };
+  std::optional<Beside> beside_;
   std::vector<plugin::FarMemory> far_; // all of it, where the device's memory is
 };
 

@@ -109,7 +109,7 @@ Status Update::run(const void* gradient, double rate, float gradient_scale) {
   apply_->execute(store_.stream(), inputs_, outputs_, scratch_.data(), {.scalars = scalars_});
   ++param_.version;
   for (Copy* copy : written_) copy->version = param_.version;
-  store_.refresh_eager(param_);
+  DLHOST_TRY(store_.refresh_eager(param_));
   return {};
 }
 

@@ -67,6 +67,8 @@ class Builder {
   bool is_one_product(const param::Param&, std::size_t node) const;
   Status send_factors(const Visit&);
   Result<SlotId> leave(SlotId from, const TensorDesc& wanted, const param::Param&, std::size_t at);
+  SlotId left_on_host(SlotId from, const param::Param&, std::size_t at);
+  void share(SlotId, const param::Param&, std::size_t at);
 
   // laying_out.cpp
   SlotId root(SlotId) const;

@@ -36,6 +36,7 @@ struct BuildRequest {
   param::UpdateSettings update_settings;
   double clip_norm = 0;
   param::Sharing* sharing = nullptr; // null: this worker is the only one
+  bool crosses_beside = false;       // what leaves the device for the others leaves beside the computing
   // "layer" or "layer:output", to be read after a step.
   std::vector<std::string> kept;
   // Asked when all is laid out and nothing is made: not ok, and no memory is.

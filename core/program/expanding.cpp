@@ -348,7 +348,12 @@ Status Builder::emit_update(const Visit& visit) {
     if (!fresh) continue;
     program_.updated_.push_back(param);
     param->updated = true;
-    if (request_.sharing) program_.slots_[static_cast<std::size_t>(gradient->second)].shared = param;
+    if (request_.sharing && !param->factors) {
+      if (request_.store->apart())
+        gradient->second = left_on_host(gradient->second, *param, 0);
+      else
+        share(gradient->second, *param, 0);
+    }
     if (request_.clip_norm > 0) // all norms are needed first: the updates come at the end
       program_.slots_[static_cast<std::size_t>(gradient->second)].kept = true;
     touch(gradient->second, here());

@@ -21,14 +21,14 @@ param::Factors Builder::factors_of(const net::Node& node, const Setup::Factors& 
           .of_rows = declared.of_rows};
 }
 
-// How its gradient lies when it is made of them. Not so: it cannot be.
+// How its gradient lies when it is made of them, where the params are. Not so: it cannot be.
 Result<TensorDesc> Builder::made_of(const param::Factors& own, const param::Param& param) const {
   if (own.of_rows) {
     TensorDesc table = param.master;
     table.format = Format::plain();
     return table;
   }
-  DLHOST_ASSIGN(const auto product, program_.device_->prepare(own.product(param.master, 1)));
+  DLHOST_ASSIGN(const auto product, request_.store->device().prepare(own.product(param.master, 1)));
   return product->out[0];
 }
 
@@ -63,7 +63,7 @@ Status Builder::settle_factors(Unit& unit) {
     if (own.x.shape[0] != batch || own.dy.shape[0] != batch || !is_one_product(param, unit.node)) continue;
     const auto made = made_of(own, param);
     if (!made.ok()) continue; // the layer can
-    const auto pieces = param::Pieces::of(*program_.device_, *made);
+    const auto pieces = param::Pieces::of(request_.store->device(), *made);
     if (!pieces) continue;
     param.factors = request_.sharing->factors(param, own, *pieces);
     if (!param.factors) continue;
@@ -92,18 +92,52 @@ Status Builder::send_factors(const Visit& visit) {
 
 // A copy where the others look for it.
 Result<SlotId> Builder::leave(SlotId from, const TensorDesc& wanted, const param::Param& param, std::size_t at) {
-  const SlotId left = new_slot(wanted, false);
-  Slot& slot = program_.slots_[static_cast<std::size_t>(left)];
-  slot.shared = &param;
-  slot.shared_at = at;
-  Program::Call call{.in = {from}, .out = left, .bytes = slot.bytes, .what = "factor"};
+  std::unique_ptr<Op> reorder;
   if (const TensorDesc& desc = program_.slots_[static_cast<std::size_t>(from)].desc; desc != wanted) {
-    DLHOST_ASSIGN(auto op, program_.device_->prepare(ReorderSpec{desc, wanted}));
-    call.op = op.get();
-    program_.ops_.push_back(std::move(op));
+    DLHOST_ASSIGN(reorder, program_.device_->prepare(ReorderSpec{desc, wanted}));
   }
-  push_call(std::move(call));
+  if (request_.store->apart()) {
+    if (reorder) {
+      DLHOST_ASSIGN(from, emit_call(reorder.get(), {from}, wanted, 1, "factor"));
+      program_.ops_.push_back(std::move(reorder));
+    }
+    return left_on_host(from, param, at);
+  }
+  const SlotId left = new_slot(wanted, false);
+  share(left, param, at);
+  push_call({.op = reorder.get(),
+             .in = {from},
+             .out = left,
+             .bytes = program_.slots_[static_cast<std::size_t>(left)].bytes,
+             .what = "factor"});
+  if (reorder) program_.ops_.push_back(std::move(reorder));
   return left;
+}
+
+// Of what the host cannot reach. What a source made there takes the way through the device as well.
+SlotId Builder::left_on_host(SlotId from, const param::Param& param, std::size_t at) {
+  const Slot made = program_.slots_[static_cast<std::size_t>(from)];
+  const auto copy = [&](SlotId source, bool to_host) {
+    const SlotId to = new_slot(made.desc, to_host);
+    push_call({.in = {source},
+               .out = to,
+               .direction = to_host ? Direction::to_host : Direction::from_host,
+               .leaves = to_host,
+               .bytes = made.desc.plain_bytes(),
+               .what = "copy"});
+    return to;
+  };
+  if (made.on_host) from = copy(from, false);
+  const SlotId left = copy(from, true);
+  // It may be on its way until the step ends.
+  if (request_.crosses_beside) program_.slots_[static_cast<std::size_t>(from)].kept = true;
+  share(left, param, at);
+  return left;
+}
+
+void Builder::share(SlotId slot, const param::Param& param, std::size_t at) {
+  program_.slots_[static_cast<std::size_t>(slot)].shared = &param;
+  program_.slots_[static_cast<std::size_t>(slot)].shared_at = at;
 }
 
 } // namespace dlhost::program

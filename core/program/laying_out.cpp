@@ -236,6 +236,9 @@ Status Builder::bind_params() {
                   param::Update::prepare(*request_.store, *param, *request_.updater, rule_, request_.update_settings));
     program_.updates_.push_back(std::move(update));
   }
+  if (request_.crosses_beside) {
+    DLHOST_ASSIGN(program_.leaving_, Leaving::make(*program_.device_, program_.updated_.size()));
+  }
   for (auto& unit_frame : program_.unit_frames_) point(unit_frame);
   for (auto& call : program_.calls_) {
     for (auto slot : call.in) call.inputs.push_back(program_.slots_[static_cast<std::size_t>(slot)].data);

@@ -63,12 +63,30 @@ template <class Work> Status Program::timed(std::size_t step, Work&& work) {
 Status Program::run_steps() {
   const auto work_at = [this](std::size_t s) -> Status {
     if (sharing_) DLHOST_TRY(sharing_->progress());
+    if (leaving_) DLHOST_TRY(send_what_has_left());
     return execute(steps_[s]);
   };
   for (std::size_t s = 0; s < steps_.size(); ++s) DLHOST_TRY(timed(s, [&] { return work_at(s); }));
   if (training_ && clip_norm_ > 0) DLHOST_TRY(clipped_updates());
   for (Timing& timing : timings_) ++timing.calls;
+  if (leaving_) DLHOST_TRY(send_all());
+  DLHOST_TRY(store_->rests());
   return sharing_ ? sharing_->end_step(info_.step) : Status();
+}
+
+Status Program::send_what_has_left() {
+  return leaving_->send_what_is_there(
+      [this](std::uint32_t update) { return sharing_->update(*updated_[update], info_.step, info_.rate); });
+}
+
+// Whoever waits for this worker's server does not wait for its device.
+Status Program::send_all() {
+  while (!leaving_->empty()) {
+    DLHOST_TRY(sharing_->progress());
+    DLHOST_TRY(send_what_has_left());
+  }
+  leaving_->begin();
+  return {};
 }
 
 Status Program::execute(const Step& step) {
@@ -96,6 +114,7 @@ Status Program::execute(const Step& step) {
       call.op->execute(*stream_, call.inputs, outputs, scratch_.data(), {.scalars = {&call.scalar, 1}});
       return {};
     }
+    if (call.leaves && leaving_) return leaving_->copy(*stream_, call.output, call.inputs[0], call.bytes);
     if (call.inputs.empty()) return device_->fill_zero(*stream_, call.output, call.bytes);
     DLHOST_TRY(device_->copy(*stream_, call.output, call.inputs[0], call.bytes, call.direction));
     return call.direction == Direction::to_host ? stream_->wait() : Status();
@@ -119,14 +138,16 @@ Status Program::collect(const Unit& unit) {
   if (sharing_) sharing_->converts(true);
   for (std::size_t u = 0; u < unit.uses.size(); ++u) {
     const auto& use = unit.uses[u];
-    store_->refresh(*use.param, *use.copy);
+    DLHOST_TRY(store_->refresh(*use.param, *use.copy));
     for (UnitFrame& at : frames_of(unit)) at.params[u] = use.copy->data; // a new version may lie elsewhere
   }
+  DLHOST_TRY(store_->landed());
   if (sharing_) sharing_->converts(false);
   return {};
 }
 
 Status Program::update(const Step& step) {
+  if (leaving_) return leaving_->add(step.index);
   if (sharing_) return sharing_->update(*updated_[step.index], info_.step, info_.rate);
   const void* gradient = slots_[static_cast<std::size_t>(step.gradient)].data;
   activity_->enter(updater_actor_, "update", info_.step);
@@ -232,7 +253,8 @@ Result<std::string> Program::find_not_finite() {
   // Gradients go down from the loss: of the layers whose params have become so, it began in the uppermost.
   for (auto unit = units_.rbegin(); unit != units_.rend(); ++unit)
     for (const auto* param : unit->params) {
-      DLHOST_ASSIGN(const auto values, param::download(*device_, *stream_, param->master, param->value.data()));
+      DLHOST_ASSIGN(const auto values,
+                    param::download(store_->device(), store_->stream(), param->master, param->value.data()));
       if (!finite(values))
         return fmt::format("it began in layer '{}' ({}), whose param '{}' is not finite since an earlier update",
                            unit->described->name, unit->described->type, param->declared.name);

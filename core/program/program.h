@@ -14,6 +14,7 @@
 #include "param/update.h"
 #include "plan/plan.h"
 #include "plugin/faults.h"
+#include "program/leaving.h"
 #include "program/unit.h"
 #include "record/table.h"
 
@@ -134,6 +135,7 @@ class Program {
     std::vector<SlotId> in;
     SlotId out = no_slot;
     Direction direction = Direction::within;
+    bool leaves = false; // for other workers, beside the computing where there is a way for that
     std::size_t bytes = 0;
     float scalar = 1;
     const char* what = "";
@@ -170,6 +172,8 @@ class Program {
   std::span<UnitFrame> frames_of(const Unit&);
   Status collect(const Unit&);
   Status update(const Step&);
+  Status send_what_has_left();
+  Status send_all();
   Status clipped_updates();
 
   const net::Graph* graph_ = nullptr;
@@ -178,6 +182,7 @@ class Program {
   Stream* stream_ = nullptr;
   param::Store* store_ = nullptr;
   param::Sharing* sharing_ = nullptr;
+  std::unique_ptr<Leaving> leaving_; // null: what leaves is waited for
   plugin::Activity* activity_ = nullptr;
   const plugin::Actor* updater_actor_ = nullptr;
   int frames_ = 1;

@@ -1,5 +1,7 @@
 #include "run/follower.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "run/checkpoints.h"
@@ -11,14 +13,20 @@ namespace dlhost::run {
 Status Follower::run() {
   Status status = prepare();
   if (status.ok()) status = steps();
+  if (is_to_die(status)) return std::move(status).at("its device");
   if (seat_) seat_->retire();
   if (status.ok() || (seat_ && seat_->stopped())) return {};
   // The leader sees for itself who is gone, and is to name that one: it must not see this one go first.
-  if (seat_ && status.code() == Code::gone)
+  if (seat_ && status.code() == Code::gone && !session_->has_lost_device())
     seat_->await_end();
   else if (seat_)
     seat_->fail(status);
   return status;
+}
+
+// With its device, where it is a process: the others see it go. Tasks of one process say why none of them goes on.
+bool Follower::is_to_die(const Status& status) {
+  return status.code() == Code::gone && session_ && !roster_.secret().empty() && session_->has_lost_device();
 }
 
 Status Follower::salvage(const std::string& run, const std::function<void(std::uint32_t)>& end) {
@@ -32,7 +40,9 @@ Status Follower::salvage(const std::string& run, const std::function<void(std::u
 }
 
 Status Follower::prepare() {
-  DLHOST_ASSIGN(session_, open_());
+  const auto& machines = roster_.machines();
+  const auto before = machines.begin() + number_;
+  DLHOST_ASSIGN(session_, open_(static_cast<std::uint32_t>(std::count(machines.begin(), before, *before))));
   DLHOST_ASSIGN(seat_, Seat::make(*session_, roster_, number_));
   session_->take_part(seat_->place(), seat_.get());
   DLHOST_ASSIGN(const Card leader, roster_.card(0));

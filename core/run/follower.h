@@ -16,7 +16,8 @@ namespace dlhost::run {
 
 class Follower {
  public:
-  using Open = std::function<Result<std::unique_ptr<Session>>()>;
+  // `turn`: among the workers of its machine.
+  using Open = std::function<Result<std::unique_ptr<Session>>(std::uint32_t turn)>;
   // `open` is called on its task.
   Follower(Open open, Roster& roster, std::uint32_t number)
       : open_(std::move(open)), roster_(roster), number_(number) {}
@@ -28,6 +29,7 @@ class Follower {
   Status salvage(const std::string& run, const std::function<void(std::uint32_t seat)>& end);
 
  private:
+  bool is_to_die(const Status&);
   Status prepare();
   Status steps();
   Status follow_steps();

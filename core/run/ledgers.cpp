@@ -30,6 +30,7 @@ OrderedJson arrangement_of(const config::Job& job) {
   OrderedJson arrangement = OrderedJson::object();
   for (const auto& [name, number] : numbers_of(job)) arrangement[name] = *number;
   arrangement["topology.consistency"] = job.topology.consistency.type;
+  if (!job.topology.shares.empty()) arrangement["topology.shares"] = job.topology.shares;
   return arrangement;
 }
 
@@ -40,6 +41,7 @@ Result<config::Job> arranged(Disk& disk, const std::string& ledger, config::Job 
     const OrderedJson arrangement = OrderedJson::parse(text);
     for (const auto& [name, number] : numbers_of(job)) *number = arrangement.at(name);
     job.topology.consistency.type = arrangement.at("topology.consistency");
+    job.topology.shares = arrangement.value("topology.shares", std::vector<std::int64_t>());
   } catch (const OrderedJson::exception& error) {
     return Status::corrupt(path, " is damaged: ", error.what());
   }

@@ -1,8 +1,11 @@
 // A worker's place among all: its group, its rank in it, its rows of the group's batches, and whose servers serve it.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "config/job.h"
@@ -31,12 +34,12 @@ struct Place {
   // The only worker.
   static Place alone(const config::Job& job) { return {.rows = job.train.batch, .global_batch = job.train.batch}; }
   // The one on that seat: group by group, rank by rank. `joint`: the groups' contributions make one update together.
-  // Each gets as many rows as any other of its group, or one more.
+  // Each gets as many rows as any other of its group, or one more; or what its share is of them, but one at least.
   static Place at(const config::Job& job, std::uint32_t seat, bool joint) {
     const auto workers = static_cast<std::uint32_t>(job.topology.workers_per_group);
     const auto groups = static_cast<std::uint32_t>(job.topology.worker_groups);
     const std::uint32_t rank = seat % workers, group = seat / workers;
-    const auto row = [&](std::uint32_t r) { return job.train.batch * r / workers; };
+    const std::int64_t first_row = first_row_of(job, rank);
     const auto server_groups = static_cast<std::uint32_t>(job.topology.server_groups);
     const std::uint32_t server_group = group * server_groups / groups;
     const std::uint32_t first = first_of(job.topology, server_group);
@@ -45,13 +48,32 @@ struct Place {
             .groups = groups,
             .rank = rank,
             .workers = workers,
-            .first_row = row(rank),
-            .rows = row(rank + 1) - row(rank),
+            .first_row = first_row,
+            .rows = first_row_of(job, rank + 1) - first_row,
             .global_batch = job.train.batch * (joint ? served : 1),
             .server_group = server_group,
             .server_groups = server_groups,
             .first_served = first,
             .served = served};
+  }
+  static std::int64_t first_row_of(const config::Job& job, std::uint32_t rank) {
+    const std::int64_t batch = job.train.batch, workers = job.topology.workers_per_group;
+    const auto& shares = job.topology.shares;
+    if (shares.empty()) return batch * rank / workers;
+    const double whole = std::accumulate(shares.begin(), shares.end(), 0.0);
+    double before = 0;
+    std::int64_t row = 0;
+    for (std::uint32_t r = 0; r < rank; ++r) {
+      before += static_cast<double>(shares.at(r));
+      const auto wanted = std::llround(static_cast<double>(batch) * before / whole);
+      row = std::clamp<std::int64_t>(wanted, row + 1, batch - (workers - r - 1));
+    }
+    return row;
+  }
+  // Whether params are servers': of several workers, or of one that is to send its gradients away all the same.
+  static bool shares_params(const config::Topology& topology) {
+    using config::Crossing;
+    return seats(topology) > 1 || topology.copy == Crossing::sync || topology.copy == Crossing::async;
   }
   // The first of the groups that a server group serves; its servers sit beside their workers, from the first on.
   static std::uint32_t first_of(const config::Topology& topology, std::uint32_t server_group) {

@@ -65,7 +65,8 @@ Status ProcessCrew::work(Host& host, plugin::Registry& registry, const config::J
   };
   FolderRoster roster(host, folder, posting, leader_is_there, end);
   std::optional<Follower> follower;
-  follower.emplace([&] { return Session::open(host, registry, job); }, roster, seat);
+  follower.emplace([&](std::uint32_t turn) { return Session::open(host, registry, job, Purpose::training, turn); },
+                   roster, seat);
   Status status = follower->run();
   if (!status.ok()) {
     status = std::move(status).at("worker ", seat);

@@ -29,7 +29,7 @@ Seat::Layout::Layout(const param::Store& store, const Seat& seat)
     vitals = replica->end();
   }
   for (const auto& state : store.states())
-    states.push_back(param::take_lines(vitals, store.device().bytes(state->desc)));
+    states.push_back(param::take_lines(vitals, store.computing().device.bytes(state->desc)));
   numbers = vitals + sizeof(Vitals);
   words = numbers + most_metrics * 2 * sizeof(double);
   published = words + words_bytes;
@@ -202,9 +202,7 @@ Status Seat::open(param::Store& store) {
   new (own_[number_].bytes.data() + layout_->vitals) Vitals;
 
   lent_ = std::make_unique<Lent>(lay_out_masters(store));
-  for (std::size_t s = 0; s < layout_->states.size(); ++s)
-    lent_->states.push_back(
-        own_[number_].bytes.subspan(layout_->states[s], store.device().bytes(store.states()[s]->desc)));
+  for (std::size_t s = 0; !store.apart() && s < layout_->states.size(); ++s) lent_->states.push_back(own_state(s));
   Card card{.addresses = post_->addresses(),
             .own = own_[number_].board.near_key(),
             .process = env::own_process(),
@@ -231,9 +229,22 @@ Status Seat::open(param::Store& store) {
   if (number_ == 0)
     for (const auto& param : store.params())
       card.formats[param->declared.name] = store.device().format_name(param->master);
+  for (const auto memory : {own_[number_].bytes, masters})
+    if (store.apart()) pin(memory);
   lent_->masters.lie_at(masters, number_ == 0);
   store.borrow(*lent_);
   return roster_.put(number_, std::move(card));
+}
+
+void Seat::pin(std::span<std::byte> memory) {
+  auto pinned = Pinned::make(session_.device(), memory);
+  if (pinned.ok())
+    pinned_.push_back(*std::move(pinned));
+  else
+    session_.host().log().write(LogLevel::warning, concat("worker ", number_,
+                                                          "'s params and gradients cross in plain memory, "
+                                                          "and slower: ",
+                                                          pinned.status().message()));
 }
 
 std::span<std::byte> Seat::contribution(const param::Param& param) {
@@ -384,11 +395,13 @@ Status Seat::join() {
 
 Status Seat::begin(const param::Beginning& beginning) {
   if (number_ == 0) {
+    DLHOST_TRY(leave_states());
     spread_states();
     fill_other_masters(beginning);
     DLHOST_TRY(show_beginning(beginning));
   } else { // others are told as well: whoever waits hears their calls
     DLHOST_TRY(table_->wait_until([this] { return is_over(put_ || stopped_, on(Awaited::What::beginning, 0)); }));
+    if (put_) DLHOST_TRY(land_states());
   }
   param::Beginning here = beginning.seen_by(place_.server_group);
   if (here.slices.size() != layout_->slices.size()) here.slices.clear(); // they were cut otherwise

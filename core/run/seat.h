@@ -27,6 +27,7 @@
 #include "param/table.h"
 #include "record/workers_log.h"
 #include "run/agreement.h"
+#include "run/pinned.h"
 #include "run/place.h"
 #include "run/roster.h"
 #include "run/session.h"
@@ -176,6 +177,12 @@ class Seat final : public param::Sharing, private param::Control {
   Status show_rest();
   // Of running state, by its place in the store.
   std::span<float> state_of(std::uint32_t seat, std::size_t place) const;
+  std::span<std::byte> own_state(std::size_t place) const;
+  // Where the others see it, and from there; nothing where it lies there.
+  Status leave_states() { return copy_states(Direction::to_host); }
+  Status land_states() { return copy_states(Direction::from_host); }
+  Status copy_states(Direction);
+  void pin(std::span<std::byte> memory);
   void spread_states();
   void show_vitals();
   Status await_shown();
@@ -324,6 +331,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::unique_ptr<Lent> lent_;
   param::Board masters_board_;      // where this one made them for its machine
   std::unique_ptr<Region> masters_; // else
+  std::vector<Pinned> pinned_;      // of both, what a device copies that has memory of its own
   struct OtherMasters {
     param::Board board; // where no other of this machine has them
     std::unique_ptr<Region> region;

@@ -1,6 +1,7 @@
 // Whose gradients leave as their factors, and what servers take to multiply them.
 #include <algorithm>
 
+#include "run/balance.h"
 #include "run/seat.h"
 
 namespace dlhost::run {
@@ -22,9 +23,8 @@ std::optional<param::Factors> Seat::factors(const param::Param& param, const par
   if (encoded || summed || sums_gradients() || job.train.reproducible || agreement_->of(param).traits.folds ||
       first_plan_.update_locally || first_plan_.send_delta)
     return std::nullopt;
-  param::Factors all = own; // some workers have a row less
-  for (auto* factor : {&all.x, &all.dy})
-    factor->shape[0] = (job.train.batch + place_.workers - 1) / static_cast<std::int64_t>(place_.workers);
+  param::Factors all = own; // some workers have fewer rows
+  for (auto* factor : {&all.x, &all.dy}) factor->shape[0] = std::ranges::max(rows_of(job));
   if (topology.factors == config::Factors::on) return all;
   // Where servers are fewer than workers, or each contribution makes a version of its own where it belongs, or a param
   // has but few pieces, some would multiply for others. And each server reads the inputs of all.

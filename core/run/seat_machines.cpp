@@ -30,7 +30,8 @@ Result<std::unique_ptr<Transport>> Seat::network() const {
   return network;
 }
 
-bool Seat::has_near() const { return std::ranges::count(roster_.machines(), machine()) > 1; }
+// Also of one that is alone: its server is beside it.
+bool Seat::has_near() const { return seats_ == 1 || std::ranges::count(roster_.machines(), machine()) > 1; }
 
 std::optional<std::uint32_t> Seat::lodging_of(std::uint32_t server_group, std::uint32_t machine) const {
   for (std::uint32_t seat = home_of(server_group); seat < home_of(server_group + 1); ++seat)

@@ -15,6 +15,7 @@ std::span<std::byte> Seat::published(std::uint32_t seat) const {
 
 void Seat::retire() {
   if (!table_) return;
+  leave_states().ignore("what the device has is lost with it; the rest goes on from what was left last");
   table_->sit_beside(nullptr, nullptr);
   vitals(number_).retired.store(true, std::memory_order_release);
 }

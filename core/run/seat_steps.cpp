@@ -120,10 +120,12 @@ Status Seat::attend() {
     DLHOST_TRY(rest_those_led());
     DLHOST_TRY(until_answered(&param::Table::flush));
     DLHOST_TRY(until_answered(&param::Table::settle));
+    DLHOST_TRY(leave_states());
     DLHOST_TRY(show_rest());
     DLHOST_TRY(table_->send(holder, {.word = Word::idle, .step = done_by_all()}));
     DLHOST_TRY(
         table_->wait_until([&] { return is_over(!resting_ || stopped_ || calls(), on(Awaited::What::word, holder)); }));
+    if (!stopped_) DLHOST_TRY(land_states());
   }
   if (!stopped_)
     DLHOST_TRY(tell(led_, {.word = Word::free, .step = free_until_})); // some may be in the midst of a step
@@ -244,37 +246,6 @@ void Seat::fail(const Status& status) {
   tell(others, {.word = Word::failed, .step = static_cast<std::uint64_t>(status.code())})
       .ignore("who cannot be told notices that this worker is gone");
   await_sent();
-}
-
-std::span<float> Seat::state_of(std::uint32_t seat, std::size_t place) const {
-  return {reinterpret_cast<float*>(own_[seat].bytes.data() + layout_->states[place]),
-          session_.store().states()[place]->memory.size() / sizeof(float)};
-}
-
-// A checkpoint has the leader's.
-void Seat::spread_states() {
-  for (std::size_t place = 0; place < layout_->states.size(); ++place) {
-    const auto first = state_of(0, place);
-    for (std::uint32_t seat = 1; seat < seats_; ++seat)
-      std::copy(first.begin(), first.end(), state_of(seat, place).begin());
-  }
-}
-
-// Running state of replicas becomes one: at fixed steps, so that a run that is resumed sees the same.
-Status Seat::merge_states() {
-  for (std::size_t place = 0; place < layout_->states.size(); ++place) {
-    const param::State& state = *session_.store().states()[place];
-    if (state.merge != Merge::mean || state.desc.dtype != DType::f32) continue;
-    const auto values = [&](std::uint32_t seat) { return state_of(seat, place); };
-    const auto merged = values(0);
-    for (std::size_t i = 0; i < merged.size(); ++i) {
-      double sum = 0;
-      for (std::uint32_t seat = 0; seat < seats_; ++seat) sum += static_cast<double>(values(seat)[i]);
-      for (std::uint32_t seat = 0; seat < seats_; ++seat) values(seat)[i] = static_cast<float>(sum / seats_);
-    }
-    for (std::uint32_t seat = 0; seat < seats_; ++seat) DLHOST_TRY(show_to_owner(seat, std::as_bytes(values(seat))));
-  }
-  return await_shown();
 }
 
 } // namespace dlhost::run

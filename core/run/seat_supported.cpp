@@ -11,8 +11,6 @@ Status Seat::supported(const param::Store& store) const {
   const auto refuse = [&](const std::string& what) {
     return Status::unsupported(what, " with several workers: not in this version; train with one");
   };
-  if (!session_.device().traits().host_memory)
-    return refuse("device '" + job.train.device.type + "', whose memory the host cannot reach,");
   if (std::ranges::any_of(store.states(), [](const auto& state) { return state->merge == Merge::sum; }))
     return refuse("running state that is summed over workers");
   if (store.carries()) return refuse("what layers carry from batch to batch");

@@ -11,10 +11,15 @@
 #include "run/feeds.h"
 
 namespace dlhost::run {
+namespace {
+
+constexpr const char* turn_option = "turn"; // of a device's schema
+
+} // namespace
 
 Result<std::unique_ptr<Session>> Session::open(Host& host, plugin::Registry& registry, const config::Job& job,
-                                               Purpose purpose) {
-  std::unique_ptr<Session> session(new Session(host, registry, job, purpose != Purpose::looking));
+                                               Purpose purpose, std::uint32_t turn) {
+  std::unique_ptr<Session> session(new Session(host, registry, job, purpose != Purpose::looking, turn));
   config::Problems problems;
   session->examine(purpose, problems);
   DLHOST_TRY(problems.status());
@@ -23,12 +28,13 @@ Result<std::unique_ptr<Session>> Session::open(Host& host, plugin::Registry& reg
 
 void Session::examine(Host& host, plugin::Registry& registry, const config::Job& job, Purpose purpose,
                       config::Problems& problems) {
-  Session(host, registry, job, false).examine(purpose, problems);
+  Session(host, registry, job, false, 0).examine(purpose, problems);
 }
 
-Result<std::unique_ptr<Session>> Session::open_beside(Session& first) {
-  std::unique_ptr<Session> session(new Session(first.host_, first.registry_, first.job_, first.make_));
+Result<std::unique_ptr<Session>> Session::open_beside(Session& first, std::uint32_t turn) {
+  std::unique_ptr<Session> session(new Session(first.host_, first.registry_, first.job_, first.make_, turn));
   DLHOST_TRY(session->open_device());
+  DLHOST_TRY(session->open_store());
   session->sources_ = first.sources_;
   DLHOST_TRY(session->open_algorithm());
   DLHOST_TRY(session->open_updater());
@@ -66,13 +72,56 @@ Status Session::open_device() {
   const int threads =
       job_.train.threads > 0 ? static_cast<int>(job_.train.threads) : std::max(1, env::usable_processors() / workers);
   set_parallel_threads(threads);
-  const Part& part = job_.train.device;
+  DLHOST_ASSIGN(device_, make_device(device_part()));
+  DLHOST_ASSIGN(stream_, device_->stream());
+  return {};
+}
+
+// The first workers of a machine have train.device.
+const Part& Session::device_part() const {
+  const config::Topology& topology = job_.topology;
+  const bool trains_there = topology.device_workers == 0 || turn_ < topology.device_workers;
+  return trains_there ? job_.train.device : masters_part();
+}
+
+const Part& Session::masters_part() const {
+  static const Part cpu{"cpu", {}};
+  return job_.topology.device.type.empty() ? cpu : job_.topology.device;
+}
+
+// Devices of which a machine may have several are told whose turn it is, unless the job says which one it is to be.
+Result<std::unique_ptr<Device>> Session::make_device(Part part) {
+  DLHOST_ASSIGN(const Schema* schema, registry_.schema(Kind::device, part.type));
+  if (schema->find(turn_option) && !part.options.find(turn_option))
+    part.options.entries.emplace_back(turn_option, Value{std::int64_t{turn_}, {}});
   auto device = registry_.create<Device>(part.type, part.options);
   if (!device.ok()) return std::move(device).status().at("device '", part.type, "'");
-  device_ = *std::move(device);
-  DLHOST_ASSIGN(stream_, device_->stream());
-  store_ = std::make_unique<param::Store>(*device_, *stream_);
-  return {};
+  return device;
+}
+
+// Servers read and write in memory that all processes map.
+Status Session::open_store() {
+  const config::Topology& topology = job_.topology;
+  const bool near = topology.device.type.empty() && device_->traits().host_memory;
+  if (!Place::shares_params(topology) || near || &device_part() == &masters_part()) {
+    store_ = std::make_unique<param::Store>(*device_, *stream_);
+    return {};
+  }
+  DLHOST_ASSIGN(masters_, make_device(masters_part()));
+  if (!masters_->traits().host_memory)
+    return Status::invalid("device '", topology.device.type,
+                           "' has memory that the host cannot reach, where several workers cannot share params; take "
+                           "another one, or leave it out (cpu)");
+  DLHOST_ASSIGN(masters_stream_, masters_->stream());
+  store_ = std::make_unique<param::Store>(param::Store::Home{*masters_, *masters_stream_},
+                                          param::Store::Home{*device_, *stream_});
+  return crosses_beside() ? store_->land_beside() : Status();
+}
+
+bool Session::crosses_beside() const {
+  using config::Crossing;
+  const Crossing copy = job_.topology.copy;
+  return masters_ && (copy == Crossing::async || (copy == Crossing::automatic && device_->traits().asynchronous));
 }
 
 std::int64_t Session::samples(Phase phase) const { return (*sources_)[0].source->count(phase); }
@@ -145,7 +194,7 @@ Result<program::Program*> Session::trainer() {
                                 .record = std::move(record),
                                 .device = device_.get(),
                                 .registry = &registry_,
-                                .device_type = job_.train.device.type,
+                                .device_type = device_part().type,
                                 .stream = stream_.get(),
                                 .store = store_.get(),
                                 .activity = &activity_,
@@ -158,6 +207,7 @@ Result<program::Program*> Session::trainer() {
                                 .update_settings = {.clip_value = job_.updater.clip_value},
                                 .clip_norm = sharing_ ? 0 : job_.updater.clip_norm, // who makes updates clips them
                                 .sharing = sharing_,
+                                .crosses_beside = sharing_ && crosses_beside(),
                                 .admit = admission(Phase::train),
                                 .make = make_};
   DLHOST_ASSIGN(trainer_, program::build(std::move(request)));
@@ -172,7 +222,7 @@ Result<program::Program*> Session::evaluator(Phase phase, const std::vector<std:
                                                     .record = std::move(record),
                                                     .device = device_.get(),
                                                     .registry = &registry_,
-                                                    .device_type = job_.train.device.type,
+                                                    .device_type = device_part().type,
                                                     .stream = stream_.get(),
                                                     .store = store_.get(),
                                                     .activity = &activity_,
@@ -181,6 +231,10 @@ Result<program::Program*> Session::evaluator(Phase phase, const std::vector<std:
                                                     .admit = admission(phase),
                                                     .make = make_}));
   return evaluators_[phase].get();
+}
+
+bool Session::has_lost_device() {
+  return stream_->wait().code() == Code::gone || Memory::make(*device_, 1).status().code() == Code::gone;
 }
 
 Need Session::need(const program::Program& program, Phase phase) const {

@@ -37,9 +37,10 @@ enum class Purpose : std::uint8_t {
 class Session {
  public:
   // All that is wrong at once, each with its place in the job: with what it asks for, its sources, the nets of its
-  // phases, and, where it is to train, with what that needs. Before anything is made.
+  // phases, and, where it is to train, with what that needs. Before anything is made. `turn`: the worker's among those
+  // of its machine, which says on what it computes.
   static Result<std::unique_ptr<Session>> open(Host&, plugin::Registry&, const config::Job&,
-                                               Purpose = Purpose::training);
+                                               Purpose = Purpose::training, std::uint32_t turn = 0);
   // What else is wrong with a job that has problems already.
   static void examine(Host&, plugin::Registry&, const config::Job&, Purpose, config::Problems&);
 
@@ -54,7 +55,7 @@ class Session {
   };
 
   // One more for the same job, on the calling task, for a worker beside: it reads from the same sources.
-  static Result<std::unique_ptr<Session>> open_beside(Session&);
+  static Result<std::unique_ptr<Session>> open_beside(Session&, std::uint32_t turn);
   // Before the trainer is made: it computes these rows of each batch only, and shares its params.
   void take_part(const Place& place, param::Sharing* sharing);
 
@@ -70,6 +71,9 @@ class Session {
   // The program that trains, or that evaluates the samples of a phase. `kept`: outputs to be read after a step.
   Result<program::Program*> trainer();
   Result<program::Program*> evaluator(Phase, const std::vector<std::string>& kept = {});
+
+  // Nothing can be computed here any more: its worker is as good as dead.
+  bool has_lost_device();
 
   // What one of its programs takes of the host's memory, beside what is made already.
   Need need(const program::Program&, Phase) const;
@@ -88,12 +92,17 @@ class Session {
   const std::vector<OpenSource>& sources() const { return *sources_; }
 
  private:
-  Session(Host& host, plugin::Registry& registry, const config::Job& job, bool make)
-      : host_(host), registry_(registry), job_(job), make_(make), place_(Place::alone(job)),
+  Session(Host& host, plugin::Registry& registry, const config::Job& job, bool make, std::uint32_t turn)
+      : host_(host), registry_(registry), job_(job), make_(make), turn_(turn), place_(Place::alone(job)),
         hang_watch_(job.train.hang_limit) {
     plugin::FloatState::set_standard(); // whatever this task did before
   }
   Status open_device();
+  Status open_store();
+  bool crosses_beside() const;
+  Result<std::unique_ptr<Device>> make_device(Part);
+  const Part& device_part() const;  // of the one that this worker computes on
+  const Part& masters_part() const; // of the one that has the params, where not that
   Status open_algorithm();
   Status open_updater();
   // In session_examine.cpp.
@@ -112,12 +121,15 @@ class Session {
   plugin::Registry& registry_;
   const config::Job& job_;
   bool make_;
+  std::uint32_t turn_;
   Place place_;
   param::Sharing* sharing_ = nullptr;
   HangWatch hang_watch_;
   plugin::Activity activity_; // of the task that opens and uses the session
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Device> masters_; // has the params of several workers, where another one computes; else null
+  std::unique_ptr<Stream> masters_stream_;
   std::shared_ptr<std::vector<OpenSource>> sources_ = std::make_shared<std::vector<OpenSource>>();
   std::unique_ptr<Updater> updater_;
   std::unique_ptr<Algorithm> algorithm_;

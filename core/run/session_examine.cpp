@@ -20,6 +20,7 @@ void Session::examine(Purpose purpose, config::Problems& problems) {
     if (const Status status = (this->*part)(); !status.ok()) problems.of_key(key, job_.place(key), status.message());
   };
   open("train.device", &Session::open_device);
+  if (device_) open("topology.device", &Session::open_store);
   open("train.algorithm", &Session::open_algorithm);
   open("updater", &Session::open_updater);
   open_sources(problems);

@@ -34,7 +34,8 @@ struct Work {
              !std::exchange(succession->taken, true);
     };
     std::optional<Follower> follower;
-    follower.emplace([this] { return Session::open(host, registry, job); }, roster, seat);
+    follower.emplace([this](std::uint32_t turn) { return Session::open(host, registry, job, Purpose::training, turn); },
+                     roster, seat);
     Status status = follower->run();
     if (!status.ok()) roster.fail(std::move(status).at("worker ", seat));
     const bool in_time = inherits();

@@ -15,6 +15,7 @@
 #include "env/simulated/host.h"
 #include "param/transfer.h"
 #include "run/attempts.h"
+#include "run/balance.h"
 #include "run/ledgers.h"
 #include "run/simulated_crew.h"
 #include "run/warm_up.h"
@@ -98,7 +99,7 @@ class SimulatedRun final : private Attempts, private Observer {
   }
 
   Status rearrange() override {
-    if (!wish_) return resume(); // the first group has warmed up
+    if (!wish_) return resume(); // the first group has warmed up, or shares are others
     config::Job wished = job();
     wished.topology = *std::exchange(wish_, std::nullopt);
     DLHOST_ASSIGN(jobs_, jobs_of(wished, {}));
@@ -107,6 +108,13 @@ class SimulatedRun final : private Attempts, private Observer {
     world_.tell(
         fmt::format("goes on with {} groups of {}", job().topology.worker_groups, job().topology.workers_per_group));
     return resume();
+  }
+
+  // Each worker has a device of its own pace.
+  void balance() {
+    const config::Topology topology = balanced(job(), result_.outcome.workers).topology;
+    for (config::Job& one : jobs_) one.topology = topology;
+    world_.tell(fmt::format("goes on with {} rows", fmt::join(rows_of(job()), ", ")));
   }
 
   // The newest, with what is wrong in those before it.
@@ -153,30 +161,35 @@ class SimulatedRun final : private Attempts, private Observer {
     DLHOST_ASSIGN(const auto ledger, begin_ledger(host_.disk(), run_folder, jobs[0]));
     training.keep_ledger_in(ledger);
     const bool warm = warms_up(job(), step);
-    training.stand_still_for([&] { return wish_.has_value() || (warm && !warms_up(job(), training.progress().step)); },
-                             &points);
+    const auto is_to_balance = [&] { return run::is_to_balance(jobs[0], training.progress().step - step); };
+    training.stand_still_for(
+        [&] { return wish_.has_value() || (warm && !warms_up(job(), training.progress().step)) || is_to_balance(); },
+        &points);
     result_.outcome = training.run(*this);
     steps_ = training.progress().step;
     DLHOST_TRY(result_.outcome.error);
     stands_ = result_.outcome.ending == Ending::standing;
+    if (stands_ && is_to_balance()) balance();
     if (stands_) return {};
-    for (const auto& param : session->store().params()) {
+    training.dismiss();
+    param::Store& store = session->store();
+    for (const auto& param : store.params()) {
       DLHOST_ASSIGN(result_.params[param->declared.name],
-                    param::download(session->device(), session->stream(), param->master, param->value.data()));
+                    param::download(store.device(), store.stream(), param->master, param->value.data()));
     }
     result_.own_values.clear();
     result_.elsewhere.clear();
     if (!session->sharing()) return {};
-    DLHOST_TRY(read(*session, session->sharing()->own_values(), result_.own_values));
-    return read(*session, session->sharing()->values_elsewhere(), result_.elsewhere);
+    DLHOST_TRY(read(store, session->sharing()->own_values(), result_.own_values));
+    return read(store, session->sharing()->values_elsewhere(), result_.elsewhere);
   }
 
-  static Status read(Session& session, const std::vector<std::vector<param::TensorPlace>>& places,
+  static Status read(param::Store& store, const std::vector<std::vector<param::TensorPlace>>& places,
                      std::vector<std::map<std::string, std::vector<float>>>& all) {
     for (const auto& of_one : places) {
       auto& values = all.emplace_back();
       for (const auto& place : of_one) {
-        DLHOST_ASSIGN(values[place.name], param::download(session.device(), session.stream(), place.desc, place.data));
+        DLHOST_ASSIGN(values[place.name], param::download(store.device(), store.stream(), place.desc, place.data));
       }
     }
     return {};

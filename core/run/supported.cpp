@@ -1,5 +1,9 @@
 #include "run/supported.h"
 
+#include <utility>
+
+#include "run/place.h"
+
 namespace dlhost::run {
 
 // Workers with servers beside them.
@@ -22,6 +26,13 @@ void check_supported(const config::Job& job, config::Problems& problems) {
             ? concat("is missing: it says how ", topology.server_groups,
                      " server groups exchange what they learn; `dlhost inspect --kind sync` lists what there is")
             : "means something only with several server groups; leave it out, or set topology.server_groups");
+  if (topology.copy == config::Crossing::none && Place::seats(topology) > 1)
+    problems.add(topology.where, "topology.copy = \"none\" with ", Place::seats(topology),
+                 " workers, who share params on the host: leave it out");
+  if (!topology.shares.empty() && std::cmp_not_equal(topology.shares.size(), topology.workers_per_group))
+    problems.add(topology.where, "topology.shares has ", topology.shares.size(),
+                 " numbers, and topology.workers_per_group is ", topology.workers_per_group,
+                 ": say one for each worker of a group, or none at all");
   if (topology.workers_per_group > job.train.batch && !problems.refused("train.batch"))
     problems.add(topology.where, "topology.workers_per_group = ", topology.workers_per_group, ": a batch of ",
                  job.train.batch, " has no row for some of them; make the batch larger");

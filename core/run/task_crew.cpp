@@ -15,7 +15,7 @@ TaskCrew::~TaskCrew() {
 Status TaskCrew::start() {
   for (std::uint32_t number = 1; number < roster_.seats(); ++number)
     tasks_.push_back(leader_.host().tasks().start(concat("worker ", number), [this, number] {
-      Follower follower([this] { return Session::open_beside(leader_); }, roster_, number);
+      Follower follower([this](std::uint32_t turn) { return Session::open_beside(leader_, turn); }, roster_, number);
       if (Status status = follower.run(); !status.ok()) roster_.fail(std::move(status).at("worker ", number));
     }));
   return {};

@@ -13,7 +13,7 @@ namespace dlhost::run {
 Status Training::prepare() {
   const config::Job& job = session_.job();
   started_bytes_ = env::resident_bytes();
-  if (Place::seats(job.topology) > 1) {
+  if (Place::shares_params(job.topology)) {
     DLHOST_ASSIGN(workers_, Workers::make(session_, make_crew_));
     if (!bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
   }
@@ -110,7 +110,7 @@ param::Beginning Training::beginning(const nlohmann::json& state) const {
   return beginning;
 }
 
-Status Training::resume(const param::CheckpointFiles& files) {
+Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
   const auto rule = session_.updater().rule();
   DLHOST_TRY(param::read_checkpoint(files, session_.store(), &rule));
   try {
@@ -138,7 +138,7 @@ Status Training::resume(const param::CheckpointFiles& files) {
     return Status::corrupt(files.folder, "/manifest.json: its training state is damaged: ", error.what());
   }
   if (session_.sharing()) DLHOST_TRY(resume_workers(files));
-  if (progress_.step > 0) // else nothing was computed otherwise
+  if (progress_.step > 0 && !rearranged) // else nothing was computed otherwise, or that was meant
     for (const auto& difference : Checkpoints::differences(files, session_))
       session_.host().log().write(LogLevel::warning, fmt::format("{}: this run is not quite the one that wrote it: {}",
                                                                  files.folder, difference));
@@ -294,7 +294,8 @@ Outcome Training::run(Observer& observer) {
   };
   outcome.error = all();
   if (workers_) outcome.error = workers_->explained(std::move(outcome.error));
-  if (outcome.error.code() == Code::gone && points_) salvage();
+  lost_ = outcome.error.code() == Code::gone && workers_ && !bequeathed_.empty() && session_.has_lost_device();
+  if (outcome.error.code() == Code::gone && points_ && !lost_) salvage();
   if (!outcome.error.ok()) {
     outcome.ending = Ending::failed;
     outcome.reason = outcome.error.message();
@@ -307,7 +308,7 @@ Outcome Training::run(Observer& observer) {
     outcome.arrivals = workers_->arrivals();
     outcome.encoded = workers_->encoded();
     outcome.factored = workers_->factored();
-    if (outcome.ending != Ending::finished) dismiss(); // nobody is to go on with what was stopped
+    if (outcome.ending != Ending::finished && !lost_) dismiss(); // nobody is to go on with what was stopped
   }
   outcome.step_median = pace_.median();
   outcome.step_least = pace_.least();

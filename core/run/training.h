@@ -55,8 +55,6 @@ class Training {
  public:
   Training(Session& session, const std::atomic<bool>& interrupted) : session_(session), interrupted_(interrupted) {}
 
-  ~Training() { dismiss(); }
-
   // Where several workers are something else than run_as says.
   void employ(Crew::Maker make_crew) { make_crew_ = std::move(make_crew); }
   // Builds the program and the first values; then start() or resume() may replace them.
@@ -64,7 +62,8 @@ class Training {
   // Takes the values that the job's [train.start] names, if it does; says what it took.
   Result<std::optional<param::Taken>> start();
   // Continues as if it had never stopped: params, histories, data position, what was best.
-  Status resume(const param::CheckpointFiles&);
+  // `rearranged`: by other programs than wrote it, on purpose.
+  Status resume(const param::CheckpointFiles&, bool rearranged = false);
   // Checkpoints go there; without it none are written.
   void keep_in(Checkpoints* checkpoints) { checkpoints_ = checkpoints; }
   // And between them there, for when one of several workers dies.
@@ -88,12 +87,15 @@ class Training {
   void keep_ledger_in(std::string folder) { ledger_ = std::move(folder); }
   // If it is the leader, another goes on with the run in that folder, as soon as it says how the run began.
   void bequeath(std::string run) { bequeathed_ = std::move(run); }
+  // After run(): its device is lost, and others of the run's processes go on once this one is gone.
+  bool is_to_die() const { return lost_; }
   // Of the workers, where they are processes.
   std::vector<Located> processes() { return workers_ ? workers_->processes() : std::vector<Located>(); }
   // One of them, at once; by any task, once it is prepared.
   Status kill(std::uint32_t worker);
   Outcome run(Observer&);
-  // When all is written down that the run came to: until then others can still take the place of this one.
+  // After run() has come to its end, when all is written down that it came to: until then others can still take the
+  // place of this one.
   void dismiss() {
     if (workers_) workers_->end();
   }
@@ -156,6 +158,7 @@ class Training {
   std::unique_ptr<Tester> tester_; // null: the leader evaluates
   Checkpoints* tested_beside_ = nullptr;
   std::string bequeathed_, ledger_; // run; folder
+  bool lost_ = false;               // its device
   Last validated_, tested_, saved_, secured_;
   std::optional<double> best_; // of what checkpoint.best names; none yet, or none that was finite
   bool is_best_ = false;       // the newest evaluation was

@@ -24,6 +24,9 @@ struct HostCall;
 class DLHOST_API Event {
  public:
   virtual ~Event();
+  // Whether all is done that the stream had been given when it recorded this. Asked by one task, again and again.
+  // Default: it is, as on a device that is done when run() returns.
+  virtual Result<bool> passed();
 };
 
 // Work in the order given. On the cpu it is done when run() returns.
@@ -63,6 +66,10 @@ class DLHOST_API Device : public Plugin {
   // there is none; any other memory serves too, slower. Default: plain memory.
   virtual Result<void*> allocate_host(std::size_t bytes);
   virtual void release_host(void*) noexcept;
+  // The same of host memory that somebody else made and other processes may map, until it is unpinned. Not ok: it
+  // cannot be; copies take it as any other. Default: there is nothing to do.
+  virtual Status pin(void* memory, std::size_t bytes);
+  virtual void unpin(void* memory) noexcept;
   virtual Result<std::unique_ptr<Stream>> stream() = 0;
   virtual Result<std::unique_ptr<Event>> event() = 0;
   // Host memory must stay until the stream has passed.

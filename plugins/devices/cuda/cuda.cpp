@@ -5,6 +5,7 @@
 #include "errors.h"
 #include "kernels/prepare.h"
 #include "stream.h"
+#include "turn.h"
 
 namespace dlhost::plugins::cuda {
 
@@ -13,6 +14,11 @@ Schema Cuda::schema() {
   return SchemaOf<Options>(concat("An NVIDIA GPU: ops by cuBLASLt, cuDNN and kernels of its own.",
                                   driver.ok() ? "" : concat(" Not on this machine: ", driver.message())))
       .option("gpu", &Options::gpu, "which of the GPUs that the process sees, from 0 on", between(0, 1023))
+      .option(
+          "turn", &Options::turn,
+          "which of the workers of a machine this is: each takes the next GPU from `gpu` on, and around again; dlhost "
+          "says it to each",
+          at_least(0))
       .option("tf32", &Options::tf32, "multiply f32 with 10 bits of fraction, on tensor cores")
       .option("measure", &Options::measure,
               "choose among the libraries' kernels by measuring them at the start; false: the first that they propose, "
@@ -20,8 +26,22 @@ Schema Cuda::schema() {
       .option("sync_errors", &Options::sync_errors, "wait after each op, so that a fault names the op that made it");
 }
 
+namespace {
+
+// What is wrong with the driver is said by start().
+Cuda::Options with_gpu(Cuda::Options options) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) (void)cudaGetLastError();
+  options.gpu = gpu_of(options.gpu, options.turn, count);
+  return options;
+}
+
+} // namespace
+
 // start() fills members that come after state_: as its initialiser it would be undone by theirs.
-Cuda::Cuda(const Options& options) : options_(options), compiler_(static_cast<int>(options.gpu)) { state_ = start(); }
+Cuda::Cuda(const Options& options) : options_(with_gpu(options)), compiler_(static_cast<int>(options_.gpu)) {
+  state_ = start();
+}
 
 Cuda::~Cuda() {
   if (!enter().ok()) return;
@@ -111,6 +131,17 @@ Result<void*> Cuda::allocate_host(std::size_t bytes) {
 
 void Cuda::release_host(void* memory) noexcept {
   if (memory && cudaSetDevice(static_cast<int>(options_.gpu)) == cudaSuccess) (void)cudaFreeHost(memory);
+}
+
+Status Cuda::pin(void* memory, std::size_t bytes) {
+  DLHOST_TRY(enter());
+  DLHOST_CUDA(cudaHostRegister(memory, bytes, cudaHostRegisterPortable), "pinning ", bytes,
+              " bytes of memory that is shared");
+  return {};
+}
+
+void Cuda::unpin(void* memory) noexcept {
+  if (cudaSetDevice(static_cast<int>(options_.gpu)) == cudaSuccess) (void)cudaHostUnregister(memory);
 }
 
 Result<std::unique_ptr<Stream>> Cuda::stream() {

@@ -21,6 +21,7 @@ class Cuda final : public Device {
   static constexpr std::string_view name = "cuda";
   struct Options {
     std::int64_t gpu = 0;
+    std::int64_t turn = 0;
     bool tf32 = false;
     bool measure = false;
     bool sync_errors = false;
@@ -35,6 +36,8 @@ class Cuda final : public Device {
   void release(void*) noexcept override;
   Result<void*> allocate_host(std::size_t bytes) override;
   void release_host(void*) noexcept override;
+  Status pin(void* memory, std::size_t bytes) override;
+  void unpin(void* memory) noexcept override;
   Result<std::unique_ptr<Stream>> stream() override;
   Result<std::unique_ptr<Event>> event() override;
   Status copy(Stream&, void* dst, const void* src, std::size_t bytes, Direction) override;

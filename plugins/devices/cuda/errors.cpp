@@ -17,6 +17,12 @@ Status no_gpu() {
       visible ? concat("CUDA_VISIBLE_DEVICES is '", visible, "'") : std::string("nvidia-smi says what it sees"), ")");
 }
 
+// It will not come again in this process, whatever is done.
+bool is_loss(cudaError_t error) {
+  return error == cudaErrorECCUncorrectable || error == cudaErrorNvlinkUncorrectable || error == cudaErrorNoDevice ||
+         error == cudaErrorUnknown;
+}
+
 } // namespace
 
 Status status_of(cudaError_t error, std::string_view doing) {
@@ -26,6 +32,8 @@ Status status_of(cudaError_t error, std::string_view doing) {
   if (error == cudaErrorMemoryAllocation) return Status::no_space(words);
   if (error == cudaErrorDevicesUnavailable)
     return Status::unsupported(words, "; another process has the GPU for itself (its compute mode is exclusive)");
+  if (is_loss(error))
+    return Status::gone(words, "; the GPU is lost: nvidia-smi and the kernel's log (dmesg, 'Xid') may say why");
   return Status::internal(words);
 }
 

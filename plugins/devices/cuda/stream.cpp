@@ -19,6 +19,13 @@ CudaEvent::~CudaEvent() {
   if (event_) (void)cudaEventDestroy(event_);
 }
 
+Result<bool> CudaEvent::passed() {
+  const cudaError_t asked = cudaEventQuery(event_);
+  if (asked == cudaErrorNotReady) return false;
+  DLHOST_CUDA(asked, "asking for an event");
+  return true;
+}
+
 Result<std::unique_ptr<CudaStream>> CudaStream::make(int gpu, bool sync) {
   std::unique_ptr<CudaStream> made(new CudaStream);
   made->gpu_ = gpu;

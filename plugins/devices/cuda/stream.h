@@ -14,6 +14,7 @@ class CudaEvent final : public Event {
  public:
   static Result<std::unique_ptr<Event>> make();
   ~CudaEvent() override;
+  Result<bool> passed() override;
   cudaEvent_t get() const { return event_; }
 
  private:

@@ -1,5 +1,9 @@
 // The ref device: plain loops on one thread, in f32 or f64. It is the oracle of all tests, and what simulation computes
 // with; far, it behaves as a GPU does to those who forget where memory lies and when work is done.
+#include <unistd.h>
+
+#include <fstream>
+
 #include <dlhost/device.h>
 #include <dlhost/plugin.h>
 
@@ -24,6 +28,7 @@ class Ref : public Device {
     bool far = false;
     double rate = 0;
     Formats formats = Formats::plain;
+    std::string lost_with;
   };
   static Schema schema() {
     return SchemaOf<Options>("Plain loops on one thread: the oracle of tests, and what simulation computes with.")
@@ -31,7 +36,11 @@ class Ref : public Device {
         .option("far", &Options::far, "memory that the host cannot touch, and streams that run late, as on a GPU")
         .option("rate", &Options::rate, "GFLOP/s for which the clock is charged; 0: none", at_least(0))
         .choice("formats", &Options::formats, {{"plain", Formats::plain}, {"blocked", Formats::blocked}},
-                "what ops ask for where they may choose");
+                "what ops ask for where they may choose")
+        .option(
+            "lost_with", &Options::lost_with,
+            "a file that names a process by its number: once it is there that process has lost its device, as it may "
+            "lose a GPU, so that one sees what a run does then");
   }
 
   explicit Ref(const Options& options)
@@ -45,6 +54,7 @@ class Ref : public Device {
   }
 
   Result<void*> allocate(std::size_t bytes) override {
+    DLHOST_TRY(there());
     DLHOST_TRY(pool_.status());
     return (*pool_)->allocate(bytes);
   }
@@ -57,10 +67,12 @@ class Ref : public Device {
   Result<std::unique_ptr<Event>> event() override { return std::unique_ptr<Event>(std::make_unique<RefEvent>()); }
 
   Status copy(Stream& stream, void* dst, const void* src, std::size_t size, Direction direction) override {
+    DLHOST_TRY(there());
     static_cast<RefStream&>(stream).copy(dst, src, size, direction);
     return {};
   }
   Status fill_zero(Stream& stream, void* dst, std::size_t size) override {
+    DLHOST_TRY(there());
     static_cast<RefStream&>(stream).zero(dst, size);
     return {};
   }
@@ -76,6 +88,13 @@ class Ref : public Device {
   Result<std::unique_ptr<Op>> prepare(const OpSpec& spec, const Choice& choice) override;
 
  private:
+  Status there() const {
+    if (options_.lost_with.empty()) return {};
+    long loser = 0;
+    std::ifstream(options_.lost_with) >> loser;
+    return loser == ::getpid() ? Status::gone("ref: the device is lost, as '", options_.lost_with, "' says") : Status();
+  }
+
   Options options_;
   Manner manner_;
   std::mutex late_;

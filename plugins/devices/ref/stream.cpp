@@ -33,6 +33,16 @@ Status RefStream::wait() {
   return std::exchange(first_error_, {});
 }
 
+// Far, whoever asks has one more piece of the work done.
+Result<bool> RefEvent::passed() { return !stream || !*stream || (*stream)->step_until(position); }
+
+bool RefStream::step_until(std::uint64_t position) {
+  if (!late_) return true;
+  const std::lock_guard lock(*late_);
+  if (done_ < position) work_until(done_ + 1);
+  return done_ >= position;
+}
+
 Status RefStream::record(Event& event) {
   auto& mine = static_cast<RefEvent&>(event);
   std::unique_lock<std::mutex> lock;

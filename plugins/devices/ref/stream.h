@@ -27,6 +27,7 @@ class RefStream;
 // A point of a stream. The streams of a far device outlive waits for their events: core destroys streams last.
 class RefEvent : public Event {
  public:
+  Result<bool> passed() override;
   std::shared_ptr<RefStream*> stream; // null: never recorded
   std::uint64_t position = 0;
 };
@@ -61,6 +62,7 @@ class RefStream : public Stream {
   void submit(HostOp&, const HostCall&) override;
 
   void copy(void* dst, const void* src, std::size_t bytes, Direction);
+  bool step_until(std::uint64_t position); // one piece of work at most; whether it is there
   void zero(void* dst, std::size_t bytes);
 
  private:

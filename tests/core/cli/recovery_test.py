@@ -146,6 +146,30 @@ class Recovery(Workers):
                     for key in ("params", "train", "test"):
                         self.assertEqual(cut[key], whole[key], key)
 
+    def test_who_loses_its_device_is_replaced(self) -> None:
+        """It goes as a process that dies does, and so does the leader."""
+        lost = self.root / "lost"
+        words = (*LONG, "--set=topology.device=ref", "--set=train.stop.steps=2000",
+                 f"--set=train.device={{type=\"ref\",far=true,lost_with=\"{lost}\"}}")
+        for who in ("worker", "leader"):
+            with self.subTest(who):
+                process = self.start(*words)
+                self.until(self.begun)
+                loser = self.leader() if who == "leader" else self.workers()[1]
+                lost.write_text(str(loser))
+                out, err = process.communicate(timeout=PATIENCE)
+                self.assertEqual(process.returncode, -signal.SIGKILL if who == "leader" else 0, f"{out}\n{err}")
+                self.assertIn("ref: the device is lost", err)
+                self.until(self.over, PATIENCE)
+                self.nothing_is_left()
+                self.assertEqual(self.outcome()["recoveries"], 1)
+                cut = self.outcome()
+                shutil.rmtree(self.root / "runs")
+                whole = self.run_job(*words)
+                for key in ("params", "train", "test", "steps"):
+                    self.assertEqual(cut[key], whole[key], key)
+                shutil.rmtree(self.root / "runs")
+
     def test_who_dies_while_they_join_is_missed_at_once(self) -> None:
         """A worker that has come so far that it notices this hears from the leader why they do not begin."""
 

@@ -101,6 +101,24 @@ class GroupSyncTest : public testing::Test {
   std::array<Server, 2> servers_;
 };
 
+// What it waits for is the other's part, and then the other's word that its own has been read.
+TEST_F(GroupSyncTest, SaysOnWhomItWaits) {
+  make(true, "all_to_all");
+  for (Server& server : servers_) server.learn(1);
+  GroupSync& first = *servers_[0].sync_;
+  EXPECT_FALSE(first.first_missing(0));
+  servers_[0].start();
+  EXPECT_EQ(first.first_missing(0), 1U);
+  servers_[1].start();
+  while (first.is_on(0)) {
+    EXPECT_EQ(first.first_missing(0), 1U);
+    ASSERT_FALSE(mail_.empty());
+    deliver_one();
+  }
+  deliver_all();
+  EXPECT_FALSE(first.first_missing(0));
+}
+
 TEST_F(GroupSyncTest, InStepNobodyJoinsBeforeItIsDue) {
   make(true, "all_to_all");
   servers_[0].learn(1);

@@ -1,5 +1,6 @@
 // Whom a server says that it waits for: of two, each of which owns half of a param, the first.
 #include <array>
+#include <functional>
 
 #include "served.h"
 
@@ -10,13 +11,16 @@ using What = Shard::Lack::What;
 
 class LacksTest : public Served {
  protected:
-  void serve(const std::string& updater, double clip_norm) {
-    lay_out(updater, "strict", std::vector<float>(32, 1.0F), 1);
+  void serve(
+      const std::string& updater, double clip_norm, std::size_t shared_rows = 0,
+      const std::function<void(ShardSetup&)>& also = [](ShardSetup&) {}) {
+    lay_out(updater, "strict", std::vector<float>(32, 1.0F), 1, shared_rows);
     ShardSetup setup = this->setup(slices_);
     setup.contributors = {{0, 0, 0, std::as_bytes(std::span(gradient_))},
                           {0, 1, 1, std::as_bytes(std::span(gradient_))}};
     setup.update_settings.clip_norm = clip_norm;
     setup.send = [](std::uint32_t, const Message&) { return Status(); };
+    also(setup);
     shard_ = *Shard::make(std::move(setup));
     shard_->begin({.version = 0, .steps = {0, 0}});
   }
@@ -49,6 +53,28 @@ TEST_F(LacksTest, TheNormOfTheOtherServer) {
   expect_lack(What::norm, 1);
   ASSERT_TRUE(shard_->take({.word = Word::norm, .seat = 1, .version = 0, .rate = 48}).ok());
   EXPECT_EQ(shard_->version(), 1U);
+}
+
+// Of another server group, which has the same slice.
+TEST_F(LacksTest, ThePartOfTheOtherServerGroup) {
+  const auto sync = *registry_.create<Sync>("all_to_all", {});
+  std::array<std::vector<std::byte>, 2> memories;
+  for (auto& memory : memories) memory.resize(GroupSync::bytes({sync.get(), {0, 2, {}}, {}}, slices_, 0));
+  serve("sgd", 0, GroupSync::shared_rows(*sync, false), [&](ShardSetup& setup) {
+    setup.sync = GroupSync::Setup{.neighbours = {.rank = 0,
+                                                 .all = {{0, memories[0]}, {5, memories[1]}},
+                                                 .memory = memories[0],
+                                                 .sync = sync.get(),
+                                                 .activity = &activity_,
+                                                 .send = [](std::uint32_t, Message, auto) { return Status(); }},
+                                  .in_step = true,
+                                  .masters = &*masters_,
+                                  .store = &*store_};
+  });
+  ASSERT_TRUE(update(0).ok());
+  expect_lack(What::contribution, 1);
+  ASSERT_TRUE(update(1).ok());
+  expect_lack(What::exchange, 5);
 }
 
 TEST_F(LacksTest, TheSumsOfTheOtherServer) {

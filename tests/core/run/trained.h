@@ -89,12 +89,14 @@ class Bench : public ::testing::Test {
     run::Checkpoints tested(*session, (checkpoints.empty() ? folder_.path() : checkpoints) + "/testing", 1);
     if (job.topology.testing_group) training.test_beside(&tested);
     trained.outcome = training.run(watch);
+    training.dismiss();
     DLHOST_TRY(trained.outcome.error);
     trained.test = trained.outcome.test.metrics;
-    for (const auto& param : session->store().params()) {
+    param::Store& store = session->store();
+    for (const auto& param : store.params()) {
       if (param->factors) trained.factored.push_back(param->declared.name);
       DLHOST_ASSIGN(trained.params[param->declared.name],
-                    param::download(session->device(), session->stream(), param->master, param->value.data()));
+                    param::download(store.device(), store.stream(), param->master, param->value.data()));
     }
     return {};
   }
