@@ -11,12 +11,12 @@ namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds glance = 100'000'000; // for the end of a process, which no file tells
-constexpr Nanoseconds between_looks = 10'000'000;
-constexpr Nanoseconds to_leave = 15'000'000'000;    // for those who are told that it is over
-constexpr std::uint32_t most_processes = 1024;      // on one host
-constexpr int unreachable = 255, not_found = 127;   // as ssh and shells have it
-constexpr int killed = 128, interrupted = 130;      // shells add a signal's number; dlhost's own
-constexpr const char* ssh = "ssh -o BatchMode=yes"; // it asks nobody for a password
+constexpr Nanoseconds watch_pause = 10'000'000;
+constexpr Nanoseconds given_to_leave = 15'000'000'000; // for those who are told that it is over
+constexpr std::uint32_t most_processes = 1024;         // on one host
+constexpr int unreachable = 255, not_found = 127;      // as ssh and shells have it
+constexpr int killed = 128, interrupted = 130;         // shells add a signal's number; dlhost's own
+constexpr const char* ssh = "ssh -o BatchMode=yes";    // it asks nobody for a password
 
 // The part of `text` that is whole lines is said, each after `prefix`; the rest waits in `line`.
 void say(std::string& line, std::string_view text, const std::string& prefix, std::FILE* to, bool all) {
@@ -176,9 +176,9 @@ void Launcher::relay(Member& member) {
 
 // Of one that came to nothing there may be many words to come, and they say why.
 Status Launcher::see_end(Member& member) {
-  for (const Nanoseconds end = host_.clock().now() + 20 * between_looks;
+  for (const Nanoseconds end = host_.clock().now() + 20 * watch_pause;
        (member.talk->out().valid() || member.talk->err().valid()) && host_.clock().now() < end;
-       host_.clock().sleep(between_looks))
+       host_.clock().sleep(watch_pause))
     relay(member);
   const int status = *member.talk->process().exit_status();
   member.ended = status;
@@ -203,17 +203,17 @@ Status Launcher::see_end(Member& member) {
 // It is over, or was nothing: their input ends, and soon they do.
 void Launcher::dismiss() {
   for (Member& member : members_) member.talk->end_input();
-  const Nanoseconds end = host_.clock().now() + to_leave;
+  const Nanoseconds end = host_.clock().now() + given_to_leave;
   const auto goes_on = [](Member& member) { return !member.talk->process().ended(); };
   while (std::ranges::any_of(members_, goes_on) && host_.clock().now() < end) {
     for (Member& member : members_) relay(member);
-    host_.clock().sleep(between_looks);
+    host_.clock().sleep(watch_pause);
   }
   for (Member& member : members_) {
     relay(member);
     if (goes_on(member))
       say(member.error,
-          concat("has not ended within ", to_leave / 1'000'000'000,
+          concat("has not ended within ", given_to_leave / 1'000'000'000,
                  " s of the run's end, and is let go; look "
                  "at what runs on its host\n"),
           concat("launch: ", member.name, " "), stderr, true);

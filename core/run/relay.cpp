@@ -5,7 +5,7 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds between_looks = 1'000'000, patience = 100'000'000;
+constexpr Nanoseconds between_looks = 1'000'000, between_hopes = 100'000'000;
 
 } // namespace
 
@@ -55,7 +55,7 @@ Status Relay::others_left(const Status& status) {
 Result<std::string> Relay::await_file(const std::string& file) {
   Clock& clock = host_.clock();
   for (Nanoseconds hoped = clock.now(); !host_.disk().exists(at(file)); clock.sleep(between_looks)) {
-    if (clock.now() - hoped < patience) continue;
+    if (clock.now() - hoped < between_hopes) continue;
     hoped = clock.now();
     DLHOST_TRY(hope());
   }
@@ -64,7 +64,7 @@ Result<std::string> Relay::await_file(const std::string& file) {
 
 Result<std::string> Relay::await_words(const std::string& name) {
   while (true) {
-    auto words = members_.hear(name, patience);
+    auto words = members_.hear(name, between_hopes);
     if (words.ok()) return words;
     if (words.status().code() != Code::timeout) return others_left(words.status());
     DLHOST_TRY(hope());

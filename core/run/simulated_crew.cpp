@@ -10,7 +10,7 @@ namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds to_end = 10'000'000'000; // that a process is given when all is over
-constexpr Nanoseconds look_again = 1'000'000;
+constexpr Nanoseconds end_pause = 1'000'000;
 
 // What a worker's process does. All that it is given outlives it, the leader's own things do not.
 struct Work {
@@ -66,7 +66,7 @@ SimulatedCrew::~SimulatedCrew() {
   const Nanoseconds end = world_.now() + to_end;
   const auto runs = [this](int process) { return world_.runs(process); };
   while (world_.lives() && world_.now() < end && std::ranges::any_of(processes_, runs))
-    world_.pause(look_again, "waits for its workers to end");
+    world_.pause(end_pause, "waits for its workers to end");
   if (world_.lives())
     for (const int process : processes_) world_.kill(process);
 }
