@@ -60,13 +60,18 @@ TEST_F(CrossingTest, WhateverCrosses) {
 // What the device computes with lies in its own blocks; what is shared lies plain.
 TEST_F(CrossingTest, FormatsOfTheDeviceStayThere) {
   const std::string blocked = R"({ type = "ref", far = true, formats = "blocked" })";
-  expect_near(train(small_job()), train(small_job(), workers(2, 2, {"train.device=" + blocked})), 1e-5, 20);
   for (const char* masters : {"cpu", "ref"}) {
     if (!registry_->find(Kind::device, masters)) continue;
     SCOPED_TRACE(masters);
     const auto settings = workers(3, 2, {"train.device=" + blocked, concat("topology.device=", masters)});
     expect_near(train(small_job()), train(small_job(), settings), 1e-5, 20);
   }
+}
+
+TEST_F(CrossingTest, ParamsLieWithTheProcessorsWhereNothingIsSaid) {
+  if (!registry_->find(Kind::device, "cpu")) GTEST_SKIP() << "there is no cpu device";
+  const auto settings = workers(2, 2, {"train.device={ type = \"ref\", far = true }"});
+  expect_near(train(small_job()), train(small_job(), settings), 1e-5, 20);
 }
 
 // Two devices of the host take the same way.
