@@ -82,17 +82,14 @@ Result<RowExchange> RowExchange::join(const Neighbours& neighbours, const Slice&
   row.rows_ = std::move(turns);
   for (auto* steps : {&row.steps_, &row.awaited_}) steps->reserve(most_steps * neighbours.count());
   row.letters_.reserve(most_steps * neighbours.count());
-  for (Untaken& untaken : row.untaken_) untaken.by.resize(neighbours.count());
+  for (auto& parts : row.untaken_) parts.resize(neighbours.count());
   return row;
 }
 
 void RowExchange::reset() {
   number_ = 0;
   on_ = made_ = false;
-  for (Untaken& untaken : untaken_) {
-    untaken.parts = 0;
-    std::ranges::fill(untaken.by, 0);
-  }
+  for (auto& parts : untaken_) std::ranges::fill(parts, 0);
   awaited_.clear();
   letters_.clear();
 }
@@ -155,8 +152,7 @@ Status RowExchange::take_own(const SyncStep& step) {
 
 Status RowExchange::send(const SyncStep& step) {
   if (step.peer == neighbours_->rank) return Status::internal("the sync sends to itself");
-  ++untaken_[turn()].parts;
-  ++untaken_[turn()].by[step.peer];
+  ++untaken_[turn()][step.peer];
   const std::span<float> row = step.made ? made() : begun();
   const auto first = static_cast<std::size_t>(step.first), count = static_cast<std::size_t>(step.count);
   auto part = std::as_bytes(row.subspan(first, count));
@@ -223,20 +219,19 @@ Status RowExchange::go_on() {
 
 std::optional<std::uint32_t> RowExchange::first_missing() const {
   if (on_ && !awaited_.empty()) return awaited_.front().peer;
-  for (const Untaken& untaken : untaken_)
-    for (std::uint32_t rank = 0; rank < untaken.by.size(); ++rank)
-      if (untaken.by[rank] > 0) return rank;
+  for (const auto& parts : untaken_)
+    for (std::uint32_t rank = 0; rank < parts.size(); ++rank)
+      if (parts[rank] > 0) return rank;
   return std::nullopt;
 }
 
 // Who is in the next one has parts of this rank's last one.
 Status RowExchange::hear(const Message& message, std::uint32_t from) {
   if (message.word == Word::taken) {
-    auto& untaken = untaken_[message.version % rows_.size()];
-    if (message.version > number_ || message.version + rows_.size() <= number_ || untaken.by[from] == 0)
+    std::size_t& untaken = untaken_[message.version % rows_.size()][from];
+    if (message.version > number_ || message.version + rows_.size() <= number_ || untaken == 0)
       return neighbours_->wrong(*slice_, message, number_);
-    --untaken.parts;
-    --untaken.by[from];
+    --untaken;
     return {};
   }
   const bool is_now = on_ && !made_ && message.version == number_;

@@ -7,6 +7,7 @@
 // allocated.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -45,9 +46,9 @@ class RowExchange {
   bool is_on() const { return on_; }
   // What all began with is in made(); it is read by others all the same, until nothing is untaken.
   bool is_made() const { return made_; }
-  bool is_untaken() const { return untaken_[0].parts + untaken_[1].parts > 0; }
+  bool is_untaken() const { return !is_taken(0) || !is_taken(1); }
   // Nobody reads the rows of the next one any more.
-  bool has_room() const { return untaken_[(number_ + 1) % rows_.size()].parts == 0; }
+  bool has_room() const { return is_taken((number_ + 1) % rows_.size()); }
   // The first rank whose part, or whose word that it has read one, has yet to come.
   std::optional<std::uint32_t> first_missing() const;
   std::span<float> next_begun() const { return rows_[(number_ + 1) % rows_.size()].begun; }
@@ -63,6 +64,9 @@ class RowExchange {
  private:
   RowExchange(const Neighbours& neighbours, const Slice& slice) : neighbours_(&neighbours), slice_(&slice) {}
   std::size_t turn() const { return number_ % rows_.size(); }
+  bool is_taken(std::size_t turn) const {
+    return std::ranges::all_of(untaken_[turn], [](std::size_t parts) { return parts == 0; });
+  }
   Status follow();
   // In elements, where the sync takes a slice for one.
   Result<SyncStep> in_elements(const SyncStep&) const;
@@ -79,11 +83,7 @@ class RowExchange {
   std::int64_t elements_ = 0;        // that the sync sees
   std::unique_ptr<PartCoder> coder_; // null: parts go as they are
   std::vector<Rows> rows_;
-  struct Untaken { // parts that were sent and not yet read
-    std::size_t parts = 0;
-    std::vector<std::size_t> by; // each rank
-  };
-  std::array<Untaken, most_turns> untaken_; // of each turn
+  std::array<std::vector<std::size_t>, most_turns> untaken_; // of each turn, by rank: parts sent, and not yet read
   std::uint64_t number_ = 0;
   bool on_ = false, made_ = false;
   std::vector<SyncStep> steps_;   // of one call of the sync

@@ -91,8 +91,8 @@ const Part& Session::masters_part() const {
 
 // Devices of which a machine may have several are told whose turn it is, unless the job says which one it is to be.
 Result<std::unique_ptr<Device>> Session::make_device(Part part) {
-  DLHOST_ASSIGN(const Schema* schema, registry_.schema(Kind::device, part.type));
-  if (schema->find(turn_option) && !part.options.find(turn_option))
+  const auto schema = registry_.schema(Kind::device, part.type); // one that there is not is told below
+  if (schema.ok() && (*schema)->find(turn_option) && !part.options.find(turn_option))
     part.options.entries.emplace_back(turn_option, Value{std::int64_t{turn_}, {}});
   auto device = registry_.create<Device>(part.type, part.options);
   if (!device.ok()) return std::move(device).status().at("device '", part.type, "'");

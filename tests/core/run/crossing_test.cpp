@@ -128,13 +128,7 @@ TEST_F(CrossingTest, EveryHandlerLearns) {
 TEST_F(CrossingTest, ServerGroupsAndMachines) {
   expect_alike(small_job(), {"topology.worker_groups=2", "topology.server_groups=2", "topology.sync=\"all_to_all\"",
                              "train.batch=6", "topology.slice_elements=20"});
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "how far each is, is put into memory that others read meanwhile: that races by design";
-#endif
-#endif
-  if (const auto fabric = registry_->create<Transport>("fabric", {}); !fabric.ok())
-    GTEST_SKIP() << fabric.status().message();
+  if (const std::string why = no_machines(*registry_); !why.empty()) GTEST_SKIP() << why;
   expect_alike(small_job(), workers(4, 4, {"topology.machines=2"}));
   expect_alike(normed_job(), workers(2, 2, {"topology.machines=2"}));
 }

@@ -8,13 +8,7 @@ namespace {
 class MachinesTest : public Bench {
  protected:
   void SetUp() override {
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-    GTEST_SKIP() << "how far each is, is put into memory that others read meanwhile: that races by design";
-#endif
-#endif
-    if (const auto fabric = registry_->create<Transport>("fabric", {}); !fabric.ok())
-      GTEST_SKIP() << fabric.status().message();
+    if (const std::string why = no_machines(*registry_); !why.empty()) GTEST_SKIP() << why;
   }
   // On one machine, and on so many.
   void expect_alike(const std::string& job, std::vector<std::string> set, int machines) {
