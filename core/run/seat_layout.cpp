@@ -1,5 +1,5 @@
-// What lies in a worker's own memory, and in the masters' beside it: how params are cut, how many versions there are, and
-// where all of that is.
+// What lies in a worker's own memory, and in the masters' beside it: how params are cut, how many versions there are,
+// and where all of that is.
 #include <algorithm>
 
 #include "run/seat.h"
