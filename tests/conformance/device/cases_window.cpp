@@ -28,6 +28,7 @@ Case pool(const std::string& name, PoolSpec::Kind kind, bool count_padding, cons
   spec.y = {DType::f32, y, {}};
   Case made{.name = "pool_" + name, .spec = spec, .roles = {Role::feature, Role::input_gradient}, .terms = terms};
   if (kind == PoolSpec::Kind::max) made.fills["x"] = distinct();
+  made.in_formats = p.x.rank() == 4;
   return made;
 }
 
@@ -39,7 +40,8 @@ Case lrn(const std::string& name, Shape x, bool within, std::int64_t size) {
   return {.name = "lrn_" + name,
           .spec = spec,
           .roles = {Role::feature, Role::input_gradient},
-          .terms = static_cast<double>(size * size) * 4}; // powers lose a little more than sums
+          .terms = static_cast<double>(size * size) * 4, // powers lose a little more than sums
+          .in_formats = true};
 }
 
 } // namespace

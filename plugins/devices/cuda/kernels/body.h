@@ -18,8 +18,10 @@
 
 #if defined(__CUDACC__)
 #define DLHOST_BODY __host__ __device__ inline
+#define DLHOST_UNROLL _Pragma("unroll")
 #else
 #define DLHOST_BODY inline
+#define DLHOST_UNROLL
 #endif
 
 namespace dlhost::plugins::cuda {

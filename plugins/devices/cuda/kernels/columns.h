@@ -4,13 +4,15 @@
 //
 // Of both kinds of body
 //   static constexpr int width;
+//   static constexpr int ahead;                 rows that a thread reads before it works on the first of them
 //   Columns of(std::int64_t column) const;      what a thread knows of its columns, from `column` on
+//   Read read(std::int64_t row, std::int64_t column) const;                              as it lies there
 // of a pass
-//   void operator()(const Columns&, std::int64_t row, std::int64_t column) const;
+//   void operator()(const Columns&, const Read&, std::int64_t row, std::int64_t column) const;
 // and of a sum
 //   using Sum = ...;                                                                     trivially copyable
 //   Sum zero() const;
-//   void take(Sum (&)[width], const Columns&, std::int64_t row, std::int64_t column) const;
+//   void take(Sum (&)[width], const Columns&, const Read&) const;
 //   void join(Sum&, const Sum&) const;
 //   void finish(std::int64_t column, const Sum&) const;
 #pragma once
@@ -21,20 +23,26 @@
 
 namespace dlhost::plugins::cuda {
 
-// A block is `across` threads wide and `down` high; the rows of a sum are cut into parts.
+// A thread that reads so many bytes of a row at a time. A GPU's memory is busy when each of its processors waits for
+// some 30 KiB at once: 64 bytes of each of 500 threads. The compiler would read a row, work on it, and read the next.
+constexpr int rows_ahead(std::size_t bytes) { return static_cast<int>(std::clamp<std::size_t>(64 / bytes, 1, 8)); }
+
+// A block is `across` threads wide and `down` high; the rows are cut into parts.
 struct ColumnSplit {
-  std::int64_t across = 32, down = 8, blocks = 1, parts = 1;
+  std::int32_t across = 32, down = 8;
+  std::int64_t blocks = 1, parts = 1;
 };
 
-constexpr ColumnSplit column_split(std::int64_t rows, std::int64_t columns, int width) {
-  constexpr std::int64_t most_across = 32, rows_of_a_thread = 8, blocks_wanted = 2048;
+constexpr ColumnSplit column_split(std::int64_t rows, std::int64_t columns, int width, int rows_of_a_thread = 8) {
+  constexpr std::int64_t most_across = 32, blocks_wanted = 2048;
   const std::int64_t groups = std::max<std::int64_t>(1, columns / width);
   ColumnSplit split;
-  split.across = std::min(most_across, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(groups))));
-  split.down = block_threads / split.across;
+  split.across = static_cast<std::int32_t>(
+      std::min(most_across, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(groups)))));
+  split.down = static_cast<std::int32_t>(block_threads / split.across);
   split.blocks = (groups + split.across - 1) / split.across;
-  split.parts = std::max<std::int64_t>(
-      1, std::min(rows / (split.down * rows_of_a_thread), blocks_wanted / std::min(split.blocks, blocks_wanted)));
+  split.parts = std::max<std::int64_t>(1, std::min(rows / (std::int64_t{split.down} * rows_of_a_thread),
+                                                   blocks_wanted / std::min(split.blocks, blocks_wanted)));
   return split;
 }
 
@@ -61,6 +69,32 @@ template <class Body> struct JoinColumn {
 
 #if defined(__CUDACC__)
 
+// Where a thread of a split stands: its column, and its rows in part `part`.
+struct ColumnPlace {
+  std::int32_t x, y;
+  std::int64_t column, first, last;
+  __device__ ColumnPlace(const ColumnSplit& split, int width, std::int64_t rows, std::int64_t part)
+      : x(static_cast<std::int32_t>(threadIdx.x) & (split.across - 1)),
+        y(static_cast<std::int32_t>(threadIdx.x) / split.across),
+        column((static_cast<std::int64_t>(blockIdx.x) * split.across + x) * width),
+        first(rows * part / split.parts + y), last(rows * (part + 1) / split.parts) {}
+};
+
+// work(read, row) for the rows of a place, from the first on.
+template <class Body, class Work>
+__device__ void down_rows(const Body& body, const ColumnPlace& at, std::int64_t step, const Work& work) {
+  constexpr int ahead = Body::ahead;
+  for (std::int64_t row = at.first; row < at.last; row += ahead * step) {
+    typename Body::Read read[ahead];
+#pragma unroll
+    for (int k = 0; k < ahead; ++k)
+      if (row + k * step < at.last) read[k] = body.read(row + k * step, at.column);
+#pragma unroll
+    for (int k = 0; k < ahead; ++k)
+      if (row + k * step < at.last) work(read[k], row + k * step);
+  }
+}
+
 template <class Body>
 __global__ void __launch_bounds__(block_threads)
     reduce_columns_kernel(const __grid_constant__ Body body, std::int64_t rows, std::int64_t columns, ColumnSplit split,
@@ -69,31 +103,28 @@ __global__ void __launch_bounds__(block_threads)
   constexpr int width = Body::width;
   __shared__ alignas(Sum) unsigned char bytes[block_threads * width * sizeof(Sum)];
   Sum* sums = reinterpret_cast<Sum*>(bytes);
-  const std::int64_t x = threadIdx.x % split.across, y = threadIdx.x / split.across, part = blockIdx.y;
-  const std::int64_t column = (blockIdx.x * split.across + x) * width;
-  const bool works = column < columns;
+  const std::int64_t part = blockIdx.y;
+  const ColumnPlace at(split, width, rows, part);
+  const bool works = at.column < columns;
   Sum mine[width];
   for (int i = 0; i < width; ++i) mine[i] = body.zero();
   if (works) {
-    const auto known = body.of(column);
-    const std::int64_t last = rows * (part + 1) / split.parts;
-#pragma unroll 4
-    for (std::int64_t row = rows * part / split.parts + y; row < last; row += split.down)
-      body.take(mine, known, row, column);
+    const auto known = body.of(at.column);
+    down_rows(body, at, split.down, [&](const auto& read, std::int64_t) { body.take(mine, known, read); });
   }
   for (int i = 0; i < width; ++i) sums[threadIdx.x * width + i] = mine[i];
-  for (std::int64_t step = split.down / 2; step > 0; step /= 2) {
+  for (std::int32_t step = split.down / 2; step > 0; step /= 2) {
     __syncthreads(); // all threads of the block take the same steps
-    if (y >= step) continue;
+    if (at.y >= step) continue;
     for (int i = 0; i < width; ++i)
       body.join(sums[threadIdx.x * width + i], sums[(threadIdx.x + step * split.across) * width + i]);
   }
-  if (y != 0 || !works) return;
+  if (at.y != 0 || !works) return;
   for (int i = 0; i < width; ++i) {
     if (split.parts == 1)
-      body.finish(column + i, sums[threadIdx.x * width + i]);
+      body.finish(at.column + i, sums[threadIdx.x * width + i]);
     else
-      room[(column + i) * split.parts + part] = sums[threadIdx.x * width + i];
+      room[(at.column + i) * split.parts + part] = sums[threadIdx.x * width + i];
   }
 }
 
@@ -109,24 +140,21 @@ void reduce_columns(WorkStream& stream, std::int64_t rows, std::int64_t columns,
   if (split.parts > 1) reduce_whole(stream, columns, split.parts, JoinColumn<Body>{body, sums, split.parts});
 }
 
+// The last rows first: what was read or written before ended there, and the cache may have them still.
 template <class Body>
 __global__ void __launch_bounds__(block_threads)
     each_row_kernel(const __grid_constant__ Body body, std::int64_t rows, std::int64_t columns, ColumnSplit split) {
-  const std::int64_t x = threadIdx.x % split.across, y = threadIdx.x / split.across;
-  const std::int64_t column = (blockIdx.x * split.across + x) * Body::width;
-  if (column >= columns) return;
-  const auto known = body.of(column);
-  const std::int64_t stride = gridDim.y * split.down;
-  for (std::int64_t row = blockIdx.y * split.down + y; row < rows; row += stride) body(known, row, column);
+  const ColumnPlace at(split, Body::width, rows, split.parts - 1 - static_cast<std::int64_t>(blockIdx.y));
+  if (at.column >= columns) return;
+  const auto known = body.of(at.column);
+  down_rows(body, at, split.down, [&](const auto& read, std::int64_t row) { body(known, read, row, at.column); });
 }
 
 template <class Body> void each_row(WorkStream& stream, std::int64_t rows, std::int64_t columns, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>);
   if (rows <= 0 || columns <= 0) return;
-  const ColumnSplit split = column_split(rows, columns, Body::width);
-  constexpr std::int64_t rows_of_a_thread = 8, most_blocks = 65535;
-  const std::int64_t strips = rows / (split.down * rows_of_a_thread) + 1;
-  const dim3 grid(static_cast<unsigned>(split.blocks), static_cast<unsigned>(std::min(strips, most_blocks)));
+  const ColumnSplit split = column_split(rows, columns, Body::width, Body::ahead);
+  const dim3 grid(static_cast<unsigned>(split.blocks), static_cast<unsigned>(split.parts));
   each_row_kernel<<<grid, block_threads, 0, static_cast<cudaStream_t>(stream.native())>>>(body, rows, columns, split);
 }
 
@@ -147,7 +175,7 @@ void reduce_columns(WorkStream& stream, std::int64_t rows, std::int64_t columns,
       for (std::int64_t y = 0; y < split.down; ++y) {
         for (Sum& sum : sums[y]) sum = body.zero();
         for (std::int64_t row = rows * part / split.parts + y; row < last; row += split.down)
-          body.take(sums[y], known, row, column);
+          body.take(sums[y], known, body.read(row, column));
       }
       for (std::int64_t step = split.down / 2; step > 0; step /= 2)
         for (std::int64_t y = 0; y < step; ++y)
@@ -167,7 +195,7 @@ template <class Body> void each_row(WorkStream&, std::int64_t rows, std::int64_t
   static_assert(std::is_trivially_copyable_v<Body>);
   for (std::int64_t column = 0; column < columns; column += Body::width) {
     const auto known = body.of(column);
-    for (std::int64_t row = 0; row < rows; ++row) body(known, row, column);
+    for (std::int64_t row = 0; row < rows; ++row) body(known, body.read(row, column), row, column);
   }
 }
 

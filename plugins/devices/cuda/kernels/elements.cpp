@@ -6,8 +6,8 @@
 namespace dlhost::plugins::cuda {
 
 ElementArguments::ElementArguments(const ElementSource& source)
-    : alignment_(source.alignment), pieces_(source.pieces),
-      to_(std::max<std::size_t>(1, source.pieces * source.inputs) * sizeof(void*)),
+    : of_a_block_(std::int64_t{ElementSource::threads} * source.together), alignment_(source.alignment),
+      pieces_(source.pieces), to_(std::max<std::size_t>(1, source.pieces * source.inputs) * sizeof(void*)),
       start_(to_ + source.pieces * source.outputs * sizeof(void*)),
       first_block_(start_ + (source.pieces + 1) * sizeof(std::int64_t)),
       counts_(first_block_ + (source.pieces + 1) * sizeof(std::int32_t)), scalars_(counts_ + 2 * sizeof(std::int32_t)),
@@ -24,11 +24,10 @@ std::int64_t ElementArguments::fill(const ElementRun& run) {
   put(start_, run.start);
   put(scalars_, run.scalars);
   std::int32_t blocks = 0;
-  constexpr std::int64_t of_a_block = std::int64_t{ElementSource::threads} * ElementSource::together;
   for (std::size_t piece = 0; piece < run.start.size(); ++piece) {
     std::memcpy(bytes + first_block_ + piece * sizeof blocks, &blocks, sizeof blocks);
     if (piece + 1 == run.start.size()) break;
-    blocks += static_cast<std::int32_t>((run.start[piece + 1] - run.start[piece] + of_a_block - 1) / of_a_block);
+    blocks += static_cast<std::int32_t>((run.start[piece + 1] - run.start[piece] + of_a_block_ - 1) / of_a_block_);
   }
   bool aligned = true;
   const auto look = [&](const void* pointer) {

@@ -19,8 +19,9 @@ struct ElementSource {
   std::string text;
   std::size_t inputs = 0, outputs = 0, scalars = 0, pieces = 1;
   std::size_t alignment = 1; // of all pointers, where elements are to be read together
+  int together = 4;          // elements that a thread makes
 
-  static constexpr int threads = 256, together = 4; // elements that a thread makes
+  static constexpr int threads = 256;
   static constexpr const char* kernel = "map_elements";
 };
 
@@ -41,6 +42,7 @@ class ElementArguments {
   std::size_t size() const { return size_; }
 
  private:
+  std::int64_t of_a_block_;
   std::size_t alignment_, pieces_, to_, start_, first_block_, counts_, scalars_, size_;
   std::unique_ptr<std::byte[]> bytes_;
 };

@@ -9,6 +9,10 @@ namespace {
 
 template <class T, int columns_each> struct FinishColumns {
   static constexpr int width = columns_each;
+  struct Read {
+    Together<typename T::Bits, width> product, addend;
+  };
+  static constexpr int ahead = rows_ahead(sizeof(Read));
   using Columns = Floats<width>; // the bias
   const void* product;
   void* result;
@@ -18,25 +22,35 @@ template <class T, int columns_each> struct FinishColumns {
     for (int i = 0; i < width; ++i) bias.at[i] = finish.bias.data ? finish.bias[column + i] : 0.0F;
     return bias;
   }
-  DLHOST_BODY void operator()(const Columns& bias, std::int64_t row, std::int64_t column) const {
+  DLHOST_BODY Read read(std::int64_t row, std::int64_t column) const {
     const std::int64_t at = row * finish.channels + column;
-    auto values = load_some<T, width>(product, at);
+    Read read{read_some<T, width>(product, at), {}};
+    if (finish.addend.data) read.addend = read_some<T, width>(finish.addend.data, at);
+    return read;
+  }
+  DLHOST_BODY void operator()(const Columns& bias, const Read& read, std::int64_t row, std::int64_t column) const {
+    auto values = values_of<T, width>(read.product);
     Columns added{};
-    if (finish.addend.data) added = load_some<T, width>(finish.addend.data, at);
+    if (finish.addend.data) added = values_of<T, width>(read.addend);
     for (int i = 0; i < width; ++i) values.at[i] = finish.function(values.at[i] + bias.at[i] + added.at[i]);
-    store_some<T, width>(result, at, values);
+    store_some<T, width>(result, row * finish.channels + column, values);
   }
 };
 
 template <class T, int columns_each> struct BiasColumns {
   static constexpr int width = columns_each;
+  using Read = Together<typename T::Bits, width>;
+  static constexpr int ahead = rows_ahead(sizeof(Read));
   using Sum = float;
   struct Columns {};
   BiasGradient bias;
   DLHOST_BODY Columns of(std::int64_t) const { return {}; }
   DLHOST_BODY Sum zero() const { return 0; }
-  DLHOST_BODY void take(Sum (&sums)[width], const Columns&, std::int64_t row, std::int64_t column) const {
-    const auto values = load_some<T, width>(bias.dy.data, row * bias.channels + column);
+  DLHOST_BODY Read read(std::int64_t row, std::int64_t column) const {
+    return read_some<T, width>(bias.dy.data, row * bias.channels + column);
+  }
+  DLHOST_BODY void take(Sum (&sums)[width], const Columns&, const Read& read) const {
+    const auto values = values_of<T, width>(read);
     for (int i = 0; i < width; ++i) sums[i] += values.at[i];
   }
   DLHOST_BODY void join(Sum& sum, const Sum& other) const { sum += other; }

@@ -1,5 +1,6 @@
 // Local response normalisation, over channels or over a window of space: one loop over some axes does both.
 #include "launch.h"
+#include "lrn_columns.h"
 #include "number.h"
 #include "prepare.h"
 
@@ -26,17 +27,13 @@ struct Neighbours {
   }
 };
 
-struct Strength {
-  float alpha, beta, k;
-};
-
 DLHOST_BODY float base_of(const Neighbours& near, const Strength& strength, const Source& x, std::int64_t i) {
   float sum = 0;
   for (std::int64_t k = 0; k < near.elements; ++k) {
     const std::int64_t j = near.of(i, k, near.before);
     if (j >= 0) sum += x[j] * x[j];
   }
-  return strength.k + strength.alpha / static_cast<float>(near.elements) * sum;
+  return strength.base(sum, near.elements);
 }
 
 struct LrnFeature {
@@ -44,9 +41,7 @@ struct LrnFeature {
   Strength strength;
   Source x;
   Target y;
-  DLHOST_BODY void operator()(std::int64_t i) const {
-    y.set(i, x[i] * std::pow(base_of(near, strength, x, i), -strength.beta));
-  }
+  DLHOST_BODY void operator()(std::int64_t i) const { y.set(i, x[i] * strength.power(base_of(near, strength, x, i))); }
 };
 
 // What an element's dy does to all of its window, and to itself.
@@ -56,9 +51,8 @@ struct LrnThrough {
   Source x, dy;
   float *through, *own;
   DLHOST_BODY void operator()(std::int64_t i) const {
-    const float base = base_of(near, strength, x, i), power = std::pow(base, -strength.beta);
-    const float factor = 2 * strength.alpha * strength.beta / static_cast<float>(near.elements);
-    through[i] = factor * dy[i] * x[i] * power / base;
+    const float base = base_of(near, strength, x, i), power = strength.power(base);
+    through[i] = strength.factor(near.elements) * dy[i] * x[i] * power / base;
     own[i] = dy[i] * power;
   }
 };
@@ -95,7 +89,10 @@ class Lrn final : public KernelOp {
       near_.step[near_.axes++] = lie.past(lying_axis(in[0], axis) + 1);
       near_.elements *= spec.size;
     }
-    if (!feature_) {
+    const DType type = spec.x.dtype;
+    columns_ = near_.axes == 1 && near_.step[0] == 1 && (spec.size == 3 || spec.size == 5) && spec.y.dtype == type &&
+               (type == DType::f32 || type == DType::bf16 || type == DType::f16);
+    if (!feature_ && !columns_) {
       through_ = room<float>(spec.x.count());
       own_ = room<float>(spec.x.count());
     }
@@ -108,6 +105,7 @@ class Lrn final : public KernelOp {
     const Source x{call.in[0], in[0].dtype};
     const Target result{call.out[0], out[0].dtype};
     const std::int64_t count = out[0].count();
+    if (columns_) return near_.size == 3 ? run_columns<1>(stream, call, count) : run_columns<2>(stream, call, count);
     if (feature_) return each(stream, count, LrnFeature{near_, strength_, x, result});
     float *through = through_.in(call), *own = own_.in(call);
     each(stream, count, LrnThrough{near_, strength_, x, {call.in[1], in[1].dtype}, through, own});
@@ -115,7 +113,21 @@ class Lrn final : public KernelOp {
   }
 
  private:
-  bool feature_;
+  template <int reach> void run_columns(WorkStream& stream, const Call& call, std::int64_t count) {
+    const std::int64_t channels = near_.length[0];
+    const void* dy = feature_ ? nullptr : call.in[1];
+    by_type_and_width<8>(in[0].dtype, channels, {call.in[0], dy, call.out[0]}, [&](auto type, auto width) {
+      using T = decltype(type);
+      constexpr int wide = decltype(width)::value;
+      const LrnColumns<T, wide, reach> all{channels / wide, strength_, call.in[0]};
+      if (feature_)
+        each(stream, count / wide, LrnFeatureColumns<T, wide, reach>{all, call.out[0]});
+      else
+        each(stream, count / wide, LrnGradientColumns<T, wide, reach>{all, dy, call.out[0]});
+    });
+  }
+
+  bool feature_, columns_ = false;
   Strength strength_;
   Neighbours near_;
   Room<float> through_, own_;

@@ -2,8 +2,6 @@
 // or without, with relu behind it or nothing. Reads and writes what the memory has to move, and no more.
 #pragma once
 
-#include <cmath>
-
 #include "columns.h"
 #include "spread.h"
 #include "vector.h"
@@ -13,7 +11,7 @@ namespace dlhost::plugins::cuda {
 struct ChannelParams {
   const float *scale, *shift, *mean, *variance;
   float epsilon;
-  DLHOST_BODY float inverse(std::int64_t channel) const { return 1 / std::sqrt(variance[channel] + epsilon); }
+  DLHOST_BODY float inverse(std::int64_t channel) const { return inverse_root(variance[channel] + epsilon); }
 };
 
 struct Pair {
@@ -26,6 +24,8 @@ struct Pair {
 
 template <class T, int columns_each> struct ColumnStatistics {
   static constexpr int width = columns_each;
+  using Read = Together<typename T::Bits, width>;
+  static constexpr int ahead = rows_ahead(sizeof(Read));
   using Sum = Spread;
   struct Columns {};
   const void* x;
@@ -33,8 +33,11 @@ template <class T, int columns_each> struct ColumnStatistics {
   float *mean, *variance;
   DLHOST_BODY Columns of(std::int64_t) const { return {}; }
   DLHOST_BODY Sum zero() const { return {}; }
-  DLHOST_BODY void take(Sum (&sums)[width], const Columns&, std::int64_t row, std::int64_t column) const {
-    const auto values = load_some<T, width>(x, row * channels + column);
+  DLHOST_BODY Read read(std::int64_t row, std::int64_t column) const {
+    return read_some<T, width>(x, row * channels + column);
+  }
+  DLHOST_BODY void take(Sum (&sums)[width], const Columns&, const Read& read) const {
+    const auto values = values_of<T, width>(read);
     for (int i = 0; i < width; ++i) sums[i].take(values.at[i]);
   }
   DLHOST_BODY void join(Sum& sum, const Sum& other) const { sum.join(other); }
@@ -60,6 +63,10 @@ template <int width> struct ColumnScales {
 
 template <class T, int columns_each> struct ColumnNorm {
   static constexpr int width = columns_each;
+  struct Read {
+    Together<typename T::Bits, width> x, addend;
+  };
+  static constexpr int ahead = rows_ahead(sizeof(Read));
   using Columns = ColumnScales<width>;
   ChannelParams params;
   std::int64_t channels;
@@ -67,31 +74,46 @@ template <class T, int columns_each> struct ColumnNorm {
   const void *x, *addend; // addend null: none
   void* y;
   DLHOST_BODY Columns of(std::int64_t column) const { return {params, column}; }
-  DLHOST_BODY void operator()(const Columns& known, std::int64_t row, std::int64_t column) const {
+  DLHOST_BODY Read read(std::int64_t row, std::int64_t column) const {
     const std::int64_t at = row * channels + column;
-    auto values = load_some<T, width>(x, at);
+    Read read{read_some<T, width>(x, at), {}};
+    if (addend) read.addend = read_some<T, width>(addend, at);
+    return read;
+  }
+  DLHOST_BODY void operator()(const Columns& known, const Read& read, std::int64_t row, std::int64_t column) const {
+    auto values = values_of<T, width>(read.x);
     for (int i = 0; i < width; ++i) values.at[i] = known.result(i, values.at[i]);
     if (addend) {
-      const auto added = load_some<T, width>(addend, at);
+      const auto added = values_of<T, width>(read.addend);
       for (int i = 0; i < width; ++i) values.at[i] += added.at[i];
     }
     if (relu)
       for (int i = 0; i < width; ++i) values.at[i] = values.at[i] < 0 ? 0.0F : values.at[i];
-    store_some<T, width>(y, at, values);
+    store_some<T, width>(y, row * channels + column, values);
   }
 };
 
-// dy before the relu, which looks at y where there is one, else at what x becomes.
+// x, and dy before the relu, which looks at y where there is one, else at what x becomes.
 template <class T, int width> struct ColumnThrough {
+  struct Read {
+    Together<typename T::Bits, width> x, dy, y;
+  };
+  static constexpr int ahead = std::min(4, rows_ahead(2 * sizeof(Together<typename T::Bits, width>))); // y: by few
   std::int64_t channels;
   bool relu;
   const void *x, *dy, *y;
-  DLHOST_BODY Floats<width> operator()(const ColumnScales<width>& known, std::int64_t at,
+  DLHOST_BODY Read read(std::int64_t row, std::int64_t column) const {
+    const std::int64_t at = row * channels + column;
+    Read read{read_some<T, width>(x, at), read_some<T, width>(dy, at), {}};
+    if (y) read.y = read_some<T, width>(y, at);
+    return read;
+  }
+  DLHOST_BODY Floats<width> operator()(const ColumnScales<width>& known, const Read& read,
                                        const Floats<width>& x_values) const {
-    auto values = load_some<T, width>(dy, at);
+    auto values = values_of<T, width>(read.dy);
     if (!relu) return values;
     if (y) {
-      const auto results = load_some<T, width>(y, at);
+      const auto results = values_of<T, width>(read.y);
       for (int i = 0; i < width; ++i) values.at[i] = results.at[i] > 0 ? values.at[i] : 0.0F;
     } else {
       for (int i = 0; i < width; ++i) values.at[i] = known.result(i, x_values.at[i]) > 0 ? values.at[i] : 0.0F;
@@ -103,6 +125,8 @@ template <class T, int width> struct ColumnThrough {
 // The gradients of shift and scale.
 template <class T, int columns_each> struct ColumnParamGradients {
   static constexpr int width = columns_each;
+  using Read = typename ColumnThrough<T, width>::Read;
+  static constexpr int ahead = ColumnThrough<T, width>::ahead;
   using Sum = Pair;
   using Columns = ColumnScales<width>;
   ChannelParams params;
@@ -110,9 +134,9 @@ template <class T, int columns_each> struct ColumnParamGradients {
   float *dscale, *dshift;
   DLHOST_BODY Columns of(std::int64_t column) const { return {params, column}; }
   DLHOST_BODY Sum zero() const { return {0, 0}; }
-  DLHOST_BODY void take(Sum (&sums)[width], const Columns& known, std::int64_t row, std::int64_t column) const {
-    const std::int64_t at = row * through.channels + column;
-    const auto x = load_some<T, width>(through.x, at), dy = through(known, at, x);
+  DLHOST_BODY Read read(std::int64_t row, std::int64_t column) const { return through.read(row, column); }
+  DLHOST_BODY void take(Sum (&sums)[width], const Columns& known, const Read& read) const {
+    const auto x = values_of<T, width>(read.x), dy = through(known, read, x);
     for (int i = 0; i < width; ++i) {
       sums[i].shift += dy.at[i];
       sums[i].scale += dy.at[i] * ((x.at[i] - known.mean[i]) * known.inverse[i]);
@@ -128,6 +152,8 @@ template <class T, int columns_each> struct ColumnParamGradients {
 // dx = factor dy, and in rows that count what comes back through the mean and the variance: linear in x.
 template <class T, int columns_each> struct ColumnNormGradient {
   static constexpr int width = columns_each;
+  using Read = typename ColumnThrough<T, width>::Read;
+  static constexpr int ahead = ColumnThrough<T, width>::ahead;
   struct Columns {
     ColumnScales<width> scales;
     float slope[width], offset[width];
@@ -147,9 +173,10 @@ template <class T, int columns_each> struct ColumnNormGradient {
     }
     return known;
   }
-  DLHOST_BODY void operator()(const Columns& known, std::int64_t row, std::int64_t column) const {
+  DLHOST_BODY Read read(std::int64_t row, std::int64_t column) const { return through.read(row, column); }
+  DLHOST_BODY void operator()(const Columns& known, const Read& read, std::int64_t row, std::int64_t column) const {
     const std::int64_t at = row * through.channels + column;
-    const auto x = load_some<T, width>(through.x, at), dy = through(known.scales, at, x);
+    const auto x = values_of<T, width>(read.x), dy = through(known.scales, read, x);
     if (daddend) store_some<T, width>(daddend, at, dy);
     Floats<width> made;
     for (int i = 0; i < width; ++i) {

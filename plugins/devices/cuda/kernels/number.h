@@ -12,6 +12,7 @@
 #include "body.h"
 
 #if defined(__CUDACC__)
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #endif
 
@@ -30,6 +31,23 @@ DLHOST_BODY float f16_value(std::uint16_t bits) {
   return __half2float(__ushort_as_half(bits));
 #else
   return float_of_f16(bits);
+#endif
+}
+
+DLHOST_BODY std::uint16_t bf16_bits(float value) {
+#if defined(__CUDA_ARCH__)
+  return __bfloat16_as_ushort(__float2bfloat16_rn(value));
+#else
+  return bf16_of_float(value);
+#endif
+}
+
+// For what is divided by a root in every element of a column: within two units of the last place on a GPU.
+DLHOST_BODY float inverse_root(float value) {
+#if defined(__CUDA_ARCH__)
+  return rsqrtf(value);
+#else
+  return 1 / std::sqrt(value);
 #endif
 }
 
@@ -59,7 +77,7 @@ template <class T> DLHOST_BODY void store_as(DType type, void* to, std::int64_t 
   switch (type) {
   case DType::f32: static_cast<float*>(to)[i] = static_cast<float>(value); return;
   case DType::f64: static_cast<double*>(to)[i] = static_cast<double>(value); return;
-  case DType::bf16: static_cast<std::uint16_t*>(to)[i] = bf16_of_float(static_cast<float>(value)); return;
+  case DType::bf16: static_cast<std::uint16_t*>(to)[i] = bf16_bits(static_cast<float>(value)); return;
   case DType::f16: static_cast<std::uint16_t*>(to)[i] = f16_bits(static_cast<float>(value)); return;
   case DType::i64: static_cast<std::int64_t*>(to)[i] = whole_number<std::int64_t>(value); return;
   case DType::i32: static_cast<std::int32_t*>(to)[i] = whole_number<std::int32_t>(value); return;

@@ -73,7 +73,6 @@ struct PoolGradient {
   }
 };
 
-// The same where the channels come last: of one place, `width` channels.
 // The same where the channels come last: of one place `width` channels, which share the arithmetic of where it lies.
 struct PlacesOf {
   std::int32_t first[3], last[3];
@@ -136,6 +135,10 @@ struct ColumnPooling {
   }
 };
 
+// What a thread reads of a row of its window, and of the windows that cover a place, before it looks at the first: the
+// compiler would wait for each.
+constexpr int row_ahead = 3, windows_ahead = 2;
+
 template <class T, int width> struct PoolFeatureColumns {
   ColumnPooling pool;
   const void* x;
@@ -150,15 +153,26 @@ template <class T, int width> struct PoolFeatureColumns {
     for (int w = 0; w < width; ++w) best.at[w] = -1;
     for (std::int32_t a = these.first[0]; a < these.last[0]; ++a)
       for (std::int32_t b = these.first[1]; b < these.last[1]; ++b)
-        for (std::int32_t c = these.first[2]; c < these.last[2]; ++c) {
-          const auto values = load_some<T, width>(x, pool.element(n, a, b, c, pool.big, channel));
-          for (int w = 0; w < width; ++w) {
-            const float value = values.at[w];
+        for (std::int32_t c = these.first[2]; c < these.last[2]; c += row_ahead) {
+          Together<typename T::Bits, width> read[row_ahead];
+          DLHOST_UNROLL
+          for (int k = 0; k < row_ahead; ++k)
+            if (c + k < these.last[2])
+              read[k] = read_some<T, width>(x, pool.element(n, a, b, c + k, pool.big, channel));
+          DLHOST_UNROLL
+          for (int k = 0; k < row_ahead; ++k) {
+            if (c + k >= these.last[2]) continue;
+            const auto values = values_of<T, width>(read[k]);
             if (!pool.max) {
-              made.at[w] += value;
-            } else if (best.at[w] < 0 || value > made.at[w] || value != value) {
-              best.at[w] = pool.number(a, b, c);
-              made.at[w] = value;
+              for (int w = 0; w < width; ++w) made.at[w] += values.at[w];
+              continue;
+            }
+            const std::int32_t number = pool.number(a, b, c + k);
+            for (int w = 0; w < width; ++w) {
+              const float value = values.at[w];
+              const bool better = best.at[w] < 0 || value > made.at[w] || value != value;
+              best.at[w] = better ? number : best.at[w];
+              made.at[w] = better ? value : made.at[w];
             }
           }
         }
@@ -183,15 +197,27 @@ template <class T, int width> struct PoolGradientColumns {
     std::int32_t at[3];
     for (at[0] = these.first[0]; at[0] < these.last[0]; ++at[0]) // windows in their order
       for (at[1] = these.first[1]; at[1] < these.last[1]; ++at[1])
-        for (at[2] = these.first[2]; at[2] < these.last[2]; ++at[2]) {
-          const std::int64_t from = pool.element(n, at[0], at[1], at[2], pool.small, channel);
-          const auto values = load_some<T, width>(dy, from);
-          if (!pool.max) {
-            const float share = pool.share(pool.covered(at));
-            for (int w = 0; w < width; ++w) sum.at[w] += values.at[w] * share;
-          } else {
-            const auto best = *reinterpret_cast<const Together<std::int32_t, width>*>(largest + from);
-            for (int w = 0; w < width; ++w) sum.at[w] += best.at[w] == number ? values.at[w] : 0.0F;
+        for (std::int32_t c = these.first[2]; c < these.last[2]; c += windows_ahead) {
+          Together<typename T::Bits, width> read[windows_ahead];
+          Together<std::int32_t, width> best[windows_ahead];
+          DLHOST_UNROLL
+          for (int k = 0; k < windows_ahead; ++k) {
+            if (c + k >= these.last[2]) continue;
+            const std::int64_t from = pool.element(n, at[0], at[1], c + k, pool.small, channel);
+            read[k] = read_some<T, width>(dy, from);
+            if (pool.max) best[k] = *reinterpret_cast<const Together<std::int32_t, width>*>(largest + from);
+          }
+          DLHOST_UNROLL
+          for (int k = 0; k < windows_ahead; ++k) {
+            if (c + k >= these.last[2]) continue;
+            const auto values = values_of<T, width>(read[k]);
+            if (!pool.max) {
+              at[2] = c + k;
+              const float share = pool.share(pool.covered(at));
+              for (int w = 0; w < width; ++w) sum.at[w] += values.at[w] * share;
+            } else {
+              for (int w = 0; w < width; ++w) sum.at[w] += best[k].at[w] == number ? values.at[w] : 0.0F;
+            }
           }
         }
     store_some<T, width>(dx, pool.element(n, place[0], place[1], place[2], pool.big, channel), sum);

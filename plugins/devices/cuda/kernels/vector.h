@@ -19,7 +19,7 @@ struct F32 {
 struct Bf16 {
   using Bits = std::uint16_t;
   static DLHOST_BODY float value(Bits bits) { return float_of_bf16(bits); }
-  static DLHOST_BODY Bits bits(float value) { return bf16_of_float(value); }
+  static DLHOST_BODY Bits bits(float value) { return bf16_bits(value); }
 };
 struct F16 {
   using Bits = std::uint16_t;
@@ -34,12 +34,20 @@ template <class Bits, int width> struct alignas(sizeof(Bits) * width < 16 ? size
 
 template <int width> struct Floats { float at[width]; };
 
-template <class T, int width> DLHOST_BODY Floats<width> load_some(const void* from, std::int64_t first) {
-  const auto read =
-      *reinterpret_cast<const Together<typename T::Bits, width>*>(static_cast<const typename T::Bits*>(from) + first);
+template <class T, int width>
+DLHOST_BODY Together<typename T::Bits, width> read_some(const void* from, std::int64_t first) {
+  return *reinterpret_cast<const Together<typename T::Bits, width>*>(static_cast<const typename T::Bits*>(from) +
+                                                                     first);
+}
+
+template <class T, int width> DLHOST_BODY Floats<width> values_of(const Together<typename T::Bits, width>& read) {
   Floats<width> values;
   for (int i = 0; i < width; ++i) values.at[i] = T::value(read.at[i]);
   return values;
+}
+
+template <class T, int width> DLHOST_BODY Floats<width> load_some(const void* from, std::int64_t first) {
+  return values_of<T, width>(read_some<T, width>(from, first));
 }
 
 template <class T, int width> DLHOST_BODY void store_some(void* to, std::int64_t first, const Floats<width>& values) {
