@@ -35,6 +35,7 @@ class Preparation final : public Prepare {
   bool wants_input_gradient(std::size_t i) const override { return unit_.wants_input_gradient.at(i); }
   bool wants_param_gradient(std::size_t i) const override;
   bool adds_input_gradient(std::size_t i) const override { return unit_.adds_input_gradient.at(i); }
+  void leaves_adding(std::size_t i) override { unit_.adds_input_gradient.at(i) = false; }
   Epilogue epilogue() override;
   std::size_t addend() const override { return unit_.described->setup.inputs.size(); }
   void takes_epilogue_gradient(bool reads_output) override {

@@ -23,6 +23,7 @@ Builder::Builder(Program& program, BuildRequest& request)
   program_.cut_ = request.record.cut;
   program_.training_ = request.training;
   program_.clip_norm_ = request.clip_norm;
+  if (request.updater) rule_ = request.updater->rule();
 }
 
 Status Builder::prepare_units() {
@@ -61,8 +62,9 @@ bool Builder::adds_to_others(const net::Node& node, std::size_t index, std::size
   const auto& readers = nodes_[edge.node].readers.at(edge.output);
   const auto own = turn(index);
   const bool once = std::ranges::count(readers, index, &net::Reader::node) == 1;
-  return once && std::ranges::any_of(
-                     readers, [&](const net::Reader& other) { return other.node != index && turn(other.node) < own; });
+  return once && std::ranges::any_of(readers, [&](const net::Reader& other) {
+           return other.node != index && nodes_[other.node].needs_gradient && turn(other.node) < own;
+         });
 }
 
 SlotId Builder::new_slot(const TensorDesc& desc, bool on_host) {

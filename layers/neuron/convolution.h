@@ -60,6 +60,7 @@ class Convolving : public Layer {
              .fan_in = x[1] / o.groups * window,
              .fan_out = o.filters / o.groups * window});
     if (o.bias) s.param({.name = "bias", .shape = {o.filters}, .init = {"constant", {}}});
+    s.accumulates = true;
     if (o.groups == 1) declare_splits(s);
     return {};
   }

@@ -30,6 +30,7 @@ class Dense final : public Layer {
              .fan_in = fan_in,
              .fan_out = options_.units});
     if (options_.bias) s.param({.name = "bias", .shape = {options_.units}, .init = {"constant", {}}});
+    s.accumulates = true;
     s.factors.push_back({.param = 0, .output = 0, .input = 0});
     declare_splits(s);
     return {};

@@ -36,9 +36,11 @@ template <class Spec> class LinearOps {
   }
 
   void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const {
-    if (input_gradient_ && wants_inputs(wanted))
-      input_gradient_->run(*f.stream, {f.output_gradient(0), f.param(backward_weight_)}, {f.input_gradient(0)},
-                           f.scratch, f.dynamic(pass));
+    if (input_gradient_ && wants_inputs(wanted)) {
+      void* out = f.input_gradient(0);
+      const std::array<const void*, 3> in{f.output_gradient(0), f.param(backward_weight_), out};
+      input_gradient_->execute(*f.stream, {in.data(), adds_ ? 3U : 2U}, {&out, 1}, f.scratch, f.dynamic(pass));
+    }
     if (!param_gradient_ || !wants_params(wanted)) return;
     if (bias_alone_) {
       param_gradient_->run(*f.stream, {f.output_gradient(0)}, {f.param_gradient(1)}, f.scratch, f.dynamic(pass));
@@ -72,7 +74,10 @@ template <class Spec> class LinearOps {
   Status prepare_input_gradient(Prepare& p, Spec spec) {
     spec.role = Role::input_gradient;
     spec.b = TensorDesc{};
+    spec.epilogue.add = p.adds_input_gradient(0);
     DLHOST_ASSIGN(input_gradient_, p.op(spec, Role::input_gradient));
+    adds_ = spec.epilogue.add && input_gradient_->epilogue_taken;
+    if (!adds_) p.leaves_adding(0);
     backward_weight_ = p.uses(0, input_gradient_->in[1]);
     return {};
   }
@@ -111,6 +116,7 @@ template <class Spec> class LinearOps {
   std::size_t weight_ = 0, backward_weight_ = 0;
   std::optional<std::size_t> bias_, addend_, unused_gradient_;
   bool bias_gradient_ = false, bias_alone_ = false;
+  bool adds_ = false; // to what others contributed to the input's gradient
 };
 
 } // namespace dlhost::plugins

@@ -130,13 +130,13 @@ class Setup {
   std::vector<BufferSpec> buffers;
   std::vector<MetricSpec> metrics;
   Reads reads;
-  bool in_place = false;    // output 0 may be written over input 0 (and gradient 0 over output gradient 0)
-  bool is_view = false;     // output 0 is input 0's memory with another shape; nothing is computed
-  bool accumulates = false; // compute_gradient can add to its input gradients; Prepare::adds tells when it must
-  bool host = false;        // computes on the host, in plain format: core brings inputs there
-  bool is_loss = false;     // starts the gradient; needs no output gradient
-  bool has_gradient = true; // false: sources, metrics
-  bool data_order = false;  // what it does depends on the data: core must not record it once and replay
+  bool in_place = false;              // output 0 may be written over input 0 (and gradient 0 over output gradient 0)
+  bool is_view = false;               // output 0 is input 0's memory with another shape; nothing is computed
+  bool accumulates = false;           // compute_gradient can add to its input gradients; Prepare tells when it must
+  bool host = false;                  // computes on the host, in plain format: core brings inputs there
+  bool is_loss = false;               // starts the gradient; needs no output gradient
+  bool has_gradient = true;           // false: sources, metrics
+  bool data_order = false;            // what it does depends on the data: core must not record it once and replay
   std::optional<Pointwise> pointwise; // output 0 of input 0: may become another op's epilogue
   bool is_sum = false;                // output 0 is the sum of the inputs: may become another op's epilogue
   std::vector<Split> splits;          // beside the batch axis, which every layer can be cut on unless:
@@ -171,6 +171,8 @@ class DLHOST_API Prepare {
   virtual bool wants_input_gradient(std::size_t) const = 0;
   virtual bool wants_param_gradient(std::size_t) const = 0;
   virtual bool adds_input_gradient(std::size_t) const = 0; // only where the layer said `accumulates`
+  // It does not after all, for want of an op that does: core adds.
+  virtual void leaves_adding(std::size_t input) = 0;
   // What core would like output 0's op to do as well; empty when there is nothing. Who passes it to its feature op
   // takes it; Op::epilogue_taken then decides.
   virtual Epilogue epilogue() = 0;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "conv_plan.h"
+#include "errors.h"
 #include "kernels/finish.h"
 #include "kernels/fold.h"
 #include "libraries.h"
@@ -85,10 +86,18 @@ class DnnConv final : public KernelOp {
     const DType type = in[0].dtype;
     fold_ = fold_of(spec, libraries);
     const ConvSpec seen = fold_ ? folded(spec, *fold_) : spec;
-    DLHOST_ASSIGN(
-        plan_,
-        ConvPlan::make(libraries.dnn, libraries.measured, seen,
-                       {.made = made_, .type = type, .exact = !on_tensor_cores(type, libraries), .kernel = wanted}));
+    ConvPlan::Wanted plan{.made = made_,
+                          .type = type,
+                          .exact = !on_tensor_cores(type, libraries),
+                          .adds = add_ && function_.result < 0 && !bias_ && !fold_ && out[0].dtype == type,
+                          .kernel = wanted};
+    auto made = ConvPlan::make(libraries.dnn, libraries.measured, seen, plan);
+    if (!made.ok() && plan.adds) {
+      plan.adds = false;
+      made = ConvPlan::make(libraries.dnn, libraries.measured, seen, plan);
+    }
+    DLHOST_ASSIGN(plan_, std::move(made));
+    adds_in_place_ = plan.adds;
     kernel = plan_.kernel();
     if (fold_) {
       x_lie_ = lie_of(spec.x);
@@ -99,7 +108,7 @@ class DnnConv final : public KernelOp {
       w_room_ = room<std::byte>(seen.w.count() * static_cast<std::int64_t>(size_of(type)));
     }
     // The library makes what it reads; an addend must not be written over before it is read.
-    aside_ = (add_ || out[0].dtype != type) && !(fold_ && made_ == Made::weights);
+    aside_ = ((add_ && !adds_in_place_) || out[0].dtype != type) && !(fold_ && made_ == Made::weights);
     workspace_ = room<std::byte>(static_cast<std::int64_t>(plan_.workspace()));
     if (aside_) product_ = room<std::byte>(out[0].count() * static_cast<std::int64_t>(size_of(type)));
     if (out.size() > 1) bias_sums_ = room<std::byte>(static_cast<std::int64_t>(bias_gradient_room(channels_, terms_)));
@@ -132,6 +141,11 @@ class DnnConv final : public KernelOp {
       tensors = {first, made, second};
       break;
     }
+    if (const void* addend = call.in[in.size() - 1]; adds_in_place_ && addend != made)
+      if (const cudaError_t error = cudaMemcpyAsync(made, addend, out[0].plain_bytes(), cudaMemcpyDeviceToDevice,
+                                                    static_cast<CudaStream&>(stream).get());
+          error != cudaSuccess)
+        return stream.fail(status_of(error, "cuda: conv: copying what is added to"));
     if (Status status = plan_.run(*dnn, tensors, plan_.workspace() > 0 ? workspace_.in(call) : nullptr); !status.ok())
       return stream.fail(std::move(status).at("cuda: conv"));
     if (fold_ && made_ == Made::weights)
@@ -151,7 +165,7 @@ class DnnConv final : public KernelOp {
  private:
   Role role_;
   Made made_;
-  bool transposed_, bias_ = false, add_ = false, aside_ = false;
+  bool transposed_, bias_ = false, add_ = false, aside_ = false, adds_in_place_ = false;
   std::optional<Fold> fold_;
   std::int64_t channels_, inner_, terms_, samples_ = 0, filters_ = 0;
   Lie x_lie_, w_lie_; // of what is folded

@@ -117,8 +117,8 @@ bool allowed(const std::vector<cudnnBackendNumericalNote_t>& notes, bool exact) 
 }
 
 std::string text_of(const ConvSpec& spec, const ConvPlan::Wanted& wanted) {
-  std::string text =
-      concat(words_of(wanted.made).name, " ", name_of(wanted.type), " ", wanted.exact, " ", spec.transposed);
+  std::string text = concat(words_of(wanted.made).name, wanted.adds ? " adding " : " ", name_of(wanted.type), " ",
+                            wanted.exact, " ", spec.transposed);
   for (const auto* desc : {&spec.x, &spec.w, &spec.y})
     text += concat(" ", to_string(desc->shape), name_of_format(*desc));
   for (const auto* list : {&spec.stride, &spec.pad_low, &spec.pad_high, &spec.dilation})
@@ -179,7 +179,7 @@ Status ConvPlan::describe(cudnnHandle_t dnn, const ConvSpec& spec, const Wanted&
   }
   DLHOST_ASSIGN(convolution_, geometry(spec));
   const Words& words = words_of(made_);
-  const float alpha = 1, beta = 0;
+  const float alpha = 1, beta = wanted.adds ? 1 : 0;
   DLHOST_ASSIGN(node_, Described::make(words.node));
   DLHOST_TRY(node_.set(words.convolution, convolution_));
   DLHOST_TRY(node_.set(words.big, tensors_[0]));

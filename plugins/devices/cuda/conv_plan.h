@@ -51,6 +51,7 @@ class ConvPlan {
     Made made = Made::small;
     DType type = DType::f32;
     bool exact = true;  // in f32, and nothing else
+    bool adds = false;  // to what lies where the result goes
     std::string kernel; // of an earlier run; empty: any
   };
   // Waits for the GPU while it measures. Null: the first that the heuristics propose.

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ class LayerBench final : public Prepare {
   Lab& lab() { return *lab_; } // of the layer's tensors: the host's, of a host layer
   const std::vector<TensorDesc>& read_forms() const { return reads_; }
   const std::vector<TensorDesc>& given_forms() const { return gives_; }
+  bool adds(std::size_t input) const { return ask_.adds && !left_.contains(input); } // as it turned out
   std::int64_t rows() const { return inputs_.at(0).shape[0]; }
   bool learns(std::size_t input) const;
 
@@ -56,6 +58,7 @@ class LayerBench final : public Prepare {
     return training() && ask_.wants_params && ask_.frozen != i;
   }
   bool adds_input_gradient(std::size_t) const override { return ask_.adds; }
+  void leaves_adding(std::size_t i) override { left_.insert(i); }
   Epilogue epilogue() override { return {}; }
   std::size_t addend() const override { return setup_.inputs.size(); }
   void takes_epilogue_gradient(bool) override {}
@@ -95,6 +98,7 @@ class LayerBench final : public Prepare {
   Setup setup_;
   std::vector<TensorDesc> inputs_, outputs_, reads_, gives_, param_gradients_;
   std::vector<Shape> params_;
+  std::set<std::size_t> left_; // inputs to whose gradients core is to add
   std::vector<Use> uses_;
   std::vector<Buffer> buffers_;
   std::size_t scratch_ = 0;

@@ -7,19 +7,20 @@ namespace {
 class Adding : public Proofs {};
 INSTANTIATE_TEST_SUITE_P(Ref, Adding, near_and_far(), near_or_far);
 
-// A feature that is cut twice and added to: its gradient has three contributions, and `a` hands one tensor to two.
-std::string cut_job(bool through_views) {
-  const auto source = [&](const std::string& view) { return through_views ? view : std::string("fc1"); };
-  const std::string views = R"([[layer]]
-name = "v1"
-type = "flatten"
-src = "fc1"
-[[layer]]
-name = "v2"
-type = "flatten"
-src = "fc1"
-)";
-  return R"(name = "cut"
+std::string layer(const std::string& name, const std::string& type, const std::string& src, const std::string& more) {
+  return "[[layer]]\nname = \"" + name + "\"\ntype = \"" + type + "\"\nsrc = " + src + "\n" + more + "\n";
+}
+
+// What reads a feature does so itself, or through a view of its own, which hands its gradient on.
+std::string reader(bool through_view, const std::string& of, const std::string& name, const std::string& type,
+                   const std::string& more) {
+  if (!through_view) return layer(name, type, "\"" + of + "\"", more);
+  return layer("view_" + name, "reshape", "\"" + of + "\"", of == "fc1" ? "shape = [9]" : "shape = [4, 5, 5]") +
+         layer(name, type, "\"view_" + name + "\"", more);
+}
+
+std::string job_of(const std::string& shape, const std::string& layers, const std::string& last) {
+  return R"(name = "adding"
 seed = 3
 [train]
 batch = 12
@@ -32,70 +33,51 @@ rate = 0.1
 name = "data"
 type = "synthetic"
 mode = "learnable"
-shape = [7]
 classes = 3
 train = 50
 test = 20
-[[layer]]
-name = "fc1"
-type = "dense"
-src = "data"
-units = 9
-[[layer]]
-name = "g"
-type = "dense"
-src = "data"
-units = 9
-)" + (through_views ? views : "") +
-         R"([[layer]]
-name = "s1"
-type = "slice"
-src = ")" +
-         source("v1") +
-         R"("
-first = 2
-count = 4
-[[layer]]
-name = "s2"
-type = "slice"
-src = ")" +
-         source("v2") +
-         R"("
-first = 0
-count = 3
-[[layer]]
-name = "a"
-type = "add"
-src = ["fc1", "g"]
-[[layer]]
-name = "cat"
-type = "concat"
-src = ["s1", "s2", "a"]
-[[layer]]
-name = "fc2"
-type = "dense"
-src = "cat"
-units = 3
-[[layer]]
-name = "loss"
-type = "softmax_loss"
-src = ["fc2", "data:label"]
-)";
+shape = )" +
+         shape + "\n" + layers + layer("fc2", "dense", "\"" + last + "\"", "units = 3") +
+         layer("loss", "softmax_loss", R"(["fc2", "data:label"])", "");
+}
+
+// A feature that is cut twice and added to: its gradient has three contributions, and `a` hands one tensor to two.
+std::string cut_job(bool through_views) {
+  return job_of("[7]",
+                layer("fc1", "dense", R"("data")", "units = 9") + layer("g", "dense", R"("data")", "units = 9") +
+                    reader(through_views, "fc1", "s1", "slice", "first = 2\ncount = 4") +
+                    reader(through_views, "fc1", "s2", "slice", "first = 0\ncount = 3") +
+                    layer("a", "add", R"(["fc1", "g"])", "") + layer("cat", "concat", R"(["s1", "s2", "a"])", ""),
+                "cat");
+}
+
+// One that three products read.
+std::string product_job(bool through_views) {
+  const std::string window = "filters = 3\nkernel = 3\npad = 1";
+  return job_of("[2, 5, 5]",
+                layer("image", "convolution", R"("data")", "filters = 4\nkernel = 3\npad = 1") +
+                    reader(through_views, "image", "c", "convolution", window) +
+                    reader(through_views, "image", "d", "deconvolution", window) +
+                    reader(through_views, "image", "f", "dense", "units = 6") +
+                    layer("flat_c", "flatten", R"("c")", "") + layer("flat_d", "flatten", R"("d")", "") +
+                    layer("cat", "concat", R"(["flat_c", "flat_d", "f"])", ""),
+                "cat");
 }
 
 TEST_P(Adding, AGradientIsAddedToWhereItLies) {
-  for (const char* fuse : {"train.fuse=true", "train.fuse=false"}) {
-    const auto added = train(cut_job(false), with({fuse})), summed = train(cut_job(true), with({fuse}));
-    EXPECT_LT(added.losses.back(), 0.7 * added.losses.front());
-    for (const auto& [name, values] : summed.params)
-      for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], added.params.at(name)[i], 1e-5) << name;
-  }
+  for (const auto& job_with : {cut_job, product_job})
+    for (const char* fuse : {"train.fuse=true", "train.fuse=false"}) {
+      const auto added = train(job_with(false), with({fuse})), summed = train(job_with(true), with({fuse}));
+      EXPECT_LT(added.losses.back(), 0.7 * added.losses.front());
+      for (const auto& [name, values] : summed.params)
+        for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], added.params.at(name)[i], 1e-5) << name;
+    }
 }
 
-// Adding takes the place of sums of core's own: here all but the copy of what `a` hands to two.
+// Adding takes the place of sums of core's own.
 TEST_P(Adding, AnAddingLayerSavesASum) {
-  const auto sums = [&](bool through_views) {
-    EXPECT_TRUE(host_.disk().write_text(folder_ / "job.toml", cut_job(through_views)).ok());
+  const auto sums = [&](const std::string& text) {
+    EXPECT_TRUE(host_.disk().write_text(folder_ / "job.toml", text).ok());
     const auto job = config::load(host_.disk(), folder_ / "job.toml", with({"train.fuse=false"}), *registry_);
     auto session = run::Session::open(host_, *registry_, *job);
     const auto program = (*session)->trainer();
@@ -103,8 +85,10 @@ TEST_P(Adding, AnAddingLayerSavesASum) {
     (*program)->measure(&host_.clock());
     return std::ranges::count((*program)->timings(), "sum", &program::Timing::what);
   };
-  EXPECT_EQ(sums(true), 2);
-  EXPECT_EQ(sums(false), 1);
+  EXPECT_EQ(sums(cut_job(true)), 2);
+  EXPECT_EQ(sums(cut_job(false)), 1); // the copy of what `a` hands to two
+  EXPECT_EQ(sums(product_job(true)), 2);
+  EXPECT_EQ(sums(product_job(false)), 0);
 }
 
 } // namespace
