@@ -90,27 +90,33 @@ Result<double> Update::squared_norm(const void* gradient) {
   return sums[0];
 }
 
-Status Update::run(const void* gradient, double rate, float gradient_scale) {
+std::span<const float> Update::begin(double rate, float gradient_scale) {
   const Declaration& declared = param_.declared;
   ++count_;
-  inputs_[1] = gradient;
   scalars_[Updater::rate] = static_cast<float>(rate * declared.rate_scale);
   scalars_[Updater::decay_scale] = static_cast<float>(declared.decay_scale);
   scalars_[Updater::gradient_scale] = gradient_scale;
-  const Updater::When when{count_, rate * declared.rate_scale};
-  const auto own = std::span(scalars_).subspan(Updater::first_own);
-  std::span<const double> sums;
-  if (partials_) {
-    updater_.scalars(when, {}, own);
-    partials_->execute(store_.stream(), inputs_, sums_.places(partial_count_), scratch_.data(), {.scalars = scalars_});
-    DLHOST_ASSIGN(sums, sums_.read(partial_count_));
-  }
-  updater_.scalars(when, sums, own);
-  apply_->execute(store_.stream(), inputs_, outputs_, scratch_.data(), {.scalars = scalars_});
+  updater_.scalars({count_, rate * declared.rate_scale}, {}, std::span(scalars_).subspan(Updater::first_own));
+  return scalars_;
+}
+
+Status Update::end() {
   ++param_.version;
   for (Copy* copy : written_) copy->version = param_.version;
-  DLHOST_TRY(store_.refresh_eager(param_));
-  return {};
+  return store_.refresh_eager(param_);
+}
+
+Status Update::run(const void* gradient, double rate, float gradient_scale) {
+  inputs_[1] = gradient;
+  const auto scalars = begin(rate, gradient_scale);
+  if (partials_) {
+    partials_->execute(store_.stream(), inputs_, sums_.places(partial_count_), scratch_.data(), {.scalars = scalars});
+    DLHOST_ASSIGN(const auto sums, sums_.read(partial_count_));
+    updater_.scalars({count_, rate * param_.declared.rate_scale}, sums,
+                     std::span(scalars_).subspan(Updater::first_own));
+  }
+  apply_->execute(store_.stream(), inputs_, outputs_, scratch_.data(), {.scalars = scalars});
+  return end();
 }
 
 } // namespace dlhost::param

@@ -35,8 +35,12 @@ class Update {
   void resume_at(std::uint64_t count) { count_ = count; }
 
  private:
+  friend class UpdateTogether;
   Update(Store& store, Param& param, const Updater& updater) : store_(store), param_(param), updater_(updater) {}
   Status prepare_apply(const Updater::Rule&, const UpdateSettings&);
+  // Of run(): what the op is told, as far as sums do not decide it; and what is known once it has been given.
+  std::span<const float> begin(double rate, float gradient_scale);
+  Status end();
 
   Store& store_;
   Param& param_;

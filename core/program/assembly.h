@@ -1,5 +1,6 @@
 // The builder's own state; see builder.h for what it does. Its parts stand in preparing.cpp (units, links, fusion),
-// expanding.cpp (visits to steps), factoring.cpp (gradients that others multiply) and laying_out.cpp (memory, frames).
+// expanding.cpp (visits to steps), factoring.cpp (gradients that others multiply), joining.cpp (updates that are made
+// as one) and laying_out.cpp (memory, frames).
 #pragma once
 
 #include <map>
@@ -69,6 +70,16 @@ class Builder {
   Result<SlotId> leave(SlotId from, const TensorDesc& wanted, const param::Param&, std::size_t at);
   SlotId left_on_host(SlotId from, const param::Param&, std::size_t at);
   void share(SlotId, const param::Param&, std::size_t at);
+
+  // joining.cpp
+  struct Joining {
+    param::Likeness likeness;
+    Program::Joined joined;
+    std::uint32_t last = 0; // step
+  };
+  void join_updates();
+  std::size_t reader_of_params(const Program::Step&) const;
+  Status prepare_joined();
 
   // laying_out.cpp
   SlotId root(SlotId) const;

@@ -63,6 +63,7 @@ Status Builder::expand() {
     DLHOST_TRY(emit(visit));
     if (&visit == &*last_feature) program_.steps_.push_back({.act = Program::Act::check_losses});
   }
+  join_updates();
   return {};
 }
 

@@ -223,7 +223,6 @@ void Builder::lay_out() {
     for (const auto* op : {link.forward.get(), link.backward.get()})
       if (op) scratch = std::max(scratch, op->scratch_bytes);
   program_.footprint_.scratch = scratch;
-  if (request_.updater) rule_ = request_.updater->rule();
   request_.store->lay_out(request_.updater ? &rule_ : nullptr);
   note_footprint();
 }
@@ -236,6 +235,7 @@ Status Builder::bind_params() {
                   param::Update::prepare(*request_.store, *param, *request_.updater, rule_, request_.update_settings));
     program_.updates_.push_back(std::move(update));
   }
+  DLHOST_TRY(prepare_joined());
   if (request_.crosses_beside) {
     DLHOST_ASSIGN(program_.leaving_, Leaving::make(*program_.device_, program_.updated_.size()));
   }

@@ -149,11 +149,19 @@ Status Program::collect(const Unit& unit) {
 Status Program::update(const Step& step) {
   if (leaving_) return leaving_->add(step.index);
   if (sharing_) return sharing_->update(*updated_[step.index], info_.step, info_.rate);
-  const void* gradient = slots_[static_cast<std::size_t>(step.gradient)].data;
+  Joined* const together = joined(step.index);
+  if (together && together->updates.back() != step.index) return {};
   activity_->enter(updater_actor_, "update", info_.step);
-  Status status = updates_[step.index]->run(gradient, info_.rate, gradient_scale_);
+  const void* gradient = slots_[static_cast<std::size_t>(step.gradient)].data;
+  Status status = together ? together->update->run(together->data, info_.rate, gradient_scale_)
+                           : updates_[step.index]->run(gradient, info_.rate, gradient_scale_);
   activity_->leave();
   return status;
+}
+
+Program::Joined* Program::joined(std::uint32_t update) {
+  const std::uint32_t place = joined_of_[update];
+  return place == 0 ? nullptr : &joined_[place - 1];
 }
 
 // Clipping by the norm of all gradients: the updates wait for the last of them.
@@ -339,7 +347,13 @@ void Program::measure(Clock* clock) {
       break;
     case Act::update:
       timing = {.what = updated_[step.index]->declared.name, .type = "update", .direction = "update"};
-      if (!sharing_) timing.bytes = updates_[step.index]->bytes();
+      if (sharing_) break;
+      if (const Joined* together = joined(step.index); !together) {
+        timing.bytes = updates_[step.index]->bytes();
+      } else if (together->updates.back() == step.index) {
+        timing.what += fmt::format(" and {} more", together->updates.size() - 1);
+        timing.bytes = together->update->bytes();
+      }
       break;
     case Act::check_losses: timing = {.what = "losses", .type = "metrics", .direction = "between"}; break;
     }

@@ -11,7 +11,7 @@
 #include <dlhost/host.h>
 
 #include "param/sharing.h"
-#include "param/update.h"
+#include "param/update_together.h"
 #include "plan/plan.h"
 #include "plugin/faults.h"
 #include "program/leaving.h"
@@ -151,6 +151,13 @@ class Program {
     std::vector<void*> outputs, input_gradients, param_gradients, buffers;
     Frame frame;
   };
+  // Updates that are made as one, when the gradient of the last is there.
+  struct Joined {
+    std::vector<std::uint32_t> updates; // in the order of their steps
+    std::vector<SlotId> gradients;
+    std::unique_ptr<param::UpdateTogether> update;
+    std::vector<const void*> data; // of the gradients
+  };
   // An output of a source: where the batch's memory is to be put in.
   struct Feed {
     std::size_t node = 0, output = 0;
@@ -172,6 +179,7 @@ class Program {
   std::span<UnitFrame> frames_of(const Unit&);
   Status collect(const Unit&);
   Status update(const Step&);
+  Joined* joined(std::uint32_t update);
   Status send_what_has_left();
   Status send_all();
   Status clipped_updates();
@@ -198,6 +206,8 @@ class Program {
   std::vector<UnitFrame> unit_frames_;                  // unit * frames + frame
   std::vector<param::Param*> updated_;                  // in the order of their updates
   std::vector<std::unique_ptr<param::Update>> updates_; // of each; none where they are shared
+  std::vector<Joined> joined_;
+  std::vector<std::uint32_t> joined_of_; // by update: one more than the place of what it is joined with; 0: none
   std::vector<Feed> feeds_;
   std::vector<Event*> arrived_; // of this step's batch, by node
   std::vector<Pass> passes_;

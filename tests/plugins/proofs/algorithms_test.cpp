@@ -34,5 +34,16 @@ TEST_P(Algorithms, ATwoStagePipelineEqualsMicroBatches) {
   EXPECT_EQ(piped.params, plain.params);
 }
 
+// Small params wait for one another where the device works behind the host, and not for what reads them.
+TEST_P(Algorithms, WhatIsUpdatedMayBeReadInTheSameStep) {
+  const std::string first = "train.algorithm=update_first";
+  for (const char* type : {"train.dtype=f32", "train.dtype=bf16"}) {
+    const auto one = train(small_job(), with({first, type})), near_by = train(small_job(), {first, type});
+    EXPECT_EQ(one.losses, near_by.losses) << type;
+    EXPECT_EQ(one.params, near_by.params) << type;
+    EXPECT_NE(one.params, train(small_job(), with({type})).params) << type;
+  }
+}
+
 } // namespace
 } // namespace dlhost::test
