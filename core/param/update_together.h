@@ -24,6 +24,7 @@ class UpdateTogether {
  public:
   static constexpr std::size_t most_params = 64;
   static constexpr std::int64_t most_elements = std::int64_t{1} << 20; // of one of them
+  static constexpr std::int64_t most_in_all = std::int64_t{1} << 23;   // their gradients are kept for the last of them
 
   // Of params that are alike, at the same update. Not ok: the device has no such op.
   static Result<std::unique_ptr<UpdateTogether>> prepare(Store&, std::vector<Update*>, const Updater::Rule&,

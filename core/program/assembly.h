@@ -45,7 +45,8 @@ class Builder {
   void emit_feature(const Visit&);
   void emit_links(SlotId from, int frame);
   Status emit_gradient(const Visit&);
-  void pass_gradient_on(Unit&, const Visit&, SlotId gradient);
+  Result<SlotId> reformed(SlotId from, const TensorDesc& wanted, const char* what);
+  Status pass_gradient_on(Unit&, const Visit&, SlotId gradient);
   Status add_param_gradients(const Visit&);
   Status emit_update(const Visit&);
   Result<SlotId> input_gradient(const Unit&, std::size_t input, SlotId feature);
@@ -76,6 +77,7 @@ class Builder {
     param::Likeness likeness;
     Program::Joined joined;
     std::uint32_t last = 0; // step
+    std::int64_t elements = 0;
   };
   void join_updates();
   std::size_t reader_of_params(const Program::Step&) const;

@@ -216,19 +216,37 @@ Status Builder::fold_outputs(std::size_t unit, int frame) {
   return {};
 }
 
-// A sum or a view: the gradient goes on as it is.
-void Builder::pass_gradient_on(Unit& unit, const Visit& visit, SlotId gradient) {
+// What lies otherwise is made anew.
+Result<SlotId> Builder::reformed(SlotId from, const TensorDesc& wanted, const char* what) {
+  const TensorDesc desc = program_.slots_[static_cast<std::size_t>(from)].desc;
+  if (desc == wanted) return from;
+  DLHOST_ASSIGN(auto op, program_.device_->prepare(ReorderSpec{desc, wanted}));
+  DLHOST_ASSIGN(const SlotId made, emit_call(op.get(), {from}, wanted, 1, what));
+  program_.ops_.push_back(std::move(op));
+  return made;
+}
+
+// A sum or a view: the gradient goes on as it is, but that a sum in another layer's op is told of in that op's form,
+// whatever form its summands have.
+Status Builder::pass_gradient_on(Unit& unit, const Visit& visit, SlotId gradient) {
   const auto& slots = unit_frame(visit.node, visit.frame);
   for (std::size_t i = 0; i < slots.input_slots.size(); ++i) {
     if (!unit.wants_input_gradient[i]) continue;
+    const TensorDesc desc = program_.slots_[static_cast<std::size_t>(slots.input_slots[i])].desc;
     SlotId passed = gradient;
     if (unit.view) {
-      passed = new_slot(program_.slots_[static_cast<std::size_t>(slots.input_slots[i])].desc, unit.on_host);
+      passed = new_slot(desc, unit.on_host);
       program_.slots_[static_cast<std::size_t>(passed)].alias = gradient;
+    } else {
+      DLHOST_ASSIGN(passed, reformed(gradient, desc, "format"));
     }
-    sole_.erase(passed);
+    if (unit.view || passed == gradient)
+      sole_.erase(passed);
+    else
+      sole_.insert(passed);
     contributions_[slots.input_slots[i]].push_back(passed);
   }
+  return {};
 }
 
 // Where a layer leaves its part of a feature's gradient: a place of its own, or, if it adds, the last that lies there.
@@ -266,8 +284,7 @@ Status Builder::emit_gradient(const Visit& visit) {
                               "or freeze its params (param.NAME.frozen = true)");
   }
   if (node.setup.is_sum || unit.view) {
-    if (wants_inputs(visit.wanted)) pass_gradient_on(unit, visit, slots.output_gradient_slots[0]);
-    return {};
+    return wants_inputs(visit.wanted) ? pass_gradient_on(unit, visit, slots.output_gradient_slots[0]) : Status();
   }
   bool inputs = false, params = false;
   for (std::size_t i = 0; wants_inputs(visit.wanted) && i < slots.input_slots.size(); ++i) {
@@ -316,10 +333,8 @@ Status Builder::add_param_gradients(const Visit& visit) {
     SlotId gradient = unit_frame(visit.node, visit.frame).param_gradient_slots[p];
     if (gradient == no_slot) continue;
     --awaited_[param];
-    if (unit.gradient_forms[p] != param->master && !param->master.format.is_any()) {
-      DLHOST_ASSIGN(auto convert, program_.device_->prepare(ReorderSpec{unit.gradient_forms[p], param->master}));
-      DLHOST_ASSIGN(gradient, emit_call(convert.get(), {gradient}, param->master, 1, "format"));
-      program_.ops_.push_back(std::move(convert));
+    if (!param->master.format.is_any()) {
+      DLHOST_ASSIGN(gradient, reformed(gradient, param->master, "format"));
     }
     const auto sum = param_gradient_.find(param);
     const TensorDesc desc = program_.slots_[static_cast<std::size_t>(gradient)].desc;

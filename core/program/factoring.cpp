@@ -92,16 +92,13 @@ Status Builder::send_factors(const Visit& visit) {
 
 // A copy where the others look for it.
 Result<SlotId> Builder::leave(SlotId from, const TensorDesc& wanted, const param::Param& param, std::size_t at) {
+  if (request_.store->apart()) {
+    DLHOST_ASSIGN(from, reformed(from, wanted, "factor"));
+    return left_on_host(from, param, at);
+  }
   std::unique_ptr<Op> reorder;
   if (const TensorDesc& desc = program_.slots_[static_cast<std::size_t>(from)].desc; desc != wanted) {
     DLHOST_ASSIGN(reorder, program_.device_->prepare(ReorderSpec{desc, wanted}));
-  }
-  if (request_.store->apart()) {
-    if (reorder) {
-      DLHOST_ASSIGN(from, emit_call(reorder.get(), {from}, wanted, 1, "factor"));
-      program_.ops_.push_back(std::move(reorder));
-    }
-    return left_on_host(from, param, at);
   }
   const SlotId left = new_slot(wanted, false);
   share(left, param, at);

@@ -48,7 +48,10 @@ void Builder::join_updates() {
     group->joined.updates.push_back(step.index);
     group->joined.gradients.push_back(step.gradient);
     group->last = s;
-    if (group->joined.updates.size() == param::UpdateTogether::most_params) close(group);
+    group->elements += program_.updated_[step.index]->master.count();
+    if (group->joined.updates.size() == param::UpdateTogether::most_params ||
+        group->elements >= param::UpdateTogether::most_in_all)
+      close(group);
   }
   while (!open.empty()) close(open.begin());
 }

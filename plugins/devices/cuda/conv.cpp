@@ -86,19 +86,19 @@ class DnnConv final : public KernelOp {
     const DType type = in[0].dtype;
     fold_ = fold_of(spec, libraries);
     const ConvSpec seen = fold_ ? folded(spec, *fold_) : spec;
-    ConvPlan::Wanted plan{.made = made_,
-                          .type = type,
-                          .exact = !on_tensor_cores(type, libraries),
-                          .adds = add_ && function_.result < 0 && !bias_ && !fold_ && out[0].dtype == type,
-                          .kernel = wanted};
-    auto made = ConvPlan::make(libraries.dnn, libraries.measured, seen, plan);
-    if (!made.ok() && plan.adds) {
-      plan.adds = false;
-      made = ConvPlan::make(libraries.dnn, libraries.measured, seen, plan);
+    constexpr std::string_view adding = ", adding";
+    ConvPlan::Wanted plan{.made = made_, .type = type, .exact = !on_tensor_cores(type, libraries), .kernel = wanted};
+    auto made = Result<ConvPlan>(Status::unsupported("there is nothing to add"));
+    if (add_ && function_.result < 0 && !bias_ && !fold_ && out[0].dtype == type &&
+        (wanted.empty() || wanted.ends_with(adding))) {
+      if (!wanted.empty()) plan.kernel.resize(wanted.size() - adding.size());
+      made = ConvPlan::make_adding(libraries.dnn, libraries.measured, seen, plan);
     }
+    adds_in_place_ = made.ok();
+    plan.kernel = wanted;
+    if (!made.ok()) made = ConvPlan::make(libraries.dnn, libraries.measured, seen, plan);
     DLHOST_ASSIGN(plan_, std::move(made));
-    adds_in_place_ = plan.adds;
-    kernel = plan_.kernel();
+    kernel = concat(plan_.kernel(), adds_in_place_ ? adding : "");
     if (fold_) {
       x_lie_ = lie_of(spec.x);
       w_lie_ = lie_of(spec.w);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "errors.h"
 #include "kernels/format.h"
 
 namespace dlhost::plugins::cuda {
@@ -68,6 +69,9 @@ Result<Described> geometry(const ConvSpec& spec) {
   DLHOST_TRY(made.finish());
   return made;
 }
+
+// Of what is made, among the tensors.
+std::size_t place_of(Made made) { return made == Made::big ? 0 : made == Made::weights ? 1 : 2; }
 
 // The words for the three calls.
 struct Words {
@@ -167,6 +171,26 @@ Result<ConvPlan> ConvPlan::make(cudnnHandle_t dnn, Measured* measured, const Con
   if (one.kernel.empty() && measured) one.kernel = measured->find(text).value_or("");
   DLHOST_TRY(plan.choose(dnn, one, measured != nullptr));
   if (measured) measured->note(text, plan.kernel_);
+  return plan;
+}
+
+Result<ConvPlan> ConvPlan::make_adding(cudnnHandle_t dnn, Measured* measured, const ConvSpec& spec, Wanted wanted) {
+  wanted.adds = true;
+  const std::string choice = concat(text_of(spec, wanted), ", or apart");
+  const auto known = measured ? measured->find(choice) : std::nullopt;
+  const Status apart_is_quicker = Status::unsupported("cuDNN: an addition behind another plan is quicker");
+  if (wanted.kernel.empty() && known == "apart") return apart_is_quicker;
+  DLHOST_ASSIGN(auto plan, make(dnn, measured, spec, wanted));
+  DLHOST_TRY(plan.check_adding(dnn));
+  if (!wanted.kernel.empty() || !measured || known) return plan;
+  wanted.adds = false;
+  auto apart = make(dnn, measured, spec, wanted);
+  bool adds = true;
+  if (apart.ok()) {
+    DLHOST_ASSIGN(adds, plan.is_quicker(dnn, *apart));
+  }
+  measured->note(choice, adds ? "adding" : "apart");
+  if (!adds) return apart_is_quicker;
   return plan;
 }
 
@@ -305,6 +329,51 @@ Result<float> ConvPlan::measure(cudnnHandle_t dnn) {
   }
   DLHOST_ASSIGN(const auto space, Lent::make(workspace()));
   return least_time(stream, [&] { return run(dnn, tensors, space.data()); });
+}
+
+// Zeros joined with what lies there: an engine may take a graph and not do all of it.
+Status ConvPlan::check_adding(cudnnHandle_t dnn) {
+  const std::size_t made = place_of(made_);
+  std::array<Lent, 3> memory;
+  Tensors tensors{};
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    DLHOST_ASSIGN(memory[i], Lent::make(bytes_[i]));
+    tensors[i] = memory[i].data();
+  }
+  DLHOST_ASSIGN(const auto space, Lent::make(workspace()));
+  constexpr unsigned char pattern = 0x3c; // a small number, or 1 and a bit, in each type
+  cudaStream_t stream = nullptr;
+  DLHOST_TRY(dnn_status(cudnnGetStream(dnn, &stream), "asking for the stream"));
+  DLHOST_CUDA(cudaMemsetAsync(tensors[made], pattern, bytes_[made], stream), "filling");
+  DLHOST_TRY(run(dnn, tensors, space.data()));
+  std::array<unsigned char, 64> seen{};
+  const std::size_t looked = std::min(seen.size(), bytes_[made]);
+  for (const std::size_t from : {std::size_t{0}, bytes_[made] - looked}) {
+    DLHOST_CUDA(cudaMemcpyAsync(seen.data(), static_cast<std::byte*>(tensors[made]) + from, looked,
+                                cudaMemcpyDeviceToHost, stream),
+                "looking at a result");
+    DLHOST_CUDA(cudaStreamSynchronize(stream), "trying a plan");
+    if (std::ranges::any_of(std::span(seen).first(looked), [&](unsigned char byte) { return byte != pattern; }))
+      return Status::unsupported("cuDNN: ", kernel_, " does not add");
+  }
+  return {};
+}
+
+// Than that one and an addition, which reads two tensors and writes one where a copy reads one.
+Result<bool> ConvPlan::is_quicker(cudnnHandle_t dnn, ConvPlan& apart) {
+  const std::size_t bytes = bytes_[place_of(made_)];
+  cudaStream_t stream = nullptr;
+  DLHOST_TRY(dnn_status(cudnnGetStream(dnn, &stream), "asking for the stream"));
+  DLHOST_ASSIGN(const auto from, Lent::make(bytes));
+  DLHOST_ASSIGN(const auto to, Lent::make(bytes));
+  DLHOST_ASSIGN(const float copy, least_time(stream, [&]() -> Status {
+                  DLHOST_CUDA(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream),
+                              "copying");
+                  return {};
+                }));
+  DLHOST_ASSIGN(const float adding, measure(dnn));
+  DLHOST_ASSIGN(const float without, apart.measure(dnn));
+  return adding <= without + 1.5F * copy;
 }
 
 Status ConvPlan::hand_over(const Tensors& tensors, void* workspace) {

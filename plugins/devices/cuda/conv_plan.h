@@ -51,11 +51,13 @@ class ConvPlan {
     Made made = Made::small;
     DType type = DType::f32;
     bool exact = true;  // in f32, and nothing else
-    bool adds = false;  // to what lies where the result goes
+    bool adds = false;  // see make_adding
     std::string kernel; // of an earlier run; empty: any
   };
   // Waits for the GPU while it measures. Null: the first that the heuristics propose.
   static Result<ConvPlan> make(cudnnHandle_t, Measured*, const ConvSpec&, const Wanted&);
+  // One that adds to what lies where the result goes. Not ok: there is none, or an addition behind another is quicker.
+  static Result<ConvPlan> make_adding(cudnnHandle_t, Measured*, const ConvSpec&, Wanted);
 
   const std::string& kernel() const { return kernel_; }
   std::size_t workspace() const { return static_cast<std::size_t>(workspace_); }
@@ -68,6 +70,8 @@ class ConvPlan {
   struct Candidate;
   Result<std::vector<Candidate>> candidates(const Wanted&) const;
   Result<float> measure(cudnnHandle_t);
+  Status check_adding(cudnnHandle_t);
+  Result<bool> is_quicker(cudnnHandle_t, ConvPlan& apart);
   Status hand_over(const Tensors&, void* workspace);
 
   Made made_ = Made::small;

@@ -142,6 +142,14 @@ void drop_epilogue(OpSpec& spec) {
       spec);
 }
 
+void add_to_result(OpSpec& spec) {
+  std::visit(
+      [](auto& one) {
+        if constexpr (requires { one.epilogue; }) one.epilogue.add = true;
+      },
+      spec);
+}
+
 Fill distinct() {
   return [](std::int64_t index, double) { return static_cast<double>(index * 37 % 256 * 2 - 255) / 128; };
 }

@@ -30,6 +30,7 @@ struct Case {
   bool smooth = true;      // numeric differences are its gradient
   bool in_formats = false; // x and y may be asked for in formats of images
   bool in_blocks = false;  // may be asked for blocks of samples
+  bool adds = false;       // the input gradient is added to something
 };
 
 // Names in the order of run(). With `taken` false, as if the spec had no epilogue.
@@ -41,6 +42,7 @@ void set_role(OpSpec&, Role);
 void each_tensor(OpSpec&, const std::function<void(const std::string&, TensorDesc&)>& change);
 const Epilogue* epilogue_of(const OpSpec&);
 void drop_epilogue(OpSpec&);
+void add_to_result(OpSpec&); // an epilogue with an addend
 
 // Distinct values near each other, exact in bf16: for maxima.
 Fill distinct();

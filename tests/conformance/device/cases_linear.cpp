@@ -56,6 +56,15 @@ template <class Spec> Case with_epilogue(Case base, const std::string& name, Epi
   return base;
 }
 
+// Its input gradient joins what others made of it.
+Case adding(Case base) {
+  base.name += "_adding";
+  base.roles = {Role::feature, Role::input_gradient};
+  base.adds = true;
+  base.smooth = false; // it is no gradient of the feature any more
+  return base;
+}
+
 } // namespace
 
 std::vector<Case> linear_cases() {
@@ -97,6 +106,8 @@ std::vector<Case> linear_cases() {
   cases.push_back(with_epilogue<GemmSpec>(product, "add_relu", {.add = true, .pointwise = relu}));
   cases.push_back(with_epilogue<ConvSpec>(image, "add", {.add = true}));
   cases.push_back(with_epilogue<ConvSpec>(image, "add_relu", {.add = true, .pointwise = relu}));
+  for (const char* name : {"gemm_odd", "conv_1x1", "conv_3x3", "conv_stride", "conv_groups", "conv_transposed_stride"})
+    cases.push_back(adding(*std::ranges::find(cases, name, &Case::name)));
   return cases;
 }
 

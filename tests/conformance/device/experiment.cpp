@@ -60,6 +60,7 @@ Status Experiment::prepare(Role role, const Choice& choice) {
       if (role == Role::input_gradient && name == "b") desc = TensorDesc{};
     });
   if (role != Role::feature && (spec_.index() == 0 || spec_.index() == 1)) drop_epilogue(spec);
+  if (role == Role::input_gradient && case_.adds) add_to_result(spec);
   auto made = device_.prepare(spec, choice);
   if (!made.ok()) return std::move(made).status();
   op_ = *std::move(made);

@@ -208,24 +208,35 @@ void makes_what_is_wanted(const Context& context, const LayerCase& of) {
   }
 }
 
-void adds_where_it_says(const Context& context, const LayerCase& of) {
-  OneCase one(context, of);
-  auto bench = one.bench();
+void adds_in(OneCase& one, DType compute) {
+  const LayerCase& of = one.case_;
+  auto bench = one.bench({.compute = compute});
   if (!bench.setup().accumulates) GTEST_SKIP() << "does not say that it can";
-  auto adding = one.bench({.adds = true});
+  auto adding = one.bench({.compute = compute, .adds = true});
   const Results wanted = run(bench, one.given_);
   for (const auto& [name, gradient] : wanted.gradients) {
     if (!name.starts_with("din")) continue;
     const auto input = static_cast<std::size_t>(std::stoul(name.substr(3)));
     LayerRun sum(adding, one.given_, {});
     sum.feature();
-    const Values before = rounded(uniform(1, name, static_cast<std::int64_t>(gradient.size())), DType::f32);
+    const Values before = rounded(uniform(1, name, static_cast<std::int64_t>(gradient.size())), compute);
     sum.preset_input_gradient(input, before);
     sum.gradient(Wanted::both);
     Values total = gradient;
     for (std::size_t i = 0; adding.adds(input) && i < total.size(); ++i) total[i] += before[i];
-    expect_near(sum.gradients().at(name), total, bound(of, DType::f32, total), name);
+    expect_near(sum.gradients().at(name), total, bound(of, compute, total), name);
   }
+}
+
+void adds_where_it_says(const Context& context, const LayerCase& of) {
+  OneCase one(context, of);
+  adds_in(one, DType::f32);
+}
+
+void adds_in_bf16(const Context& context, const LayerCase& of) {
+  OneCase one(context, of);
+  if (!test::computes(*one.device_, DType::bf16)) GTEST_SKIP() << "the device does not compute in bf16 here";
+  adds_in(one, DType::bf16);
 }
 
 // After prepare everything of a batch lies in its frame.
@@ -350,6 +361,7 @@ void add_layer_case(const Context& context, const LayerCase& of) {
       {"works_in_place", works_in_place},
       {"makes_what_is_wanted", makes_what_is_wanted},
       {"adds_where_it_says", adds_where_it_says},
+      {"adds_in_bf16", adds_in_bf16},
       {"frames_are_apart", frames_are_apart},
       {"asks_for_no_memory", asks_for_no_memory},
       {"works_in_evaluation", works_in_evaluation},

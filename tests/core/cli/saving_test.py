@@ -61,11 +61,13 @@ class Saving(Workers):
         killed = torn = 0
         for _ in range(kills):
             self.until(lambda: len(self.workers()) == 2 and self.newest_point() > reached or self.over())
+            if self.over():
+                break
             before = set(self.workers().values())
             whom = self.draw.choice([self.leader(), *sorted(before)])
             # A point does not take long: nothing else is looked at between its beginning and the kill.
             recovery = next(self.root.glob("runs/*/recovery"))
-            while not any(name.endswith(".unfinished") for name in os.listdir(recovery)) and not self.over():
+            while not self.over() and not any(name.endswith(".unfinished") for name in os.listdir(recovery)):
                 pass
             time.sleep(self.draw.uniform(0, 0.003))
             if self.over():

@@ -58,6 +58,11 @@ units = 9
 TEST_F(JoinedTest, ParamsThatAreAlikeAreOneOp) {
   EXPECT_EQ(count({}), (Counts{.alone = 10})); // near: each while its gradient is in the cache
   EXPECT_EQ(count({far}), (Counts{.together = 1, .waiting = 9}));
+  for (const char* way : {"updater={ type = \"adam\", rate = 0.01 }", "updater.clip_norm=0.1",
+                          "train.algorithm={ type = \"bp\", micro_batches = 3 }"})
+    EXPECT_EQ(count({far, way}), (Counts{.together = 1, .waiting = 9})) << way;
+  // Weights, of which copies are written along, and the rest.
+  EXPECT_EQ(count({far, "train.dtype=bf16"}), (Counts{.together = 2, .waiting = 8}));
   EXPECT_EQ(count({far, "layer.second.param.bias.rate_scale=2"}), (Counts{.alone = 1, .together = 1, .waiting = 8}));
   EXPECT_EQ(count({far, "layer.second.param.bias.decay_scale=0", "layer.third.param.bias.decay_scale=0"}),
             (Counts{.together = 2, .waiting = 8}));

@@ -74,6 +74,25 @@ TEST_P(Adding, AGradientIsAddedToWhereItLies) {
     }
 }
 
+// A sum that another layer's op makes is told of its gradient in that op's form; its summands lie as they do.
+TEST_P(Adding, AFusedSumHandsItsGradientOnAsItsSummandsLie) {
+  const std::string image = "filters = 8\nkernel = 1";
+  const std::string job =
+      job_of("[3, 4, 4]",
+             layer("a", "convolution", R"("data")", image) + layer("b", "convolution", R"("data")", image) +
+                 layer("cat", "concat", R"(["a", "b"])", "") +
+                 layer("c", "convolution", R"("cat")", "filters = 16\nkernel = 3\npad = 1") +
+                 layer("sum", "add", R"(["cat", "c"])", ""),
+             "sum");
+  const std::string far = is_far() ? ", far = true" : "";
+  for (const char* formats : {"plain", "blocked"}) {
+    const std::string device = concat("train.device={ type = \"ref\", formats = \"", formats, "\"", far, " }");
+    const auto fused = train(job, {device, "train.fuse=true"}), apart = train(job, {device, "train.fuse=false"});
+    for (const auto& [name, values] : apart.params)
+      for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], fused.params.at(name)[i], 1e-5) << name;
+  }
+}
+
 // Adding takes the place of sums of core's own.
 TEST_P(Adding, AnAddingLayerSavesASum) {
   const auto sums = [&](const std::string& text) {

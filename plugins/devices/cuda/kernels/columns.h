@@ -67,33 +67,32 @@ template <class Body> struct JoinColumn {
   DLHOST_BODY void finish(std::int64_t column, const Sum& sum) const { body.finish(column, sum); }
 };
 
-#if defined(__CUDACC__)
-
-// Where a thread of a split stands: its column, and its rows in part `part`.
+// Where a thread of a split stands: its column, and its rows in a part.
 struct ColumnPlace {
   std::int32_t x, y;
   std::int64_t column, first, last;
-  __device__ ColumnPlace(const ColumnSplit& split, int width, std::int64_t rows, std::int64_t part)
-      : x(static_cast<std::int32_t>(threadIdx.x) & (split.across - 1)),
-        y(static_cast<std::int32_t>(threadIdx.x) / split.across),
-        column((static_cast<std::int64_t>(blockIdx.x) * split.across + x) * width),
+  DLHOST_BODY ColumnPlace(const ColumnSplit& split, int width, std::int64_t rows, std::int32_t thread,
+                          std::int64_t block, std::int64_t part)
+      : x(thread & (split.across - 1)), y(thread / split.across), column((block * split.across + x) * width),
         first(rows * part / split.parts + y), last(rows * (part + 1) / split.parts) {}
 };
 
 // work(read, row) for the rows of a place, from the first on.
 template <class Body, class Work>
-__device__ void down_rows(const Body& body, const ColumnPlace& at, std::int64_t step, const Work& work) {
+DLHOST_BODY void down_rows(const Body& body, const ColumnPlace& at, std::int64_t step, const Work& work) {
   constexpr int ahead = Body::ahead;
   for (std::int64_t row = at.first; row < at.last; row += ahead * step) {
     typename Body::Read read[ahead];
-#pragma unroll
+    DLHOST_UNROLL
     for (int k = 0; k < ahead; ++k)
       if (row + k * step < at.last) read[k] = body.read(row + k * step, at.column);
-#pragma unroll
+    DLHOST_UNROLL
     for (int k = 0; k < ahead; ++k)
       if (row + k * step < at.last) work(read[k], row + k * step);
   }
 }
+
+#if defined(__CUDACC__)
 
 template <class Body>
 __global__ void __launch_bounds__(block_threads)
@@ -104,7 +103,7 @@ __global__ void __launch_bounds__(block_threads)
   __shared__ alignas(Sum) unsigned char bytes[block_threads * width * sizeof(Sum)];
   Sum* sums = reinterpret_cast<Sum*>(bytes);
   const std::int64_t part = blockIdx.y;
-  const ColumnPlace at(split, width, rows, part);
+  const ColumnPlace at(split, width, rows, static_cast<std::int32_t>(threadIdx.x), blockIdx.x, part);
   const bool works = at.column < columns;
   Sum mine[width];
   for (int i = 0; i < width; ++i) mine[i] = body.zero();
@@ -144,7 +143,8 @@ void reduce_columns(WorkStream& stream, std::int64_t rows, std::int64_t columns,
 template <class Body>
 __global__ void __launch_bounds__(block_threads)
     each_row_kernel(const __grid_constant__ Body body, std::int64_t rows, std::int64_t columns, ColumnSplit split) {
-  const ColumnPlace at(split, Body::width, rows, split.parts - 1 - static_cast<std::int64_t>(blockIdx.y));
+  const ColumnPlace at(split, Body::width, rows, static_cast<std::int32_t>(threadIdx.x), blockIdx.x,
+                       split.parts - 1 - static_cast<std::int64_t>(blockIdx.y));
   if (at.column >= columns) return;
   const auto known = body.of(at.column);
   down_rows(body, at, split.down, [&](const auto& read, std::int64_t row) { body(known, read, row, at.column); });
@@ -167,36 +167,44 @@ void reduce_columns(WorkStream& stream, std::int64_t rows, std::int64_t columns,
   static_assert(std::is_trivially_copyable_v<Body> && std::is_trivially_copyable_v<Sum>);
   const ColumnSplit split = column_split(rows, columns, width);
   auto* parts = static_cast<Sum*>(room);
-  for (std::int64_t column = 0; column < columns; column += width) {
-    const auto known = body.of(column);
-    for (std::int64_t part = 0; part < split.parts; ++part) {
-      Sum sums[block_threads][width];
-      const std::int64_t last = rows * (part + 1) / split.parts;
-      for (std::int64_t y = 0; y < split.down; ++y) {
-        for (Sum& sum : sums[y]) sum = body.zero();
-        for (std::int64_t row = rows * part / split.parts + y; row < last; row += split.down)
-          body.take(sums[y], known, body.read(row, column));
-      }
-      for (std::int64_t step = split.down / 2; step > 0; step /= 2)
-        for (std::int64_t y = 0; y < step; ++y)
-          for (int i = 0; i < width; ++i) body.join(sums[y][i], sums[y + step][i]);
-      for (int i = 0; i < width; ++i) {
-        if (split.parts == 1)
-          body.finish(column + i, sums[0][i]);
-        else
-          parts[(column + i) * split.parts + part] = sums[0][i];
-      }
+  const auto sum_up = [&](std::int64_t block, std::int64_t part) {
+    Sum sums[block_threads][width];
+    for (std::int32_t thread = 0; thread < block_threads; ++thread) {
+      for (Sum& sum : sums[thread]) sum = body.zero();
+      const ColumnPlace at(split, width, rows, thread, block, part);
+      if (at.column >= columns) continue;
+      const auto known = body.of(at.column);
+      down_rows(body, at, split.down, [&](const auto& read, std::int64_t) { body.take(sums[thread], known, read); });
     }
-  }
+    for (std::int32_t step = split.down / 2 * split.across; step >= split.across; step /= 2)
+      for (std::int32_t thread = 0; thread < step; ++thread)
+        for (int i = 0; i < width; ++i) body.join(sums[thread][i], sums[thread + step][i]);
+    for (std::int32_t x = 0; x < split.across; ++x)
+      for (int i = 0; i < width; ++i) {
+        const std::int64_t column = (block * split.across + x) * width + i;
+        if (column >= columns) continue;
+        if (split.parts == 1)
+          body.finish(column, sums[x][i]);
+        else
+          parts[column * split.parts + part] = sums[x][i];
+      }
+  };
+  for (std::int64_t block = 0; block < split.blocks; ++block)
+    for (std::int64_t part = 0; part < split.parts; ++part) sum_up(block, part);
   if (split.parts > 1) reduce_whole(stream, columns, split.parts, JoinColumn<Body>{body, parts, split.parts});
 }
 
 template <class Body> void each_row(WorkStream&, std::int64_t rows, std::int64_t columns, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>);
-  for (std::int64_t column = 0; column < columns; column += Body::width) {
-    const auto known = body.of(column);
-    for (std::int64_t row = 0; row < rows; ++row) body(known, body.read(row, column), row, column);
-  }
+  const ColumnSplit split = column_split(rows, columns, Body::width, Body::ahead);
+  for (std::int64_t block = 0; block < split.blocks; ++block)
+    for (std::int64_t part = split.parts; part-- > 0;)
+      for (std::int32_t thread = 0; thread < block_threads; ++thread) {
+        const ColumnPlace at(split, Body::width, rows, thread, block, part);
+        if (at.column >= columns) continue;
+        const auto known = body.of(at.column);
+        down_rows(body, at, split.down, [&](const auto& read, std::int64_t row) { body(known, read, row, at.column); });
+      }
 }
 
 #endif

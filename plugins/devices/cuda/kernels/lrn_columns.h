@@ -38,6 +38,11 @@ template <class T, int width_, int reach_> struct LrnColumns {
     const std::int64_t row = quotient(item, groups);
     return {row, item - row * groups};
   }
+  // Whether one of the channels around a place is there.
+  DLHOST_BODY bool exists(const Place& at, int channel) const {
+    const std::int64_t group = at.group + channel / width - around;
+    return group >= 0 && group < groups;
+  }
   // The channels around a place; zeros where there are none.
   struct Channels {
     float at[seen];
@@ -89,7 +94,7 @@ template <class T, int width, int reach> struct LrnGradientColumns {
     for (int i = 0; i < width + 2 * reach; ++i) {
       const int channel = All::first - reach + i;
       const float base = all.base(x, channel), power = all.strength.power(base);
-      through[i] = factor * dy_near.at[channel] * x.at[channel] * power / base;
+      through[i] = all.exists(place, channel) ? factor * dy_near.at[channel] * x.at[channel] * power / base : 0.0F;
       if (i >= reach && i < width + reach) own[i - reach] = dy_near.at[channel] * power;
     }
     Floats<width> made;

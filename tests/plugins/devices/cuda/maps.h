@@ -41,6 +41,9 @@ inline std::vector<MapSpec> maps_of_all_kinds() {
   MapSpec slices = of_all_functions({3000}, DType::f32);
   for (std::int64_t s = 0; s < 90; ++s) slices.segments.push_back(s == 40 ? 3000 : s * 7 % 1100);
   all.push_back(slices);
+  MapSpec narrow = of_all_functions({3000}, DType::bf16);
+  narrow.segments = slices.segments;
+  all.push_back(narrow);
   return all;
 }
 
