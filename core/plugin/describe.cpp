@@ -11,7 +11,7 @@ using nlohmann::json;
 
 namespace {
 
-json describe(const Option& option) {
+json describe_option(const Option& option) {
   json shown = {
       {"name", option.name}, {"type", name_of(option.type)}, {"doc", option.doc}, {"required", option.required}};
   if (!option.default_text.empty()) shown["default"] = option.default_text;
@@ -45,7 +45,7 @@ void mark_duplicates(const Catalogue& catalogue, json& plugins) {
 
 json describe(const Schema& schema) {
   json options = json::array();
-  for (const auto& option : schema.options()) options.push_back(describe(option));
+  for (const auto& option : schema.options()) options.push_back(describe_option(option));
   return {{"doc", schema.doc()}, {"options", options}};
 }
 

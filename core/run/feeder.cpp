@@ -11,7 +11,7 @@ namespace dlhost::run {
 namespace {
 
 // Nobody is waited for longer than this without looking again.
-constexpr Nanoseconds look_again = 1'000'000'000;
+constexpr Nanoseconds look_for_batches = 1'000'000'000;
 // Draws of augmentations, beside those of the net's layers.
 constexpr std::uint32_t augment_stream = 0x41554700;
 
@@ -159,7 +159,7 @@ void Feeder::wait_until_read(Slot& slot) {
   for (;;) {
     const auto ticket = filled_->ticket();
     if (slot.left.load(std::memory_order_acquire) == 0) break;
-    if (!filled_->wait(ticket, look_again) && spec_.waiting) spec_.waiting();
+    if (!filled_->wait(ticket, look_for_batches) && spec_.waiting) spec_.waiting();
   }
   count_wait(since);
 }
@@ -188,7 +188,7 @@ bool Feeder::wait_until_free(std::uint64_t ahead) {
     const auto ticket = freed_->ticket();
     if (stopping_.load(std::memory_order_acquire)) return false;
     if (ahead < released_.load(std::memory_order_acquire) + slots()) return true;
-    freed_->wait(ticket, look_again);
+    freed_->wait(ticket, look_for_batches);
   }
 }
 

@@ -8,7 +8,7 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds pause = 1'000'000;
+constexpr Nanoseconds pause_at_roster = 1'000'000;
 // Keys are bytes, which JSON has no words for.
 std::vector<std::string> hex(const std::vector<std::string>& keys) {
   std::vector<std::string> texts;
@@ -33,7 +33,7 @@ Result<std::string> FolderRoster::await(const std::string& name, const Meanwhile
     DLHOST_TRY(failure());
     DLHOST_TRY(look_());
     if (meanwhile) DLHOST_TRY(meanwhile());
-    host_.clock().sleep(pause);
+    host_.clock().sleep(pause_at_roster);
   }
   return disk.read_text(at(name));
 }

@@ -4,15 +4,13 @@
 #include <atomic>
 
 #include "plugin/faults.h"
+#include "run/patience.h"
 
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds second = 1'000'000'000;
-constexpr Nanoseconds before_the_first_step = 600 * second;
-constexpr Nanoseconds shortest = 60 * second;
-constexpr Nanoseconds steps_in_limit = 100;
-constexpr double longest_seconds = 365.0 * 24 * 3600; // is for ever; more would overflow the clock's sums
+constexpr Nanoseconds shortest_hang = 60 * one_second;
+constexpr Nanoseconds steps_in_hang = 100;
 
 std::atomic<int> watches{0}; // that are there: a run's leader outlives its other workers
 
@@ -30,7 +28,7 @@ HangWatch::~HangWatch() {
 
 void HangWatch::step_done(Nanoseconds took) {
   if (!chosen_by_steps_) return;
-  const Nanoseconds wanted = std::max(shortest, steps_in_limit * took);
+  const Nanoseconds wanted = std::max(shortest_hang, steps_in_hang * took);
   if (limit_ != before_the_first_step && wanted <= limit_) return;
   limit_ = wanted;
   plugin::watch_progress(limit_);

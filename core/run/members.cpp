@@ -14,7 +14,7 @@ namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds to_meet = 120'000'000'000, to_look = 10'000'000'000, to_leave = 15'000'000'000;
-constexpr Nanoseconds pause = 20'000'000;
+constexpr Nanoseconds pause_in_leaving = 20'000'000;
 constexpr std::size_t piece = dlhost::Session::largest_value;
 constexpr std::size_t most_pieces = 4096;
 
@@ -101,7 +101,7 @@ Status Members::try_to_lead() {
 
 // Whoever leaves begins another epoch, in which the rest have yet to hear it.
 void Members::dismiss(Clock& clock, std::string_view why) {
-  for (const Nanoseconds end = clock.now() + to_leave; clock.now() < end; clock.sleep(pause)) {
+  for (const Nanoseconds end = clock.now() + to_leave; clock.now() < end; clock.sleep(pause_in_leaving)) {
     if (!look().ok() || members_.size() <= 1) break;
     tell(Told::end, why).ignore("it was told already, or another epoch has begun");
   }

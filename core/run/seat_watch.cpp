@@ -4,19 +4,17 @@
 
 #include <dlhost/host.h>
 
+#include "run/patience.h"
 #include "run/seat.h"
 
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds second = 1'000'000'000;
-constexpr Nanoseconds before_the_first_step = 600 * second; // kernels may be made then
-constexpr Nanoseconds shortest = 10 * second;
-constexpr Nanoseconds steps_in_limit = 10;
-constexpr Nanoseconds shortest_look = second / 50;
-constexpr Nanoseconds longest_look = second / 5; // who was stopped itself has not looked meanwhile
+constexpr Nanoseconds shortest_silence = 10 * one_second;
+constexpr Nanoseconds steps_in_silence = 10;
+constexpr Nanoseconds shortest_look = one_second / 50;
+constexpr Nanoseconds longest_look = one_second / 5; // who was stopped itself has not looked meanwhile
 constexpr Nanoseconds times_when_away = 60;
-constexpr double longest_seconds = 365.0 * 24 * 3600;
 
 } // namespace
 
@@ -88,7 +86,7 @@ Nanoseconds Seat::longest_silence() const {
   if (begun_.steps.empty()) return before_the_first_step;
   const std::uint64_t steps = done_[number_] - begun_.of_group(place_.group, place_.workers);
   if (steps == 0) return before_the_first_step;
-  return std::max(shortest, steps_in_limit * ((looked_ - begun_at_) / static_cast<Nanoseconds>(steps)));
+  return std::max(shortest_silence, steps_in_silence * ((looked_ - begun_at_) / static_cast<Nanoseconds>(steps)));
 }
 
 bool Seat::hangs(std::uint32_t seat, Nanoseconds limit) {
@@ -102,7 +100,7 @@ bool Seat::hangs(std::uint32_t seat, Nanoseconds limit) {
 // Who waits for what was lost on its way would wait for ever: it is missed when the next message of its sender comes,
 // so that all who wait long send one. The longer they wait, the less often.
 void Seat::say_alive(Nanoseconds now) {
-  if (std::exchange(alive_at_, done_[number_]) != done_[number_]) says_alive_ = now + (alive_pause_ = second);
+  if (std::exchange(alive_at_, done_[number_]) != done_[number_]) says_alive_ = now + (alive_pause_ = one_second);
   if (now < says_alive_) return;
   says_alive_ = now + (alive_pause_ *= 2);
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
@@ -135,8 +133,8 @@ void Seat::watch() {
                                               : "waits for " + awaits;
     session_.host().log().write(LogLevel::warning,
                                 concat("worker ", seat, " hangs: it has shown no life for ",
-                                       static_cast<double>(silences_[seat].lasts / (second / 10)) / 10, " s in step ",
-                                       shown.steps.load(std::memory_order_relaxed), ", where it ", does,
+                                       static_cast<double>(silences_[seat].lasts / (one_second / 10)) / 10,
+                                       " s in step ", shown.steps.load(std::memory_order_relaxed), ", where it ", does,
                                        "; a longer recovery.silence gives it more time"));
     roster_.end(seat);
   }

@@ -3,7 +3,7 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds look_again = 1'000'000'000;
+constexpr Nanoseconds look_at_tasks = 1'000'000'000;
 
 } // namespace
 
@@ -16,7 +16,7 @@ template <class Ready> Status TaskRoster::await(Ready ready, const Meanwhile& me
       if (ready()) return {};
     }
     if (meanwhile) DLHOST_TRY(meanwhile());
-    changed_->wait(ticket, look_again);
+    changed_->wait(ticket, look_at_tasks);
   }
 }
 

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""one_unit.py BUILD: core's sources compile as one. Builds put some of them together, sanitizers' builds more than others,
+and a source more moves all behind it: a name that two have for themselves would come out in one build and not in another."""
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+build = pathlib.Path(sys.argv[1])
+sources, command = [], []
+for entry in json.loads((build / "compile_commands.json").read_text()):
+    if not entry.get("output", "").startswith("core/libdlhost.so"):
+        continue
+    command = shlex.split(entry["command"])
+    file = pathlib.Path(entry["directory"], entry["file"])
+    together = re.findall(r'^#include ?["<](.*)[">]', file.read_text(), re.MULTILINE) if "unity" in file.name else [file]
+    sources += [pathlib.Path(entry["directory"], one).resolve() for one in together]
+if not sources:
+    sys.exit(f"one_unit: {build}/compile_commands.json tells of no source of core")
+flags, words = [], iter(command)
+for word in words:
+    if word in ("-o", "-MF", "-MQ", "-c"):
+        next(words)
+    elif word != "-MD":
+        flags.append(word)
+with tempfile.NamedTemporaryFile("w", suffix=".cpp") as all_of_it:
+    all_of_it.writelines(f'#include "{source}"\n' for source in sources)
+    all_of_it.flush()
+    sys.exit(subprocess.run([*flags, "-fsyntax-only", "-w", all_of_it.name], cwd=build).returncode)
