@@ -317,39 +317,42 @@ Status ConvPlan::choose(cudnnHandle_t dnn, const Wanted& wanted, bool measures) 
   return {};
 }
 
-// On memory of its own.
+// Memory to try it on.
+struct ConvPlan::Trial {
+  std::array<Lent, 3> memory;
+  Lent space;
+  Tensors tensors{};
+};
+
+Result<ConvPlan::Trial> ConvPlan::trial() const {
+  Trial made;
+  for (std::size_t i = 0; i < made.memory.size(); ++i) {
+    DLHOST_ASSIGN(made.memory[i], Lent::make(bytes_[i]));
+    made.tensors[i] = made.memory[i].data();
+  }
+  DLHOST_ASSIGN(made.space, Lent::make(workspace()));
+  return made;
+}
+
 Result<float> ConvPlan::measure(cudnnHandle_t dnn) {
   cudaStream_t stream = nullptr;
   DLHOST_TRY(dnn_status(cudnnGetStream(dnn, &stream), "asking for the stream"));
-  std::array<Lent, 3> memory;
-  Tensors tensors{};
-  for (std::size_t i = 0; i < memory.size(); ++i) {
-    DLHOST_ASSIGN(memory[i], Lent::make(bytes_[i]));
-    tensors[i] = memory[i].data();
-  }
-  DLHOST_ASSIGN(const auto space, Lent::make(workspace()));
-  return least_time(stream, [&] { return run(dnn, tensors, space.data()); });
+  DLHOST_ASSIGN(const auto on, trial());
+  return least_time(stream, [&] { return run(dnn, on.tensors, on.space.data()); });
 }
 
 // Zeros joined with what lies there: an engine may take a graph and not do all of it.
 Status ConvPlan::check_adding(cudnnHandle_t dnn) {
-  const std::size_t made = place_of(made_);
-  std::array<Lent, 3> memory;
-  Tensors tensors{};
-  for (std::size_t i = 0; i < memory.size(); ++i) {
-    DLHOST_ASSIGN(memory[i], Lent::make(bytes_[i]));
-    tensors[i] = memory[i].data();
-  }
-  DLHOST_ASSIGN(const auto space, Lent::make(workspace()));
+  const std::size_t made = place_of(made_), looked = std::min<std::size_t>(64, bytes_[made]);
+  DLHOST_ASSIGN(const auto on, trial());
   constexpr unsigned char pattern = 0x3c; // a small number, or 1 and a bit, in each type
   cudaStream_t stream = nullptr;
   DLHOST_TRY(dnn_status(cudnnGetStream(dnn, &stream), "asking for the stream"));
-  DLHOST_CUDA(cudaMemsetAsync(tensors[made], pattern, bytes_[made], stream), "filling");
-  DLHOST_TRY(run(dnn, tensors, space.data()));
+  DLHOST_CUDA(cudaMemsetAsync(on.tensors[made], pattern, bytes_[made], stream), "filling");
+  DLHOST_TRY(run(dnn, on.tensors, on.space.data()));
   std::array<unsigned char, 64> seen{};
-  const std::size_t looked = std::min(seen.size(), bytes_[made]);
   for (const std::size_t from : {std::size_t{0}, bytes_[made] - looked}) {
-    DLHOST_CUDA(cudaMemcpyAsync(seen.data(), static_cast<std::byte*>(tensors[made]) + from, looked,
+    DLHOST_CUDA(cudaMemcpyAsync(seen.data(), static_cast<std::byte*>(on.tensors[made]) + from, looked,
                                 cudaMemcpyDeviceToHost, stream),
                 "looking at a result");
     DLHOST_CUDA(cudaStreamSynchronize(stream), "trying a plan");

@@ -69,6 +69,8 @@ class ConvPlan {
   Status choose(cudnnHandle_t, const Wanted&, bool measures);
   struct Candidate;
   Result<std::vector<Candidate>> candidates(const Wanted&) const;
+  struct Trial;
+  Result<Trial> trial() const;
   Result<float> measure(cudnnHandle_t);
   Status check_adding(cudnnHandle_t);
   Result<bool> is_quicker(cudnnHandle_t, ConvPlan& apart);

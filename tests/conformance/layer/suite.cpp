@@ -134,15 +134,11 @@ void agrees_with_f64(OneCase& one, DType compute) {
   EXPECT_EQ(got.gradients, again.gradients) << "another run makes other bits";
 }
 
-void agrees_in_f32(const Context& context, const LayerCase& of) {
+template <auto check, DType compute> void in(const Context& context, const LayerCase& of) {
   OneCase one(context, of);
-  agrees_with_f64(one, DType::f32);
-}
-
-void agrees_in_bf16(const Context& context, const LayerCase& of) {
-  OneCase one(context, of);
-  if (!test::computes(*one.device_, DType::bf16)) GTEST_SKIP() << "the device does not compute in bf16 here";
-  agrees_with_f64(one, DType::bf16);
+  if (compute == DType::bf16 && !test::computes(*one.device_, compute))
+    GTEST_SKIP() << "the device does not compute in bf16 here";
+  check(one, compute);
 }
 
 // Its producers leave tensors in formats of their own.
@@ -208,7 +204,7 @@ void makes_what_is_wanted(const Context& context, const LayerCase& of) {
   }
 }
 
-void adds_in(OneCase& one, DType compute) {
+void adds_where_it_says(OneCase& one, DType compute) {
   const LayerCase& of = one.case_;
   auto bench = one.bench({.compute = compute});
   if (!bench.setup().accumulates) GTEST_SKIP() << "does not say that it can";
@@ -226,17 +222,6 @@ void adds_in(OneCase& one, DType compute) {
     for (std::size_t i = 0; adding.adds(input) && i < total.size(); ++i) total[i] += before[i];
     expect_near(sum.gradients().at(name), total, bound(of, compute, total), name);
   }
-}
-
-void adds_where_it_says(const Context& context, const LayerCase& of) {
-  OneCase one(context, of);
-  adds_in(one, DType::f32);
-}
-
-void adds_in_bf16(const Context& context, const LayerCase& of) {
-  OneCase one(context, of);
-  if (!test::computes(*one.device_, DType::bf16)) GTEST_SKIP() << "the device does not compute in bf16 here";
-  adds_in(one, DType::bf16);
 }
 
 // After prepare everything of a batch lies in its frame.
@@ -354,14 +339,14 @@ void add_layer_case(const Context& context, const LayerCase& of) {
   const std::pair<const char*, void (*)(const Context&, const LayerCase&)> checks[] = {
       {"setup_is_repeatable", setup_is_repeatable},
       {"gradients_are_differences", gradients_are_differences},
-      {"agrees_in_f32", agrees_in_f32},
-      {"agrees_in_bf16", agrees_in_bf16},
+      {"agrees_in_f32", in<agrees_with_f64, DType::f32>},
+      {"agrees_in_bf16", in<agrees_with_f64, DType::bf16>},
       {"takes_any_format", takes_any_format},
       {"reads_what_it_says", reads_what_it_says},
       {"works_in_place", works_in_place},
       {"makes_what_is_wanted", makes_what_is_wanted},
-      {"adds_where_it_says", adds_where_it_says},
-      {"adds_in_bf16", adds_in_bf16},
+      {"adds_where_it_says", in<adds_where_it_says, DType::f32>},
+      {"adds_in_bf16", in<adds_where_it_says, DType::bf16>},
       {"frames_are_apart", frames_are_apart},
       {"asks_for_no_memory", asks_for_no_memory},
       {"works_in_evaluation", works_in_evaluation},
