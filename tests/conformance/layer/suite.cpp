@@ -134,7 +134,7 @@ void agrees_with_f64(OneCase& one, DType compute) {
   EXPECT_EQ(got.gradients, again.gradients) << "another run makes other bits";
 }
 
-template <auto check, DType compute> void in(const Context& context, const LayerCase& of) {
+template <void (*check)(OneCase&, DType), DType compute> void in(const Context& context, const LayerCase& of) {
   OneCase one(context, of);
   if (compute == DType::bf16 && !test::computes(*one.device_, compute))
     GTEST_SKIP() << "the device does not compute in bf16 here";
