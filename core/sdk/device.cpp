@@ -11,6 +11,8 @@ constexpr std::align_val_t host_alignment{64};
 Event::~Event() = default;
 Result<bool> Event::passed() { return true; }
 Stream::~Stream() = default;
+void Stream::begin_step() {}
+void Stream::end_step() {}
 void* Stream::native() { return nullptr; }
 Result<void*> Device::allocate_host(std::size_t bytes) {
   void* made = ::operator new(bytes, host_alignment, std::nothrow);
@@ -23,5 +25,7 @@ void Device::release_host(void* memory) noexcept { ::operator delete(memory, hos
 std::int64_t Device::rows_together(const TensorDesc& desc) const {
   return desc.format.is_plain() && desc.shape.rank() > 0 ? 1 : 0;
 }
+Result<std::string> Device::convene() { return Status::unsupported("it knows no sums among several of its kind"); }
+Result<std::unique_ptr<Peers>> Device::join(const std::string&, int, int) { return convene().status(); }
 
 } // namespace dlhost

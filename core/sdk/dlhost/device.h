@@ -13,6 +13,7 @@
 
 #include <dlhost/kind.h>
 #include <dlhost/ops.h>
+#include <dlhost/peers.h>
 #include <dlhost/status.h>
 #include <dlhost/tensor.h>
 
@@ -40,6 +41,11 @@ class DLHOST_API Stream {
   // Does the op's compute in its turn, with pointers that the host may follow; the pointers given are the device's. A
   // device that does not compute on the host fails here, which wait() then says.
   virtual void submit(HostOp&, const HostCall&) = 0;
+  // What comes between the two is a step that is likely to come again, word for word or nearly. The stream may hold its
+  // work back and start it as one whole: at the end, and whenever the host waits, records, copies to or from its own
+  // memory or asks for native(). Ops and memory of the step stay until it has ended. Default: nothing is held back.
+  virtual void begin_step();
+  virtual void end_step();
   // The stream as the device's own library knows it, for kernels of companions: a cudaStream_t. Null: it has none.
   virtual void* native();
 };
@@ -87,6 +93,11 @@ class DLHOST_API Device : public Plugin {
   virtual Result<Format> format_named(const TensorDesc& plain, const std::string& name) = 0;
 
   virtual Result<std::unique_ptr<Op>> prepare(const OpSpec&, const Choice& = {}) = 0;
+
+  // Peers of other tasks, processes and machines, by the devices' own ways: one calls them together, and tells all what
+  // it got; each joins with that. They have come when Peers::ready says so. Not ok: there is no such way, and why.
+  virtual Result<std::string> convene();
+  virtual Result<std::unique_ptr<Peers>> join(const std::string& convened, int rank, int count);
 };
 
 // Device memory with an owner.

@@ -11,6 +11,7 @@
 
 #include <dlhost/device.h>
 #include <dlhost/ops.h>
+#include <dlhost/peers.h>
 #include <dlhost/random.h>
 
 namespace dlhost {
@@ -31,19 +32,6 @@ struct Pass {
   std::int64_t global_batch = 0; // losses divide their gradients by it, so that contributions add up
   std::uint64_t seed = 0;
   std::span<const std::uint32_t> samples; // the identity of each row, in host memory
-};
-
-// The layer's peers under a partition: the workers that hold the other parts. Calls are collective: every peer makes
-// the same ones, with the same counts, in the same order. They are work of the stream as an op is: the host waits for
-// nobody, and what goes wrong comes back from Stream::wait. For statistics, not for features: of plain f32 in the
-// device's memory, which become the same bits on every peer.
-class DLHOST_API Peers {
- public:
-  virtual ~Peers();
-  virtual int rank() const = 0;
-  virtual int count() const = 0;
-  virtual void sum(Stream&, void* values, std::int64_t count) = 0;
-  virtual void maximum(Stream&, void* values, std::int64_t count) = 0;
 };
 
 class Frame {
@@ -72,7 +60,7 @@ class Frame {
   std::span<void*> buffers;
   void* scratch = nullptr;
   Stream* stream = nullptr;
-  Peers* peers = nullptr; // null: the layer is whole
+  Peers* peers = nullptr; // the workers that hold the other parts; null: the layer is whole
   std::uint32_t draw_stream = 0;
 };
 

@@ -1,7 +1,0 @@
-#include <dlhost/frame.h>
-
-namespace dlhost {
-
-Peers::~Peers() = default;
-
-} // namespace dlhost
