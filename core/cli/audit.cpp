@@ -257,7 +257,7 @@ Result<std::vector<Audited>> read_all(Context& context, const AuditOptions& opti
   std::vector<Audited> all;
   bool follows = false;
   for (auto& [folder, then] : kept) {
-    if (run::Place::seats(then.topology) == 1) { // which keeps none
+    if (!run::Place::contribute_to_servers(then.topology)) { // who keep none
       follows = false;
       continue;
     }
@@ -271,7 +271,7 @@ Result<std::vector<Audited>> read_all(Context& context, const AuditOptions& opti
     return Status::not_found(
         "'", options.run,
         "' has no ledger: one worker alone keeps none (each step's samples make each version), nor "
-        "do several with record.ledger = false");
+        "do several whose devices sum gradients (topology.copy = \"none\": the same), or with record.ledger = false");
   look_for_gaps(all);
   return all;
 }

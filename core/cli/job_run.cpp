@@ -288,7 +288,8 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
       },
       &points);
   const bool alone = run::Place::seats(session.job().topology) == 1;
-  if (job_.record.ledger && (!alone || disk_.exists(folder_->file("ledger")))) {
+  const bool contribute = run::Place::contribute_to_servers(session.job().topology);
+  if (job_.record.ledger && (contribute || disk_.exists(folder_->file("ledger")))) {
     DLHOST_ASSIGN(const auto ledger, run::begin_ledger(disk_, folder_->path(), session.job()));
     training.keep_ledger_in(std::filesystem::absolute(ledger).string());
   }

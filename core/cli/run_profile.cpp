@@ -13,13 +13,15 @@ Status write_profile(Context& context, run::Session& session, const run::Trainin
   record::Profile profile;
   profile.steps = steps;
   profile.seconds = outcome.seconds;
-  profile.rows.push_back({"input", "", "waiting", outcome.load_seconds, steps, 0, 0});
+  profile.rows.push_back({"input", "", "waiting", outcome.load_seconds, steps, 0, 0, 0});
   for (const auto& timing : training.program().timings())
     profile.rows.push_back({timing.what, timing.type, timing.direction, timing.seconds, timing.calls,
                             timing.operations * static_cast<double>(timing.calls),
-                            timing.bytes * static_cast<double>(timing.calls)});
+                            timing.bytes * static_cast<double>(timing.calls), 0});
   DLHOST_ASSIGN(profile.peak_operations, run::measure_peak(session.device(), session.stream(), session.host().clock(),
                                                            session.job().train.dtype));
+  DLHOST_ASSIGN(profile.peak_bytes, run::measure_bytes(session.device(), session.stream(), session.host().clock()));
+  record::set_floors(profile);
   Disk& disk = context.host.disk();
   DLHOST_TRY(disk.write_text(folder.file("profile.json"), record::profile_json(profile)));
   const std::vector<std::string> tracks{"worker 0, the mean step"};

@@ -100,7 +100,7 @@ enum class Framework : std::uint8_t { none, sandblaster, allreduce, downpour, ho
 // How params and gradients cross between a device of its own memory and the servers'.
 enum class Crossing : std::uint8_t {
   automatic,
-  none,  // they do not: one worker updates its params where it computes
+  none,  // they do not: workers update params where they compute, and the devices of several sum their gradients
   sync,  // computing waits for it
   async, // beside the computing
 };

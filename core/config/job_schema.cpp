@@ -164,8 +164,8 @@ const Schema& topology_schema() {
                {"sync", Crossing::sync},
                {"async", Crossing::async}},
               "how params and gradients cross between the device that computes and the one that has the params: not at "
-              "all (one worker), while computing waits, or beside it; auto: beside it where there are several workers "
-              "and the device can")
+              "all, as with one worker (the devices of several sum their gradients among themselves), while computing "
+              "waits, or beside it; auto: beside it where there are several workers and the device can")
           .option("shares", &Topology::shares,
                   "how large a part of its group's batch each worker has beside the others, [3, 1]: three quarters and "
                   "one; empty: the same",

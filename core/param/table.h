@@ -2,6 +2,7 @@
 // meanwhile is dealt with: also for the shard that sits beside the worker, which has no task of its own.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -101,6 +102,20 @@ class Table final : public Taker {
     return {};
   }
 
+  // The same for what nobody sends word of: it is asked for again and again. Not ok: what that was.
+  template <class Done> Status ask_until(const Done& done) {
+    Clock& clock = setup_.host->clock();
+    const Nanoseconds begin = clock.now(), served = times_.serving;
+    while (true) {
+      DLHOST_ASSIGN(const bool is_so, done());
+      if (is_so) break;
+      // The longer it lasts the less often, since others may want the processor.
+      DLHOST_TRY(progress(std::min((clock.now() - begin) / 8, longest_pause)));
+    }
+    times_.waiting += clock.now() - begin - (times_.serving - served);
+    return {};
+  }
+
   Status send(std::uint32_t seat, Message, const Post::Shown& = {});
   Status take(const Message&) override;
 
@@ -122,7 +137,7 @@ class Table final : public Taker {
 
  private:
   static constexpr Version newest = ~Version{0};
-  static constexpr Nanoseconds longest_wait = 50'000'000;
+  static constexpr Nanoseconds longest_wait = 50'000'000, longest_pause = 1'000'000;
   struct View { // of a slice
     Version version = 0;
     std::uint64_t sent = 0;             // of steps below this one all is in, though one is made again

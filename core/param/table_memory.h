@@ -26,6 +26,7 @@ class Masters {
     std::size_t shared = 0;               // rows that are shared with other server groups
   };
   Masters(const Store&, const Copies&);
+  Masters() = default; // of workers that have all params for themselves
   std::size_t bytes() const { return bytes_; }
   // `fills`: this one's store gives the first values.
   void lie_at(std::span<std::byte> memory, bool fills);
@@ -60,6 +61,7 @@ class Masters {
 class Gradients {
  public:
   explicit Gradients(const Store&);
+  Gradients() = default; // of workers that share none
   std::size_t bytes() const { return bytes_; }
   // Elements of each master as it lies; 0: it is not updated.
   std::span<const std::int64_t> elements() const { return elements_; }

@@ -80,6 +80,7 @@ class Builder {
     std::int64_t elements = 0;
   };
   void join_updates();
+  void mark_settling();
   std::size_t reader_of_params(const Program::Step&) const;
   Status prepare_joined();
 

@@ -64,6 +64,7 @@ Status Builder::expand() {
     if (&visit == &*last_feature) program_.steps_.push_back({.act = Program::Act::check_losses});
   }
   join_updates();
+  mark_settling();
   return {};
 }
 

@@ -56,6 +56,25 @@ void Builder::join_updates() {
   while (!open.empty()) close(open.begin());
 }
 
+// Where gradients are summed with others' beside the computing, updates wait for the step's end, and so do their
+// gradients; but not behind who reads what has been updated, since an algorithm may visit a layer again.
+void Builder::mark_settling() {
+  program_.settles_.assign(program_.steps_.size(), false);
+  if (!request_.others || request_.clip_norm > 0) return; // clipped, all of them wait
+  std::set<const param::Param*> waiting;
+  for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
+    const auto& step = program_.steps_[s];
+    if (const auto reader = reader_of_params(step); reader != SIZE_MAX) {
+      const auto waits = [&](const param::Param* param) { return waiting.contains(param); };
+      program_.settles_[s] = std::ranges::any_of(program_.units_[reader].params, waits);
+      if (program_.settles_[s]) waiting.clear();
+    }
+    if (step.act != Program::Act::update) continue;
+    waiting.insert(program_.updated_[step.index]);
+    touch(step.gradient, here());
+  }
+}
+
 // What the device has no op for is updated one by one, when each gradient is there.
 Status Builder::prepare_joined() {
   for (auto& joined : program_.joined_) {

@@ -111,6 +111,7 @@ void Builder::note_footprint() {
 
 Status Builder::make_memory() {
   if (request_.sharing) DLHOST_TRY(request_.sharing->open(*request_.store));
+  if (request_.others) DLHOST_TRY(request_.others->open(*request_.store));
   DLHOST_ASSIGN(program_.arena_, Memory::make(*program_.device_, program_.footprint_.arena + alignment()));
   DLHOST_TRY(program_.device_->fill_zero(*program_.stream_, program_.arena_.data(), program_.arena_.size()));
   if (!program_.device_->traits().host_memory)
@@ -236,6 +237,11 @@ Status Builder::bind_params() {
     program_.updates_.push_back(std::move(update));
   }
   DLHOST_TRY(prepare_joined());
+  if (request_.others) {
+    DLHOST_ASSIGN(program_.summing_,
+                  Summing::make(*program_.device_, *program_.stream_, *request_.others, program_.updated_.size()));
+    program_.unsettled_.reserve(program_.updated_.size());
+  }
   if (request_.crosses_beside) {
     DLHOST_ASSIGN(program_.leaving_, Leaving::make(*program_.device_, program_.updated_.size()));
   }

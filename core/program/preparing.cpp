@@ -17,6 +17,7 @@ Builder::Builder(Program& program, BuildRequest& request)
   program_.stream_ = request.stream;
   program_.store_ = request.store;
   program_.sharing_ = request.sharing;
+  program_.others_ = request.others;
   program_.activity_ = request.activity;
   program_.updater_actor_ = request.updater_actor;
   program_.frames_ = request.record.frames;

@@ -10,7 +10,10 @@
 
 namespace dlhost::program {
 
-Program::~Program() = default;
+// On a device that works behind the host, what was given last may still have to be done, by ops that go now.
+Program::~Program() {
+  if (stream_) stream_->wait().ignore("who wanted to know has waited");
+}
 
 void Program::bind(const BatchView& batch) {
   for (auto& feed : feeds_)
@@ -63,10 +66,16 @@ template <class Work> Status Program::timed(std::size_t step, Work&& work) {
 Status Program::run_steps() {
   const auto work_at = [this](std::size_t s) -> Status {
     if (sharing_) DLHOST_TRY(sharing_->progress());
+    if (others_) DLHOST_TRY(others_->progress());
     if (leaving_) DLHOST_TRY(send_what_has_left());
     return execute(steps_[s]);
   };
-  for (std::size_t s = 0; s < steps_.size(); ++s) DLHOST_TRY(timed(s, [&] { return work_at(s); }));
+  unsettled_.clear();
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    if (summing_ && settles_[s]) DLHOST_TRY(settle());
+    DLHOST_TRY(timed(s, [&] { return work_at(s); }));
+  }
+  if (summing_) DLHOST_TRY(settle());
   if (training_ && clip_norm_ > 0) DLHOST_TRY(clipped_updates());
   for (Timing& timing : timings_) ++timing.calls;
   if (leaving_) DLHOST_TRY(send_all());
@@ -120,7 +129,7 @@ Status Program::execute(const Step& step) {
     return call.direction == Direction::to_host ? stream_->wait() : Status();
   }
   case Act::collect: return collect(units_[step.index]);
-  case Act::update: return clip_norm_ > 0 ? Status() : update(step);
+  case Act::update: return update(step);
   case Act::check_losses: return read_metrics();
   }
   return {};
@@ -149,6 +158,25 @@ Status Program::collect(const Unit& unit) {
 Status Program::update(const Step& step) {
   if (leaving_) return leaving_->add(step.index);
   if (sharing_) return sharing_->update(*updated_[step.index], info_.step, info_.rate);
+  if (summing_) {
+    unsettled_.push_back(&step);
+    const Slot& gradient = slots_[static_cast<std::size_t>(step.gradient)];
+    return summing_->add(gradient.data, static_cast<std::int64_t>(gradient.bytes / size_of(gradient.desc.dtype)));
+  }
+  return clip_norm_ > 0 ? Status() : apply(step);
+}
+
+// All updates so far, of the sums of all workers' gradients. Where these are clipped together, that is at the end.
+Status Program::settle() {
+  DLHOST_TRY(summing_->finish());
+  for (const Step* step : unsettled_)
+    if (clip_norm_ == 0)
+      DLHOST_TRY(timed(static_cast<std::size_t>(step - steps_.data()), [&] { return apply(*step); }));
+  unsettled_.clear();
+  return {};
+}
+
+Status Program::apply(const Step& step) {
   Joined* const together = joined(step.index);
   if (together && together->updates.back() != step.index) return {};
   activity_->enter(updater_actor_, "update", info_.step);
@@ -181,7 +209,7 @@ Status Program::clipped_updates() {
   DLHOST_TRY(each_update(add_square));
   const double norm = std::sqrt(squares);
   if (norm > clip_norm_) gradient_scale_ = static_cast<float>(clip_norm_ / norm);
-  return each_update([&](const Step& step) { return update(step); });
+  return each_update([&](const Step& step) { return apply(step); });
 }
 
 Status Program::read_metrics() {

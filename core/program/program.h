@@ -10,11 +10,13 @@
 
 #include <dlhost/host.h>
 
+#include "param/others.h"
 #include "param/sharing.h"
 #include "param/update_together.h"
 #include "plan/plan.h"
 #include "plugin/faults.h"
 #include "program/leaving.h"
+#include "program/summing.h"
 #include "program/unit.h"
 #include "record/table.h"
 
@@ -179,6 +181,8 @@ class Program {
   std::span<UnitFrame> frames_of(const Unit&);
   Status collect(const Unit&);
   Status update(const Step&);
+  Status apply(const Step&);
+  Status settle();
   Joined* joined(std::uint32_t update);
   Status send_what_has_left();
   Status send_all();
@@ -191,6 +195,10 @@ class Program {
   param::Store* store_ = nullptr;
   param::Sharing* sharing_ = nullptr;
   std::unique_ptr<Leaving> leaving_; // null: what leaves is waited for
+  param::Others* others_ = nullptr;
+  std::unique_ptr<Summing> summing_;   // of all workers' gradients; null: there are no others, or they share params
+  std::vector<bool> settles_;          // by step: it reads what has been updated before in the same step
+  std::vector<const Step*> unsettled_; // updates that wait for their sums
   plugin::Activity* activity_ = nullptr;
   const plugin::Actor* updater_actor_ = nullptr;
   int frames_ = 1;

@@ -24,6 +24,7 @@ void add_to(ProfileRow& sum, const ProfileRow& row) {
   // Bytes that are known of some rows only would belie the sum's time.
   const bool bytes_known = row.bytes > 0 && (sum.calls == 0 || sum.bytes > 0);
   sum.bytes = bytes_known ? sum.bytes + row.bytes : 0;
+  sum.floor = row.floor > 0 && (sum.calls == 0 || sum.floor > 0) ? sum.floor + row.floor : 0;
   sum.seconds += row.seconds;
   sum.calls += row.calls;
   sum.operations += row.operations;
@@ -49,17 +50,19 @@ ProfileRow rest_of(const Profile& profile) {
 
 // A row's figures as they are shown; what is not known is negative.
 struct Figures {
-  double milliseconds, share, gigaflops, of_peak, gigabytes;
+  double milliseconds, share, gigaflops, of_peak, gigabytes, floor;
 };
 
 Figures figures_of(const ProfileRow& row, const Profile& profile) {
   const double steps = static_cast<double>(std::max<std::uint64_t>(profile.steps, 1));
   const bool took_time = row.seconds > 0;
   const double speed = took_time && row.operations > 0 ? row.operations / row.seconds : -1;
-  return {row.seconds / steps * 1e3, profile.seconds > 0 ? row.seconds / profile.seconds : -1,
+  return {row.seconds / steps * 1e3,
+          profile.seconds > 0 ? row.seconds / profile.seconds : -1,
           speed < 0 ? -1 : speed / 1e9,
           speed < 0 || profile.peak_operations <= 0 ? -1 : speed / profile.peak_operations,
-          took_time && row.bytes > 0 ? row.bytes / row.seconds / 1e9 : -1};
+          took_time && row.bytes > 0 ? row.bytes / row.seconds / 1e9 : -1,
+          row.floor > 0 ? row.floor / steps * 1e3 : -1};
 }
 
 std::string cell(double value, const char* format, double scale = 1) {
@@ -72,10 +75,11 @@ struct Widths {
 
 std::string line_of(const ProfileRow& row, const Profile& profile, const Widths& widths) {
   const Figures figures = figures_of(row, profile);
-  std::string line = fmt::format(
-      "{:<{}}  {:<{}}  {:<{}}  {:>9}  {:>6}  {:>8}  {:>7}  {:>7}", row.name, widths.name, row.type, widths.type,
-      row.direction, widths.direction, cell(figures.milliseconds, "{:.3f}"), cell(figures.share, "{:.1f}%", 100),
-      cell(figures.gigaflops, "{:.1f}"), cell(figures.of_peak, "{:.0f}%", 100), cell(figures.gigabytes, "{:.1f}"));
+  std::string line = fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>9}  {:>6}  {:>8}  {:>7}  {:>7}  {:>9}", row.name,
+                                 widths.name, row.type, widths.type, row.direction, widths.direction,
+                                 cell(figures.milliseconds, "{:.3f}"), cell(figures.share, "{:.1f}%", 100),
+                                 cell(figures.gigaflops, "{:.1f}"), cell(figures.of_peak, "{:.0f}%", 100),
+                                 cell(figures.gigabytes, "{:.1f}"), cell(figures.floor, "{:.3f}"));
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }
@@ -95,6 +99,7 @@ Json json_of(const ProfileRow& row, const Profile& profile) {
   json["gigaflops"] = known(figures.gigaflops);
   json["share_of_peak"] = known(figures.of_peak);
   json["gigabytes_per_second"] = known(figures.gigabytes);
+  json["floor_milliseconds"] = known(figures.floor);
   return json;
 }
 
@@ -105,6 +110,14 @@ Json json_of(const std::vector<ProfileRow>& rows, const Profile& profile) {
 }
 
 } // namespace
+
+void set_floors(Profile& profile) {
+  for (ProfileRow& row : profile.rows) {
+    const double computing = profile.peak_operations > 0 ? row.operations / profile.peak_operations : 0;
+    const double moving = profile.peak_bytes > 0 ? row.bytes / profile.peak_bytes : 0;
+    row.floor = std::max(computing, moving);
+  }
+}
 
 std::string profile_table(const Profile& profile) {
   const auto rows = sorted(profile.rows), directions = by_direction(profile);
@@ -118,10 +131,11 @@ std::string profile_table(const Profile& profile) {
   std::string text = fmt::format("Where the time of a step goes ({} steps of {:.3f} ms", profile.steps,
                                  figures_of({"", "", "", profile.seconds}, profile).milliseconds);
   if (profile.peak_operations > 0) text += fmt::format("; peak {:.0f} GFLOP/s", profile.peak_operations / 1e9);
+  if (profile.peak_bytes > 0) text += fmt::format(", {:.1f} GB/s", profile.peak_bytes / 1e9);
   text += ")\n";
   const std::string head =
-      fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>9}  {:>6}  {:>8}  {:>7}  {:>7}\n", "layer", widths.name, "type",
-                  widths.type, "direction", widths.direction, "ms", "step", "GFLOP/s", "of peak", "GB/s");
+      fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>9}  {:>6}  {:>8}  {:>7}  {:>7}  {:>9}\n", "layer", widths.name, "type",
+                  widths.type, "direction", widths.direction, "ms", "step", "GFLOP/s", "of peak", "GB/s", "floor");
   const std::string rule(head.size() - 1, '-');
   text += head + rule + "\n";
   for (const ProfileRow& row : rows) text += line_of(row, profile, widths);
@@ -135,6 +149,7 @@ std::string profile_json(const Profile& profile) {
   json["steps"] = profile.steps;
   json["seconds_per_step"] = profile.seconds / static_cast<double>(std::max<std::uint64_t>(profile.steps, 1));
   json["peak_operations_per_second"] = profile.peak_operations > 0 ? Json(profile.peak_operations) : Json();
+  json["peak_bytes_per_second"] = profile.peak_bytes > 0 ? Json(profile.peak_bytes) : Json();
   json["rows"] = json_of(sorted(profile.rows), profile);
   json["directions"] = json_of(by_direction(profile), profile);
   json["rest_milliseconds"] = figures_of(rest_of(profile), profile).milliseconds;

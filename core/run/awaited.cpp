@@ -25,6 +25,7 @@ Words words_of(Awaited::What what) {
   case What::word: return {"the word to go on", ", for whom it stands still"};
   case What::answers: return {"servers to answer", ", the first that has not"};
   case What::steps: return {"the other groups' last steps", ", the first that has not made them"};
+  case What::sums: return {"the sums of gradients, which all devices make together", ""};
   case What::input: return {"its input", ""};
   }
   return {};

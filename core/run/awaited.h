@@ -23,6 +23,7 @@ struct alignas(std::uint64_t) Awaited {
     word,         // to go on, of who held it
     answers,      // of servers: that they have dealt with what they were sent, or what they have
     steps,        // of the other groups
+    sums,         // of gradients, by the devices
     input
   };
   static constexpr std::uint16_t nobody = 0xFFFF;

@@ -49,7 +49,8 @@ Status FolderRoster::put(std::uint32_t seat, Card card) {
                             {"mirrors", hex(card.mirrors)},
                             {"process", card.process},
                             {"bytes", card.bytes},
-                            {"formats", card.formats}};
+                            {"formats", card.formats},
+                            {"convened", env::hex(card.convened)}};
   return host_.disk().write_text(at(card_name(seat)), text.dump());
 }
 
@@ -65,7 +66,8 @@ Result<Card> FolderRoster::card(std::uint32_t seat) {
                 .process = card.at("process"),
                 .bytes = card.at("bytes"),
                 .mirrors = all_from_hex(card.at("mirrors").get<std::vector<std::string>>()),
-                .formats = card.at("formats").get<std::map<std::string, std::string>>()};
+                .formats = card.at("formats").get<std::map<std::string, std::string>>(),
+                .convened = from_hex(card.at("convened"))};
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(at(card_name(seat)), " is damaged: ", error.what());
   }

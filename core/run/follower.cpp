@@ -44,7 +44,7 @@ Status Follower::prepare() {
   const auto before = machines.begin() + number_;
   DLHOST_ASSIGN(session_, open_(static_cast<std::uint32_t>(std::count(machines.begin(), before, *before))));
   DLHOST_ASSIGN(seat_, Seat::make(*session_, roster_, number_));
-  session_->take_part(seat_->place(), seat_.get());
+  session_->take_part(seat_->place(), seat_.get(), seat_.get());
   DLHOST_ASSIGN(const Card leader, roster_.card(0));
   session_->store().prefer(leader.formats);
   DLHOST_ASSIGN(program_, session_->trainer());
@@ -60,6 +60,8 @@ Status Follower::steps() {
                            place.groups * place.workers);
   next_ = beginning.of_group(place.group, place.workers);
   DLHOST_TRY(seat_->begin(beginning));
+  DLHOST_TRY(seat_->spread_params());
+  program_->resume_at(next_);
   DLHOST_TRY(feeds_->move(beginning.origins));
   DLHOST_TRY(feeds_->seek(next_));
   watch_.emplace(session_->host().clock(), *feeds_, *seat_);

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "run/place.h"
+
 namespace dlhost::run {
 namespace {
 
@@ -31,6 +33,7 @@ OrderedJson arrangement_of(const config::Job& job) {
   for (const auto& [name, number] : numbers_of(job)) arrangement[name] = *number;
   arrangement["topology.consistency"] = job.topology.consistency.type;
   if (!job.topology.shares.empty()) arrangement["topology.shares"] = job.topology.shares;
+  if (Place::sums_on_devices(job.topology)) arrangement["topology.copy"] = "none";
   return arrangement;
 }
 
@@ -42,6 +45,7 @@ Result<config::Job> arranged(Disk& disk, const std::string& ledger, config::Job 
     for (const auto& [name, number] : numbers_of(job)) *number = arrangement.at(name);
     job.topology.consistency.type = arrangement.at("topology.consistency");
     job.topology.shares = arrangement.value("topology.shares", std::vector<std::int64_t>());
+    job.topology.copy = arrangement.contains("topology.copy") ? config::Crossing::none : config::Crossing::automatic;
   } catch (const OrderedJson::exception& error) {
     return Status::corrupt(path, " is damaged: ", error.what());
   }

@@ -70,10 +70,18 @@ struct Place {
     }
     return row;
   }
-  // Whether params are servers': of several workers, or of one that is to send its gradients away all the same.
-  static bool shares_params(const config::Topology& topology) {
+  // Whether there are seats: of several workers, or of one that is to send its gradients to a server all the same.
+  static bool has_seats(const config::Topology& topology) {
     using config::Crossing;
     return seats(topology) > 1 || topology.copy == Crossing::sync || topology.copy == Crossing::async;
+  }
+  // Whether several workers have all params for themselves, and their devices sum their gradients.
+  static bool sums_on_devices(const config::Topology& topology) {
+    return seats(topology) > 1 && topology.copy == config::Crossing::none;
+  }
+  // Whether servers have what several workers contribute, and write it down; else samples say it all.
+  static bool contribute_to_servers(const config::Topology& topology) {
+    return seats(topology) > 1 && !sums_on_devices(topology);
   }
   // The first of the groups that a server group serves; its servers sit beside their workers, from the first on.
   static std::uint32_t first_of(const config::Topology& topology, std::uint32_t server_group) {

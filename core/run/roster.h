@@ -27,6 +27,7 @@ struct Card {
   std::size_t bytes = 0;                      // of its memory, but for what only its server has
   std::vector<std::string> mirrors;           // of the memory of seats of other machines, by seat
   std::map<std::string, std::string> formats; // of the masters, by name: the first worker's
+  std::string convened;                       // by the first worker's device, where devices sum gradients
 };
 
 // Each wait ends when what it waits for is there, or, with the reason, when one of them failed.

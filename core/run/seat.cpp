@@ -121,7 +121,7 @@ Status Seat::open(param::Store& store) {
   new (own_[number_].bytes.data() + layout_->vitals) Vitals;
 
   lent_ = std::make_unique<Lent>(lay_out_masters(store));
-  for (std::size_t s = 0; !store.apart() && s < layout_->states.size(); ++s) lent_->states.push_back(own_state(s));
+  for (std::size_t s = 0; !states_apart() && s < layout_->states.size(); ++s) lent_->states.push_back(own_state(s));
   Card card{.addresses = post_->addresses(),
             .own = own_[number_].board.near_key(),
             .process = env::own_process(),
@@ -145,12 +145,16 @@ Status Seat::open(param::Store& store) {
     if (masters.size() < lent_->masters.bytes())
       return Status::internal("worker ", number_, " has a net of other params than worker ", lodging);
   }
-  if (number_ == 0)
+  if (number_ == 0) {
     for (const auto& param : store.params())
       card.formats[param->declared.name] = store.device().format_name(param->master);
+    if (!shares_params()) {
+      DLHOST_ASSIGN(card.convened, convened());
+    }
+  }
   for (const auto memory : {own_[number_].bytes, masters})
     if (store.apart()) pin(memory);
-  lent_->masters.lie_at(masters, number_ == 0);
+  lent_->masters.lie_at(masters, number_ == 0 || !shares_params());
   store.borrow(*lent_);
   return roster_.put(number_, std::move(card));
 }
@@ -305,6 +309,7 @@ Status Seat::join() {
                                                    .contributor = number_}));
   }
   table_ = std::make_unique<param::Table>(std::move(setup));
+  if (!shares_params()) DLHOST_TRY(join_peers());
   if (serves()) {
     DLHOST_TRY(make_shard());
     table_->sit_beside(shard_.get(), chooser_ ? &*chooser_ : nullptr);

@@ -23,6 +23,7 @@
 #include <dlhost/consistency.h>
 #include <dlhost/transport.h>
 
+#include "param/others.h"
 #include "param/sharing.h"
 #include "param/table.h"
 #include "record/workers_log.h"
@@ -35,7 +36,7 @@
 
 namespace dlhost::run {
 
-class Seat final : public param::Sharing, private param::Control {
+class Seat final : public param::Sharing, public param::Others, private param::Control {
  public:
   static Result<std::unique_ptr<Seat>> make(Session&, Roster&, std::uint32_t number);
   ~Seat() override;
@@ -57,6 +58,8 @@ class Seat final : public param::Sharing, private param::Control {
   void converts(bool begins) override { table_->converts(begins); }
   Status progress() override { return table_->progress(); }
   void beat() override;
+  Peers& peers() override { return *peers_; }
+  Status wait_for_device(const std::function<Result<bool>()>& done) override;
   std::vector<std::vector<param::TensorPlace>> own_values() override;
   std::vector<std::vector<param::TensorPlace>> values_elsewhere() override;
 
@@ -64,6 +67,8 @@ class Seat final : public param::Sharing, private param::Control {
   Status begin(const param::Beginning&);
   // The run's leader's, when all know where they begin: what they begin with is there, also on other machines.
   Status put();
+  // Where each has all params for itself: all get the leader's, and what its updater keeps, by their devices.
+  Status spread_params();
   // For who waits elsewhere: others miss what was lost on its way to them, and say so.
   Status see_what_was_lost();
   // Whether something outlives those that serve: else nobody needs to wait for them to end.
@@ -141,7 +146,12 @@ class Seat final : public param::Sharing, private param::Control {
   Result<std::unique_ptr<Transport>> transport() const;
   Result<std::unique_ptr<Transport>> network() const;
   std::optional<param::Sealed::What> sealed() const; // of what goes to other machines
-  bool outlived() const;                             // what servers have made is to outlive them
+  // Else each has all of them for itself, nothing is at servers, and devices sum gradients.
+  bool shares_params() const { return !Place::sums_on_devices(session_.job().topology); }
+  Status can_sum_on_devices() const;
+  Result<std::string> convened() const; // by its device
+  Status join_peers();
+  bool outlived() const; // what servers have made is to outlive them
   param::Masters::Copies copies(const param::Store&) const;
   bool whole_versions() const { return agreement_->job().whole_versions(); } // all agree on it
   // The first worker whom a server group serves, and that group's servers.
@@ -149,7 +159,7 @@ class Seat final : public param::Sharing, private param::Control {
     return Place::first_of(session_.job().topology, server_group) * place_.workers;
   }
   std::vector<std::uint32_t> servers_of(std::uint32_t server_group) const;
-  bool serves() const { return number_ - home_of(place_.server_group) < servers_; }
+  bool serves() const { return shares_params() && number_ - home_of(place_.server_group) < servers_; }
   param::Masters lay_out_masters(const param::Store&) const;
   param::Masters& lent_masters() const;
   const param::Masters& masters_of(std::uint32_t server_group) const;
@@ -179,6 +189,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::span<float> state_of(std::uint32_t seat, std::size_t place) const;
   std::span<std::byte> own_state(std::size_t place) const;
   // Where the others see it, and from there; nothing where it lies there.
+  bool states_apart() const; // from where the others see them
   Status leave_states() { return copy_states(Direction::to_host); }
   Status land_states() { return copy_states(Direction::from_host); }
   Status copy_states(Direction);
@@ -356,6 +367,7 @@ class Seat final : public param::Sharing, private param::Control {
   std::unique_ptr<param::Shard> shard_;
   std::optional<param::Chooser> chooser_; // beside the first server
   std::unique_ptr<param::Table> table_;
+  std::unique_ptr<Peers> peers_; // null: params are shared
 
   std::optional<Go> go_;
   std::uint64_t free_until_ = 0;

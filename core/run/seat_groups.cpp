@@ -12,7 +12,9 @@ std::vector<std::uint32_t> Seat::servers_of(std::uint32_t server_group) const {
   return seats;
 }
 
-param::Masters Seat::lay_out_masters(const param::Store& store) const { return {store, copies(store)}; }
+param::Masters Seat::lay_out_masters(const param::Store& store) const {
+  return shares_params() ? param::Masters(store, copies(store)) : param::Masters();
+}
 
 std::optional<param::GroupSync::Setup> Seat::sync_setup() {
   if (!sync_ || shares_contributions()) return {};

@@ -14,7 +14,8 @@ constexpr std::size_t words_bytes = 4096; // of the reason why a worker failed
 } // namespace
 
 Seat::Layout::Layout(const param::Store& store, const Seat& seat)
-    : gradients(store), slices(seat.cut(store, gradients)), sent(gradients.bytes()), vitals(sent) {
+    : gradients(seat.shares_params() ? param::Gradients(store) : param::Gradients()),
+      slices(seat.cut(store, gradients)), sent(gradients.bytes()), vitals(sent) {
   if (seat.codec_) {
     const bool goes_back =
         !seat.encodes_exchanges() && (seat.outlived() || (seat.traits_.by_step && seat.place_.workers > 1));
@@ -78,6 +79,7 @@ bool Seat::is_whole(const param::Param& param) const {
 }
 
 param::Slices Seat::cut(const param::Store& store, const param::Gradients& gradients) const {
+  if (!shares_params()) return {};
   std::vector<std::int64_t> pieces(gradients.pieces().begin(), gradients.pieces().end());
   for (const auto& param : store.params())
     if (is_whole(*param)) pieces[param->number] = std::max<std::int64_t>(gradients.elements()[param->number], 1);

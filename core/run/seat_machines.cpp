@@ -146,7 +146,7 @@ std::optional<record::Freight> Seat::foreseen(std::uint32_t seat) const {
 // The leader has filled the masters, or a checkpoint has, and what workers have of their own.
 Status Seat::show_beginning(const param::Beginning& beginning) {
   constexpr auto cargo = record::Cargo::state;
-  for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
+  for (std::uint32_t group = 0; shares_params() && group < place_.server_groups; ++group) {
     const param::Masters& masters = masters_of(group);
     for (const Lodging& lodging : lodgings_[group])
       for (const auto& param : session_.store().params()) {

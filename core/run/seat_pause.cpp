@@ -91,6 +91,7 @@ Status Seat::see_where_all_are() {
                                               : aligned_[group][slice.id].version);
   }
   reached.sum_up();
+  if (!shares_params()) reached.version = reached.of_group(0, place_.workers); // as servers would have made
   reached_ = std::move(reached);
   return {};
 }

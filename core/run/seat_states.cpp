@@ -10,9 +10,14 @@ std::span<std::byte> Seat::own_state(std::size_t place) const {
                                      store.computing().device.bytes(store.states()[place]->desc));
 }
 
+bool Seat::states_apart() const {
+  const param::Store& store = session_.store();
+  return store.apart() || !store.computing().device.traits().host_memory;
+}
+
 Status Seat::copy_states(Direction direction) {
   param::Store& store = session_.store();
-  if (!store.apart() || layout_->states.empty()) return {};
+  if (!states_apart() || layout_->states.empty()) return {};
   const auto& [device, stream] = store.computing();
   for (std::size_t place = 0; place < layout_->states.size(); ++place) {
     const auto shared = own_state(place);

@@ -34,6 +34,7 @@ Status Seat::supported(const param::Store& store) const {
     return Status::unsupported(
         "topology.sync = '", job.topology.sync.type, "' under consistency '", job.topology.consistency.type,
         "', whose groups make each step together: where groups gossip nobody waits; choose another one of the two");
+  DLHOST_TRY(can_sum_on_devices());
   DLHOST_TRY(can_be_alike());
   DLHOST_TRY(can_encode_exchanges());
   for (const Agreement::One& one : agreement_->all()) {

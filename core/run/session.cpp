@@ -53,9 +53,10 @@ Status Session::open_updater() {
   return {};
 }
 
-void Session::take_part(const Place& place, param::Sharing* sharing) {
+void Session::take_part(const Place& place, param::Sharing* sharing, param::Others* others) {
   place_ = place;
   sharing_ = sharing;
+  others_ = others;
 }
 
 program::StepInfo Session::step_info(std::uint64_t step, std::uint32_t epoch, double rate) const {
@@ -103,7 +104,8 @@ Result<std::unique_ptr<Device>> Session::make_device(Part part) {
 Status Session::open_store() {
   const config::Topology& topology = job_.topology;
   const bool near = topology.device.type.empty() && device_->traits().host_memory;
-  if (!Place::shares_params(topology) || near || &device_part() == &masters_part()) {
+  const bool own = !Place::has_seats(topology) || Place::sums_on_devices(topology);
+  if (own || near || &device_part() == &masters_part()) {
     store_ = std::make_unique<param::Store>(*device_, *stream_);
     return {};
   }
@@ -190,6 +192,7 @@ Result<program::Program*> Session::trainer() {
   DLHOST_ASSIGN(auto record, this->record(graph, *algorithm_));
   const std::string& updater = job_.updater.plugin.type;
   DLHOST_ASSIGN(const auto* updater_actor, registry_.actor(Kind::updater, updater, updater));
+  const bool shares = shares_params();
   program::BuildRequest request{.graph = std::move(graph),
                                 .record = std::move(record),
                                 .device = device_.get(),
@@ -205,9 +208,10 @@ Result<program::Program*> Session::trainer() {
                                 .updater = updater_.get(),
                                 .updater_actor = updater_actor,
                                 .update_settings = {.clip_value = job_.updater.clip_value},
-                                .clip_norm = sharing_ ? 0 : job_.updater.clip_norm, // who makes updates clips them
-                                .sharing = sharing_,
-                                .crosses_beside = sharing_ && crosses_beside(),
+                                .clip_norm = shares ? 0 : job_.updater.clip_norm, // who makes updates clips them
+                                .sharing = shares ? sharing_ : nullptr,
+                                .others = shares ? nullptr : others_,
+                                .crosses_beside = shares && crosses_beside(),
                                 .admit = admission(Phase::train),
                                 .make = make_};
   DLHOST_ASSIGN(trainer_, program::build(std::move(request)));
@@ -238,7 +242,7 @@ bool Session::has_lost_device() {
 }
 
 Need Session::need(const program::Program& program, Phase phase) const {
-  const bool shares = sharing_ && phase == Phase::train;
+  const bool shares = sharing_ && phase == Phase::train, lends = shares && shares_params();
   Need need;
   const auto add = [&](std::string what, std::size_t bytes) {
     if (bytes > 0) need.parts.push_back({std::move(what), bytes});
@@ -249,10 +253,10 @@ Need Session::need(const program::Program& program, Phase phase) const {
       add(part.layer.empty() ? "what is passed on between layers"
                              : concat("features, gradients and buffers of layer '", part.layer, "'"),
           part.activations);
-      if (!shares) add(concat("params of layer '", part.layer, "', with what the updater keeps"), part.params);
+      if (!lends) add(concat("params of layer '", part.layer, "', with what the updater keeps"), part.params);
     }
-    const std::size_t params = footprint.params - (shares ? store_->lendable() : 0);
-    if (shares) add("copies of params, as ops want them", params);
+    const std::size_t params = footprint.params - (lends ? store_->lendable() : 0);
+    if (lends) add("copies of params, as ops want them", params);
     add("room for the device's ops", footprint.scratch);
     need.total = footprint.arena + footprint.scratch + params;
     need.by_batch = footprint.arena - footprint.param_gradients + footprint.scratch;
@@ -279,6 +283,8 @@ Need Session::need(const program::Program& program, Phase phase) const {
   need.total += saved;
   return need;
 }
+
+bool Session::shares_params() const { return sharing_ && !Place::sums_on_devices(job_.topology); }
 
 std::function<Status(const program::Program&)> Session::admission(Phase phase) const {
   return [this, phase](const program::Program& program) -> Status {

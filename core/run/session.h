@@ -57,7 +57,7 @@ class Session {
   // One more for the same job, on the calling task, for a worker beside: it reads from the same sources.
   static Result<std::unique_ptr<Session>> open_beside(Session&, std::uint32_t turn);
   // Before the trainer is made: it computes these rows of each batch only, and shares its params.
-  void take_part(const Place& place, param::Sharing* sharing);
+  void take_part(const Place& place, param::Sharing* sharing, param::Others* others);
 
   // Samples that a phase has; 0: it has none. Sources that disagree are an error found by open().
   std::int64_t samples(Phase) const;
@@ -100,6 +100,7 @@ class Session {
   Status open_device();
   Status open_store();
   bool crosses_beside() const;
+  bool shares_params() const; // with others; else it has all for itself
   Result<std::unique_ptr<Device>> make_device(Part);
   const Part& device_part() const;  // of the one that this worker computes on
   const Part& masters_part() const; // of the one that has the params, where not that
@@ -124,6 +125,7 @@ class Session {
   std::uint32_t turn_;
   Place place_;
   param::Sharing* sharing_ = nullptr;
+  param::Others* others_ = nullptr; // where it has all params for itself
   HangWatch hang_watch_;
   plugin::Activity activity_; // of the task that opens and uses the session
   std::unique_ptr<Device> device_;

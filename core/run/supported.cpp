@@ -6,6 +6,24 @@
 
 namespace dlhost::run {
 
+namespace {
+
+// What goes through servers, which there are none of where devices sum gradients; empty: nothing.
+std::string why_not_on_devices(const config::Job& job) {
+  const config::Topology& topology = job.topology;
+  if (topology.server_groups > 1) return "no server groups exchange what they learn; leave topology.server_groups out";
+  if (!topology.codec.type.empty()) return "nothing is sent that topology.codec could encode; leave it out";
+  if (!topology.device.type.empty()) return "none of them lie on topology.device; leave it out";
+  if (topology.device_workers > 0) return "all must compute on one kind of device; leave topology.device_workers out";
+  if (topology.replicas > 1)
+    return "they end with their worker, and the run goes on from its last point; leave topology.replicas out";
+  if (job.train.reproducible)
+    return "devices add in an order of their own; leave train.reproducible out, or topology.copy";
+  return {};
+}
+
+} // namespace
+
 // Workers with servers beside them.
 void check_supported(const config::Job& job, config::Problems& problems) {
   const config::Topology& topology = job.topology;
@@ -26,9 +44,10 @@ void check_supported(const config::Job& job, config::Problems& problems) {
             ? concat("is missing: it says how ", topology.server_groups,
                      " server groups exchange what they learn; `dlhost inspect --kind sync` lists what there is")
             : "means something only with several server groups; leave it out, or set topology.server_groups");
-  if (topology.copy == config::Crossing::none && Place::seats(topology) > 1)
-    problems.add(topology.where, "topology.copy = \"none\" with ", Place::seats(topology),
-                 " workers, who share params on the host: leave it out");
+  if (Place::sums_on_devices(topology))
+    if (const auto why = why_not_on_devices(job); !why.empty())
+      problems.add(topology.where, "topology.copy = \"none\" with ", Place::seats(topology),
+                   " workers, who have all params for themselves: ", why);
   if (!topology.shares.empty() && std::cmp_not_equal(topology.shares.size(), topology.workers_per_group))
     problems.add(topology.where, "topology.shares has ", topology.shares.size(),
                  " numbers, and topology.workers_per_group is ", topology.workers_per_group,

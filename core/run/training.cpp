@@ -13,7 +13,7 @@ namespace dlhost::run {
 Status Training::prepare() {
   const config::Job& job = session_.job();
   started_bytes_ = env::resident_bytes();
-  if (Place::shares_params(job.topology)) {
+  if (Place::has_seats(job.topology)) {
     DLHOST_ASSIGN(workers_, Workers::make(session_, make_crew_));
     if (!bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
   }

@@ -8,7 +8,7 @@ Result<std::unique_ptr<Workers>> Workers::make(Session& leader, const Crew::Make
   DLHOST_ASSIGN(auto crew, make_crew(leader));
   std::unique_ptr<Workers> workers(new Workers(std::move(crew)));
   DLHOST_ASSIGN(workers->seat_, Seat::make(leader, workers->crew_->roster(), 0));
-  leader.take_part(workers->seat_->place(), workers->seat_.get());
+  leader.take_part(workers->seat_->place(), workers->seat_.get(), workers->seat_.get());
   return workers;
 }
 
@@ -39,6 +39,7 @@ Status Workers::begin(const param::Beginning& beginning, std::uint64_t until) {
   DLHOST_TRY(seat_->begin(beginning));
   DLHOST_TRY(or_who_died(crew_->roster().begin(beginning)));
   DLHOST_TRY(or_who_died(seat_->put()));
+  DLHOST_TRY(or_who_died(seat_->spread_params()));
   DLHOST_TRY(or_who_died(crew_->roster().meet(0, [this] { return seat_->see_what_was_lost(); })));
   begun_ = true;
   return {};

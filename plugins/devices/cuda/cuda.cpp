@@ -4,6 +4,7 @@
 
 #include "errors.h"
 #include "kernels/prepare.h"
+#include "nccl.h"
 #include "stream.h"
 #include "turn.h"
 
@@ -204,6 +205,16 @@ Result<std::unique_ptr<Op>> Cuda::prepare(const OpSpec& spec, const Choice& choi
     return Status::unsupported("the plan was made with kernel '", choice.kernel, "', but here it is '", op->kernel,
                                "': plan again");
   return op;
+}
+
+Result<std::string> Cuda::convene() {
+  DLHOST_TRY(enter());
+  return convene_nccl();
+}
+
+Result<std::unique_ptr<Peers>> Cuda::join(const std::string& convened, int rank, int count) {
+  DLHOST_TRY(enter());
+  return join_nccl(convened, rank, count);
 }
 
 } // namespace dlhost::plugins::cuda

@@ -47,6 +47,8 @@ class Cuda final : public Device {
   std::string format_name(const TensorDesc&) const override;
   Result<Format> format_named(const TensorDesc& plain, const std::string& name) override;
   Result<std::unique_ptr<Op>> prepare(const OpSpec&, const Choice&) override;
+  Result<std::string> convene() override;
+  Result<std::unique_ptr<Peers>> join(const std::string& convened, int rank, int count) override;
 
  private:
   Status start();

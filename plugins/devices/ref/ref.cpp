@@ -9,6 +9,7 @@
 
 #include "make.h"
 #include "memory.h"
+#include "peers.h"
 #include "stream.h"
 
 namespace dlhost::plugins::ref {
@@ -86,6 +87,16 @@ class Ref : public Device {
     return format_of_name(plain, word);
   }
   Result<std::unique_ptr<Op>> prepare(const OpSpec& spec, const Choice& choice) override;
+  Result<std::string> convene() override {
+    DLHOST_TRY(there());
+    DLHOST_ASSIGN(convened_, Convened::make());
+    return convened_->name();
+  }
+  Result<std::unique_ptr<Peers>> join(const std::string& convened, int rank, int count) override {
+    DLHOST_TRY(there());
+    DLHOST_TRY(pool_.status());
+    return RefPeers::join(**pool_, convened, rank, count);
+  }
 
  private:
   Status there() const {
@@ -99,6 +110,7 @@ class Ref : public Device {
   Manner manner_;
   std::mutex late_;
   Result<std::unique_ptr<Pool>> pool_;
+  std::unique_ptr<Convened> convened_;
 };
 
 Result<std::unique_ptr<Op>> Ref::prepare(const OpSpec& spec, const Choice& choice) {

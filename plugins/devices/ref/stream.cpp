@@ -33,6 +33,12 @@ Status RefStream::wait() {
   return std::exchange(first_error_, {});
 }
 
+void RefStream::catch_up() {
+  if (!late_) return;
+  const std::lock_guard lock(*late_);
+  work_until(given_);
+}
+
 // Far, whoever asks has one more piece of the work done.
 Result<bool> RefEvent::passed() { return !stream || !*stream || (*stream)->step_until(position); }
 

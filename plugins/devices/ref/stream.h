@@ -62,6 +62,7 @@ class RefStream : public Stream {
   void submit(HostOp&, const HostCall&) override;
 
   void copy(void* dst, const void* src, std::size_t bytes, Direction);
+  void catch_up();                         // all that it was given is done
   bool step_until(std::uint64_t position); // one piece of work at most; whether it is there
   void zero(void* dst, std::size_t bytes);
 

@@ -8,10 +8,6 @@ namespace dlhost::conform {
 
 namespace {
 
-struct Declined {
-  std::string why;
-};
-
 std::vector<float> counted(std::size_t count, float from) {
   std::vector<float> values(count);
   std::iota(values.begin(), values.end(), from);

@@ -198,6 +198,7 @@ void register_device_suite(const Context& context, const std::string& name) {
     }
   add_memory_tests(context, name);
   add_element_tests(context, name);
+  add_peers_tests(context, name);
 }
 
 } // namespace dlhost::conform

@@ -23,6 +23,13 @@ std::vector<Format> formats_of(Device&, const Shape&);
 void add_memory_tests(const Context&, const std::string& device);  // copies, streams, events
 void add_element_tests(const Context&, const std::string& device); // reorders, draws, sharing of memory, block sums
 
+void add_peers_tests(const Context&, const std::string& device); // sums among several
+
+// Thrown where the device may decline what a test is about, and does: the test is skipped.
+struct Declined {
+  std::string why;
+};
+
 // An op that a test cannot do without. Where the device may decline it (--declines) and does, the test is skipped.
 std::unique_ptr<Op> prepared(const Context&, Device&, const OpSpec&, const Choice& = {});
 

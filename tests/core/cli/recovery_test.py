@@ -170,6 +170,24 @@ class Recovery(Workers):
                     self.assertEqual(cut[key], whole[key], key)
                 shutil.rmtree(self.root / "runs")
 
+    def test_whose_devices_sum_go_on_from_the_last_point(self) -> None:
+        """Nothing outlives a worker there, and sums that wait for who is gone are abandoned."""
+        words = (*LONG, "--set=topology.copy=none", "--set=train.device={type=\"ref\",far=true}")
+        steps = f"--set=train.stop.steps={400 * KILLS}"
+        process = self.start(*words, steps)
+        for kill in range(KILLS):
+            self.kill_one(leader=kill % 2 == 1)
+        process.communicate(timeout=PATIENCE)
+        self.until(self.over, PATIENCE)
+        self.were_in_time("kills")
+        self.nothing_is_left()
+        cut = self.outcome()
+        shutil.rmtree(self.root / "runs")
+        whole = self.run_job(*words, steps)
+        self.assertGreater(cut["recoveries"], 0)
+        for key in ("params", "train", "test", "steps"):
+            self.assertEqual(cut[key], whole[key], key)
+
     def test_who_dies_while_they_join_is_missed_at_once(self) -> None:
         """A worker that has come so far that it notices this hears from the leader why they do not begin."""
 

@@ -45,5 +45,18 @@ TEST_P(Algorithms, WhatIsUpdatedMayBeReadInTheSameStep) {
   }
 }
 
+// Where each worker has all params for itself, updates wait for the sums of all gradients; and whoever reads a param in
+// the same step waits for its update.
+TEST_P(Algorithms, WhatDevicesSumIsReadInTheSameStep) {
+  for (const char* algorithm : {"update_first", "late_multiply"}) {
+    const std::string named = concat("train.algorithm=", algorithm);
+    const auto one = train(small_job(), with({named}));
+    const auto two = train(small_job(), with({named, "topology.workers_per_group=2", "topology.copy=none"}));
+    ASSERT_EQ(two.losses.size(), one.losses.size()) << algorithm;
+    for (std::size_t step = 0; step < one.losses.size(); ++step)
+      EXPECT_NEAR(two.losses[step], one.losses[step], 1e-5 * one.losses[step]) << algorithm << ", step " << step;
+  }
+}
+
 } // namespace
 } // namespace dlhost::test

@@ -1,0 +1,159 @@
+#include "nccl.h"
+
+#include <cstring>
+#include <type_traits>
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+
+#if __has_include(<nccl.h>)
+#include <nccl.h>
+#endif
+
+#include "stream.h"
+
+namespace dlhost::plugins::cuda {
+
+#if __has_include(<nccl.h>)
+
+namespace {
+
+struct Calls {
+  decltype(&ncclGetUniqueId) unique_id = nullptr;
+  decltype(&ncclCommInitRankConfig) init = nullptr;
+  decltype(&ncclCommAbort) abort = nullptr;
+  decltype(&ncclCommGetAsyncError) state = nullptr;
+  decltype(&ncclGetErrorString) error = nullptr;
+  decltype(&ncclGetLastError) last_error = nullptr;
+  decltype(&ncclGroupStart) group_start = nullptr;
+  decltype(&ncclGroupEnd) group_end = nullptr;
+  decltype(&ncclAllReduce) all_reduce = nullptr;
+  Status found;
+
+  Calls() {
+    constexpr const char* name = "libnccl.so.2";
+    void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL); // for the life of the process
+    if (!library) {
+      const char* why = dlerror();
+      found = Status::unsupported("cuda: GPUs sum among themselves by NCCL, which is not there: ", why ? why : name);
+      return;
+    }
+    const auto find = [&](auto& call, const char* symbol) {
+      call = reinterpret_cast<std::decay_t<decltype(call)>>(dlsym(library, symbol));
+      if (!call && found.ok()) found = Status::unsupported("cuda: ", name, " has no ", symbol, "; NCCL 2.18 is needed");
+    };
+    find(unique_id, "ncclGetUniqueId");
+    find(init, "ncclCommInitRankConfig");
+    find(abort, "ncclCommAbort");
+    find(state, "ncclCommGetAsyncError");
+    find(error, "ncclGetErrorString");
+    find(last_error, "ncclGetLastError");
+    find(group_start, "ncclGroupStart");
+    find(group_end, "ncclGroupEnd");
+    find(all_reduce, "ncclAllReduce");
+  }
+};
+
+const Calls& calls() {
+  static const Calls found;
+  return found;
+}
+
+// What went wrong of the library's own; of what goes on by itself nothing has.
+Status nccl_status(ncclResult_t result, ncclComm_t comm, std::string_view doing) {
+  if (result == ncclSuccess || result == ncclInProgress) return {};
+  const char* more = calls().last_error(comm);
+  const auto message =
+      concat("cuda: NCCL: ", doing, ": ", calls().error(result), more && *more ? ": " : "", more ? more : "");
+  if (result == ncclInvalidUsage) return Status::invalid(message, "; each worker needs a GPU of its own");
+  return result == ncclRemoteError || result == ncclSystemError ? Status::gone(message) : Status::internal(message);
+}
+
+// Calls return at once: one that waited for a peer which is gone could not be ended.
+class NcclPeers final : public Peers {
+ public:
+  static Result<std::unique_ptr<Peers>> join(const std::string& convened, int rank, int count) {
+    ncclUniqueId id;
+    if (convened.size() != sizeof id.internal)
+      return Status::corrupt("cuda: what NCCL convened has ", sizeof id.internal, " bytes, and these are ",
+                             convened.size());
+    std::memcpy(id.internal, convened.data(), sizeof id.internal);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    std::unique_ptr<NcclPeers> peers(new NcclPeers(rank, count));
+    DLHOST_TRY(nccl_status(calls().init(&peers->comm_, count, id, rank, &config), nullptr, "joining the others"));
+    return std::unique_ptr<Peers>(std::move(peers));
+  }
+  ~NcclPeers() override { abandon(); }
+
+  int rank() const override { return rank_; }
+  int count() const override { return count_; }
+  void sum(Stream& stream, void* values, std::int64_t count) override {
+    const Row row{values, count};
+    reduce(static_cast<CudaStream&>(stream), {&row, 1}, ncclSum);
+  }
+  void maximum(Stream& stream, void* values, std::int64_t count) override {
+    const Row row{values, count};
+    reduce(static_cast<CudaStream&>(stream), {&row, 1}, ncclMax);
+  }
+  void sum_rows(Stream& stream, std::span<const Row> rows) override {
+    reduce(static_cast<CudaStream&>(stream), rows, ncclSum);
+  }
+
+  Result<bool> ready() override {
+    if (!comm_) return Status::gone("cuda: NCCL: a peer is gone");
+    ncclResult_t state = ncclSuccess;
+    DLHOST_TRY(nccl_status(calls().state(comm_, &state), comm_, "asking how it is"));
+    DLHOST_TRY(nccl_status(state, comm_, "among the GPUs"));
+    return state == ncclSuccess;
+  }
+  // Also what is under way, which then ends; nobody else needs to take part in it.
+  void abandon() noexcept override {
+    if (comm_) (void)calls().abort(comm_);
+    comm_ = nullptr;
+  }
+
+ private:
+  NcclPeers(int rank, int count) : rank_(rank), count_(count) {}
+  void reduce(CudaStream& stream, std::span<const Row> rows, ncclRedOp_t operation) {
+    if (!comm_) return stream.fail(Status::gone("cuda: NCCL: a peer is gone"));
+    stream.enter();
+    Status status = nccl_status(calls().group_start(), comm_, "beginning a sum");
+    for (const Row& row : rows)
+      if (status.ok())
+        status = nccl_status(calls().all_reduce(row.values, row.values, static_cast<std::size_t>(row.count),
+                                                ncclFloat32, operation, comm_, stream.get()),
+                             comm_, "a sum");
+    const Status ended = nccl_status(calls().group_end(), comm_, "giving a sum to the GPU");
+    if (!status.ok() || !ended.ok()) stream.fail(status.ok() ? ended : status);
+  }
+
+  int rank_, count_;
+  ncclComm_t comm_ = nullptr;
+};
+
+} // namespace
+
+Result<std::string> convene_nccl() {
+  DLHOST_TRY(Status(calls().found));
+  ncclUniqueId id;
+  DLHOST_TRY(nccl_status(calls().unique_id(&id), nullptr, "convening the others"));
+  return std::string(id.internal, sizeof id.internal);
+}
+
+Result<std::unique_ptr<Peers>> join_nccl(const std::string& convened, int rank, int count) {
+  DLHOST_TRY(Status(calls().found));
+  return NcclPeers::join(convened, rank, count);
+}
+
+#else
+
+Result<std::string> convene_nccl() {
+  return Status::unsupported("cuda: it was built without NCCL, by which GPUs sum among themselves: there was no nccl.h "
+                             "beside the toolkit's headers");
+}
+Result<std::unique_ptr<Peers>> join_nccl(const std::string&, int, int) { return convene_nccl().status(); }
+
+#endif
+
+} // namespace dlhost::plugins::cuda
