@@ -126,10 +126,20 @@ void print_net(const program::Program& program, const run::Session& session, boo
       "{} params and what the updater keeps\n",
       short_bytes(need.total), short_bytes(available), short_bytes(program.footprint().arena),
       short_bytes(program.unshared_bytes()), short_bytes(session.store().bytes()));
+  const bool on_device = !session.device().traits().host_memory;
+  const auto free_there = session.device().room();
+  const run::Need there = on_device ? session.device_need(program, Phase::train) : run::Need();
+  if (on_device)
+    fmt::print("on device   {} in all{}\n", short_bytes(there.total),
+               free_there ? fmt::format(", of {} that are free", short_bytes(free_there->free)) : "");
   if (program.link_count() > 0)
     fmt::print("conversions {} a step, between layers that disagree on the form of a feature\n", program.link_count());
   if (const Status room = run::check_room(need, available, "train.batch", session.batch(Phase::train)); !room.ok())
     fmt::print("\nIt would not be run on this machine: {}\n", room.message());
+  if (!free_there) return;
+  if (const Status room = run::check_room(there, free_there->free, "train.batch", session.batch(Phase::train));
+      !room.ok())
+    fmt::print("\nIt would not be run on this device: {}\n", room.message());
 }
 
 void print_json(const program::Program& program, const run::Session& session) {
@@ -167,6 +177,9 @@ void print_json(const program::Program& program, const run::Session& session) {
                               {"param_bytes", session.store().bytes()},
                               {"memory_bytes", session.need(program, Phase::train).total},
                               {"available_bytes", env::memory_of_machine().available_bytes},
+                              {"device_bytes", session.device().traits().host_memory
+                                                   ? nlohmann::json()
+                                                   : nlohmann::json(session.device_need(program, Phase::train).total)},
                               {"conversions", program.link_count()}};
   fmt::print("{}\n", net.dump(2));
 }

@@ -90,6 +90,8 @@ void add_end(record::Summary& summary, const Context& context, run::Session& ses
   summary.late_contributions = outcome.arrivals.late;
   summary.encoded = outcome.encoded;
   summary.factored = outcome.factored;
+  if (const auto& scale = outcome.loss_scale)
+    summary.loss_scale = record::Summary::LossScale{.value = scale->value, .skipped_steps = scale->skipped};
   summary.started_rss_bytes = outcome.started_bytes;
   summary.peak_rss_bytes = env::peak_resident_bytes();
   const auto checkpoint = newest(session, summary.folder);

@@ -21,8 +21,8 @@ const Schema& train_schema() {
           .choice("last", &Train::last, {{"drop", Last::drop}, {"wrap", Last::wrap}, {"partial", Last::partial}},
                   "what becomes of the samples at an epoch's end that fill no batch: left out, filled up from the next "
                   "epoch, or a smaller batch")
-          .choice("dtype", &Train::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}},
-                  "what features are computed in; params stay f32")
+          .choice("dtype", &Train::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}},
+                  "what features are computed in; params stay f32, and in f16 gradients are scaled")
           .option("threads", &Train::threads, "of each worker; 0: the machine's, shared among its workers",
                   between(0, 4096))
           .part("device", &Train::device, Kind::device, "where layers compute")
@@ -244,7 +244,7 @@ const Schema& layer_schema() {
           .part("augment", &LayerKeys::augment, Kind::augmentation,
                 "of a source: what is done to its first output, one after the other")
           .option("frozen", &LayerKeys::frozen, "its params stay as they are")
-          .choice("dtype", &LayerKeys::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}},
+          .choice("dtype", &LayerKeys::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}},
                   "what it computes in; left out: train.dtype")
           .option("folder", &LayerKeys::folder, "where its relative paths start; empty: the folder of its file")
           .option("param", &LayerKeys::param, "settings of its params, by their names: param.weight = { ... }");

@@ -35,6 +35,7 @@ struct BuildRequest {
   const plugin::Actor* updater_actor = nullptr;
   param::UpdateSettings update_settings;
   double clip_norm = 0;
+  bool scales_loss = false;          // gradients are scaled, and may overflow
   param::Sharing* sharing = nullptr; // whose the params are; null: they are its own
   param::Others* others = nullptr;   // who have the same params of their own; null: this worker is the only one, or
                                      // shares them
@@ -43,6 +44,8 @@ struct BuildRequest {
   std::vector<std::string> kept;
   // Asked when all is laid out and nothing is made: not ok, and no memory is.
   std::function<Status(const Program&)> admit;
+  // Whether updates need to know of all gradients first.
+  bool updates_at_the_end() const { return clip_norm > 0 || scales_loss; }
   bool make = true; // false: the program is only looked at, and its memory is never made
 };
 

@@ -371,8 +371,7 @@ Status Builder::emit_update(const Visit& visit) {
       else
         share(gradient->second, *param, 0);
     }
-    if (request_.clip_norm > 0) // all norms are needed first: the updates come at the end
-      program_.slots_[static_cast<std::size_t>(gradient->second)].kept = true;
+    if (request_.updates_at_the_end()) program_.slots_[static_cast<std::size_t>(gradient->second)].kept = true;
     touch(gradient->second, here());
     program_.steps_.push_back({.act = Program::Act::update,
                                .index = static_cast<std::uint32_t>(update->second),

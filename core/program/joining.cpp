@@ -60,7 +60,7 @@ void Builder::join_updates() {
 // gradients; but not behind who reads what has been updated, since an algorithm may visit a layer again.
 void Builder::mark_settling() {
   program_.settles_.assign(program_.steps_.size(), false);
-  if (!request_.others || request_.clip_norm > 0) return; // clipped, all of them wait
+  if (!request_.others || request_.updates_at_the_end()) return;
   std::set<const param::Param*> waiting;
   for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
     const auto& step = program_.steps_[s];

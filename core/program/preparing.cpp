@@ -24,6 +24,7 @@ Builder::Builder(Program& program, BuildRequest& request)
   program_.cut_ = request.record.cut;
   program_.training_ = request.training;
   program_.clip_norm_ = request.clip_norm;
+  if (request.scales_loss) program_.loss_scale_.emplace();
   if (request.updater) rule_ = request.updater->rule();
 }
 

@@ -38,6 +38,7 @@ void Program::set_passes(const BatchView& batch, const StepInfo& info) {
     pass.epoch = info.epoch;
     pass.valid = std::clamp<std::int64_t>(batch.valid - first, 0, rows);
     pass.global_batch = info.global_batch;
+    pass.loss_scale = loss_scale_ ? loss_scale_->value() : 1;
     pass.seed = info.seed;
     pass.samples = batch.samples.empty()
                        ? batch.samples
@@ -76,7 +77,7 @@ Status Program::run_steps() {
     DLHOST_TRY(timed(s, [&] { return work_at(s); }));
   }
   if (summing_) DLHOST_TRY(settle());
-  if (training_ && clip_norm_ > 0) DLHOST_TRY(clipped_updates());
+  if (training_ && updates_at_the_end()) DLHOST_TRY(make_updates());
   for (Timing& timing : timings_) ++timing.calls;
   if (leaving_) DLHOST_TRY(send_all());
   DLHOST_TRY(store_->rests());
@@ -163,14 +164,14 @@ Status Program::update(const Step& step) {
     const Slot& gradient = slots_[static_cast<std::size_t>(step.gradient)];
     return summing_->add(gradient.data, static_cast<std::int64_t>(gradient.bytes / size_of(gradient.desc.dtype)));
   }
-  return clip_norm_ > 0 ? Status() : apply(step);
+  return updates_at_the_end() ? Status() : apply(step);
 }
 
-// All updates so far, of the sums of all workers' gradients. Where these are clipped together, that is at the end.
+// All updates so far, of the sums of all workers' gradients; those that wait for the last gradient are made at the end.
 Status Program::settle() {
   DLHOST_TRY(summing_->finish());
   for (const Step* step : unsettled_)
-    if (clip_norm_ == 0)
+    if (!updates_at_the_end())
       DLHOST_TRY(timed(static_cast<std::size_t>(step - steps_.data()), [&] { return apply(*step); }));
   unsettled_.clear();
   return {};
@@ -192,8 +193,9 @@ Program::Joined* Program::joined(std::uint32_t update) {
   return place == 0 ? nullptr : &joined_[place - 1];
 }
 
-// Clipping by the norm of all gradients: the updates wait for the last of them.
-Status Program::clipped_updates() {
+// Where the norm of all gradients is wanted, the updates wait for the last of them: to clip them, or to know that all
+// are finite.
+Status Program::make_updates() {
   const auto each_update = [&](auto&& work) -> Status {
     for (std::size_t s = 0; s < steps_.size(); ++s)
       if (steps_[s].act == Act::update) DLHOST_TRY(timed(s, [&] { return work(steps_[s]); }));
@@ -207,9 +209,12 @@ Status Program::clipped_updates() {
     return {};
   };
   DLHOST_TRY(each_update(add_square));
-  const double norm = std::sqrt(squares);
-  if (norm > clip_norm_) gradient_scale_ = static_cast<float>(clip_norm_ / norm);
-  return each_update([&](const Step& step) { return apply(step); });
+  const double scale = loss_scale_ ? loss_scale_->value() : 1, norm = std::sqrt(squares) / scale;
+  if (loss_scale_ && !std::isfinite(norm)) return loss_scale_->overflowed(info_.step);
+  gradient_scale_ = static_cast<float>((clip_norm_ > 0 && norm > clip_norm_ ? clip_norm_ / norm : 1) / scale);
+  DLHOST_TRY(each_update([&](const Step& step) { return apply(step); }));
+  if (loss_scale_) loss_scale_->went_well();
+  return {};
 }
 
 Status Program::read_metrics() {

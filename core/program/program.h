@@ -16,6 +16,7 @@
 #include "plan/plan.h"
 #include "plugin/faults.h"
 #include "program/leaving.h"
+#include "program/loss_scale.h"
 #include "program/summing.h"
 #include "program/unit.h"
 #include "record/table.h"
@@ -96,6 +97,9 @@ class Program {
   std::vector<Metric>& metrics() { return metrics_; }
   // Of a program that does not train.
   const std::vector<CountTable>& tables() const { return tables_; }
+  // Of one that computes in f16; null: gradients are as they are.
+  LossScale* loss_scale() { return loss_scale_ ? &*loss_scale_ : nullptr; }
+  const LossScale* loss_scale() const { return loss_scale_ ? &*loss_scale_ : nullptr; }
   // So many updates of each param are done already.
   void resume_at(std::uint64_t updates);
   // Of a program that does not train: what its batches hand on begins anew.
@@ -186,7 +190,8 @@ class Program {
   Joined* joined(std::uint32_t update);
   Status send_what_has_left();
   Status send_all();
-  Status clipped_updates();
+  bool updates_at_the_end() const { return clip_norm_ > 0 || loss_scale_; }
+  Status make_updates();
 
   const net::Graph* graph_ = nullptr;
   std::unique_ptr<net::Graph> owned_graph_;
@@ -205,6 +210,7 @@ class Program {
   bool cut_ = false;
   bool training_ = false;
   double clip_norm_ = 0;
+  std::optional<LossScale> loss_scale_;
   std::vector<Slot> slots_;
   std::vector<Unit> units_;
   std::vector<Link> links_;

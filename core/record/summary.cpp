@@ -114,6 +114,8 @@ std::string summary_json(const Summary& summary) {
   json["contributions"] = {{"arrived", summary.contributions}, {"late", summary.late_contributions}};
   json["codec"] = {{"encoded_bytes", summary.encoded.sent}, {"dense_bytes", summary.encoded.dense}};
   json["factors"] = {{"sent_bytes", summary.factored.sent}, {"dense_bytes", summary.factored.dense}};
+  if (const auto& scale = summary.loss_scale)
+    json["loss_scale"] = {{"value", scale->value}, {"skipped_steps", scale->skipped_steps}};
   json["recoveries"] = summary.recoveries;
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["started_rss_bytes"] = summary.started_rss_bytes;
@@ -144,6 +146,9 @@ std::string summary_table(const Summary& summary, bool unicode) {
   if (summary.contributions > 0)
     text += row("too late", fmt::format("{} of {} contributions", summary.late_contributions, summary.contributions));
   text += smaller("encoded", summary.encoded) + smaller("as factors", summary.factored);
+  if (const auto& scale = summary.loss_scale)
+    text += row("loss scale", fmt::format("{:.0f}; {} step{} not made, whose gradients were not finite", scale->value,
+                                          scale->skipped_steps, scale->skipped_steps == 1 ? "" : "s"));
   if (summary.recoveries > 0)
     text += row("recovered", fmt::format("{} time{} after a worker had died", summary.recoveries,
                                          summary.recoveries == 1 ? "" : "s"));

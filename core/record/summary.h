@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,8 +32,13 @@ struct Summary {
   double input_wait_seconds = 0;
   std::vector<WorkerReport> workers;                       // where there are several
   std::uint64_t contributions = 0, late_contributions = 0; // of worker groups, where some may come too late
-  Traffic encoded, factored;    // what the leading worker sent through a codec, or as factors
-  std::uint32_t recoveries = 0; // that the run went on after one of its processes had died
+  Traffic encoded, factored; // what the leading worker sent through a codec, or as factors
+  struct LossScale {
+    double value = 1; // at the end
+    std::uint64_t skipped_steps = 0;
+  };
+  std::optional<LossScale> loss_scale; // of a net that computes in f16
+  std::uint32_t recoveries = 0;        // that the run went on after one of its processes had died
   std::uint64_t peak_rss_bytes = 0;
   std::uint64_t started_rss_bytes = 0; // before the net was made
   std::string plan_hash;

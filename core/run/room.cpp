@@ -55,11 +55,13 @@ Status check_room(const Need& need, std::uint64_t available, const std::string& 
   const std::uint64_t sample = std::max<std::uint64_t>((need.by_batch + samples - 1) / samples, 1);
   const std::uint64_t fits = available > fixed ? (available - fixed) / sample : 0;
   const std::string remedy =
-      fits > 0 ? concat("a smaller batch fits: ", batch_key, " = ", fits, ", or a little less")
-               : concat("no batch is small enough: take fewer units, ", need.shared > 0 ? "fewer workers, " : "",
-                        "an updater that keeps less, or a machine with more memory");
-  return Status::no_space("the job needs ", short_bytes(need.total), " of memory, and ", short_bytes(available),
-                          " are available; ", remedy, ". What takes most:", largest(need.parts));
+      fits > 0
+          ? concat("a smaller batch fits: ", batch_key, " = ", fits, ", or a little less")
+          : concat("no batch is small enough: take fewer units, ", need.shared > 0 ? "fewer workers, " : "",
+                   "an updater that keeps less, or a ", need.of.empty() ? "machine" : "device", " with more memory");
+  return Status::no_space("the job needs ", short_bytes(need.total), " of ", need.of.empty() ? "memory" : need.of,
+                          ", and ", short_bytes(available), " are available; ", remedy,
+                          ". What takes most:", largest(need.parts));
 }
 
 } // namespace dlhost::run

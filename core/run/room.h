@@ -10,7 +10,7 @@
 
 namespace dlhost::run {
 
-// What a program and all that goes with it takes of the host's memory.
+// What a program and all that goes with it takes of the host's memory, or of a device's.
 struct Need {
   struct Part {
     std::string what; // "params of layer 'fc1' and what the updater keeps of them"
@@ -20,6 +20,7 @@ struct Need {
   std::uint64_t total = 0;
   std::uint64_t by_batch = 0; // of it, what grows with the batch
   std::uint64_t shared = 0;   // of it, what several workers share
+  std::string of = {};        // what memory, where not the machine's: "the memory of device 'cuda'"
 };
 
 // What several workers take, each what one takes: the params, which they share, aside.

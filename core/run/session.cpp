@@ -8,7 +8,7 @@
 #include "env/real_host.h"
 #include "plugin/contained.h"
 #include "program/builder.h"
-#include "run/feeds.h"
+#include "run/supported.h"
 
 namespace dlhost::run {
 namespace {
@@ -209,6 +209,7 @@ Result<program::Program*> Session::trainer() {
                                 .updater_actor = updater_actor,
                                 .update_settings = {.clip_value = job_.updater.clip_value},
                                 .clip_norm = shares ? 0 : job_.updater.clip_norm, // who makes updates clips them
+                                .scales_loss = traits.needs_loss && computes_in_f16(job_),
                                 .sharing = shares ? sharing_ : nullptr,
                                 .others = shares ? nullptr : others_,
                                 .crosses_beside = shares && crosses_beside(),
@@ -241,65 +242,6 @@ bool Session::has_lost_device() {
   return stream_->wait().code() == Code::gone || Memory::make(*device_, 1).status().code() == Code::gone;
 }
 
-Need Session::need(const program::Program& program, Phase phase) const {
-  const bool shares = sharing_ && phase == Phase::train, lends = shares && shares_params();
-  Need need;
-  const auto add = [&](std::string what, std::size_t bytes) {
-    if (bytes > 0) need.parts.push_back({std::move(what), bytes});
-  };
-  const program::Footprint& footprint = program.footprint();
-  if (device_->traits().host_memory) {
-    for (const auto& part : footprint.parts) {
-      add(part.layer.empty() ? "what is passed on between layers"
-                             : concat("features, gradients and buffers of layer '", part.layer, "'"),
-          part.activations);
-      if (!lends) add(concat("params of layer '", part.layer, "', with what the updater keeps"), part.params);
-    }
-    const std::size_t params = footprint.params - (lends ? store_->lendable() : 0);
-    if (lends) add("copies of params, as ops want them", params);
-    add("room for the device's ops", footprint.scratch);
-    need.total = footprint.arena + footprint.scratch + params;
-    need.by_batch = footprint.arena - footprint.param_gradients + footprint.scratch;
-  }
-  std::size_t ahead = 0;
-  for (const auto& open : *sources_) {
-    std::size_t row = open.augment.empty() ? open.outputs[0].desc.plain_bytes() : open.augment.result().plain_bytes();
-    for (std::size_t o = 1; o < open.outputs.size(); ++o) row += open.outputs[o].desc.plain_bytes();
-    ahead += row * static_cast<std::size_t>(batch(phase)) * reading(job_, program).slots();
-  }
-  add("batches that are read ahead (train.prefetch)", ahead);
-  need.total += footprint.host + ahead;
-  need.by_batch += footprint.host + ahead;
-  std::size_t largest = 0;
-  if (shares) {
-    const auto [own, common, kept, summed] = sharing_->bytes(*store_);
-    need = several(std::move(need),
-                   {.workers = Place::seats(job_.topology), .each = own, .together = common, .summed = summed});
-    largest = kept;
-  }
-  const std::size_t saved =
-      phase == Phase::train ? std::max(largest, store_->largest_transfer(job_.checkpoint.keep > 0)) : 0;
-  add(job_.checkpoint.keep > 0 ? "a checkpoint while it is written" : "the largest param while it is filled", saved);
-  need.total += saved;
-  return need;
-}
-
 bool Session::shares_params() const { return sharing_ && !Place::sums_on_devices(job_.topology); }
-
-std::function<Status(const program::Program&)> Session::admission(Phase phase) const {
-  return [this, phase](const program::Program& program) -> Status {
-    const std::uint64_t available = env::memory_of_machine().available_bytes;
-    if (sharing_ && phase == Phase::train) {
-      if (place_.group > 0 || place_.rank > 0) return {}; // the first has counted for all
-      const Need all = need(program, phase);
-      DLHOST_TRY(check_room(all, available, "train.batch", job_.train.batch));
-      const auto shared = env::shared_memory_of_machine();
-      return check_shared_room(all, shared.free_bytes, shared.path);
-    }
-    const bool own_batch = phase != Phase::train && batch(phase) != job_.train.batch;
-    const std::string table = !own_batch ? "train" : phase == Phase::validate ? "validate" : "test";
-    return check_room(need(program, phase), available, table + ".batch", batch(phase));
-  };
-}
 
 } // namespace dlhost::run

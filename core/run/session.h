@@ -77,11 +77,14 @@ class Session {
 
   // What one of its programs takes of the host's memory, beside what is made already.
   Need need(const program::Program&, Phase) const;
+  // And of its device's, where that is another.
+  Need device_need(const program::Program&, Phase) const;
 
   const config::Job& job() const { return job_; }
   Host& host() { return host_; }
   plugin::Registry& registry() { return registry_; }
   Device& device() { return *device_; }
+  const Device& device() const { return *device_; }
   Stream& stream() { return *stream_; }
   param::Store& store() { return *store_; }
   const param::Store& store() const { return *store_; }
@@ -116,6 +119,9 @@ class Session {
   std::unique_ptr<net::Graph> graph(Phase, std::int64_t batch, config::Problems&);
   Result<std::unique_ptr<net::Graph>> graph(Phase, std::int64_t batch);
   Result<program::Record> record(std::unique_ptr<net::Graph>&, Algorithm&);
+  // In session_need.cpp.
+  void add_program(Need&, const program::Program&, bool lends) const;
+  Status fits_device(const program::Program&, Phase, const std::string& batch_key, std::int64_t batch) const;
   std::function<Status(const program::Program&)> admission(Phase) const;
 
   Host& host_;

@@ -1,5 +1,6 @@
 #include "run/supported.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "run/place.h"
@@ -23,6 +24,11 @@ std::string why_not_on_devices(const config::Job& job) {
 }
 
 } // namespace
+
+bool computes_in_f16(const config::Job& job) {
+  const auto is_f16 = [](const config::Layer& layer) { return layer.dtype == DType::f16; };
+  return job.train.dtype == DType::f16 || std::ranges::any_of(job.layers, is_f16);
+}
 
 // Workers with servers beside them.
 void check_supported(const config::Job& job, config::Problems& problems) {
@@ -48,6 +54,13 @@ void check_supported(const config::Job& job, config::Problems& problems) {
     if (const auto why = why_not_on_devices(job); !why.empty())
       problems.add(topology.where, "topology.copy = \"none\" with ", Place::seats(topology),
                    " workers, who have all params for themselves: ", why);
+  if (computes_in_f16(job) && Place::has_seats(topology))
+    problems.add(topology.where,
+                 "a net that computes in f16, whose gradients are scaled, is trained by one worker in this "
+                 "version; take bf16, or one worker (and leave topology.copy out)");
+  if (computes_in_f16(job) && job.updater.clip_value > 0)
+    problems.add(job.place("updater.clip_value"), "updater.clip_value with a net that computes in f16, whose gradients "
+                                                  "are scaled: take updater.clip_norm, or bf16");
   if (!topology.shares.empty() && std::cmp_not_equal(topology.shares.size(), topology.workers_per_group))
     problems.add(topology.where, "topology.shares has ", topology.shares.size(),
                  " numbers, and topology.workers_per_group is ", topology.workers_per_group,

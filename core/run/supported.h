@@ -6,6 +6,9 @@
 
 namespace dlhost::run {
 
+// Whether some of its layers do, so that gradients are scaled.
+bool computes_in_f16(const config::Job&);
+
 void check_supported(const config::Job&, config::Problems&);
 
 } // namespace dlhost::run

@@ -41,6 +41,9 @@ Result<std::optional<param::Taken>> Training::start() {
 
 nlohmann::json Training::state() const {
   const auto last = [](const Last& at) { return nlohmann::json{at.step, at.epoch, at.seconds}; };
+  nlohmann::json loss_scale;
+  if (const auto* scale = std::as_const(*program_).loss_scale())
+    loss_scale = {scale->state().value, scale->state().went_well, scale->state().skipped};
   const nlohmann::json workers = workers_ ? workers_state(session_.job(), workers_->reached()) : nlohmann::json();
   return {{"step", progress_.step},
           {"workers", workers},
@@ -53,6 +56,7 @@ nlohmann::json Training::state() const {
           {"worse", worse_},
           {"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
           {"has_loss", has_loss_},
+          {"loss_scale", loss_scale},
           {"smoothed_loss", smoothed_loss_},
           {"data", feeds_->state(progress_.step)}};
 }
@@ -134,6 +138,8 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
     if (!feeds_->reads_as(data)) beginning_.steps = steps_of_all(progress_.step);
     smoothed_loss_ = state.at("smoothed_loss");
     has_loss_ = state.at("has_loss");
+    if (const auto scale = state.value("loss_scale", nlohmann::json()); program_->loss_scale() && scale.is_array())
+      program_->loss_scale()->restore({scale.at(0), scale.at(1), scale.at(2)});
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(files.folder, "/manifest.json: its training state is damaged: ", error.what());
   }
@@ -142,7 +148,7 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
     for (const auto& difference : Checkpoints::differences(files, session_))
       session_.host().log().write(LogLevel::warning, fmt::format("{}: this run is not quite the one that wrote it: {}",
                                                                  files.folder, difference));
-  program_->resume_at(progress_.step);
+  program_->resume_at(progress_.step - (program_->loss_scale() ? program_->loss_scale()->state().skipped : 0));
   DLHOST_TRY(feeds_->move(beginning_.origins));
   DLHOST_TRY(feeds_->seek(progress_.step));
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_)); // as many steps as are left of it there
@@ -310,6 +316,7 @@ Outcome Training::run(Observer& observer) {
     outcome.factored = workers_->factored();
     if (outcome.ending != Ending::finished && !lost_) dismiss(); // nobody is to go on with what was stopped
   }
+  if (program_->loss_scale()) outcome.loss_scale = program_->loss_scale()->state();
   outcome.step_median = pace_.median();
   outcome.step_least = pace_.least();
   return outcome;

@@ -46,9 +46,10 @@ struct Outcome {
   std::vector<record::WorkerReport> workers; // each, where there are several
   param::Arrivals arrivals;                  // where some may come too late
   record::Traffic encoded, factored;         // contributions of this worker that went through a codec, or as factors
-  double step_median = 0, step_least = 0;    // seconds
-  std::uint64_t started_bytes = 0;           // resident before the net was made
-  Evaluation validation, test;               // the last of each
+  std::optional<program::LossScale::State> loss_scale; // of a net in f16
+  double step_median = 0, step_least = 0;              // seconds
+  std::uint64_t started_bytes = 0;                     // resident before the net was made
+  Evaluation validation, test;                         // the last of each
 };
 
 class Training {

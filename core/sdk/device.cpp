@@ -19,6 +19,7 @@ Result<void*> Device::allocate_host(std::size_t bytes) {
   if (!made) return Status::no_space("no memory for ", bytes, " bytes");
   return made;
 }
+std::optional<Device::Room> Device::room() const { return {}; }
 Status Device::pin(void*, std::size_t) { return {}; }
 void Device::unpin(void*) noexcept {}
 void Device::release_host(void* memory) noexcept { ::operator delete(memory, host_alignment); }

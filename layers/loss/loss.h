@@ -36,7 +36,8 @@ inline Status expect_given(const Prepare& p, std::size_t input) {
 
 // The factor on a gradient whose loss is the mean over so many places of each sample.
 inline float gradient_factor(double weight, const Pass& pass, std::int64_t places) {
-  return static_cast<float>(weight / (static_cast<double>(pass.global_batch) * static_cast<double>(places)));
+  return static_cast<float>(weight * pass.loss_scale /
+                            (static_cast<double>(pass.global_batch) * static_cast<double>(places)));
 }
 
 // A constant tensor of the layer, on its device.

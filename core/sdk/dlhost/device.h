@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -66,6 +67,12 @@ class DLHOST_API Device : public Plugin {
   // "AMD EPYC, AVX-512 BF16, 2 threads": for people.
   virtual std::string description() const = 0;
 
+  // Of memory that is its own, not the host's: how much there is, and how much of it is free now. None: it is not
+  // known.
+  struct Room {
+    std::uint64_t total = 0, free = 0;
+  };
+  virtual std::optional<Room> room() const;
   virtual Result<void*> allocate(std::size_t bytes) = 0;
   virtual void release(void*) noexcept = 0;
   // Host memory that the device copies from and to at its full rate, behind the host: aligned to 64 bytes. Not ok:

@@ -30,6 +30,7 @@ struct Pass {
   std::uint32_t epoch = 0;
   std::int64_t valid = 0;        // the rows of this batch that count; the others repeat some sample
   std::int64_t global_batch = 0; // losses divide their gradients by it, so that contributions add up
+  double loss_scale = 1; // and multiply them, not what they say of themselves, by this: small ones are none in f16
   std::uint64_t seed = 0;
   std::span<const std::uint32_t> samples; // the identity of each row, in host memory
 };

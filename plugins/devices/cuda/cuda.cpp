@@ -98,6 +98,21 @@ Status Cuda::out_of_memory(std::size_t bytes) const {
                           " are free; take a smaller batch");
 }
 
+// What the pool keeps is free to this process.
+std::optional<Device::Room> Cuda::room() const {
+  if (!enter().ok()) return {};
+  std::size_t free = 0, total = 0;
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return {};
+  }
+  std::uint64_t reserved = 0, used = 0;
+  if (pools_ && cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved) == cudaSuccess &&
+      cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess)
+    free += reserved - used;
+  return Room{total, free};
+}
+
 // All streams may use it when this returns.
 Result<void*> Cuda::allocate(std::size_t bytes) {
   DLHOST_TRY(enter());

@@ -32,6 +32,7 @@ class Cuda final : public Device {
 
   Traits traits() const override;
   std::string description() const override;
+  std::optional<Room> room() const override;
   Result<void*> allocate(std::size_t bytes) override;
   void release(void*) noexcept override;
   Result<void*> allocate_host(std::size_t bytes) override;

@@ -20,9 +20,10 @@ std::byte* reserve(int protection) {
 
 } // namespace
 
-Result<std::unique_ptr<Pool>> Pool::make(bool far) {
+Result<std::unique_ptr<Pool>> Pool::make(bool far, std::size_t most) {
   std::unique_ptr<Pool> pool(new Pool);
   if (!far) return pool;
+  pool->most_ = most;
   pool->shown_ = reserve(PROT_NONE);
   pool->bytes_ = reserve(PROT_READ | PROT_WRITE);
   if (!pool->shown_ || !pool->bytes_)
@@ -49,8 +50,10 @@ Result<void*> Pool::allocate(std::size_t bytes) {
     if (at - offset >= size) break;
     offset = at + length;
   }
-  if (range - offset < size) return Status::no_space("ref: no room for ", bytes, " bytes in far memory");
+  if (range - offset < size || (most_ > 0 && most_ - in_use_ < size))
+    return Status::no_space("ref: no room for ", bytes, " bytes in far memory");
   taken_.emplace(offset, size);
+  in_use_ += size;
   std::memset(bytes_ + offset, 0xff, bytes);
   return static_cast<void*>(shown_ + offset);
 }
@@ -62,7 +65,13 @@ void Pool::release(void* address) noexcept {
   const auto taken = taken_.find(static_cast<std::size_t>(static_cast<std::byte*>(address) - shown_));
   if (taken == taken_.end()) return;
   ::madvise(bytes_ + taken->first, taken->second, MADV_DONTNEED);
+  in_use_ -= taken->second;
   taken_.erase(taken);
+}
+
+std::size_t Pool::free() const {
+  const std::lock_guard lock(mutex_);
+  return most_ - in_use_;
 }
 
 void* Pool::real(const void* address) const {

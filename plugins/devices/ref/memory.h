@@ -15,13 +15,15 @@ namespace dlhost::plugins::ref {
 
 class Pool {
  public:
-  static Result<std::unique_ptr<Pool>> make(bool far);
+  // `most`: bytes that a far one has; 0: as many as the host.
+  static Result<std::unique_ptr<Pool>> make(bool far, std::size_t most);
   ~Pool();
 
   Result<void*> allocate(std::size_t bytes);
   void release(void*) noexcept;
 
   bool far() const { return shown_ != nullptr; }
+  std::size_t free() const; // of a far one that has so many and no more
   // Where the bytes of a device address really lie; null for what is no address of this device.
   void* real(const void* address) const;
 
@@ -30,7 +32,9 @@ class Pool {
 
   std::byte* shown_ = nullptr; // far: the range that faults
   std::byte* bytes_ = nullptr; // and the one behind it
-  std::mutex mutex_;
+  std::size_t most_ = 0;       // 0: no limit
+  std::size_t in_use_ = 0;     // far only
+  mutable std::mutex mutex_;
   std::map<std::size_t, std::size_t> taken_; // offset and size, far only
 };
 

@@ -27,6 +27,7 @@ class Ref : public Device {
   struct Options {
     bool wide = false;
     bool far = false;
+    std::int64_t memory = 0;
     double rate = 0;
     Formats formats = Formats::plain;
     std::string lost_with;
@@ -35,6 +36,7 @@ class Ref : public Device {
     return SchemaOf<Options>("Plain loops on one thread: the oracle of tests, and what simulation computes with.")
         .option("wide", &Options::wide, "compute in f64 instead of f32")
         .option("far", &Options::far, "memory that the host cannot touch, and streams that run late, as on a GPU")
+        .option("memory", &Options::memory, "how many MiB it has, far; 0: as many as the host", between(0, 1 << 20))
         .option("rate", &Options::rate, "GFLOP/s for which the clock is charged; 0: none", at_least(0))
         .choice("formats", &Options::formats, {{"plain", Formats::plain}, {"blocked", Formats::blocked}},
                 "what ops ask for where they may choose")
@@ -45,7 +47,8 @@ class Ref : public Device {
   }
 
   explicit Ref(const Options& options)
-      : options_(options), manner_{options.wide, options.formats == Formats::blocked}, pool_(Pool::make(options.far)) {}
+      : options_(options), manner_{options.wide, options.formats == Formats::blocked},
+        pool_(Pool::make(options.far, static_cast<std::size_t>(options.memory) << 20)) {}
 
   Traits traits() const override {
     return {.host_memory = !options_.far, .asynchronous = options_.far, .alignment = 64};
@@ -54,6 +57,11 @@ class Ref : public Device {
     return concat("plain loops in ", options_.wide ? "f64" : "f32", options_.far ? ", far" : "", ", 1 thread");
   }
 
+  std::optional<Room> room() const override {
+    const auto total = static_cast<std::uint64_t>(options_.memory) << 20;
+    if (!options_.far || total == 0 || !pool_.ok()) return {};
+    return Room{total, (*pool_)->free()};
+  }
   Result<void*> allocate(std::size_t bytes) override {
     DLHOST_TRY(there());
     DLHOST_TRY(pool_.status());

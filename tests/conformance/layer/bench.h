@@ -113,6 +113,7 @@ class LayerRun {
     std::int64_t valid = -1;
     std::vector<std::uint32_t> samples; // empty: the rows' numbers
     std::int64_t global_batch = 0;      // 0: the batch
+    double loss_scale = 1;
     Peers* peers = nullptr;
   };
   LayerRun(LayerBench&, const Tensors& given, const Manner&);

@@ -92,6 +92,7 @@ Pass LayerRun::pass() const {
   Pass pass{.phase = bench_.ask_.phase, .step = 3, .epoch = 2, .seed = 11, .samples = samples_};
   pass.valid = manner_.valid < 0 ? bench_.rows() : manner_.valid;
   pass.global_batch = manner_.global_batch > 0 ? manner_.global_batch : bench_.rows();
+  pass.loss_scale = manner_.loss_scale;
   return pass;
 }
 

@@ -295,6 +295,20 @@ void counts_valid_rows_only(const Context& context, const LayerCase& of) {
   EXPECT_TRUE(!bench.setup().is_loss || a.outputs.at("out0") == b.outputs.at("out0"));
 }
 
+// Where gradients would be too small for f16, losses make larger ones, and say the same of themselves.
+void scales_its_gradient(const Context& context, const LayerCase& of) {
+  OneCase one(context, of);
+  auto bench = one.bench();
+  if (!bench.setup().is_loss) GTEST_SKIP() << "it is no loss";
+  const Results as_it_is = run(bench, one.given_, {}), scaled = run(bench, one.given_, {.loss_scale = 1024});
+  EXPECT_EQ(scaled.outputs, as_it_is.outputs);
+  for (const auto& [name, values] : as_it_is.gradients) {
+    Values wanted = values;
+    for (double& value : wanted) value *= 1024;
+    expect_near(scaled.gradients.at(name), wanted, bound(of, DType::f32, wanted), name);
+  }
+}
+
 // Most layers compute; a source brings samples in, a sink takes them away.
 enum class Work { computes, brings, takes };
 Work work_of(const Context& context, const std::string& name) {
@@ -341,6 +355,7 @@ void add_layer_case(const Context& context, const LayerCase& of) {
       {"gradients_are_differences", gradients_are_differences},
       {"agrees_in_f32", in<agrees_with_f64, DType::f32>},
       {"agrees_in_bf16", in<agrees_with_f64, DType::bf16>},
+      {"agrees_in_f16", in<agrees_with_f64, DType::f16>},
       {"takes_any_format", takes_any_format},
       {"reads_what_it_says", reads_what_it_says},
       {"works_in_place", works_in_place},
@@ -351,6 +366,7 @@ void add_layer_case(const Context& context, const LayerCase& of) {
       {"asks_for_no_memory", asks_for_no_memory},
       {"works_in_evaluation", works_in_evaluation},
       {"counts_valid_rows_only", counts_valid_rows_only},
+      {"scales_its_gradient", scales_its_gradient},
       {"rows_are_apart", rows_are_apart},
       {"splits_make_the_whole", splits_make_the_whole},
       {"factors_make_the_gradient", factors_make_the_gradient},

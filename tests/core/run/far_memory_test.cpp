@@ -57,5 +57,32 @@ TEST_F(FarMemoryTest, ChangesNothing) {
   expect_resumed_alike(fed_job(), {far}, 17);
 }
 
+// A device says how much memory it has: what does not fit is refused before anything is made, and what is said to fit
+// does.
+TEST_F(FarMemoryTest, WhatDoesNotFitThereIsRefusedWithTheBatchThatDoes) {
+  const std::vector<std::string> wide{"train.device={ type = \"ref\", far = true, memory = 24 }",
+                                      "layer.fc1.units=20000", "train.stop.steps=3"};
+  const auto outcome = [&](std::int64_t batch) {
+    auto set = wide;
+    set.push_back(concat("train.batch=", batch));
+    EXPECT_TRUE(host_.disk().write_text(folder_ / "job.toml", small_job()).ok());
+    const auto job = config::load(host_.disk(), folder_ / "job.toml", set, *registry_);
+    EXPECT_TRUE(job.ok()) << job.status().message();
+    Trained trained;
+    return run(*job, trained, 0, "", "");
+  };
+  const Status refused = outcome(400);
+  ASSERT_EQ(refused.code(), Code::no_space) << refused.message();
+  const std::string& said = refused.message();
+  EXPECT_NE(said.find("of the memory of device 'ref'"), std::string::npos) << said;
+  EXPECT_NE(said.find("features, gradients and buffers of layer 'fc1'"), std::string::npos) << said;
+  const std::string key = "train.batch = ";
+  ASSERT_NE(said.find(key), std::string::npos) << said;
+  const std::int64_t fits = std::stoll(said.substr(said.find(key) + key.size()));
+  EXPECT_GT(fits, 10) << said;
+  const Status fitting = outcome(fits * 9 / 10);
+  EXPECT_TRUE(fitting.ok()) << fitting.message();
+}
+
 } // namespace
 } // namespace dlhost::test

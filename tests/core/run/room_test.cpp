@@ -35,6 +35,14 @@ TEST(Room, TheLargestBatchThatFitsIsNamed) {
   EXPECT_TRUE(check_room(smaller, 5 * gib, "train.batch", 29).ok());
 }
 
+TEST(Room, OfADeviceItIsSaidWhose) {
+  Need there = need();
+  there.of = "the memory of device 'cuda'";
+  EXPECT_THAT(check_room(there, 5 * gib, "train.batch", 60).message(),
+              testing::StartsWith("the job needs 8 GiB of the memory of device 'cuda', and 5 GiB are available"));
+  EXPECT_THAT(check_room(there, gib, "train.batch", 60).message(), testing::HasSubstr("or a device with more memory"));
+}
+
 TEST(Room, NoBatchIsSmallEnoughForTheParams) {
   const std::string told = check_room(need(), gib, "test.batch", 60).message();
   EXPECT_THAT(told, testing::HasSubstr("no batch is small enough"));

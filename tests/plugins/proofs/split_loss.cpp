@@ -70,7 +70,7 @@ class SplitLoss final : public Layer {
 
   void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const override {
     if (!wants_inputs(wanted) || !f.input_gradient(0)) return;
-    const float factor = 1 / static_cast<float>(pass.global_batch);
+    const auto factor = static_cast<float>(pass.loss_scale / static_cast<double>(pass.global_batch));
     gradient_->run(*f.stream, {f.input(0), f.input(1), f.buffer(peaks_), f.buffer(sums_)}, {f.input_gradient(0)},
                    f.scratch, f.dynamic(pass, {&factor, 1}));
   }
