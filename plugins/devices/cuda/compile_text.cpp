@@ -9,6 +9,8 @@
 #include <nvrtc.h>
 #endif
 
+#include "opened.h"
+
 namespace dlhost::plugins::cuda {
 
 #if __has_include(<nvrtc.h>)
@@ -27,28 +29,19 @@ struct Calls {
   Status state;
 
   Calls() {
-    const std::string name = concat("libnvrtc.so.", CUDART_VERSION / 1000);
-    // It opens this one itself, but looks in fewer places than this plugin does. Both stay for the life of the process.
+    // It opens this one itself, but looks in fewer places than this plugin does.
     (void)dlopen(concat("libnvrtc-builtins.so.", CUDART_VERSION / 1000, ".", CUDART_VERSION % 1000 / 10).c_str(),
                  RTLD_NOW | RTLD_LOCAL);
-    void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      const char* why = dlerror();
-      state = Status::unsupported("there is no runtime compiler: ", why ? why : name.c_str());
-      return;
-    }
-    const auto find = [&](auto& call, const char* symbol) {
-      call = reinterpret_cast<std::decay_t<decltype(call)>>(dlsym(library, symbol));
-      if (!call && state) state = Status::unsupported(name, " has no ", symbol);
-    };
-    find(create, "nvrtcCreateProgram");
-    find(destroy, "nvrtcDestroyProgram");
-    find(compile, "nvrtcCompileProgram");
-    find(log_size, "nvrtcGetProgramLogSize");
-    find(log, "nvrtcGetProgramLog");
-    find(size, "nvrtcGetCUBINSize");
-    find(code, "nvrtcGetCUBIN");
-    find(error, "nvrtcGetErrorString");
+    Opened library(concat("libnvrtc.so.", CUDART_VERSION / 1000), "there is no runtime compiler");
+    library.find(create, "nvrtcCreateProgram");
+    library.find(destroy, "nvrtcDestroyProgram");
+    library.find(compile, "nvrtcCompileProgram");
+    library.find(log_size, "nvrtcGetProgramLogSize");
+    library.find(log, "nvrtcGetProgramLog");
+    library.find(size, "nvrtcGetCUBINSize");
+    library.find(code, "nvrtcGetCUBIN");
+    library.find(error, "nvrtcGetErrorString");
+    state = library.status();
   }
 };
 

@@ -1,15 +1,14 @@
 #include "nccl.h"
 
 #include <cstring>
-#include <type_traits>
 
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 
 #if __has_include(<nccl.h>)
 #include <nccl.h>
 #endif
 
+#include "opened.h"
 #include "stream.h"
 
 namespace dlhost::plugins::cuda {
@@ -31,26 +30,17 @@ struct Calls {
   Status found;
 
   Calls() {
-    constexpr const char* name = "libnccl.so.2";
-    void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL); // for the life of the process
-    if (!library) {
-      const char* why = dlerror();
-      found = Status::unsupported("cuda: GPUs sum among themselves by NCCL, which is not there: ", why ? why : name);
-      return;
-    }
-    const auto find = [&](auto& call, const char* symbol) {
-      call = reinterpret_cast<std::decay_t<decltype(call)>>(dlsym(library, symbol));
-      if (!call && found.ok()) found = Status::unsupported("cuda: ", name, " has no ", symbol, "; NCCL 2.18 is needed");
-    };
-    find(unique_id, "ncclGetUniqueId");
-    find(init, "ncclCommInitRankConfig");
-    find(abort, "ncclCommAbort");
-    find(state, "ncclCommGetAsyncError");
-    find(error, "ncclGetErrorString");
-    find(last_error, "ncclGetLastError");
-    find(group_start, "ncclGroupStart");
-    find(group_end, "ncclGroupEnd");
-    find(all_reduce, "ncclAllReduce");
+    Opened library("libnccl.so.2", "cuda: GPUs sum among themselves by NCCL, which is not there");
+    library.find(unique_id, "ncclGetUniqueId");
+    library.find(init, "ncclCommInitRankConfig");
+    library.find(abort, "ncclCommAbort");
+    library.find(state, "ncclCommGetAsyncError");
+    library.find(error, "ncclGetErrorString");
+    library.find(last_error, "ncclGetLastError");
+    library.find(group_start, "ncclGroupStart");
+    library.find(group_end, "ncclGroupEnd");
+    library.find(all_reduce, "ncclAllReduce");
+    found = library.status();
   }
 };
 

@@ -47,7 +47,9 @@ class HalfTest : public Bench {
 };
 
 TEST_F(HalfTest, TrainsAsF32DoesButForItsFraction) {
-  for (const auto& way : {std::vector<std::string>{}, {"updater.clip_norm=0.05"}, {"train.device={ type = \"ref\", far = true }"},
+  for (const auto& way : {std::vector<std::string>{},
+                          {"updater.clip_norm=0.05"},
+                          {"train.device={ type = \"ref\", far = true }"},
                           {"train.algorithm={ type = \"bp\", micro_batches = 2 }"}}) {
     SCOPED_TRACE(way.empty() ? "plain" : way[0]);
     const auto whole = train(small_job(), way), in_half = train(small_job(), half(way));
