@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "cuda_graph.h"
 #include "errors.h"
 #include "kernels/prepare.h"
 #include "stream.h"
@@ -126,6 +127,7 @@ Result<void*> Cuda::allocate(std::size_t bytes) {
 // Ops that were given may still use it: memory is released after the last step only, so that waiting costs nothing.
 void Cuda::release(void* data) noexcept {
   if (!data || cudaSetDevice(static_cast<int>(options_.gpu)) != cudaSuccess) return;
+  const auto alone = no_other_capture();
   if (cudaDeviceSynchronize() != cudaSuccess) return; // a fault: the context goes, and its memory with it
   if (pools_)
     (void)cudaFreeAsync(data, memory_stream_);

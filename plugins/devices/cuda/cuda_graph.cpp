@@ -1,5 +1,6 @@
 #include "cuda_graph.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "errors.h"
@@ -16,6 +17,11 @@ Status said(cudaError_t error, std::string_view doing) {
 }
 
 } // namespace
+
+std::unique_lock<std::mutex> no_other_capture() {
+  static std::mutex one; // of the process, as the GPUs' contexts are
+  return std::unique_lock(one);
+}
 
 CudaGraph::~CudaGraph() {
   rest().ignore("the memory goes all the same");
@@ -40,12 +46,16 @@ Status CudaGraph::rest() { return launched_ ? said(cudaEventSynchronize(launched
 // Only what this thread does is looked at: others allocate and copy as they like.
 Status CudaGraph::begin() {
   if (!whole_) DLHOST_TRY(said(cudaGraphCreate(&whole_, 0), "making a graph"));
-  return said(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "beginning a graph");
+  alone_ = no_other_capture();
+  Status begun = said(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "beginning a graph");
+  if (!begun.ok()) alone_.unlock();
+  return begun;
 }
 
 Status CudaGraph::end(std::size_t which) {
   cudaGraph_t kept = nullptr;
   const cudaError_t ended = cudaStreamEndCapture(stream_, &kept);
+  alone_.unlock();
   const std::unique_ptr<CUgraph_st, cudaError_t (*)(cudaGraph_t)> owner(kept, &cudaGraphDestroy);
   DLHOST_TRY(said(ended, "keeping launches for a graph"));
   std::size_t nodes = 0;

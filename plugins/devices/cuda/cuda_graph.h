@@ -2,6 +2,7 @@
 // same form in the place of: so it need not be known what a piece is made of, ours or a library's.
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -9,6 +10,9 @@
 #include "kernels/graph.h"
 
 namespace dlhost::plugins::cuda {
+
+// Held while a stream keeps what it is given: a wait for the whole GPU would end that, and fail, in any thread.
+std::unique_lock<std::mutex> no_other_capture();
 
 class CudaGraph final : public Graph {
  public:
@@ -29,6 +33,7 @@ class CudaGraph final : public Graph {
   Status replace(std::size_t which, cudaGraph_t piece, bool empty);
 
   cudaStream_t stream_;
+  std::unique_lock<std::mutex> alone_; // from begin to end
   cudaGraph_t whole_ = nullptr;
   cudaGraphExec_t executable_ = nullptr; // when it is complete
   std::vector<cudaGraphNode_t> pieces_;  // null: it launches nothing

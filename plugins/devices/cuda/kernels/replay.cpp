@@ -104,7 +104,12 @@ Status Replay::renew(Sequence& known) {
 Status Replay::keep(Sequence& known, std::size_t which) {
   DLHOST_TRY(known.graph->begin());
   Status earlier = stream_.take_error();
-  held_.run(stream_, which, known.samples);
+  try {
+    held_.run(stream_, which, known.samples);
+  } catch (...) {
+    known.graph->end(which).ignore("what was thrown says more");
+    throw;
+  }
   Status ended = known.graph->end(which);
   Status failed = stream_.take_error();
   if (!earlier.ok()) stream_.fail(std::move(earlier));

@@ -69,20 +69,20 @@ class ReplayTest : public testing::Test {
     float made() { return std::exchange(y[0], 0.0F); } // since it was asked
   };
   // With so much beside it that it is worth a graph.
-  void give(SumUp& op, Place& place, const Dynamic& dynamic = {}) {
-    op.run(stream, {place.x}, {place.y}, place.scratch.data(), dynamic);
-    fill(place);
+  void give(SumUp& one, Place& at, const Dynamic& dynamic = {}) {
+    one.run(stream, {at.x}, {at.y}, at.scratch.data(), dynamic);
+    fill(at);
   }
-  void fill(Place& place) {
-    for (float& one : std::span(place.more).subspan(1)) EXPECT_TRUE(stream.move(&one, nullptr, sizeof one).ok());
+  void fill(Place& at) {
+    for (float& one : std::span(at.more).subspan(1)) EXPECT_TRUE(stream.move(&one, nullptr, sizeof one).ok());
   }
   template <class Calls> void step(const Calls& calls) {
     stream.begin_step();
     calls();
     stream.end_step();
   }
-  void steps(int number, SumUp& op, Place& place) {
-    for (int s = 0; s < number; ++s) step([&] { give(op, place); });
+  void steps(int number, SumUp& one, Place& at) {
+    for (int s = 0; s < number; ++s) step([&] { give(one, at); });
   }
   struct Counts {
     int made = 0, changed = 0, launched = 0, refused = 0;
