@@ -22,8 +22,6 @@ class HeldCalls {
 
   bool empty() const { return calls_.empty(); }
   std::size_t size() const { return calls_.size(); }
-  // Of the work: lists of the same work have the same.
-  std::uint64_t hash() const { return hash_; }
   bool same_work(const HeldCalls&) const;
   // Of call `which` of two lists of the same work. Numbers of samples are left out: they are read where they lie.
   bool same_changing(const HeldCalls&, std::size_t which) const;
@@ -60,7 +58,7 @@ class HeldCalls {
   std::vector<void*> pointers_; // of each call, what goes in and then what comes out
   std::vector<float> scalars_;
   std::vector<std::uint32_t> samples_;
-  std::uint64_t hash_ = 0;
+  std::uint64_t hash_ = 0; // of the work
 };
 
 } // namespace dlhost::plugins::cuda

@@ -116,6 +116,18 @@ TEST_F(GraphsTest, ReplayedStepsTrainAlike) {
   expect_alike({"topology.workers_per_group=2", "topology.servers_per_group=2", "layer.norm.type=layer_norm"}, 5);
 }
 
+// A loss that is not finite ends a step in the middle: what is looked for then, and said, is the same.
+TEST_F(GraphsTest, ARunThatDivergesSaysTheSame) {
+  std::vector<std::string> said;
+  for (const char* way : {"far", "graphs"}) {
+    const auto wild = train(job, {"updater.rate=1e20", "validate.every={}",
+                                  concat("train.device={ type = \"cuda_on_host\", ", way, " = true }")});
+    EXPECT_EQ(wild.outcome.ending, run::Ending::diverged);
+    said.push_back(wild.outcome.reason);
+  }
+  EXPECT_EQ(said[1], said[0]);
+}
+
 TEST_F(GraphsTest, ASavedRunGoesOn) {
   expect_resumed_alike(job, {R"(train.device={ type = "cuda_on_host", graphs = true })", "validate.every={}"}, 17);
 }
