@@ -1,108 +1,9 @@
 // When a step that comes again is replayed, and what is put into it anew. Graphs are the ones of host_graph.h, which
 // run what was kept with the values of then.
-#include "kernels/replay.h"
-
-#include <numeric>
-#include <optional>
-
-#include <gtest/gtest.h>
-
-#include "host_stream.h"
-#include "kernels/launch.h"
-#include "kernels/prepare.h"
+#include "replayed.h"
 
 namespace dlhost::test {
 namespace {
-
-using plugins::cuda::Call;
-using plugins::cuda::KernelOp;
-using plugins::cuda::Replay;
-using plugins::cuda::WorkStream;
-
-// y = y + x * scalar + valid + epoch + the seed + each sample's number: whatever is forgotten is missed.
-class SumUp final : public KernelOp {
- public:
-  using Op::run;
-  SumUp() {
-    kernel = "sum up";
-    scratch_bytes = room_for * sizeof(std::uint32_t);
-  }
-  static constexpr std::size_t room_for = 8;
-  int runs = 0;
-  std::size_t launches = 1;
-  Status fails; // the next run
-
- protected:
-  struct Body {
-    const float* x;
-    float* y;
-    const std::uint32_t* samples;
-    std::size_t sample_count;
-    float scalar, more;
-    void operator()(std::int64_t i) const {
-      y[i] += x[i] * scalar + more;
-      for (std::size_t s = 0; s < sample_count; ++s) y[i] += static_cast<float>(samples[s]);
-    }
-  };
-  void run(WorkStream& stream, const Call& call) override {
-    ++runs;
-    if (!fails.ok()) return stream.fail(std::exchange(fails, {}));
-    const Dynamic& dynamic = call.dynamic;
-    auto* const samples = reinterpret_cast<std::uint32_t*>(call.scratch);
-    stream.bring(samples, dynamic.samples.data(), dynamic.samples.size_bytes());
-    const Body body{static_cast<const float*>(call.in[0]),
-                    static_cast<float*>(call.out[0]),
-                    samples,
-                    dynamic.samples.size(),
-                    dynamic.scalars.empty() ? 1 : dynamic.scalars[0],
-                    static_cast<float>(dynamic.valid + dynamic.epoch) + static_cast<float>(dynamic.key.seed) +
-                        static_cast<float>(dynamic.key.stream)};
-    for (std::size_t launch = 0; launch < launches; ++launch) plugins::cuda::each(stream, 2, body);
-  }
-};
-
-class ReplayTest : public testing::Test {
- protected:
-  struct Place {
-    float x[2] = {1, 2}, y[2] = {0, 0}, more[Replay::least_calls] = {};
-    std::array<std::uint32_t, SumUp::room_for> scratch{};
-    float made() { return std::exchange(y[0], 0.0F); } // since it was asked
-  };
-  // With so much beside it that it is worth a graph.
-  void give(SumUp& one, Place& at, const Dynamic& dynamic = {}) {
-    one.run(stream, {at.x}, {at.y}, at.scratch.data(), dynamic);
-    fill(at);
-  }
-  void fill(Place& at) {
-    for (float& one : std::span(at.more).subspan(1)) EXPECT_TRUE(stream.move(&one, nullptr, sizeof one).ok());
-  }
-  template <class Calls> void step(const Calls& calls) {
-    stream.begin_step();
-    calls();
-    stream.end_step();
-  }
-  void steps(int number, SumUp& one, Place& at) {
-    for (int s = 0; s < number; ++s) step([&] { give(one, at); });
-  }
-  struct Counts {
-    int made = 0, changed = 0, launched = 0, refused = 0;
-    bool operator==(const Counts&) const = default;
-    friend std::ostream& operator<<(std::ostream& out, const Counts& of) {
-      return out << of.made << " made, " << of.changed << " changed, " << of.launched << " launched, " << of.refused
-                 << " refused";
-    }
-  };
-  // Since they were asked for.
-  Counts done() {
-    return {counts.made.exchange(0), counts.changed.exchange(0), counts.launched.exchange(0),
-            counts.refused.exchange(0)};
-  }
-
-  GraphCounts counts;
-  HostStream stream{counts};
-  SumUp op;
-  Place place;
-};
 
 constexpr float nothing_changes = 0; // x[0] + valid, of -1
 
@@ -341,51 +242,6 @@ TEST_F(ReplayTest, WhatWasNotNeededForLongestIsForgotten) {
   EXPECT_EQ(done(), Counts());
 }
 
-// An op that fails while it is kept: it is as if there were no graphs, and what it says then is what counts.
-TEST_F(ReplayTest, WhatCannotBeKeptRunsOneByOne) {
-  step([&] { give(op, place, {.valid = 0}); });
-  op.fails = Status::unsupported("not in a graph");
-  for (int s = 0; s < 3; ++s) step([&] { give(op, place, {.valid = 0}); });
-  EXPECT_EQ(place.made(), 4);
-  EXPECT_EQ(done(), (Counts{.refused = 1})) << "told once, and not tried again";
-  EXPECT_TRUE(stream.wait().ok());
-  op.fails = Status::invalid("wrong");
-  step([&] { give(op, place, {.valid = 0}); });
-  EXPECT_EQ(stream.wait().message(), "wrong");
-}
-
-TEST_F(ReplayTest, AnEarlierErrorIsStillTold) {
-  step([&] { give(op, place); });
-  step([&] {
-    give(op, place);
-    stream.fail(Status::invalid("before"));
-  });
-  EXPECT_EQ(done(), (Counts{.made = 1, .launched = 1}));
-  EXPECT_EQ(stream.wait().message(), "before");
-}
-
-// A call that launches another number of kernels does not fit into its piece.
-TEST_F(ReplayTest, WhatDoesNotFitIsMadeAnew) {
-  float epoch = 0;
-  const auto one = [&] {
-    epoch += 1;
-    step([&] { give(op, place, {.valid = 0, .epoch = static_cast<std::uint32_t>(epoch)}); });
-    EXPECT_EQ(place.made(), static_cast<float>(op.launches) * (epoch + 1));
-  };
-  for (int s = 0; s < 20; ++s) one();
-  EXPECT_EQ(done(), (Counts{.made = 1, .changed = 18, .launched = 19}));
-  for (int s = 0; s < 2; ++s) {
-    op.launches = 3 - op.launches;
-    one();
-    EXPECT_EQ(done(), (Counts{.made = 1, .launched = 1}));
-  }
-  op.launches = 2;
-  one();
-  EXPECT_EQ(done(), (Counts{.refused = 1})) << "too often";
-  one();
-  EXPECT_EQ(done(), Counts());
-}
-
 TEST_F(ReplayTest, AFewCallsAreNotWorthAGraph) {
   const auto calls = [&](std::size_t number) {
     for (int s = 0; s < 3; ++s)
@@ -401,20 +257,6 @@ TEST_F(ReplayTest, AFewCallsAreNotWorthAGraph) {
   EXPECT_EQ(done(), Counts());
   calls(Replay::least_calls);
   EXPECT_EQ(done(), (Counts{.made = 1, .launched = 2}));
-}
-
-TEST_F(ReplayTest, FaultsInTheDataAreToldOfReplayedStepsToo) {
-  const auto gather = *plugins::cuda::prepare_own(
-      GatherSpec{.table = {DType::f32, {3, 2}, {}}, .indices = {DType::i32, {2}, {}}, .y = {DType::f32, {2, 2}, {}}});
-  float table[6] = {1, 2, 3, 4, 5, 6}, y[4] = {};
-  std::int32_t indices[2] = {};
-  std::vector<std::byte> scratch(gather->scratch_bytes + 256);
-  for (int s = 0; s < 6; ++s) {
-    indices[1] = s;
-    step([&] { gather->run(stream, {table, indices}, {y}, scratch.data()), fill(place); });
-    EXPECT_EQ(stream.wait().ok(), s < 3) << s;
-  }
-  EXPECT_EQ(done(), (Counts{.made = 1, .launched = 5}));
 }
 
 } // namespace
