@@ -46,12 +46,32 @@ void Program::set_passes(const BatchView& batch, const StepInfo& info) {
   }
 }
 
+namespace {
+
+// What the stream may start as one whole, until it ends, however that is.
+class OneStep {
+ public:
+  explicit OneStep(Stream& stream) : stream_(stream) { stream_.begin_step(); }
+  OneStep(const OneStep&) = delete;
+  OneStep& operator=(const OneStep&) = delete;
+  ~OneStep() noexcept(false) { stream_.end_step(); } // ops that were held back run here, and may throw
+
+ private:
+  Stream& stream_;
+};
+
+} // namespace
+
 Status Program::run(const BatchView& batch, const StepInfo& info) {
   info_ = info;
   gradient_scale_ = 1;
   bind(batch);
   set_passes(batch, info);
-  return plugin::contained(*activity_, [&] { return run_steps(); });
+  return plugin::contained(*activity_, [&]() -> Status {
+    if (clock_) return run_steps(); // each op is waited for
+    const OneStep whole(*stream_);
+    return run_steps();
+  });
 }
 
 // Where it is measured, what the work takes is the step's.

@@ -217,6 +217,7 @@ TEST_F(NetsTest, AllWaysTrainThemAlike) {
       {R"({ type = "cuda_on_host" })", {}, true},
       {R"({ type = "cuda_on_host", channels_last = true })", {}, true},
       {R"({ type = "cuda_on_host", channels_last = true })", {"train.fuse=false"}, true},
+      {R"({ type = "cuda_on_host", channels_last = true, graphs = true })", {}, true},
   };
   const bool cpu = has_device("cpu"), cuda = has_device("cuda_on_host");
   const std::uint64_t first = number("DLHOST_SEED", 1), count = number("DLHOST_NETS", 24);

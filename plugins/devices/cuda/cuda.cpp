@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "cuda_graph.h"
 #include "errors.h"
 #include "kernels/prepare.h"
 #include "nccl.h"
@@ -24,10 +25,16 @@ Schema Cuda::schema() {
       .option("measure", &Options::measure,
               "choose among the libraries' kernels by measuring them at the start; false: the first that they propose, "
               "so that another run of the same job has the same bits")
+      .option(
+          "graphs", &Options::graphs,
+          "launch what comes again in each step as one whole, a CUDA graph, and not kernel by kernel: less work for "
+          "the host, on which steps of small nets wait; not measured yet")
       .option("sync_errors", &Options::sync_errors, "wait after each op, so that a fault names the op that made it");
 }
 
 namespace {
+
+Host* host = nullptr; // set before the first device is made
 
 // What is wrong with the driver is said by start().
 Cuda::Options with_gpu(Cuda::Options options) {
@@ -38,6 +45,13 @@ Cuda::Options with_gpu(Cuda::Options options) {
 }
 
 } // namespace
+
+Status Cuda::begin(Host& given) {
+  host = &given;
+  return {};
+}
+
+void Cuda::end() noexcept { host = nullptr; }
 
 // start() fills members that come after state_: as its initialiser it would be undone by theirs.
 Cuda::Cuda(const Options& options) : options_(with_gpu(options)), compiler_(static_cast<int>(options_.gpu)) {
@@ -86,7 +100,7 @@ Device::Traits Cuda::traits() const { return {.host_memory = false, .asynchronou
 
 std::string Cuda::description() const {
   if (!state_.ok()) return state_.message();
-  return concat(name_, options_.tf32 ? ", tf32" : "");
+  return concat(name_, options_.tf32 ? ", tf32" : "", options_.graphs ? ", graphs" : "");
 }
 
 Status Cuda::out_of_memory(std::size_t bytes) const {
@@ -129,6 +143,7 @@ Result<void*> Cuda::allocate(std::size_t bytes) {
 // Ops that were given may still use it: memory is released after the last step only, so that waiting costs nothing.
 void Cuda::release(void* data) noexcept {
   if (!data || cudaSetDevice(static_cast<int>(options_.gpu)) != cudaSuccess) return;
+  const auto alone = no_other_capture();
   if (cudaDeviceSynchronize() != cudaSuccess) return; // a fault: the context goes, and its memory with it
   if (pools_)
     (void)cudaFreeAsync(data, memory_stream_);
@@ -162,7 +177,9 @@ void Cuda::unpin(void* memory) noexcept {
 
 Result<std::unique_ptr<Stream>> Cuda::stream() {
   DLHOST_TRY(enter());
-  DLHOST_ASSIGN(auto made, CudaStream::make(static_cast<int>(options_.gpu), options_.sync_errors));
+  DLHOST_ASSIGN(auto made, CudaStream::make(static_cast<int>(options_.gpu), {.sync = options_.sync_errors,
+                                                                             .graphs = options_.graphs,
+                                                                             .log = host ? &host->log() : nullptr}));
   return std::unique_ptr<Stream>(std::move(made));
 }
 
@@ -174,19 +191,17 @@ Result<std::unique_ptr<Event>> Cuda::event() {
 Status Cuda::copy(Stream& stream, void* dst, const void* src, std::size_t bytes, Direction direction) {
   if (bytes == 0) return {};
   DLHOST_TRY(enter());
-  const cudaMemcpyKind way = direction == Direction::to_host     ? cudaMemcpyDeviceToHost
-                             : direction == Direction::from_host ? cudaMemcpyHostToDevice
-                                                                 : cudaMemcpyDeviceToDevice;
-  DLHOST_CUDA(cudaMemcpyAsync(dst, src, bytes, way, static_cast<CudaStream&>(stream).get()), "copying ", bytes,
-              " bytes");
+  auto& on = static_cast<CudaStream&>(stream);
+  if (direction == Direction::within) return on.move(dst, src, bytes);
+  const cudaMemcpyKind way = direction == Direction::to_host ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
+  DLHOST_CUDA(cudaMemcpyAsync(dst, src, bytes, way, on.get()), "copying ", bytes, " bytes");
   return {};
 }
 
 Status Cuda::fill_zero(Stream& stream, void* dst, std::size_t bytes) {
   if (bytes == 0) return {};
   DLHOST_TRY(enter());
-  DLHOST_CUDA(cudaMemsetAsync(dst, 0, bytes, static_cast<CudaStream&>(stream).get()), "clearing ", bytes, " bytes");
-  return {};
+  return static_cast<CudaStream&>(stream).move(dst, nullptr, bytes);
 }
 
 std::size_t Cuda::bytes(const TensorDesc& desc) const { return desc.plain_bytes(); }

@@ -9,6 +9,7 @@
 #include <cudnn.h>
 
 #include <dlhost/device.h>
+#include <dlhost/host.h>
 #include <dlhost/schema.h>
 
 #include "compiler.h"
@@ -24,9 +25,13 @@ class Cuda final : public Device {
     std::int64_t turn = 0;
     bool tf32 = false;
     bool measure = false;
+    bool graphs = false;
     bool sync_errors = false;
   };
   static Schema schema();
+  // The plugin's hooks: what devices say goes to the host.
+  static Status begin(Host&);
+  static void end() noexcept;
   explicit Cuda(const Options&);
   ~Cuda() override;
 

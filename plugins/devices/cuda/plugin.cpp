@@ -2,4 +2,5 @@
 
 #include "cuda.h"
 
-DLHOST_PLUGIN("1.0", dlhost::plugins::cuda::Cuda);
+DLHOST_PLUGIN_WITH("1.0", dlhost::plugins::cuda::Cuda::begin, dlhost::plugins::cuda::Cuda::end,
+                   dlhost::plugins::cuda::Cuda);

@@ -5,6 +5,7 @@
 
 #include <dlhost/host_op.h>
 
+#include "cuda_graph.h"
 #include "errors.h"
 
 namespace dlhost::plugins::cuda {
@@ -26,10 +27,10 @@ Result<bool> CudaEvent::passed() {
   return true;
 }
 
-Result<std::unique_ptr<CudaStream>> CudaStream::make(int gpu, bool sync) {
+Result<std::unique_ptr<CudaStream>> CudaStream::make(int gpu, const Ways& ways) {
   std::unique_ptr<CudaStream> made(new CudaStream);
   made->gpu_ = gpu;
-  made->sync_ = sync;
+  made->ways_ = ways;
   made->last_.reserve(128);
   DLHOST_CUDA(cudaSetDevice(gpu), "taking GPU ", gpu);
   DLHOST_CUDA(cudaStreamCreateWithFlags(&made->stream_, cudaStreamNonBlocking), "making a stream");
@@ -37,19 +38,22 @@ Result<std::unique_ptr<CudaStream>> CudaStream::make(int gpu, bool sync) {
   void* pinned = nullptr;
   DLHOST_CUDA(cudaHostAlloc(&pinned, sizeof(Fault), cudaHostAllocMapped), "pinning host memory");
   made->fault_ = new (pinned) Fault;
+  if (ways.graphs && !ways.sync)
+    made->replay([stream = made->stream_]() -> std::unique_ptr<Graph> { return std::make_unique<CudaGraph>(stream); });
   return made;
 }
 
 CudaStream::~CudaStream() {
   if (cudaSetDevice(gpu_) != cudaSuccess) return; // the process is going down
   if (stream_) (void)cudaStreamSynchronize(stream_);
+  replay_no_more();
   if (dnn_) (void)cudnnDestroy(dnn_);
   if (stream_) (void)cudaStreamDestroy(stream_);
   if (fault_) (void)cudaFreeHost(fault_);
 }
 
 Status CudaStream::wait() {
-  if (const cudaError_t error = cudaStreamSynchronize(stream_); error != cudaSuccess)
+  if (const cudaError_t error = cudaStreamSynchronize(get()); error != cudaSuccess)
     fail(
         status_of(error, concat("one of the ops up to '", last_,
                                 "' failed on the GPU, which stays unusable for this process (option sync_errors = true "
@@ -60,18 +64,18 @@ Status CudaStream::wait() {
                          fault_->place, " is not in [0, ", fault_->limit, ")"));
     *fault_ = {};
   }
-  return std::exchange(first_, {});
+  return take_error();
 }
 
 Status CudaStream::record(Event& event) {
   enter();
-  DLHOST_CUDA(cudaEventRecord(static_cast<CudaEvent&>(event).get(), stream_), "recording an event");
+  DLHOST_CUDA(cudaEventRecord(static_cast<CudaEvent&>(event).get(), get()), "recording an event");
   return {};
 }
 
 Status CudaStream::wait_for(Event& event) {
   enter();
-  DLHOST_CUDA(cudaStreamWaitEvent(stream_, static_cast<CudaEvent&>(event).get(), 0), "waiting for an event");
+  DLHOST_CUDA(cudaStreamWaitEvent(get(), static_cast<CudaEvent&>(event).get(), 0), "waiting for an event");
   return {};
 }
 
@@ -91,17 +95,27 @@ void CudaStream::bring(void* to, const void* from, std::size_t bytes) {
     fail(status_of(error, concat("bringing ", bytes, " bytes to the GPU")));
 }
 
-void CudaStream::fail(Status status) {
-  if (first_) first_ = std::move(status);
+Status CudaStream::move_now(void* to, const void* from, std::size_t bytes) {
+  if (from)
+    DLHOST_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copying ", bytes, " bytes");
+  else
+    DLHOST_CUDA(cudaMemsetAsync(to, 0, bytes, stream_), "clearing ", bytes, " bytes");
+  return {};
 }
 
 void CudaStream::launched(const Op& op) {
   last_ = op.kernel;
   if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
     return fail(status_of(error, concat("launching '", op.kernel, "'")));
-  if (!sync_) return;
+  if (!ways_.sync) return;
   if (const cudaError_t error = cudaStreamSynchronize(stream_); error != cudaSuccess)
     fail(status_of(error, concat("op '", op.kernel, "' failed on the GPU, which stays unusable for this process")));
+}
+
+void CudaStream::refused(const Status& why) {
+  if (ways_.log)
+    ways_.log->write(LogLevel::warning,
+                     concat("cuda: a part of the step is not launched as a graph, but op by op: ", why.message()));
 }
 
 Result<cudnnHandle_t> CudaStream::dnn() {

@@ -6,6 +6,8 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
+#include <dlhost/host.h>
+
 #include "kernels/work.h"
 
 namespace dlhost::plugins::cuda {
@@ -23,35 +25,43 @@ class CudaEvent final : public Event {
 
 class CudaStream final : public WorkStream {
  public:
-  // With `sync`, the host waits after each op, so that a fault is known by the op that made it.
-  static Result<std::unique_ptr<CudaStream>> make(int gpu, bool sync);
+  struct Ways {
+    bool sync = false;   // the host waits after each op, so that a fault is known by the op that made it
+    bool graphs = false; // steps that come again are launched as graphs; not with `sync`
+    Log* log = nullptr;  // null: nobody is told where a step is not
+  };
+  static Result<std::unique_ptr<CudaStream>> make(int gpu, const Ways&);
   ~CudaStream() override;
 
   Status wait() override;
   Status record(Event&) override;
   Status wait_for(Event&) override;
   void submit(HostOp&, const HostCall&) override;
-  void* native() override { return stream_; }
+  void* native() override { return get(); }
 
   void enter() override;
   Fault* fault() override { return fault_; }
   void bring(void* to, const void* from, std::size_t bytes) override;
-  void fail(Status) override;
+  Status move_now(void* to, const void* from, std::size_t bytes) override;
   void launched(const Op&) override;
+  void refused(const Status& why) override;
 
-  cudaStream_t get() const { return stream_; }
+  // For whatever comes behind all that the stream was given.
+  cudaStream_t get() {
+    flush();
+    return stream_;
+  }
   // cuDNN's words for this stream, made when they are first needed.
   Result<cudnnHandle_t> dnn();
 
  private:
   CudaStream() = default;
   int gpu_ = 0;
-  bool sync_ = false;
+  Ways ways_;
   cudaStream_t stream_ = nullptr;
   cudnnHandle_t dnn_ = nullptr;
   Fault* fault_ = nullptr; // pinned, on the host
   std::string last_;       // the kernel that was launched last
-  Status first_;
 };
 
 } // namespace dlhost::plugins::cuda

@@ -26,6 +26,7 @@ struct Trained {
   run::MetricValues test;
   std::map<std::pair<std::uint64_t, Phase>, run::MetricValues> evaluations; // by the step that they are of
   run::Outcome outcome;
+  std::string device; // what it says of itself at the end
 };
 
 class Bench : public ::testing::Test {
@@ -92,6 +93,7 @@ class Bench : public ::testing::Test {
     training.dismiss();
     DLHOST_TRY(trained.outcome.error);
     trained.test = trained.outcome.test.metrics;
+    trained.device = session->device().description();
     param::Store& store = session->store();
     for (const auto& param : store.params()) {
       if (param->factors) trained.factored.push_back(param->declared.name);

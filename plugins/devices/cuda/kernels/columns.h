@@ -161,12 +161,10 @@ template <class Body> void each_row(WorkStream& stream, std::int64_t rows, std::
 #else
 
 template <class Body>
-void reduce_columns(WorkStream& stream, std::int64_t rows, std::int64_t columns, const Body& body, void* room) {
+void reduce_columns_on_host(std::int64_t rows, std::int64_t columns, const ColumnSplit& split, const Body& body,
+                            typename Body::Sum* parts) {
   using Sum = typename Body::Sum;
   constexpr int width = Body::width;
-  static_assert(std::is_trivially_copyable_v<Body> && std::is_trivially_copyable_v<Sum>);
-  const ColumnSplit split = column_split(rows, columns, width);
-  auto* parts = static_cast<Sum*>(room);
   const auto sum_up = [&](std::int64_t block, std::int64_t part) {
     Sum sums[block_threads][width];
     for (std::int32_t thread = 0; thread < block_threads; ++thread) {
@@ -191,12 +189,19 @@ void reduce_columns(WorkStream& stream, std::int64_t rows, std::int64_t columns,
   };
   for (std::int64_t block = 0; block < split.blocks; ++block)
     for (std::int64_t part = 0; part < split.parts; ++part) sum_up(block, part);
+}
+
+template <class Body>
+void reduce_columns(WorkStream& stream, std::int64_t rows, std::int64_t columns, const Body& body, void* room) {
+  static_assert(std::is_trivially_copyable_v<Body> && std::is_trivially_copyable_v<typename Body::Sum>);
+  const ColumnSplit split = column_split(rows, columns, Body::width);
+  auto* parts = static_cast<typename Body::Sum*>(room);
+  launch_on_host(stream, body, [=](const Body& of) { reduce_columns_on_host(rows, columns, split, of, parts); });
   if (split.parts > 1) reduce_whole(stream, columns, split.parts, JoinColumn<Body>{body, parts, split.parts});
 }
 
-template <class Body> void each_row(WorkStream&, std::int64_t rows, std::int64_t columns, const Body& body) {
-  static_assert(std::is_trivially_copyable_v<Body>);
-  const ColumnSplit split = column_split(rows, columns, Body::width, Body::ahead);
+template <class Body>
+void each_row_on_host(std::int64_t rows, std::int64_t columns, const ColumnSplit& split, const Body& body) {
   for (std::int64_t block = 0; block < split.blocks; ++block)
     for (std::int64_t part = split.parts; part-- > 0;)
       for (std::int32_t thread = 0; thread < block_threads; ++thread) {
@@ -205,6 +210,12 @@ template <class Body> void each_row(WorkStream&, std::int64_t rows, std::int64_t
         const auto known = body.of(at.column);
         down_rows(body, at, split.down, [&](const auto& read, std::int64_t row) { body(known, read, row, at.column); });
       }
+}
+
+template <class Body> void each_row(WorkStream& stream, std::int64_t rows, std::int64_t columns, const Body& body) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  const ColumnSplit split = column_split(rows, columns, Body::width, Body::ahead);
+  launch_on_host(stream, body, [=](const Body& of) { each_row_on_host(rows, columns, split, of); });
 }
 
 #endif

@@ -22,6 +22,8 @@
 
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
+#else
+#include "host_launch.h"
 #endif
 
 namespace dlhost::plugins::cuda {
@@ -96,17 +98,17 @@ void reduce_split(WorkStream& stream, std::int64_t items, std::int64_t terms, co
 
 #else
 
-template <class Body> void each(WorkStream&, std::int64_t items, const Body& body) {
+template <class Body> void each(WorkStream& stream, std::int64_t items, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>);
-  for (std::int64_t i = 0; i < items; ++i) body(i);
+  launch_on_host(stream, body, [items](const Body& of) {
+    for (std::int64_t i = 0; i < items; ++i) of(i);
+  });
 }
 
 template <class Body>
-void reduce_split(WorkStream&, std::int64_t items, std::int64_t terms, const Split& split, const Body& body,
-                  void* room) {
+void reduce_on_host(std::int64_t items, std::int64_t terms, const Split& split, const Body& body,
+                    typename Body::Sum* parts) {
   using Sum = typename Body::Sum;
-  static_assert(std::is_trivially_copyable_v<Body> && std::is_trivially_copyable_v<Sum>);
-  auto* parts = static_cast<Sum*>(room);
   for (std::int64_t group = 0; group < items * split.parts; ++group) {
     const std::int64_t item = group / split.parts, part = group % split.parts;
     const std::int64_t last = terms * (part + 1) / split.parts;
@@ -123,6 +125,15 @@ void reduce_split(WorkStream&, std::int64_t items, std::int64_t terms, const Spl
     else
       parts[group] = sums[0];
   }
+}
+
+template <class Body>
+void reduce_split(WorkStream& stream, std::int64_t items, std::int64_t terms, const Split& split, const Body& body,
+                  void* room) {
+  static_assert(std::is_trivially_copyable_v<Body> && std::is_trivially_copyable_v<typename Body::Sum>);
+  launch_on_host(stream, body, [=](const Body& of) {
+    reduce_on_host(items, terms, split, of, static_cast<typename Body::Sum*>(room));
+  });
 }
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 
 #include <dlhost/device.h>
@@ -11,12 +13,28 @@
 #include <dlhost/status.h>
 
 #include "body.h"
+#include "graph.h"
 #include "split.h"
 
 namespace dlhost::plugins::cuda {
 
+struct Call;
+class KernelOp;
+class Replay;
+
 class WorkStream : public Stream {
  public:
+  WorkStream();
+  ~WorkStream() override;
+  void begin_step() override;
+  void end_step() override;
+
+  // Whether it is kept to be begun later.
+  bool hold(KernelOp&, const Call&);
+  // Within the device, in the stream's turn: zeros where there is nothing to copy.
+  Status move(void* to, const void* from, std::size_t bytes);
+  virtual Status move_now(void* to, const void* from, std::size_t bytes) = 0;
+
   // Before the first launch of an op: makes the stream's GPU the calling thread's.
   virtual void enter() = 0;
   // Where kernels say what is wrong with the data; the device reaches it.
@@ -24,9 +42,23 @@ class WorkStream : public Stream {
   // Copies from the host in the stream's turn; the host's memory may be gone at once.
   virtual void bring(void* to, const void* from, std::size_t bytes) = 0;
   // Kept for wait(), unless an earlier one is.
-  virtual void fail(Status) = 0;
-  // After all launches of an op: finds those that failed and names the op.
+  void fail(Status);
+  Status take_error();
+  // After all launches of an op, or of a graph whose last it is: finds those that failed and names the op.
   virtual void launched(const Op&) = 0;
+  // Steps are not launched as graphs, or not all of them: told once.
+  virtual void refused(const Status& why) = 0;
+
+ protected:
+  // From now on a step's work is held back, and launched as graphs when it comes again.
+  void replay(MakeGraph);
+  void replay_no_more(); // drops what is held, and the graphs
+  // Begins what is held: before whatever the host waits for, or gives to the stream by another way.
+  void flush();
+
+ private:
+  std::unique_ptr<Replay> replay_; // null: nothing is held back
+  Status first_;
 };
 
 struct Call {
@@ -48,14 +80,24 @@ template <class T> struct Room {
 
 class KernelOp : public Op {
  public:
+  KernelOp();
+  // No other op of this process has, or had, the same.
+  std::uint64_t number() const { return number_; }
+
   void execute(Stream& stream, std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch,
                const Dynamic& dynamic) final {
     auto& work = static_cast<WorkStream&>(stream);
     if (scratch_bytes > 0 && !scratch)
       return work.fail(
           Status::internal("cuda: ", kernel, " needs ", scratch_bytes, " bytes of scratch, and was given none"));
+    const Call call{inputs, outputs, static_cast<std::byte*>(scratch), dynamic};
+    if (work.hold(*this, call)) return;
     work.enter();
-    run(work, {inputs, outputs, static_cast<std::byte*>(scratch), dynamic});
+    perform(work, call);
+  }
+  // In the stream's turn, once it has been entered.
+  void perform(WorkStream& work, const Call& call) {
+    run(work, call);
     work.launched(*this);
   }
 
@@ -79,6 +121,7 @@ class KernelOp : public Op {
   void* sums_in(const Call& call) const { return call.scratch + sums_offset_; }
 
  private:
+  std::uint64_t number_;
   std::size_t sums_bytes_ = 0, sums_offset_ = 0;
 };
 

@@ -1,5 +1,6 @@
 // What cuda alone promises. Without a GPU: that it says what is missing. With one: its errors, and what the suite that
 // it shares with other devices has no words for.
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -101,6 +102,92 @@ TEST_F(CudaTest, BadIndicesAreToldAndTheDeviceLives) {
   EXPECT_EQ(status.code(), Code::invalid);
   EXPECT_NE(status.message().find("index 3 at place 1 is not in [0, 3)"), std::string::npos) << status.message();
   EXPECT_TRUE(stream->wait().ok()) << "an error is told once";
+}
+
+// What a training step is made of: library calls, kernels of ours and compiled ones, draws, sums, zeros and a copy.
+class SmallStep {
+ public:
+  explicit SmallStep(Device& device) : device_(device), stream_(*device.stream()) {
+    MapSpec scaled{.in = {f32({8, 4})}, .out = {f32({8, 4})}}, drawn = scaled, summed{.in = {f32({8, 4})}};
+    scaled.expression.result(scaled.expression.input(0) * scaled.expression.scalar(0));
+    drawn.expression.result(drawn.expression.input(0) + drawn.expression.uniform());
+    summed.out = {f32({1, 4})};
+    summed.rows = true;
+    summed.expression.result(summed.expression.input(0));
+    const TensorDesc picture = f32({1, 8, 8, 8});
+    const ConvSpec conv{.x = picture,
+                        .w = f32({8, 8, 1, 1}),
+                        .y = picture,
+                        .stride = {1, 1},
+                        .pad_low = {0, 0},
+                        .pad_high = {0, 0},
+                        .dilation = {1, 1}};
+    for (const OpSpec& spec : {OpSpec(GemmSpec{.x = f32({8, 64}), .w = f32({4, 64}), .y = f32({8, 4})}), OpSpec(conv),
+                               OpSpec(scaled), OpSpec(drawn), OpSpec(summed)}) {
+      ops_.push_back(*device.prepare(spec));
+      scratch_.push_back(*Memory::make(device, ops_.back()->scratch_bytes));
+    }
+    for (Memory& one : memory_) one = *Memory::make(device, count * sizeof(float));
+    std::vector<float> values(count);
+    for (const std::size_t in : {0, 1, 2}) {
+      for (std::size_t i = 0; i < count; ++i) values[i] = std::sin(static_cast<float>(i * (in + 1)));
+      EXPECT_TRUE(
+          device.copy(*stream_, memory_[in].data(), values.data(), memory_[in].size(), Direction::from_host).ok());
+      EXPECT_TRUE(stream_->wait().ok());
+    }
+  }
+
+  // The batches lie in two places in turn; numbers change as they do in training.
+  std::vector<float> made(int step) {
+    void *x = at(step % 2), *w = at(2), *product = at(3);
+    const float scalars[] = {0.1F * static_cast<float>(step)};
+    std::vector<std::uint32_t> samples(8);
+    std::iota(samples.begin(), samples.end(), static_cast<std::uint32_t>(8 * step));
+    const Dynamic dynamic{.scalars = scalars,
+                          .valid = step % 5 == 4 ? 3 : 8,
+                          .key = {7, 1},
+                          .epoch = static_cast<std::uint32_t>(step / 5),
+                          .samples = samples};
+    stream_->begin_step();
+    EXPECT_TRUE(device_.fill_zero(*stream_, at(8), memory_[8].size()).ok());
+    run(0, {x, w}, product, dynamic);
+    run(1, {x, w}, at(4), dynamic);
+    run(2, {product}, at(5), dynamic);
+    run(3, {product}, at(6), dynamic);
+    run(4, {at(6)}, at(7), dynamic);
+    EXPECT_TRUE(device_.copy(*stream_, at(8), at(5), 128, Direction::within).ok());
+    stream_->end_step();
+    std::vector<float> all;
+    for (std::size_t out = 3; out < memory_.size(); ++out) {
+      std::vector<float> values(count);
+      EXPECT_TRUE(device_.copy(*stream_, values.data(), at(out), memory_[out].size(), Direction::to_host).ok());
+      const Status status = stream_->wait();
+      EXPECT_TRUE(status.ok()) << status.message();
+      all.insert(all.end(), values.begin(), values.begin() + (out == 4 || out == 8 ? 512 : out == 7 ? 4 : 32));
+    }
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t count = 512;
+  void* at(std::size_t which) { return memory_[which].data(); }
+  void run(std::size_t op, std::initializer_list<const void*> in, void* out, const Dynamic& dynamic) {
+    ops_[op]->run(*stream_, in, {out}, scratch_[op].data(), dynamic);
+  }
+
+  Device& device_;
+  std::unique_ptr<Stream> stream_;
+  std::vector<std::unique_ptr<Op>> ops_;
+  std::vector<Memory> scratch_;
+  std::array<Memory, 9> memory_;
+};
+
+TEST_F(CudaTest, ReplayedStepsMakeTheSameBits) {
+  const auto graphs = device({{"graphs", value(true)}});
+  SmallStep plain(*probe_), replayed(*graphs);
+  testing::internal::CaptureStderr();
+  for (int step = 0; step < 20; ++step) EXPECT_EQ(replayed.made(step), plain.made(step)) << "step " << step;
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "no graph is refused";
 }
 
 } // namespace

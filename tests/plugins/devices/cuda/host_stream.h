@@ -1,9 +1,10 @@
-// The stream of kernels that run on the host: all work is done where it is given.
+// The stream of kernels that run on the host: all work is done where it is given, or where what is held back is begun.
 #pragma once
 
 #include <cstring>
-#include <utility>
 
+#include "host_graph.h"
+#include "kernels/host_launch.h"
 #include "kernels/work.h"
 
 namespace dlhost::test {
@@ -12,27 +13,57 @@ using plugins::cuda::Fault;
 
 class HostStream final : public plugins::cuda::WorkStream {
  public:
+  HostStream() = default;
+  // With graphs, which count what is done with them. `counts` outlives it.
+  explicit HostStream(GraphCounts& counts) : counts_(&counts) {
+    replay(
+        [this]() -> std::unique_ptr<plugins::cuda::Graph> { return std::make_unique<HostGraph>(launches_, *counts_); });
+  }
+
   Status wait() override {
+    flush();
     if (fault_.what != Fault::none)
       fail(Status::invalid("label or index ", fault_.value, " of place ", fault_.place, " is not in [0, ", fault_.limit,
                            ")"));
     fault_ = {};
-    return std::exchange(first_, {});
+    return take_error();
   }
-  Status record(Event&) override { return {}; }
-  Status wait_for(Event&) override { return {}; }
+  Status record(Event&) override {
+    flush();
+    return {};
+  }
+  Status wait_for(Event&) override {
+    flush();
+    return {};
+  }
   void submit(HostOp&, const HostCall&) override { fail(Status::unsupported("no host op runs on a GPU")); }
+  void* native() override {
+    flush();
+    return &launches_;
+  }
   void enter() override {}
   Fault* fault() override { return &fault_; }
-  void bring(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
-  void fail(Status status) override {
-    if (first_) first_ = std::move(status);
+  void bring(void* to, const void* from, std::size_t bytes) override {
+    launches_.launch([=] { std::memcpy(to, from, bytes); });
   }
-  void launched(const Op&) override {}
+  Status move_now(void* to, const void* from, std::size_t bytes) override {
+    launches_.launch([=] {
+      if (from)
+        std::memmove(to, from, bytes);
+      else
+        std::memset(to, 0, bytes);
+    });
+    return {};
+  }
+  void launched(const Op& op) override { last = op.kernel; }
+  void refused(const Status&) override { ++counts_->refused; }
+
+  std::string last; // the op that was launched last
 
  private:
+  plugins::cuda::HostLaunches launches_;
+  GraphCounts* counts_ = nullptr;
   Fault fault_;
-  Status first_;
 };
 
 } // namespace dlhost::test

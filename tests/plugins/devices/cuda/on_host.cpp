@@ -21,31 +21,43 @@ class OnHost final : public Device {
   static constexpr std::string_view name = "cuda_on_host";
   struct Options {
     bool channels_last = false;
+    bool far = false;
+    bool graphs = false;
   };
   static Schema schema() {
     return SchemaOf<Options>("The bodies of the cuda device's kernels, on the host.")
-        .option("channels_last", &Options::channels_last, "convolutions choose that format, as on tensor cores");
+        .option("channels_last", &Options::channels_last, "convolutions choose that format, as on tensor cores")
+        .option("far", &Options::far, "is used as a GPU is: behind the host, which leaves its memory alone")
+        .option("graphs", &Options::graphs, "holds steps back and replays them, and is far");
   }
   explicit OnHost(const Options& options)
-      : liked_(options.channels_last ? plugins::cuda::channels_last : Format::plain()) {}
+      : liked_(options.channels_last ? plugins::cuda::channels_last : Format::plain()),
+        far_(options.far || options.graphs), graphs_(options.graphs) {}
 
-  Traits traits() const override { return {}; }
-  std::string description() const override { return "kernels of the cuda device, as plain C++"; }
+  Traits traits() const override { return {.host_memory = !far_, .asynchronous = far_}; }
+  std::string description() const override {
+    return concat("kernels of the cuda device, as plain C++; graphs: ", counts_.made.load(), " made, ",
+                  counts_.launched.load(), " launched, ", counts_.changed.load(), " pieces changed, ",
+                  counts_.refused.load(), " refused");
+  }
   Result<void*> allocate(std::size_t bytes) override {
     void* made = std::aligned_alloc(256, std::max<std::size_t>(256, (bytes + 255) / 256 * 256));
     if (!made) return Status::no_space("no memory for ", bytes, " bytes");
     return made;
   }
   void release(void* data) noexcept override { std::free(data); }
-  Result<std::unique_ptr<Stream>> stream() override { return std::unique_ptr<Stream>(std::make_unique<HostStream>()); }
+  Result<std::unique_ptr<Stream>> stream() override {
+    return std::unique_ptr<Stream>(graphs_ ? std::make_unique<HostStream>(counts_) : std::make_unique<HostStream>());
+  }
   Result<std::unique_ptr<Event>> event() override { return std::unique_ptr<Event>(std::make_unique<HostEvent>()); }
-  Status copy(Stream&, void* dst, const void* src, std::size_t bytes, Direction) override {
+  Status copy(Stream& stream, void* dst, const void* src, std::size_t bytes, Direction direction) override {
+    if (direction == Direction::within) return on(stream).move(dst, src, bytes);
+    on(stream).native(); // begins what is held back
     if (bytes > 0) std::memmove(dst, src, bytes);
     return {};
   }
-  Status fill_zero(Stream&, void* dst, std::size_t bytes) override {
-    if (bytes > 0) std::memset(dst, 0, bytes);
-    return {};
+  Status fill_zero(Stream& stream, void* dst, std::size_t bytes) override {
+    return on(stream).move(dst, nullptr, bytes);
   }
   std::size_t bytes(const TensorDesc& desc) const override { return desc.plain_bytes(); }
   std::int64_t rows_together(const TensorDesc&) const override { return 1; }
@@ -63,11 +75,14 @@ class OnHost final : public Device {
   }
 
  private:
+  static HostStream& on(Stream& stream) { return static_cast<HostStream&>(stream); }
   Prepared prepared(const GemmSpec& spec) const { return plugins::cuda::prepare_direct(spec); }
   Prepared prepared(const ConvSpec& spec) const { return plugins::cuda::prepare_direct(spec, liked_); }
   template <class Spec> Prepared prepared(const Spec& spec) const { return plugins::cuda::prepare_own(spec); }
 
   Format liked_;
+  bool far_, graphs_;
+  GraphCounts counts_;
 };
 
 } // namespace
