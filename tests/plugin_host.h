@@ -21,7 +21,7 @@ namespace dlhost::test {
 // The real host, with products of the plugins in the build's folder, which the test's environment names.
 class PluginHost : public env::RealHost {
  public:
-  PluginHost() {
+  explicit PluginHost(LogLevel lowest = LogLevel::info) : RealHost(lowest) {
     set_maker([this](Kind kind, const Part& part) { return product(kind, part); });
   }
 

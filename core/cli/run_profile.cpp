@@ -18,9 +18,12 @@ Status write_profile(Context& context, run::Session& session, const run::Trainin
     profile.rows.push_back({timing.what, timing.type, timing.direction, timing.seconds, timing.calls,
                             timing.operations * static_cast<double>(timing.calls),
                             timing.bytes * static_cast<double>(timing.calls), 0});
-  DLHOST_ASSIGN(profile.peak_operations, run::measure_peak(session.device(), session.stream(), session.host().clock(),
-                                                           session.job().train.dtype));
-  DLHOST_ASSIGN(profile.peak_bytes, run::measure_bytes(session.device(), session.stream(), session.host().clock()));
+  // Where there is no memory for it beside the net, they are not known.
+  const auto known = [](const Result<double>& rate) { return rate.ok() ? *rate : 0; };
+  Clock& clock = session.host().clock();
+  profile.peak_operations =
+      known(run::measure_peak(session.device(), session.stream(), clock, session.job().train.dtype));
+  profile.peak_bytes = known(run::measure_bytes(session.device(), session.stream(), clock));
   record::set_floors(profile);
   Disk& disk = context.host.disk();
   DLHOST_TRY(disk.write_text(folder.file("profile.json"), record::profile_json(profile)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 
 #include <fmt/format.h>
 
@@ -51,13 +52,21 @@ namespace {
 // What the stream may start as one whole, until it ends, however that is.
 class OneStep {
  public:
-  explicit OneStep(Stream& stream) : stream_(stream) { stream_.begin_step(); }
+  explicit OneStep(Stream& stream) : stream_(stream), thrown_(std::uncaught_exceptions()) { stream_.begin_step(); }
   OneStep(const OneStep&) = delete;
   OneStep& operator=(const OneStep&) = delete;
-  ~OneStep() noexcept(false) { stream_.end_step(); } // ops that were held back run here, and may throw
+  // Ops that were held back run here, and may throw; but not behind what was thrown before, which says more.
+  ~OneStep() noexcept(false) {
+    try {
+      stream_.end_step();
+    } catch (...) {
+      if (std::uncaught_exceptions() == thrown_) throw;
+    }
+  }
 
  private:
   Stream& stream_;
+  int thrown_;
 };
 
 } // namespace
@@ -67,11 +76,13 @@ Status Program::run(const BatchView& batch, const StepInfo& info) {
   gradient_scale_ = 1;
   bind(batch);
   set_passes(batch, info);
-  return plugin::contained(*activity_, [&]() -> Status {
+  Status status = plugin::contained(*activity_, [&]() -> Status {
     if (clock_) return run_steps(); // each op is waited for
-    const OneStep whole(*stream_);
+    OneStep whole(*stream_);
     return run_steps();
   });
+  if (!status.ok() && summing_) summing_->give_up();
+  return status;
 }
 
 // Where it is measured, what the work takes is the step's.

@@ -1,7 +1,5 @@
 #include "program/summing.h"
 
-#include <utility>
-
 namespace dlhost::program {
 namespace {
 
@@ -26,14 +24,7 @@ Status Summing::add(void* values, std::int64_t count) {
   return elements_ >= enough ? start() : Status();
 }
 
-// Where it cannot be, no stream is left waiting for what will not come.
 Status Summing::start() {
-  Status status = sum_up();
-  if (!status.ok()) others_.peers().abandon();
-  return status;
-}
-
-Status Summing::sum_up() {
   if (rows_.empty()) return {};
   Peers& peers = others_.peers();
   const auto ready = [&] { return peers.ready(); };
@@ -48,14 +39,31 @@ Status Summing::sum_up() {
   return {};
 }
 
+// This worker's own computing, which is no waiting for others.
+Status Summing::until_computed() {
+  while (true) {
+    DLHOST_ASSIGN(const bool passed, made_->passed());
+    if (passed) return {};
+    DLHOST_TRY(others_.progress());
+  }
+}
+
+// An error among the devices leaves sums that never end, and only peers know of it.
 Status Summing::finish() {
   DLHOST_TRY(start());
-  if (!std::exchange(under_way_, false)) return {};
+  if (!under_way_) return {};
+  DLHOST_TRY(until_computed());
   DLHOST_TRY(stream_->record(*summed_));
-  Status status = others_.wait_for_device([&] { return summed_->passed(); });
-  if (!status.ok()) others_.peers().abandon();
-  DLHOST_TRY(std::move(status));
+  DLHOST_TRY(others_.wait_for_device([&]() -> Result<bool> {
+    DLHOST_ASSIGN(const bool given, others_.peers().ready());
+    return given ? summed_->passed() : Result<bool>(false);
+  }));
+  under_way_ = false;
   return stream_->wait(); // for its errors: nothing is left to be done
+}
+
+void Summing::give_up() noexcept {
+  if (under_way_ || !rows_.empty()) others_.peers().abandon();
 }
 
 } // namespace dlhost::program

@@ -22,11 +22,13 @@ class Summing {
   Status add(void* values, std::int64_t count);
   // Until the sums of all that was added are there.
   Status finish();
+  // The step ends in an error: no stream is left waiting for what will not come.
+  void give_up() noexcept;
 
  private:
   Summing(Stream& computing, param::Others& others) : computing_(computing), others_(others) {}
   Status start();
-  Status sum_up();
+  Status until_computed();
 
   Stream& computing_;
   param::Others& others_;

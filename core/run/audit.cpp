@@ -313,8 +313,8 @@ Result<Audit> audit(Disk& disk, const std::string& folder, std::int64_t servers_
   if (audit.contributors == 0)
     return Status::not_found(
         "'", folder,
-        "' holds no ledger: one worker alone keeps none (each step's samples make each version), nor do several with "
-        "record.ledger = false");
+        "' holds no ledger: one worker alone keeps none (each step's samples make each version), nor do several whose "
+        "devices sum gradients (topology.copy = \"none\"), or with record.ledger = false");
   std::ranges::stable_sort(audit.slices, {}, &Audit::Slice::id); // of server groups one after another
   std::ranges::sort(audit.dropped);                              // all servers of a group hear of each
   audit.dropped.erase(std::unique(audit.dropped.begin(), audit.dropped.end()), audit.dropped.end());

@@ -151,6 +151,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   Status can_sum_on_devices() const;
   Result<std::string> convened() const; // by its device
   Status join_peers();
+  bool all_wait_for_sums() const;
   bool outlived() const; // what servers have made is to outlive them
   param::Masters::Copies copies(const param::Store&) const;
   bool whole_versions() const { return agreement_->job().whole_versions(); } // all agree on it

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "program/summing.h"
+#include "run/patience.h"
 #include "run/seat.h"
 
 namespace dlhost::run {
@@ -26,17 +27,30 @@ Result<std::string> Seat::convened() const {
                                                  "; leave topology.copy out, and gradients are added on the host"));
 }
 
+bool Seat::all_wait_for_sums() const {
+  for (std::uint32_t seat = 0; seat < seats_; ++seat)
+    if (vitals(seat).awaits.load(std::memory_order_relaxed).what != Awaited::What::sums) return false;
+  return true;
+}
+
 Status Seat::join_peers() {
   DLHOST_ASSIGN(const Card first, roster_.card(0));
   DLHOST_ASSIGN(peers_, session_.device().join(first.convened, static_cast<int>(number_), static_cast<int>(seats_)));
   return {};
 }
 
-// The device says nothing by itself, so that it is asked again and again.
+// The device says nothing by itself, so that it is asked again and again. Whoever asks shows life: where all do, and
+// have for long, the sums have got stuck.
 Status Seat::wait_for_device(const std::function<Result<bool>()>& done) {
   waits_ = on(Awaited::What::sums, Awaited::nobody);
+  Clock& clock = session_.host().clock();
+  const Nanoseconds begin = clock.now(), limit = longest_silence();
   Status status = table_->ask_until([&]() -> Result<bool> {
     if (stopped_) return Status::cancelled("stopped by the leader");
+    if (limit > 0 && clock.now() - begin > limit && all_wait_for_sums())
+      return Status::gone("all workers wait for sums of gradients, and have for ",
+                          static_cast<double>((clock.now() - begin) / (one_second / 10)) / 10,
+                          " s: the devices' way to one another is broken");
     return done();
   });
   waits_ = {};
@@ -54,12 +68,17 @@ Status Seat::spread_params() {
     if (number_ != 0) DLHOST_TRY(device.fill_zero(stream, held.data(), held.size()));
     return summing->add(held.data(), static_cast<std::int64_t>(held.size() / sizeof(float)));
   };
-  for (const auto& param : store.params()) {
-    DLHOST_TRY(spread(param->value));
-    for (const param::Held& slot : param->history) DLHOST_TRY(spread(slot));
-    ++param->version;
-  }
-  return summing->finish();
+  const auto spread_all = [&]() -> Status {
+    for (const auto& param : store.params()) {
+      DLHOST_TRY(spread(param->value));
+      for (const param::Held& slot : param->history) DLHOST_TRY(spread(slot));
+      ++param->version;
+    }
+    return summing->finish();
+  };
+  Status status = spread_all();
+  if (!status.ok()) summing->give_up();
+  return status;
 }
 
 } // namespace dlhost::run

@@ -121,7 +121,7 @@ class Session {
   Result<program::Record> record(std::unique_ptr<net::Graph>&, Algorithm&);
   // In session_need.cpp.
   void add_program(Need&, const program::Program&, bool lends) const;
-  Status fits_device(const program::Program&, Phase, const std::string& batch_key, std::int64_t batch) const;
+  Status fits_device(const program::Program&, Phase, const std::string& batch_key) const;
   std::function<Status(const program::Program&)> admission(Phase) const;
 
   Host& host_;

@@ -80,20 +80,23 @@ Need Session::device_need(const program::Program& program, Phase phase) const {
   return need;
 }
 
-// Each worker asks its own.
-Status Session::fits_device(const program::Program& program, Phase phase, const std::string& batch_key,
-                            std::int64_t batch) const {
+// Each worker asks its own. What is evaluated lies beside what is trained, which is there then: so another batch may
+// fit.
+Status Session::fits_device(const program::Program& program, Phase phase, const std::string& batch_key) const {
   if (device_->traits().host_memory) return {};
   const auto room = device_->room();
-  return room ? check_room(device_need(program, phase), room->free, batch_key, batch) : Status();
+  const std::int64_t samples = phase == Phase::train ? job_.train.batch : batch(phase);
+  return room ? check_room(device_need(program, phase), room->free, batch_key, samples) : Status();
 }
 
 std::function<Status(const program::Program&)> Session::admission(Phase phase) const {
   return [this, phase](const program::Program& program) -> Status {
     const std::uint64_t available = env::memory_of_machine().available_bytes;
-    const bool own_batch = phase != Phase::train && batch(phase) != job_.train.batch;
-    const std::string key = !own_batch ? "train.batch" : phase == Phase::validate ? "validate.batch" : "test.batch";
-    DLHOST_TRY(fits_device(program, phase, key, own_batch ? batch(phase) : job_.train.batch));
+    const std::string own_key = concat(phase == Phase::train      ? "train"
+                                       : phase == Phase::validate ? "validate"
+                                                                  : "test",
+                                       ".batch");
+    DLHOST_TRY(fits_device(program, phase, own_key));
     if (sharing_ && phase == Phase::train) {
       if (place_.group > 0 || place_.rank > 0) return {}; // the first has counted for all
       const Need all = need(program, phase);
@@ -101,7 +104,8 @@ std::function<Status(const program::Program&)> Session::admission(Phase phase) c
       const auto shared = env::shared_memory_of_machine();
       return check_shared_room(all, shared.free_bytes, shared.path);
     }
-    return check_room(need(program, phase), available, key, batch(phase));
+    const bool own_batch = batch(phase) != job_.train.batch;
+    return check_room(need(program, phase), available, own_batch ? own_key : "train.batch", batch(phase));
   };
 }
 

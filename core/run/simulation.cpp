@@ -122,7 +122,7 @@ class SimulatedRun final : private Attempts, private Observer {
     DLHOST_ASSIGN(const auto kept, kept_ledgers(host_.disk(), run_folder, job()));
     std::vector<std::string> faults;
     for (const auto& [folder, then] : kept) {
-      if (Place::seats(then.topology) == 1) continue;
+      if (!Place::contribute_to_servers(then.topology)) continue;
       DLHOST_ASSIGN(result_.audit, audit(host_.disk(), folder, then.topology.servers_per_group));
       faults.insert(faults.end(), result_.audit.faults.begin(), result_.audit.faults.end());
     }

@@ -41,9 +41,9 @@ Result<std::optional<param::Taken>> Training::start() {
 
 nlohmann::json Training::state() const {
   const auto last = [](const Last& at) { return nlohmann::json{at.step, at.epoch, at.seconds}; };
-  nlohmann::json loss_scale;
-  if (const auto* scale = std::as_const(*program_).loss_scale())
-    loss_scale = {scale->state().value, scale->state().went_well, scale->state().skipped};
+  const auto* const scaled = std::as_const(*program_).loss_scale();
+  const auto& scale = scaled ? scaled->state() : loss_scale_;
+  const nlohmann::json loss_scale{scale.value, scale.went_well, scale.skipped};
   const nlohmann::json workers = workers_ ? workers_state(session_.job(), workers_->reached()) : nlohmann::json();
   return {{"step", progress_.step},
           {"workers", workers},
@@ -138,8 +138,8 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
     if (!feeds_->reads_as(data)) beginning_.steps = steps_of_all(progress_.step);
     smoothed_loss_ = state.at("smoothed_loss");
     has_loss_ = state.at("has_loss");
-    if (const auto scale = state.value("loss_scale", nlohmann::json()); program_->loss_scale() && scale.is_array())
-      program_->loss_scale()->restore({scale.at(0), scale.at(1), scale.at(2)});
+    if (const auto scale = state.value("loss_scale", nlohmann::json()); scale.is_array())
+      loss_scale_ = {scale.at(0), scale.at(1), scale.at(2)};
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(files.folder, "/manifest.json: its training state is damaged: ", error.what());
   }
@@ -148,7 +148,8 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
     for (const auto& difference : Checkpoints::differences(files, session_))
       session_.host().log().write(LogLevel::warning, fmt::format("{}: this run is not quite the one that wrote it: {}",
                                                                  files.folder, difference));
-  program_->resume_at(progress_.step - (program_->loss_scale() ? program_->loss_scale()->state().skipped : 0));
+  if (program_->loss_scale()) program_->loss_scale()->restore(loss_scale_);
+  program_->resume_at(progress_.step - loss_scale_.skipped); // also where it computes in something else from here on
   DLHOST_TRY(feeds_->move(beginning_.origins));
   DLHOST_TRY(feeds_->seek(progress_.step));
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_)); // as many steps as are left of it there

@@ -165,6 +165,7 @@ class Training {
   bool is_best_ = false;       // the newest evaluation was
   std::int64_t worse_ = 0;     // evaluations since
   double smoothed_loss_ = 0;
+  program::LossScale::State loss_scale_; // as it was resumed with
   bool has_loss_ = false;
 };
 

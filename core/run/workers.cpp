@@ -39,10 +39,9 @@ Status Workers::begin(const param::Beginning& beginning, std::uint64_t until) {
   DLHOST_TRY(seat_->begin(beginning));
   DLHOST_TRY(or_who_died(crew_->roster().begin(beginning)));
   DLHOST_TRY(or_who_died(seat_->put()));
+  begun_ = true; // from here on they wait for one another, and hear when that is over
   DLHOST_TRY(or_who_died(seat_->spread_params()));
-  DLHOST_TRY(or_who_died(crew_->roster().meet(0, [this] { return seat_->see_what_was_lost(); })));
-  begun_ = true;
-  return {};
+  return or_who_died(crew_->roster().meet(0, [this] { return seat_->see_what_was_lost(); }));
 }
 
 Status Workers::go(std::uint64_t step, double rate) {

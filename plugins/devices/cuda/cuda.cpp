@@ -5,7 +5,7 @@
 #include "cuda_graph.h"
 #include "errors.h"
 #include "kernels/prepare.h"
-#include "nccl.h"
+#include "nccl_peers.h"
 #include "stream.h"
 #include "turn.h"
 

@@ -112,6 +112,10 @@ void CudaStream::launched(const Op& op) {
     fail(status_of(error, concat("op '", op.kernel, "' failed on the GPU, which stays unusable for this process")));
 }
 
+void CudaStream::kept(std::size_t calls) {
+  if (ways_.log) ways_.log->write(LogLevel::debug, concat("cuda: ", calls, " calls of a step are launched as a graph"));
+}
+
 void CudaStream::refused(const Status& why) {
   if (ways_.log)
     ways_.log->write(LogLevel::warning,

@@ -44,6 +44,7 @@ class CudaStream final : public WorkStream {
   void bring(void* to, const void* from, std::size_t bytes) override;
   Status move_now(void* to, const void* from, std::size_t bytes) override;
   void launched(const Op&) override;
+  void kept(std::size_t calls) override;
   void refused(const Status& why) override;
 
   // For whatever comes behind all that the stream was given.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +25,13 @@ Status failed(const char* doing, const std::string& name) {
 Result<std::unique_ptr<Convened>> Convened::make() {
   const int file = ::memfd_create("dlhost-ref", MFD_CLOEXEC);
   if (file < 0) return failed("making", "this process");
-  return std::unique_ptr<Convened>(new Convened(file, concat("/proc/", ::getpid(), "/fd/", file)));
+  std::uint64_t token = 0;
+  const bool made = ::getrandom(&token, sizeof token, 0) == sizeof token &&
+                    ::ftruncate(file, static_cast<off_t>(RefPeers::bytes(RefPeers::most))) == 0 &&
+                    ::pwrite(file, &token, sizeof token, 0) == sizeof token;
+  std::unique_ptr<Convened> convened(new Convened(file, concat("/proc/", ::getpid(), "/fd/", file, " ", token)));
+  if (!made) return failed("making", convened->name());
+  return convened;
 }
 
 Convened::~Convened() { ::close(file_); }
@@ -35,15 +42,22 @@ RefPeers::Shared& RefPeers::shared() const { return *reinterpret_cast<Shared*>(m
 
 RefPeers::Slot& RefPeers::slot(int rank) const { return *reinterpret_cast<Slot*>(memory_.data() + bytes(rank)); }
 
-// New memory of the kernel's is zero, which is how counters begin.
+// New memory of the kernel's is zero, which is how counters begin. On another machine there may be another file of that
+// name, which nobody touches.
 Result<std::unique_ptr<Peers>> RefPeers::join(const Pool& pool, const std::string& convened, int rank, int count) {
-  if (rank < 0 || rank >= count) return Status::invalid("ref: rank ", rank, " of ", count);
-  const int file = ::open(convened.c_str(), O_RDWR | O_CLOEXEC);
+  if (rank < 0 || rank >= count || count > most)
+    return Status::invalid("ref: rank ", rank, " of ", count, "; there are ", most, " at most");
+  const std::size_t space = convened.find(' ');
+  const int file = ::open(convened.substr(0, space).c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) return failed("joining", convened);
+  std::uint64_t token = 0;
+  const bool is_it = ::pread(file, &token, sizeof token, 0) == sizeof token &&
+                     convened == concat(convened.substr(0, space), " ", token);
   const std::size_t size = bytes(count);
-  const bool sized = ::ftruncate(file, static_cast<off_t>(size)) == 0;
-  void* memory = sized ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
-  const Status status = memory == MAP_FAILED ? failed("mapping", convened) : Status();
+  void* memory = is_it ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+  const Status status = !is_it ? Status::unsupported("ref sums within one machine, and '", convened, "' is of another")
+                        : memory == MAP_FAILED ? failed("mapping", convened)
+                                               : Status();
   ::close(file);
   DLHOST_TRY(Status(status));
   std::unique_ptr<RefPeers> peers(new RefPeers(pool, {static_cast<std::byte*>(memory), size}, rank, count));

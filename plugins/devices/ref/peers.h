@@ -16,7 +16,8 @@
 
 namespace dlhost::plugins::ref {
 
-// A file in memory, which others find by the process that has it open; gone when nobody has.
+// A file in memory, which others of this machine find by the process that has it open, and know by what is written into
+// it; gone when nobody has it.
 class Convened {
  public:
   static Result<std::unique_ptr<Convened>> make();
@@ -44,12 +45,15 @@ class RefPeers final : public Peers {
   void abandon() noexcept override { abandoned_ = true; }
 
  private:
+  friend class Convened;
   static constexpr std::int64_t piece = 16384;
+  static constexpr int most = 256; // ranks
   struct Slot { // of a rank; a piece is written over the last but one, which everyone has read by then
     std::atomic<std::uint64_t> written;
     float values[2][piece];
   };
   struct Shared {
+    std::uint64_t token; // of the file
     std::atomic<std::uint32_t> came;
   };
   struct Row {

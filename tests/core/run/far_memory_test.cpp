@@ -60,18 +60,18 @@ TEST_F(FarMemoryTest, ChangesNothing) {
 // A device says how much memory it has: what does not fit is refused before anything is made, and what is said to fit
 // does.
 TEST_F(FarMemoryTest, WhatDoesNotFitThereIsRefusedWithTheBatchThatDoes) {
-  const std::vector<std::string> wide{"train.device={ type = \"ref\", far = true, memory = 24 }",
-                                      "layer.fc1.units=20000", "train.stop.steps=3"};
-  const auto outcome = [&](std::int64_t batch) {
+  const std::vector<std::string> wide{"train.device={ type = \"ref\", far = true, memory = 16 }",
+                                      "layer.fc1.units=2000", "layer.data.train=2000", "train.stop.steps=3"};
+  const auto outcome = [&](std::int64_t batch, std::int64_t tested) {
     auto set = wide;
-    set.push_back(concat("train.batch=", batch));
+    set.insert(set.end(), {concat("train.batch=", batch), concat("test.batch=", tested)});
     EXPECT_TRUE(host_.disk().write_text(folder_ / "job.toml", small_job()).ok());
     const auto job = config::load(host_.disk(), folder_ / "job.toml", set, *registry_);
     EXPECT_TRUE(job.ok()) << job.status().message();
     Trained trained;
     return run(*job, trained, 0, "", "");
   };
-  const Status refused = outcome(400);
+  const Status refused = outcome(1000, 20);
   ASSERT_EQ(refused.code(), Code::no_space) << refused.message();
   const std::string& said = refused.message();
   EXPECT_NE(said.find("of the memory of device 'ref'"), std::string::npos) << said;
@@ -80,8 +80,12 @@ TEST_F(FarMemoryTest, WhatDoesNotFitThereIsRefusedWithTheBatchThatDoes) {
   ASSERT_NE(said.find(key), std::string::npos) << said;
   const std::int64_t fits = std::stoll(said.substr(said.find(key) + key.size()));
   EXPECT_GT(fits, 10) << said;
-  const Status fitting = outcome(fits * 9 / 10);
+  const Status fitting = outcome(fits * 9 / 10, 20);
   EXPECT_TRUE(fitting.ok()) << fitting.message();
+  // A net that is tested lies beside the one that is trained.
+  const Status tested = outcome(fits * 9 / 10, fits);
+  EXPECT_EQ(tested.code(), Code::no_space);
+  EXPECT_NE(tested.message().find("test.batch = "), std::string::npos) << tested.message();
 }
 
 } // namespace

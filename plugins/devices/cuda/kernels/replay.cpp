@@ -35,11 +35,16 @@ void Replay::flush_when_full() {
 
 void Replay::flush() {
   if (running_ || held_.empty()) return;
-  running_ = true;
+  struct Running { // also where an op throws: what is held behind it is not run then
+    Replay& replay;
+    explicit Running(Replay& of) : replay(of) { replay.running_ = true; }
+    ~Running() {
+      replay.held_.clear();
+      replay.running_ = false;
+    }
+  } const running(*this);
   stream_.enter();
   run_held();
-  held_.clear();
-  running_ = false;
 }
 
 void Replay::run_held() {
@@ -90,7 +95,9 @@ Status Replay::make(Sequence& known) {
   known.graph = make_graph_();
   DLHOST_ASSIGN(known.samples, known.graph->room_for_samples(held_.samples().size()));
   for (std::size_t which = 0; which < held_.size(); ++which) DLHOST_TRY(keep(known, which));
-  return known.graph->complete();
+  DLHOST_TRY(known.graph->complete());
+  stream_.kept(held_.size());
+  return {};
 }
 
 // Not ok: what is kept of a call now does not fit what was kept of it first.

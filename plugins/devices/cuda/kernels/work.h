@@ -46,6 +46,8 @@ class WorkStream : public Stream {
   Status take_error();
   // After all launches of an op, or of a graph whose last it is: finds those that failed and names the op.
   virtual void launched(const Op&) = 0;
+  // So many calls of a step are a graph from now on.
+  virtual void kept(std::size_t calls) = 0;
   // Steps are not launched as graphs, or not all of them: told once.
   virtual void refused(const Status& why) = 0;
 

@@ -56,6 +56,7 @@ class HostStream final : public plugins::cuda::WorkStream {
     return {};
   }
   void launched(const Op& op) override { last = op.kernel; }
+  void kept(std::size_t) override {}
   void refused(const Status&) override { ++counts_->refused; }
 
   std::string last; // the op that was launched last

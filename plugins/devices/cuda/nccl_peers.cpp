@@ -1,4 +1,4 @@
-#include "nccl.h"
+#include "nccl_peers.h"
 
 #include <cstring>
 
@@ -56,7 +56,7 @@ Status nccl_status(ncclResult_t result, ncclComm_t comm, std::string_view doing)
   const auto message =
       concat("cuda: NCCL: ", doing, ": ", calls().error(result), more && *more ? ": " : "", more ? more : "");
   if (result == ncclInvalidUsage) return Status::invalid(message, "; each worker needs a GPU of its own");
-  return result == ncclRemoteError || result == ncclSystemError ? Status::gone(message) : Status::internal(message);
+  return result == ncclRemoteError ? Status::gone(message) : Status::internal(message); // gone: a peer
 }
 
 // Calls return at once: one that waited for a peer which is gone could not be ended.
