@@ -114,8 +114,8 @@ std::string summary_json(const Summary& summary) {
   json["contributions"] = {{"arrived", summary.contributions}, {"late", summary.late_contributions}};
   json["codec"] = {{"encoded_bytes", summary.encoded.sent}, {"dense_bytes", summary.encoded.dense}};
   json["factors"] = {{"sent_bytes", summary.factored.sent}, {"dense_bytes", summary.factored.dense}};
-  if (const auto& scale = summary.loss_scale)
-    json["loss_scale"] = {{"value", scale->value}, {"skipped_steps", scale->skipped_steps}};
+  const auto& scale = summary.loss_scale;
+  json["loss_scale"] = scale ? Json{{"value", scale->value}, {"skipped_steps", scale->skipped_steps}} : Json();
   json["recoveries"] = summary.recoveries;
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["started_rss_bytes"] = summary.started_rss_bytes;

@@ -37,9 +37,11 @@ Results run(LayerBench& bench, const Tensors& given, const LayerRun::Manner& man
   return results;
 }
 
+bool is_narrow(DType compute) { return compute == DType::bf16 || compute == DType::f16; }
+
 double bound(const LayerCase& of, DType compute, const Values& wanted) {
   const double sums = 32 * epsilon_of(DType::f32) * std::sqrt(of.terms);
-  const double stores = compute == DType::bf16 ? 8 * epsilon_of(DType::bf16) : 0;
+  const double stores = is_narrow(compute) ? 8 * epsilon_of(compute) : 0;
   return (sums + stores) * std::max(largest(wanted), 1e-2);
 }
 
@@ -126,7 +128,7 @@ void agrees_with_f64(OneCase& one, DType compute) {
   const Results wanted = run(one.wide_, one.given_);
   auto bench = one.bench({.compute = compute});
   const Results got = run(bench, one.given_);
-  if (compute == DType::bf16 && !of.smooth) return; // what is no function of rounded values
+  if (is_narrow(compute) && !of.smooth) return; // what is no function of rounded values
   expect_equal(of, compute, got.outputs, wanted.outputs);
   expect_equal(of, compute, got.gradients, wanted.gradients);
   const Results again = run(bench, one.given_);
@@ -136,8 +138,8 @@ void agrees_with_f64(OneCase& one, DType compute) {
 
 template <void (*check)(OneCase&, DType), DType compute> void in(const Context& context, const LayerCase& of) {
   OneCase one(context, of);
-  if (compute == DType::bf16 && !test::computes(*one.device_, compute))
-    GTEST_SKIP() << "the device does not compute in bf16 here";
+  if (is_narrow(compute) && !test::computes(*one.device_, compute))
+    GTEST_SKIP() << "the device does not compute in " << name_of(compute) << " here";
   check(one, compute);
 }
 

@@ -81,9 +81,9 @@ TEST_F(JobErrors, Ranges) {
 }
 
 TEST_F(JobErrors, Choices) {
-  EXPECT_EQ(problems(head + "[train]\nlast = \"dorp\"\ndtype = \"f16\"\n"),
+  EXPECT_EQ(problems(head + "[train]\nlast = \"dorp\"\ndtype = \"f15\"\n"),
             "job.toml:7:1: train.last: 'dorp' is not allowed; did you mean 'drop'? (known: drop, partial, wrap)\n"
-            "job.toml:8:1: train.dtype: 'f16' is not allowed; did you mean 'bf16'? (known: bf16, f32)");
+            "job.toml:8:1: train.dtype: 'f15' is not allowed; did you mean 'f16'? (known: bf16, f16, f32)");
   EXPECT_EQ(problems(head + "phases = [\"train\", \"valid\"]\n"),
             "job.toml:6:1: layer 'data': phases: 'valid' is not allowed; did you mean 'validate'? (known: test, train, "
             "validate)");
