@@ -54,6 +54,7 @@ TEST(Summary, HasExactlyThePromisedFields) {
                                              "contributions",
                                              "codec",
                                              "factors",
+                                             "loss_scale",
                                              "recoveries",
                                              "peak_rss_bytes",
                                              "started_rss_bytes",
@@ -66,7 +67,17 @@ TEST(Summary, HasExactlyThePromisedFields) {
   EXPECT_EQ(json["step_seconds"]["min"], 0.004);
   EXPECT_TRUE(json["validation"].empty() && json["validation"].is_object());
   EXPECT_TRUE(json["test"]["loss"].is_null());
+  EXPECT_TRUE(json["loss_scale"].is_null());
   EXPECT_EQ(json["versions"]["dlhost"], "0.1.0");
+}
+
+TEST(Summary, ANetInHalfHasALossScale) {
+  auto summary = of_a_run();
+  summary.loss_scale = Summary::LossScale{.value = 4096, .skipped_steps = 5};
+  const auto json = Json::parse(summary_json(summary));
+  EXPECT_EQ(json["loss_scale"]["value"], 4096);
+  EXPECT_EQ(json["loss_scale"]["skipped_steps"], 5);
+  EXPECT_NE(summary_table(summary, false).find("4096; 5 steps not made"), std::string::npos);
 }
 
 TEST(Summary, TablesOfCountsStandBesideTheMetrics) {

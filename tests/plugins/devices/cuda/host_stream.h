@@ -44,7 +44,7 @@ class HostStream final : public plugins::cuda::WorkStream {
   void enter() override {}
   Fault* fault() override { return &fault_; }
   void bring(void* to, const void* from, std::size_t bytes) override {
-    launches_.launch([=] { std::memcpy(to, from, bytes); });
+    if (bytes > 0) launches_.launch([=] { std::memcpy(to, from, bytes); });
   }
   Status move_now(void* to, const void* from, std::size_t bytes) override {
     launches_.launch([=] {
