@@ -1,0 +1,58 @@
+// What a program's steps are called where they are measured, and what each moves and computes.
+#include <fmt/format.h>
+
+#include "program/program.h"
+
+namespace dlhost::program {
+
+void Program::measure(Clock* clock) {
+  clock_ = clock;
+  timings_.clear();
+  if (!clock) return;
+  for (const Step& step : steps_) {
+    Timing timing;
+    switch (step.act) {
+    case Act::arrive: // what is left of it: no bytes, since most of them came while something else was done
+      timing = {.what = "copy", .type = "connector", .direction = "between"};
+      break;
+    case Act::feature:
+    case Act::gradient: {
+      const Unit& unit = units_[unit_frames_[step.index].unit];
+      timing.what = unit.described->name;
+      timing.type = unit.described->type;
+      timing.direction = step.act == Act::feature ? "forward" : "backward";
+      for (const auto& op : unit.ops)
+        if ((op.role == Role::feature) == (step.act == Act::feature)) {
+          timing.operations += op.operations;
+          timing.bytes += op.bytes;
+        }
+      break;
+    }
+    case Act::call: {
+      const Call& call = calls_[step.index];
+      timing = {.what = call.what, .type = "connector", .direction = "between"};
+      timing.bytes = static_cast<double>(slots_[static_cast<std::size_t>(call.out)].bytes);
+      for (const SlotId slot : call.in)
+        timing.bytes += static_cast<double>(slots_[static_cast<std::size_t>(slot)].bytes);
+      break;
+    }
+    case Act::collect:
+      timing = {.what = units_[step.index].described->name, .type = "collect", .direction = "params"};
+      break;
+    case Act::update:
+      timing = {.what = updated_[step.index]->declared.name, .type = "update", .direction = "update"};
+      if (sharing_) break;
+      if (const Joined* together = joined(step.index); !together) {
+        timing.bytes = updates_[step.index]->bytes();
+      } else if (together->updates.back() == step.index) {
+        timing.what += fmt::format(" and {} more", together->updates.size() - 1);
+        timing.bytes = together->update->bytes();
+      }
+      break;
+    case Act::check_losses: timing = {.what = "losses", .type = "metrics", .direction = "between"}; break;
+    }
+    timings_.push_back(std::move(timing));
+  }
+}
+
+} // namespace dlhost::program
