@@ -6,9 +6,11 @@ from workload import LOSS_STEPS, Prepared, dlhost, run_dlhost
 
 
 class DlhostPeer:
-    def __init__(self, prepared: Prepared, dtype: str, threads: int):
+    def __init__(self, prepared: Prepared, dtype: str, threads: int, isa: str | None):
         self.prepared = prepared
         self.settings = {"train.dtype": dtype, "train.threads": threads}
+        if isa:
+            self.settings |= {"train.device": {"type": "cpu", "isa": isa}}
         self.step_seconds = 0.0
 
     def _run(self, steps: int, *flags: str, every: int = 1000000):

@@ -16,6 +16,7 @@ import tempfile
 from dataclasses import dataclass, field
 
 from dlhost_peer import DlhostPeer
+from isa import ISAS, environment_of
 from served import Peer
 from workload import WORKLOADS, Prepared, Workload, prepare
 
@@ -76,6 +77,7 @@ def heat(prepared: Prepared, pickled: pathlib.Path, dtype: str,
     """Every setting once; of each system the fastest that reaches the losses is kept, still running. The second is
     PyTorch's eager setting, whose losses they are: none where it was not asked for, or cannot be measured."""
     environment = {"OMP_NUM_THREADS": str(options.threads), "MKL_NUM_THREADS": str(options.threads)}
+    environment |= environment_of(options.isa)
     best: dict[str, System] = {}
     eager: System | None = None
     for name, program, settings in settings_of(prepared.workload):
@@ -136,7 +138,7 @@ def compare(workload: Workload, dtype: str, options: argparse.Namespace, folder:
     prepared = prepare(workload, folder / workload.name)
     pickled = folder / "prepared"
     pickled.write_bytes(pickle.dumps(prepared))
-    own = DlhostPeer(prepared, dtype, options.threads)
+    own = DlhostPeer(prepared, dtype, options.threads, options.isa)
     us = System("dlhost", "", own)
     us.start()
     others, eager = heat(prepared, pickled, dtype, options)
@@ -186,6 +188,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=min(2, len(os.sched_getaffinity(0))))
     parser.add_argument("--rounds", type=int, default=5, help="turns of each system (5)")
     parser.add_argument("--seconds", type=float, default=2, help="of each turn (2)")
+    parser.add_argument("--isa", choices=list(ISAS), help="every system as on a processor with no better instruction set")
     parser.add_argument("--systems", action="append", choices=["pytorch", "jax"], help="default: both")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each row")
     options = parser.parse_args()

@@ -80,10 +80,16 @@ class Prepared:
         return [(x[at : at + size], label[at : at + size]) for at in range(0, len(x), size)]
 
 
+def toml_of(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {toml_of(of_key)}" for key, of_key in value.items()) + "}"
+    return json.dumps(value)
+
+
 def dlhost(verb: str, workload: Workload, folder: pathlib.Path, settings: dict[str, object], *flags: str) -> str:
     command = ["dlhost", verb, str(workload.job), *flags]
     for key, value in {"layer.data.folder": str(folder), "train.batch": workload.batch, **settings}.items():
-        command += ["--set", f"{key}={json.dumps(value)}"]
+        command += ["--set", f"{key}={toml_of(value)}"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"peers: {' '.join(command)}\n{done.stdout}{done.stderr}")

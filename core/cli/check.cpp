@@ -120,7 +120,8 @@ void print_net(const program::Program& program, const run::Session& session, boo
   if (!verbose) print_reasons(program);
   const run::Need need = session.need(program, Phase::train);
   const std::uint64_t available = env::memory_of_machine().available_bytes;
-  fmt::print("params      {}\noperations  {} a step\n", session.store().elements(), scaled(program.operations()));
+  fmt::print("device      {}: {}\nparams      {}\noperations  {} a step\n", session.job().train.device.type,
+             session.device().description(), session.store().elements(), scaled(program.operations()));
   fmt::print(
       "memory      {} in all, of {} that are available: {} features and gradients ({} if none shared its place), "
       "{} params and what the updater keeps\n",
@@ -168,7 +169,8 @@ void print_json(const program::Program& program, const run::Session& session) {
                       {"fused", unit.feature_fused},
                       {"remark", unit.fusion_remark}});
   }
-  const nlohmann::json net = {{"layers", layers},
+  const nlohmann::json net = {{"device", session.device().description()},
+                              {"layers", layers},
                               {"params", session.store().elements()},
                               {"operations", program.operations()},
                               {"plan_hash", plan::hash(program.plan())},

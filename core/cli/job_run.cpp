@@ -71,6 +71,8 @@ class JobRun final : private run::Attempts {
   std::string arrangement(std::uint64_t step) const;
   Result<Point> newest_point() override;
   bool may_go_on() const override { return !env::interrupted() && !(members_ && members_->is_out()); }
+  bool is_to_end() const override { return env::interrupted(); }
+  Status end_at(const Point&, const Status& lost) override;
   Status open_folder();
   Status make_folder();
   Status keep_job();
@@ -177,7 +179,7 @@ bool JobRun::is_asked() {
 // first group has warmed up, or there are others to share the work with.
 Status JobRun::rearrange() {
   run::Scaling& scaling = *scaling_;
-  if (members_) DLHOST_TRY(members_->look());
+  if (members_) DLHOST_TRY(members_->await_leavers(context_.host.clock()));
   rearranged_ = true;
   if (!scaling.is_wished()) {
     terminal_.write(arrangement(steps_));
@@ -336,6 +338,21 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
 void JobRun::tell_last_record() {
   const auto curves = record::read_curves(disk_, folder_->path());
   if (curves.ok()) summary_.train = record::recorded_at(*curves, "train", summary_.steps);
+}
+
+Status JobRun::end_at(const Point& point, const Status& lost) {
+  context_.exit_code = exit_interrupted;
+  if (!folder_) {
+    context_.host.log().write(LogLevel::warning, concat("interrupted before the first step: ", lost.message()));
+    return {};
+  }
+  summary_.status = "interrupted";
+  summary_.steps = point ? run::Checkpoints::step_of(*point) : 0;
+  summary_.reason = concat("interrupted, and lost a process before all was saved (", lost.message(),
+                           "): the newest whole checkpoint is of step ", summary_.steps);
+  DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
+  terminal_.write(record::summary_table(summary_, terminal_.unicode()));
+  return {};
 }
 
 void JobRun::tell_failure(const Status& status) {

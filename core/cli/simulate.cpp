@@ -138,7 +138,8 @@ void add_simulate(CLI::App& app, Context& context) {
       ->add_option("--faults", options->faults,
                    "what goes wrong, at drawn moments: kills=N, a worker is killed so many times; cuts=N, the link "
                    "between two of them is cut for a while; scales=N, workers join or leave; stops=N, the whole "
-                   "machine stops, and the run is resumed; lost=N, doubled=N and reordered=N, one message in N never "
+                   "machine stops, and the run is resumed; ends=N, the run is asked to save and end, as by Ctrl-C, and "
+                   "is resumed; lost=N, doubled=N and reordered=N, one message in N never "
                    "arrives, comes twice, or comes behind some that were sent after it")
       ->delimiter(',')
       ->type_name("FAULT=N,...")

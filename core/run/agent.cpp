@@ -11,6 +11,7 @@ namespace {
 
 constexpr Nanoseconds patience = 100'000'000;
 constexpr Nanoseconds to_save = 10'000'000'000;    // that the leader is given
+constexpr Nanoseconds to_release = 20'000'000'000; // and then, to do without this member's workers
 constexpr Nanoseconds to_succeed = 10'000'000'000; // that those are given who see the run's folder
 
 } // namespace
@@ -22,6 +23,8 @@ bool Agent::is_to_leave() {
   if (leave_at_ == 0) leave_at_ = now + to_save;
   return now > leave_at_;
 }
+
+bool Agent::is_to_leave_at_once() { return is_to_leave() && host_.clock().now() > leave_at_ + to_release; }
 
 Result<std::optional<Will>> Agent::run() {
   if (!members_.has_lost()) settled_ = members_.epoch(); // the lowest rank begins
@@ -85,11 +88,13 @@ bool Agent::sees_the_run() const {
 }
 
 // What ends an attempt is the leader's to tell; where it cannot, its workers end by themselves. Whoever comes or goes
-// meanwhile changes nothing of it.
+// meanwhile changes nothing of it. A member that is to leave says so and keeps its workers: were they to end first, the
+// leader would take them for dead.
 Status Agent::watch(WorkerProcesses& workers, std::uint32_t number, const Muster& muster) {
   const auto seats = muster.seats_of(members_.rank());
   bool changed = false, knows_will = !will_.run.empty();
-  while (!is_to_leave()) {
+  while (!is_to_leave_at_once()) {
+    if (is_to_leave()) members_.announce_leave();
     const auto over = members_.hear(Told::over(number), Members::glance);
     if (over.ok()) return {};
     if (over.status().code() == Code::cancelled) { // what is told from now on is of another epoch
@@ -140,7 +145,7 @@ Status Agent::attempt(const Call& call, std::uint32_t number) {
   for (const std::uint32_t seat : seats) DLHOST_TRY(workers.start(seat));
   Relay relay(host_, members_, folder.path(), call.muster, number, [&] {
     hear_and_tell(workers, number, seats);
-    if (is_to_leave() || members_.hear(Told::over(number), Members::glance).ok())
+    if (is_to_leave_at_once() || members_.hear(Told::over(number), Members::glance).ok())
       return Status::cancelled("it is over");
     return workers.look();
   });

@@ -25,6 +25,7 @@ class Agent {
 
  private:
   bool is_to_leave();
+  bool is_to_leave_at_once();
   // None: the run is over, this one is to leave, or it leads.
   Result<std::optional<Call>> await_call();
   Status succeed(Nanoseconds waited);

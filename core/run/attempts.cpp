@@ -10,11 +10,19 @@ Status Attempts::go_on(Status status) {
   while (true) {
     if (status.ok() && std::exchange(stands_, false))
       status = rearrange();
+    else if (status.code() == Code::gone && is_to_end())
+      return end_where_whole(status);
     else if (may_go_on() && recovery_.goes_on(status, steps_))
       status = again(status);
     else
       return status;
   }
+}
+
+// Whoever asks a run to end is told that it has, and where, whatever else ends at that moment.
+Status Attempts::end_where_whole(const Status& lost) {
+  DLHOST_ASSIGN(const auto point, newest_point());
+  return end_at(point, lost);
 }
 
 Status Attempts::again(const Status& why) {

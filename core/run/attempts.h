@@ -28,6 +28,10 @@ class Attempts {
   // The next attempt, in the arrangement that is wished for.
   virtual Status rearrange() = 0;
   virtual bool may_go_on() const { return true; }
+  // The run was asked to save and end.
+  virtual bool is_to_end() const { return false; }
+  // It was, and a process died before all was saved: the run ends where it was last whole.
+  virtual Status end_at(const Point&, const Status& lost) = 0;
 
   // After the first attempt, which ended so.
   Status go_on(Status);
@@ -41,6 +45,8 @@ class Attempts {
   bool stands_ = false;     // it ended because the run is to be arranged otherwise
 
  private:
+  Status end_where_whole(const Status& lost);
+
   Host& host_;
 };
 

@@ -14,6 +14,7 @@ namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds to_meet = 120'000'000'000, to_look = 10'000'000'000, to_leave = 15'000'000'000;
+constexpr Nanoseconds to_go = 10'000'000'000; // that a member is given when its workers are not needed any more
 constexpr Nanoseconds pause_in_leaving = 20'000'000;
 constexpr std::size_t piece = dlhost::Session::largest_value;
 constexpr std::size_t most_pieces = 4096;
@@ -88,10 +89,25 @@ Result<std::string> Members::hear(const std::string& name, Nanoseconds limit) {
 }
 
 Status Members::await_change(Nanoseconds limit) {
-  const auto heard =
-      noted(session_->get("nobody tells this", limit)); // but one is told when it cannot be told any more
-  if (heard.status().code() == Code::cancelled) changed_ = true;
+  const auto heard = noted(session_->get(Told::leaving, limit));
+  if (heard.ok() || heard.status().code() == Code::cancelled) changed_ = true;
   return changed_ || heard.status().code() == Code::timeout ? Status() : heard.status();
+}
+
+void Members::announce_leave() {
+  if (std::exchange(announced_, epoch_) == epoch_) return;
+  tell(Told::leaving, "").ignore("another member has said it first, or another epoch has begun");
+}
+
+Status Members::await_leavers(Clock& clock) {
+  for (const Nanoseconds end = clock.now() + to_go; clock.now() < end;) {
+    DLHOST_TRY(look());
+    const auto said = noted(session_->get(Told::leaving, glance));
+    if (said.status().code() == Code::timeout) return {};
+    if (!said.ok() && said.status().code() != Code::cancelled) return said.status();
+    if (said.ok()) clock.sleep(pause_in_leaving);
+  }
+  return look();
 }
 
 Status Members::try_to_lead() {

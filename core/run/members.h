@@ -46,9 +46,15 @@ class Members {
 
   // What is so by now. What was told in an older epoch is gone.
   Status look();
-  // Waits for so long for somebody to come or go since. Not ok: nothing is heard any more.
+  // Waits for so long for a member to come, to go, or to say that it wants to go. Not ok: nothing is heard any more.
   Status await_change(Nanoseconds limit);
   bool has_changed() const { return changed_; }
+  // A member that wants to go says so before, and keeps its workers until the leader has ended the attempt. One can say
+  // so in each epoch; the next one says it when that one is out.
+  void announce_leave();
+  // Of who leads, between two attempts: look(), once those that have said so are out. Not for long: one that hangs
+  // gets workers again.
+  Status await_leavers(Clock&);
   std::uint32_t epoch() const { return epoch_; }
   const std::vector<Member>& all() const { return members_; }
 
@@ -78,6 +84,7 @@ class Members {
   std::string host_;
   std::vector<Member> members_;
   std::uint32_t epoch_ = 0, attempts_ = 0;
+  std::uint32_t announced_ = 0; // the epoch in which this one said that it wants to go; 0: none
   bool leads_ = false, lost_ = false;
   template <class T> T noted(T told) const; // whether it is out
   std::atomic<bool> changed_{false};        // who is in, since look()
@@ -117,6 +124,7 @@ struct Told {
   static std::string over(std::uint32_t attempt) { return concat("over-", attempt); }
   static std::string fate(std::uint32_t attempt, std::uint32_t seat) { return concat("fate-", attempt, "-", seat); }
   static std::string kill(std::uint32_t attempt, std::uint32_t seat) { return concat("kill-", attempt, "-", seat); }
+  static constexpr const char* leaving = "leaving";
   static constexpr const char* end = "end";
 };
 

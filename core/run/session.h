@@ -112,6 +112,7 @@ class Session {
   // In session_examine.cpp.
   void examine(Purpose, config::Problems&);
   Result<OpenSource> open_source(const config::Layer&, std::uint32_t stream);
+  void check_dtypes(config::Problems&) const;
   void open_sources(config::Problems&);
   Status find_start();
   void compare_sources(config::Problems&) const;

@@ -11,6 +11,15 @@
 #include "run/supported.h"
 
 namespace dlhost::run {
+namespace {
+
+// Nets are computed in a dtype whole or not at all: what a device has beside products in it does not count.
+Status multiplies_in(Device& device, DType dtype) {
+  const auto of = [dtype](Shape shape) { return TensorDesc{dtype, shape, Format::plain()}; };
+  return device.prepare(GemmSpec{.x = of({4, 8}), .w = of({16, 8}), .y = of({4, 16})}).status();
+}
+
+} // namespace
 
 void Session::examine(Purpose purpose, config::Problems& problems) {
   check_supported(job_, problems);
@@ -20,6 +29,7 @@ void Session::examine(Purpose purpose, config::Problems& problems) {
     if (const Status status = (this->*part)(); !status.ok()) problems.of_key(key, job_.place(key), status.message());
   };
   open("train.device", &Session::open_device);
+  if (device_) check_dtypes(problems);
   if (device_) open("topology.device", &Session::open_store);
   open("train.algorithm", &Session::open_algorithm);
   open("updater", &Session::open_updater);
@@ -38,6 +48,18 @@ void Session::examine(Purpose purpose, config::Problems& problems) {
                  "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
   check_attainable(*this, nets[Phase::validate].get(), problems);
   if (purpose == Purpose::looking) open("train.start", &Session::find_start); // who goes on with a run needs it no more
+}
+
+void Session::check_dtypes(config::Problems& problems) const {
+  const auto refusal = [this](DType dtype) { return dtype == DType::f32 ? Status() : multiplies_in(*device_, dtype); };
+  const DType common = job_.train.dtype;
+  if (!problems.refused("train.dtype"))
+    if (const Status status = refusal(common); !status.ok())
+      problems.of_key("train.dtype", job_.place("train.dtype"), status.message());
+  for (const auto& layer : job_.layers)
+    if (layer.dtype && *layer.dtype != common && !problems.refused_layer(layer.name))
+      if (const Status status = refusal(*layer.dtype); !status.ok())
+        problems.of_layer(layer.name, layer.where, "dtype: ", status.message());
 }
 
 Status Session::find_start() {

@@ -19,6 +19,7 @@ const Number numbers[] = {
     {0, [](Failing& run) -> std::int64_t& { return run.spec.cuts; }},
     {0, [](Failing& run) -> std::int64_t& { return run.spec.kills; }},
     {0, [](Failing& run) -> std::int64_t& { return run.spec.stops; }},
+    {0, [](Failing& run) -> std::int64_t& { return run.spec.ends; }},
     {0, [](Failing& run) -> std::int64_t& { return run.spec.scales; }},
     {1, [](Failing& run) -> std::int64_t& { return run.job.topology.server_groups; }},
     {1, [](Failing& run) -> std::int64_t& { return run.job.topology.worker_groups; }},

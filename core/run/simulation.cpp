@@ -54,8 +54,9 @@ class SimulatedRun final : private Attempts, private Observer {
                Simulated& result, Lead next)
       : Attempts(host, Recovery(jobs[0])), world_(world), host_(host), registry_(registry), jobs_(std::move(jobs)),
         result_(result), next_(std::move(next)) {}
-  enum class After : std::uint8_t { nothing, leader, machine };
-  // In its place, with what that one had told before it was killed; or, when the machine runs again, anew.
+  enum class After : std::uint8_t { nothing, leader, machine, end };
+  // In its place, with what that one had told before it was killed; or, when the machine runs again, or it ended as it
+  // was asked to, anew.
   SimulatedRun(const SimulatedRun& gone, After after)
       : Attempts(gone.host_,
                  Recovery(gone.told_[0], after == After::leader ? gone.recovery_.past() : Recovery::Past())),
@@ -68,9 +69,14 @@ class SimulatedRun final : private Attempts, private Observer {
                     : after_ == After::leader ? inherit()
                                               : go_on(resume());
     result_.recoveries = recovery_.past().times;
-    if (status.ok()) DLHOST_TRY(read_ledgers());
+    if (status.ok() && !has_ended()) DLHOST_TRY(read_ledgers());
     return status;
   }
+
+  // Asks it to save and end; nothing where it has no step left.
+  void ask_to_end() { interrupted_ = true; }
+  // It did: it is to be resumed.
+  bool has_ended() const { return result_.outcome.ending == Ending::interrupted; }
 
   void is_process(int number) { leader_ = number; }
   // Of the attempt under way, those that may be killed: the leader where one of the others can take its place; nobody
@@ -195,6 +201,14 @@ class SimulatedRun final : private Attempts, private Observer {
     return {};
   }
 
+  bool may_go_on() const override { return !interrupted_; }
+  bool is_to_end() const override { return interrupted_; }
+  Status end_at(const Point& point, const Status& lost) override {
+    world_.tell(fmt::format("ends at step {}, because {}", point ? Checkpoints::step_of(*point) : 0, lost.message()));
+    result_.outcome.ending = Ending::interrupted;
+    return {};
+  }
+
   Result<Point> newest_point() override { return newest_in({checkpoint_folder, point_folder}); }
 
   Status on_step(const Progress& progress, program::Program& program) override {
@@ -222,7 +236,7 @@ class SimulatedRun final : private Attempts, private Observer {
   Simulated& result_;
   const Lead next_;
   const After after_ = After::nothing;
-  const std::atomic<bool> interrupted_{false};
+  std::atomic<bool> interrupted_{false};
   int attempts_ = 0;
   int leader_ = 0; // process
   std::vector<int> workers_;
@@ -310,10 +324,15 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
   host.set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
   std::deque<SimulatedRun> leaders; // one after another
   Status status = Status::gone("nobody leads the run any more");
-  const auto start = [&](SimulatedRun& leader) {
-    leader.is_process(world.start("leader", [&status, &result, &world, &leader] {
+  std::function<void(SimulatedRun&)> start;
+  start = [&](SimulatedRun& leader) {
+    leader.is_process(world.start("leader", [&] {
       status = leader.run();
       result.took = world.now();
+      if (!world.lives() || !status.ok() || !leader.has_ended()) return;
+      ++result.ended;
+      world.tell("the run has ended as it was asked to, and is resumed");
+      start(leaders.emplace_back(leader, SimulatedRun::After::end));
     }));
   };
   const SimulatedRun::Lead take_over = [&] {
@@ -333,6 +352,7 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
   for (std::int64_t i = 0; i < spec.scales; ++i)
     at_a_moment([&] { leaders.back().wish(drawn_arrangement(world, job)); });
   for (std::int64_t i = 0; i < spec.stops; ++i) at_a_moment(stop_machine);
+  for (std::int64_t i = 0; i < spec.ends; ++i) at_a_moment([&] { leaders.back().ask_to_end(); });
   start(leaders.emplace_back(world, host, registry, *jobs, result, take_over));
   Status ended = world.run(spec.longest);
   result.status = ended.ok() ? std::move(status) : std::move(ended);

@@ -24,6 +24,7 @@ struct SimulationSpec {
   std::int64_t cuts = 0;                             // of the link between two workers, for a while
   std::int64_t scales = 0;                           // how often workers join or leave
   std::int64_t stops = 0;                            // of the whole machine, after which the run is resumed
+  std::int64_t ends = 0;                             // as Ctrl-C ends it: it saves, ends, and is resumed
   std::int64_t lost = 0, doubled = 0, reordered = 0; // one message in so many; 0: none
   Nanoseconds within = 0;                            // from the start, in simulated time
   env::simulated::DiskFault disk_fault = env::simulated::DiskFault::none; // to see that it is caught
@@ -45,9 +46,10 @@ struct NamedFault {
   std::int64_t SimulationSpec::*count;
 };
 inline constexpr NamedFault named_faults[] = {
-    {"kills", &SimulationSpec::kills},         {"cuts", &SimulationSpec::cuts}, {"scales", &SimulationSpec::scales},
-    {"stops", &SimulationSpec::stops},         {"lost", &SimulationSpec::lost}, {"doubled", &SimulationSpec::doubled},
-    {"reordered", &SimulationSpec::reordered},
+    {"kills", &SimulationSpec::kills},     {"cuts", &SimulationSpec::cuts},
+    {"scales", &SimulationSpec::scales},   {"stops", &SimulationSpec::stops},
+    {"ends", &SimulationSpec::ends},       {"lost", &SimulationSpec::lost},
+    {"doubled", &SimulationSpec::doubled}, {"reordered", &SimulationSpec::reordered},
 };
 inline constexpr std::int64_t most_of_a_fault = 1'000'000; // N of it
 struct NamedDisk {
@@ -58,7 +60,9 @@ inline constexpr NamedDisk named_disks[] = {{"whole", env::simulated::DiskFault:
                                             {"tears", env::simulated::DiskFault::tears},
                                             {"forgets", env::simulated::DiskFault::forgets}};
 // What of it goes wrong at drawn moments.
-inline std::int64_t at_moments(const SimulationSpec& spec) { return spec.kills + spec.cuts + spec.scales + spec.stops; }
+inline std::int64_t at_moments(const SimulationSpec& spec) {
+  return spec.kills + spec.cuts + spec.scales + spec.stops + spec.ends;
+}
 // As `dlhost simulate` takes it: its seed, its faults, from when to when, and its disk.
 std::string flags_of(const SimulationSpec&);
 
@@ -67,6 +71,7 @@ struct Simulated {
   Outcome outcome;
   std::uint32_t recoveries = 0;
   std::uint32_t scaled = 0;                         // how often it went on in another arrangement
+  std::uint32_t ended = 0;                          // how often it was asked to save and end, and did
   std::map<std::uint64_t, double> losses;           // of each step, as it was last made
   std::vector<Measured> measured;                   // one after another, those of steps that were made again as well
   std::map<std::string, std::vector<float>> params; // plain

@@ -61,7 +61,7 @@ void ToBf16(const float* values, std::byte* out, float* arrives, std::size_t cou
   each(count, [&](auto d, std::size_t i) HWY_ATTR {
     const hn::RebindToUnsigned<decltype(d)> du;
     const hn::Rebind<std::uint16_t, decltype(d)> dh;
-    const auto bits = RoundedBits(d, hn::LoadU(d, values + i));
+    const auto bits = Bf16InLanes(d, hn::LoadU(d, values + i));
     hn::StoreU(hn::DemoteTo(dh, hn::BitCast(hn::RebindToSigned<decltype(d)>(), bits)), dh, to + i);
     hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(hn::BitCast(du, bits))), d, arrives + i);
   });

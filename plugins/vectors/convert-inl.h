@@ -27,7 +27,7 @@ template <class D> HWY_INLINE hn::VFromD<D> LoadBf16(D d, const std::uint16_t* s
 }
 
 // To nearest, ties to even; what is not a number stays so. The bf16 is in the lower half of each lane.
-template <class D> HWY_INLINE auto RoundedBits(D, hn::VFromD<D> value) {
+template <class D> HWY_INLINE auto Bf16InLanes(D, hn::VFromD<D> value) {
   const hn::RebindToUnsigned<D> du;
   const auto bits = hn::BitCast(du, value);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
@@ -38,7 +38,7 @@ template <class D> HWY_INLINE auto RoundedBits(D, hn::VFromD<D> value) {
 
 template <class D> HWY_INLINE auto RoundBf16(D d, hn::VFromD<D> value) {
   const hn::Rebind<std::uint16_t, D> dh;
-  return hn::DemoteTo(dh, hn::BitCast(hn::RebindToSigned<D>(), RoundedBits(d, value)));
+  return hn::DemoteTo(dh, hn::BitCast(hn::RebindToSigned<D>(), Bf16InLanes(d, value)));
 }
 
 template <class D> HWY_INLINE void StoreBf16(D d, hn::VFromD<D> value, std::uint16_t* dst) {
@@ -53,21 +53,30 @@ template <class D> HWY_INLINE hn::VFromD<D> LoadF16(D d, const std::uint16_t* sr
   for (std::size_t i = 0; i < hn::Lanes(d); ++i) values[i] = float_of_f16(src[i]);
   return hn::LoadU(d, values);
 }
-template <class D> HWY_INLINE void StoreF16(D d, hn::VFromD<D> value, std::uint16_t* dst) {
+template <class D> HWY_INLINE auto RoundF16(D d, hn::VFromD<D> value) {
   float values[hn::MaxLanes(d)];
+  std::uint16_t rounded[hn::MaxLanes(d)];
   hn::StoreU(value, d, values);
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) dst[i] = f16_of_float(values[i]);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) rounded[i] = f16_of_float(values[i]);
+  return hn::LoadU(hn::Rebind<std::uint16_t, D>(), rounded);
 }
 #else
 template <class D> HWY_INLINE hn::VFromD<D> LoadF16(D d, const std::uint16_t* src) {
   const hn::Rebind<hwy::float16_t, D> dh;
   return hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(src)));
 }
-template <class D> HWY_INLINE void StoreF16(D d, hn::VFromD<D> value, std::uint16_t* dst) {
-  const hn::Rebind<hwy::float16_t, D> dh;
-  hn::StoreU(hn::DemoteTo(dh, value), dh, reinterpret_cast<hwy::float16_t*>(dst));
+template <class D> HWY_INLINE auto RoundF16(D, hn::VFromD<D> value) {
+  return hn::BitCast(hn::Rebind<std::uint16_t, D>(), hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), value));
 }
 #endif
+
+template <class D> HWY_INLINE auto F16InLanes(D d, hn::VFromD<D> value) {
+  return hn::PromoteTo(hn::RebindToUnsigned<D>(), RoundF16(d, value));
+}
+
+template <class D> HWY_INLINE void StoreF16(D d, hn::VFromD<D> value, std::uint16_t* dst) {
+  hn::StoreU(RoundF16(d, value), hn::Rebind<std::uint16_t, D>(), dst);
+}
 
 // Whole vectors first, then one more of a padded copy.
 template <class T, class One> HWY_INLINE void load_all(const void* from, float* dst, std::int64_t count, One&& one) {
@@ -160,29 +169,41 @@ inline void Store(DType type, const float* src, void* dst, std::int64_t count) {
   }
 }
 
-// Rows of `width` elements to bf16, the elements of each two rows in turn: a0 b0 a1 b1 ... `count` is a multiple of
-// 2 * width, and width one of whole vectors.
-inline void StorePairs(const float* src, void* dst, std::int64_t count, std::int64_t width) {
+// Rows of `width` elements, the elements of each two rows in turn: a0 b0 a1 b1 ... `count` is a multiple of 2 * width,
+// and width one of whole vectors. `in_lanes` rounds to 16 bits, in the lower half of each lane.
+template <class InLanes>
+HWY_INLINE void store_pairs(const float* src, void* dst, std::int64_t count, std::int64_t width, InLanes&& in_lanes) {
   const hn::CappedTag<float, 16> d; // no row is narrower
   const hn::RebindToUnsigned<decltype(d)> du;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   auto* to = static_cast<std::uint32_t*>(dst);
   for (const float* end = src + count; src < end; src += 2 * width)
     for (std::int64_t i = 0; i < width; i += lanes, to += lanes) {
-      const auto even = RoundedBits(d, hn::LoadU(d, src + i)), odd = RoundedBits(d, hn::LoadU(d, src + width + i));
+      const auto even = in_lanes(d, hn::LoadU(d, src + i)), odd = in_lanes(d, hn::LoadU(d, src + width + i));
       hn::StoreU(hn::Or(even, hn::ShiftLeft<16>(odd)), du, to);
     }
 }
 
+// To bf16 or f16.
+inline void StorePairs(DType type, const float* src, void* dst, std::int64_t count, std::int64_t width) {
+  if (type == DType::bf16)
+    store_pairs(src, dst, count, width, [](auto d, auto value) HWY_ATTR { return Bf16InLanes(d, value); });
+  else
+    store_pairs(src, dst, count, width, [](auto d, auto value) HWY_ATTR { return F16InLanes(d, value); });
+}
+
 // As Store, past the caches where the memory lies for it.
 inline void StoreStreaming(DType type, const float* src, void* dst, std::int64_t count) {
-#if HWY_TARGET <= HWY_AVX2 // here a row of bf16 fills a vector of its own
+#if HWY_TARGET <= HWY_AVX2 // here a row of 16-bit numbers fills a vector of its own
   const hn::ScalableTag<float> d;
   const hn::Rebind<std::uint16_t, decltype(d)> dh;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  if (type == DType::bf16 && count % lanes == 0 && reinterpret_cast<std::uintptr_t>(dst) % 64 == 0) {
+  if (size_of(type) == 2 && count % lanes == 0 && reinterpret_cast<std::uintptr_t>(dst) % 64 == 0) {
     auto* to = static_cast<std::uint16_t*>(dst);
-    for (std::int64_t i = 0; i < count; i += lanes) hn::Stream(RoundBf16(d, hn::LoadU(d, src + i)), dh, to + i);
+    if (type == DType::bf16)
+      for (std::int64_t i = 0; i < count; i += lanes) hn::Stream(RoundBf16(d, hn::LoadU(d, src + i)), dh, to + i);
+    else
+      for (std::int64_t i = 0; i < count; i += lanes) hn::Stream(RoundF16(d, hn::LoadU(d, src + i)), dh, to + i);
     return;
   }
 #endif

@@ -28,17 +28,39 @@ constexpr std::int64_t tile_rows = 64;
 using D = hn::CappedTag<float, 16>;
 using V = hn::VFromD<D>;
 
-template <class T> HWY_INLINE V load(const T* from) {
-  if constexpr (std::is_same_v<T, float>)
-    return hn::LoadU(D(), from);
-  else
-    return LoadBf16(D(), from);
+// Elements of 16 bits as they lie.
+struct Bf16 {
+  std::uint16_t bits;
+};
+struct F16 {
+  std::uint16_t bits;
+};
+template <class T> constexpr DType dtype_of = DType::f32;
+template <> constexpr DType dtype_of<Bf16> = DType::bf16;
+template <> constexpr DType dtype_of<F16> = DType::f16;
+
+template <class T> const std::uint16_t* bits_of(const T* elements) {
+  return reinterpret_cast<const std::uint16_t*>(elements);
 }
+template <class T> std::uint16_t* bits_of(T* elements) { return reinterpret_cast<std::uint16_t*>(elements); }
+
+HWY_INLINE V load(const float* from) { return hn::LoadU(D(), from); }
+HWY_INLINE V load(const Bf16* from) { return LoadBf16(D(), bits_of(from)); }
+HWY_INLINE V load(const F16* from) { return LoadF16(D(), bits_of(from)); }
+
+HWY_INLINE auto rounded(V value, const Bf16*) { return RoundBf16(D(), value); }
+HWY_INLINE auto rounded(V value, const F16*) { return RoundF16(D(), value); }
+
+HWY_INLINE void store(V value, float* to) { hn::StoreU(value, D(), to); }
 template <class T> HWY_INLINE void store(V value, T* to) {
-  if constexpr (std::is_same_v<T, float>)
-    hn::StoreU(value, D(), to);
-  else
-    StoreBf16(D(), value, to);
+  hn::StoreU(rounded(value, to), hn::Rebind<std::uint16_t, D>(), bits_of(to));
+}
+
+// call(an element of that dtype).
+template <class Call> void with_element(DType type, Call&& call) {
+  if (type == DType::f32) return call(float{});
+  if (type == DType::bf16) return call(Bf16{});
+  call(F16{});
 }
 
 // call(strip, its first column), strips being at most 16 wide.
@@ -71,7 +93,7 @@ template <bool stream, class T> HWY_INLINE void write(V value, T* to) {
   if constexpr (stream && std::is_same_v<T, float>)
     hn::Stream(value, D(), to);
   else if constexpr (stream)
-    hn::Stream(RoundBf16(D(), value), hn::Rebind<std::uint16_t, D>(), to);
+    hn::Stream(rounded(value, to), hn::Rebind<std::uint16_t, D>(), bits_of(to));
   else
     store(value, to);
 }
@@ -108,7 +130,7 @@ template <class T> void moments_of(const Rows& rows, const float* pivot, double*
     for (std::int64_t row = 0; row < rows.rows; ++row)
       for (std::int64_t i = 0; i < rows.width; ++i) {
         float value = 0;
-        Load(std::is_same_v<T, float> ? DType::f32 : DType::bf16, x + row * rows.step + i, &value, 1);
+        Load(dtype_of<T>, x + row * rows.step + i, &value, 1);
         const auto distance = static_cast<double>(value - pivot[i]);
         totals[i] += distance;
         squares[i] += distance * distance;
@@ -269,11 +291,10 @@ void gradient_of(const GradientRows& rows, const float* factor, const float* shi
 }
 
 void Moments(DType type, const Rows& rows, const float* pivot, double* totals, double* squares) {
-  each_strip(rows, [&](const Rows& strip, std::int64_t at) {
-    if (type == DType::f32)
-      moments_of<float>(strip, pivot + at, totals + at, squares + at);
-    else
-      moments_of<std::uint16_t>(strip, pivot + at, totals + at, squares + at);
+  with_element(type, [&](auto element) {
+    each_strip(rows, [&](const Rows& strip, std::int64_t at) {
+      moments_of<decltype(element)>(strip, pivot + at, totals + at, squares + at);
+    });
   });
 }
 
@@ -285,44 +306,39 @@ template <class T> void apply_as(const Rows& rows, const float* factor, const fl
 }
 
 void Apply(DType type, const Rows& rows, const float* factor, const float* shift, bool relu) {
-  each_part(rows, [&](const Rows& part, std::int64_t at) {
-    if (type == DType::f32)
-      apply_as<float>(part, factor + at, shift + at, relu);
-    else
-      apply_as<std::uint16_t>(part, factor + at, shift + at, relu);
+  with_element(type, [&](auto element) {
+    each_part(rows, [&](const Rows& part, std::int64_t at) {
+      apply_as<decltype(element)>(part, factor + at, shift + at, relu);
+    });
   });
 }
 
 template <class Call> void with_types(DType type, Mask mask, Call&& call) {
-  const auto with_mask = [&](auto sample) {
+  with_element(type, [&](auto element) {
     if (mask == Mask::none)
-      call(sample, std::integral_constant<Mask, Mask::none>());
+      call(element, std::integral_constant<Mask, Mask::none>());
     else if (mask == Mask::from_input)
-      call(sample, std::integral_constant<Mask, Mask::from_input>());
+      call(element, std::integral_constant<Mask, Mask::from_input>());
     else
-      call(sample, std::integral_constant<Mask, Mask::from_output>());
-  };
-  if (type == DType::f32)
-    with_mask(float{});
-  else
-    with_mask(std::uint16_t{});
+      call(element, std::integral_constant<Mask, Mask::from_output>());
+  });
 }
 
 void Slopes(DType type, Mask mask, const GradientRows& rows, const float* factor, const float* shift, const float* mean,
             double* totals, double* products) {
-  with_types(type, mask, [&](auto sample, auto which) {
+  with_types(type, mask, [&](auto element, auto which) {
     each_strip(rows, [&](const GradientRows& strip, std::int64_t at) {
-      slopes_of<decltype(sample), decltype(which)::value>(strip, factor + at, shift + at, mean + at, totals + at,
-                                                          products + at);
+      slopes_of<decltype(element), decltype(which)::value>(strip, factor + at, shift + at, mean + at, totals + at,
+                                                           products + at);
     });
   });
 }
 
 void Gradient(DType type, Mask mask, const GradientRows& rows, const float* factor, const float* shift,
               const float* by_x, const float* constant) {
-  with_types(type, mask, [&](auto sample, auto which) {
+  with_types(type, mask, [&](auto element, auto which) {
     each_part(rows, [&](const GradientRows& part, std::int64_t at) {
-      gradient_of<decltype(sample), decltype(which)::value>(part, factor + at, shift + at, by_x + at, constant + at);
+      gradient_of<decltype(element), decltype(which)::value>(part, factor + at, shift + at, by_x + at, constant + at);
     });
   });
 }

@@ -12,8 +12,8 @@ Result<Channels> Channels::of(const TensorDesc& desc, std::int64_t widest) {
   Channels made;
   const auto rank = desc.shape.rank();
   if (rank < 2) return Status::invalid("a tensor of ", to_string(desc.shape), " has no channels");
-  if (desc.dtype != DType::f32 && desc.dtype != DType::bf16)
-    return Status::unsupported("channels are computed in f32 and bf16 only, not in ", name_of(desc.dtype));
+  if (desc.dtype != DType::f32 && desc.dtype != DType::bf16 && desc.dtype != DType::f16)
+    return Status::unsupported("channels are computed in f32, bf16 and f16, not in ", name_of(desc.dtype));
   made.samples_ = desc.shape[0];
   made.channels_ = made.padded_ = desc.shape[1];
   made.spatial_ = desc.shape.past(2);

@@ -19,6 +19,7 @@
 
 #include "blocks.h"
 #include "formats.h"
+#include "isa.h"
 #include "prepare.h"
 #include "primitive.h"
 
@@ -44,53 +45,31 @@ std::string processor() {
   return "CPU";
 }
 
-// oneDNN trains in it from AVX-512 on; without its own bf16 instructions it computes in f32 inside.
-bool multiplies_bf16() {
-  const auto has = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  return (has & needed) == needed;
-}
-
-bool in_bf16(const OpSpec& spec) {
+DType dtype_of(const OpSpec& spec) {
   return std::visit(
       [](const auto& one) {
-        if constexpr (requires { one.x.dtype; }) return one.x.dtype == DType::bf16;
-        return false;
+        if constexpr (requires { one.x.dtype; }) return one.x.dtype;
+        return DType::f32;
       },
       spec);
 }
 
-std::string_view instruction_set() {
-  switch (dnnl::get_effective_cpu_isa()) {
-  case dnnl::cpu_isa::sse41: return "SSE4.1";
-  case dnnl::cpu_isa::avx: return "AVX";
-  case dnnl::cpu_isa::avx2: return "AVX2";
-  case dnnl::cpu_isa::avx2_vnni: return "AVX2 VNNI";
-  case dnnl::cpu_isa::avx2_vnni_2: return "AVX2 VNNI 2";
-  case dnnl::cpu_isa::avx512_core: return "AVX-512";
-  case dnnl::cpu_isa::avx512_core_vnni: return "AVX-512 VNNI";
-  case dnnl::cpu_isa::avx512_core_bf16: return "AVX-512 BF16";
-  case dnnl::cpu_isa::avx512_core_fp16: return "AVX-512 FP16";
-  case dnnl::cpu_isa::avx512_core_amx: return "AMX";
-  case dnnl::cpu_isa::avx512_core_amx_fp16: return "AMX FP16";
-  default: return "no vector instructions that are known";
-  }
-}
-
 } // namespace
 
-Cpu::Cpu(Options options) : options_(options) {}
+Cpu::Cpu(Options options) : options_(options), held_(hold_to(options.isa)) {}
 
 Schema Cpu::schema() {
   return SchemaOf<Options>("The processor: ops on oneDNN and vector kernels.")
-      .option("threads", &Options::threads, "threads of each op; 0: as many as the worker has", between(0, 4096));
+      .option("threads", &Options::threads, "threads of each op; 0: as many as the worker has", between(0, 4096))
+      .choice("isa", &Options::isa, instruction_sets(),
+              "the instruction set that the whole process is held to, as if the processor had no better one");
 }
 
 Device::Traits Cpu::traits() const { return {.host_memory = true, .asynchronous = false, .alignment = 64}; }
 
 std::string Cpu::description() const {
   return concat(processor(), ", ", instruction_set(), ", ", threads(), " threads",
-                multiplies_bf16() ? "" : ", no bf16");
+                multiplies_in(DType::bf16) ? "" : ", no bf16");
 }
 
 int Cpu::threads() const { return options_.threads > 0 ? static_cast<int>(options_.threads) : parallel_threads(); }
@@ -111,7 +90,10 @@ Result<void*> Cpu::allocate(std::size_t bytes) {
 
 void Cpu::release(void* data) noexcept { std::free(data); }
 
-Result<std::unique_ptr<Stream>> Cpu::stream() { return std::unique_ptr<Stream>(std::make_unique<CpuStream>()); }
+Result<std::unique_ptr<Stream>> Cpu::stream() {
+  DLHOST_TRY(held_);
+  return std::unique_ptr<Stream>(std::make_unique<CpuStream>());
+}
 
 Result<std::unique_ptr<Event>> Cpu::event() { return std::unique_ptr<Event>(std::make_unique<DoneEvent>()); }
 
@@ -155,10 +137,10 @@ Result<std::unique_ptr<Op>> Cpu::prepare(const OpSpec& spec, const Choice& choic
                              instruction_set(), ")");
     return op;
   } catch (const dnnl::error& error) {
-    if (in_bf16(spec) && !multiplies_bf16())
-      return Status::unsupported("cpu: no ", name_of(spec),
-                                 " in bf16 on a processor without AVX-512, and this one has ", instruction_set(),
-                                 "; --set train.dtype=f32 computes in f32");
+    if (const DType type = dtype_of(spec); !multiplies_in(type))
+      return Status::unsupported("cpu: no ", name_of(spec), " in ", name_of(type), ": that needs ",
+                                 set_that_multiplies_in(type), ", and this processor has ", instruction_set(),
+                                 "; take dtype = ", multiplies_in(DType::bf16) ? "\"bf16\"" : "\"f32\"");
     return Status::unsupported("cpu: oneDNN has no ", name_of(spec), " for this: ", error.what());
   }
 }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include <oneapi/dnnl/dnnl.hpp>
+
 #include <dlhost/device.h>
 #include <dlhost/schema.h>
 
@@ -14,6 +16,7 @@ class Cpu final : public Device {
   static constexpr std::string_view name = "cpu";
   struct Options {
     std::int64_t threads = 0;
+    dnnl::cpu_isa isa = dnnl::cpu_isa::isa_default;
   };
   static Schema schema();
   explicit Cpu(Options);
@@ -35,6 +38,7 @@ class Cpu final : public Device {
  private:
   int threads() const;
   Options options_;
+  Status held_; // to the instruction set that the options want
 };
 
 } // namespace dlhost::plugins::cpu

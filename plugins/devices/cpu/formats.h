@@ -43,8 +43,9 @@ std::int64_t rows_together(const TensorDesc&);
 std::string name_of_format(const TensorDesc&);
 Result<Format> find_format(const TensorDesc& plain, const std::string& name);
 
-// bf16 weights lie with each two rows interleaved, as their gradients never do: AB8b64a2b beside AB16b64a. Where the
-// blocks of the pairs are larger (AB16b64a2b), they come in pieces that have more rows at their ends, of zeros.
+// Weights of 16 bits may lie with each two rows interleaved, as their gradients never do: AB8b64a2b beside AB16b64a.
+// Where the blocks of the pairs are larger (AB16b64a2b), they come in pieces that have more rows at their ends, of
+// zeros.
 struct Pairing {
   std::int64_t width;                   // of a row
   std::int64_t rows_piece, pairs_piece; // elements of each outermost block

@@ -26,7 +26,7 @@ Result<Shapes> matching(const GemmSpec& spec) {
   Shapes shapes{spec.x, spec.w, spec.y, spec.b};
   for (const auto* desc : {&spec.x, &spec.w, &spec.y, &spec.b})
     if (!has_dtype(desc->dtype))
-      return Status::unsupported("gemm: the cpu device computes in f32 and bf16, not in ", name_of(desc->dtype));
+      return Status::unsupported("gemm: the cpu device computes in f32, bf16 and f16, not in ", name_of(desc->dtype));
   const auto &x = spec.x, &w = spec.w;
   if (x.shape.rank() == 2 && w.shape.rank() == 2) return shapes;
   const bool plain_x = x.format.is_any() || x.format.is_plain();
@@ -69,7 +69,7 @@ memory::desc blocked_weights_of(const Shapes& shapes, DType type) {
   if (units >= 48 && (is(tag::AB16b32a) || is(tag::AB16b48a) || is(tag::AB16b64a))) return blocked(tag::AB16b48a);
   if (units >= 64 && (is(tag::AB8b32a2b) || is(tag::AB8b64a2b))) {
     const bool whole = units % 64 == 0 || units < 4096;
-    if (type == DType::bf16) return blocked(whole ? tag::AB8b64a2b : tag::AB8b32a2b);
+    if (type != DType::f32) return blocked(whole ? tag::AB8b64a2b : tag::AB8b32a2b);
     return blocked(whole ? tag::AB16b64a : tag::AB16b32a);
   }
   // Interleaved weights have gradients that are not: for these it is asked again.

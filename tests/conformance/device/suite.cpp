@@ -188,10 +188,12 @@ void register_device_suite(const Context& context, const std::string& name) {
     for (const auto& one : list) {
       add_case(context, name, one, {}, "f32");
       if (one.chooses) add_case(context, name, one, {.chooses = true}, "f32_any");
-      if (one.narrow && one.chooses) add_case(context, name, one, {.dtype = DType::bf16, .chooses = true}, "bf16_any");
-      if (one.narrow && !one.chooses) add_case(context, name, one, {.dtype = DType::bf16}, "bf16");
+      for (const DType type : {DType::bf16, DType::f16})
+        if (one.narrow)
+          add_case(context, name, one, {.dtype = type, .chooses = one.chooses},
+                   concat(name_of(type), one.chooses ? "_any" : ""));
       for (const std::string format : {"aBcd16b", "acdb"})
-        for (const DType type : {DType::f32, DType::bf16})
+        for (const DType type : {DType::f32, DType::bf16, DType::f16})
           if (one.in_formats)
             add_case(context, name, one, {.dtype = type, .format = format}, std::string(name_of(type)) + "_" + format);
       if (one.in_blocks) add_case(context, name, one, {.choice = {.block_samples = 2}}, "f32_blocks");

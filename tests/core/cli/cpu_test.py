@@ -88,6 +88,36 @@ class Conversions(Cpu):
         self.assertGreater(self.conversions(CONVOLUTION, DENSE), 0)
 
 
+class InstructionSets(Cpu):
+    """On any machine as on the least processor there is."""
+
+    LEAST = ('--set=train.device={type="cpu",isa="sse41"}',)
+
+    def refusal(self, *words: str) -> str:
+        done = subprocess.run([DLHOST, "check", "job.toml", *self.LEAST, *words], cwd=self.root, capture_output=True, text=True,
+                              timeout=60)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        return done.stderr
+
+    def test_the_one_in_use_is_named(self) -> None:
+        self.write(CONVOLUTION, DENSE)
+        self.assertIn("SSE4.1", json.loads(self.dlhost("check", "job.toml", "--json", *self.LEAST))["device"])
+        self.dlhost("run", "job.toml", *self.LEAST)
+        summary, = self.root.glob("runs/*/summary.json")
+        self.assertIn("SSE4.1", json.loads(summary.read_text())["versions"]["cpu"])
+
+    def test_a_dtype_without_products_is_refused_where_it_is_named(self) -> None:
+        self.write(("relu", ""), DENSE)
+        for dtype, needed in ("bf16", "AVX-512"), ("f16", "AVX-512 FP16"):
+            remedy = f'that needs {needed}, and this processor has SSE4.1; take dtype = "f32"'
+            refusal = self.refusal(f"--set=train.dtype={dtype}")
+            self.assertIn(f"--set train.dtype={dtype}: train.dtype: ", refusal)
+            self.assertIn(remedy, refusal)
+            refusal = self.refusal(f"--set=layer.l0.dtype={dtype}")
+            self.assertIn("layer 'l0': dtype: ", refusal)
+            self.assertIn(remedy, refusal)
+
+
 class Resuming(Cpu):
     """A run that was resumed has the losses and params, bit for bit, of one that never stopped."""
 

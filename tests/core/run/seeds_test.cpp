@@ -71,6 +71,7 @@ class Drawn {
     const bool of_one_version = exchange.find("of = ") != std::string::npos; // whose handlers all go in step
     if (below(3) == 0 && !of_one_version) beside = other_handler();
     if (groups * workers > 1 && below(4) == 0) spec.reordered = 1000 + below(8000);
+    if (below(3) == 0) spec.ends = 1 + below(2);
     // Many workers say much between two points, and a cut outlasts several attempts.
     if (spec.lost > 0 || spec.reordered > 0 || spec.cuts > 0) set.push_back("recovery.restarts=100");
   }
@@ -121,7 +122,7 @@ class Drawn {
   // leader was at.
   std::string made_again(const run::Simulated& run, const config::Job& job) const {
     if (handler_ != "strict" && handler_ != "bounded" && handler_ != "eventual") return "";
-    if (job.topology.replicas == 1 || spec.kills > 1 || spec.cuts > 0 || spec.stops > 0) return "";
+    if (job.topology.replicas == 1 || spec.kills > 1 || spec.cuts > 0 || spec.stops > 0 || spec.ends > 0) return "";
     if (spec.lost > 0 || spec.reordered > 0) return "";
     std::size_t all = 0;
     std::set<std::uint64_t> steps;

@@ -100,7 +100,7 @@ class FlatMap final : public Op {
       void* data = outputs[segment * out.size() + i];
       if (const auto& pairs = pairs_[i]) {
         const auto paired = first / pairs->rows_piece * pairs->pairs_piece + first % pairs->rows_piece;
-        kernels.store_pairs(values, at(out[i], data, paired), count, pairs->width);
+        kernels.store_pairs(out[i].dtype, values, at(out[i], data, paired), count, pairs->width);
         continue;
       }
       if (static_cast<const void*>(values) == place(i)) continue;

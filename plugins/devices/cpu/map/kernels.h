@@ -33,8 +33,8 @@ struct MapKernels {
   void (*store)(DType, const float* src, void* dst, std::int64_t count);
   // As store, for results that are larger than the caches and no input's memory.
   void (*store_streaming)(DType, const float* src, void* dst, std::int64_t count);
-  // To bf16, two rows interleaved: `count` is a multiple of 2 * width, and width one of 16.
-  void (*store_pairs)(const float* src, void* dst, std::int64_t count, std::int64_t width);
+  // To bf16 or f16, two rows interleaved: `count` is a multiple of 2 * width, and width one of 16.
+  void (*store_pairs)(DType, const float* src, void* dst, std::int64_t count, std::int64_t width);
   void (*draw)(const Draws&, std::uint64_t element, float* dst, std::int64_t count);
   float (*sum)(const float* values, std::int64_t count);
   void (*accumulate)(const float* values, float* sums, std::int64_t count);

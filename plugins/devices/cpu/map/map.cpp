@@ -31,12 +31,13 @@ void settle(MapSpec& spec) {
       if (desc.format.is_any()) desc.format = settled;
 }
 
-// A result in bf16 may also be interleaved by pairs of rows: what an update leaves for the next step's products.
+// A result of 16 bits may also be interleaved by pairs of rows: what an update leaves for the next step's products.
 bool all_alike(const MapSpec& spec) {
   const auto& first = spec.out.front();
   const auto alike = [&](const TensorDesc& desc) { return desc.shape == first.shape && desc.format == first.format; };
   const auto paired = [&](const TensorDesc& desc) {
-    const auto found = desc.dtype == DType::bf16 && spec.keeps_zeros ? pairing(first, desc) : std::nullopt;
+    const bool narrow = desc.dtype == DType::bf16 || desc.dtype == DType::f16;
+    const auto found = narrow && spec.keeps_zeros ? pairing(first, desc) : std::nullopt;
     return found && found->width % 16 == 0 && chunk % (2 * found->width) == 0 && found->rows_piece % chunk == 0;
   };
   return std::ranges::all_of(spec.in, alike) &&

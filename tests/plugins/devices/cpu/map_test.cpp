@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dlhost/half.h>
 #include <dlhost/parallel.h>
 
 #include "formats.h"
@@ -142,6 +143,26 @@ TEST_P(MapKernelsTest, RoundsToNearestEven) {
   EXPECT_THAT(bytes, testing::ElementsAre(1, 1, 1, 0, 0, 1, 255, 0));
 }
 
+// Those of every exponent, and the halves between two numbers of f16.
+TEST_P(MapKernelsTest, RoundsToF16AsTheSdkDoes) {
+  std::vector<float> values;
+  for (std::uint32_t bits = 0; bits < 0x8000U; bits += 13) {
+    const float value = float_of_f16(static_cast<std::uint16_t>(bits));
+    for (const float moved : {value, value * (1 + 0x1p-11F), value * (1 + 0x1p-10F), value * (1 + 0x1p-12F), -value})
+      values.push_back(moved);
+  }
+  for (const float end : {65519.0F, 65520.0F, 1e30F, 0x1p-25F, 0x1.8p-25F, 1e-40F}) values.push_back(end);
+  std::vector<std::uint16_t> stored(values.size()), right;
+  for (const float value : values) right.push_back(f16_of_float(value));
+  kernels().store(DType::f16, values.data(), stored.data(), static_cast<std::int64_t>(values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!std::isnan(values[i])) ASSERT_EQ(stored[i], right[i]) << values[i];
+  std::vector<float> loaded(values.size());
+  kernels().load(DType::f16, stored.data(), loaded.data(), static_cast<std::int64_t>(values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!std::isnan(values[i])) ASSERT_EQ(loaded[i], float_of_f16(right[i])) << values[i];
+}
+
 TEST_P(MapKernelsTest, LoadsWhatItStored) {
   std::vector<float> values(67), loaded(67);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
@@ -213,30 +234,32 @@ TEST_P(MapOpTest, WritesPairsOfRowsForTheNextProducts) {
   spec.expression.result(spec.expression.input(0) * 0.5);
   spec.expression.result(spec.expression.input(0) * 0.5);
   spec.keeps_zeros = true;
-  for (const Shape& shape : {Shape{100, 90}, Shape{130, 784}, Shape{64, 33}})
-    for (const auto& [rows, pairs] : {std::pair{"AB16b64a", "AB8b64a2b"}, std::pair{"AB16b64a", "AB16b64a2b"},
-                                      std::pair{"AB16b32a", "AB16b32a2b"}}) {
-      TensorDesc master{DType::f32, shape, {}}, half{DType::bf16, shape, {}};
-      const auto format = find_format(master, rows), interleaved = find_format(half, pairs);
-      if (!interleaved) continue; // a oneDNN without this layout never chooses it
-      master.format = *format, half.format = *interleaved;
-      const Placement from(master), to(half);
-      std::vector<float> x(static_cast<std::size_t>(elements_of(master)));
-      for (std::int64_t i = 0; i < shape.count(); ++i) {
-        const std::int64_t index[] = {i / shape[1], i % shape[1]};
-        x[static_cast<std::size_t>(from.offset(index))] = static_cast<float>(i % 251 + 1);
+  for (const DType type : {DType::bf16, DType::f16})
+    for (const Shape& shape : {Shape{100, 90}, Shape{130, 784}, Shape{64, 33}})
+      for (const auto& [rows, pairs] : {std::pair{"AB16b64a", "AB8b64a2b"}, std::pair{"AB16b64a", "AB16b64a2b"},
+                                        std::pair{"AB16b32a", "AB16b32a2b"}}) {
+        TensorDesc master{DType::f32, shape, {}}, half{type, shape, {}};
+        const auto format = find_format(master, rows), interleaved = find_format(half, pairs);
+        if (!interleaved) continue; // a oneDNN without this layout never chooses it
+        master.format = *format, half.format = *interleaved;
+        const Placement from(master), to(half);
+        std::vector<float> x(static_cast<std::size_t>(elements_of(master)));
+        for (std::int64_t i = 0; i < shape.count(); ++i) {
+          const std::int64_t index[] = {i / shape[1], i % shape[1]};
+          x[static_cast<std::size_t>(from.offset(index))] = static_cast<float>(i % 251 + 1);
+        }
+        std::vector<std::uint16_t> right(static_cast<std::size_t>(elements_of(half))), written(right.size());
+        for (std::int64_t i = 0; i < shape.count(); ++i) {
+          const std::int64_t index[] = {i / shape[1], i % shape[1]};
+          const float value = 0.5F * static_cast<float>(i % 251 + 1);
+          right[static_cast<std::size_t>(to.offset(index))] =
+              type == DType::bf16 ? bf16_of_float(value) : f16_of_float(value);
+        }
+        spec.in = {master};
+        spec.out = {master, half};
+        run(spec, {x.data()}, {x.data(), written.data()});
+        EXPECT_EQ(written, right) << name_of(type) << ", " << pairs << " of " << to_string(shape);
       }
-      std::vector<std::uint16_t> right(static_cast<std::size_t>(elements_of(half))), written(right.size());
-      for (std::int64_t i = 0; i < shape.count(); ++i) {
-        const std::int64_t index[] = {i / shape[1], i % shape[1]};
-        const auto bits = std::bit_cast<std::uint32_t>(0.5F * static_cast<float>(i % 251 + 1));
-        right[static_cast<std::size_t>(to.offset(index))] = static_cast<std::uint16_t>(bits >> 16);
-      }
-      spec.in = {master};
-      spec.out = {master, half};
-      run(spec, {x.data()}, {x.data(), written.data()});
-      EXPECT_EQ(written, right) << pairs << " of " << to_string(shape);
-    }
 }
 
 TEST_P(MapOpTest, PassesInputsOnThoughTheirMemoryIsWritten) {
