@@ -60,5 +60,6 @@ void add_new(CLI::App&, Context&);
 void add_conform(CLI::App&, Context&);
 void add_simulate(CLI::App&, Context&);
 void add_worker(CLI::App&, Context&);
+void add_standby(CLI::App&, Context&);
 
 } // namespace dlhost::cli

@@ -10,7 +10,9 @@
 #include "cli/opened.h"
 #include "cli/run_profile.h"
 #include "cli/run_summary.h"
+#include "cli/succession.h"
 #include "config/dump.h"
+#include "env/heirs.h"
 #include "env/interrupt.h"
 #include "env/launched.h"
 #include "env/process.h"
@@ -24,6 +26,7 @@
 #include "run/members_crew.h"
 #include "run/recorder.h"
 #include "run/scaling.h"
+#include "run/standby.h"
 #include "run/steering.h"
 #include "run/warm_up.h"
 
@@ -55,6 +58,7 @@ class JobRun final : private run::Attempts {
   Status run() {
     Status status = go_on(begin());
     if (!status.ok() && (began_ || (inherits() && folder_))) tell_failure(status);
+    end_succession();
     return status;
   }
 
@@ -77,6 +81,8 @@ class JobRun final : private run::Attempts {
   Status make_folder();
   Status keep_job();
   Status lead(const std::string& run);
+  Status begin_succession();
+  void end_succession();
   void bequeath(run::Training&);
   Status train(run::Session&, run::Training&, bool resumed);
   void tell_last_record();
@@ -90,6 +96,7 @@ class JobRun final : private run::Attempts {
   env::StandardTerminal terminal_{1};
   std::optional<record::RunFolder> folder_;
   std::optional<run::Leadership> leadership_; // of the run in that folder
+  std::optional<run::Standby> standby_;
   record::Summary summary_;
   bool began_ = false;                    // its first step was about to be made
   bool asked_ = false;                    // for the one that the job has now, which has not begun yet
@@ -118,6 +125,7 @@ Status JobRun::inherit() {
   DLHOST_TRY(leadership.status());
   leadership_ = *std::move(leadership);
   DLHOST_ASSIGN(folder_, record::RunFolder::open(context_.host, run));
+  DLHOST_TRY(begin_succession());
   DLHOST_ASSIGN(const auto before, run::Leadership::told(disk_, run));
   recovery_ = run::Recovery(job_, before.past);
   summary_.job_name = job_.name;
@@ -242,14 +250,15 @@ Status JobRun::open_folder() {
   if (scaling.is_wished()) scaling.forget(); // whoever wished it has gone
   run::Steering(disk_, own->path()).forget();
   folder_ = *std::move(own);
-  return {};
+  return begin_succession();
 }
 
 Status JobRun::make_folder() {
   const std::string& parent = job_.record.folder;
   DLHOST_ASSIGN(folder_, record::RunFolder::make(context_.host, parent.empty() ? "runs" : parent, job_.name));
   DLHOST_TRY(keep_job()); // before anybody may go on with it
-  return lead(folder_->path());
+  DLHOST_TRY(lead(folder_->path()));
+  return begin_succession();
 }
 
 Status JobRun::keep_job() { return folder_->write_job(config::to_toml(job_, env::working_folder())); }
@@ -266,6 +275,25 @@ Status JobRun::lead(const std::string& run) {
                                                    ": nobody takes over should this process die, and `dlhost ps` does "
                                                    "not see the run");
   return {};
+}
+
+// From here on the run outlives this process. Where it has members, these do without the leader.
+Status JobRun::begin_succession() {
+  if (!recovery_.on() || members_ || !leadership_ || standby_) return {};
+  const std::string run = std::filesystem::absolute(folder_->path()).string();
+  DLHOST_TRY(disk_.write_text(run::may_be_taken_over(run), ""));
+  env::leave_to_heirs(run::may_be_taken_over(run));
+  const auto plugins = plugin_arguments(context_);
+  auto line = beginning_.standby >= 0 ? env::Lifeline::adopt(beginning_.standby) : run::Standby::start(plugins, run);
+  DLHOST_TRY(line.status());
+  standby_.emplace(context_.host, plugins, run, *std::move(line));
+  return {};
+}
+
+void JobRun::end_succession() {
+  env::disinherit();
+  env::leave_to_heirs("");
+  standby_.reset();
 }
 
 // Trains, and writes down all that is to be known of it; the status is that of the training.

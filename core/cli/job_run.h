@@ -12,6 +12,7 @@ namespace dlhost::cli {
 struct Beginning {
   std::string resume = {}; // the folder of a run, or a checkpoint; empty: at the first step
   int take_over = -1;      // in the place of a leader that died: the lock that this process holds already
+  int standby = -1;        // and its line to its standby
   bool succeeds = false;   // in the place of one that was lost, perhaps with its machine
   bool profile = false;
 };

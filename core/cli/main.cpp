@@ -78,6 +78,7 @@ int main(int argc, char** argv) {
   cli::add_bench(app, context);
   cli::add_simulate(app, context);
   cli::add_worker(app, context);
+  cli::add_standby(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

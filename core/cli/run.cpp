@@ -15,7 +15,7 @@ namespace {
 
 struct RunOptions {
   Asked asked;
-  int take_over = -1; // what a worker does whose leader died
+  int take_over = -1, standby = -1; // what a process does that takes the place of a leader that was killed
   MembersOptions members;
 };
 
@@ -54,7 +54,7 @@ Status run_job(Context& context, RunOptions options) {
     }
   }
   DLHOST_ASSIGN(const auto members, join_members(context, job, options.members));
-  const Beginning beginning{.resume = asked.resume, .take_over = options.take_over, .profile = asked.profile};
+  const Beginning beginning{.resume = asked.resume, .take_over = options.take_over, .standby = options.standby, .profile = asked.profile};
   if (!members) return run_to_its_end(context, beginning, std::move(job), nullptr);
   if (members->is_to_begin()) DLHOST_TRY(members->try_to_lead());
   if (!members->leads()) {
@@ -77,6 +77,7 @@ void add_run(CLI::App& app, Context& context) {
   auto options = std::make_shared<RunOptions>();
   add_asked_options(*command, options->asked);
   command->add_option("--take-over", options->take_over)->group("");
+  command->add_option("--standby", options->standby)->group("");
   add_members_options(*command, options->members);
   command->footer(
       "Each run leaves its results in a folder of its own: runs/NAME-..., with the job, summary.json, metrics.jsonl,\n"

@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/job_file.h"
-#include "env/launched.h"
+#include "cli/succession.h"
 #include "env/process.h"
 #include "run/leadership.h"
 #include "run/meeting_folder.h"
@@ -19,22 +19,6 @@ struct WorkerOptions {
   int leader = 0;
 };
 
-// Of those that survive their leader one takes its place: who holds the run's lock first, and keeps it. The others
-// stand by until it has workers again, for it may die as well: to them nothing is handed over.
-Result<std::optional<run::Leadership>> succeed(Context& context, const std::string& run, int dead) {
-  constexpr Nanoseconds pause = 20'000'000, longest = 600'000'000'000;
-  Disk& disk = context.host.disk();
-  Clock& clock = context.host.clock();
-  for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {
-    auto leadership = run::Leadership::take(disk, run, env::host_name());
-    if (leadership.ok()) return std::optional(*std::move(leadership));
-    if (leadership.status().code() != Code::exists) return leadership.status();
-    const auto now = run::Leadership::told(disk, run);
-    if (now.ok() && now->process != dead && !now->workers.empty()) return std::optional<run::Leadership>();
-  }
-  return Status::timeout("the run in ", run, " has a new leader, which has not begun");
-}
-
 // Where nothing outlives the dead, the run goes on from the newest point there is.
 void salvage(Context& context, const std::string& run, const std::vector<run::Located>& workers,
              run::Follower& follower) {
@@ -45,28 +29,20 @@ void salvage(Context& context, const std::string& run, const std::vector<run::Lo
     context.host.log().write(LogLevel::warning, concat("what outlived the leader is lost: ", status.message()));
 }
 
-Status lead(Context& context, const std::string& run, run::Leadership leadership) {
-  DLHOST_ASSIGN(const int lock, leadership.hand_over());
-  std::vector<std::string> arguments;
-  for (const auto& folder : context.plugin_dirs) arguments.insert(arguments.end(), {"--plugin-dir", folder});
-  arguments.insert(arguments.end(), {"run", "--resume", run, "--take-over", concat(lock)});
-  return env::become_own(arguments, run + "/output.log");
-}
-
 Status work(Context& context, const WorkerOptions& options) {
   env::ignore_interrupts(); // the leader says when it is over
   DLHOST_ASSIGN(const auto job, load_job(context, run::MeetingFolder::job_in(options.folder), {}));
   std::string orphaned;
-  std::optional<run::Leadership> leadership;
+  std::optional<Succession> succession;
   DLHOST_TRY(run::ProcessCrew::work(context.host, context.registry(), job, options.folder, options.seat, options.leader,
                                     [&](const std::string& run, run::Follower* follower) -> Status {
                                       DLHOST_ASSIGN(const auto before, run::Leadership::told(context.host.disk(), run));
-                                      DLHOST_ASSIGN(leadership, succeed(context, run, options.leader));
+                                      DLHOST_ASSIGN(succession, succeed(context, run, options.leader));
                                       orphaned = run;
-                                      if (leadership && follower) salvage(context, run, before.workers, *follower);
+                                      if (succession && follower) salvage(context, run, before.workers, *follower);
                                       return {};
                                     }));
-  return leadership ? lead(context, orphaned, *std::move(leadership)) : Status();
+  return succession ? lead_instead(context, orphaned, *std::move(succession)) : Status();
 }
 
 } // namespace

@@ -35,13 +35,16 @@ std::vector<std::string> own_words(const std::vector<std::string>& arguments) {
 
 } // namespace
 
-Result<std::unique_ptr<Process>> Process::start_own(const std::vector<std::string>& arguments,
-                                                    const std::string& words) {
+Result<std::unique_ptr<Process>> Process::start_own(const std::vector<std::string>& arguments, const std::string& words,
+                                                    int in) {
   const auto own = own_words(arguments);
   auto argv = argv_of(own);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (in >= 0)
+    posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+  else
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, words.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
   pid_t number = 0;
@@ -124,6 +127,8 @@ Status become_own(const std::vector<std::string>& arguments, const std::string& 
 // What is no number of a process means whole groups to the system.
 bool ask_to_end(int process) { return process > 1 && ::kill(process, SIGTERM) == 0; }
 bool kill(int process) { return process > 1 && ::kill(process, SIGKILL) == 0; }
+
+bool runs(int process) { return process > 1 && (::kill(process, 0) == 0 || errno == EPERM); }
 
 bool is_child_of(int process, int parent) {
   std::ifstream file(concat("/proc/", process, "/status"));

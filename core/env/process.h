@@ -14,9 +14,10 @@ namespace dlhost::env {
 
 class Process {
  public:
-  // Runs this program's own file with these arguments; what it says goes to the end of the file `words`.
-  static Result<std::unique_ptr<Process>> start_own(const std::vector<std::string>& arguments,
-                                                    const std::string& words);
+  // Runs this program's own file with these arguments; what it says goes to the end of the file `words`. `in` is its
+  // standard input; -1: an empty one.
+  static Result<std::unique_ptr<Process>> start_own(const std::vector<std::string>& arguments, const std::string& words,
+                                                    int in = -1);
   // Runs a program of the system, found where shells look, whose standard files are these descriptors. Ctrl-C at the
   // terminal does not reach it.
   struct Files {
@@ -53,6 +54,8 @@ Status become_own(const std::vector<std::string>& arguments, const std::string& 
 // Asks a process to end, or ends it. False: there is no such process, or it is another's.
 bool ask_to_end(int process);
 bool kill(int process);
+// Whether there is such a process.
+bool runs(int process);
 // Whether `process` was started by `parent` and is there.
 bool is_child_of(int process, int parent);
 

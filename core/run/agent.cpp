@@ -26,7 +26,14 @@ bool Agent::is_to_leave() {
 
 bool Agent::is_to_leave_at_once() { return is_to_leave() && host_.clock().now() > leave_at_ + to_release; }
 
+// One that was to leave, and is out because its machine was too slow to say so, has left.
 Result<std::optional<Will>> Agent::run() {
+  auto left = follow();
+  if (!left.ok() && interrupted_ && members_.is_out()) return std::optional<Will>();
+  return left;
+}
+
+Result<std::optional<Will>> Agent::follow() {
   if (!members_.has_lost()) settled_ = members_.epoch(); // the lowest rank begins
   while (true) {
     DLHOST_ASSIGN(const auto call, await_call());

@@ -24,6 +24,7 @@ class Agent {
   Result<std::optional<Will>> run();
 
  private:
+  Result<std::optional<Will>> follow();
   bool is_to_leave();
   bool is_to_leave_at_once();
   // None: the run is over, this one is to leave, or it leads.

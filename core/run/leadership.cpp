@@ -14,10 +14,11 @@ std::string words_of(const std::string& run) { return lock_of(run) + ".json"; }
 } // namespace
 
 Result<Leadership> Leadership::take(Disk& disk, const std::string& run, const std::string& host,
-                                    const std::string& membership) {
+                                    const std::string& membership, const std::function<Status()>& before) {
   DLHOST_ASSIGN(auto lock, env::FileLock::take(lock_of(run)));
   const auto leader = told(disk, run);
   if (lock) {
+    if (before) DLHOST_TRY(before());
     const bool is_said = !membership.empty() || !leader.ok();
     Leadership leadership(disk, run, *std::move(lock), env::to_text(env::draw_secret()),
                           is_said ? membership : leader->membership);

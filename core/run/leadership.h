@@ -5,6 +5,7 @@
 // membership is called whose run this is lets those find it who come when all have gone that knew of it (members.h).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,9 @@ class Leadership {
  public:
   // Code::exists: another does, and the message says who. From then on this process is told of, without workers.
   // Whose run it is stays as it was where nothing is said of it.
+  // `before`: done once it is held, and before anybody is told of it.
   static Result<Leadership> take(Disk&, const std::string& run, const std::string& host,
-                                 const std::string& membership = {});
+                                 const std::string& membership = {}, const std::function<Status()>& before = nullptr);
   // As soon as nobody else does: whoever is out may yet have to notice. Code::exists: it does not come to that.
   static Result<Leadership> await(Disk&, Clock&, const std::string& run, const std::string& host,
                                   const std::string& membership, Nanoseconds limit);

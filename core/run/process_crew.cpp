@@ -1,13 +1,12 @@
 #include "run/process_crew.h"
 
-#include "env/heirs.h"
 #include "env/launched.h"
 #include "run/meeting_folder.h"
 
 namespace dlhost::run {
 namespace {
 
-// There while others may go on should the leader be gone; it names the run's folder.
+// Names the run's folder, in which workers may go on should the leader be killed.
 std::string will_in(const std::string& folder) { return folder + "/will"; }
 
 } // namespace
@@ -25,10 +24,7 @@ Result<std::unique_ptr<Crew>> ProcessCrew::make(Session& leader) {
   return std::unique_ptr<Crew>(std::move(crew));
 }
 
-// There is nothing to inherit any more.
 ProcessCrew::~ProcessCrew() {
-  env::disinherit();
-  env::leave_to_heirs("");
   if (roster_) roster_->fail(Status::cancelled("it is over"));
   if (processes_) processes_->end();
 }
@@ -45,7 +41,6 @@ std::vector<Located> ProcessCrew::processes() {
 }
 
 Status ProcessCrew::bequeath(const std::string& run) {
-  env::leave_to_heirs(will_in(folder_->path()));
   return leader_.host().disk().write_text(will_in(folder_->path()), run);
 }
 

@@ -62,13 +62,14 @@ class SimulatedRun final : private Attempts, private Observer {
                  Recovery(gone.told_[0], after == After::leader ? gone.recovery_.past() : Recovery::Past())),
         world_(gone.world_), host_(gone.host_), registry_(gone.registry_), jobs_(gone.told_), told_(gone.told_),
         wish_(after == After::leader ? gone.wish_ : std::nullopt), result_(gone.result_), next_(gone.next_),
-        after_(after), attempts_(gone.attempts_) {}
+        after_(after), attempts_(gone.attempts_), is_led_(after == After::leader) {}
 
   Status run() {
     Status status = after_ == After::nothing  ? go_on(attempt({}))
                     : after_ == After::leader ? inherit()
                                               : go_on(resume());
     result_.recoveries = recovery_.past().times;
+    is_over_ = world_.lives();
     if (status.ok() && !has_ended()) DLHOST_TRY(read_ledgers());
     return status;
   }
@@ -79,18 +80,33 @@ class SimulatedRun final : private Attempts, private Observer {
   bool has_ended() const { return result_.outcome.ending == Ending::interrupted; }
 
   void is_process(int number) { leader_ = number; }
-  // Of the attempt under way, those that may be killed: the leader where one of the others can take its place; nobody
-  // while one does.
+  // A process that takes the leader's place should it be killed.
+  void get_standby() {
+    standby_ = world_.start("standby", [this] { stand_by(); });
+  }
+  // Those of its processes that may be killed: any while there are two that can go on with the run, once it has begun.
   std::vector<int> mortals() const {
-    if (!world_.runs(leader_)) return {};
-    std::vector<int> all;
-    std::ranges::copy_if(workers_, std::back_inserter(all), [this](int process) { return world_.runs(process); });
-    if (!all.empty() && !succession_->run.empty()) all.push_back(leader_);
+    std::vector<int> heirs, all;
+    for (const int process : {leader_, standby_})
+      if (world_.runs(process)) heirs.push_back(process);
+    for (const int process : workers_)
+      if (world_.runs(process)) (succession_->run.empty() ? all : heirs).push_back(process);
+    if (is_led_ && heirs.size() > 1) all.insert(all.end(), heirs.begin(), heirs.end());
     return all;
   }
   void wish(const config::Topology& topology) { wish_ = topology; }
 
  private:
+  // The standby's life. Workers go first: they may have what servers made since the last point.
+  void stand_by() {
+    while (world_.lives() && world_.runs(leader_)) world_.pause(a_while, "stands by for the leader");
+    const auto lives = [this](int process) { return world_.runs(process); };
+    for (const Nanoseconds end = world_.now() + to_go_first;
+         world_.lives() && world_.now() < end && !succession_->taken && std::ranges::any_of(workers_, lives);)
+      world_.pause(a_while, "lets workers take the leader's place");
+    if (world_.lives() && !is_over_ && !std::exchange(succession_->taken, true)) next_();
+  }
+
   const config::Job& job() const { return jobs_[0]; }
 
   Status inherit() {
@@ -141,12 +157,17 @@ class SimulatedRun final : private Attempts, private Observer {
     std::vector<config::Job>& jobs = arranged_.emplace_back();
     for (const config::Job& one : jobs_) jobs.push_back(arranged_at(one, step));
     const bool known = attempts_++ > 0; // how it began
-    succession_ = std::make_shared<Succession>(Succession{.take_over = next_});
-    if (world_.lives()) told_ = jobs_;
+    const auto succession = std::make_shared<Succession>(Succession{.take_over = next_});
+    if (world_.lives()) {
+      told_ = jobs_;
+      succession_->taken = true; // those of the attempt before are not heirs any more
+      succession_ = succession;
+      if (!world_.runs(standby_)) get_standby();
+    }
     DLHOST_ASSIGN(auto session, Session::open(host_, registry_, jobs[0]));
     Training training(*session, interrupted_);
     training.employ([&](Session& leader) {
-      return SimulatedCrew::make(world_, leader, jobs, concat(run_folder, "/meeting-", attempts_), succession_);
+      return SimulatedCrew::make(world_, leader, jobs, concat(run_folder, "/meeting-", attempts_), succession);
     });
     if (known && recovery_.on()) training.bequeath(run_folder);
     DLHOST_TRY(training.prepare());
@@ -158,6 +179,7 @@ class SimulatedRun final : private Attempts, private Observer {
       DLHOST_TRY(training.start().status());
     }
     if (recovery_.on()) training.bequeath(run_folder);
+    is_led_ = recovery_.on();
     Checkpoints checkpoints(*session, checkpoint_folder, static_cast<std::size_t>(job().checkpoint.keep));
     Checkpoints points(*session, point_folder, 1);
     if (job().checkpoint.keep > 0) training.keep_in(&checkpoints);
@@ -238,7 +260,10 @@ class SimulatedRun final : private Attempts, private Observer {
   const After after_ = After::nothing;
   std::atomic<bool> interrupted_{false};
   int attempts_ = 0;
-  int leader_ = 0; // process
+  static constexpr Nanoseconds a_while = 20'000'000, to_go_first = 10'000'000'000;
+  int leader_ = 0, standby_ = 0; // processes
+  bool is_led_ = false;          // the run outlives its leader
+  bool is_over_ = false;         // it has ended by itself
   std::vector<int> workers_;
   std::deque<std::vector<config::Job>> arranged_; // of each attempt: workers may outlive it
   std::shared_ptr<Succession> succession_ = std::make_shared<Succession>();
@@ -326,14 +351,16 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
   Status status = Status::gone("nobody leads the run any more");
   std::function<void(SimulatedRun&)> start;
   start = [&](SimulatedRun& leader) {
-    leader.is_process(world.start("leader", [&] {
+    const int process = world.start("leader", [&] {
       status = leader.run();
       result.took = world.now();
       if (!world.lives() || !status.ok() || !leader.has_ended()) return;
       ++result.ended;
       world.tell("the run has ended as it was asked to, and is resumed");
       start(leaders.emplace_back(leader, SimulatedRun::After::end));
-    }));
+    });
+    leader.is_process(process);
+    leader.get_standby();
   };
   const SimulatedRun::Lead take_over = [&] {
     start(leaders.emplace_back(leaders.back(), SimulatedRun::After::leader));

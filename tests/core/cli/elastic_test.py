@@ -17,13 +17,16 @@ LONG = ("--set=train.stop.steps=4000", "--set=recovery.every.steps=50", "--set=r
         "--set=checkpoint.every.steps=1000")
 
 
+LEASE = 5  # seconds; a process that gets no processor for as long is taken for lost
+
+
 class Elastic(Members):
     def setUp(self) -> None:
         super().setUp()
         self.started: list[subprocess.Popen] = []
 
     def start_at(self, host: str, *words: str, members: int = 3) -> subprocess.Popen:
-        etcd = f'{{type="etcd",endpoints=["{ETCD}"],job="{self.id()}",lease=2}}'
+        etcd = f'{{type="etcd",endpoints=["{ETCD}"],job="{self.id()}",lease={LEASE}}}'
         self.started.append(self.start(f"--set=topology.rendezvous={etcd}", f"--members={members}", f"--host={host}", *words))
         return self.started[-1]
 

@@ -137,7 +137,7 @@ class Workers(unittest.TestCase):
 
     def nothing_is_left(self) -> None:
         def left() -> list:
-            here = [f"{folder}: {files}" for folder, folders, files in os.walk(self.root / "tmp") if folders or files]
+            here = [f"{folder}: {folders + files}" for folder, folders, files in os.walk(self.root / "tmp") if folders or files]
             return [*(f"worker {seat} is process {process}" for seat, process in self.workers().items()), *here]
 
         self.until(lambda: not left(), what_is=left)

@@ -167,7 +167,7 @@ class Drawn {
           if (part.contributor == c) ++decided[part.step];
         // Behind a warm-up of one group the others begin where that is.
         std::uint64_t next = topology.warmup_steps > 0 && !decided.empty() ? decided.begin()->first : 0;
-        const bool all_of_them = topology.replicas == 1 || run.recoveries == 0;
+        const bool all_of_them = topology.replicas == 1 || run.recoveries + run.ended == 0;
         for (const auto& [step, times] : decided) {
           if (times > 1 || (step != next && all_of_them))
             return fmt::format(
