@@ -13,16 +13,17 @@ struct StandbyOptions {
   int leader = 0;
 };
 
-// Workers go first: they may have what servers made since the last point.
-void let_workers_go_first(Context& context, const std::string& run) {
+// Workers go first: they may have what servers made since the last point. Whether the lock is held says nothing yet:
+// the leader may still be about to end.
+void let_workers_go_first(Context& context, const std::string& run, int dead) {
   constexpr Nanoseconds pause = 10'000'000, longest = 10'000'000'000;
   const auto before = run::Leadership::told(context.host.disk(), run);
   if (!before.ok()) return;
   Clock& clock = context.host.clock();
   const auto lives = [](const run::Located& worker) { return env::runs(worker.process); };
   for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {
-    const auto led = run::Leadership::led(run);
-    if (!led.ok() || *led || std::ranges::none_of(before->workers, lives)) return;
+    const auto now = run::Leadership::told(context.host.disk(), run);
+    if (!now.ok() || now->process != dead || std::ranges::none_of(before->workers, lives)) return;
   }
 }
 
@@ -34,7 +35,7 @@ Status stand_by(Context& context, const StandbyOptions& options) {
   std::optional<env::Watcher::End> end;
   while (!end) end = leader.await_end(pause);
   if (*end == env::Watcher::End::in_order) return {};
-  let_workers_go_first(context, options.run);
+  let_workers_go_first(context, options.run, options.leader);
   DLHOST_ASSIGN(auto succession, succeed(context, options.run, options.leader));
   return succession ? lead_instead(context, options.run, *std::move(succession)) : Status();
 }
