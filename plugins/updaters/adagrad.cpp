@@ -27,12 +27,12 @@ class Adagrad final : public Updater {
     rule.history = {{"square_sum", static_cast<float>(options_.initial)}};
     const Term gradient = terms.gradient_with(options_);
     const Term squares = terms.history(0) + gradient * gradient;
-    Term rate = terms.rate();
+    Term own_rate = terms.rate();
     if (options_.rate_decay != 0) {
       rule.own_scalars = 1;
-      rate = rate * terms.own(0);
+      own_rate = own_rate * terms.own(0);
     }
-    rule.apply.result(terms.value() - rate * gradient / (sqrt(squares) + options_.epsilon));
+    rule.apply.result(terms.value() - own_rate * gradient / (sqrt(squares) + options_.epsilon));
     rule.apply.result(squares);
     return rule;
   }

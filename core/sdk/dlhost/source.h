@@ -16,8 +16,8 @@ class Host;
 
 // Core makes and opens one object for all phases; setup may then be called once for each, and must say the same.
 //
-// Setup declares the outputs of one sample, without the batch axis: a picture is {3, 32, 32} and its label, a number, is
-// {}. Core puts the batch axis in front: in a batch of 64 they are [64, 3, 32, 32] and [64]. A source that declares
+// Setup declares the outputs of one sample, without the batch axis: a picture is {3, 32, 32}, its label, a number, {}.
+// Core puts the batch axis in front: in a batch of 64 they are [64, 3, 32, 32] and [64]. A source that declares
 // {batch, ...} is refused; Setup::batch is no source's business.
 class DLHOST_API Source : public Layer {
  public:
