@@ -31,6 +31,13 @@ GemmSpec product(DType type, std::int64_t rows, std::int64_t in, std::int64_t un
   return spec;
 }
 
+SoftmaxLossSpec softmax_loss(DType type, Shape x, Role role) {
+  SoftmaxLossSpec spec;
+  spec.role = role;
+  spec.x = {type, std::move(x), {}};
+  return spec;
+}
+
 // Operations a second of the best of a few large products, once a dtype.
 double peak(DType type) {
   static std::map<DType, double> known;
@@ -89,6 +96,10 @@ void add_all(DType type) {
   };
   for (const auto& [rows, in, units] : {std::tuple{64, 784, 500}, {100, 2500, 2000}, {256, 2048, 2048}, {64, 500, 10}})
     add(concat("gemm ", rows, "x", in, "x", units), product(type, rows, in, units), true);
+  for (const Shape& x : {Shape{640, 10000}, {32, 10000, 20}, {8, 21, 128, 128}, {2, 10000, 320}, {4, 5000, 7}}) {
+    add(concat("softmax_loss ", to_string(x)), softmax_loss(type, x, Role::feature), false);
+    add(concat("softmax_loss ", to_string(x), " gradient"), softmax_loss(type, x, Role::input_gradient), false);
+  }
   for (const auto& net : net_works(type))
     for (const auto& work : net.works)
       if (!std::holds_alternative<GemmSpec>(work.feature))

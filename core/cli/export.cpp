@@ -1,5 +1,10 @@
 // dlhost export: the params of a checkpoint as one file that others read.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/names.h"
 #include "param/exchange.h"
@@ -21,12 +26,23 @@ Result<param::TensorFormat> format_of(const ExportOptions& options) {
   return Status::invalid("'", options.file, "' ends in neither .safetensors nor .npz; say which with --format");
 }
 
+// A dense layer behind a picture keeps its weight as [units, channels, height, width]; others have [units, inputs].
+void flatten_matrices(const nlohmann::json& run, param::TensorFile& file) {
+  const auto names = run.is_object() ? run.value("matrices", nlohmann::json::array()) : nlohmann::json::array();
+  for (auto& tensor : file.tensors)
+    if (tensor.shape.size() > 2 && std::find(names.begin(), names.end(), tensor.name) != names.end())
+      tensor.shape = {tensor.shape[0], std::accumulate(tensor.shape.begin() + 1, tensor.shape.end(), std::int64_t{1},
+                                                       std::multiplies<>())};
+}
+
 Status export_params(Context& context, const ExportOptions& options) {
   Disk& disk = context.host.disk();
   DLHOST_ASSIGN(const auto format, format_of(options));
   DLHOST_ASSIGN(const auto names, names_of(disk, options.names));
   DLHOST_ASSIGN(auto checkpoint, run::Checkpoints::find(context.host, options.from));
-  DLHOST_ASSIGN(const auto tensors, param::tensors_of(std::move(checkpoint)));
+  const nlohmann::json run = checkpoint.manifest->at("run");
+  DLHOST_ASSIGN(auto tensors, param::tensors_of(std::move(checkpoint)));
+  flatten_matrices(run, tensors);
   std::vector<std::vector<float>> values;
   DLHOST_ASSIGN(const auto given, param::give(tensors, names, values));
   DLHOST_TRY(param::write_tensors(disk, options.file, format, given));

@@ -21,14 +21,15 @@ struct ImportOptions {
 
 Status import_params(Context& context, const ImportOptions& options) {
   Disk& disk = context.host.disk();
-  DLHOST_ASSIGN(auto job, load_job(context, options.job, options.set));
+  DLHOST_ASSIGN(auto job, load_job(context, options.job, options.set, run::Purpose::reading));
   const std::string here = env::working_folder();
   job.train.start = {};
   const std::string kept = config::to_toml(job, here); // a run from this checkpoint needs the file no more
   job.topology = {};                                   // one worker takes the params, however many train them
+  job.train.last = config::Last::partial;              // no step is made: samples need not fill a batch
   job.train.start.from = (std::filesystem::path(here) / options.file).string();
   DLHOST_ASSIGN(job.train.start.names, names_of(disk, options.names));
-  DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job));
+  DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::reading));
   const std::atomic<bool> interrupted{false};
   run::Training training(*session, interrupted);
   DLHOST_TRY(training.prepare());

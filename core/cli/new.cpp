@@ -16,20 +16,24 @@ struct NewOptions {
   bool cuda = false; // a layer's own kernels for GPUs
 };
 
-// The kinds that have a template; parts are small enough to be copied from their source.
-std::vector<std::string> kinds_with_template() {
-  std::vector<std::string> kinds;
-  for (Kind kind : all_kinds())
-    for (std::size_t i = 0; i < template_count; ++i)
-      if (templates[i].name == concat(name_of(kind), ".cpp")) kinds.emplace_back(name_of(kind));
-  return kinds;
-}
-
 std::string_view template_named(std::string_view name) {
   const auto* found = std::find_if(templates, templates + template_count,
                                    [&](const Template& candidate) { return candidate.name == name; });
   return found == templates + template_count ? "" : found->text;
 }
+
+// What has a template: kinds, and sources, which are layers. Parts are small enough to be copied from their source.
+std::vector<std::string> kinds_with_template() {
+  std::vector<std::string> kinds;
+  for (Kind kind : all_kinds()) {
+    if (!template_named(concat(name_of(kind), ".cpp")).empty()) kinds.emplace_back(name_of(kind));
+    if (kind == Kind::layer) kinds.emplace_back("source");
+  }
+  return kinds;
+}
+
+// How the suite is to try it; none where it needs not be told.
+std::string_view cases_of(const std::string& kind) { return template_named(kind + ".conform.toml"); }
 
 Status check_name(const std::string& name) {
   const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
@@ -57,6 +61,7 @@ std::string use_of(const std::string& kind, const std::string& name) {
     return fmt::format("In a job it is {} with `{} = \"{}\"`.", table, key, name);
   };
   if (kind == "layer") return in_job("a `[[layer]]`", "type");
+  if (kind == "source") return in_job("a `[[layer]]` without `src`", "type");
   if (kind == "updater") return in_job("`[updater]`", "type");
   if (kind == "algorithm") return in_job("`[train]`", "algorithm");
   if (kind == "device") return in_job("`[train]`", "device") + " As it is it has no ops: a job says which it lacks.";
@@ -85,24 +90,32 @@ TestArguments test_arguments_of(const std::string& kind, const std::string& name
   if (kind == "store")
     return {fmt::format(", '--url={}://' + meson.current_build_dir()", name),
             fmt::format(" \"--url={}://${{CMAKE_CURRENT_BINARY_DIR}}\"", name)};
+  if (!cases_of(kind).empty())
+    return {", '--case', files('conform.toml')", " --case \"${CMAKE_CURRENT_SOURCE_DIR}/conform.toml\""};
   return {};
 }
 
 // What there is to change, for the README.
 std::string files_of(const NewOptions& options) {
-  if (!options.cuda) return fmt::format("`{}.cpp` is all of it.", options.name);
-  return fmt::format("`{0}.cpp` is the layer, `{0}_cuda.cu` its kernels for GPUs.", options.name);
+  if (options.cuda)
+    return fmt::format(
+        "`{0}.cpp` is the layer, `{0}_cuda.cu` its kernels for GPUs; `conform.toml` says how both are tried.",
+        options.name);
+  if (cases_of(options.kind).empty()) return fmt::format("`{}.cpp` is all of it.", options.name);
+  return fmt::format("`{}.cpp` is all of it; `conform.toml` says how it is tried.", options.name);
 }
 
 std::string filled(std::string_view text, const NewOptions& options) {
   const auto arguments = test_arguments_of(options.kind, options.name);
-  const std::pair<std::string_view, std::string> words[] = {{"@NAME@", options.name},
-                                                            {"@CLASS@", class_named(options.name)},
-                                                            {"@KIND@", options.kind},
-                                                            {"@FILES@", files_of(options)},
-                                                            {"@USE@", use_of(options.kind, options.name)},
-                                                            {"@MESON_ARGUMENTS@", arguments.meson},
-                                                            {"@CMAKE_ARGUMENTS@", arguments.cmake}};
+  const std::pair<std::string_view, std::string> words[] = {
+      {"@NAME@", options.name},
+      {"@CLASS@", class_named(options.name)},
+      {"@KIND@", options.kind},
+      {"@FILES@", files_of(options)},
+      {"@USE@", use_of(options.kind, options.name)},
+      {"@CASES@", cases_of(options.kind).empty() ? "" : " --case conform.toml"},
+      {"@MESON_ARGUMENTS@", arguments.meson},
+      {"@CMAKE_ARGUMENTS@", arguments.cmake}};
   std::string result(text);
   for (const auto& [word, meaning] : words)
     for (auto at = result.find(word); at != std::string::npos; at = result.find(word, at + meaning.size()))
@@ -130,8 +143,9 @@ Status make_project(Context& context, const NewOptions& options) {
                           {{"meson.build"}, "meson.build"},
                           {{"CMakeLists.txt"}, "CMakeLists.txt"},
                           {{"README.md"}, "README.md"}};
+  if (!cases_of(options.kind).empty()) files.push_back({{options.kind + ".conform.toml"}, "conform.toml"});
   if (options.cuda) {
-    for (std::size_t i = 1; i < files.size(); ++i) files[i].parts.push_back("kernels." + files[i].name);
+    for (std::size_t i = 1; i <= 3; ++i) files[i].parts.push_back("kernels." + files[i].name);
     files.push_back({{"layer_kernels.cu"}, options.name + "_cuda.cu"});
   }
   DLHOST_TRY(disk.make_directory(folder));
@@ -154,19 +168,20 @@ void add_new(CLI::App& app, Context& context) {
   auto options = std::make_shared<NewOptions>();
   command
       ->add_option("kind", options->kind,
-                   "layer, updater, algorithm, consistency, sync, transport, rendezvous, device, "
+                   "layer, source, updater, algorithm, consistency, sync, transport, rendezvous, device, "
                    "codec or store")
       ->type_name("KIND")
       ->required();
   command->add_option("name", options->name, "as jobs will call it: my_layer")->type_name("NAME")->required();
   command->add_flag("--cuda", options->cuda, "a layer with kernels of its own for GPUs, in a .cu beside it");
   command->add_option("--folder", options->folder, "where to put it, instead of ./NAME")->type_name("FOLDER");
-  command->footer(
-      "Writes a few files: a source or two, meson.build, CMakeLists.txt and a README that says what to do next.\n"
-      "Nothing of dlhost is built again for it.\n\n"
-      "Examples:\n"
-      "  dlhost new layer my_layer\n"
-      "  dlhost new layer my_layer --cuda");
+  command->footer("Writes a few files: the code, meson.build, CMakeLists.txt, how it is tested, and a README that says "
+                  "what to do next.\n"
+                  "Nothing of dlhost is built again for it.\n\n"
+                  "Examples:\n"
+                  "  dlhost new layer my_layer\n"
+                  "  dlhost new layer my_layer --cuda\n"
+                  "  dlhost new source my_source");
   command->callback([&context, options] {
     if (Status status = make_project(context, *options); !status.ok()) context.fail(status);
   });

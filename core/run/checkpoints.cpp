@@ -27,6 +27,15 @@ Result<std::vector<std::string>> steps_in(Disk& disk, const std::string& folder)
   return names;
 }
 
+// Weights whose gradient is one product: matrices, whatever shape the layer's input gives them. Others read them so.
+nlohmann::json matrices_of(const program::Program& program) {
+  nlohmann::json names = nlohmann::json::array();
+  for (const auto& unit : program.units())
+    for (const auto& factors : unit.described->setup.factors)
+      if (!factors.of_rows) names.push_back(unit.params[factors.param]->declared.name);
+  return names;
+}
+
 std::string parent_of(const std::string& path) {
   const auto slash = path.find_last_of('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
@@ -61,6 +70,7 @@ Status Checkpoints::write(const std::string& name, std::uint64_t step, const nlo
                        {"seed", session_.job().seed},
                        {"training", training},
                        {"plan", plan::to_json(program->plan())},
+                       {"matrices", matrices_of(*program)},
                        {"plugins", nlohmann::json::object()}};
   for (const auto& build : session_.registry().builds())
     about["plugins"][build.name] = build.version + "+" + build.digest;

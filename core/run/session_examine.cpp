@@ -37,7 +37,7 @@ void Session::examine(Purpose purpose, config::Problems& problems) {
   const bool trains = purpose != Purpose::reading;
   std::map<Phase, std::unique_ptr<net::Graph>> nets;
   for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
-    if ((phase == Phase::train && trains) || (!sources_->empty() && samples(phase) > 0))
+    if (phase == Phase::train ? trains : !sources_->empty() && samples(phase) > 0)
       nets[phase] = graph(phase, known_batch(phase, problems), problems);
   if (problems.refused("layer")) nets.clear(); // what is missing may be what is asked for
   if (!trains) return;
@@ -62,6 +62,23 @@ void Session::check_dtypes(config::Problems& problems) const {
         problems.of_layer(layer.name, layer.where, "dtype: ", status.message());
 }
 
+namespace {
+
+// Core puts the batch axis in front of a sample: what a source declares does not depend on the batch.
+Status check_samples(std::span<const Port> of_one, std::span<const Port> of_more) {
+  if (of_one.size() != of_more.size())
+    return Status::internal("a source that declares other outputs when asked again; this is a bug in the plugin");
+  for (std::size_t i = 0; i < of_one.size(); ++i)
+    if (of_one[i].desc.shape != of_more[i].desc.shape)
+      return Status::internal(
+          "its output '", of_one[i].name, "' is ", to_string(of_one[i].desc.shape), " for a batch of 1 and ",
+          to_string(of_more[i].desc.shape),
+          " for a batch of 2, but a source declares one sample, without the batch axis; this is a bug in the plugin");
+  return {};
+}
+
+} // namespace
+
 Status Session::find_start() {
   const std::string& from = job_.train.start.from;
   return from.empty() ? Status() : start_tensors(host_, config::join_path(job_.folder, from)).status();
@@ -82,15 +99,20 @@ Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std
   DLHOST_ASSIGN(open.actor, registry_.actor(Kind::layer, layer.type, layer.name));
   open.source = dynamic_cast<Source*>(open.layer.get());
   if (!open.source) return Status::invalid("a layer of type ", layer.type, " needs an input: add src = \"...\"");
-  Setup setup;
-  setup.batch = 1;
-  setup.layer = layer.name;
   const auto call = [&](const char* phase, auto what) {
     return plugin::contained(activity_, open.actor, phase, plugin::no_step, what);
   };
   DLHOST_TRY(call("open", [&] { return open.source->open(host_, layer.folder); }));
-  DLHOST_TRY(call("setup", [&] { return open.source->setup(setup); }));
-  open.outputs = setup.outputs;
+  const auto outputs_for = [&](std::int64_t batch) -> Result<std::vector<Port>> {
+    Setup setup;
+    setup.batch = batch;
+    setup.layer = layer.name;
+    DLHOST_TRY(call("setup", [&] { return open.source->setup(setup); }));
+    return std::move(setup.outputs);
+  };
+  DLHOST_ASSIGN(open.outputs, outputs_for(1));
+  DLHOST_ASSIGN(const auto of_more, outputs_for(2));
+  DLHOST_TRY(check_samples(open.outputs, of_more));
   for (const Port& port : open.outputs)
     DLHOST_TRY(net::check_extent(port.desc.shape).at("its output '", port.name, "'"));
   if (open.outputs.empty()) return Status::internal("a source that declares no output; this is a bug in the plugin");

@@ -21,6 +21,7 @@ Status Training::prepare() {
   if (workers_) DLHOST_TRY(workers_->join());
   DLHOST_TRY(param::initialize(session_.store(), session_.registry(), session_.activity(),
                                static_cast<std::uint64_t>(job.seed)));
+  if (session_.samples(Phase::train) == 0) return {}; // it takes params and makes no step: else open() refuses the job
   DLHOST_ASSIGN(feeds_, Feeds::make(session_, *program_, Phase::train, job.train.batch));
   if (workers_) watch_.emplace(session_.host().clock(), *feeds_, workers_->seat());
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_));
@@ -58,7 +59,7 @@ nlohmann::json Training::state() const {
           {"has_loss", has_loss_},
           {"loss_scale", loss_scale},
           {"smoothed_loss", smoothed_loss_},
-          {"data", feeds_->state(progress_.step)}};
+          {"data", feeds_ ? feeds_->state(progress_.step) : nlohmann::json::array()}};
 }
 
 Status Training::kill(std::uint32_t worker) {

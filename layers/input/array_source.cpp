@@ -63,7 +63,7 @@ Status ArraySource::open(Host& host, const std::string& folder) {
 }
 
 Status ArraySource::setup(Setup& s) {
-  const Set& set = phases_.train();
+  const Set& set = phases_.first();
   const ArrayFile& data = set.arrays[0].file;
   s.output("data", TensorDesc{scaling_.any() ? DType::f32 : data.natural(), sample_shape(data, true), {}});
   if (set.arrays.size() > 1) {

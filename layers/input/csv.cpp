@@ -54,9 +54,9 @@ class Csv : public Source {
 
   Status setup(Setup& s) override {
     Shape shape(std::span(options_.shape).first(std::min(options_.shape.size(), max_rank)));
-    if (options_.shape.empty()) shape.push_back(phases_.train().columns);
-    if (options_.shape.size() > max_rank || shape.count() != phases_.train().columns)
-      return Status::invalid("shape has ", shape.count(), " elements, but a row has ", phases_.train().columns,
+    if (options_.shape.empty()) shape.push_back(phases_.first().columns);
+    if (options_.shape.size() > max_rank || shape.count() != phases_.first().columns)
+      return Status::invalid("shape has ", shape.count(), " elements, but a row has ", phases_.first().columns,
                              " values beside the label");
     s.output("data", TensorDesc{DType::f32, shape, {}});
     if (options_.label == CsvLabel::klass) s.output("label", TensorDesc{DType::i32, {}, {}});
@@ -90,8 +90,8 @@ class Csv : public Source {
     auto table = parse_csv(content.text(), format);
     if (!table.ok()) return std::move(table).status().at(path);
     if (first && table->columns != first->columns)
-      return Status::invalid(path, ": ", table->columns, " values a row, but ", options_.train, " has ",
-                             first->columns);
+      return Status::invalid(path, ": ", table->columns, " values a row, but ",
+                             options_.train.empty() ? options_.validate : options_.train, " has ", first->columns);
     const Scaling scaling{static_cast<float>(options_.mean), static_cast<float>(options_.scale)};
     to_float(table->values.data(), table->values.data(), table->values.size(), scaling);
     return table;

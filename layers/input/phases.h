@@ -1,6 +1,6 @@
 // Which file, and which row of it, each phase's samples are: shared by the sources that read files. A phase has a file
-// (or a list of files) of its own, or every n-th row of the training file, or nothing. Pure arithmetic: no list of rows
-// is kept.
+// (or a list of files) of its own, or every n-th row of the training file, or nothing: a job that only evaluates needs
+// no training file. Pure arithmetic: no list of rows is kept.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ template <class Options> void add_phase_options(SchemaOf<Options>& schema, const
   using Files = decltype(Options::train);
   const auto files = [](Files Options::*member) { return member; };
   const auto number = [](std::int64_t Options::*member) { return member; };
-  schema.required("train", files(&Options::train), what + " to train on, relative to the job file")
+  schema.option("train", files(&Options::train), what + " to train on, relative to the job file")
       .option("validate", files(&Options::validate), what + " to validate on")
       .option("test", files(&Options::test), what + " to test on")
       .option("test_every", number(&Options::test_every),
@@ -70,18 +70,23 @@ class Deal {
 // The sets of samples that a source has opened. Set has count().
 template <class Set> class Phases {
  public:
-  // load(files, first): Result<Set>; `first` is the training set, null while that itself is loaded.
+  // load(files, first): Result<Set>; `first` is the set that was loaded first, the training one where there is one;
+  // null while that itself is loaded.
   template <class Files, class Load> Status open(const PhaseOptions<Files>& options, Load&& load) {
     DLHOST_TRY(check("test", options.test.empty(), options.test_every));
     DLHOST_TRY(check("validate", options.validate.empty(), options.validate_every));
-    DLHOST_TRY(open_one(Phase::train, options.train, load));
+    if (options.train.empty() && (options.test_every > 0 || options.validate_every > 0))
+      return Status::invalid("test_every and validate_every take samples of the training file: give it as train");
+    if (!options.train.empty()) DLHOST_TRY(open_one(Phase::train, options.train, load));
     if (!options.validate.empty()) DLHOST_TRY(open_one(Phase::validate, options.validate, load));
     if (!options.test.empty()) DLHOST_TRY(open_one(Phase::test, options.test, load));
-    deal_ = Deal(train().count(), options.test_every, options.validate_every);
+    if (!first_) return Status::invalid("it names no file: give it train, or test where the job only evaluates");
+    deal_ = Deal(options.train.empty() ? 0 : sets_[0]->count(), options.test_every, options.validate_every);
     return {};
   }
 
-  const Set& train() const { return *sets_[0]; }
+  // What all sets are like.
+  const Set& first() const { return *first_; }
   std::int64_t count(Phase phase) const {
     const auto& own = sets_[static_cast<std::size_t>(phase)];
     return own && phase != Phase::train ? own->count() : deal_.count(phase);
@@ -90,7 +95,7 @@ template <class Set> class Phases {
   std::pair<const Set&, std::int64_t> find(Phase phase, std::int64_t index) const {
     const auto& own = sets_[static_cast<std::size_t>(phase)];
     if (own && phase != Phase::train) return {*own, index};
-    return {train(), deal_.row(phase, index)};
+    return {*sets_[0], deal_.row(phase, index)};
   }
 
  private:
@@ -100,13 +105,14 @@ template <class Set> class Phases {
     return {};
   }
   template <class Files, class Load> Status open_one(Phase phase, const Files& files, Load&& load) {
-    const Set* first = phase == Phase::train ? nullptr : &train();
-    DLHOST_ASSIGN(auto set, load(files, first));
-    sets_[static_cast<std::size_t>(phase)].emplace(std::move(set));
+    DLHOST_ASSIGN(auto set, load(files, first_));
+    auto& opened = sets_[static_cast<std::size_t>(phase)].emplace(std::move(set));
+    if (!first_) first_ = &opened;
     return {};
   }
 
   std::array<std::optional<Set>, 3> sets_; // by phase
+  const Set* first_ = nullptr;
   Deal deal_;
 };
 

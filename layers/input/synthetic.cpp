@@ -35,7 +35,7 @@ class Synthetic : public Source {
     return SchemaOf<Options>("Samples drawn from a seed. Outputs: data, f32 or u8 [shape]; label, i32 [].")
         .required("shape", &Options::shape, at_least(1), "shape of a sample, as [3, 224, 224]")
         .option("classes", &Options::classes, "labels are 0 to classes - 1; 0: no labels", between(0, 1 << 24))
-        .option("train", &Options::train, "number of training samples", between(1, 4e9))
+        .option("train", &Options::train, "number of training samples", between(0, 4e9))
         .option("validate", &Options::validate, "number of validation samples", between(0, 4e9))
         .option("test", &Options::test, "number of test samples", between(0, 4e9))
         .option("seed", &Options::seed, "another seed gives other samples")

@@ -32,6 +32,9 @@ class Text : public Source {
   explicit Text(Options options) : options_(std::move(options)) {}
 
   Status open(Host& host, const std::string& folder) override {
+    if (options_.train.empty())
+      return Status::invalid(
+          "train names no file: its symbols number those of all, where the job only evaluates as well");
     DLHOST_TRY(phases_.open(options_, [&](const std::string& file, const Set* first) {
       return load(host.disk(), beside(folder, file), first);
     }));

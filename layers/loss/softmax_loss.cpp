@@ -14,6 +14,7 @@ class SoftmaxLoss final : public Layer {
     double smoothing = 0;
     std::vector<double> class_weights;
     std::int64_t ignored = -1;
+    bool by_valid = false;
   };
   static Schema schema() {
     return weighted(
@@ -22,7 +23,10 @@ class SoftmaxLoss final : public Layer {
                     from_below(0, 1))
             .option("class_weights", &Options::class_weights, "a factor on the loss for each class; empty: all 1",
                     at_least(0))
-            .option("ignored", &Options::ignored, "samples and places with this label do not count"));
+            .option("ignored", &Options::ignored, "samples and places with this label do not count")
+            .choice("normalize", &Options::by_valid, {{"batch", false}, {"valid", true}},
+                    "what the gradient is divided by: the batch and its places, or the labels that count, of each "
+                    "worker's own part of the batch: with class_weights, their weights"));
   }
   explicit SoftmaxLoss(Options options) : options_(std::move(options)) {}
 
@@ -57,7 +61,7 @@ class SoftmaxLoss final : public Layer {
     if (!p.training() || !p.wants_input_gradient(0)) return {};
     spec.role = Role::input_gradient;
     DLHOST_ASSIGN(gradient_, p.op(spec, Role::input_gradient));
-    return {};
+    return options_.by_valid ? prepare_mean(p, spec.x) : Status();
   }
 
   void compute_feature(const Pass& pass, Frame& f) const override {
@@ -70,17 +74,30 @@ class SoftmaxLoss final : public Layer {
     if (!gradient_ || !wants_inputs(wanted)) return;
     const std::array<const void*, 3> in{f.output(1), f.input(1), weights_.data()};
     void* out = f.input_gradient(0);
-    const float factor = gradient_factor(options_.weight, pass, places_);
+    const float factor = gradient_factor(options_.weight, pass, options_.by_valid ? 1 : places_);
     gradient_->execute(*f.stream, {in.data(), inputs()}, {&out, 1}, f.scratch, f.dynamic(pass, {&factor, 1}));
+    if (!mean_) return;
+    const void* counted = static_cast<const float*>(f.output(0)) + 1;
+    mean_->run(*f.stream, {out, counted}, {out}, f.scratch, f.dynamic(pass));
   }
 
  private:
+  // This part's share of the global batch, over the weight of its labels that count; where none does, there is no
+  // gradient to divide.
+  Status prepare_mean(Prepare& p, const TensorDesc& x) {
+    MapSpec spec{.in = {x, {DType::f32, {}, {}}}, .out = {x}};
+    Expression& e = spec.expression;
+    e.result(e.input(0) * static_cast<double>(x.shape[0]) / max(e.input(1), 1e-30));
+    DLHOST_ASSIGN(mean_, p.op(spec, Role::input_gradient));
+    return {};
+  }
+
   std::size_t inputs() const { return weights_.size() != 0 ? 3 : 2; }
 
   Options options_;
   std::int64_t places_ = 1;
   Memory weights_;
-  std::unique_ptr<Op> feature_, gradient_;
+  std::unique_ptr<Op> feature_, gradient_, mean_;
 };
 
 } // namespace dlhost::plugins

@@ -1,3 +1,5 @@
+#include <stdexcept>
+
 #include <dlhost/plugin.h>
 
 #include "norm.h"
@@ -25,6 +27,7 @@ class BatchNorm final : public Layer {
     DLHOST_TRY(expect_rank(s, 0, 2));
     const Shape channels{s.input(0)[1]};
     training_ = s.phase == Phase::train;
+    DLHOST_TRY(check_values(s.input(0)));
     ops_.setup(s, channels, channels, !training_);
     const TensorDesc desc{DType::f32, channels, {}};
     running_mean_ = s.buffer({.name = "running_mean", .desc = desc, .life = Life::running, .merge = Merge::mean});
@@ -39,6 +42,7 @@ class BatchNorm final : public Layer {
     spec.epsilon = options_.epsilon;
     DLHOST_TRY(ops_.prepare(p, spec));
     const Shape& x = p.input(0).shape;
+    DLHOST_TRY(check_values(x)); // of a worker's own part
     places_ = x.count() / (x[0] * x[1]);
     return training_ ? prepare_running(p) : Status();
   }
@@ -47,6 +51,9 @@ class BatchNorm final : public Layer {
     void* mean = f.buffer(running_mean_);
     void* variance = f.buffer(running_variance_);
     if (!training_) return ops_.compute_feature(pass, f, {mean, variance});
+    if (pass.valid * places_ == 1)
+      throw std::runtime_error(concat(one_value, "in the last batch of the epoch, which is not full: say train.last = "
+                                                 "\"drop\" or \"wrap\""));
     ops_.compute_feature(pass, f);
     const auto counted = static_cast<float>(pass.valid * places_);
     const float unbiased = counted > 1 ? counted / (counted - 1) : 1;
@@ -59,6 +66,16 @@ class BatchNorm final : public Layer {
   }
 
  private:
+  static constexpr std::string_view one_value =
+      "trains on one value for each channel, whose variance is 0, so that every output would be the shift: ";
+
+  Status check_values(const Shape& x) const {
+    if (!training_ || x.count() != x[1]) return {};
+    return Status::invalid(one_value, "its input is ", to_string(x),
+                           "; make train.batch larger, so that each worker gets "
+                           "two samples or more, or put the layer where its input has several places");
+  }
+
   Status prepare_running(Prepare& p) {
     const TensorDesc desc{DType::f32, p.param_shape(0), {}};
     MapSpec spec;

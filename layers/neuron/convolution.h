@@ -96,9 +96,8 @@ class Convolving : public Layer {
     const ConvolutionOptions& o = options();
     DLHOST_ASSIGN(kernel_, each_axis("kernel", o.kernel, axes));
     DLHOST_ASSIGN(spec_.stride, each_axis("stride", o.stride, axes));
-    DLHOST_ASSIGN(spec_.pad_low, each_axis("pad", o.pad, axes));
+    DLHOST_TRY(settle_padding(o, axes, spec_));
     DLHOST_ASSIGN(spec_.dilation, each_axis("dilation", o.dilation, axes));
-    spec_.pad_high = spec_.pad_low;
     spec_.groups = o.groups;
     return settle_more(axes);
   }

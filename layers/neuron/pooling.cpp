@@ -68,12 +68,13 @@ class Pooling final : public Layer {
     if (options_.kernel.empty()) return Status::invalid("needs a kernel, or global = true");
     DLHOST_ASSIGN(spec_.window, each_axis("kernel", options_.kernel, axes));
     DLHOST_ASSIGN(spec_.stride, each_axis("stride", options_.stride, axes));
-    DLHOST_ASSIGN(spec_.pad_low, each_axis("pad", options_.pad, axes));
-    spec_.pad_high = spec_.pad_low;
+    DLHOST_TRY(settle_padding(options_, axes, spec_));
     for (std::size_t axis = 0; axis < axes; ++axis)
-      if (spec_.pad_low[axis] >= spec_.window[axis])
-        return Status::invalid("pad is ", spec_.pad_low[axis], ", but must be below the kernel, ", spec_.window[axis],
-                               ": a window of padding alone has nothing in it");
+      for (const std::int64_t pad : {spec_.pad_low[axis], spec_.pad_high[axis]})
+        if (pad >= spec_.window[axis])
+          return Status::invalid(pad == spec_.pad_low[axis] ? "pad is " : "pad_end is ", pad,
+                                 ", but must be below the kernel, ", spec_.window[axis],
+                                 ": a window of padding alone has nothing in it");
     return {};
   }
 
@@ -81,15 +82,15 @@ class Pooling final : public Layer {
   // must begin inside the source or the padding before it.
   Result<std::int64_t> settle_size(const Setup& s, std::size_t axis) {
     const std::int64_t size = s.input(0)[axis + 2];
-    const std::int64_t window = spec_.window[axis], stride = spec_.stride[axis], pad = spec_.pad_low[axis];
-    const std::int64_t room = size + 2 * pad - window;
+    const std::int64_t window = spec_.window[axis], stride = spec_.stride[axis];
+    const std::int64_t pad = spec_.pad_low[axis], pad_end = spec_.pad_high[axis], room = size + pad + pad_end - window;
     if (room < 0)
       return Status::invalid("a window of ", window, " does not fit into axis ", axis + 2, " of ", s.inputs[0].name,
                              " (", to_string(s.input(0)), ") with a pad of ", pad);
     if (!options_.ceil) return room / stride + 1;
     std::int64_t count = (room + stride - 1) / stride + 1;
     if ((count - 1) * stride >= size + pad) --count;
-    spec_.pad_high[axis] = std::max(pad, (count - 1) * stride + window - size - pad);
+    spec_.pad_high[axis] = std::max(pad_end, (count - 1) * stride + window - size - pad);
     return count;
   }
 

@@ -13,7 +13,7 @@ namespace dlhost::plugins {
 struct WindowOptions {
   std::vector<std::int64_t> kernel;
   std::vector<std::int64_t> stride{1};
-  std::vector<std::int64_t> pad{0};
+  std::vector<std::int64_t> pad{0}, pad_end; // empty: as pad
 };
 
 template <class Options> SchemaOf<Options> windowed(SchemaOf<Options> schema) {
@@ -21,7 +21,9 @@ template <class Options> SchemaOf<Options> windowed(SchemaOf<Options> schema) {
   return schema
       .option("stride", static_cast<Numbers Options::*>(&WindowOptions::stride), "by how much it moves", at_least(1))
       .option("pad", static_cast<Numbers Options::*>(&WindowOptions::pad), "zeros on both sides of each axis",
-              at_least(0));
+              at_least(0))
+      .option("pad_end", static_cast<Numbers Options::*>(&WindowOptions::pad_end),
+              "zeros at the end of each axis, where they are others than at its beginning; empty: as pad", at_least(0));
 }
 
 // One number for each of the spatial axes.
@@ -31,6 +33,15 @@ inline Result<std::vector<std::int64_t>> each_axis(std::string_view option, cons
   if (numbers.size() == 1) return std::vector<std::int64_t>(axes, numbers[0]);
   return Status::invalid(option, " has ", numbers.size(), " numbers, but the source has ", axes,
                          " spatial axes: give one number for all of them, or one for each");
+}
+
+// Padding at the beginning and at the end of each axis, of a spec.
+template <class Spec> Status settle_padding(const WindowOptions& options, std::size_t axes, Spec& spec) {
+  DLHOST_ASSIGN(spec.pad_low, each_axis("pad", options.pad, axes));
+  spec.pad_high = spec.pad_low;
+  if (options.pad_end.empty()) return {};
+  DLHOST_ASSIGN(spec.pad_high, each_axis("pad_end", options.pad_end, axes));
+  return {};
 }
 
 } // namespace dlhost::plugins

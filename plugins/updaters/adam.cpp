@@ -9,8 +9,8 @@ class Adam final : public MomentUpdater {
  public:
   static constexpr std::string_view name = "adam";
   static Schema schema() {
-    return decayed(
-        with_moments(SchemaOf<Options>("Adam: the mean of gradients over the root of the mean of their squares.")));
+    return decayed(with_amsgrad(
+        with_moments(SchemaOf<Options>("Adam: the mean of gradients over the root of the mean of their squares."))));
   }
   explicit Adam(Options options) : MomentUpdater(options) {}
 

@@ -8,7 +8,9 @@ namespace dlhost::plugins {
 class AdamW final : public MomentUpdater {
  public:
   static constexpr std::string_view name = "adamw";
-  static Schema schema() { return decoupled(with_moments(SchemaOf<Options>("Adam with decoupled weight decay."))); }
+  static Schema schema() {
+    return decoupled(with_amsgrad(with_moments(SchemaOf<Options>("Adam with decoupled weight decay."))));
+  }
   explicit AdamW(Options options) : MomentUpdater(options) {}
 
  protected:

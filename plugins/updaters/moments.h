@@ -9,6 +9,7 @@ namespace dlhost::plugins {
 
 struct MomentOptions : DecayOptions {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  bool amsgrad = false; // of adam and adamw
 };
 
 template <class Options> SchemaOf<Options> with_moments(SchemaOf<Options> schema) {
@@ -18,6 +19,11 @@ template <class Options> SchemaOf<Options> with_moments(SchemaOf<Options> schema
       .option("beta2", static_cast<double Options::*>(&MomentOptions::beta2),
               "share of the old mean of their squares that stays", from_below(0, 1))
       .option("epsilon", static_cast<double Options::*>(&MomentOptions::epsilon), "is added to the root", above(0));
+}
+
+template <class Options> SchemaOf<Options> with_amsgrad(SchemaOf<Options> schema) {
+  return schema.option("amsgrad", static_cast<bool Options::*>(&MomentOptions::amsgrad),
+                       "divide by the root of the greatest mean of squares so far (Reddi et al. 2018)");
 }
 
 // For the updaters whose decay is not part of the gradient.
@@ -53,15 +59,19 @@ class MomentUpdater : public Updater {
     Terms terms(rule.apply);
     const Term gradient = this->gradient(terms);
     const Moments moments(terms, options_, gradient);
-    const Term root = sqrt(moments.second * terms.own(1)) + options_.epsilon;
+    const Term squares = options_.amsgrad ? max(terms.history(2), moments.second) : moments.second;
+    const Term root = sqrt(squares * terms.own(1)) + options_.epsilon;
     rule.apply.result(terms.value() - terms.rate() * direction(terms, moments.first, gradient, root));
     rule.apply.result(moments.first);
     rule.apply.result(moments.second);
+    if (!options_.amsgrad) return rule;
+    rule.history.push_back({"greatest_square_mean"});
+    rule.apply.result(squares);
     return rule;
   }
 
   // The corrections of the first mean, of the second, and of the first a step later.
-  void scalars(const When& when, std::span<const double>, std::span<float> own) const final {
+  void scalars(const When& when, std::span<const double>, std::span<float> own) const override {
     own[0] = static_cast<float>(correction(options_.beta1, when.update));
     own[1] = static_cast<float>(correction(options_.beta2, when.update));
     own[2] = static_cast<float>(correction(options_.beta1, when.update + 1));

@@ -4,18 +4,21 @@
 
 namespace dlhost::plugins {
 
-// v' = momentum v + g;  w' = w - rate v', or with nesterov w - rate (g + momentum v').
+// v' = momentum v + g;  w' = w - rate v', or with nesterov w - rate (g + momentum v'). With holds_rate, as Caffe: v' =
+// momentum v + rate g;  w' = w - v', or with nesterov w - (rate g + momentum v').
 class Sgd final : public Updater {
  public:
   static constexpr std::string_view name = "sgd";
   struct Options : DecayOptions {
     double momentum = 0;
-    bool nesterov = false;
+    bool nesterov = false, holds_rate = false;
   };
   static Schema schema() {
     return decayed(SchemaOf<Options>("Stochastic gradient descent, with momentum.")
                        .option("momentum", &Options::momentum, "share of the last step that goes on", from_below(0, 1))
-                       .option("nesterov", &Options::nesterov, "look ahead along the momentum"));
+                       .option("nesterov", &Options::nesterov, "look ahead along the momentum")
+                       .option("holds_rate", &Options::holds_rate,
+                               "the momentum is one of steps: when the rate falls, the steps that go on do not"));
   }
   explicit Sgd(Options options) : options_(options) {}
 
@@ -28,9 +31,10 @@ class Sgd final : public Updater {
       return rule;
     }
     rule.history = {{"momentum"}};
-    const Term velocity = options_.momentum * terms.history(0) + gradient;
-    const Term step = options_.nesterov ? gradient + options_.momentum * velocity : velocity;
-    rule.apply.result(terms.value() - terms.rate() * step);
+    const Term added = options_.holds_rate ? terms.rate() * gradient : gradient;
+    const Term velocity = options_.momentum * terms.history(0) + added;
+    const Term step = options_.nesterov ? added + options_.momentum * velocity : velocity;
+    rule.apply.result(terms.value() - (options_.holds_rate ? step : terms.rate() * step));
     rule.apply.result(velocity);
     return rule;
   }

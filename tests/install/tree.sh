@@ -1,6 +1,6 @@
 #!/bin/bash
 # tree.sh PREFIX SOURCES BUILD: does an installed tree stand alone, wherever it lies? PREFIX holds bin/, lib/, ...;
-# SOURCES is the repository (for the quick-start only); BUILD is the build folder, which the tree must not need.
+# SOURCES is the repository (for the test of new plugins only); BUILD is the build folder, which the tree must not need.
 set -euo pipefail
 prefix=$(realpath "$1") sources=$2 build=$(realpath "$3")
 
@@ -33,14 +33,15 @@ if compgen -G "$prefix/lib*/*/dlhost/libdnnl.so*" "$prefix/lib*/dlhost/libdnnl.s
   [ -s "$prefix/share/doc/dlhost/onednn/LICENSE" ] || fail "oneDNN is bundled without its licence"
 fi
 
-# The program runs, learns the quick-start with the tree's own plugins, and is documented.
-cp -r "$sources/examples/digits" "$work/digits"
+# The program runs, learns the tree's own quick-start with the tree's own plugins, and is documented.
+cp -r "$prefix/share/doc/dlhost/examples/digits" "$work/digits" || fail "there are no examples in share/doc/dlhost"
 (cd "$work" && "${clean[@]}" dlhost --version && "${clean[@]}" dlhost run digits/job.toml --set train.stop.epochs=1) |
   tail -n 3 || fail "dlhost does not train the quick-start"
 if [ -d "$prefix/libexec/dlhost/bench" ]; then
   "${clean[@]}" dlhost bench transport --help >/dev/null || fail "dlhost bench does not find its programs"
 fi
-for page in man/man1/dlhost.1 bash-completion/completions/dlhost zsh/site-functions/_dlhost doc/dlhost/LICENSE; do
+for page in man/man1/dlhost.1 bash-completion/completions/dlhost zsh/site-functions/_dlhost \
+  doc/dlhost/{LICENSE,README.md,docs/{README,jobs,layers,plugin-authors}.md,examples/{README.md,custom-layer/meson.build}}; do
   [ -s "$prefix/share/$page" ] || [ -s "$prefix/share/$page.gz" ] || fail "there is no share/$page"
 done
 
@@ -62,8 +63,8 @@ if command -v cmake >/dev/null; then
   grep -qF "plugins go to $plugins" "$work/log" || fail "CMake says another plugin folder than $plugins"
 fi
 
-# What `dlhost new` writes builds against it and passes the suites that were installed. (All ten kinds are tried against
+# What `dlhost new` writes builds against it and passes the suites that were installed. (All of them are tried against
 # the build folder; these differ in what their tests are told.)
 maker=$(dirname "$(command -v meson)") # wherever that is
 "${clean[@]}" PATH="$prefix/bin:$maker:/usr/bin:/bin" CXX="${CXX:-g++}" PKG_CONFIG_PATH="$pc" CMAKE_PREFIX_PATH="$prefix" \
-  python3 "$sources/tests/core/cli/new_test.py" "$prefix/bin/dlhost" layer device store || fail "a new project does not build or pass"
+  python3 "$sources/tests/core/cli/new_test.py" "$prefix/bin/dlhost" layer source device store || fail "a new project does not build or pass"

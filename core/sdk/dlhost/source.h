@@ -15,9 +15,14 @@ namespace dlhost {
 class Host;
 
 // Core makes and opens one object for all phases; setup may then be called once for each, and must say the same.
+//
+// Setup declares the outputs of one sample, without the batch axis: a picture is {3, 32, 32}, its label, a number, {}.
+// Core puts the batch axis in front: in a batch of 64 they are [64, 3, 32, 32] and [64]. A source that declares
+// {batch, ...} is refused; Setup::batch is no source's business.
 class DLHOST_API Source : public Layer {
  public:
-  // Opens what the options name; relative paths are relative to `folder`, the job file's. Called before setup.
+  // Opens what the options name; relative paths are relative to `folder`, the job file's, which is never empty. Called
+  // before setup.
   virtual Status open(Host&, const std::string& folder) = 0;
   // 0: this phase has no samples.
   virtual std::int64_t count(Phase) const = 0;

@@ -26,10 +26,10 @@ class Opened {
     outputs_ = set_up(Phase::train).outputs;
   }
 
-  Setup set_up(Phase phase) {
+  Setup set_up(Phase phase, std::int64_t batch = 1) {
     Setup setup;
     setup.phase = phase;
-    setup.batch = 1;
+    setup.batch = batch;
     need(source_->setup(setup));
     return setup;
   }
@@ -94,6 +94,19 @@ void says_what_it_brings(const Context& context, const LayerCase& of) {
   EXPECT_TRUE(any) << "no phase has a sample: give the case some";
 }
 
+// Core puts the batch axis in front of what setup declares.
+void declares_one_sample(const Context& context, const LayerCase& of) {
+  Opened source(context, of);
+  for (const std::int64_t batch : {2, 7}) {
+    const Setup again = source.set_up(Phase::train, batch);
+    ASSERT_EQ(again.outputs.size(), source.outputs().size());
+    for (std::size_t o = 0; o < again.outputs.size(); ++o)
+      EXPECT_EQ(to_string(again.outputs[o].desc.shape), to_string(source.outputs()[o].desc.shape))
+          << "output '" << again.outputs[o].name
+          << "' changes with the batch: declare one sample, without the batch axis";
+  }
+}
+
 void fills_its_outputs(const Context& context, const LayerCase& of) {
   const Opened source(context, of);
   for (const auto& [phase, index] : source.some())
@@ -149,6 +162,7 @@ void many_tasks_read_at_once(const Context& context, const LayerCase& of) {
 
 void add_source_case(const Context& context, const LayerCase& of) {
   add_layer_check(of, "says_what_it_brings", context, says_what_it_brings);
+  add_layer_check(of, "declares_one_sample", context, declares_one_sample);
   add_layer_check(of, "fills_its_outputs", context, fills_its_outputs);
   add_layer_check(of, "order_changes_nothing", context, order_changes_nothing);
   add_layer_check(of, "another_object_brings_the_same", context, another_object_brings_the_same);

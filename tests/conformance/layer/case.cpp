@@ -1,9 +1,9 @@
 #include "layer/case.h"
 
 #include <cmath>
-#include <filesystem>
 #include <stdexcept>
 
+#include "config/compose.h"
 #include "config/document.h"
 
 namespace dlhost::conform {
@@ -96,7 +96,7 @@ std::vector<LayerCase> read_cases(Host& host, const std::string& path) {
     made.infers = one.infers;
     made.factor = one.factor;
     made.terms = one.terms;
-    made.folder = std::filesystem::path(path).parent_path();
+    made.folder = config::folder_of(path);
     const auto& table = std::get<Table>(item.data);
     if (table.find("inputs"))
       for (const auto& input : list(path, table, "inputs")) made.inputs.push_back(input_of(path, input));

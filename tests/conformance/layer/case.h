@@ -39,7 +39,8 @@ struct LayerCase {
   double factor = 1;  // of a loss: on its sum, besides 1 / global batch
   double terms = 64;  // that are summed for one element: widens what counts as equal
   bool infers = true; // can be had for evaluation
-  std::string folder; // where the relative paths of its options start: the file's that says the case
+  // Where the relative paths of its options start: the folder of the file that says the case. Never empty, as a job's.
+  std::string folder = ".";
 
   std::string title() const { return name.empty() ? layer : layer + "_" + name; }
   std::int64_t batch() const { return inputs.at(0).shape[0]; }

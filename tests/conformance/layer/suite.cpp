@@ -324,7 +324,6 @@ std::vector<LayerCase> guessed_cases(const Context& context, const std::string& 
   if (work == Work::computes) return guessed_cases(context, name);
   LayerCase guessed;
   guessed.layer = name;
-  guessed.folder = ".";
   guessed.options = usable_options(context, Kind::layer, name);
   if (work == Work::takes) guessed.inputs = {{.shape = {4, 3}}};
   const auto schema = context.registry.schema(Kind::layer, name);

@@ -116,6 +116,58 @@ class Exchange(unittest.TestCase):
         for name, shape in SHAPES.items():
             self.assertEqual(self.params[name][:2], ("F32", shape))
 
+    def test_a_dense_layer_behind_a_picture_has_a_matrix(self) -> None:
+        """[units, inputs], as others read it; taken back as that, and as the picture's shape."""
+        pictures = JOB.replace("shape = [7]", "shape = [2, 3, 3]").replace('type = "batch_norm"', 'type = "relu"')
+        pictures = pictures.replace('[[layer]]\nname = "fc1"', '[[layer]]\nname = "conv"\ntype = "convolution"\nsrc = "data"\n'
+                                    'filters = 5\nkernel = 3\n[[layer]]\nname = "wide"\ntype = "convolution"\nsrc = "data"\n'
+                                    'filters = 2\nkernel = 1\n[[layer]]\nname = "far"\ntype = "dense"\nsrc = "wide"\nunits = 4\n'
+                                    '[[layer]]\nname = "fc1"').replace('src = "data"\nunits', 'src = "conv"\nunits')
+        pictures = pictures.replace('src = "fc1"', 'src = ["fc1", "far"]').replace('type = "relu"', 'type = "add"')
+        (self.root / "pictures.toml").write_text(pictures)
+        self.dlhost("run", "pictures.toml", "--set", "record.folder=pictured")
+        run = str(next((self.root / "pictured").iterdir()))
+        params = self.params_of(run)
+        shapes = {name: tensor[1] for name, tensor in params.items() if name.endswith("weight")}
+        self.assertEqual(shapes, {"conv.weight": [5, 2, 3, 3], "wide.weight": [2, 2, 1, 1], "far.weight": [4, 18],
+                                  "fc1.weight": [4, 5], "fc2.weight": [3, 4]})
+        write_safetensors(self.root / "matrices.safetensors", params)
+        dtype, _, data = params["fc1.weight"]
+        write_safetensors(self.root / "axes.safetensors", params | {"fc1.weight": (dtype, [4, 5, 1, 1], data),
+                                                                    "far.weight": ("F32", [4, 2, 3, 3], params["far.weight"][2])})
+        for file in ("matrices", "axes"):
+            self.dlhost("import", f"{file}.safetensors", "--job", "pictures.toml", "-o", file)
+            self.assertEqual(self.params_of(file), params)
+            self.assertEqual(self.metrics(file), self.metrics(run))
+            self.dlhost("run", "pictures.toml", "--set", f"train.start={file}.safetensors", "--set", "record.folder=again")
+
+    def test_what_only_evaluates_needs_nothing_to_train_on(self) -> None:
+        few = ("--set", "layer.data.train=3")  # and a batch takes 10
+        self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "few", *few)
+        none = ("--set", "layer.data.train=0", "--set", "layer.data.test=4")
+        self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "none", *none)
+        for run in ("few", "none"):
+            self.assertEqual(self.params_of(run), self.params)
+        self.assertEqual(self.metrics("few"), self.metrics(str(self.run_folder)))
+        self.assertEqual(json.loads(self.dlhost("eval", "none", "--json"))["samples"], 4)
+        self.dlhost("predict", "none", "-o", "rows.csv")
+        self.assertEqual(len((self.root / "rows.csv").read_text().splitlines()), 4)
+        self.assertIn("source 'data' has no training samples", self.dlhost("run", "--resume", "none", code=1))
+        self.dlhost("run", "--resume", "none", "--set", "layer.data.train=50")  # from its first sample on
+        self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "whole")
+        self.dlhost("run", "--resume", "whole")
+        self.assertEqual(self.params_of("none"), self.params_of("whole"))
+
+    def test_files_to_test_are_enough_to_evaluate(self) -> None:
+        (self.root / "rows.csv").write_text("".join(f"{row},1,2,3,4,5,{row % 5},{row % 3}\n" for row in range(4)))
+        job = JOB.replace('"synthetic"\nmode = "learnable"\nshape = [7]\nclasses = 3\ntrain = 50\ntest = 20', '"csv"\ntest = "rows.csv"')
+        (self.root / "rows.toml").write_text(job)
+        self.dlhost("import", "small.safetensors", "--job", "rows.toml", "-o", "taken")
+        self.assertEqual(json.loads(self.dlhost("eval", "taken", "--json"))["samples"], 4)
+        self.assertIn("no training samples", self.dlhost("run", "rows.toml", code=1))
+        (self.root / "rows.toml").write_text(job.replace('test = "rows.csv"', ""))
+        self.assertIn("give it train, or test", self.dlhost("run", "rows.toml", code=1))
+
     def test_imported_is_a_run_without_steps(self) -> None:
         text = self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "taken")
         self.assertIn("8 tensors taken", text)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""misbehaviour_test.py DLHOST PLUGIN: what a run says and leaves when a plugin throws, crashes or hangs in it."""
+"""misbehaviour_test.py DLHOST PLUGIN CONFORM: what a run says and leaves when a plugin throws, crashes or hangs in it."""
 import json
 import os
 import pathlib
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-dlhost, plugin = map(os.path.realpath, sys.argv[1:])  # the commands below run elsewhere
+dlhost, plugin, conform = map(os.path.realpath, sys.argv[1:])  # the commands below run elsewhere
 del sys.argv[1:]
 JOB = """name = "trouble"
 [train]
@@ -125,6 +125,27 @@ class Misbehaviour(unittest.TestCase):
                                  (r"\d" if readers else "0"))  # both crash: which one first, is not decided
                 said = self.trouble(HANGS, "layer.data", "hangs", "read", 3, more)
                 self.assertRegex(said, r"plugin 'misbehaving' \(.*\) hangs in layer 'data', read, step \d")
+
+    def test_a_source_that_declares_the_batch_axis(self) -> None:
+        said = self.trouble(1, "layer.data", "well", "batch")
+        self.assertRegex(said, r"job.toml:\d+:1: layer 'data': its output 'data' is 1x2 for a batch of 1 and 2x2 for a batch of 2, "
+                               "but a source declares one sample, without the batch axis")
+
+    def test_conformance_of_a_source(self) -> None:
+        """Its folder is that of the file of cases, however the file is named; and it declares one sample."""
+        case = '[[case]]\nlayer = "misbehaving_source"\noptions = { how = "well", where = "WHERE" }\n'
+        for file in ("conform.toml", "./conform.toml", str(self.root / "conform.toml")):
+            (self.root / "conform.toml").write_text(case.replace("WHERE", "nowhere"))
+            self.conform(0, file)
+        (self.root / "conform.toml").write_text(case.replace("WHERE", "batch"))
+        self.assertIn("output 'data' changes with the batch: declare one sample, without the batch axis",
+                      self.conform(1, "conform.toml"))
+
+    def conform(self, code: int, cases: str) -> str:
+        words = [conform, plugin, "--case", cases, "--gtest_filter=*source*", "--gtest_brief=1"]
+        done = subprocess.run(words, cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
 
     def test_an_updater(self) -> None:
         said = self.trouble(1, "updater", "throws", "update", 5)

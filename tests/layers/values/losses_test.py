@@ -184,18 +184,30 @@ class Gradients(Values):
             self.assert_near(self.found[name], Array((N, CLASSES), expected), name)
 
     def test_of_softmax_of_places(self) -> None:
-        """Divided by the number of places, whatever is ignored."""
+        """Divided by the number of places, whatever is ignored; or by the labels that count, or their weights."""
         labels = Array((3, 2), [0, 1, 3, 3, 2, 1])
-        self.gradients((3, CLASSES, 2), {"loss": 'type = "softmax_loss"\nsrc = ["SCORES", "label"]\nignored = 3'},
-                       {"label": labels})
-        scores = self.scores["loss"]
+        weights = [0.5, 3.0, 1.25, 2.0]
+        loss = 'type = "softmax_loss"\nsrc = ["SCORES", "label"]\nignored = 3\n'
+        by_valid = loss + 'normalize = "valid"\nweight = 2\n'
+        self.gradients((3, CLASSES, 2), {"loss": loss, "valid": by_valid, "weighted": by_valid + f"class_weights = {weights}",
+                                         "none": by_valid.replace('"label"]', '"nowhere"]')},
+                       {"label": labels, "nowhere": Array((3, 2), [3] * 6)})
 
-        def expected(n: int, c: int, place: int) -> float:
-            if labels[n, place] == 3:
-                return 0
-            return (softmax([scores[n, k, place] for k in range(CLASSES)])[c] - (c == labels[n, place])) / 3 / 2
+        def check(name: str, factor: Callable[[int], float]) -> None:
+            scores = self.scores[name]
 
-        self.assert_near(self.found["loss"], Array.of(scores.shape, expected), "gradient of places")
+            def expected(n: int, c: int, place: int) -> float:
+                label = labels[n, place]
+                if label == 3 or name == "none":
+                    return 0
+                return factor(label) * (softmax([scores[n, k, place] for k in range(CLASSES)])[c] - (c == label))
+
+            self.assert_near(self.found[name], Array.of(scores.shape, expected), f"gradient of places, {name}")
+
+        check("loss", lambda label: 1 / 3 / 2)
+        check("valid", lambda label: 2 / 4)
+        check("weighted", lambda label: 2 * weights[label] / sum(weights[of] for of in (0, 1, 2, 1)))
+        check("none", lambda label: 0)
 
 
 main()

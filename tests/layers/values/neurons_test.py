@@ -21,6 +21,7 @@ NEURONS = {  # by what stands in the job
     'type = "scaled_tanh"': lambda x: 1.7159 * math.tanh(2 * x / 3),
     'type = "softplus"': lambda x: math.log(1 + math.exp(x)),
     'type = "gelu"': lambda x: x * (1 + math.erf(x / math.sqrt(2))) / 2,
+    'type = "gelu"\nformula = "tanh"': lambda x: x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
     'type = "silu"': lambda x: x * logistic(x),
     'type = "leaky_relu"': lambda x: x if x > 0 else 0.01 * x,
     'type = "leaky_relu"\nslope = 0.3': lambda x: x if x > 0 else 0.3 * x,

@@ -73,6 +73,19 @@ src = ["bn", "target"]
         self.assert_close(self.summary["train"]["loss"], expected, "loss of the first step")
 
 
+    def test_one_value_a_channel_is_no_batch(self) -> None:
+        """Its variance is 0: training says so, at once or at the batch that has no more; evaluation needs no batch."""
+        flat = {"x": Array.drawn((5, 2), 1), "target": Array.drawn((5, 2), 2)}
+        self.run_job(flat, self.LAYERS, batch=4, steps=1)
+        again = ("run", "job.toml", "--set", "record.folder=runs", "--set")
+        said = self.call(*again, "train.batch=1", code=1)
+        self.assertRegex(said, r"layer 'bn': trains on one value for each channel, .*1x2; make train.batch larger")
+        said = self.call(*again, "train.stop.steps=2", code=1)
+        self.assertRegex(said, "layer 'bn'.*step 1.*trains on one value for each channel, .*: say train.last = \"drop\"")
+        self.call("eval", str(self.run_folder), "--set", "train.batch=1")
+        self.run_job({"x": self.x, "target": self.target}, self.LAYERS, batch=1)  # three places each
+
+
 class LayerNorm(Values):
     def test_over_the_axis_and_all_after_it(self) -> None:
         x = Array.drawn((5, 2, 3, 4), 1)

@@ -105,10 +105,10 @@ class Values(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
 
-    def call(self, *arguments: str) -> str:
+    def call(self, *arguments: str, code: int = 0) -> str:
         done = subprocess.run([self.dlhost, *arguments], cwd=self.root, capture_output=True, text=True, timeout=60)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done.stdout
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stderr if code else done.stdout
 
     def run_job(self, arrays: dict[str, Array], layers: str, made: Sequence[str] = (),
                 params: dict[str, Array] | None = None, batch: int = BATCH, steps: int = 1,

@@ -15,15 +15,19 @@ class Window(NamedTuple):
     kernel: Sequence[int]
     stride: Sequence[int]
     pad: Sequence[int]
+    pad_end: Sequence[int]
     dilation: Sequence[int]
 
     @classmethod
-    def of(cls, *kernel: int, stride: Sequence[int] = (), pad: Sequence[int] = (),
+    def of(cls, *kernel: int, stride: Sequence[int] = (), pad: Sequence[int] = (), pad_end: Sequence[int] = (),
            dilation: Sequence[int] = ()) -> "Window":
         axes = len(kernel)
-        return cls(kernel, stride or [1] * axes, pad or [0] * axes, dilation or [1] * axes)
+        pad = pad or [0] * axes
+        return cls(kernel, stride or [1] * axes, pad, pad_end or pad, dilation or [1] * axes)
 
     def text(self, options: Sequence[str] = ("kernel", "stride", "pad", "dilation")) -> str:
+        if self.pad_end != self.pad:
+            options = (*options, "pad_end")
         return "".join(f"{option} = {list(getattr(self, option))}\n" for option in options)
 
     def reach(self, axis: int) -> int:
@@ -33,7 +37,7 @@ class Window(NamedTuple):
         """The documented number of places along each axis."""
         sizes = []
         for axis, size in enumerate(source):
-            steps = (size + 2 * self.pad[axis] - self.reach(axis)) / self.stride[axis]
+            steps = (size + self.pad[axis] + self.pad_end[axis] - self.reach(axis)) / self.stride[axis]
             count = (math.ceil(steps) if ceil else math.floor(steps)) + 1
             if ceil and (count - 1) * self.stride[axis] - self.pad[axis] >= size:  # it would begin behind the source
                 count -= 1
@@ -89,6 +93,10 @@ class Pooling(Values):
         self.pooled(Array.drawn((3, 2, 6, 8), 8), Window.of(3, 3, stride=[2, 3], pad=[1, 1]), ceil=True)
         self.pooled(Array.drawn((2, 2, 4, 5, 6), 9), Window.of(3, 2, 3, stride=[2, 2, 2]), ceil=True)
 
+    def test_padded_otherwise_at_the_end(self) -> None:
+        self.pooled(Array.drawn((3, 2, 6, 7), 10), Window.of(3, 2, stride=[2, 1], pad=[0, 1], pad_end=[2, 0]))
+        self.pooled(Array.drawn((3, 2, 6, 8), 11), Window.of(3, 3, stride=[2, 3], pad=[1, 0], pad_end=[0, 1]), ceil=True)
+
     def test_global(self) -> None:
         for seed, spatial in enumerate(((5,), (4, 3), (2, 3, 4))):
             x = Array.drawn((3, 2, *spatial), seed)
@@ -131,6 +139,11 @@ class Convolution(Values):
         self.convolved(Array.drawn((3, 4, 7, 6), 5), 4, Window.of(3, 3, stride=[1, 2], pad=[2, 1], dilation=[2, 1]),
                        groups=4, bias=False)
 
+    def test_padded_otherwise_at_the_end(self) -> None:
+        """As what others call "same" is, where the kernel is even or the stride leaves something."""
+        self.convolved(Array.drawn((3, 2, 5, 6), 7), 3, Window.of(2, 4, pad=[0, 1], pad_end=[1, 2]))
+        self.convolved(Array.drawn((3, 2, 6, 7), 8), 3, Window.of(3, 3, stride=[2, 2], pad=[0, 1], pad_end=[1, 1]), bias=False)
+
     def test_over_three(self) -> None:
         window = Window.of(2, 3, 2, stride=[1, 2, 1], pad=[1, 1, 0], dilation=[2, 1, 1])
         self.convolved(Array.drawn((2, 2, 4, 5, 3), 6), 4, window, groups=2)
@@ -147,7 +160,7 @@ class Deconvolution(Values):
         layer = f'[[layer]]\nname = "y"\ntype = "deconvolution"\nsrc = "x"\nfrozen = true\nfilters = {filters}\n' \
                 f'groups = {groups}\nbias = {str(bias).lower()}\noutput_pad = {list(more)}\n{window.text()}'
         made = self.run_job({"x": x}, layer, ["y"], {"y.weight": weight} | ({"y.bias": added} if bias else {}))
-        sizes = [(size - 1) * window.stride[axis] + window.reach(axis) - 2 * window.pad[axis] + more[axis]
+        sizes = [(size - 1) * window.stride[axis] + window.reach(axis) - window.pad[axis] - window.pad_end[axis] + more[axis]
                  for axis, size in enumerate(spatial)]
         sums = {place: added[place[1]] for place in places((x.shape[0], filters, *sizes))}
         for n, c, *at in places(x.shape):
@@ -162,6 +175,7 @@ class Deconvolution(Values):
 
     def test_over_two(self) -> None:
         self.deconvolved(Array.drawn((3, 2, 4, 3), 2), 3, Window.of(3, 2, stride=[2, 1], pad=[1, 0]))
+        self.deconvolved(Array.drawn((3, 2, 4, 3), 6), 3, Window.of(3, 3, stride=[2, 1], pad=[0, 1], pad_end=[1, 0]))
         self.deconvolved(Array.drawn((3, 2, 4, 3), 3), 3, Window.of(3, 2, stride=[1, 2], pad=[2, 0], dilation=[2, 3]),
                          bias=False)
         self.deconvolved(Array.drawn((3, 4, 3, 3), 4), 6, Window.of(2, 3, stride=[2, 3], pad=[0, 1], dilation=[2, 1]),

@@ -49,6 +49,16 @@ TEST_F(ScheduleTest, ExponentialAndInverse) {
   EXPECT_NEAR(rate("inverse", {{"gamma", value(0.01)}, {"power", value(0.75)}}, 50), 0.1 * std::pow(1.5, -0.75), 1e-15);
 }
 
+TEST_F(ScheduleTest, SigmoidIsHalfOfItAtItsMiddle) {
+  const auto at = [&](double gamma, std::uint64_t step) {
+    return rate("sigmoid", {{"gamma", value(gamma)}, {"at", value(40)}}, step);
+  };
+  EXPECT_NEAR(at(-0.1, 40), 0.05, 1e-15);
+  EXPECT_NEAR(at(-0.1, 0), 0.1 / (1 + std::exp(-4.0)), 1e-15);
+  EXPECT_NEAR(at(-0.1, 70), 0.1 / (1 + std::exp(3.0)), 1e-15);
+  EXPECT_NEAR(at(0.2, 55), 0.1 / (1 + std::exp(-3.0)), 1e-15);
+}
+
 TEST_F(ScheduleTest, ThoseWithAnEndReachIt) {
   for (const std::string type : {"linear", "polynomial", "cosine"}) {
     EXPECT_DOUBLE_EQ(rate(type, {{"end", value(0.02)}}, 0), 0.1) << type;

@@ -73,6 +73,28 @@ TEST_F(UpdaterTest, NesterovLooksAhead) {
               });
 }
 
+TEST_F(UpdaterTest, MomentumMayHoldTheRate) {
+  expect_form("sgd", {{"momentum", value(0.9)}, {"holds_rate", value(true)}},
+              [](double w, double g, double* v, double rate, int) {
+                v[0] = 0.9 * v[0] + rate * g;
+                return w - v[0];
+              });
+  // Caffe's own words for Nesterov: (1 + momentum) v' - momentum v.
+  expect_form("sgd", {{"momentum", value(0.8)}, {"nesterov", value(true)}, {"holds_rate", value(true)}},
+              [](double w, double g, double* v, double rate, int) {
+                const double before = v[0];
+                v[0] = 0.8 * v[0] + rate * g;
+                return w - (1.8 * v[0] - 0.8 * before);
+              });
+}
+
+TEST_F(UpdaterTest, AdagradWithARateThatFalls) {
+  expect_form("adagrad", {{"rate_decay", value(0.3)}}, [](double w, double g, double* s, double rate, int t) {
+    s[0] += g * g;
+    return w - rate / (1 + 0.3 * (t - 1)) * g / (std::sqrt(s[0]) + 1e-10);
+  });
+}
+
 TEST_F(UpdaterTest, Adagrad) {
   expect_form("adagrad", {{"epsilon", value(1e-8)}}, [](double w, double g, double* s, double rate, int) {
     s[0] += g * g;
@@ -110,6 +132,22 @@ TEST_F(UpdaterTest, RmspropWithMomentum) {
   });
 }
 
+TEST_F(UpdaterTest, RmspropCentered) {
+  expect_form("rmsprop", {{"centered", value(true)}, {"rho", value(0.9)}},
+              [](double w, double g, double* s, double rate, int) {
+                s[0] = 0.9 * s[0] + 0.1 * g * g;
+                s[1] = 0.9 * s[1] + 0.1 * g;
+                return w - rate * g / (std::sqrt(s[0] - s[1] * s[1]) + 1e-8);
+              });
+  expect_form("rmsprop", {{"centered", value(true)}, {"momentum", value(0.5)}},
+              [](double w, double g, double* s, double rate, int) {
+                s[0] = 0.99 * s[0] + 0.01 * g * g;
+                s[1] = 0.99 * s[1] + 0.01 * g;
+                s[2] = 0.5 * s[2] + g / (std::sqrt(s[0] - s[1] * s[1]) + 1e-8);
+                return w - rate * s[2];
+              });
+}
+
 double adam_step(double g, double* s, int t) {
   s[0] = 0.9 * s[0] + 0.1 * g;
   s[1] = 0.999 * s[1] + 0.001 * g * g;
@@ -128,6 +166,20 @@ TEST_F(UpdaterTest, AdamwTakesItsDecayFromTheValue) {
   });
 }
 
+TEST_F(UpdaterTest, AmsgradDividesByTheGreatestSoFar) {
+  const auto step = [](double g, double* s, int t) {
+    s[0] = 0.9 * s[0] + 0.1 * g;
+    s[1] = 0.5 * s[1] + 0.5 * g * g;
+    s[2] = std::max(s[2], s[1]);
+    return s[0] / (1 - std::pow(0.9, t)) / (std::sqrt(s[2] / (1 - std::pow(0.5, t))) + 1e-8);
+  };
+  expect_form("adam", {{"amsgrad", value(true)}, {"beta2", value(0.5)}},
+              [&](double w, double g, double* s, double rate, int t) { return w - rate * step(g, s, t); });
+  expect_form(
+      "adamw", {{"amsgrad", value(true)}, {"beta2", value(0.5)}, {"weight_decay", value(0.1)}},
+      [&](double w, double g, double* s, double rate, int t) { return w - rate * step(g, s, t) - rate * 0.1 * w; });
+}
+
 TEST_F(UpdaterTest, Adamax) {
   expect_form("adamax", {}, [](double w, double g, double* s, double rate, int t) {
     s[0] = 0.9 * s[0] + 0.1 * g;
@@ -143,6 +195,25 @@ TEST_F(UpdaterTest, Nadam) {
     const double mean = 0.9 * s[0] / (1 - std::pow(0.9, t + 1)) + 0.1 * g / (1 - std::pow(0.9, t));
     return w - rate * mean / (std::sqrt(s[1] / (1 - std::pow(0.999, t))) + 1e-8);
   });
+}
+
+TEST_F(UpdaterTest, NadamWithAMomentumThatRises) {
+  const auto momentum = [](int t) { return 0.9 * (1 - 0.5 * std::pow(0.96, t * 0.004)); };
+  expect_form("nadam", {{"momentum_decay", value(0.004)}}, [&](double w, double g, double* s, double rate, int t) {
+    s[0] = 0.9 * s[0] + 0.1 * g;
+    s[1] = 0.999 * s[1] + 0.001 * g * g;
+    double product = 1;
+    for (int i = 1; i <= t; ++i) product *= momentum(i);
+    const double mean =
+        momentum(t + 1) * s[0] / (1 - product * momentum(t + 1)) + (1 - momentum(t)) * g / (1 - product);
+    return w - rate * mean / (std::sqrt(s[1] / (1 - std::pow(0.999, t))) + 1e-8);
+  });
+  // Its first step is 1.06 x rate, as PyTorch's; with the momentum as it is, 1.47 x.
+  for (const auto& [decay, first] : {std::pair{0.004, 1.06}, {0.0, 1.47}}) {
+    Updates updates(host_, "nadam", {{"momentum_decay", value(decay)}}, {0.0});
+    updates.update({3.0}, 1);
+    EXPECT_NEAR(-updates.value[0], first, 0.01);
+  }
 }
 
 double length(const Numbers& numbers) {

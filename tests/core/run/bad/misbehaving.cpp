@@ -82,7 +82,7 @@ class MisbehavingLayer final : public Layer {
   std::unique_ptr<Op> copy_;
 };
 
-// Eight samples; the step of the trouble is the number of the sample.
+// Eight samples; the step of the trouble is the number of the sample. `where` = "batch": it declares the batch axis.
 class MisbehavingSource final : public Source {
  public:
   static constexpr std::string_view name = "misbehaving_source";
@@ -90,12 +90,14 @@ class MisbehavingSource final : public Source {
   static Schema schema() { return trouble(SchemaOf<Options>("Sample i is {i, 1}, its label i modulo 2.")); }
   explicit MisbehavingSource(Options options) : trouble_(std::move(options)) {}
 
-  Status open(Host&, const std::string&) override {
+  Status open(Host&, const std::string& folder) override {
     trouble_.at("open");
+    if (folder.empty()) return Status::invalid("relative paths have no folder to start from");
     return {};
   }
   Status setup(Setup& s) override {
-    s.output("data", TensorDesc{DType::f32, {2}, {}});
+    const bool batched = trouble_.where == "batch";
+    s.output("data", TensorDesc{DType::f32, batched ? Shape{s.batch, 2} : Shape{2}, {}});
     s.output("label", TensorDesc{DType::i32, {}, {}});
     s.has_gradient = false;
     return {};

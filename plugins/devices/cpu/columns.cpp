@@ -1,0 +1,159 @@
+#include "columns.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "vectors/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "columns.cpp"
+#include <hwy/foreach_target.h>
+
+#include <hwy/highway.h>
+
+#include "map/functions-inl.h"
+#include "vectors/convert-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dlhost::plugins::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace vectors::HWY_NAMESPACE;
+
+// So many bytes stay in the first cache while one vector of columns after the other goes down them.
+constexpr std::int64_t block_bytes = 16 * 1024;
+constexpr std::int64_t wide_bytes = 256;
+
+// Elements of 16 bits as they lie.
+struct ColumnBf16 {
+  std::uint16_t bits;
+};
+struct ColumnF16 {
+  std::uint16_t bits;
+};
+
+template <class D> HWY_INLINE auto column(D d, const float* from) { return hn::LoadU(d, from); }
+template <class D> HWY_INLINE auto column(D d, const ColumnBf16* from) { return LoadBf16(d, &from->bits); }
+template <class D> HWY_INLINE auto column(D d, const ColumnF16* from) { return LoadF16(d, &from->bits); }
+template <class D> HWY_INLINE void put(D d, hn::VFromD<D> value, float* to) { hn::StoreU(value, d, to); }
+template <class D> HWY_INLINE void put(D d, hn::VFromD<D> value, ColumnBf16* to) { StoreBf16(d, value, &to->bits); }
+template <class D> HWY_INLINE void put(D d, hn::VFromD<D> value, ColumnF16* to) { StoreF16(d, value, &to->bits); }
+
+// call(an element of that dtype).
+template <class Call> HWY_INLINE void with_element(DType type, Call&& call) {
+  if (type == DType::f32) return call(float{});
+  if (type == DType::bf16) return call(ColumnBf16{});
+  call(ColumnF16{});
+}
+
+// call(tag, first column): each vector of columns.
+template <class Call> HWY_INLINE void each_vector(std::int64_t width, Call&& call) {
+  const hn::ScalableTag<float> many;
+  const hn::CappedTag<float, 4> few;
+  const hn::CappedTag<float, 1> one;
+  std::int64_t c = 0;
+  for (const auto n = static_cast<std::int64_t>(hn::Lanes(many)); c + n <= width; c += n) call(many, c);
+  for (const auto n = static_cast<std::int64_t>(hn::Lanes(few)); c + n <= width; c += n) call(few, c);
+  for (; c < width; ++c) call(one, c);
+}
+
+// down(tag, first column, x there, y there, rows): each vector of columns. Wide rows are taken one by one, as they lie,
+// and so are rows without gaps where nothing is `summed` down the columns.
+template <class T, bool summed, class Down> HWY_INLINE void each_block(const Columns& of, Down&& down) {
+  const auto* x = static_cast<const T*>(of.x);
+  auto* y = static_cast<T*>(of.y);
+  const auto bytes = of.width * static_cast<std::int64_t>(sizeof(T));
+  const bool wide = bytes >= wide_bytes && (of.step > of.width || !summed);
+  const auto block = wide ? 1 : std::max<std::int64_t>(1, block_bytes / bytes);
+  for (std::int64_t first = 0; first < of.rows; first += block, x += block * of.step, y += block * of.step)
+    each_vector(of.width,
+                [&](auto d, std::int64_t c) HWY_ATTR { down(d, c, x + c, y + c, std::min(block, of.rows - first)); });
+}
+
+void Largest(DType type, const Columns& of, float* most, float* totals) {
+  with_element(type, [&](auto element) HWY_ATTR {
+    using T = decltype(element);
+    each_block<T, true>(of, [&](auto d, std::int64_t c, const T* x, T*, std::int64_t rows) HWY_ATTR {
+      auto largest = hn::LoadU(d, most + c);
+      auto total = totals ? hn::LoadU(d, totals + c) : hn::Zero(d);
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const auto value = column(d, x + row * of.step);
+        largest = hn::Max(largest, value);
+        total = hn::Add(total, value);
+      }
+      hn::StoreU(largest, d, most + c);
+      if (totals) hn::StoreU(total, d, totals + c);
+    });
+  });
+}
+
+void Powers(DType type, const Columns& of, const float* most, float* sums) {
+  with_element(type, [&](auto element) HWY_ATTR {
+    using T = decltype(element);
+    each_block<T, true>(of, [&](auto d, std::int64_t c, const T* x, [[maybe_unused]] T* y, std::int64_t rows) HWY_ATTR {
+      const auto shift = hn::LoadU(d, most + c);
+      auto sum = hn::LoadU(d, sums + c);
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const auto power = Exponential(d, hn::Sub(column(d, x + row * of.step), shift));
+        sum = hn::Add(sum, power);
+        if constexpr (std::is_same_v<T, float>) hn::StoreU(power, d, y + row * of.step);
+      }
+      hn::StoreU(sum, d, sums + c);
+    });
+  });
+}
+
+// 16 bits would round a power before it is scaled: it is computed again instead.
+void Finish(DType type, const Columns& of, const float* most, const float* scale) {
+  with_element(type, [&](auto element) HWY_ATTR {
+    using T = decltype(element);
+    each_block<T, false>(
+        of, [&](auto d, std::int64_t c, [[maybe_unused]] const T* x, T* y, std::int64_t rows) HWY_ATTR {
+          const auto scales = hn::LoadU(d, scale + c);
+          [[maybe_unused]] const auto shift = hn::LoadU(d, most + c);
+          for (std::int64_t row = 0; row < rows; ++row) {
+            T* to = y + row * of.step;
+            if constexpr (std::is_same_v<T, float>)
+              hn::StoreU(hn::Mul(hn::LoadU(d, to), scales), d, to);
+            else
+              put(d, hn::Mul(Exponential(d, hn::Sub(column(d, x + row * of.step), shift)), scales), to);
+          }
+        });
+  });
+}
+
+void Slopes(DType type, const Columns& of, const float* factor, float spread) {
+  with_element(type, [&](auto element) HWY_ATTR {
+    using T = decltype(element);
+    each_block<T, false>(of, [&](auto d, std::int64_t c, const T* x, T* y, std::int64_t rows) HWY_ATTR {
+      const auto factors = hn::LoadU(d, factor + c);
+      const auto counted = hn::Ne(factors, hn::Zero(d));
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const auto slope = hn::Mul(factors, hn::Sub(column(d, x + row * of.step), hn::Set(d, spread)));
+        put(d, hn::IfThenElseZero(counted, slope), y + row * of.step);
+      }
+    });
+  });
+}
+
+void DownColumns(ColumnKernels& kernels) { kernels = {&Largest, &Powers, &Finish, &Slopes}; }
+
+} // namespace HWY_NAMESPACE
+} // namespace dlhost::plugins::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dlhost::plugins::cpu {
+
+HWY_EXPORT(DownColumns);
+
+const ColumnKernels& column_kernels() {
+  static const ColumnKernels best = [] {
+    ColumnKernels kernels;
+    HWY_DYNAMIC_DISPATCH(DownColumns)(kernels);
+    return kernels;
+  }();
+  return best;
+}
+
+} // namespace dlhost::plugins::cpu
+#endif // HWY_ONCE

@@ -1,0 +1,32 @@
+// Vector loops down the columns of a matrix, neighbouring columns side by side: what the softmax loss over places is
+// made of. As map/kernels.h: compiled for several instruction sets, allocating nothing. Of f32, bf16 and f16.
+#pragma once
+
+#include <cstdint>
+
+#include <dlhost/dtype.h>
+
+namespace dlhost::plugins::cpu {
+
+// Rows of `width` elements, `step` apart. y may be x.
+struct Columns {
+  const void* x = nullptr;
+  void* y = nullptr;
+  std::int64_t rows = 0, step = 0, width = 0;
+};
+
+// Numbers by column are arrays of `width`.
+struct ColumnKernels {
+  // most = the larger of most and the column's largest x; totals, where not null, += the sum of x.
+  void (*largest)(DType, const Columns&, float* most, float* totals);
+  // sums += the sum of exp(x - most). What f32 finds stays in y for `finish`.
+  void (*powers)(DType, const Columns&, const float* most, float* sums);
+  // y = exp(x - most) * scale, after `powers`.
+  void (*finish)(DType, const Columns&, const float* most, const float* scale);
+  // y = factor * (x - spread), and 0 where factor is 0.
+  void (*slopes)(DType, const Columns&, const float* factor, float spread);
+};
+
+const ColumnKernels& column_kernels();
+
+} // namespace dlhost::plugins::cpu
