@@ -26,11 +26,13 @@ Result<std::unique_ptr<Crew>> ProcessCrew::make(Session& leader) {
 }
 
 // There is nothing to inherit any more.
-ProcessCrew::~ProcessCrew() {
+ProcessCrew::~ProcessCrew() { part().ignore("the run has ended, or is to begin once more"); }
+
+Status ProcessCrew::part() {
   env::disinherit();
   env::leave_to_heirs("");
   if (roster_) roster_->fail(Status::cancelled("it is over"));
-  if (processes_) processes_->end();
+  return processes_ ? processes_->end() : Status();
 }
 
 Status ProcessCrew::start() {

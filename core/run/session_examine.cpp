@@ -90,6 +90,8 @@ Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std
   };
   DLHOST_TRY(call("open", [&] { return open.source->open(host_, layer.folder); }));
   DLHOST_TRY(call("setup", [&] { return open.source->setup(setup); }));
+  for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
+    DLHOST_TRY(plugin::tried(open.actor, "count", [&] { return open.source->count(phase); }));
   open.outputs = setup.outputs;
   for (const Port& port : open.outputs)
     DLHOST_TRY(net::check_extent(port.desc.shape).at("its output '", port.name, "'"));
