@@ -17,7 +17,7 @@ import unittest
 dlhost, plugin = map(os.path.realpath, sys.argv[1:3])  # the commands below run elsewhere
 del sys.argv[1:3]
 SEED = int(os.environ.get("DLHOST_SEED", "1"))
-ROUNDS = int(os.environ.get("DLHOST_HOSTILE", "8"))
+ROUNDS = int(os.environ.get("DLHOST_HOSTILE", "6"))
 LONGEST = 90  # seconds, of a run on a machine that does much else
 MOST_WORDS = 100_000
 JOB = """name = "hostile"
