@@ -2,10 +2,13 @@
 
 #include <cstdio>
 
+#include "env/printable.h"
+
 namespace dlhost::cli {
 
 plugin::Registry& Context::registry() {
   if (!registry_) {
+    if (verbose) host.log().set_lowest(LogLevel::info);
     const auto entries = plugin::entries_of(plugin::settings_of_process(plugin_dirs));
     registry_ = std::make_unique<plugin::Registry>(entries, host);
     host.set_maker([this](Kind kind, const Part& part) { return registry_->make(kind, part.type, part.options); });
@@ -14,12 +17,14 @@ plugin::Registry& Context::registry() {
 }
 
 void say(const std::string& error) {
-  std::fputs(concat("dlhost: ", error, "\n").c_str(), stderr); // where even that fails, nobody is there to be told
+  const std::string shown = env::printable(error, env::longest_message);
+  std::fputs(concat("dlhost: ", shown, "\n").c_str(), stderr); // where even that fails, nobody is there to be told
 }
 
 void Context::fail(const Status& status) {
   exit_code = status.code() == Code::cancelled ? exit_interrupted : exit_failed;
   say(status.message());
+  host.log().keep(LogLevel::error, env::printable(status.message(), env::longest_message));
 }
 
 } // namespace dlhost::cli

@@ -23,6 +23,7 @@ class Context {
  public:
   env::RealHost host{LogLevel::warning};
   std::vector<std::string> plugin_dirs;
+  bool verbose = false; // lines of the log from info on are shown as well
   plugin::Registry& registry();
 
   // What the process returns; set by the command that ran.
@@ -34,7 +35,8 @@ class Context {
   std::unique_ptr<plugin::Registry> registry_;
 };
 
-// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the training diverged, 130 interrupted.
+// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the training diverged, 70 a plugin hung or ended the process
+// (plugin/faults.h), 130 interrupted.
 inline constexpr int exit_failed = 1;
 inline constexpr int exit_usage = 2;
 inline constexpr int exit_diverged = 3;

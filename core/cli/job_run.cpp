@@ -15,6 +15,7 @@
 #include "env/heirs.h"
 #include "env/interrupt.h"
 #include "env/launched.h"
+#include "env/printable.h"
 #include "env/process.h"
 #include "env/terminal.h"
 #include "record/curves.h"
@@ -79,6 +80,7 @@ class JobRun final : private run::Attempts {
   Status end_at(const Point&, const Status& lost) override;
   Status open_folder();
   Status make_folder();
+  Status keep_log();
   Status keep_job();
   Status lead(const std::string& run);
   Status begin_succession();
@@ -125,6 +127,7 @@ Status JobRun::inherit() {
   DLHOST_TRY(leadership.status());
   leadership_ = *std::move(leadership);
   DLHOST_ASSIGN(folder_, record::RunFolder::open(context_.host, run));
+  DLHOST_TRY(keep_log());
   DLHOST_TRY(begin_succession());
   DLHOST_ASSIGN(const auto before, run::Leadership::told(disk_, run));
   recovery_ = run::Recovery(job_, before.past);
@@ -250,6 +253,7 @@ Status JobRun::open_folder() {
   if (scaling.is_wished()) scaling.forget(); // whoever wished it has gone
   run::Steering(disk_, own->path()).forget();
   folder_ = *std::move(own);
+  DLHOST_TRY(keep_log());
   return begin_succession();
 }
 
@@ -257,9 +261,12 @@ Status JobRun::make_folder() {
   const std::string& parent = job_.record.folder;
   DLHOST_ASSIGN(folder_, record::RunFolder::make(context_.host, parent.empty() ? "runs" : parent, job_.name));
   DLHOST_TRY(keep_job()); // before anybody may go on with it
+  DLHOST_TRY(keep_log());
   DLHOST_TRY(lead(folder_->path()));
   return begin_succession();
 }
+
+Status JobRun::keep_log() { return context_.host.log().keep_in(disk_, folder_->file("log.txt")); }
 
 Status JobRun::keep_job() { return folder_->write_job(config::to_toml(job_, env::working_folder())); }
 
@@ -352,6 +359,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   if (stands_) return {};
   DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
   training.dismiss(); // before what somebody else would go on with is taken away
+  DLHOST_TRY(training.part());
   if (job_.checkpoint.keep > 0) disk_.remove(folder_->file("recovery")).ignore("it takes room and does no harm");
   if (job_.topology.testing_group) disk_.remove(testing).ignore("it takes room and does no harm");
   terminal_.write(record::summary_table(summary_, terminal_.unicode()));
@@ -385,7 +393,7 @@ Status JobRun::end_at(const Point& point, const Status& lost) {
 
 void JobRun::tell_failure(const Status& status) {
   summary_.status = "failed";
-  summary_.reason = status.message();
+  summary_.reason = env::printable(status.message(), env::longest_message);
   record::write_summary(disk_, *folder_, summary_).ignore("what ended the run is what has to be told");
   summary_.reason.clear(); // it is told below the table
   terminal_.write(record::summary_table(summary_, terminal_.unicode()));

@@ -8,6 +8,7 @@
 #include "env/spinning.h"
 #include "env/standard_files.h"
 #include "env/write_signals.h"
+#include "plugin/exits.h"
 #include "plugin/faults.h"
 #include "version.h"
 
@@ -33,23 +34,20 @@ void explain_usage(CLI::App& app, const CLI::ParseError& error) {
              option ? "option" : "command", words[0], option ? "" : ": " + suggestion(words[0], known));
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
+// The process's exit status.
+int dlhost_main(int argc, char** argv) {
   using namespace dlhost;
-  env::spin_briefly(argv);
-  env::hold_standard_files();
-  env::tell_file_limits();
-  plugin::install_fault_handlers();
   CLI::App app(
       "dlhost trains deep-learning models. A job is one TOML file; everything in it - layers, updaters, devices - "
       "is a plugin.\n",
       "dlhost");
-  app.footer("\nStart with:\n"
-             "  dlhost run job.toml             train a job\n"
-             "  dlhost inspect                  what a job can be made of\n"
-             "  dlhost COMMAND --help           more about one of these\n\n"
-             "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the training diverged, 130 interrupted.");
+  app.footer(
+      "\nStart with:\n"
+      "  dlhost run job.toml             train a job\n"
+      "  dlhost inspect                  what a job can be made of\n"
+      "  dlhost COMMAND --help           more about one of these\n\n"
+      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the training diverged, 70 a plugin hung or ended the process, "
+      "130 interrupted.");
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.fallthrough();
@@ -58,6 +56,7 @@ int main(int argc, char** argv) {
                  "a folder to look for plugins in, before all others; may be given several times")
       ->type_name("FOLDER")
       ->allow_extra_args(false); // what follows is a command, or a command's
+  app.add_flag("-v,--verbose", context.verbose, "tell also what goes as it should: the log's lines from info on");
   cli::add_run(app, context);
   cli::add_launch(app, context);
   cli::add_check(app, context);
@@ -91,4 +90,18 @@ int main(int argc, char** argv) {
   }
   if (const Status status = env::flush_standard_output(); !status.ok() && context.exit_code == 0) context.fail(status);
   return context.exit_code;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  using namespace dlhost;
+  env::spin_briefly(argv);
+  env::hold_standard_files();
+  env::tell_file_limits();
+  plugin::install_fault_handlers();
+  plugin::install_exit_guard();
+  const int status = dlhost_main(argc, argv);
+  plugin::order_end(status);
+  return status;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "env/heirs.h"
+#include "env/process.h"
 
 namespace dlhost::env {
 namespace {
@@ -18,7 +19,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it"
 void on_signal(int number) {
   if (!asked.exchange(true) || number != SIGINT) return;
   disinherit();
-  _exit(130);
+  end_now(130);
 }
 
 } // namespace

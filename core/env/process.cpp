@@ -1,5 +1,6 @@
 #include "env/process.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +27,15 @@ std::vector<char*> argv_of(const std::vector<std::string>& words) {
   for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   return argv;
+}
+
+// "SIGKILL"; who kills most often without being asked is the kernel.
+std::string killed_by(int number) {
+  const char* const name = ::sigabbrev_np(number);
+  const std::string signal = name ? concat("SIG", name) : concat("signal ", number);
+  if (number != SIGKILL) return concat("was killed by ", signal);
+  return concat("was killed by ", signal,
+                " (if nobody killed it, the kernel did because memory had run out: `dmesg | grep -i oom` tells)");
 }
 
 std::vector<std::string> own_words(const std::vector<std::string>& arguments) {
@@ -94,8 +105,15 @@ bool Process::reap(bool wait) {
 
 std::optional<std::string> Process::ended() {
   if (!reap(false)) return {};
-  if (WIFSIGNALED(*status_)) return concat("killed by ", ::strsignal(WTERMSIG(*status_)));
+  if (WIFSIGNALED(*status_)) return killed_by(WTERMSIG(*status_));
   return concat("ended with exit status ", WEXITSTATUS(*status_));
+}
+
+bool Process::ended_by_fault(int status) {
+  if (!reap(false)) return false;
+  if (!WIFSIGNALED(*status_)) return WEXITSTATUS(*status_) == status;
+  constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+  return std::ranges::find(faults, WTERMSIG(*status_)) != std::end(faults);
 }
 
 std::optional<int> Process::exit_status() {
@@ -122,6 +140,10 @@ Status become_own(const std::vector<std::string>& arguments, const std::string& 
   const auto own = own_words(arguments);
   ::execve("/proc/self/exe", argv_of(own).data(), environ);
   return Status::system(errno, "run dlhost anew");
+}
+
+void end_now(int status) noexcept {
+  while (true) ::syscall(SYS_exit_group, status);
 }
 
 // What is no number of a process means whole groups to the system.

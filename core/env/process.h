@@ -30,8 +30,10 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   int number() const { return number_; }
-  // How it ended, in words; none: it runs.
+  // How it ended, in words: "was killed by SIGTERM", "ended with exit status 1"; none: it runs.
   std::optional<std::string> ended();
+  // It has ended, with this status or by a signal of a fault in its code, such as SIGSEGV.
+  bool ended_by_fault(int status);
   // As a shell has it; none: it runs.
   std::optional<int> exit_status();
   // Ends it at once.
@@ -50,6 +52,9 @@ class Process {
 // This process runs this program anew, with these arguments; what it says goes to the end of the file `words`. Returns
 // only where that cannot be.
 Status become_own(const std::vector<std::string>& arguments, const std::string& words);
+
+// Ends this process at once: nothing that libraries have registered for its end is run. Async-signal-safe.
+[[noreturn]] void end_now(int status) noexcept;
 
 // Asks a process to end, or ends it. False: there is no such process, or it is another's.
 bool ask_to_end(int process);

@@ -24,7 +24,7 @@ class RealHost : public Host {
   Clock& clock() override { return clock_; }
   Tasks& tasks() override { return tasks_; }
   Disk& disk() override { return disk_; }
-  Log& log() override { return log_; }
+  UserLog& log() override { return log_; }
   Result<std::unique_ptr<Plugin>> make(Kind, const Part&) override;
 
   // Before the first plugin is made, from one task.
@@ -34,7 +34,7 @@ class RealHost : public Host {
   SteadyClock clock_;
   ThreadTasks tasks_;
   PosixDisk disk_;
-  StderrLog log_;
+  UserLog log_;
   Maker maker_;
 };
 

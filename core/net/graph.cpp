@@ -345,6 +345,10 @@ std::optional<Graph> Graph::build(const Request& request, config::Problems& prob
   return graph;
 }
 
+Graph::~Graph() {
+  for (Node& node : nodes_) plugin::destroy(node.actor, node.owned);
+}
+
 const Node* Graph::find(std::string_view name) const {
   const auto found = std::ranges::find(nodes_, name, &Node::name);
   return found == nodes_.end() ? nullptr : &*found;

@@ -83,6 +83,9 @@ class Graph {
   // Nothing where something is wrong with a layer, now or before: all of it goes to `problems`, each with its place in
   // the job. Layers that were refused, and what reads them, are left out; the others are connected and set up.
   static std::optional<Graph> build(const Request&, config::Problems&);
+  Graph(Graph&&) = default;
+  Graph& operator=(Graph&&) = delete;
+  ~Graph();
 
   std::vector<Node>& nodes() { return nodes_; }
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -92,6 +95,8 @@ class Graph {
   const Node* find(std::string_view name) const;
 
  private:
+  Graph() = default;
+
   std::vector<Node> nodes_;
   Phase phase_ = Phase::train;
   std::int64_t batch_ = 0;

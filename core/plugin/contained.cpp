@@ -2,20 +2,31 @@
 
 #include <exception>
 
+#include "env/printable.h"
 #include "plugin/fault_text.h"
 
 namespace dlhost::plugin {
 
-Status caught(const Activity& activity) {
-  const Doing doing = activity.doing();
-  if (!doing.actor) throw;
-  std::string what = "something that is no std::exception";
+std::string text_of_exception() {
   try {
     throw;
   } catch (const std::exception& error) {
-    what = error.what();
+    const char* const what = error.what();
+    return what ? env::printable(what, env::longest_foreign_text) : "an exception without a text";
   } catch (...) {
+    return "something that is no std::exception";
   }
+}
+
+Status shown(Status status) {
+  if (status.ok()) return status;
+  return {status.code(), env::printable(status.message(), env::longest_message)};
+}
+
+Status caught(const Activity& activity) {
+  const Doing doing = activity.doing();
+  if (!doing.actor) throw;
+  const std::string what = text_of_exception();
   FaultLine line;
   put_plugin(line, *doing.actor);
   line << " threw an exception in ";

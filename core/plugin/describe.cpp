@@ -5,22 +5,29 @@
 
 #include <nlohmann/json.hpp>
 
+#include "env/printable.h"
+
 namespace dlhost::plugin {
 
 using nlohmann::json;
 
 namespace {
 
+// What a plugin says of itself.
+std::string foreign(std::string_view text) { return env::printable(text, env::longest_foreign_text); }
+
 json describe_option(const Option& option) {
-  json shown = {
-      {"name", option.name}, {"type", name_of(option.type)}, {"doc", option.doc}, {"required", option.required}};
-  if (!option.default_text.empty()) shown["default"] = option.default_text;
+  json shown = {{"name", foreign(option.name)},
+                {"type", name_of(option.type)},
+                {"doc", foreign(option.doc)},
+                {"required", option.required}};
+  if (!option.default_text.empty()) shown["default"] = foreign(option.default_text);
   const Bounds& bounds = option.bounds;
   if (std::isfinite(bounds.lowest)) shown["lowest"] = bounds.lowest;
   if (std::isfinite(bounds.highest)) shown["highest"] = bounds.highest;
   if (bounds.open_low) shown["open_low"] = true;
   if (bounds.open_high) shown["open_high"] = true;
-  if (!option.choices.empty()) shown["choices"] = option.choices;
+  for (const auto& choice : option.choices) shown["choices"].push_back(foreign(choice));
   if (option.type == OptionType::part || option.type == OptionType::parts) shown["kind"] = name_of(option.part);
   if (!option.bare.empty()) shown["bare"] = option.bare;
   return shown;
@@ -46,7 +53,7 @@ void mark_duplicates(const Catalogue& catalogue, json& plugins) {
 json describe(const Schema& schema) {
   json options = json::array();
   for (const auto& option : schema.options()) options.push_back(describe_option(option));
-  return {{"doc", schema.doc()}, {"options", options}};
+  return {{"doc", foreign(schema.doc())}, {"options", options}};
 }
 
 json describe(const Candidate& candidate, const std::string& folder) {

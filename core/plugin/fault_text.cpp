@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include "env/printable.h"
+
 namespace dlhost::plugin {
 
 FaultLine& FaultLine::operator<<(std::string_view part) {
-  size_ += part.copy(text_ + size_, sizeof text_ - 1 - size_); // one byte stays for the line's end
+  size_ += env::make_printable(part, {text_ + size_, sizeof text_ - 1 - size_}); // one byte stays for the line's end
   return *this;
 }
 
@@ -30,9 +32,9 @@ FaultLine& FaultLine::hex(std::uint64_t number) {
 }
 
 void FaultLine::write() {
-  text_[size_++] = '\n';
-  for (std::size_t done = 0; done < size_;) {
-    const auto written = ::write(STDERR_FILENO, text_ + done, size_ - done);
+  text_[size_] = '\n';
+  for (std::size_t done = 0; done <= size_;) {
+    const auto written = ::write(STDERR_FILENO, text_ + done, size_ + 1 - done);
     if (written <= 0) return;
     done += static_cast<std::size_t>(written);
   }

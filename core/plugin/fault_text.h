@@ -10,7 +10,7 @@
 
 namespace dlhost::plugin {
 
-// One line on its way to the terminal; what does not fit is cut.
+// One line on its way to the terminal; what cannot be shown is escaped, what does not fit is cut.
 class FaultLine {
  public:
   FaultLine() { *this << mark_; }

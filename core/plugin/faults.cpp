@@ -11,7 +11,10 @@
 #include <execinfo.h>
 #include <unistd.h>
 
+#include "env/failure_note.h"
 #include "env/heirs.h"
+#include "env/process.h"
+#include "plugin/code.h"
 #include "plugin/fault_text.h"
 
 namespace dlhost::plugin {
@@ -54,16 +57,25 @@ void claim_telling() {
   env::disinherit();
 }
 
-void write_first_line(const Doing& doing, std::string_view what_happened, std::string_view signal = {}) {
+// Says it, and leaves it in the run's summary. Where nobody noted a call, the code at `place` says who it was.
+void write_first_line(const Doing& doing, std::string_view what_happened, const void* place) {
   FaultLine line;
+  const Code* const code = doing.actor ? nullptr : code_at(place);
   if (doing.actor) {
     put_plugin(line, *doing.actor);
-    line << " " << what_happened << signal << " in ";
+    line << " " << what_happened << " in ";
     put_place(line, *doing.actor, doing.phase, doing.step);
+  } else if (code) {
+    put_plugin(line, *code->plugin);
+    line << " " << what_happened
+         << " outside every call, in a thread that it or a library of its own has started, or as the process ended: at "
+         << code->file << "+";
+    line.hex(reinterpret_cast<std::uintptr_t>(place) - code->begin);
   } else {
-    line << "this process " << what_happened << signal << " outside every call of a plugin";
+    line << "this process " << what_happened << " outside every call of a plugin";
   }
   line.write();
+  env::write_failure_note(line.text());
 }
 
 void write_address(int number, const siginfo_t& info) {
@@ -81,9 +93,9 @@ void write_address(int number, const siginfo_t& info) {
   line.write();
 }
 
-void write_remedy(const Doing& doing) {
+void write_remedy(const Doing& doing, const void* place) {
   FaultLine line;
-  if (doing.actor && *doing.actor->path)
+  if ((doing.actor && *doing.actor->path) || (!doing.actor && code_at(place)))
     line << "to find the place, build that plugin with -g -fsanitize=address,undefined and run it in a dlhost built so "
             "(./dev sanitize), or run this under gdb; without the plugin the job may go on";
   else
@@ -91,52 +103,81 @@ void write_remedy(const Doing& doing) {
   line.write();
 }
 
-void write_backtrace() {
-  void* frames[48];
-  // Should the unwinder wait for something that the crash holds, the alarm ends the process.
-  std::signal(SIGALRM, SIG_DFL);
-  alarm(5);
-  const int count = backtrace(frames, std::size(frames));
-  backtrace_symbols_fd(frames, count, STDERR_FILENO);
-  alarm(0);
-}
+// The calls that led here. Should the unwinder wait for something that the crash holds, the alarm ends the process,
+// after what is known without them.
+class Frames {
+ public:
+  Frames() {
+    std::signal(SIGALRM, [](int) {
+      if (!told) write_first_line({}, "crashed", nullptr);
+      env::end_now(fault_exit_code);
+    });
+    alarm(5);
+    count_ = backtrace(frames_.data(), static_cast<int>(frames_.size()));
+    alarm(0);
+  }
+  // In the innermost code of a plugin; null: in none.
+  const void* of_plugin() const { return first_of_plugins({frames_.data(), static_cast<std::size_t>(count_)}); }
+  void write() const {
+    alarm(5);
+    backtrace_symbols_fd(frames_.data(), count_, STDERR_FILENO);
+    alarm(0);
+  }
+  static inline std::atomic<bool> told{false};
+
+ private:
+  std::array<void*, 48> frames_{};
+  int count_ = 0;
+};
 
 void on_fault(int number, siginfo_t* info, void*) {
   claim_telling();
   const int thread = gettid();
   const Doing doing = doing_of_thread(thread);
-  write_first_line(doing, "crashed with ", fault_signals[index_of(number)].name);
+  FaultLine what;
+  what << "crashed with " << fault_signals[index_of(number)].name;
+  if (doing.actor) {
+    Frames::told = true; // whatever the unwinder does
+    write_first_line(doing, what.text(), nullptr);
+  }
+  const Frames frames;
+  const void* const place = frames.of_plugin();
+  if (!Frames::told.exchange(true)) write_first_line(doing, what.text(), place);
   write_address(number, *info);
   write_others(thread);
-  write_remedy(doing);
+  write_remedy(doing, place);
   write_checkpoint(checkpoint_to_tell());
-  write_backtrace();
+  frames.write();
   // Whoever was there before, or the system, does the rest: the faulting instruction runs again, or the signal comes
   // again when it was sent.
   sigaction(number, &handlers_before[index_of(number)], nullptr);
   if (info->si_code <= 0) raise(number);
 }
 
+void write_exception() {
+  const auto exception = std::current_exception();
+  if (!exception) return;
+  FaultLine line;
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::exception& e) {
+    line << "the exception says: " << e.what();
+  } catch (...) {
+    line << "the exception is no std::exception";
+  }
+  line.write();
+}
+
 [[noreturn]] void on_terminate() {
   claim_telling();
   const int thread = gettid();
   const Doing doing = doing_of_thread(thread);
-  write_first_line(doing, "ended the program by an exception that nobody caught");
-  if (const auto exception = std::current_exception()) {
-    try {
-      std::rethrow_exception(exception);
-    } catch (const std::exception& e) {
-      FaultLine line;
-      line << "the exception says: " << e.what();
-      line.write();
-    } catch (...) {
-      FaultLine line;
-      line << "the exception is no std::exception";
-      line.write();
-    }
-  }
+  const void* const place = doing.actor ? nullptr : Frames().of_plugin();
+  Frames::told = true;
+  write_first_line(doing, "ended the program by an exception that nobody caught", place);
+  write_exception();
   write_others(thread);
-  write_remedy(doing);
+  write_remedy(doing, place);
   write_checkpoint(checkpoint_to_tell());
   std::signal(SIGABRT, SIG_DFL);
   std::abort();
@@ -157,6 +198,18 @@ void install_fault_handlers() {
     sigaction(fault_signals[i].number, &action, &handlers_before[i]);
   }
   std::set_terminate(on_terminate);
+}
+
+void end_by_fault(std::string_view what, const Doing& doing, const void* place, std::string_view remedy,
+                  int status) noexcept {
+  claim_telling();
+  write_first_line(doing, what, place);
+  write_others(gettid());
+  FaultLine line;
+  line << remedy;
+  line.write();
+  write_checkpoint(checkpoint_to_tell());
+  env::end_now(status);
 }
 
 void tell_checkpoint(const char* path) noexcept { newest_checkpoint.store(path); }

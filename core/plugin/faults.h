@@ -1,11 +1,10 @@
 // When the process is about to die of a plugin's fault: says in words which plugin, which instance, which phase and
-// step, what to do, and where the last whole checkpoint is; then lets the process end as the system would. Handlers use
-// nothing that a signal may not use.
+// step, what to do, and where the last whole checkpoint is, and leaves that in the run's summary (env/failure_note.h);
+// then lets the process end as the system would. Handlers use nothing that a signal may not use.
 #pragma once
 
 #include <cstddef>
-#include <ctime>
-#include <optional>
+#include <string_view>
 #include <utility>
 
 #include <dlhost/host.h>
@@ -49,14 +48,22 @@ class Deadline {
   Deadline& operator=(const Deadline&) = delete;
 
  private:
-  std::optional<timer_t> timer_;
   std::size_t record_; // one past the last: more deadlines than records, this one is not watched
 };
 
-// From now on: a task that is inside one call of a plugin for longer than `limit` ends the process, named. 0: never.
-void watch_progress(Nanoseconds limit);
+// From now on: a task that is inside one call of a plugin for longer than `limit` ends the process, named;
+// `when_asked`: after the process was asked to end. 0: never.
+void watch_progress(Nanoseconds limit, Nanoseconds when_asked = 0);
+// What holds until somebody says otherwise, from the first library on.
+inline constexpr Nanoseconds call_limit = 600'000'000'000;
+inline constexpr Nanoseconds call_limit_when_asked = 10'000'000'000;
 
-// What a process that was ended for hanging returns.
-inline constexpr int hang_exit_code = 70;
+// What a process returns that a plugin has ended, or that was ended because one hangs.
+inline constexpr int fault_exit_code = 70;
+
+// Says that a plugin did `what` ("called exit(0)"), and ends the process with that status. `place`: an address in the
+// code that did it, where `doing` does not say who it was; may be null. Async-signal-safe.
+[[noreturn]] void end_by_fault(std::string_view what, const Doing& doing, const void* place, std::string_view remedy,
+                               int status) noexcept;
 
 } // namespace dlhost::plugin

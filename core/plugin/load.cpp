@@ -9,6 +9,8 @@
 
 #include <dlhost/host.h>
 
+#include "plugin/code.h"
+#include "plugin/contained.h"
 #include "plugin/elf.h"
 #include "plugin/faults.h"
 #include "plugin/float_state.h"
@@ -82,11 +84,9 @@ Status Library::check(const FileStamp& stamp) const {
 
 Status Library::init(Host& host) {
   try {
-    if (descriptor_->init) DLHOST_TRY(std::move(descriptor_->init(host)).at("init failed"));
-  } catch (const std::exception& e) {
-    return Status::internal("init threw an exception: ", e.what());
+    if (descriptor_->init) DLHOST_TRY(shown(descriptor_->init(host)).at("init failed"));
   } catch (...) {
-    return Status::internal("init threw something that is no std::exception");
+    return Status::internal("init threw an exception: ", text_of_exception());
   }
   initialised_ = true;
   return {};
@@ -109,7 +109,9 @@ Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host&
   {
     const Deadline deadline(actor, "loading", limit);
     activity.enter(actor, "loading");
+    note_host_code();
     status = library->open();
+    note_code_of(actor);
   }
   if (status.ok()) status = library->check(*candidate.stamp);
   if (status.ok() && how == Init::run) {
@@ -129,8 +131,14 @@ Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host&
   return library;
 }
 
+// What it throws here ends the process, and is named.
 Library::~Library() {
-  if (initialised_ && descriptor_->fini) descriptor_->fini();
+  if (!initialised_ || !descriptor_->fini) return;
+  const Actor* actor = remember("", "", name_, path_);
+  const Deadline deadline(actor, "fini", load_limit);
+  Activity activity;
+  activity.enter(actor, "fini");
+  descriptor_->fini();
 }
 
 const Factory* Library::find(const Product& product) const {
@@ -149,10 +157,8 @@ template <class Call> Status Library::guarded(const Factory& factory, const char
   };
   try {
     return call() ? Status() : failed("made nothing");
-  } catch (const std::exception& e) {
-    return failed(concat("threw an exception: ", e.what()));
   } catch (...) {
-    return failed("threw something that is no std::exception");
+    return failed(concat("threw an exception: ", text_of_exception()));
   }
 }
 

@@ -32,7 +32,7 @@ class Library {
   // process is ended, naming the plugin: nothing else helps against code that does not come back.
   static Result<std::unique_ptr<Library>> load(const Candidate& candidate, Host& host, Nanoseconds limit = load_limit,
                                                Init = Init::run);
-  // Runs fini; every product must be gone. The code stays.
+  // Runs fini, which has load_limit; every product must be gone. The code stays.
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;

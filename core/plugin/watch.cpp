@@ -1,111 +1,129 @@
-// The watchdogs of faults.h. A timer's signal is what reaches a thread that hangs in foreign code, wherever that is.
+// The watchdogs of faults.h. A thread of its own looks: what hangs in foreign code, wherever that is and whatever
+// signals it has blocked, is not needed for it.
 #include "plugin/faults.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
-#include <optional>
 #include <utility>
 
-#include <csignal>
-#include <ctime>
-#include <unistd.h>
-
+#include "env/failure_note.h"
+#include "env/interrupt.h"
+#include "env/process.h"
+#include "env/watchdog.h"
+#include "plugin/code.h"
 #include "plugin/fault_text.h"
 
 namespace dlhost::plugin {
 
 namespace {
 
+constexpr Nanoseconds one_second = 1'000'000'000;
+constexpr Nanoseconds shortest_pause = 10'000'000;
+
 struct Record {
   std::atomic<const Actor*> actor{nullptr};
   std::atomic<const char*> doing{nullptr};
   std::atomic<Nanoseconds> limit{0};
-  std::atomic<unsigned> generation{0}; // odd: in use; tells a late signal of an older deadline from a new one's
+  std::atomic<unsigned> generation{0}; // odd: in use; tells a new deadline from an older one
 };
 std::array<Record, 32> records;
 
-// What the last looks at each slot saw: how often it had been entered, and how many looks in a row found it inside the
-// same call.
+// What the watchdog alone knows. Of each deadline: since when it has been there. Of each slot: how often it had been
+// entered at the last look, and how long it has been inside the same call; a process that was stopped for a while is
+// given the time of one look for it.
+struct Deadlined {
+  unsigned generation = 0;
+  Nanoseconds since = 0;
+};
 struct Seen {
   std::uint64_t entered = 0;
-  int looks = 0;
+  Nanoseconds lasts = 0;
 };
+std::array<Deadlined, records.size()> deadlined;
 std::array<Seen, detail::slot_count> seen;
+Nanoseconds looked = 0;
+
 constexpr int looks_in_limit = 4;
-std::atomic<Nanoseconds> progress_limit{0};
-std::atomic_flag looking = ATOMIC_FLAG_INIT;
+std::atomic<Nanoseconds> progress_limit{call_limit};
+std::atomic<Nanoseconds> progress_limit_when_asked{call_limit_when_asked};
 
-constexpr int progress_tag = -1;
+// Where the hang is in no call of a plugin, each that is loaded may be the one.
+void put_loaded(FaultLine& line) {
+  const Actor* before = nullptr;
+  for (const Code& code : code_of_plugins()) {
+    if (code.plugin == before) continue;
+    line << (before ? ", " : "; loaded are: ");
+    put_plugin(line, *code.plugin);
+    before = code.plugin;
+  }
+}
 
-int watch_signal() { return SIGRTMAX - 3; }
-
+// Others may take over from here, as from a process that was killed.
 [[noreturn]] void end_for_hanging(const Actor& actor, const char* phase, std::uint64_t step, Nanoseconds limit) {
   FaultLine line;
   put_plugin(line, actor);
   line << " hangs in ";
   put_place(line, actor, phase, step);
   line << ": not back after " << static_cast<std::uint64_t>(limit / 1'000'000) << " ms";
+  if (env::interrupted()) line << ", and the process was asked to end";
+  if (!*actor.path) put_loaded(line);
   line.write();
+  env::write_failure_note(line.text());
   FaultLine remedy;
   remedy
       << "remove it from the plugin folder or from the job, or look where it waits: gdb -p, then `thread apply all bt`";
   remedy.write();
   write_checkpoint(checkpoint_to_tell());
-  _exit(hang_exit_code);
+  env::end_now(fault_exit_code);
 }
 
-void look_for_hangs() {
+Nanoseconds limit_of_calls() {
+  const Nanoseconds limit = progress_limit.load(), asked = progress_limit_when_asked.load();
+  if (!env::interrupted() || asked == 0) return limit;
+  return limit == 0 ? asked : std::min(limit, asked);
+}
+
+// How long until the next look.
+Nanoseconds look_at_calls(Nanoseconds now) {
+  const Nanoseconds limit = limit_of_calls();
+  const Nanoseconds pause = limit > 0 ? std::clamp(limit / looks_in_limit, shortest_pause, one_second) : one_second;
+  const Nanoseconds passed = std::min(now - std::exchange(looked, now), 2 * pause);
   for (std::size_t i = 0; i < detail::slot_count; ++i) {
     const auto& slot = detail::activity_slots[i];
     const Doing doing = read_slot(slot);
     const auto entered = slot.entered.load(std::memory_order_relaxed);
     if (!doing.actor || entered != seen[i].entered)
       seen[i] = {entered, 0};
-    else if (++seen[i].looks >= looks_in_limit)
-      end_for_hanging(*doing.actor, doing.phase, doing.step, progress_limit.load());
+    else if ((seen[i].lasts += passed) >= limit && limit > 0)
+      end_for_hanging(*doing.actor, doing.phase, doing.step, limit);
   }
+  return pause;
 }
 
-void on_timer(int, siginfo_t* info, void*) {
-  const int error = errno;
-  const int tag = info->si_value.sival_int;
-  if (tag == progress_tag) {
-    if (!looking.test_and_set()) {
-      look_for_hangs();
-      looking.clear();
-    }
-  } else {
-    const auto& record = records[static_cast<unsigned>(tag) % records.size()];
-    const Actor* actor = record.actor.load();
-    if (actor && record.generation.load() == static_cast<unsigned>(tag) / records.size())
-      end_for_hanging(*actor, record.doing.load(), no_step, record.limit.load());
+Nanoseconds look_at_deadlines(Nanoseconds now) {
+  Nanoseconds pause = one_second;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto& record = records[i];
+    const unsigned generation = record.generation.load();
+    const Actor* const actor = record.actor.load();
+    if (generation % 2 == 0 || !actor) continue;
+    if (deadlined[i].generation != generation) deadlined[i] = {generation, now};
+    const Nanoseconds limit = record.limit.load(), left = deadlined[i].since + limit - now;
+    const char* const doing = record.doing.load();
+    if (left > 0)
+      pause = std::min(pause, left);
+    else if (record.generation.load() == generation)
+      end_for_hanging(*actor, doing, no_step, limit);
   }
-  errno = error;
+  return pause;
 }
 
-void install_timer_handler() {
-  struct sigaction action {};
-  action.sa_sigaction = on_timer;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  sigaction(watch_signal(), &action, nullptr);
-}
+Nanoseconds look(Nanoseconds now) { return std::min(look_at_calls(now), look_at_deadlines(now)); }
 
-timespec to_timespec(Nanoseconds time) { return {time / 1'000'000'000, time % 1'000'000'000}; }
-
-// Nothing when the system gives no timer; then nothing is watched.
-std::optional<timer_t> start_timer(int tag, Nanoseconds first, Nanoseconds period) {
-  install_timer_handler();
-  sigevent event{};
-  event.sigev_notify = SIGEV_SIGNAL;
-  event.sigev_signo = watch_signal();
-  event.sigev_value.sival_int = tag;
-  timer_t timer{};
-  if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) return std::nullopt;
-  const itimerspec times{.it_interval = to_timespec(period), .it_value = to_timespec(first)};
-  timer_settime(timer, 0, &times, nullptr);
-  return timer;
+void look_from_now_on() {
+  env::start_watchdog(look);
+  env::wake_watchdog();
 }
 
 } // namespace
@@ -114,29 +132,26 @@ Deadline::Deadline(const Actor* actor, const char* doing, Nanoseconds limit) : r
   for (std::size_t i = 0; i < records.size(); ++i) {
     auto& record = records[i];
     unsigned generation = record.generation.load();
-    const unsigned mine = (generation + 1) % (1U << 20);
-    if (generation % 2 != 0 || !record.generation.compare_exchange_strong(generation, mine)) continue;
+    if (generation % 2 != 0 || !record.generation.compare_exchange_strong(generation, generation + 1)) continue;
     record_ = i;
     record.doing.store(doing);
     record.limit.store(limit);
     record.actor.store(actor);
-    timer_ = start_timer(static_cast<int>(mine * records.size() + i), limit, 0);
+    look_from_now_on();
     return;
   }
 }
 
 Deadline::~Deadline() {
-  if (timer_) timer_delete(*timer_);
   if (record_ == records.size()) return;
   records[record_].actor.store(nullptr);
-  records[record_].generation.store((records[record_].generation.load() + 1) % (1U << 20));
+  records[record_].generation.fetch_add(1);
 }
 
-void watch_progress(Nanoseconds limit) {
-  static std::optional<timer_t> timer;
-  if (timer) timer_delete(*std::exchange(timer, std::nullopt));
-  progress_limit.store(limit);
-  if (limit > 0) timer = start_timer(progress_tag, limit / looks_in_limit, limit / looks_in_limit);
+void watch_progress(Nanoseconds limit, Nanoseconds when_asked) {
+  progress_limit = limit;
+  progress_limit_when_asked = when_asked;
+  look_from_now_on();
 }
 
 } // namespace dlhost::plugin

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "env/failure_note.h"
+#include "env/process.h"
 #include "record/quantity.h"
 
 namespace dlhost::record {
@@ -163,7 +165,20 @@ std::string summary_table(const Summary& summary, bool unicode) {
 }
 
 Status write_summary(Disk& disk, const RunFolder& folder, const Summary& summary) {
-  return disk.write_text(folder.file(file_name), summary_json(summary));
+  env::prepare_failure_note("", "", "");
+  const std::string path = folder.file(file_name);
+  DLHOST_TRY(disk.write_text(path, summary_json(summary)));
+  if (summary.status != "running" && summary.status != "done") return {}; // what ended it is told
+  constexpr std::string_view reason = "the reason";
+  Summary failed = summary;
+  failed.status = "failed";
+  failed.reason = reason;
+  const std::string text = summary_json(failed);
+  const auto at = text.find(reason);
+  const bool absolute = path.starts_with('/'); // a plugin may go elsewhere
+  env::prepare_failure_note(absolute ? path : concat(env::working_folder(), "/", path), text.substr(0, at),
+                            text.substr(at + reason.size()));
+  return {};
 }
 
 std::string status_told(Disk& disk, const std::string& run) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugin/contained.h"
+
 namespace dlhost::run {
 namespace {
 
@@ -12,8 +14,8 @@ Result<Agreement::One> one_of(const Part& named, plugin::Registry& registry) {
   Agreement::One one{.named = named, .consistency = nullptr, .traits = {}, .first = {}};
   DLHOST_ASSIGN(one.consistency, registry.create<Consistency>(named.type, named.options));
   DLHOST_ASSIGN(one.actor, registry.actor(Kind::consistency, named.type, named.type));
-  one.traits = one.consistency->traits();
-  one.first = one.consistency->plan(0, 0);
+  DLHOST_TRY(plugin::tried(one.actor, "traits", [&] { return one.traits = one.consistency->traits(); }));
+  DLHOST_TRY(plugin::tried(one.actor, "plan", [&] { return one.first = one.consistency->plan(0, 0); }));
   return one;
 }
 

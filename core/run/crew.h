@@ -29,6 +29,8 @@ class Crew {
   virtual std::vector<Located> processes() { return {}; }
   // Not ok: one of them has ended, though nobody said that it is over.
   virtual Status look() { return {}; }
+  // They were told that it is over: until all have ended. Not ok: a plugin's fault ended one of them.
+  virtual Status part() { return {}; }
   // What is known of a worker that is gone: how it ended, and its last words.
   virtual std::string fate(std::uint32_t seat) = 0;
 };

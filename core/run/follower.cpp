@@ -4,11 +4,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "plugin/contained.h"
 #include "run/checkpoints.h"
 #include "run/rates.h"
 #include "run/whereabouts.h"
 
 namespace dlhost::run {
+
+Follower::~Follower() {
+  watch_.reset();
+  feeds_.reset();
+  plugin::destroy(plugin::remember("", "", "worker", ""), seat_);
+}
 
 Status Follower::run() {
   Status status = prepare();

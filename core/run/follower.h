@@ -22,6 +22,7 @@ class Follower {
   Follower(Open open, Roster& roster, std::uint32_t number)
       : open_(std::move(open)), roster_(roster), number_(number) {}
 
+  ~Follower();
   // Until it is over. Not ok: why it could not go on; the others have heard it.
   Status run();
   // The run's leader is gone, and this one is to take its place: what outlives the others is written into the run's

@@ -182,8 +182,8 @@ Status Launcher::see_end(Member& member) {
     relay(member);
   const int status = *member.talk->process().exit_status();
   member.ended = status;
-  if (asked_) ask_to_end(); // the others, if it was the first
-  if (status == 0 || stops_) return {};
+  if (asked_) ask_to_end();                                     // the others, if it was the first
+  if (stops_ || (status == 0 && place_->complete())) return {}; // before the run has begun nobody is done
   const bool leads = &member == &members_.front();
   std::string why = *member.talk->process().ended();
   if (status == unreachable) why += ", as ssh does where it cannot reach a host (see above)";

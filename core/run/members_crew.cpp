@@ -75,11 +75,16 @@ Status MembersCrew::bequeath(const std::string& run) {
 }
 
 MembersCrew::~MembersCrew() {
+  part().ignore("the run has ended, or is to begin once more");
+  if (attempt_) members_.tell(Told::over(*attempt_), "").ignore("who is in has changed, then, and all see that");
+}
+
+// Those of this member.
+Status MembersCrew::part() {
   over_ = true;
   if (roster_) roster_->fail(Status::cancelled("it is over"));
   task_.reset();
-  if (processes_) processes_->end();
-  if (attempt_) members_.tell(Told::over(*attempt_), "").ignore("who is in has changed, then, and all see that");
+  return processes_ ? processes_->end() : Status();
 }
 
 // One of another member is that one's to end; where it cannot be told, it goes as a whole.

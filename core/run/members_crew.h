@@ -27,6 +27,7 @@ class MembersCrew final : public Crew {
   Status bequeath(const std::string& run) override;
   std::vector<Located> processes() override;
   Status look() override;
+  Status part() override;
   std::string fate(std::uint32_t seat) override;
 
  private:

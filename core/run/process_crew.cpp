@@ -24,9 +24,11 @@ Result<std::unique_ptr<Crew>> ProcessCrew::make(Session& leader) {
   return std::unique_ptr<Crew>(std::move(crew));
 }
 
-ProcessCrew::~ProcessCrew() {
+ProcessCrew::~ProcessCrew() { part().ignore("the run has ended, or is to begin once more"); }
+
+Status ProcessCrew::part() {
   if (roster_) roster_->fail(Status::cancelled("it is over"));
-  if (processes_) processes_->end();
+  return processes_ ? processes_->end() : Status();
 }
 
 Status ProcessCrew::start() {

@@ -24,6 +24,7 @@ class ProcessCrew final : public Crew {
   Status bequeath(const std::string& run) override;
   std::vector<Located> processes() override;
   Status look() override { return processes_->look(); }
+  Status part() override;
   std::string fate(std::uint32_t seat) override { return processes_->fate(seat); }
 
   // Where a run has lost its leader and may go on: that run's folder, and the worker as it was, unless it has ended.

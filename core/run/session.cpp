@@ -41,16 +41,39 @@ Result<std::unique_ptr<Session>> Session::open_beside(Session& first, std::uint3
   return session;
 }
 
+// A plugin may hang or crash there as anywhere.
+Session::~Session() {
+  evaluators_.clear();
+  trainer_.reset();
+  store_.reset();
+  const auto destroy = [this](Kind kind, const Part& part, auto& product) {
+    if (product) plugin::destroy(actor_of(kind, part), product);
+  };
+  destroy(Kind::algorithm, job_.train.algorithm, algorithm_);
+  destroy(Kind::updater, job_.updater.plugin, updater_);
+  if (sources_.use_count() == 1) // else they are read from still
+    for (OpenSource& open : *sources_) plugin::destroy(open.actor, open.layer);
+  destroy(Kind::device, masters_part(), masters_stream_);
+  destroy(Kind::device, masters_part(), masters_);
+  destroy(Kind::device, device_part(), stream_);
+  destroy(Kind::device, device_part(), device_);
+}
+
+const plugin::Actor* Session::actor_of(Kind kind, const Part& part) {
+  const auto actor = registry_.actor(kind, part.type, part.type);
+  return actor.ok() ? *actor : nullptr;
+}
+
 Status Session::open_algorithm() {
   const Part& part = job_.train.algorithm;
   DLHOST_ASSIGN(algorithm_, registry_.create<Algorithm>(part.type, part.options));
-  return {};
+  return plugin::tried(actor_of(Kind::algorithm, part), "traits", [this] { return algorithm_->traits(); });
 }
 
 Status Session::open_updater() {
   const Part& part = job_.updater.plugin;
   DLHOST_ASSIGN(updater_, registry_.create<Updater>(part.type, part.options));
-  return {};
+  return plugin::tried(actor_of(Kind::updater, part), "rule", [this] { return updater_->rule(); });
 }
 
 void Session::take_part(const Place& place, param::Sharing* sharing, param::Others* others) {
@@ -97,6 +120,7 @@ Result<std::unique_ptr<Device>> Session::make_device(Part part) {
     part.options.entries.emplace_back(turn_option, Value{std::int64_t{turn_}, {}});
   auto device = registry_.create<Device>(part.type, part.options);
   if (!device.ok()) return std::move(device).status().at("device '", part.type, "'");
+  DLHOST_TRY(plugin::tried(actor_of(Kind::device, part), "traits", [&] { return (*device)->traits(); }));
   return device;
 }
 

@@ -41,6 +41,7 @@ class Session {
   // of its machine, which says on what it computes.
   static Result<std::unique_ptr<Session>> open(Host&, plugin::Registry&, const config::Job&,
                                                Purpose = Purpose::training, std::uint32_t turn = 0);
+  ~Session();
   // What else is wrong with a job that has problems already.
   static void examine(Host&, plugin::Registry&, const config::Job&, Purpose, config::Problems&);
 
@@ -102,6 +103,8 @@ class Session {
   }
   Status open_device();
   Status open_store();
+  // How one of its plugins is named; null: it cannot be.
+  const plugin::Actor* actor_of(Kind, const Part&);
   bool crosses_beside() const;
   bool shares_params() const; // with others; else it has all for itself
   Result<std::unique_ptr<Device>> make_device(Part);

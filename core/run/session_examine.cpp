@@ -113,6 +113,8 @@ Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std
   DLHOST_ASSIGN(open.outputs, outputs_for(1));
   DLHOST_ASSIGN(const auto of_more, outputs_for(2));
   DLHOST_TRY(check_samples(open.outputs, of_more));
+  for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
+    DLHOST_TRY(plugin::tried(open.actor, "count", [&] { return open.source->count(phase); }));
   for (const Port& port : open.outputs)
     DLHOST_TRY(net::check_extent(port.desc.shape).at("its output '", port.name, "'"));
   if (open.outputs.empty()) return Status::internal("a source that declares no output; this is a bug in the plugin");

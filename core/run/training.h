@@ -100,6 +100,8 @@ class Training {
   void dismiss() {
     if (workers_) workers_->end();
   }
+  // And waits for the others' processes. Not ok: a plugin's fault ended one of them after its work was done.
+  Status part() { return workers_ ? workers_->part() : Status(); }
   // A checkpoint of the state as it is.
   Status save() { return save_to(*checkpoints_); }
 

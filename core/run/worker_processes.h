@@ -31,8 +31,9 @@ class WorkerProcesses {
   // Those that have ended, each told once.
   std::vector<std::uint32_t> newly_ended();
   bool all_ended();
-  // Until all have ended by themselves, for ten seconds; who has not by then is ended.
-  void end();
+  // Until all have ended by themselves, for ten seconds; who has not by then is ended. What they said goes to the log.
+  // Not ok: a plugin's fault ended one of them.
+  Status end();
 
  private:
   struct Worker {
@@ -43,6 +44,7 @@ class WorkerProcesses {
   std::string words_of(std::uint32_t seat) const { return concat(folder_, "/worker-", seat, ".log"); }
   Worker* find(std::uint32_t seat);
   std::string fate_of(const Worker&);
+  void log_words(std::uint32_t seat);
 
   Host& host_;
   plugin::Registry& registry_;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "plugin/contained.h"
+
 namespace dlhost::run {
 
 Result<std::unique_ptr<Workers>> Workers::make(Session& leader, const Crew::Maker& make_crew) {
@@ -15,6 +17,7 @@ Result<std::unique_ptr<Workers>> Workers::make(Session& leader, const Crew::Make
 Workers::~Workers() {
   if (begun_) seat_->stop().ignore("who cannot be told is gone");
   crew_.reset();
+  plugin::destroy(plugin::remember("", "", "worker", ""), seat_);
 }
 
 void Workers::end() {

@@ -42,6 +42,8 @@ class Workers {
   Result<param::Beginning> salvage();
   // The others' work is over.
   void end();
+  // After end(): until they are gone. Not ok: a plugin's fault ended one of them.
+  Status part() { return crew_->part(); }
   // What is known of a failure that a message brought, or that of a worker brought about.
   Status explained(Status);
   Seat& seat() { return *seat_; }

@@ -4,9 +4,13 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include "../../temporary_folder.h"
+#include "env/failure_note.h"
 #include "env/machine.h"
+#include "env/printable.h"
+#include "env/process.h"
 #include "env/real_host.h"
 
 namespace dlhost::env {
@@ -59,13 +63,93 @@ TEST(Waiter, GivesUpAtTheLimit) {
 }
 
 TEST(Log, DropsWhatIsBelowItsLevel) {
-  StderrLog log(LogLevel::warning);
-  EXPECT_FALSE(log.shows(LogLevel::info));
-  EXPECT_TRUE(log.shows(LogLevel::warning));
+  UserLog log(LogLevel::warning);
+  EXPECT_FALSE(log.shows(LogLevel::debug));
+  EXPECT_TRUE(log.shows(LogLevel::info)); // for its file
   testing::internal::CaptureStderr();
   log.write(LogLevel::info, "unseen");
   log.write(LogLevel::error, "seen {}");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "error: seen {}\n");
+}
+
+TEST(Log, ShowsInfoWhereThatIsAskedFor) {
+  UserLog log(LogLevel::warning);
+  log.set_lowest(LogLevel::info);
+  testing::internal::CaptureStderr();
+  log.write(LogLevel::debug, "unseen");
+  log.write(LogLevel::info, "seen");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "info: seen\n");
+}
+
+TEST(Log, KeepsAllFromInfoOnInAFile) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() + "/log.txt";
+  PosixDisk disk;
+  UserLog log(LogLevel::error);
+  log.write(LogLevel::debug, "unseen");
+  log.write(LogLevel::info, "before there was a file");
+  ASSERT_TRUE(log.keep_in(disk, path).ok());
+  log.write(LogLevel::warning, "an escape: \x1b[2J");
+  log.keep(LogLevel::error, "for the file alone");
+  ASSERT_TRUE(log.keep_in(disk, path).ok()); // nothing twice
+  const auto text = disk.read_text(path);
+  ASSERT_TRUE(text.ok());
+  const std::string time = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z ";
+  EXPECT_TRUE(
+      std::regex_match(*text, std::regex(time + "info: before there was a file\n" + time +
+                                         "warning: an escape: \\\\x1b\\[2J\n" + time + "error: for the file alone\n")))
+      << *text;
+}
+
+TEST(Printable, KeepsTextAndEscapesTheRest) {
+  EXPECT_EQ(printable("a line\n\tand \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 100),
+            "a line\n\tand \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+  EXPECT_EQ(printable("\x1b[2J\r\x7f", 100), "\\x1b[2J\\x0d\\x7f");
+  EXPECT_EQ(printable(std::string_view("\0", 1), 100), "\\x00");
+  EXPECT_EQ(printable("\xff \xc3( \xe2\x82", 100), "\\xff \\xc3( \\xe2\\x82");      // no UTF-8
+  EXPECT_EQ(printable("\xc0\xaf \xed\xa0\x80", 100), "\\xc0\\xaf \\xed\\xa0\\x80"); // too long; half a pair
+  EXPECT_EQ(printable("\xc2\x9b \xe2\x80\xae", 100), "\\xc2\\x9b \\xe2\\x80\\xae"); // controls in UTF-8
+}
+
+TEST(Printable, SaysHowLongWasWhatItCut) {
+  EXPECT_EQ(printable("0123456789", 10), "0123456789");
+  EXPECT_EQ(printable("0123456789a", 10), "0123456789... (11 bytes in all)");
+  EXPECT_EQ(printable("012345678\xc3\xa9", 10), "012345678... (11 bytes in all)"); // no half letters
+  EXPECT_EQ(printable("01234567\x1b", 10), "01234567... (9 bytes in all)");
+}
+
+TEST(FailureNote, IsWrittenOnce) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() + "/summary.json";
+  PosixDisk disk;
+  prepare_failure_note(path, "{\"reason\": \"", "\"}\n");
+  write_failure_note("the \"cube\" \\ \x1b");
+  write_failure_note("another");
+  const auto text = disk.read_text(path);
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(*text, "{\"reason\": \"the \\\"cube\\\" \\\\ \\\\x1b\"}\n");
+}
+
+TEST(FailureNote, ThereIsNoneWhereNoneIsWanted) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() + "/summary.json";
+  prepare_failure_note(path, "", "");
+  prepare_failure_note("", "", "");
+  write_failure_note("crashed");
+  EXPECT_FALSE(PosixDisk().exists(path));
+}
+
+TEST(Process, SaysHowItEnded) {
+  const auto ended = [](const char* how) {
+    const auto process = Process::start({"sh", "-c", how}, {});
+    EXPECT_TRUE(process.ok());
+    EXPECT_TRUE((*process)->wait(10'000'000'000));
+    return *(*process)->ended();
+  };
+  EXPECT_EQ(ended("exit 3"), "ended with exit status 3");
+  EXPECT_EQ(ended("kill -TERM $$"), "was killed by SIGTERM");
+  EXPECT_EQ(ended("kill -KILL $$"), "was killed by SIGKILL (if nobody killed it, the kernel did because memory had run "
+                                    "out: `dmesg | grep -i oom` tells)");
 }
 
 TEST(RealHost, SaysThatPluginsCannotBeMadeYet) {

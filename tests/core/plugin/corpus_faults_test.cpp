@@ -20,7 +20,7 @@ TEST_F(CorpusDeathTest, CrashInAStaticConstructor) {
 
 TEST_F(CorpusDeathTest, HangInAStaticConstructor) {
   const auto path = copy_of("static_hang");
-  EXPECT_EXIT((install_fault_handlers(), told()), testing::ExitedWithCode(hang_exit_code),
+  EXPECT_EXIT((install_fault_handlers(), told()), testing::ExitedWithCode(fault_exit_code),
               HasSubstr(concat("plugin 'bad' (", path.string(), ") hangs in loading: not back after 300 ms")));
 }
 
@@ -47,7 +47,7 @@ TEST_F(CorpusDeathTest, CrashInInit) {
 
 TEST_F(CorpusDeathTest, HangInInit) {
   copy_of("init_hang");
-  EXPECT_EXIT((install_fault_handlers(), told()), testing::ExitedWithCode(hang_exit_code),
+  EXPECT_EXIT((install_fault_handlers(), told()), testing::ExitedWithCode(fault_exit_code),
               HasSubstr("hangs in init: not back after 300 ms"));
 }
 
@@ -107,7 +107,7 @@ TEST_F(StepDeathTest, Terminate) {
 
 TEST_F(StepDeathTest, Hang) {
   make("hangs");
-  EXPECT_EXIT((watch_progress(200'000'000), run()), testing::ExitedWithCode(hang_exit_code),
+  EXPECT_EXIT((watch_progress(200'000'000), run()), testing::ExitedWithCode(fault_exit_code),
               AllOf(HasSubstr("hangs in initializer 'weights', fill, step 12: not back after 200 ms"),
                     HasSubstr("the last checkpoint, runs/digits/step-7, is whole")));
 }

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <dlhost/parts.h>
+#include <dlhost/schema.h>
+#include <nlohmann/json.hpp>
 
 #include "fake_host.h"
 #include "folder.h"
+#include "plugin/describe.h"
 #include "plugin/registry.h"
 
 namespace dlhost::plugin {
@@ -102,6 +105,16 @@ TEST_F(RegistryTest, ABrokenFileThatIsAskedForIsAnErrorNotASkip) {
   ASSERT_FALSE(broken.ok());
   EXPECT_NE(broken.status().message().find(entries[0].path + "/ones.so"), std::string::npos);
   EXPECT_NE(broken.status().message().find("truncated"), std::string::npos) << broken.status().message();
+}
+
+// What a plugin says of itself goes to terminals and programs.
+TEST(Describe, ShowsNoMoreThanTextOfASchema) {
+  struct Options {
+    std::int64_t units = 1;
+  };
+  const auto shown = describe(SchemaOf<Options>("clears \x1b[2J").option("units", &Options::units, "\xff"));
+  EXPECT_EQ(shown["doc"], "clears \\x1b[2J");
+  EXPECT_EQ(shown["options"][0]["doc"], "\\xff");
 }
 
 } // namespace

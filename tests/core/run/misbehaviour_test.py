@@ -8,8 +8,8 @@ import sys
 import tempfile
 import unittest
 
-dlhost, plugin, conform = map(os.path.realpath, sys.argv[1:])  # the commands below run elsewhere
-del sys.argv[1:]
+dlhost, plugin, conform = map(os.path.realpath, sys.argv[1:4])  # the commands below run elsewhere
+del sys.argv[1:4]
 JOB = """name = "trouble"
 [train]
 device = "ref"
@@ -41,7 +41,7 @@ src = ["odd", "data:label"]
 SIGSEGV, HANGS = -11, 70
 
 
-class Misbehaviour(unittest.TestCase):
+class Trouble(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -74,6 +74,8 @@ class Misbehaviour(unittest.TestCase):
         summary = self.summary()
         self.assertEqual((summary["status"], summary["steps"]), ("done", 8))
 
+
+class Misbehaviour(Trouble):
     def test_hangs_outside_of_steps(self) -> None:
         for owner, where in (("layer.odd", "setup"), ("layer.odd", "prepare"), ("layer.data", "open"), ("updater", "construction")):
             with self.subTest(where=where):
@@ -110,7 +112,8 @@ class Misbehaviour(unittest.TestCase):
                         self.assertIn(f"layer 'odd', {where}, step 5: out of ideas", summary["reason"])
                     else:
                         self.assertRegex(said, "the last checkpoint, runs/.*/step-000000004, is whole")
-                        self.assertEqual(summary["status"], "running")  # nobody was left to write how it ended
+                        self.assertEqual(summary["status"], "failed")
+                        self.assertEqual(summary["reason"], words.replace("PLACE", f"{where}, step 5").removeprefix("dlhost: "))
                     self.goes_on_from(4)
 
     def test_a_source_on_its_readers_task(self) -> None:
@@ -165,6 +168,33 @@ class Misbehaviour(unittest.TestCase):
                 said = self.trouble(SIGSEGV, owner, "crashes", where)
                 self.assertRegex(said, rf"crashed with SIGSEGV in layer '{instance}', {where}\n")
                 self.assertIn("none is damaged", said)
+
+
+class Log(Trouble):
+    """What a plugin says of its own accord."""
+
+    LINE = r"(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ info: misbehaving: begins$"
+
+    def log(self) -> str:
+        return (self.folder() / "log.txt").read_text()
+
+    def test_info_lines_stand_in_the_runs_folder(self) -> None:
+        self.assertNotIn("begins", self.run_job(0))
+        self.assertRegex(self.log(), self.LINE)
+
+    def test_verbose_shows_them(self) -> None:
+        for words in (("-v", "run", "job.toml"), ("run", "job.toml", "--verbose"), ("-v", "check", "job.toml")):
+            with self.subTest(words=words):
+                self.assertIn("info: misbehaving: begins\n", self.command(0, *words))
+
+    def test_those_of_workers_that_are_processes_come_at_the_end(self) -> None:
+        self.run_job(0, "--set=topology.workers_per_group=2", "--set=topology.run_as=processes")
+        self.assertRegex(self.log(), self.LINE)
+        self.assertIn("info: worker 1 said:\ninfo: misbehaving: begins\n", self.log())
+
+    def test_a_failure_stands_there_as_well(self) -> None:
+        self.trouble(1, "layer.odd", "throws", "compute_feature", 3)
+        self.assertRegex(self.log(), r"Z error: .*misbehaving.*out of ideas")
 
 
 unittest.main()

@@ -1,47 +1,47 @@
-// A layer, a source and an updater that do their work until one chosen call, in which they throw, crash or hang. The
-// test beside this folder says what a run must then do.
-#include <cstdio>
+// A layer, a source and an updater that do their work until one chosen call, in which they misbehave. The tests beside
+// this folder say what a run must then do.
 #include <cstring>
 #include <memory>
-#include <stdexcept>
 
-#include <unistd.h>
-
+#include <dlhost/host.h>
 #include <dlhost/layer.h>
 #include <dlhost/plugin.h>
 #include <dlhost/source.h>
 #include <dlhost/updater.h>
 
+#include "misdeeds.h"
+
 namespace {
 using namespace dlhost;
 
-enum class How { well, throws, crashes, hangs };
+// What the library does when all is over: an instance says it, which is gone by then.
+Trouble of_library; // NOLINT
 
-struct Trouble {
-  How how = How::well;
-  std::string where;
-  std::int64_t step = 0;
+Trouble noted(Trouble trouble) {
+  if (trouble.where == "fini" || trouble.where == "exit") of_library = trouble;
+  return trouble;
+}
 
-  void at(std::string_view here, std::uint64_t now = 0) const {
-    if (here != where || now != static_cast<std::uint64_t>(step)) return;
-    volatile int* const nothing = nullptr;
-    switch (how) {
-    case How::well: return;
-    case How::throws: throw std::runtime_error("out of ideas");
-    case How::crashes: *nothing = 1; return;
-    case How::hangs:
-      std::fputs("misbehaving: hangs now\n", stderr); // tests wait for it
-      for (;;) pause();
-    }
-  }
-};
+struct AtExit {
+  ~AtExit() { of_library.at("exit", static_cast<std::uint64_t>(of_library.step)); }
+} at_exit;
 
-template <class Options> Schema trouble(SchemaOf<Options> schema) {
-  return schema
-      .choice("how", &Options::how,
-              {{"well", How::well}, {"throws", How::throws}, {"crashes", How::crashes}, {"hangs", How::hangs}}, "how")
-      .option("where", &Options::where, "in which call")
-      .option("step", &Options::step, "in which step");
+void fini() noexcept { of_library.at("fini", static_cast<std::uint64_t>(of_library.step)); }
+
+// Before any instance is made nothing but the environment can tell: MISBEHAVING=init:exits.
+void from_environment(const std::string& phase) {
+  const char* const text = std::getenv("MISBEHAVING");
+  if (!text || !std::string_view(text).starts_with(phase + ":")) return;
+  for (const auto& [name, how] : hows)
+    if (std::string_view(text).substr(phase.size() + 1) == name) misbehave(how);
+}
+
+const bool loaded = (from_environment("loading"), true); // NOLINT
+
+Status init(Host& host) {
+  host.log().write(LogLevel::info, "misbehaving: begins");
+  from_environment("init");
+  return {};
 }
 
 // y = x.
@@ -49,8 +49,12 @@ class MisbehavingLayer final : public Layer {
  public:
   static constexpr std::string_view name = "misbehaving";
   using Options = Trouble;
-  static Schema schema() { return trouble(SchemaOf<Options>("y = x.")); }
-  explicit MisbehavingLayer(Options options) : trouble_(std::move(options)) {}
+  static Schema schema() {
+    from_environment("schema");
+    return trouble(SchemaOf<Options>("y = x."));
+  }
+  explicit MisbehavingLayer(Options options) : trouble_(noted(std::move(options))) {}
+  ~MisbehavingLayer() override { trouble_.at("destruction"); }
 
   Status setup(Setup& s) override {
     trouble_.at("setup");
@@ -88,7 +92,8 @@ class MisbehavingSource final : public Source {
   static constexpr std::string_view name = "misbehaving_source";
   using Options = Trouble;
   static Schema schema() { return trouble(SchemaOf<Options>("Sample i is {i, 1}, its label i modulo 2.")); }
-  explicit MisbehavingSource(Options options) : trouble_(std::move(options)) {}
+  explicit MisbehavingSource(Options options) : trouble_(noted(std::move(options))) {}
+  ~MisbehavingSource() override { trouble_.at("destruction"); }
 
   Status open(Host&, const std::string& folder) override {
     trouble_.at("open");
@@ -102,7 +107,10 @@ class MisbehavingSource final : public Source {
     s.has_gradient = false;
     return {};
   }
-  std::int64_t count(Phase phase) const override { return phase == Phase::train ? 8 : 0; }
+  std::int64_t count(Phase phase) const override {
+    trouble_.at("count");
+    return phase == Phase::train ? 8 : 0;
+  }
   Status read(Phase, std::int64_t index, std::span<std::byte* const> outputs) const override {
     trouble_.at("read", static_cast<std::uint64_t>(index));
     const float data[] = {static_cast<float>(index), 1};
@@ -122,9 +130,11 @@ class MisbehavingUpdater final : public Updater {
   static constexpr std::string_view name = "misbehaving";
   using Options = Trouble;
   static Schema schema() { return trouble(SchemaOf<Options>("Plain descent.")); }
-  explicit MisbehavingUpdater(Options options) : trouble_(std::move(options)) { trouble_.at("construction"); }
+  explicit MisbehavingUpdater(Options options) : trouble_(noted(std::move(options))) { trouble_.at("construction"); }
+  ~MisbehavingUpdater() override { trouble_.at("destruction"); }
 
   Rule rule() const override {
+    trouble_.at("rule");
     Rule rule;
     Expression& e = rule.apply;
     e.result(e.input(0) - e.scalar(rate) * e.input(1));
@@ -140,4 +150,4 @@ class MisbehavingUpdater final : public Updater {
 
 } // namespace
 
-DLHOST_PLUGIN("1.0", MisbehavingLayer, MisbehavingSource, MisbehavingUpdater);
+DLHOST_PLUGIN_WITH("1.0", init, fini, MisbehavingLayer, MisbehavingSource, MisbehavingUpdater);

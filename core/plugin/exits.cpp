@@ -1,0 +1,65 @@
+#include "plugin/exits.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+
+#include <execinfo.h>
+#include <unistd.h>
+
+#include "plugin/activity.h"
+#include "plugin/code.h"
+#include "plugin/fault_text.h"
+#include "plugin/faults.h"
+
+namespace dlhost::plugin {
+namespace {
+
+constexpr Nanoseconds end_limit = 10'000'000'000;
+constexpr int not_ordered = -1;
+
+std::atomic<int> guarded_process{0};
+std::atomic<int> ordered{not_ordered}; // the status
+
+bool is_ordered() { return ordered.load() != not_ordered; }
+
+// Of what libraries run at exit, before whom it was registered.
+[[noreturn]] void tell_exit(const char* call, const int* status, const Doing& doing, const void* place) {
+  FaultLine what;
+  what << "called " << call;
+  if (status) what << "(" << static_cast<std::uint64_t>(*status & 0xff) << ")";
+  end_by_fault(what.text(), doing, place, "a plugin returns a Status or throws; it never ends the process",
+               ordered.load() > 0 ? ordered.load() : fault_exit_code);
+}
+
+// Somebody called it from where no call of ours was to be seen: libc itself (err, error), or a library of the system.
+void on_exit() {
+  if (getpid() != guarded_process || is_ordered()) return;
+  std::array<void*, 48> frames{};
+  const auto count = static_cast<std::size_t>(backtrace(frames.data(), static_cast<int>(frames.size())));
+  tell_exit("exit", nullptr, doing_of_thread(gettid()), first_of_plugins({frames.data(), count}));
+}
+
+} // namespace
+
+void install_exit_guard() {
+  guarded_process = getpid();
+  std::atexit(on_exit);
+  std::at_quick_exit(on_exit);
+}
+
+void order_end(int status) {
+  ordered = status;
+  static const Deadline* const deadline = new Deadline(
+      remember("", "", "exit", ""), "what libraries run when the process ends", end_limit); // it lives as long as that
+  static_cast<void>(deadline);
+}
+
+void judge_exit(const char* call, int status, const void* caller) {
+  if (getpid() != guarded_process) return;
+  const Doing doing = doing_of_thread(gettid());
+  if (doing.actor || code_at(caller)) tell_exit(call, &status, doing, caller);
+}
+
+} // namespace dlhost::plugin

@@ -1,0 +1,147 @@
+// What a plugin can do to its host, one enumerator each.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <csignal>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <dlhost/schema.h>
+
+namespace {
+
+enum class How {
+  well,
+  throws,
+  throws_garbage, // 50 MB of what no terminal should be shown
+  throws_number,
+  crashes,
+  hangs,
+  hangs_deaf, // with all signals blocked
+  spins_deaf,
+  exits,
+  exits_at_once,
+  exits_quickly,
+  exits_later, // in a handler that the process's end runs
+  vanishes,    // past every function that could be watched
+  aborts,
+  crashes_in_thread,
+  aborts_in_thread,
+  exits_in_thread,
+  throws_in_thread,
+};
+
+inline constexpr std::pair<std::string_view, How> hows[] = {
+    {"well", How::well},
+    {"throws", How::throws},
+    {"throws_garbage", How::throws_garbage},
+    {"throws_number", How::throws_number},
+    {"crashes", How::crashes},
+    {"hangs", How::hangs},
+    {"hangs_deaf", How::hangs_deaf},
+    {"spins_deaf", How::spins_deaf},
+    {"exits", How::exits},
+    {"exits_at_once", How::exits_at_once},
+    {"exits_quickly", How::exits_quickly},
+    {"exits_later", How::exits_later},
+    {"vanishes", How::vanishes},
+    {"aborts", How::aborts},
+    {"crashes_in_thread", How::crashes_in_thread},
+    {"aborts_in_thread", How::aborts_in_thread},
+    {"exits_in_thread", How::exits_in_thread},
+    {"throws_in_thread", How::throws_in_thread},
+};
+
+[[noreturn]] inline void hang() {
+  std::fputs("misbehaving: hangs now\n", stderr); // tests wait for it
+  for (;;) pause();
+}
+
+inline void block_all_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+inline void crash() {
+  volatile int* const nothing = nullptr;
+  *nothing = 1;
+}
+
+// The host's thread waits for it: what comes of it is that thread's doing alone.
+template <class Deed> void in_thread(Deed deed) {
+  std::thread(deed).detach();
+  sleep(20);
+}
+
+[[noreturn]] inline void throw_garbage() {
+  std::string text = "\x1b[2J\x1b]0;title\x07 \xff\xfe\xc3( ";
+  text.resize(50'000'000, '\x1b');
+  throw std::runtime_error(text);
+}
+
+inline void misbehave(How how) {
+  switch (how) {
+  case How::well: return;
+  case How::throws: throw std::runtime_error("out of ideas");
+  case How::throws_garbage: throw_garbage();
+  case How::throws_number: throw 7;
+  case How::crashes: return crash();
+  case How::hangs: hang();
+  case How::hangs_deaf: block_all_signals(); hang();
+  case How::spins_deaf:
+    block_all_signals();
+    for (volatile bool forever = true; forever;) {
+    }
+    return;
+  case How::exits: std::exit(0);
+  case How::exits_at_once: _exit(0);
+  case How::exits_quickly: std::quick_exit(0);
+  case How::exits_later: std::atexit([] { _exit(0); }); return;
+  case How::vanishes: syscall(SYS_exit_group, 0); return;
+  case How::aborts: std::abort();
+  case How::crashes_in_thread: return in_thread(crash);
+  case How::aborts_in_thread: return in_thread([] { std::abort(); });
+  case How::exits_in_thread: return in_thread([] { std::exit(0); });
+  case How::throws_in_thread: return in_thread([] { throw std::runtime_error("out of ideas"); });
+  }
+}
+
+// Whether this process is a worker of a run, and not the one that leads it.
+inline bool is_worker() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string words{std::istreambuf_iterator<char>(file), {}};
+  return words.find(std::string("\0worker\0", 8)) != std::string::npos;
+}
+
+struct Trouble {
+  How how = How::well;
+  std::string where;
+  std::int64_t step = 0;
+  std::string who = "all"; // or "leader", "worker"
+
+  void at(std::string_view here, std::uint64_t now = 0) const {
+    if (here == where && (step < 0 || now == static_cast<std::uint64_t>(step))) act();
+  }
+  void act() const {
+    if (who == "all" || is_worker() == (who == "worker")) misbehave(how);
+  }
+};
+
+template <class Options> dlhost::Schema trouble(dlhost::SchemaOf<Options> schema) {
+  std::vector<std::pair<std::string, How>> all(std::begin(hows), std::end(hows));
+  return schema.choice("how", &Options::how, all, "how")
+      .option("where", &Options::where, "in which call")
+      .option("step", &Options::step, "in which step; -1: in each")
+      .option("who", &Options::who, "all, leader or worker");
+}
+
+} // namespace

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""hostile_plugins_test.py DLHOST PLUGIN: whatever a plugin does to its process, in whatever phase, in a run of one
+process, in its leader or in a worker, ends the run in time, with an exit status that is not 0, and with words that name
+the plugin's library. DLHOST_SEED chooses what is tried, DLHOST_HOSTILE how many."""
+import dataclasses
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+dlhost, plugin = map(os.path.realpath, sys.argv[1:3])  # the commands below run elsewhere
+del sys.argv[1:3]
+SEED = int(os.environ.get("DLHOST_SEED", "1"))
+ROUNDS = int(os.environ.get("DLHOST_HOSTILE", "6"))
+LONGEST = 90  # seconds, of a run on a machine that does much else
+MOST_WORDS = 100_000
+JOB = """name = "hostile"
+[train]
+device = "ref"
+batch = 4
+threads = 1
+readers = READERS
+hang_limit = 1
+stop = { steps = 4 }
+[checkpoint]
+every = { steps = 2 }
+[recovery]
+restarts = 1
+[topology]
+workers_per_group = WORKERS
+run_as = "processes"
+[updater]
+type = "misbehaving"
+[[layer]]
+name = "data"
+type = "misbehaving_source"
+[[layer]]
+name = "fc"
+type = "dense"
+src = "data"
+units = 2
+[[layer]]
+name = "odd"
+type = "misbehaving"
+src = "fc"
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["odd", "data:label"]
+"""
+PHASES = {
+    "layer.odd": ("setup", "prepare", "compute_feature", "compute_gradient", "destruction", "fini", "exit"),
+    "layer.data": ("open", "count", "read", "destruction"),
+    "updater": ("construction", "rule", "update", "destruction"),
+    "environment": ("loading", "init", "schema"),
+}
+HANGS = ("hangs", "hangs_deaf", "spins_deaf")
+MISDEEDS = (*HANGS, "throws", "throws_garbage", "throws_number", "crashes", "aborts", "exits", "exits_at_once", "exits_quickly",
+            "exits_later", "crashes_in_thread", "aborts_in_thread", "exits_in_thread", "throws_in_thread", "vanishes")
+LATE = ("destruction", "fini", "exit")
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    owner: str
+    where: str
+    how: str
+    who: str = "alone"  # or "leader", "worker"
+    step: int = 0
+    readers: int = 0
+
+    def possible(self) -> bool:
+        if self.owner == "environment" and self.who == "worker":
+            return False  # the leader has it as well, and first
+        if self.where == "update" and self.who == "worker":
+            return False  # the leader serves all of so small a net
+        if self.how == "vanishes":
+            return self.who == "worker" and self.where not in LATE  # of one process nobody is left to see it
+        if self.how in HANGS and self.where == "exit" and self.who == "worker":
+            return False  # its leader ends it, and the run is done
+        if self.how in ("throws", "throws_garbage", "throws_number") and self.where == "loading":
+            return self.how == "throws"
+        return True
+
+
+def draw(random_: random.Random) -> Trial:
+    while True:
+        owner = random_.choice(sorted(PHASES))
+        where = random_.choice(PHASES[owner])
+        steps = {"compute_feature": range(4), "compute_gradient": range(4), "read": range(8), "update": range(1, 5)}
+        trial = Trial(owner, where, random_.choice(MISDEEDS), random_.choice(("alone", "leader", "worker")),
+                      random_.choice(steps.get(where, (0,))), random_.choice((0, 2)))
+        if where == "read" and trial.who != "alone":
+            trial = dataclasses.replace(trial, step=-1)  # which process reads which sample, the seed decides
+        if trial.possible():
+            return trial
+
+
+class Hostile(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def start(self, trial: Trial, *more: str) -> subprocess.Popen:
+        job = JOB.replace("WORKERS", "1" if trial.who == "alone" else "2").replace("READERS", str(trial.readers))
+        (self.root / "job.toml").write_text(job)
+        command = [dlhost, "--plugin-dir", os.path.dirname(plugin), "run", "job.toml", f"--set=record.folder={self.root}/runs", *more]
+        environment = dict(os.environ)
+        if trial.owner == "environment":
+            environment["MISBEHAVING"] = f"{trial.where}:{trial.how}"
+        else:
+            who = "all" if trial.who == "alone" else trial.who
+            settings = {"how": trial.how, "where": trial.where, "step": trial.step, "who": who}
+            command += [f"--set={trial.owner}.{key}={value}" for key, value in settings.items()]
+        return subprocess.Popen(command, cwd=self.root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def ends(self, process: subprocess.Popen, limit: float = LONGEST) -> str:
+        """What it said on standard error."""
+        try:
+            _, said = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, said = process.communicate()
+            self.fail(f"it hangs: {said.decode(errors='replace')[-2000:]}")
+        self.assertLess(len(said), MOST_WORDS)
+        words = said.decode()  # UTF-8, or it fails here
+        self.assertNotIn("\x1b", words)
+        return words
+
+    def nobody_goes_on(self) -> None:
+        end = time.monotonic() + LONGEST
+        while str(self.root) in subprocess.run([dlhost, "ps"], capture_output=True, text=True, timeout=LONGEST).stdout:
+            self.assertLess(time.monotonic(), end, "processes of the run go on")
+            time.sleep(0.1)
+
+    def fails_as_it_should(self, trial: Trial) -> str:
+        process = self.start(trial)
+        said = self.ends(process)
+        self.assertNotEqual(process.returncode, 0, said)
+        expected = "is gone: process" if trial.how == "vanishes" else plugin
+        self.assertIn(expected, said)
+        self.nobody_goes_on()  # in the place of a leader that hung
+        for summary in self.root.glob("runs/*/summary.json"):
+            told = json.loads(summary.read_text())
+            self.assertEqual(told["status"], "failed", f"{said}\n{told}")
+            self.assertLess(len(told["reason"]), MOST_WORDS)
+            self.assertNotIn("\x1b", told["reason"])
+            if trial.how != "vanishes" and not (trial.how in HANGS and trial.who == "leader"):
+                self.assertIn(plugin, told["reason"])
+        return said
+
+    def test_whatever_is_drawn(self) -> None:
+        print(f"seed {SEED}", flush=True)
+        random_ = random.Random(SEED)
+        for _ in range(ROUNDS):
+            trial = draw(random_)
+            with self.subTest(trial=trial):
+                self.setUp()
+                self.fails_as_it_should(trial)
+
+    def test_an_end_that_nobody_ordered(self) -> None:
+        for how, call in (("exits", "exit"), ("exits_at_once", "_exit"), ("exits_quickly", "quick_exit")):
+            for where, who in (("compute_feature", "alone"), ("compute_feature", "worker"), ("fini", "alone")):
+                with self.subTest(how=how, where=where, who=who):
+                    self.setUp()
+                    said = self.fails_as_it_should(Trial("layer.odd", where, how, who))
+                    self.assertIn(f"plugin 'misbehaving' ({plugin}) called {call}(0) in ", said)
+
+    def test_at_the_very_end(self) -> None:
+        said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "exits_later"))
+        self.assertIn(f"plugin 'misbehaving' ({plugin}) called _exit(0) outside every call", said)
+
+    def test_a_worker_whose_end_nothing_can_see(self) -> None:
+        said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "vanishes", "worker"))
+        self.assertRegex(said, r"worker 1 is gone: process \d+ ended with exit status 0")
+
+    def test_a_thread_of_its_own(self) -> None:
+        for how, what in (("crashes_in_thread", "crashed with SIGSEGV"), ("aborts_in_thread", "crashed with SIGABRT"),
+                          ("exits_in_thread", r"called exit\(0\)"), ("throws_in_thread", "ended the program by an exception")):
+            with self.subTest(how=how):
+                self.setUp()
+                said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", how))
+                self.assertRegex(said, rf"plugin 'misbehaving' \(.*\) {what}.* outside every call, in a thread .*misbehaving.so\+0x")
+
+    def test_a_hang_that_has_blocked_all_signals(self) -> None:
+        for where in ("compute_feature", "destruction", "fini"):
+            with self.subTest(where=where):
+                self.setUp()
+                said = self.fails_as_it_should(Trial("layer.odd", where, "hangs_deaf"))
+                self.assertRegex(said, rf"plugin 'misbehaving' \(.*\) hangs in .*{where}.*: not back after \d+ ms")
+
+    def test_a_hang_is_ended_by_a_signal(self) -> None:
+        process = self.start(Trial("layer.odd", "compute_feature", "hangs_deaf"), "--set=train.hang_limit=inf")
+        for line in process.stderr:
+            if b"hangs now" in line:
+                break
+        process.send_signal(signal.SIGTERM)
+        said = self.ends(process, 40)
+        self.assertEqual(process.returncode, 70, said)
+        self.assertIn("the process was asked to end", said)
+
+    def test_text_that_is_no_text(self) -> None:
+        said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", "throws_garbage"))
+        self.assertIn(r"\x1b[2J\x1b]0;title\x07 \xff\xfe\xc3( ", said)
+        self.assertIn("... (50000000 bytes in all)", said)
+        self.assertLess(len(said), 5000)
+
+
+unittest.main()
