@@ -1,9 +1,12 @@
 #include "cli/members.h"
 
 #include <iostream>
+#include <optional>
 
+#include "cli/waiting.h"
 #include "env/interrupt.h"
 #include "env/launched.h"
+#include "env/secret.h"
 #include "run/place.h"
 
 namespace dlhost::cli {
@@ -37,6 +40,8 @@ Result<std::optional<JobSecret>> secret_of(Disk& disk, const MembersOptions& opt
     return Status::invalid("--launched is for `dlhost launch`, which tells the job's secret on standard input");
   }
   if (path.empty()) return std::optional<JobSecret>();
+  if (env::others_may_read(path))
+    return Status::invalid(path, ": a job's secret, and every user of this machine may read it: chmod 600 ", path);
   DLHOST_ASSIGN(std::string text, disk.read_text(path));
   while (text.ends_with('\n')) text.pop_back();
   if (const auto secret = env::secret_in(text)) return std::optional<JobSecret>(*secret);
@@ -91,12 +96,19 @@ Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job
     return Status::invalid(
         "processes that meet at HOST:PORT know one another by --secret FILE, the same for all of them; "
         "`openssl rand -hex 32` draws one");
+  const std::uint32_t expected = options.members.value_or(0);
+  std::optional<Waiting> waiting;
+  waiting.emplace(context.host, concat("waits for the other processes of the run",
+                                       expected > 0 ? concat(", which are ", expected, " in all,") : "",
+                                       " to come to the rendezvous '",
+                                       options.rendezvous.empty() ? rendezvous.type : options.rendezvous, "'"));
   DLHOST_ASSIGN(auto members,
                 run::Members::join(context.host, context.registry(), rendezvous,
                                    {.self = {.rank = options.rank.value_or(env::index_in_job().value_or(any_rank)),
                                              .host = options.host.empty() ? env::host_name() : options.host},
-                                    .expected = options.members.value_or(0),
+                                    .expected = expected,
                                     .secret = secret}));
+  waiting.reset();
   if (members->is_to_begin() && seats < members->all().size())
     context.host.log().write(LogLevel::warning,
                              concat(members->all().size(), " processes are in this run, whose job has ", seats,

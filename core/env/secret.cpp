@@ -1,6 +1,7 @@
 #include "env/secret.h"
 
 #include <cstring>
+#include <filesystem>
 
 #include <sodium.h>
 
@@ -22,6 +23,12 @@ std::optional<Secret> secret_in(std::string_view text) {
   Secret secret{};
   std::memcpy(secret.data(), bytes->data(), secret.size());
   return secret;
+}
+
+bool others_may_read(const std::string& path) {
+  std::error_code unknown; // what cannot be looked at cannot be read either, which is told there
+  const auto modes = std::filesystem::status(path, unknown).permissions();
+  return !unknown && (modes & std::filesystem::perms::others_read) != std::filesystem::perms::none;
 }
 
 } // namespace dlhost::env

@@ -15,5 +15,7 @@ Secret draw_secret();
 // As text of 64 hexadecimal digits, and back; none: it is no such text.
 std::string to_text(const Secret&);
 std::optional<Secret> secret_in(std::string_view text);
+// Whether users beside the file's owner and group may read it.
+bool others_may_read(const std::string& path);
 
 } // namespace dlhost::env

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 import unittest
 
 from members import Members
@@ -44,6 +45,23 @@ class ByHand(Members):
         processes = [self.start("--rendezvous=embedded", f"--rank={rank}", "--members=2", "--secret=secret", f"--host={host}", meets)
                      for rank, host in enumerate("ab")]
         self.assertEqual(self.ended_well(processes)["steps"], 60)
+
+    def test_a_wait_for_members_ends_at_the_first_signal(self) -> None:
+        for number in signal.SIGTERM, signal.SIGINT:
+            process = self.start(*self.words_of(0, 2, self.place()))
+            time.sleep(1)
+            self.assertIsNone(process.poll())
+            process.send_signal(number)
+            err = process.communicate(timeout=10)[1]
+            self.assertEqual(process.returncode, 130, err)
+            self.assertIn("waits for the other processes of the run, which are 2 in all,", err)
+
+    def test_a_secret_that_others_may_read_is_none(self) -> None:
+        (self.root / "secret").chmod(0o644)
+        process = self.start(*self.words_of(0, 2, self.place()))
+        err = process.communicate(timeout=30)[1]
+        self.assertEqual(process.returncode, 1, err)
+        self.assertIn("every user of this machine may read it: chmod 600 secret", err)
 
     def test_a_worker_that_is_killed_is_replaced(self) -> None:
         alone = self.run_job(PROCESSES, *LONG)
