@@ -257,9 +257,17 @@ Status JobRun::open_folder() {
   return begin_succession();
 }
 
+// What a run writes into is there before its first step; what says where, is told where it cannot be made.
 Status JobRun::make_folder() {
-  const std::string& parent = job_.record.folder;
-  DLHOST_ASSIGN(folder_, record::RunFolder::make(context_.host, parent.empty() ? "runs" : parent, job_.name));
+  const std::string &parent = job_.record.folder, &kept = job_.checkpoint.folder;
+  if (const Status status = kept.empty() ? Status() : disk_.make_directory(kept); !status.ok())
+    return config::invalid_at(job_.place("checkpoint.folder"), "checkpoint.folder: ", status.message(),
+                              "; name a folder that can be made, or leave it out");
+  auto made = record::RunFolder::make(context_.host, parent.empty() ? "runs" : parent, job_.name);
+  if (!made.ok())
+    return config::invalid_at(job_.place("record.folder"), "record.folder: ", made.status().message(),
+                              "; name a folder that can be made, in which each run gets its own");
+  folder_ = *std::move(made);
   DLHOST_TRY(keep_job()); // before anybody may go on with it
   DLHOST_TRY(keep_log());
   DLHOST_TRY(lead(folder_->path()));

@@ -1,7 +1,9 @@
 #include "config/blocks.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <set>
 
 #include <dlhost/nearest.h>
 
@@ -18,11 +20,15 @@ constexpr std::string_view handed_on[] = {"phases", "dtype", "frozen"};
 // So many layers are a mistake (or a hostile file), not a net.
 constexpr std::size_t most_layers = 20'000;
 
+// So many blocks in blocks: each is a level of calls here.
+constexpr std::size_t most_open = 32;
+
 struct Block {
   BlockKeys keys;
   Location where;
   std::vector<const Table*> layers;
-  bool sound = true; // nothing has been said against it
+  std::set<std::string, std::less<>> names; // of the layers
+  bool sound = true;                        // nothing has been said against it
 };
 
 // One source that a use of a block names, and where it does.
@@ -80,7 +86,8 @@ class Expander {
         else
           result_.list.push_back({*table, {}});
       }
-    if (instances_ > most_layers) result_.list.clear(); // it has been said; nothing is gained by checking them all
+    if (instances_ > most_layers || room_.is_full())
+      result_.list.clear(); // it has been said; nothing is gained by checking them all
     return std::move(result_);
   }
 
@@ -106,7 +113,7 @@ class Expander {
     Block block;
     block.where = table.where;
     static constexpr std::string_view also[] = {"layer"};
-    const std::size_t said = problems_.list().size();
+    const std::size_t said = problems_.count();
     auto found = block_schema().parse(table, &block.keys, nullptr, also);
     const std::string place = block.keys.name.empty() ? "block" : concat("block '", block.keys.name, "'");
     for (auto& problem : found) problems_.add(problem.where, place, ": ", problem.key, ": ", problem.message);
@@ -116,26 +123,19 @@ class Expander {
       problems_.add(table.where, place, ": has no layers: write [[block.layer]], or layer = [ { ... }, ... ]");
     else
       for (const auto& item : *list)
-        if (const Table* layer = table_in(item, place + ": layer")) block.layers.push_back(layer);
-    if (!block.keys.out.empty() && !has(block, block.keys.out))
+        if (const Table* layer = table_in(item, place + ": layer")) {
+          block.layers.push_back(layer);
+          block.names.insert(text_of(*layer, "name"));
+        }
+    if (!block.keys.out.empty() && !block.names.contains(block.keys.out))
       problems_.add(table.find("out")->where, place, ": out: unknown layer '", block.keys.out, "'; ",
-                    suggestion(block.keys.out, names_in(block)));
-    block.sound = problems_.list().size() == said;
+                    problems_.suggest(block.keys.out, std::vector(block.names.begin(), block.names.end())));
+    block.sound = problems_.count() == said;
     all_named_ = all_named_ && !block.keys.name.empty();
     if (block.keys.name.empty()) return;
     const auto [first, added] = blocks_.emplace(block.keys.name, std::move(block));
     if (!added)
       problems_.add(table.where, place, ": there is a block of that name already, at ", to_string(first->second.where));
-  }
-
-  static std::vector<std::string> names_in(const Block& block) {
-    std::vector<std::string> names;
-    for (const Table* layer : block.layers) names.push_back(text_of(*layer, "name"));
-    return names;
-  }
-
-  static bool has(const Block& block, std::string_view name) {
-    return std::ranges::any_of(block.layers, [&](const Table* layer) { return text_of(*layer, "name") == name; });
   }
 
   void use(const Table& table, const Site& around) {
@@ -159,9 +159,10 @@ class Expander {
     };
     if (block == blocks_.end() && !all_named_) return false; // it may be one of those
     if (block == blocks_.end())
-      return refuse("unknown block '", keys.block, "'; ", suggestion(keys.block, result_.blocks));
+      return refuse("unknown block '", keys.block, "'; ", problems_.suggest(keys.block, result_.blocks));
     if (std::ranges::find(around.open, &block->second) != around.open.end())
       return refuse("the block '", keys.block, "' uses itself");
+    if (around.open.size() >= most_open) return refuse("blocks use blocks more than ", most_open, " deep");
     if (!block->second.sound) return false;
     Site site;
     site.block = &block->second;
@@ -171,8 +172,9 @@ class Expander {
     site.inputs = inputs_of(table, keys);
     site.handed = around.handed;
     for (const auto key : handed_on)
-      if (const Value* value = table.find(key)) put(site.handed, key, *value);
+      if (const Value* value = table.find(key); value && has_room(*value, site)) put(site.handed, key, *value);
     if (!parameters(table, keys, place, in(around), site)) return false;
+    if (room_.is_full()) return false;
     const bool numbered = table.find("repeat") != nullptr;
     for (std::int64_t i = 1; i <= keys.repeat; ++i) {
       const std::string name = numbered ? concat(keys.name, ".", i) : keys.name;
@@ -196,21 +198,27 @@ class Expander {
   bool parameters(const Table& table, const BlockUse& keys, const std::string& place, const std::string& suffix,
                   Site& site) {
     const BlockKeys& block = site.block->keys;
-    for (const auto& [name, value] : block.defaults.entries) site.scope[name] = value;
-    std::vector<std::string> known = block.params;
-    for (const auto& [name, value] : block.defaults.entries) known.push_back(name);
-    bool right = true;
-    std::vector<std::string> meant; // by names that are unknown
-    for (const auto& [name, value] : keys.with.entries) {
+    std::set<std::string> known(block.params.begin(), block.params.end());
+    for (const auto& [name, value] : block.defaults.entries) {
+      if (!has_room(value, site)) return false;
       site.scope[name] = value;
-      if (std::ranges::find(known, name) != known.end()) continue;
-      meant.push_back(nearest(name, known));
+      known.insert(name);
+    }
+    bool right = true;
+    std::set<std::string> meant; // by the first names that are unknown
+    const std::vector<std::string> names(known.begin(), known.end());
+    int unknown = 0;
+    for (const auto& [name, value] : keys.with.entries) {
+      if (!has_room(value, site)) return false;
+      site.scope[name] = value;
+      if (known.contains(name)) continue;
+      if (++unknown <= 20) meant.insert(nearest(name, names));
       problems_.add(value.where, place, ": with.", name, ": unknown parameter of the block '", block.name, "'; ",
-                    suggestion(name, known), suffix);
+                    problems_.suggest(name, names), suffix);
       right = false;
     }
     for (const auto& name : block.params)
-      if (!site.scope.contains(name) && std::ranges::find(meant, name) == meant.end()) {
+      if (!site.scope.contains(name) && !meant.contains(name)) {
         problems_.add(table.where, place, ": with.", name, ": is required: the block '", block.name, "' has no default",
                       suffix);
         right = false;
@@ -219,7 +227,7 @@ class Expander {
   }
 
   // The layers of one instance. False when there are too many, or when they could not be filled in.
-  bool expand(const std::string& name, std::int64_t index, Site site) {
+  bool expand(const std::string& name, std::int64_t index, Site& site) {
     if (++instances_ > most_layers) {
       if (instances_ == most_layers + 1)
         problems_.add(site.used_at, "the blocks come to more than ", most_layers, " layers");
@@ -229,13 +237,23 @@ class Expander {
     site.scope["name"] = {name, site.used_at};
     site.scope["index"] = {index, site.used_at};
     bool filled = true;
-    const Complain complain = [&](const Location& where, const std::string& message) {
+    const auto complain = [&](const Location& where, const std::string& message) {
       filled = false;
       problems_.add(where, "block '", site.block->keys.name, "': ", message, in(site));
     };
+    std::vector<std::string> known;
+    const auto suggest = [&](std::string_view unknown) {
+      if (known.empty())
+        for (const auto& [parameter, value] : site.scope) known.push_back(parameter);
+      return problems_.suggest(unknown, known);
+    };
+    const Filling filling{site.scope, room_, complain, suggest};
     std::vector<Table> layers;
-    for (const Table* written : site.block->layers)
-      layers.push_back(std::get<Table>(substitute({*written, written->where}, site.scope, complain).data));
+    for (const Table* written : site.block->layers) {
+      Value layer = substitute({*written, written->where}, filling);
+      if (!has_room({}, site)) return false;
+      layers.push_back(std::get<Table>(std::move(layer.data)));
+    }
     if (!filled) return false;
     std::string before;
     for (Table& layer : layers) {
@@ -247,11 +265,11 @@ class Expander {
         use(layer, site);
       } else {
         for (const auto& [key, value] : site.handed.entries)
-          if (!layer.find(key)) layer.entries.emplace_back(key, value);
+          if (!layer.find(key) && has_room(value, site)) layer.entries.emplace_back(key, value);
         result_.list.push_back({std::move(layer), site.used_at});
         ++instances_;
       }
-      if (instances_ > most_layers) return false;
+      if (instances_ > most_layers || room_.is_full()) return false;
     }
     const std::string& out = site.block->keys.out;
     if (!before.empty()) result_.outputs[name] = out.empty() ? before : site.prefix + out;
@@ -262,7 +280,9 @@ class Expander {
   Value sources(const Table& layer, const std::string& before, const Site& site) {
     const Value* given = layer.find("src");
     List list;
-    const auto append = [&](const std::string& name, const Location& where) { list.push_back({name, where}); };
+    const auto append = [&](const std::string& name, const Location& where) {
+      if (Value value{name, where}; has_room(value, site)) list.push_back(std::move(value));
+    };
     if (!given) {
       if (before.empty())
         for (const auto& input : site.inputs) append(input.name, input.where);
@@ -272,6 +292,7 @@ class Expander {
     }
     const auto* texts = std::get_if<List>(&given->data);
     for (const Value& item : texts ? *texts : List{*given}) {
+      if (room_.is_full()) break;
       const auto* text = std::get_if<std::string>(&item.data);
       if (!text)
         list.push_back(item); // the schema will complain
@@ -286,10 +307,19 @@ class Expander {
   // "x", "x:1" and "x.inner" are local where the block has a layer x.
   static bool is_local(std::string_view text, const Site& site) {
     const std::string_view name = text.substr(0, text.find(':'));
-    return std::ranges::any_of(site.block->layers, [&](const Table* layer) {
-      const std::string local = text_of(*layer, "name");
-      return name == local || (name.starts_with(local) && !local.empty() && name[local.size()] == '.');
-    });
+    for (auto end = name.find('.');; end = name.find('.', end + 1)) {
+      if (end != 0 && site.block->names.contains(name.substr(0, end))) return true;
+      if (end == std::string_view::npos) return false;
+    }
+  }
+
+  // Says once that there is none.
+  bool has_room(const Value& added, const Site& site) {
+    if (room_.take(added)) return true;
+    if (!std::exchange(is_full_, true))
+      problems_.add(site.used_at, "what the blocks are filled in with comes to more than ", Room::most_bytes >> 20,
+                    " MiB");
+    return false;
   }
 
   std::vector<Input> inputs(const std::string& text, const Location& where, const Site& site) {
@@ -298,8 +328,12 @@ class Expander {
       problems_.add(where, "src: \"@in\": this use of the block '", site.block->keys.name, "' has no src", in(site));
       return {};
     }
-    for (std::size_t i = 0; i < site.inputs.size(); ++i)
-      if (text == concat("@in.", i + 1)) return {site.inputs[i]};
+    std::size_t number = 0;
+    const char *const first = text.data() + std::min<std::size_t>(4, text.size()), *const last =
+                                                                                       text.data() + text.size();
+    const bool is_number =
+        text.starts_with("@in.") && std::from_chars(first, last, number).ptr == last && *first != '0';
+    if (is_number && number >= 1 && number <= site.inputs.size()) return {site.inputs[number - 1]};
     problems_.add(where, "src: \"", text,
                   "\" is not allowed: a block reads \"@in\", all its inputs, or \"@in.1\" to \"@in.",
                   std::max<std::size_t>(site.inputs.size(), 1), "\"", in(site));
@@ -314,6 +348,8 @@ class Expander {
   std::map<std::string, Block, std::less<>> blocks_;
   bool all_named_ = true; // the blocks: a name that is unknown is wrong
   std::size_t instances_ = 0;
+  Room room_;
+  bool is_full_ = false; // and has been said
   Layers result_;
 };
 

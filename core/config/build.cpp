@@ -54,6 +54,11 @@ class Builder {
   void head(const Table& document, Job& job) {
     Head head;
     problems_.of_schema(head_schema(), head_schema().parse(document, &head, &plugins_, others_), "", others_);
+    // The folder of a run is called after it, with the time behind it: file systems take 255 bytes.
+    constexpr std::size_t longest_name = 200;
+    if (head.name.size() > longest_name)
+      problems_.of_key("name", document.find("name")->where, "must be at most ", longest_name,
+                       " bytes long, because runs' folders are called after it, but is of ", head.name.size());
     job.name = head.name;
     job.seed = head.seed;
     job.folder = head.folder;
@@ -151,22 +156,9 @@ class Builder {
     plugin.options = std::move(others);
   }
 
-  static bool asks_for_several(const Table& source) {
-    const auto more_than_one = [&](std::string_view key) {
-      const Value* given = source.find(key);
-      const auto* count = given ? std::get_if<std::int64_t>(&given->data) : nullptr;
-      return count && *count > 1;
-    };
-    return source.find("framework") || more_than_one("worker_groups") || more_than_one("workers_per_group");
-  }
-
   void topology(const Table& source, Topology& topology) {
     topology.where = source.where;
-    // Whether there are such plugins is asked when there is somebody to use them.
-    // One worker alone needs none of the plugins that are named here.
-    const Schema& schema = topology_schema();
-    problems_.of_schema(schema, schema.parse(source, &topology, asks_for_several(source) ? &plugins_ : nullptr),
-                        "topology");
+    parse(topology_schema(), source, &topology, "topology");
     const Value* workers = source.find("workers");
     if (topology.framework == Framework::none) {
       if (workers && !problems_.refused("topology.framework"))

@@ -80,7 +80,8 @@ class LayerBuilder {
     for (const auto& [key, value] : others.entries) {
       if (options && options->find(key)) continue;
       if (std::string near = nearest(key, known); core.find(near)) {
-        if (type.empty()) add(value.where, key, ": unknown option; ", suggestion(key, known)); // no plugin will say so
+        if (type.empty())
+          add(value.where, key, ": unknown option; ", problems_.suggest(key, known)); // no plugin will say so
         meant.push_back(std::move(near));
       }
     }
@@ -193,9 +194,10 @@ void resolve(std::vector<Layer>& layers, const Layers& raw, Problems& problems) 
       for (auto use = raw.outputs.find(source.layer); use != raw.outputs.end(); use = raw.outputs.find(source.layer))
         source.layer = use->second;
       if (!known.contains(source.layer) && !may_be_there(source.layer, raw, problems))
-        problems.of_layer(
-            layer.name, source.where, "src: unknown layer '", source.layer, "'; ", suggestion(source.layer, names),
-            layer.used_at.line > 0 ? concat(" (in the block used at ", to_string(layer.used_at), ")") : "");
+        problems.of_layer(layer.name, source.where, "src: unknown layer '", source.layer, "'; ",
+                          problems.suggest(source.layer, names),
+                          layer.used_at.line > 0 ? concat(" (in the block used at ", to_string(layer.used_at), ")")
+                                                 : "");
     }
 }
 

@@ -1,6 +1,7 @@
 #include "config/compose.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "config/document.h"
 
@@ -32,11 +33,34 @@ std::string join_path(const std::string& folder, const std::string& path) {
 
 namespace {
 
-Value* find(Table& table, std::string_view key) {
-  for (auto& [name, value] : table.entries)
-    if (name == key) return &value;
-  return nullptr;
-}
+// What one job may include: more is a mistake, or a hostile file.
+constexpr std::size_t most_files = 256;
+constexpr std::size_t longest_chain = 32;
+constexpr std::uint64_t most_bytes = std::uint64_t{16} << 20; // of all files, those that come twice counted twice
+
+// Where each key stands. A few are looked for one by one.
+class Keys {
+ public:
+  Keys(Table& table, std::size_t lookups) : table_(table), first_(table.entries.size()) {
+    if (lookups < 16) return;
+    for (std::size_t i = 0; i < first_; ++i) places_.emplace(table.entries[i].first, i);
+  }
+  // One of those that were there at first.
+  Value* find(const std::string& key) {
+    if (!places_.empty()) {
+      const auto place = places_.find(key);
+      return place == places_.end() ? nullptr : &table_.entries[place->second].second;
+    }
+    for (std::size_t i = 0; i < first_; ++i)
+      if (table_.entries[i].first == key) return &table_.entries[i].second;
+    return nullptr;
+  }
+
+ private:
+  Table& table_;
+  std::size_t first_;
+  std::unordered_map<std::string, std::size_t> places_;
+};
 
 const std::string* text_at(const Table& table, std::string_view key) {
   const Value* value = table.find(key);
@@ -47,20 +71,24 @@ void merge(Table& base, Table over);
 
 // Tables with a name each: [[layer]], [[block]].
 void merge_named(List& base, List over, bool whole) {
+  std::unordered_map<std::string, std::size_t> places;
+  const auto name_of = [](const Value& value) {
+    const auto* table = std::get_if<Table>(&value.data);
+    return table ? text_at(*table, "name") : nullptr;
+  };
+  for (std::size_t i = 0; i < base.size(); ++i)
+    if (const auto* name = name_of(base[i])) places.emplace(*name, i);
   for (auto& item : over) {
-    auto* table = std::get_if<Table>(&item.data);
-    const auto* name = table ? text_at(*table, "name") : nullptr;
-    const auto same = std::ranges::find_if(base, [&](const Value& value) {
-      const auto* other = std::get_if<Table>(&value.data);
-      const auto* other_name = other ? text_at(*other, "name") : nullptr;
-      return name && other_name && *name == *other_name;
-    });
-    if (same == base.end())
+    const auto* name = name_of(item);
+    const auto same = name ? places.find(*name) : places.end();
+    if (same == places.end()) {
+      if (name) places.emplace(*name, base.size());
       base.push_back(std::move(item));
-    else if (whole)
-      *same = std::move(item);
-    else
-      merge(std::get<Table>(same->data), std::move(*table));
+    } else if (whole) {
+      base[same->second] = std::move(item);
+    } else {
+      merge(std::get<Table>(base[same->second].data), std::move(std::get<Table>(item.data)));
+    }
   }
 }
 
@@ -85,8 +113,9 @@ void merge(Table& base, Table over) {
     base = std::move(over);
     return;
   }
+  Keys keys(base, over.entries.size());
   for (auto& [key, value] : over.entries) {
-    if (Value* old = find(base, key))
+    if (Value* old = keys.find(key))
       merge_value(key, *old, std::move(value));
     else
       base.entries.emplace_back(key, std::move(value));
@@ -98,9 +127,14 @@ class Composer {
   Composer(Disk& disk, Problems& problems) : disk_(disk), problems_(problems) {}
 
   Table read(const std::string& path, const Location& included_at) {
-    auto text = disk_.read_text(path, std::uint64_t{16} << 20);
+    auto text = disk_.read_text(path, most_bytes);
     if (!text.ok()) {
       problems_.add(included_at, text.status().message());
+      return {};
+    }
+    bytes_ += text->size();
+    if (bytes_ > most_bytes) {
+      problems_.add(included_at, "include: the job's files come to more than ", most_bytes >> 20, " MiB");
       return {};
     }
     Table table = parse_document(*text, path, problems_);
@@ -133,9 +167,20 @@ class Composer {
         problems_.add(item.where, "include: files include each other: ", chain, file);
         continue;
       }
+      if (!may_include(item.where)) break;
       merge_top(whole, read(file, item.where));
     }
     return whole;
+  }
+
+  // Says once what is too much.
+  bool may_include(const Location& where) {
+    if (++files_ < most_files && open_.size() < longest_chain && bytes_ <= most_bytes) return true;
+    if (files_ == most_files)
+      problems_.add(where, "include: a job has at most ", most_files, " files, one that comes twice counted twice");
+    else if (files_ < most_files && open_.size() >= longest_chain)
+      problems_.add(where, "include: files include one another more than ", longest_chain, " deep");
+    return false;
   }
 
   static void merge_top(Table& whole, Table over) {
@@ -146,6 +191,8 @@ class Composer {
 
   Disk& disk_;
   Problems& problems_;
+  std::size_t files_ = 0;         // that were included
+  std::uint64_t bytes_ = 0;       // of all of them
   std::vector<std::string> open_; // the chain of files that are being read
 };
 

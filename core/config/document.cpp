@@ -18,6 +18,8 @@
 #define TOML_UNREACHABLE __builtin_unreachable()
 #include <toml++/toml.h>
 
+#include "config/depth.h"
+
 namespace dlhost::config {
 
 namespace {
@@ -31,8 +33,12 @@ class Reader {
   Table table(const toml::table& source) const {
     Table table;
     table.where = location(source.source());
-    for (const auto& [key, node] : source)
-      table.entries.emplace_back(std::string(key.str()), value(node, location(key.source())));
+    for (const auto& [key, node] : source) {
+      const Location where = location(key.source());
+      std::string name(key.str());
+      refuse_nul(name, where);
+      table.entries.emplace_back(std::move(name), value(node, where));
+    }
     // The library sorts by name; people read in the order of the file.
     std::ranges::stable_sort(table.entries, {}, [](const auto& entry) {
       return std::pair(entry.second.where.line, entry.second.where.column);
@@ -46,7 +52,7 @@ class Reader {
     switch (node.type()) {
     case toml::node_type::table: return {table_at(*node.as_table(), where), where};
     case toml::node_type::array: return {list(*node.as_array()), where};
-    case toml::node_type::string: return {node.as_string()->get(), where};
+    case toml::node_type::string: refuse_nul(node.as_string()->get(), where); return {node.as_string()->get(), where};
     case toml::node_type::integer: return {node.as_integer()->get(), where};
     case toml::node_type::floating_point: return {node.as_floating_point()->get(), where};
     case toml::node_type::boolean: return {node.as_boolean()->get(), where};
@@ -54,6 +60,12 @@ class Reader {
       problems_.add(where, "dates and times mean nothing in a job file; write a text in quotes");
       return {{}, where};
     }
+  }
+
+  // Every path, name and message that is made of the text would end there.
+  void refuse_nul(std::string_view text, const Location& where) const {
+    if (text.find('\0') != std::string_view::npos)
+      problems_.add(where, "a text with the character U+0000 in it means nothing in a job file");
   }
 
   Table table_at(const toml::table& source, const Location& where) const {
@@ -72,10 +84,19 @@ class Reader {
   Problems& problems_;
 };
 
+bool refuse_depth(std::string_view text, const Location& in, Problems& problems) {
+  const auto place = too_deep_at(text);
+  if (!place) return false;
+  const Location where = in.line == 0 ? in : Location{in.file, place->line, place->column};
+  problems.add(where, "tables and lists are nested more than ", most_levels, " deep");
+  return true;
+}
+
 } // namespace
 
 Table parse_document(std::string_view text, const std::string& name, Problems& problems) {
   auto file = std::make_shared<const std::string>(name);
+  if (refuse_depth(text, {file, 1, 1}, problems)) return {{}, {file, 1, 1}};
   const Reader reader(file, problems);
   const toml::parse_result result = toml::parse(text, std::string_view(name));
   if (!result) {
@@ -86,7 +107,9 @@ Table parse_document(std::string_view text, const std::string& name, Problems& p
 }
 
 Value parse_value(const std::string& text, const Location& where, Problems& problems) {
-  const toml::parse_result result = toml::parse(concat("value = ", text));
+  const std::string document = concat("value = ", text);
+  if (refuse_depth(document, where, problems)) return {{}, where};
+  const toml::parse_result result = toml::parse(document);
   if (result && result.table().size() == 1) {
     Problems inner;
     const Table table = Reader(where.file, inner).table(result.table());

@@ -5,6 +5,7 @@
 #include <dlhost/nearest.h>
 
 #include "config/blocks.h"
+#include "config/depth.h"
 #include "config/document.h"
 #include "config/job_schema.h"
 
@@ -46,10 +47,15 @@ std::size_t name_length(const Table& table) { return std::get<std::string>(table
 
 Overrides::Overrides(std::span<const std::string> texts, Problems& problems) : problems_(problems) {
   for (const auto& text : texts) {
-    const Location where{std::make_shared<const std::string>(concat("--set ", text)), 0, 0};
+    const std::string cut = text.size() > 200 ? concat(text.substr(0, 200), "...") : text;
+    const Location where{std::make_shared<const std::string>(concat("--set ", cut)), 0, 0};
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
       problems.add(where, "must be KEY=VALUE, such as train.batch=32 or layer.fc1.units=100");
+      continue;
+    }
+    if (std::ranges::count(text.substr(0, equals), '.') >= std::ptrdiff_t{most_levels}) {
+      problems.add(where, "the key is of more than ", most_levels, " parts");
       continue;
     }
     list_.push_back({text.substr(0, equals), parse_value(text.substr(equals + 1), where, problems)});
@@ -88,7 +94,7 @@ void Overrides::apply(Table& document) {
     const auto dot = change.path.find('.');
     const std::string top = change.path.substr(0, dot);
     if (std::ranges::find(known, top) == known.end()) {
-      problems_.add(change.value.where, "unknown key '", top, "'; ", suggestion(top, known));
+      problems_.add(change.value.where, "unknown key '", top, "'; ", problems_.suggest(top, known));
       continue;
     }
     if (top != "layer" && top != "block") {
@@ -132,7 +138,7 @@ void Overrides::apply(Layers& layers) {
         names.push_back(std::get<std::string>(name->data));
     if (top == "block") names = layers.blocks;
     const std::string name = change.path.substr(dot + 1, change.path.find_last_of('.') - dot - 1);
-    problems_.add(change.value.where, "unknown ", top, " '", name, "'; ", suggestion(name, names));
+    problems_.add(change.value.where, "unknown ", top, " '", name, "'; ", problems_.suggest(name, names));
   }
 }
 

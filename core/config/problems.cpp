@@ -7,18 +7,83 @@
 
 namespace dlhost::config {
 
+namespace {
+
+constexpr std::size_t listed_of_a_kind = 20;
+constexpr std::size_t listed = 1000;
+constexpr std::size_t longest_message = 4096;
+constexpr std::size_t most_letters = 100'000'000; // pairs of letters that are compared for all suggestions: a second
+
+std::size_t letters_of(std::span<const std::string> names) {
+  std::size_t letters = 0;
+  for (const auto& name : names) letters += name.size() + 1;
+  return letters;
+}
+
+// What messages of one kind have in common: no names, numbers or paths of keys. "layer 'a': units: must be at least 1,
+// but is 0" gives "must be at least #, but is #".
+std::string kind_of(std::string_view message) {
+  std::string kind;
+  char quote = 0;
+  for (const char letter : message) {
+    const bool opens = letter == '"' || (letter == '\'' && (kind.empty() || kind.back() == ' ' || kind.back() == '('));
+    if (quote != 0) {
+      if (letter == quote) quote = 0;
+    } else if (opens) {
+      quote = letter;
+    } else if (letter == ';' || letter == '\n') {
+      break;
+    } else if (letter >= '0' && letter <= '9') {
+      if (kind.empty() || kind.back() != '#') kind += '#';
+    } else {
+      kind += letter;
+    }
+  }
+  if (const auto colon = kind.rfind(": "); colon != std::string::npos) kind.erase(0, colon + 2);
+  while (kind.ends_with(' ')) kind.pop_back();
+  return kind;
+}
+
+// For people's terminals: cut where it is long, and without what would steer them.
+std::string shown(std::string message) {
+  if (message.size() > longest_message) {
+    std::size_t end = longest_message;
+    while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xc0) == 0x80) --end; // within a character
+    message = concat(std::string_view(message).substr(0, end), " ... (", message.size() - end, " bytes more)");
+  }
+  for (char& letter : message)
+    if ((static_cast<unsigned char>(letter) < 0x20 && letter != '\n' && letter != '\t') || letter == 0x7f) letter = '?';
+  return message;
+}
+
+} // namespace
+
 std::string to_string(const Location& where) {
   if (!where.file) return {};
   if (where.line == 0) return *where.file;
   return concat(*where.file, ":", where.line, ":", where.column);
 }
 
+std::string Problems::suggest(std::string_view name, std::span<const std::string> known) {
+  if (letters_compared_ > most_letters) return "too many names are unknown to look for the nearest of each";
+  letters_compared_ += (name.size() + 20) * letters_of(known); // they are sorted as well
+  return suggestion(name, known);
+}
+
 // The nets of several phases are wrong in the same way.
 void Problems::note(Problem problem) {
-  const auto same = [&](const Problem& other) {
-    return other.message == problem.message && to_string(other.where) == to_string(problem.where);
-  };
-  if (std::ranges::none_of(list_, same)) list_.push_back(std::move(problem));
+  problem.message = shown(std::move(problem.message));
+  const std::size_t hash = std::hash<std::string>()(concat(to_string(problem.where), "\n", problem.message));
+  if (!seen_.insert(hash).second) return;
+  ++count_;
+  const std::string kind = kind_of(problem.message);
+  if (list_.size() < listed || kinds_.contains(kind)) {
+    std::size_t& of_kind = kinds_[kind];
+    if (++of_kind > listed_of_a_kind) return;
+    list_.push_back(std::move(problem));
+  } else {
+    ++others_;
+  }
 }
 
 void Problems::of_schema(const Schema& schema, std::vector<Problem> found, std::string_view path,
@@ -34,10 +99,13 @@ void Problems::of_schema(const Schema& schema, std::vector<Problem> found, std::
 }
 
 bool Problems::refused(std::string_view key) const {
-  const auto is_in = [](std::string_view inner, std::string_view outer) {
-    return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '.');
-  };
-  return std::ranges::any_of(keys_, [&](std::string_view wrong) { return is_in(wrong, key) || is_in(key, wrong); });
+  for (auto around = key;; around = around.substr(0, around.rfind('.'))) {
+    if (keys_.contains(around)) return true;
+    if (around.find('.') == std::string_view::npos) break;
+  }
+  const std::string inside = concat(key, ".");
+  const auto first = keys_.lower_bound(inside);
+  return first != keys_.end() && first->starts_with(inside);
 }
 
 Status Problems::status() const {
@@ -62,10 +130,16 @@ Status Problems::status() const {
     return std::tuple(line.file, line.problem->where.line, line.problem->where.column);
   });
   std::string text;
+  std::map<std::string, std::size_t, std::less<>> told;
   for (const auto& [file, problem] : lines) {
     const std::string place = to_string(problem->where);
     text += concat(text.empty() ? "" : "\n", place, place.empty() ? "" : ": ", problem->message);
+    const auto kind = kinds_.find(kind_of(problem->message));
+    if (++told[kind->first] != listed_of_a_kind || kind->second == listed_of_a_kind) continue;
+    const std::string name = problem->where.file ? concat(*problem->where.file, ": ") : "";
+    text += concat("\n", name, "and ", kind->second - listed_of_a_kind, " more of this kind: ", kind->first);
   }
+  if (others_ > 0) text += concat("\n", others_, " more problems, of other kinds");
   return Status::invalid(text);
 }
 

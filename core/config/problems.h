@@ -1,11 +1,15 @@
 // What is wrong with a job: one line a problem, with its place in the job file, what is allowed and what was probably
 // meant. Carried through every step from the file to the nets, on one task. A step says what it found wrong with what,
-// and concludes nothing from what was refused before it: one mistake, one message.
+// and concludes nothing from what was refused before it: one mistake, one message. Of one kind of message (the same
+// words, whatever the names and numbers in it), the first twenty are listed and the others counted.
 #pragma once
 
+#include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include <dlhost/schema.h>
@@ -48,7 +52,12 @@ class Problems {
   // It is wrong, or the layers of a block that it stands for are not known.
   bool refused_layer(std::string_view name) const { return layers_.contains(name); }
 
+  // dlhost::suggestion(), until so many names were unknown that looking for the nearest of each takes too long.
+  std::string suggest(std::string_view name, std::span<const std::string> known);
+
   bool empty() const { return list_.empty(); }
+  // How many there are, and those that are listed.
+  std::size_t count() const { return count_; }
   const std::vector<Problem>& list() const { return list_; }
   // Ok, or one line for each, in the order of the files.
   Status status() const;
@@ -57,7 +66,12 @@ class Problems {
   void note(Problem);
 
   std::vector<Problem> list_;
+  std::size_t count_ = 0;
+  std::map<std::string, std::size_t, std::less<>> kinds_; // how many there are of each
+  std::size_t others_ = 0;                                // of more kinds than are listed
+  std::unordered_set<std::size_t> seen_;                  // hashes of places and messages
   std::set<std::string, std::less<>> keys_, layers_;
+  std::size_t letters_compared_ = 0;
 };
 
 } // namespace dlhost::config

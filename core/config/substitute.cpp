@@ -5,8 +5,6 @@
 #include <optional>
 #include <variant>
 
-#include <dlhost/nearest.h>
-
 namespace dlhost::config {
 
 namespace {
@@ -172,16 +170,18 @@ std::pair<std::string_view, std::size_t> name_at(std::string_view text) {
   return {text.substr(start, end - start), braces && end < text.size() && text[end] == '}' ? end + 1 : end};
 }
 
-Value fill_in(const std::string& text, const Location& where, const Scope& scope, const Complain& complain) {
+Value fill_in(const std::string& text, const Location& where, const Filling& filling) {
   const auto [only, length] = name_at(text);
   if (text.front() == '$' && length == text.size())
-    if (const auto found = scope.find(only); found != scope.end()) return {found->second.data, where};
-  Arithmetic arithmetic(text, scope);
+    if (const auto found = filling.scope.find(only); found != filling.scope.end())
+      return filling.room.take(found->second) ? Value{found->second.data, where} : Value{{}, where};
+  Arithmetic arithmetic(text, filling.scope);
   if (const auto number = arithmetic.value()) {
-    if (!arithmetic.error.empty()) complain(where, concat("\"", text, "\" ", arithmetic.error));
+    if (!arithmetic.error.empty()) filling.complain(where, concat("\"", text, "\" ", arithmetic.error));
     return std::visit([&](auto value) { return Value{value, where}; }, *number);
   }
   std::string filled;
+  int unknown = 0;
   for (std::size_t i = 0; i < text.size();) {
     if (text[i] != '$') {
       filled += text[i++];
@@ -193,30 +193,61 @@ Value fill_in(const std::string& text, const Location& where, const Scope& scope
       continue;
     }
     const auto [name, used] = name_at(std::string_view(text).substr(i));
-    const auto found = scope.find(name);
-    if (found == scope.end()) {
-      std::vector<std::string> known;
-      for (const auto& [parameter, value] : scope) known.push_back(parameter);
-      complain(where, concat("unknown parameter '$", name, "' in \"", text, "\"; ", suggestion(name, known)));
-      filled += text.substr(i, used);
-    } else {
+    const auto found = filling.scope.find(name);
+    if (found != filling.scope.end()) {
+      if (!filling.room.take(found->second)) break;
       filled += as_text(found->second);
+    } else {
+      if (++unknown <= 20)
+        filling.complain(where, concat("unknown parameter '$", name, "' in \"", text, "\"; ", filling.suggest(name)));
+      filled += text.substr(i, used);
     }
     i += used;
   }
-  return {filled, where};
+  return {std::move(filled), where};
+}
+
+// What copying it costs, about.
+std::size_t bytes_of(const Value& value) {
+  std::size_t bytes = sizeof(Value);
+  if (const auto* text = std::get_if<std::string>(&value.data)) bytes += text->size();
+  if (const auto* list = std::get_if<List>(&value.data))
+    for (const auto& item : *list) bytes += bytes_of(item);
+  if (const auto* table = std::get_if<Table>(&value.data))
+    for (const auto& [key, item] : table->entries) bytes += sizeof(TableEntry) + key.size() + bytes_of(item);
+  return bytes;
 }
 
 } // namespace
 
-Value substitute(const Value& value, const Scope& scope, const Complain& complain) {
-  if (const auto* text = std::get_if<std::string>(&value.data))
-    return text->find('$') == std::string::npos ? value : fill_in(*text, value.where, scope, complain);
-  Value filled = value;
-  if (auto* list = std::get_if<List>(&filled.data))
-    for (auto& item : *list) item = substitute(item, scope, complain);
-  if (auto* table = std::get_if<Table>(&filled.data))
-    for (auto& [key, item] : table->entries) item = substitute(item, scope, complain);
+bool Room::take(std::size_t bytes) {
+  left_ -= std::min(left_, bytes);
+  return left_ > 0;
+}
+
+bool Room::take(const Value& value) { return take(bytes_of(value)); }
+
+Value substitute(const Value& value, const Filling& filling) {
+  if (filling.room.is_full()) return {{}, value.where};
+  if (const auto* text = std::get_if<std::string>(&value.data)) {
+    if (!filling.room.take(sizeof(Value) + text->size())) return {{}, value.where};
+    return text->find('$') == std::string::npos ? value : fill_in(*text, value.where, filling);
+  }
+  Value filled{{}, value.where};
+  if (const auto* list = std::get_if<List>(&value.data)) {
+    auto& items = filled.data.emplace<List>();
+    for (const auto& item : *list) items.push_back(substitute(item, filling));
+  } else if (const auto* table = std::get_if<Table>(&value.data)) {
+    auto& copy = filled.data.emplace<Table>();
+    copy.where = table->where;
+    for (const auto& [key, item] : table->entries) {
+      filling.room.take(sizeof(TableEntry) + key.size());
+      copy.entries.emplace_back(key, substitute(item, filling));
+    }
+  } else {
+    filling.room.take(sizeof(Value));
+    filled.data = value.data;
+  }
   return filled;
 }
 

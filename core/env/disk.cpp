@@ -20,6 +20,7 @@ Result<std::unique_ptr<NewFile>> PosixDisk::create(const std::string& path) { re
 Result<std::unique_ptr<LogFile>> PosixDisk::open_log(const std::string& path) { return PosixLogFile::open(path); }
 
 Result<std::vector<DirectoryEntry>> PosixDisk::list(const std::string& path) {
+  DLHOST_TRY(check_path(path, "list"));
   std::error_code error;
   std::vector<DirectoryEntry> entries;
   for (fs::directory_iterator item(path, error), end; !error && item != end; item.increment(error)) {
@@ -35,6 +36,7 @@ Result<std::vector<DirectoryEntry>> PosixDisk::list(const std::string& path) {
 }
 
 Status PosixDisk::make_directory(const std::string& path) {
+  DLHOST_TRY(check_path(path, "make the folder"));
   std::error_code error;
   std::vector<std::string> made;
   for (std::string folder = path; !folder.empty() && !exists(folder); folder = fs::path(folder).parent_path().string())
@@ -47,6 +49,8 @@ Status PosixDisk::make_directory(const std::string& path) {
 }
 
 Status PosixDisk::rename(const std::string& from, const std::string& to) {
+  DLHOST_TRY(check_path(from, "rename"));
+  DLHOST_TRY(check_path(to, "rename to"));
   if (::rename(from.c_str(), to.c_str()) != 0) {
     if (errno != ENOTEMPTY && errno != EEXIST) return failed(errno, concat("rename ", from, " to"), to);
     // A folder with something in it is replaced by exchange, so that the name never lacks a whole one.
@@ -58,12 +62,15 @@ Status PosixDisk::rename(const std::string& from, const std::string& to) {
 }
 
 Status PosixDisk::remove(const std::string& path) {
+  DLHOST_TRY(check_path(path, "remove"));
   std::error_code error;
   const auto removed = fs::remove_all(path, error);
   if (error) return failed(error.value(), "remove", path);
   return removed > 0 ? sync_folder(folder_of(path)) : Status();
 }
 
-bool PosixDisk::exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+bool PosixDisk::exists(const std::string& path) {
+  return path.find('\0') == std::string::npos && ::access(path.c_str(), F_OK) == 0;
+}
 
 } // namespace dlhost::env

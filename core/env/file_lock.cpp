@@ -19,7 +19,7 @@ struct flock whole_file(short type) {
 
 // Locks of open files, not of processes: closing another handle of the file does not lose them, and they outlast exec.
 Result<std::optional<FileLock>> FileLock::lock(const std::string& path, short type) {
-  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644));
   if (!file.valid()) return failed(errno, "open", path);
   struct flock whole = whole_file(type);
   if (::fcntl(file.get(), F_OFD_SETLK, &whole) == 0) return std::optional(FileLock(std::move(file), path));
@@ -45,7 +45,7 @@ Result<int> FileLock::hand_over() {
 }
 
 Result<bool> FileLock::held(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) return errno == ENOENT ? Result<bool>(false) : failed(errno, "open", path);
   struct flock whole = whole_file(F_WRLCK);
   if (::fcntl(file.get(), F_OFD_GETLK, &whole) != 0) return failed(errno, "look at the lock of", path);

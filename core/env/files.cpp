@@ -10,12 +10,29 @@
 
 namespace dlhost::env {
 
+namespace {
+
+std::string_view word_of(mode_t mode) {
+  switch (mode & S_IFMT) {
+  case S_IFDIR: return "a folder";
+  case S_IFIFO: return "a pipe";
+  case S_IFSOCK: return "a socket";
+  default: return "a device";
+  }
+}
+
+} // namespace
+
+// Only files that have an end and are there at once: a pipe waits for its writer, and a device may never end. Opening
+// does not wait either, so that the file can be looked at first.
 Result<std::unique_ptr<File>> PosixFile::open(const std::string& path) {
-  Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  DLHOST_TRY(check_path(path, "open"));
+  Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!descriptor.valid()) return failed(errno, "open", path);
   struct stat about {};
   if (::fstat(descriptor.get(), &about) != 0) return failed(errno, "look at", path);
-  if (S_ISDIR(about.st_mode)) return Status::invalid("cannot open ", path, ": it is a folder, not a file");
+  if (!S_ISREG(about.st_mode))
+    return Status::invalid("cannot open ", path, ": it is ", word_of(about.st_mode), ", not a file");
   return std::unique_ptr<File>(
       std::make_unique<PosixFile>(path, std::move(descriptor), static_cast<std::uint64_t>(about.st_size)));
 }
@@ -51,6 +68,7 @@ std::span<const std::byte> PosixFile::map() {
 }
 
 Result<std::unique_ptr<NewFile>> PosixNewFile::create(const std::string& path) {
+  DLHOST_TRY(check_path(path, "create"));
   static std::atomic<unsigned> count{0};
   const auto slash = path.find_last_of('/');
   const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
@@ -98,7 +116,8 @@ Status PosixNewFile::commit() {
 }
 
 Result<std::unique_ptr<LogFile>> PosixLogFile::open(const std::string& path) {
-  constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
+  DLHOST_TRY(check_path(path, "open"));
+  constexpr int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   Descriptor descriptor(::open(path.c_str(), flags));
   if (!descriptor.valid() && errno == ENOENT) {
     descriptor = Descriptor(::open(path.c_str(), flags | O_CREAT, 0666));
@@ -106,6 +125,10 @@ Result<std::unique_ptr<LogFile>> PosixLogFile::open(const std::string& path) {
     if (descriptor.valid()) DLHOST_TRY(sync_folder(folder_of(path)));
   }
   if (!descriptor.valid()) return failed(errno, "open", path);
+  struct stat about {};
+  if (::fstat(descriptor.get(), &about) != 0) return failed(errno, "look at", path);
+  if (!S_ISREG(about.st_mode) && !S_ISCHR(about.st_mode)) // a device takes what it is told, or says why not
+    return Status::invalid("cannot open ", path, ": it is ", word_of(about.st_mode), ", not a file");
   return std::unique_ptr<LogFile>(std::make_unique<PosixLogFile>(path, std::move(descriptor)));
 }
 

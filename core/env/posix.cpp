@@ -24,6 +24,13 @@ Status failed(int error, std::string_view doing, const std::string& path) {
   return Status::no_space(status.message(), left, "; free some space, or choose another folder");
 }
 
+Status check_path(const std::string& path, std::string_view doing) {
+  const auto zero = path.find('\0');
+  if (zero == std::string::npos) return {};
+  return Status::invalid("cannot ", doing, " ", path.substr(0, zero),
+                         "\\0...: a path with a byte of zero names nothing");
+}
+
 Status write_whole(int descriptor, std::span<const std::byte> bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());

@@ -31,6 +31,8 @@ class Descriptor {
 
 // An errno about a path, in words; a full disk says how much is left and what to do.
 Status failed(int error, std::string_view doing, const std::string& path);
+// Not ok: the path has a byte of zero in it, at which the system would take it to end.
+Status check_path(const std::string& path, std::string_view doing);
 // Writes everything, however often the system takes only a part.
 Status write_whole(int descriptor, std::span<const std::byte> bytes, const std::string& path);
 // The folder that a path lies in: "." for a bare name.

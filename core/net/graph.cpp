@@ -93,7 +93,7 @@ class Builder {
       return;
     problems_.of_layer(node.name, src.where,
                        fmt::format("its source '{}' is not there in this phase; give both the same phases, or {}",
-                                   src.layer, suggestion(src.layer, names)));
+                                   src.layer, problems_.suggest(src.layer, names)));
   }
 
   void sort() {
@@ -258,7 +258,7 @@ class Builder {
         std::vector<std::string> names;
         for (const auto& spec : node.setup.params) names.push_back(spec.name);
         problems_.of_layer(node.name, set.where,
-                           fmt::format("has no param '{}'; {}", set.name, suggestion(set.name, names)));
+                           fmt::format("has no param '{}'; {}", set.name, problems_.suggest(set.name, names)));
       }
   }
 

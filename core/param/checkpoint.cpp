@@ -14,16 +14,26 @@
 namespace dlhost::param {
 namespace {
 
-constexpr int manifest_format = 2;
+constexpr int manifest_format = 3;
+constexpr std::uint64_t longest_manifest = std::uint64_t{256} << 20;
+constexpr std::size_t seal_letters = 64;
+// What a manifest begins with: its seal, which is of every other byte.
+constexpr std::string_view before_seal = "{\n  \"blake2b\": \"";
+
 constexpr const char* file_names[] = {"params.safetensors", "history.safetensors", "state.safetensors"};
 
 std::string worker_file(std::size_t worker) { return fmt::format("worker-{}.safetensors", worker); }
 
-// Of everything else in a manifest.
-std::string seal_of(nlohmann::json manifest) {
-  manifest.erase("blake2b");
-  const std::string text = manifest.dump();
-  return env::digest(std::as_bytes(std::span(text)));
+// The text of a manifest, in which the seal is still empty, with it.
+std::string sealed(std::string text) {
+  const std::string seal = env::digest(std::as_bytes(std::span(text)));
+  return text.insert(before_seal.size(), seal);
+}
+
+bool is_sealed(const std::string& text) {
+  if (!text.starts_with(before_seal) || text.size() < before_seal.size() + seal_letters) return false;
+  std::string bare = text;
+  return sealed(bare.erase(before_seal.size(), seal_letters)) == text;
 }
 
 // Host copies of device tensors, kept until their file is written.
@@ -130,46 +140,23 @@ Status write_files(Disk& disk, const std::string& folder, Store& store, const Up
     for (const auto& own : workers[worker]) DLHOST_TRY(collection.add(store.masters(), own.name, own.desc, own.data));
     DLHOST_ASSIGN(manifest["files"][name], write_file(disk, folder + "/" + name, collection));
   }
-  manifest["blake2b"] = seal_of(manifest);
-  return disk.write_text(folder + "/manifest.json", manifest.dump(2) + "\n");
+  manifest["blake2b"] = ""; // the first key, as they are sorted
+  return disk.write_text(folder + "/manifest.json", sealed(manifest.dump(2) + "\n"));
 }
 
-Result<CheckpointFiles> open_manifest(Disk& disk, const std::string& folder) {
-  CheckpointFiles files;
-  files.folder = folder;
-  const std::string path = folder + "/manifest.json";
-  if (!disk.exists(path))
-    return Status::corrupt("checkpoint '", folder, "' has no manifest.json: it is no checkpoint, or an unfinished one");
-  DLHOST_ASSIGN(const auto text, disk.read_text(path));
-  files.manifest = std::make_unique<nlohmann::json>(nlohmann::json::parse(text, nullptr, false));
-  const auto& manifest = *files.manifest;
-  if (!manifest.is_object() || !manifest.contains("files") || !manifest.contains("run"))
-    return Status::corrupt(path, ": is torn or no manifest of dlhost");
-  if (!manifest.contains("format") || manifest["format"] != manifest_format)
-    return Status::unsupported(path, ": is of another version of dlhost; this one reads format ", manifest_format);
-  if (!manifest.contains("blake2b") || manifest["blake2b"] != seal_of(manifest))
-    return Status::corrupt(path, ": its hash is not its own: damaged or tampered with");
-  const auto open = [&](const std::string& file_name) -> Result<std::unique_ptr<File>> {
-    const std::string name = folder + "/" + file_name;
-    const auto entry = manifest["files"].value(file_name, nlohmann::json());
-    if (!entry.is_object()) return Status::corrupt(path, ": does not list ", file_name);
-    DLHOST_ASSIGN(auto file, disk.open(name));
-    const auto bytes = file->map();
-    if (bytes.size() != entry.value("bytes", std::uint64_t{0}))
-      return Status::corrupt(name, ": has ", bytes.size(), " bytes, but the manifest says ",
-                             entry.value("bytes", std::uint64_t{0}), ": truncated or replaced");
-    if (env::digest(bytes) != entry.value("blake2b", std::string()))
-      return Status::corrupt(name, ": its hash is not the manifest's: damaged or tampered with");
-    return file;
-  };
-  DLHOST_ASSIGN(files.params, open(file_names[0]));
-  DLHOST_ASSIGN(files.history, open(file_names[1]));
-  DLHOST_ASSIGN(files.state, open(file_names[2]));
-  while (manifest["files"].contains(worker_file(files.workers.size()))) {
-    DLHOST_ASSIGN(auto file, open(worker_file(files.workers.size())));
-    files.workers.push_back(std::move(file));
-  }
-  return files;
+// Lists the three files, and of workers as many as it says, one after the other; nothing else.
+Status check_files(const nlohmann::json& files, const std::string& path) {
+  if (!files.is_object()) return Status::corrupt(path, ": its list of files is none");
+  for (const char* name : file_names)
+    if (!files.contains(name)) return Status::corrupt(path, ": does not list ", name);
+  std::size_t known = std::size(file_names);
+  for (std::size_t worker = 0; files.contains(worker_file(worker)); ++worker) ++known;
+  if (files.size() != known) return Status::corrupt(path, ": lists a file that no checkpoint has");
+  for (const auto& [name, entry] : files.items())
+    if (!entry.is_object() || entry.size() != 2 || !entry.contains("bytes") || !entry["bytes"].is_number_unsigned() ||
+        !entry.contains("blake2b") || !entry["blake2b"].is_string())
+      return Status::corrupt(path, ": does not say the size and the hash of ", name);
+  return {};
 }
 
 } // namespace
@@ -190,11 +177,41 @@ Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, con
 }
 
 Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
-  try {
-    return open_manifest(disk, folder);
-  } catch (const nlohmann::json::exception& error) { // what its seal is good for all the same
-    return Status::corrupt(folder, "/manifest.json: is no manifest of dlhost: ", error.what());
+  CheckpointFiles files;
+  files.folder = folder;
+  const std::string path = folder + "/manifest.json";
+  if (!disk.exists(path))
+    return Status::corrupt("checkpoint '", folder, "' has no manifest.json: it is no checkpoint, or an unfinished one");
+  DLHOST_ASSIGN(const auto text, disk.read_text(path, longest_manifest));
+  files.manifest = std::make_unique<nlohmann::json>(nlohmann::json::parse(text, nullptr, false));
+  const auto& manifest = *files.manifest;
+  if (!manifest.is_object() || !manifest.contains("files") || !manifest.contains("run"))
+    return Status::corrupt(path, ": is torn or no manifest of dlhost");
+  if (!manifest.contains("format") || manifest["format"] != manifest_format)
+    return Status::unsupported(path, ": is of another version of dlhost; this one reads format ", manifest_format);
+  if (!is_sealed(text)) return Status::corrupt(path, ": its hash is not its own: damaged or tampered with");
+  DLHOST_TRY(check_files(manifest["files"], path));
+  const auto open = [&](const std::string& file_name) -> Result<std::unique_ptr<File>> {
+    const std::string name = folder + "/" + file_name;
+    const nlohmann::json& entry = manifest["files"][file_name];
+    const auto size = entry["bytes"].get<std::uint64_t>();
+    DLHOST_ASSIGN(auto file, disk.open(name));
+    const auto bytes = file->map();
+    if (bytes.size() != size)
+      return Status::corrupt(name, ": has ", bytes.size(), " bytes, but the manifest says ", size,
+                             ": truncated or replaced");
+    if (env::digest(bytes) != entry["blake2b"].get_ref<const std::string&>())
+      return Status::corrupt(name, ": its hash is not the manifest's: damaged or tampered with");
+    return file;
+  };
+  DLHOST_ASSIGN(files.params, open(file_names[0]));
+  DLHOST_ASSIGN(files.history, open(file_names[1]));
+  DLHOST_ASSIGN(files.state, open(file_names[2]));
+  while (manifest["files"].contains(worker_file(files.workers.size()))) {
+    DLHOST_ASSIGN(auto file, open(worker_file(files.workers.size())));
+    files.workers.push_back(std::move(file));
   }
+  return files;
 }
 
 Status read_checkpoint(const CheckpointFiles& files, Store& store, const Updater::Rule* training) {

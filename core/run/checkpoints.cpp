@@ -7,6 +7,7 @@
 
 #include "plugin/faults.h"
 #include "record/run_folder.h"
+#include "run/manifest.h"
 
 namespace dlhost::run {
 namespace {
@@ -41,6 +42,12 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
+Result<param::CheckpointFiles> open(Disk& disk, const std::string& folder) {
+  DLHOST_ASSIGN(auto files, param::open_checkpoint(disk, folder));
+  DLHOST_TRY(check_manifest(files.manifest->at("run"), folder + "/manifest.json"));
+  return files;
+}
+
 // The newest that opens; of those before it, `refused` says what is wrong.
 Result<param::CheckpointFiles> newest_good(Disk& disk, std::span<const std::string> folders, std::string& refused) {
   std::vector<std::pair<std::string, std::string>> found; // name and folder
@@ -53,7 +60,7 @@ Result<param::CheckpointFiles> newest_good(Disk& disk, std::span<const std::stri
   std::ranges::reverse(found);
   std::ranges::stable_sort(found, std::greater<>{}, &std::pair<std::string, std::string>::first);
   for (const auto& [name, folder] : found) {
-    auto files = param::open_checkpoint(disk, folder + "/" + name);
+    auto files = open(disk, folder + "/" + name);
     if (files.ok()) return files;
     refused += (refused.empty() ? "" : "\n") + files.status().message();
   }
@@ -101,10 +108,7 @@ std::vector<std::string> Checkpoints::differences(const param::CheckpointFiles& 
   return found;
 }
 
-std::uint64_t Checkpoints::step_of(const param::CheckpointFiles& files) {
-  const auto& run = files.manifest->at("run");
-  return run.is_object() ? run.value("step", std::uint64_t{0}) : 0;
-}
+std::uint64_t Checkpoints::step_of(const param::CheckpointFiles& files) { return files.manifest->at("run").at("step"); }
 
 Status Checkpoints::save(std::uint64_t step, const nlohmann::json& training) {
   DLHOST_TRY(lend(step, training));
@@ -161,7 +165,7 @@ Result<param::CheckpointFiles> Checkpoints::find(Host& host, const std::string& 
     return newest(host, folders, refused);
   if (!record::RunFolder::job_in(disk, what).empty())
     return Status::not_found("the run '", what, "' has no checkpoint");
-  auto files = param::open_checkpoint(disk, what);
+  auto files = open(disk, what);
   if (files.ok()) return files;
   if (any(disk, what)) return newest(host, {&what, 1}, refused);
   const std::string parent = parent_of(what);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "env/hex.h"
+#include "record/json_fault.h"
 #include "run/whereabouts.h"
 
 namespace dlhost::run {
@@ -69,7 +70,7 @@ Result<Card> FolderRoster::card(std::uint32_t seat) {
                 .formats = card.at("formats").get<std::map<std::string, std::string>>(),
                 .convened = from_hex(card.at("convened"))};
   } catch (const nlohmann::json::exception& error) {
-    return Status::corrupt(at(card_name(seat)), " is damaged: ", error.what());
+    return Status::corrupt(at(card_name(seat)), " is damaged: ", record::json_fault(error));
   }
 }
 
@@ -97,7 +98,7 @@ Result<param::Beginning> FolderRoster::begun() {
       beginning.origins.push_back({origin.at(0), origin.at(1), origin.at(2)});
     return beginning;
   } catch (const nlohmann::json::exception& error) {
-    return Status::corrupt(at(begin_name), " is damaged: ", error.what());
+    return Status::corrupt(at(begin_name), " is damaged: ", record::json_fault(error));
   }
 }
 

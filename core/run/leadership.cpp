@@ -4,6 +4,7 @@
 
 #include "env/process.h"
 #include "env/secret.h"
+#include "record/json_fault.h"
 
 namespace dlhost::run {
 namespace {
@@ -74,7 +75,7 @@ Result<Leader> Leadership::told(Disk& disk, const std::string& run) {
     for (const auto& worker : said.at("workers")) leader.workers.push_back({worker.at("host"), worker.at("process")});
     return leader;
   } catch (const nlohmann::json::exception& error) {
-    return Status::corrupt(path, " is damaged: ", error.what());
+    return Status::corrupt(path, " is damaged: ", record::json_fault(error));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "record/json_fault.h"
+
 namespace dlhost::run {
 
 Status Scaling::wish(std::string_view job) {
@@ -17,7 +19,7 @@ Result<std::optional<Scaling::Answer>> Scaling::answer() {
     const auto said = nlohmann::json::parse(text);
     return std::optional(Answer{.step = said.at("step"), .refused = said.at("refused")});
   } catch (const nlohmann::json::exception& error) {
-    return Status::corrupt(answer_, " is damaged: ", error.what());
+    return Status::corrupt(answer_, " is damaged: ", record::json_fault(error));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "record/json_fault.h"
+
 namespace dlhost::run {
 
 Status Steering::wish(const Wish& wish) {
@@ -19,7 +21,7 @@ Result<std::optional<Status>> Steering::answer() {
     const std::string refused = said.at("refused");
     return std::optional(refused.empty() ? Status() : Status::invalid(refused));
   } catch (const nlohmann::json::exception& error) {
-    return Status::corrupt(answer_, " is damaged: ", error.what());
+    return Status::corrupt(answer_, " is damaged: ", record::json_fault(error));
   }
 }
 

@@ -6,6 +6,7 @@
 #include "config/compose.h"
 #include "env/usage.h"
 #include "param/initialize.h"
+#include "record/json_fault.h"
 #include "run/whereabouts.h"
 
 namespace dlhost::run {
@@ -142,7 +143,7 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
     if (const auto scale = state.value("loss_scale", nlohmann::json()); scale.is_array())
       loss_scale_ = {scale.at(0), scale.at(1), scale.at(2)};
   } catch (const nlohmann::json::exception& error) {
-    return Status::corrupt(files.folder, "/manifest.json: its training state is damaged: ", error.what());
+    return Status::corrupt(files.folder, "/manifest.json: its training state is damaged: ", record::json_fault(error));
   }
   if (session_.sharing()) DLHOST_TRY(resume_workers(files));
   if (progress_.step > 0 && !rearranged) // else nothing was computed otherwise, or that was meant

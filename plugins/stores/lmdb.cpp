@@ -43,6 +43,9 @@ class LmdbRecords : public Records {
   Status start(const std::string& path) {
     struct stat entry {};
     if (::stat(path.c_str(), &entry) != 0) return Status::system(errno, path);
+    struct stat data = entry;
+    if (S_ISDIR(entry.st_mode) && ::stat((path + "/data.mdb").c_str(), &data) != 0) return Status::system(errno, path);
+    if (!S_ISREG(data.st_mode)) return Status::invalid(path, ": is no file, nor a folder with a file data.mdb");
     // Nobody may write meanwhile: a database of samples is finished before it is trained on.
     unsigned flags = MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS;
     if (!S_ISDIR(entry.st_mode)) flags |= MDB_NOSUBDIR;

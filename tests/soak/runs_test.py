@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """runs_test.py DLHOST PLUGIN: runs that are stopped, killed, tampered with or given bad plugins go on as if nothing
 had happened. DLHOST_SEED chooses the jobs and the moments; DLHOST_SOAK how many of each."""
-import json
 import os
 import pathlib
 import signal
@@ -16,13 +15,6 @@ Runs.dlhost, plugin = map(os.path.realpath, sys.argv[1:3])
 del sys.argv[1:3]
 ROUNDS = int(os.environ.get("DLHOST_SOAK", "10"))
 MISBEHAVING_SOURCE = '[[layer]]\nname = "data"\ntype = "misbehaving_source"\n'
-
-
-def same_json(one: bytes, other: bytes) -> bool:
-    try:
-        return json.loads(one) == json.loads(other)
-    except ValueError:
-        return False
 
 
 class Stopped(Runs):
@@ -65,8 +57,7 @@ class Tampered(Runs):
 
     def spoil(self, checkpoint: pathlib.Path) -> str:
         file = self.draw.choice(sorted(checkpoint.iterdir()))
-        before = file.read_bytes()
-        data = bytearray(before)
+        data = bytearray(file.read_bytes())
         how = self.draw.choice(("flip", "cut", "longer", "gone", "empty"))
         if how == "flip":
             data[self.draw.randrange(len(data))] ^= 1 << self.draw.randrange(8)
@@ -80,8 +71,6 @@ class Tampered(Runs):
             file.unlink()
         else:
             file.write_bytes(data)
-            if file.name == "manifest.json" and how == "flip" and same_json(data, before):
-                return self.spoil(checkpoint)  # 1e5 has become 1E5
         return f"{how} {file.name}"
 
     def test_any_file(self) -> None:

@@ -111,6 +111,25 @@ class Refused(Check):
         self.write(JOB + "[topology]\nworker_groups = 3\nconsistency = \"bounded\"\nrun_as = \"processes\"\n")
         self.check(0)
 
+    def test_names_that_one_worker_does_not_use(self) -> None:
+        for key, name in {"consistency": "boundedd", "codec": "topk", "transport": "foo", "network": "foo", "device": "foo", "sync": "rink", "rendezvous": "foo"}.items():
+            said = self.check(1, f"--set=topology.{key}={name}")
+            self.assertRegex(said, rf"--set topology.{key}={name}: topology.{key}: unknown \w+ '{name}'; .*known: ")
+
+    def test_what_is_no_file_is_told_at_once(self) -> None:
+        os.mkfifo(self.root / "pipe")
+        self.assertIn("train.start: cannot open pipe: it is a pipe, not a file", self.check(1, "--set=train.start=pipe"))
+        csv = ("--set=layer.data.type=csv", "--set=layer.data.train=pipe")
+        self.write(JOB.replace("shape = [30]", ""))
+        self.assertIn("job.toml:3:1: layer 'data': cannot open ./pipe: it is a pipe, not a file", self.check(1, *csv))
+        self.write('include = "/dev/zero"\n' + JOB)
+        self.assertIn("job.toml:1:1: cannot open /dev/zero: it is a device, not a file", self.check(1))
+        self.write('include = "pipe"\n' + JOB)
+        self.assertIn("job.toml:1:1: cannot open pipe: it is a pipe, not a file", self.check(1))
+        (self.root / "job.toml").unlink()
+        os.mkfifo(self.root / "job.toml")
+        self.assertIn("cannot open job.toml: it is a pipe, not a file", self.check(1))
+
     def test_what_a_handler_of_several_does_not_take(self) -> None:
         self.write(JOB + "[topology]\nworkers_per_group = 2\nconsistency = { type = \"bounded\", bound = -1, band = 2 }\ntransport = { type = \"shn\" }\nsync = \"rink\"\n")
         said = self.check(1)

@@ -369,10 +369,10 @@ class Evaluation(unittest.TestCase):
         told = json.loads(manifest.read_text())
         told["run"]["plan"]["ops"][0][3] = "another kernel"
         told["run"]["plugins"]["ref"] = "0.9+00"
-        del told["blake2b"]  # and sealed again, as whoever ran it otherwise would have
-        text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        told["blake2b"] = hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
-        manifest.write_text(json.dumps(told))
+        told["blake2b"] = ""  # and sealed again, as whoever ran it otherwise would have
+        text = json.dumps(told, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
+        digest = hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+        manifest.write_text(text.replace('"blake2b": ""', f'"blake2b": "{digest}"', 1))
         longer = ["run", "job.toml", "--set", "train.stop.steps=52", "--resume"]
         done = subprocess.run([DLHOST, *longer, "moved"], cwd=self.root, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)

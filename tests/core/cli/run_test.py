@@ -59,10 +59,10 @@ def rewrite(change, seal: bool):
         told = json.loads(path.read_text())
         change(told)
         if seal:
-            del told["blake2b"]
-            text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-            told["blake2b"] = hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
-        path.write_text(json.dumps(told))
+            told["blake2b"] = ""
+        text = json.dumps(told, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
+        digest = hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+        path.write_text(text.replace('"blake2b": ""', f'"blake2b": "{digest}"', 1))
 
     return rewritten
 
@@ -107,7 +107,16 @@ SPOILT = {
         r"\S+/manifest.json: does not list history.safetensors"),
     "files that are none": (
         rewrite(lambda told: told.update(files=[]), seal=True),
-        r"\S+/manifest.json: is no manifest of dlhost: .*"),
+        r"\S+/manifest.json: its list of files is none"),
+    "a file that none has": (
+        rewrite(lambda told: told["files"].update({"worker-1.safetensors": NEVER_WRITTEN["worker-0.safetensors"]}), seal=True),
+        r"\S+/manifest.json: lists a file that no checkpoint has"),
+    "a step before the first": (
+        rewrite(lambda told: told["run"].update(step=-1), seal=True),
+        r"\S+/manifest.json: run.step is -1, and must be a count of at most \d+"),
+    "a step beyond all": (
+        rewrite(lambda told: told["run"]["training"].update(step=2**64 - 1), seal=True),
+        r"\S+/manifest.json: run.training.step is 18446744073709551615, and must be a count of at most \d+"),
     "a file that was cut": (
         cut("params.safetensors", 0.5),
         r"\S+/params.safetensors: has \d+ bytes, but the manifest says \d+: truncated or replaced"),
@@ -423,7 +432,18 @@ rm runs/.others
         if os.geteuid() == 0:
             self.skipTest("root may write everywhere")
         (self.root / "runs").mkdir(mode=0o500)
-        self.assertRegex(self.run_job(1), "dlhost: cannot .* runs/small-.*: Permission denied")
+        self.assertRegex(self.run_job(1), "dlhost: job.toml:1:1: record.folder: cannot .* runs/small-.*: Permission denied")
+
+    def test_a_folder_that_cannot_be_made(self) -> None:
+        (self.root / "file").write_text("")
+        for key in ("record", "checkpoint"):
+            job = JOB.replace(f"[{key}]\n", f'[{key}]\nfolder = "file/x"\n')
+            line = job[: job.index("folder")].count("\n") + 1
+            (self.root / "job.toml").write_text(job)
+            said = self.run_job(1)
+            self.assertIn(f"dlhost: job.toml:{line}:1: {key}.folder: cannot make the folder file/x", said)
+            self.assertIn("Not a directory; name a folder that can be made", said)
+        self.assertFalse((self.root / "runs").exists())
 
     def test_nobody_reads_what_it_says(self) -> None:
         reading, writing = os.pipe()

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "../../temporary_folder.h"
 #include "env/disk.h"
@@ -38,6 +39,30 @@ TEST_F(DiskTest, FullDisk) {
   EXPECT_EQ(status.code(), Code::no_space);
   EXPECT_THAT(status.message(), testing::StartsWith("cannot write /dev/full: No space left on device"));
   EXPECT_THAT(status.message(), testing::EndsWith("; free some space, or choose another folder"));
+}
+
+// What would wait for ever, or never end, is no file; and nothing waits to find that out.
+TEST_F(DiskTest, OnlyFilesAreRead) {
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(disk.open(at("pipe")).status().message(), "cannot open " + at("pipe") + ": it is a pipe, not a file");
+  EXPECT_FALSE(disk.open_log(at("pipe")).ok());
+  EXPECT_EQ(disk.read_text("/dev/zero").status().message(), "cannot open /dev/zero: it is a device, not a file");
+  EXPECT_EQ(disk.open(folder).status().message(), "cannot open " + folder + ": it is a folder, not a file");
+}
+
+TEST_F(DiskTest, APathDoesNotEndAtAZero) {
+  ASSERT_TRUE(disk.write_text(at("a"), "mine").ok());
+  const std::string path = at("a") + std::string("\0b", 2);
+  const auto said = testing::HasSubstr(at("a") + "\\0...: a path with a byte of zero names nothing");
+  EXPECT_THAT(disk.read_text(path).status().message(), said);
+  EXPECT_THAT(disk.write_text(path, "yours").message(), said);
+  EXPECT_THAT(disk.open_log(path).status().message(), said);
+  EXPECT_THAT(disk.list(path).status().message(), said);
+  EXPECT_THAT(disk.make_directory(path).message(), said);
+  EXPECT_THAT(disk.rename(at("a"), path).message(), said);
+  EXPECT_THAT(disk.remove(path).message(), said);
+  EXPECT_FALSE(disk.exists(path));
+  EXPECT_EQ(*disk.read_text(at("a")), "mine");
 }
 
 TEST_F(DiskTest, AWriteThatFailsLeavesTheOldFile) {

@@ -1,0 +1,16 @@
+// What is wrong with JSON that this program wrote itself, for people: the library's own words name its functions.
+#pragma once
+
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace dlhost::record {
+
+inline std::string_view json_fault(const nlohmann::json::exception& error) {
+  if (error.id < 200) return "it is no JSON; it was cut short, or something else was written there";
+  if (error.id == 403) return "a value is missing";
+  return "a value in it is none that stands there";
+}
+
+} // namespace dlhost::record
