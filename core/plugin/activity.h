@@ -1,5 +1,5 @@
 // What each task is doing, written so cheaply that every layer call can say it, and read by the fault handler when a
-// plugin crashes or hangs. A task claims a slot for its life; entering and leaving are a few relaxed stores.
+// plugin crashes or hangs. A task claims a slot for its life; entering and leaving are a few stores.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ struct Doing {
   std::uint64_t step = 0;
 };
 inline Doing read_slot(const detail::ActivitySlot& slot) noexcept {
-  return {slot.actor.load(std::memory_order_relaxed), slot.phase.load(std::memory_order_relaxed),
+  return {slot.actor.load(std::memory_order_acquire), slot.phase.load(std::memory_order_relaxed),
           slot.step.load(std::memory_order_relaxed)};
 }
 
@@ -63,8 +63,7 @@ class Activity {
     slot_->phase.store(phase, std::memory_order_relaxed);
     slot_->step.store(step, std::memory_order_relaxed);
     slot_->entered.store(slot_->entered.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_release);
-    slot_->actor.store(actor, std::memory_order_relaxed);
+    slot_->actor.store(actor, std::memory_order_release); // the watchdog, another thread, reads what it points to
   }
   void leave() noexcept { slot_->actor.store(nullptr, std::memory_order_relaxed); }
   Doing doing() const noexcept { return read_slot(*slot_); }
