@@ -3,6 +3,7 @@
 #include "config/blocks.h"
 #include "config/build.h"
 #include "config/compose.h"
+#include "config/crowd.h"
 #include "config/overrides.h"
 
 namespace dlhost::config {
@@ -32,9 +33,11 @@ std::optional<Job> load(Disk& disk, const std::string& path, std::span<const std
   if (!problems.empty()) return std::nullopt;
   Overrides overrides(texts, problems);
   overrides.apply(document);
+  const Crowd crowd(document);
   Layers layers = expand_blocks(document, problems);
   overrides.apply(layers);
   Job job = build(document, layers, plugins, problems);
+  crowd.tell(problems);
   job.path = path;
   place_folders(document, job);
   return job;

@@ -58,7 +58,9 @@ Overrides::Overrides(std::span<const std::string> texts, Problems& problems) : p
       problems.add(where, "the key is of more than ", most_levels, " parts");
       continue;
     }
-    list_.push_back({text.substr(0, equals), parse_value(text.substr(equals + 1), where, problems)});
+    Value value = parse_value(text.substr(equals + 1), where, problems);
+    if (std::holds_alternative<std::monostate>(value.data)) continue; // said already
+    list_.push_back({text.substr(0, equals), std::move(value)});
   }
 }
 

@@ -93,11 +93,31 @@ TEST_F(Limits, Blocks) {
 
 TEST_F(Limits, ProblemsOfOneKindAreCounted) {
   std::string keys = "name = \"x\"\n[train]\n";
-  for (int i = 0; i < 30'000; ++i) keys += concat("key_", i, " = 1\n");
+  for (int i = 0; i < 300'000; ++i) keys += concat("key_", i, " = 1\n");
   const std::string said = problems(keys);
   EXPECT_EQ(lines_of(said), 22U); // and that it has no layers
   EXPECT_THAT(said, testing::HasSubstr("job.toml:22:1: train.key_19: unknown option; known: "));
-  EXPECT_THAT(said, testing::EndsWith("\njob.toml: and 29980 more of this kind: unknown option"));
+  EXPECT_THAT(said, testing::EndsWith("\njob.toml: and 299980 more of this kind: unknown option"));
+}
+
+// Where there are many keys that are wrong, those that are right are still found.
+TEST_F(Limits, ACrowdHidesNothing) {
+  std::string keys;
+  for (int i = 0; i < 5000; ++i) keys += concat("key_", i, " = 1\n");
+  const std::string said = problems(keys + "name = \"x\"\n[train]\n" + keys + "batch = 0\n[[layer]]\n" + keys +
+                                    "name = \"d\"\ntype = \"csv\"\ntrain = \"t\"\n");
+  EXPECT_THAT(said, testing::HasSubstr("train.batch: must be at least 1, but is 0"));
+  EXPECT_THAT(said, testing::Not(testing::HasSubstr("is required")));
+  EXPECT_THAT(said, testing::HasSubstr("\njob.toml: and 14980 more of this kind: unknown option"));
+}
+
+// A param may be called anything, and there may be many.
+TEST_F(Limits, NamesOfTheUsersOwnAreNoCrowd) {
+  std::string text =
+      "name = \"x\"\n[[layer]]\nname = \"d\"\ntype = \"csv\"\ntrain = \"t\"\n[train.start]\nfrom = \"f\"\n";
+  text += "[train.start.rename]\n";
+  for (int i = 0; i < 5000; ++i) text += concat("key_", i, " = \"a", i, "\"\n");
+  EXPECT_EQ(job(text).train.start.names.rename.size(), 5000U);
 }
 
 TEST_F(Limits, UnknownNamesOfManyLayers) {
