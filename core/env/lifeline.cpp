@@ -15,7 +15,10 @@ constexpr std::int64_t to_end = 2'000'000'000; // that a watcher is given which 
 
 bool is_readable(int line, std::int64_t nanoseconds) {
   pollfd one{line, POLLIN, 0};
-  return ::poll(&one, 1, static_cast<int>(nanoseconds / 1'000'000)) > 0;
+  int ready = 0;
+  do ready = ::poll(&one, 1, static_cast<int>(nanoseconds / 1'000'000));
+  while (ready < 0 && errno == EINTR);
+  return ready > 0;
 }
 
 // None: the other end is closed.
