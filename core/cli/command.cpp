@@ -8,7 +8,7 @@ namespace dlhost::cli {
 
 plugin::Registry& Context::registry() {
   if (!registry_) {
-    if (verbose) host.log().set_lowest(LogLevel::info);
+    if (verbose) host.user_log().set_lowest(LogLevel::info);
     const auto entries = plugin::entries_of(plugin::settings_of_process(plugin_dirs));
     registry_ = std::make_unique<plugin::Registry>(entries, host);
     host.set_maker([this](Kind kind, const Part& part) { return registry_->make(kind, part.type, part.options); });
@@ -24,7 +24,7 @@ void say(const std::string& error) {
 void Context::fail(const Status& status) {
   exit_code = status.code() == Code::cancelled ? exit_interrupted : exit_failed;
   say(status.message());
-  host.log().keep(LogLevel::error, env::printable(status.message(), env::longest_message));
+  host.user_log().keep(LogLevel::error, env::printable(status.message(), env::longest_message));
 }
 
 } // namespace dlhost::cli

@@ -274,7 +274,7 @@ Status JobRun::make_folder() {
   return begin_succession();
 }
 
-Status JobRun::keep_log() { return context_.host.log().keep_in(disk_, folder_->file("log.txt")); }
+Status JobRun::keep_log() { return context_.host.user_log().keep_in(disk_, folder_->file("log.txt")); }
 
 Status JobRun::keep_job() { return folder_->write_job(config::to_toml(job_, env::working_folder())); }
 

@@ -24,9 +24,11 @@ class RealHost : public Host {
   Clock& clock() override { return clock_; }
   Tasks& tasks() override { return tasks_; }
   Disk& disk() override { return disk_; }
-  UserLog& log() override { return log_; }
+  Log& log() override { return log_; }
   Result<std::unique_ptr<Plugin>> make(Kind, const Part&) override;
 
+  // The same log, with what only the program itself asks of it: the file it is kept in, its lowest level.
+  UserLog& user_log() { return log_; }
   // Before the first plugin is made, from one task.
   void set_maker(Maker maker) { maker_ = std::move(maker); }
 
