@@ -49,7 +49,7 @@ Status Builder::expand() {
     }
   const auto& visits = request_.record.visits;
   for (const auto& visit : visits)
-    if ((visit.kind == Visit::Kind::gradient && wants_params(visit.wanted)) || visit.kind == Visit::Kind::update_late) {
+    if (visit.kind == Visit::Kind::gradient && wants_params(visit.wanted)) {
       ++param_visits_[{visit.node, visit.frame}];
       for (auto* param : program_.units_[visit.node].params)
         if (!param->declared.frozen) ++awaited_[param];
@@ -76,8 +76,7 @@ Status Builder::emit(const Visit& visit) {
     return {};
   case Visit::Kind::feature: emit_feature(visit); return {};
   case Visit::Kind::gradient: return emit_gradient(visit);
-  case Visit::Kind::update:
-  case Visit::Kind::update_late: return emit_update(visit);
+  case Visit::Kind::update: return emit_update(visit);
   }
   return {};
 }
@@ -355,9 +354,6 @@ Status Builder::add_param_gradients(const Visit& visit) {
 
 Status Builder::emit_update(const Visit& visit) {
   Unit& unit = program_.units_[visit.node];
-  if (visit.kind == Visit::Kind::update_late)
-    for (int f = 0; f < program_.frames_; ++f) // whoever gets the factors multiplies them: here, now
-      DLHOST_TRY(emit_gradient({Visit::Kind::gradient, visit.node, f, 0, Wanted::params, 1}));
   for (auto* param : unit.params) {
     const auto gradient = param_gradient_.find(param);
     if (param->declared.frozen || gradient == param_gradient_.end() || awaited_[param] > 0) continue;

@@ -39,8 +39,7 @@ bool Builder::is_one_product(const param::Param& param, std::size_t node) const 
     layers += static_cast<std::size_t>(
         std::ranges::count(other.params, param.declared.name, [](const auto& use) { return use.name; }));
   const auto makes_it = [&](const Visit& visit) {
-    return visit.node == node && (visit.kind == Visit::Kind::update_late ||
-                                  (visit.kind == Visit::Kind::gradient && wants_params(visit.wanted)));
+    return visit.node == node && visit.kind == Visit::Kind::gradient && wants_params(visit.wanted);
   };
   const auto& visits = request_.record.visits;
   return layers == 1 && std::ranges::count_if(visits, makes_it) == 1 &&

@@ -59,14 +59,41 @@ class Recorder final : public NetView {
   void update(Node& node) override {
     if (node.has_params()) add({Visit::Kind::update, node.index()});
   }
+  // An update whose products are made now, unless the algorithm asked for them before.
   void update_late(Node& node) override {
-    if (node.has_params()) add({Visit::Kind::update_late, node.index()});
+    if (node.has_params() && !makes_products(node)) add_products(node);
+    update(node);
   }
 
   Record result;
   std::string error;
 
  private:
+  std::vector<Visit> gradients_of(const Node& node) const {
+    std::vector<Visit> found;
+    for (const auto& visit : result.visits)
+      if (visit.kind == Visit::Kind::gradient && visit.node == node.index()) found.push_back(visit);
+    return found;
+  }
+  bool makes_products(const Node& node) const {
+    return std::ranges::any_of(gradients_of(node), [](const Visit& visit) { return wants_params(visit.wanted); });
+  }
+  // The products of each pass that made the layer's input gradients; of each frame, where the layer needed none.
+  void add_products(const Node& node) {
+    auto passes = gradients_of(node);
+    for (int frame = 0; passes.empty() && frame < result.frames; ++frame)
+      passes.push_back({.kind = Visit::Kind::gradient, .node = node.index(), .frame = frame});
+    std::vector<bool> seen(static_cast<std::size_t>(result.frames));
+    for (auto& pass : passes) {
+      if (seen[static_cast<std::size_t>(pass.frame)])
+        error = fmt::format("calls update_late for layer '{}', whose input gradients it computes twice in frame {}: "
+                            "what the first products need is gone by then (ask for Wanted::both in each pass)",
+                            node.name(), pass.frame);
+      seen[static_cast<std::size_t>(pass.frame)] = true;
+      pass.wanted = Wanted::params;
+      add(pass);
+    }
+  }
   void add(Visit visit) {
     if (visit.frame < 0 || visit.frame >= result.frames) {
       error = fmt::format("visits frame {} of {}", visit.frame, result.frames);
@@ -79,15 +106,19 @@ class Recorder final : public NetView {
   std::vector<Node*> pointers_;
 };
 
-// An update needs a gradient before it, and a live param needs an update.
+// An update is one, behind all gradients of its layer, and a live param needs it.
 std::string check(const Record& record, const net::Graph& graph) {
   std::vector<bool> gradient(graph.nodes().size()), updated(graph.nodes().size());
   for (const auto& visit : record.visits) {
     const auto& node = graph.nodes()[visit.node];
-    const bool late = visit.kind == Visit::Kind::update_late; // makes the params' gradients itself
-    if (late || (visit.kind == Visit::Kind::gradient && wants_params(visit.wanted))) gradient[visit.node] = true;
-    if (visit.kind != Visit::Kind::update && !late) continue;
+    if (visit.kind == Visit::Kind::gradient && wants_params(visit.wanted)) {
+      if (updated[visit.node])
+        return fmt::format("computes the param gradient of layer '{}' after its update", node.name);
+      gradient[visit.node] = true;
+    }
+    if (visit.kind != Visit::Kind::update) continue;
     if (!gradient[visit.node]) return fmt::format("updates layer '{}' before its gradient was computed", node.name);
+    if (updated[visit.node]) return fmt::format("updates layer '{}' twice", node.name);
     updated[visit.node] = true;
   }
   for (std::size_t i = 0; i < gradient.size(); ++i)

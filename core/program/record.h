@@ -11,7 +11,7 @@
 namespace dlhost::program {
 
 struct Visit {
-  enum class Kind : std::uint8_t { collect, feature, gradient, update, update_late } kind = Kind::feature;
+  enum class Kind : std::uint8_t { collect, feature, gradient, update } kind = Kind::feature;
   std::size_t node = 0;
   int frame = 0;
   std::uint32_t sweep = 0;

@@ -6,7 +6,8 @@
 //   }
 //
 // It runs once against a recording view, and core schedules the record: memory, overlap, fusion, pipelines, CUDA
-// graphs. An algorithm whose order depends on data says so in its traits and is run at every step.
+// graphs. An algorithm whose order depends on data says so in its traits; jobs with it are refused, until there are
+// programs that are made anew at every step.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +47,11 @@ class DLHOST_API NetView {
   virtual void feature(Node&, int frame = 0, std::uint32_t sweep = 0) = 0;
   // Param gradients of several calls in one step add up, each times `sign`.
   virtual void gradient(Node&, Wanted, int frame = 0, std::uint32_t sweep = 0, float sign = 1) = 0;
-  // Its params' gradients of this step are complete: they leave for the updater, now.
+  // Its params' gradients of this step are complete: they leave for the updater, now. Once a step.
   virtual void update(Node&) = 0;
-  // The same, but the factors leave, and whoever gets them multiplies (layers that declared Factors).
+  // The same behind gradient(node, Wanted::inputs): the param gradients of those passes are made only now, or their
+  // factors leave and whoever gets them multiplies (layers that declared Factors). Where the passes asked for the param
+  // gradients themselves, it is update. A pass a frame at most.
   virtual void update_late(Node&) = 0;
 };
 
@@ -58,7 +61,7 @@ class DLHOST_API Algorithm : public Plugin {
   struct Traits {
     bool cyclic = false;         // accepts nets with cycles
     bool needs_loss = true;      // a net without a loss layer is refused
-    bool data_dependent = false; // not recorded
+    bool data_dependent = false; // cannot be recorded
   };
   virtual Traits traits() const { return {}; }
   virtual void train_one_batch(NetView&) = 0;

@@ -63,9 +63,10 @@ class FakeNet final : public NetView {
   void gradient(Node& node, Wanted wanted, int frame, std::uint32_t sweep, float sign) override {
     check_frame(frame);
     EXPECT_GT((features_[{node.index(), frame}]), 0) << node.name() << " has a gradient before its feature";
-    EXPECT_EQ(updated_[node.index()], 0) << node.name() << " has a gradient behind its update";
+    EXPECT_TRUE(!wants_params(wanted) || updated_[node.index()] == 0)
+        << node.name() << " has a gradient of its params behind its update";
     EXPECT_TRUE(sign == 1 || sign == -1 || (sign == sign && sign != 0));
-    if (wants_params(wanted)) ++gradients_[node.index()];
+    ++(wants_params(wanted) ? gradients_[node.index()] : errors_[{node.index(), frame}]);
     note("gradient", node, frame, sweep);
   }
   void update(Node& node) override {
@@ -73,7 +74,14 @@ class FakeNet final : public NetView {
     ++updated_[node.index()];
     note("update", node, 0, 0);
   }
-  void update_late(Node& node) override { update(node); }
+  void update_late(Node& node) override {
+    for (int frame = 0; gradients_[node.index()] == 0 && frame < frames_; ++frame)
+      EXPECT_LE((errors_[{node.index(), frame}]), 1)
+          << node.name() << " is updated late, behind several passes that asked for no param gradient in frame "
+          << frame;
+    ++updated_[node.index()];
+    note("update_late", node, 0, 0);
+  }
 
   void check_end() {
     for (const Node* node : order_)
@@ -109,7 +117,7 @@ class FakeNet final : public NetView {
   std::vector<Node*> order_;
   int frames_ = 1;
   std::map<std::size_t, bool> collected_;
-  std::map<std::pair<std::size_t, int>, int> features_;
+  std::map<std::pair<std::size_t, int>, int> features_, errors_; // of a node in a frame
   std::map<std::size_t, int> gradients_, updated_;
 };
 

@@ -4,7 +4,18 @@
 namespace dlhost::test {
 namespace {
 
-class Algorithms : public Proofs {};
+class Algorithms : public Proofs {
+ protected:
+  // What training the small job comes to.
+  Status attempt(const std::vector<std::string>& set) {
+    const std::string path = folder_ / "job.toml";
+    EXPECT_TRUE(host_.disk().write_text(path, small_job()).ok());
+    const auto job = config::load(host_.disk(), path, set, *registry_);
+    EXPECT_TRUE(job.ok()) << job.status().message();
+    Trained trained;
+    return job.ok() ? run(*job, trained, 0, {}, {}) : job.status();
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Ref, Algorithms, near_and_far(), near_or_far);
 
 TEST_P(Algorithms, LateMultiplyEqualsBackPropagation) {
@@ -12,6 +23,33 @@ TEST_P(Algorithms, LateMultiplyEqualsBackPropagation) {
   const auto early = train(small_job(), with({}));
   EXPECT_EQ(late.losses, early.losses);
   EXPECT_EQ(late.params, early.params);
+}
+
+// The params' gradients count once, whether they were asked for with the errors or not; of each micro-batch.
+TEST_P(Algorithms, LateUpdatesCountEachGradientOnce) {
+  for (const int parts : {1, 4}) {
+    const auto plain =
+        train(small_job(), with({concat("train.algorithm={ type = \"bp\", micro_batches = ", parts, " }")}));
+    for (const char* order : {"late", "early"}) {
+      const auto late = train(small_job(), with({concat("train.algorithm={ type = \"late_multiply\", order = \"", order,
+                                                        "\", micro_batches = ", parts, " }")}));
+      ASSERT_EQ(late.losses.size(), plain.losses.size());
+      for (std::size_t step = 0; step < plain.losses.size(); ++step)
+        EXPECT_NEAR(late.losses[step], plain.losses[step], 1e-6 * plain.losses[step]) << order << ", step " << step;
+    }
+  }
+}
+
+TEST_P(Algorithms, OrdersThatCannotBeComputedAreRefused) {
+  const std::pair<const char*, const char*> orders[] = {
+      {"behind", "computes the param gradient of layer 'fc1' after its update"},
+      {"twice", "updates layer 'fc1' twice"},
+      {"two_passes", "calls update_late for layer 'fc1', whose input gradients it computes twice in frame 0"}};
+  for (const auto& [order, message] : orders) {
+    const Status refused =
+        attempt(with({concat("train.algorithm={ type = \"late_multiply\", order = \"", order, "\" }")}));
+    EXPECT_NE(refused.message().find(message), std::string::npos) << refused.message();
+  }
 }
 
 // What leaves late is what leaves early.

@@ -1,5 +1,7 @@
 // Proof that the SDK carries late multiplication ("Practical Lessons"): errors travel down before any param gradient is
-// made, and what leaves for the updater are the factors.
+// made, and what leaves for the updater are the factors. Its option `order` has the same step in other orders, and some
+// that cannot be computed.
+#include <string>
 #include <vector>
 
 #include <dlhost/algorithm.h>
@@ -11,19 +13,42 @@ using namespace dlhost;
 class LateMultiply final : public Algorithm {
  public:
   static constexpr std::string_view name = "late_multiply";
-  struct Options {};
-  static Schema schema() { return SchemaOf<Options>("All errors first, then all products."); }
-  explicit LateMultiply(Options) {}
+  struct Options {
+    std::string order = "late";
+    std::int64_t micro_batches = 1;
+  };
+  static Schema schema() {
+    return SchemaOf<Options>("All errors first, then all products.")
+        .option("order", &Options::order,
+                "late; early: products with the errors; behind: a gradient behind its update; twice: two updates; "
+                "two_passes: two errors of a frame")
+        .option("micro_batches", &Options::micro_batches, "equal parts of the batch, each with a frame of its own");
+  }
+  explicit LateMultiply(Options options)
+      : order_(std::move(options.order)), frames_(static_cast<int>(options.micro_batches)) {}
 
   void train_one_batch(NetView& net) override {
-    for (Node* node : net.nodes()) {
-      net.collect(*node);
-      net.feature(*node);
-    }
+    net.frames(frames_, frames_ > 1);
+    for (int frame = 0; frame < frames_; ++frame)
+      for (Node* node : net.nodes()) {
+        if (frame == 0) net.collect(*node);
+        net.feature(*node, frame);
+      }
     const std::vector<Node*> back(net.nodes().rbegin(), net.nodes().rend());
-    for (Node* node : back) net.gradient(*node, Wanted::inputs);
-    for (Node* node : net.nodes()) net.update_late(*node);
+    const Wanted wanted = order_ == "early" ? Wanted::both : Wanted::inputs;
+    for (int frame = 0; frame < frames_; ++frame)
+      for (Node* node : back)
+        for (int pass = 0; pass < (order_ == "two_passes" ? 2 : 1); ++pass) net.gradient(*node, wanted, frame);
+    for (Node* node : net.nodes()) {
+      net.update_late(*node);
+      if (order_ == "twice") net.update_late(*node);
+      if (order_ == "behind") net.gradient(*node, Wanted::params);
+    }
   }
+
+ private:
+  std::string order_;
+  int frames_;
 };
 
 } // namespace
