@@ -43,7 +43,7 @@ struct Place {
     const auto server_groups = static_cast<std::uint32_t>(job.topology.server_groups);
     const std::uint32_t server_group = group * server_groups / groups;
     const std::uint32_t first = first_of(job.topology, server_group);
-    const std::uint32_t served = first_of(job.topology, server_group + 1) - first;
+    const std::uint32_t served = served_by(job.topology, server_group);
     return {.group = group,
             .groups = groups,
             .rank = rank,
@@ -87,6 +87,9 @@ struct Place {
   static std::uint32_t first_of(const config::Topology& topology, std::uint32_t server_group) {
     return static_cast<std::uint32_t>((server_group * topology.worker_groups + topology.server_groups - 1) /
                                       topology.server_groups);
+  }
+  static std::uint32_t served_by(const config::Topology& topology, std::uint32_t server_group) {
+    return first_of(topology, server_group + 1) - first_of(topology, server_group);
   }
   // The machine of each seat: each has as many as any other, or one more.
   static std::vector<std::uint32_t> machines(const config::Topology& topology) {

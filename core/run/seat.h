@@ -153,6 +153,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   Status join_peers();
   bool all_wait_for_sums() const;
   bool outlived() const; // what servers have made is to outlive them
+  std::size_t readers() const;
   param::Masters::Copies copies(const param::Store&) const;
   bool whole_versions() const { return agreement_->job().whole_versions(); } // all agree on it
   // The first worker whom a server group serves, and that group's servers.

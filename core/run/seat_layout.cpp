@@ -39,11 +39,19 @@ Seat::Layout::Layout(const param::Store& store, const Seat& seat)
                                   seat.number_ - seat.home_of(seat.place_.server_group));
 }
 
-// Where updates and readers overlap, all may read another version, and there are two more; else a version is written
-// where the last one lies, unless that is to outlive whoever writes.
+// Of a server group's values: the most that any has, since all lay out the masters of all alike.
+std::size_t Seat::readers() const {
+  std::uint32_t served = place_.served; // at the least: of contributions that all share, each has all
+  for (std::uint32_t group = 0; group < place_.server_groups; ++group)
+    served = std::max(served, Place::served_by(session_.job().topology, group));
+  return std::size_t{served} * place_.workers;
+}
+
+// Where updates and readers overlap, each reader may have another version, and there are two more; else a version is
+// written where the last one lies, unless that is to outlive whoever writes.
 param::Masters::Copies Seat::copies(const param::Store& store) const {
   const auto replicas = static_cast<std::size_t>(session_.job().topology.replicas);
-  const auto values = [&](const Agreement::One& one) { return one.traits.readers_overlap ? seats_ + 2 : replicas; };
+  const auto values = [&](const Agreement::One& one) { return one.traits.readers_overlap ? readers() + 2 : replicas; };
   param::Masters::Copies copies{
       .values = values(agreement_->job()),
       .histories = replicas,
