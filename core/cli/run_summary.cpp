@@ -54,6 +54,17 @@ std::optional<Newest> newest(run::Session& session, const std::string& folder) {
   return Newest{shell_word(folder), ""};
 }
 
+// Of a run of several processes those of the others were told when they last stood still.
+void count_memory(record::Summary& summary) {
+  std::uint64_t others = 0;
+  for (const auto& worker : summary.workers) {
+    summary.shared_bytes += worker.lent_bytes;
+    if (&worker != &summary.workers.front()) others += worker.own_bytes;
+  }
+  summary.peak_rss_bytes =
+      others == 0 ? env::peak_resident_bytes() : env::peak_private_bytes() + others + summary.shared_bytes;
+}
+
 } // namespace
 
 record::Summary summary_of_start(run::Session& session, const record::RunFolder& folder) {
@@ -93,7 +104,7 @@ void add_end(record::Summary& summary, const Context& context, run::Session& ses
   if (const auto& scale = outcome.loss_scale)
     summary.loss_scale = record::Summary::LossScale{.value = scale->value, .skipped_steps = scale->skipped};
   summary.started_rss_bytes = outcome.started_bytes;
-  summary.peak_rss_bytes = env::peak_resident_bytes();
+  count_memory(summary);
   const auto checkpoint = newest(session, summary.folder);
   if (checkpoint && outcome.ending != run::Ending::finished)
     summary.next.emplace_back(concat(called(context), " run ", checkpoint->job, checkpoint->job.empty() ? "" : " ",

@@ -1,5 +1,6 @@
 #include "env/usage.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -7,18 +8,32 @@
 namespace dlhost::env {
 
 // Not getrusage's figure where it can be helped: that one counts what the process was before its exec, too.
-std::uint64_t peak_resident_bytes() {
+namespace {
+
+// A line of what the kernel says of this process, in bytes; 0: it does not say.
+std::uint64_t kernel_says(const char* line_format) {
   unsigned long long kilobytes = 0;
   if (FILE* file = std::fopen("/proc/self/status", "r")) {
     char line[256];
     while (kilobytes == 0 && std::fgets(line, sizeof line, file))
-      if (std::sscanf(line, "VmHWM: %llu", &kilobytes) != 1) kilobytes = 0;
+      if (std::sscanf(line, line_format, &kilobytes) != 1) kilobytes = 0;
     std::fclose(file);
   }
-  if (kilobytes > 0) return kilobytes * 1024;
+  return kilobytes * 1024;
+}
+
+} // namespace
+
+std::uint64_t peak_resident_bytes() {
+  if (const std::uint64_t peak = kernel_says("VmHWM: %llu"); peak > 0) return peak;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::uint64_t peak_private_bytes() {
+  const std::uint64_t peak = peak_resident_bytes();
+  return peak - std::min(peak, kernel_says("RssShmem: %llu"));
 }
 
 std::uint64_t resident_bytes() {

@@ -120,6 +120,7 @@ std::string summary_json(const Summary& summary) {
   json["loss_scale"] = scale ? Json{{"value", scale->value}, {"skipped_steps", scale->skipped_steps}} : Json();
   json["recoveries"] = summary.recoveries;
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
+  json["shared_bytes"] = summary.shared_bytes;
   json["started_rss_bytes"] = summary.started_rss_bytes;
   json["plan_hash"] = summary.plan_hash;
   json["job_hash"] = summary.job_hash;
@@ -154,7 +155,9 @@ std::string summary_table(const Summary& summary, bool unicode) {
   if (summary.recoveries > 0)
     text += row("recovered", fmt::format("{} time{} after a worker had died", summary.recoveries,
                                          summary.recoveries == 1 ? "" : "s"));
-  text += row("peak memory", short_bytes(summary.peak_rss_bytes));
+  std::string memory = short_bytes(summary.peak_rss_bytes);
+  if (summary.shared_bytes > 0) memory += fmt::format(", of which workers share {}", short_bytes(summary.shared_bytes));
+  text += row("peak memory", memory);
   if (!summary.folder.empty()) text += row("run folder", summary.folder);
   std::size_t widest = 0;
   for (const auto& step : summary.next) widest = std::max(widest, width_of(step.first));

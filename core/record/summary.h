@@ -39,7 +39,8 @@ struct Summary {
   };
   std::optional<LossScale> loss_scale; // of a net that computes in f16
   std::uint32_t recoveries = 0;        // that the run went on after one of its processes had died
-  std::uint64_t peak_rss_bytes = 0;
+  std::uint64_t peak_rss_bytes = 0;    // of all its processes, what they share once
+  std::uint64_t shared_bytes = 0;      // of that, what several workers share
   std::uint64_t started_rss_bytes = 0; // before the net was made
   std::string plan_hash;
   std::string job_hash;

@@ -12,9 +12,10 @@ nlohmann::ordered_json json_of(const WorkerReport& report) {
                                  {"each_step", nullptr}};
   if (report.each_step)
     network["each_step"] = {{"params", report.each_step->params}, {"gradients", report.each_step->gradients}};
-  return {{"steps", report.steps},     {"seconds", report.seconds},    {"computing", report.computing()},
-          {"input", report.input},     {"params", report.params},      {"serving", report.serving},
-          {"waiting", report.waiting}, {"network", std::move(network)}};
+  return {{"steps", report.steps},          {"seconds", report.seconds},     {"computing", report.computing()},
+          {"input", report.input},          {"params", report.params},       {"serving", report.serving},
+          {"waiting", report.waiting},      {"network", std::move(network)}, {"own_bytes", report.own_bytes},
+          {"lent_bytes", report.lent_bytes}};
 }
 
 } // namespace dlhost::record

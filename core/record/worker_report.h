@@ -21,6 +21,8 @@ struct WorkerReport {
   double waiting = 0;      // for others, with nothing to serve
   Freight network;
   std::optional<Freight> each_step;  // of the network, where it is the same in each
+  std::uint64_t own_bytes = 0;       // memory that its process had for itself at most; 0: others are in that process
+  std::uint64_t lent_bytes = 0;      // that it made, for others to use as well
   std::string awaits;                // what it waits for, and on whom; empty: nothing
   std::uint64_t stale = 0;           // versions that its server has made since the one that it computes with
   std::optional<std::uint64_t> made; // by the server beside it: the newest version; none: there is no server

@@ -33,7 +33,7 @@ Status Follower::run() {
 
 // With its device, where it is a process: the others see it go. Tasks of one process say why none of them goes on.
 bool Follower::is_to_die(const Status& status) {
-  return status.code() == Code::gone && session_ && !roster_.secret().empty() && session_->has_lost_device();
+  return status.code() == Code::gone && session_ && roster_.is_of_processes() && session_->has_lost_device();
 }
 
 Status Follower::salvage(const std::string& run, const std::function<void(std::uint32_t)>& end) {

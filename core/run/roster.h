@@ -38,6 +38,7 @@ class Roster {
   virtual const std::vector<std::uint32_t>& machines() const = 0;
   // By which they know one another on a network; empty: they are tasks of one process.
   virtual std::span<const std::byte> secret() const = 0;
+  bool is_of_processes() const { return !secret().empty(); }
   // Which attempt of the run it is, where others of that secret may still be about; the same for all seats.
   virtual std::uint32_t epoch() const = 0;
   // What this one's machine is called; empty: there is one.

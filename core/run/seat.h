@@ -198,6 +198,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   void pin(std::span<std::byte> memory);
   void spread_states();
   void show_vitals();
+  void show_memory();
   Status await_shown();
   void fill_other_masters(const param::Beginning&);
   // What server groups have that others do not, and a run goes on with.

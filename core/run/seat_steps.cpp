@@ -108,6 +108,7 @@ Status Seat::hold() {
   if (chooses_steps()) DLHOST_TRY(until_answered(&param::Table::receive));
   DLHOST_TRY(rest_those_led());
   DLHOST_TRY(until_answered(&param::Table::flush));
+  show_memory();
   if (chooses_steps()) DLHOST_TRY(ask_what_is_undecided());
   if (sync_ || agreement_->any(&Consistency::Traits::folds)) DLHOST_TRY(align());
   return see_where_all_are();
@@ -121,6 +122,7 @@ Status Seat::attend() {
     DLHOST_TRY(until_answered(&param::Table::flush));
     DLHOST_TRY(until_answered(&param::Table::settle));
     DLHOST_TRY(leave_states());
+    show_memory();
     DLHOST_TRY(show_rest());
     DLHOST_TRY(table_->send(holder, {.word = Word::idle, .step = done_by_all()}));
     DLHOST_TRY(

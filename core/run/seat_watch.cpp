@@ -4,6 +4,7 @@
 
 #include <dlhost/host.h>
 
+#include "env/usage.h"
 #include "run/patience.h"
 #include "run/seat.h"
 
@@ -154,6 +155,14 @@ bool Seat::makes_versions(std::uint32_t seat) const {
   return std::ranges::find(layout_->slices.all(), server, &param::Slice::server) != layout_->slices.all().end();
 }
 
+// Mirrors of what lies on other machines are memory of this process alone.
+void Seat::show_memory() {
+  Vitals& shown = vitals(number_);
+  if (roster_.is_of_processes()) shown.own_bytes.store(env::peak_private_bytes(), std::memory_order_relaxed);
+  const std::size_t lent = own_[number_].board.bytes().size() + masters_board_.bytes().size();
+  shown.lent_bytes.store(transport_ ? lent : 0, std::memory_order_relaxed);
+}
+
 std::vector<record::WorkerReport> Seat::reports() const {
   std::vector<record::WorkerReport> all;
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
@@ -168,6 +177,8 @@ std::vector<record::WorkerReport> Seat::reports() const {
                    .waiting = seconds(times.waiting),
                    .network = shown.freight(),
                    .each_step = foreseen_[seat],
+                   .own_bytes = shown.own_bytes.load(std::memory_order_relaxed),
+                   .lent_bytes = shown.lent_bytes.load(std::memory_order_relaxed),
                    .awaits = awaited_by(seat),
                    .stale = staleness_of(seat)});
     if (makes_versions(seat)) all.back().made = shown.made.load(std::memory_order_relaxed);

@@ -34,6 +34,7 @@ struct alignas(64) Vitals {
   std::atomic<bool> away{true};        // at what may take long without a beat: it prepares, evaluates or saves
   std::atomic<Nanoseconds> all{0}, input{0}, params{0}, serving{0}, waiting{0}; // StepTimes
   std::atomic<std::uint64_t> came{0}, late{0};                                  // Arrivals, at the server beside it
+  std::atomic<std::uint64_t> own_bytes{0}, lent_bytes{0}; // memory: its process' alone at most; shared, made by it
   std::atomic<std::uint64_t> sent_params{0}, sent_gradients{0}, sent_state{0}, sent_control{0}; // Freight
 
   void show(const StepTimes& times) {

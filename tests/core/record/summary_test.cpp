@@ -57,6 +57,7 @@ TEST(Summary, HasExactlyThePromisedFields) {
                                              "loss_scale",
                                              "recoveries",
                                              "peak_rss_bytes",
+                                             "shared_bytes",
                                              "started_rss_bytes",
                                              "plan_hash",
                                              "job_hash",
