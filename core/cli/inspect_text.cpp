@@ -28,7 +28,7 @@ std::string range_text(const json& option) {
 std::string type_text(const json& option) {
   std::string type = option["type"].get<std::string>();
   if (option.contains("kind"))
-    type = (type == "part" ? "a " : "list of ") + option["kind"].get<std::string>() + (type == "part" ? "" : "s");
+    type = type == "part" ? option["kind"].get<std::string>() : "list of " + option["kind"].get<std::string>() + "s";
   if (option.contains("choices")) {
     type.clear();
     for (const auto& choice : option["choices"]) type += (type.empty() ? "" : " | ") + choice.get<std::string>();

@@ -44,15 +44,15 @@ Rows rows_of(const std::vector<record::WorkersReport>& reports, const run::Leade
   if (reports.empty()) return rows;
   const auto& now = reports.back();
   std::uint64_t furthest = 0;
-  for (const auto& worker : now.workers) furthest = std::max(furthest, worker.steps);
+  for (const auto& worker : now.workers) furthest = std::max(furthest, worker.at);
   const auto& before = reports.front();
   const double passed = now.seconds - before.seconds;
   const bool comparable = passed > 0 && before.workers.size() == now.workers.size() && before.step <= now.step;
   for (std::size_t seat = 0; seat < now.workers.size(); ++seat) {
     const auto& worker = now.workers[seat];
     WorkerRow row{.at = {leader.host, leader.process},
-                  .steps = worker.steps,
-                  .behind = furthest - worker.steps,
+                  .steps = worker.at,
+                  .behind = furthest - worker.at,
                   .stale = worker.stale,
                   .awaits = worker.awaits};
     if (seat > 0 && seat <= leader.workers.size()) row.at = leader.workers[seat - 1];

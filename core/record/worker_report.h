@@ -13,7 +13,7 @@
 namespace dlhost::record {
 
 struct WorkerReport {
-  std::uint64_t steps = 0; // done
+  std::uint64_t steps = 0; // done since it began, or went on, in this crew
   double seconds = 0;      // of them, in all
   double input = 0;        // of those, waiting for data, or reading it
   double params = 0;       // bringing params and gradients into the form that is wanted: working copies, codecs
@@ -24,6 +24,7 @@ struct WorkerReport {
   std::uint64_t own_bytes = 0;       // memory that its process had for itself at most; 0: others are in that process
   std::uint64_t lent_bytes = 0;      // that it made, for others to use as well
   std::string awaits;                // what it waits for, and on whom; empty: nothing
+  std::uint64_t at = 0;              // the step of the run that it has come to
   std::uint64_t stale = 0;           // versions that its server has made since the one that it computes with
   std::optional<std::uint64_t> made; // by the server beside it: the newest version; none: there is no server
 

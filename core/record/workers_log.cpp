@@ -43,6 +43,7 @@ Status WorkersLog::add(std::uint64_t step, std::vector<WorkerReport> workers) {
   for (const auto& worker : workers) {
     line["workers"].push_back(json_of(worker));
     line["workers"].back()["awaits"] = worker.awaits;
+    line["workers"].back()["at"] = worker.at;
     line["workers"].back()["stale"] = worker.stale;
     if (worker.made) line["workers"].back()["made"] = *worker.made;
   }
@@ -71,6 +72,7 @@ std::vector<WorkersReport> WorkersLog::newest(Disk& disk, const std::string& run
                          .control = worker.at("network").at("control")},
              .each_step = std::nullopt, // none that a live view shows
              .awaits = worker.at("awaits"),
+             .at = worker.at("at"),
              .stale = worker.at("stale"),
              .made = worker.contains("made") ? std::optional(worker.at("made").get<std::uint64_t>()) : std::nullopt});
       reports.push_back(std::move(report));

@@ -169,7 +169,9 @@ std::vector<record::WorkerReport> Seat::reports() const {
     const Vitals& shown = vitals(seat);
     const StepTimes times = shown.times();
     const auto seconds = [](Nanoseconds time) { return static_cast<double>(time) * 1e-9; };
-    all.push_back({.steps = shown.steps.load(std::memory_order_relaxed),
+    const std::uint64_t at = shown.steps.load(std::memory_order_relaxed);
+    const std::uint64_t began = begun_.steps.empty() ? 0 : begun_.steps[seat];
+    all.push_back({.steps = at - std::min(at, began),
                    .seconds = seconds(times.all),
                    .input = seconds(times.input),
                    .params = seconds(times.params),
@@ -180,6 +182,7 @@ std::vector<record::WorkerReport> Seat::reports() const {
                    .own_bytes = shown.own_bytes.load(std::memory_order_relaxed),
                    .lent_bytes = shown.lent_bytes.load(std::memory_order_relaxed),
                    .awaits = awaited_by(seat),
+                   .at = at,
                    .stale = staleness_of(seat)});
     if (makes_versions(seat)) all.back().made = shown.made.load(std::memory_order_relaxed);
   }
