@@ -92,7 +92,7 @@ struct NormSpec {
 
 // Local response normalisation. feature: in {x} out {y, [workspace]}; input_gradient: in {x, dy, [workspace]} out {dx}.
 // y = x / (k + alpha / n sum x^2)^beta, over `size` channels, or a window of size x size (n its elements) around the
-// element: from (size - 1) / 2 before it on. What lies outside counts as 0, and n stays.
+// element: from size / 2 before it on. What lies outside counts as 0, and n stays.
 struct LrnSpec {
   Role role = Role::feature;
   bool within_channel = false;

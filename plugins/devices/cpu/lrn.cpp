@@ -35,7 +35,7 @@ struct Geometry {
 Window window_of(std::int64_t size, std::int64_t step) {
   Window window;
   for (std::int64_t i = 0; i < size; ++i) {
-    window.forward.push_back((i - (size - 1) / 2) * step);
+    window.forward.push_back((i - size / 2) * step);
     window.backward.push_back(-window.forward.back());
   }
   return window;

@@ -55,7 +55,7 @@ template <class T> class Lrn : public Loops<T> {
       along(i, shape.past(2), shape[1], [&](std::int64_t j) { visit(j); });
   }
   template <class Visit> void along(std::int64_t i, std::int64_t step, std::int64_t length, Visit&& visit) const {
-    const std::int64_t at = i / step % length, low = at - (spec_.size - 1) / 2;
+    const std::int64_t at = i / step % length, low = at - spec_.size / 2;
     for (std::int64_t to = std::max<std::int64_t>(low, 0); to < std::min(low + spec_.size, length); ++to)
       visit(i + (to - at) * step);
   }

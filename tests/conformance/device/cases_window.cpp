@@ -71,8 +71,10 @@ std::vector<Case> window_cases() {
   cases.push_back(lrn("across_few", {2, 3, 3, 5}, false, 5));
   cases.push_back(lrn("across_three", {3, 9, 2, 2}, false, 3));
   cases.push_back(lrn("across_three_of_many", {2, 24, 3, 3}, false, 3));
+  cases.push_back(lrn("across_four", {2, 16, 3, 3}, false, 4));
   cases.push_back(lrn("across_many", {2, 24, 3, 3}, false, 5));
   cases.push_back(lrn("within", {2, 3, 7, 6}, true, 3));
+  cases.push_back(lrn("within_even", {2, 3, 5, 6}, true, 2));
   cases.push_back(lrn("within_large", {1, 4, 5, 5}, true, 5));
   return cases;
 }

@@ -125,13 +125,20 @@ size = 3
 alpha = 0.9
 beta = 0.4
 k = 2.5
-""", ["default", "other"])
+[[layer]]
+name = "even"
+type = "lrn"
+src = "x"
+size = 4
+alpha = 0.9
+""", ["default", "other", "even"])
 
         def expected(n: int, c: int, i: int, j: int, size: int, alpha: float, beta: float, k: float) -> float:
-            near = [x[n, d, i, j] for d in range(6) if abs(d - c) <= size // 2]
+            near = [x[n, d, i, j] for d in range(6) if -(size // 2) <= d - c <= (size - 1) // 2]
             return x[n, c, i, j] / (k + alpha / size * sum(number**2 for number in near))**beta
 
-        for name, options in (("default", (5, 1e-4, 0.75, 1)), ("other", (3, 0.9, 0.4, 2.5))):
+        for name, options in (("default", (5, 1e-4, 0.75, 1)), ("other", (3, 0.9, 0.4, 2.5)),
+                              ("even", (4, 0.9, 0.75, 1))):
             self.assert_near(made[name], Array.of(x.shape, lambda *place: expected(*place, *options)), name)
 
     def test_within_a_channel(self) -> None:

@@ -81,7 +81,7 @@ class Lrn final : public KernelOp {
     if (!feature_) in.push_back(spec.y);
     out = {feature_ ? spec.y : spec.x};
     near_.size = spec.size;
-    near_.before = (spec.size - 1) / 2;
+    near_.before = spec.size / 2;
     const std::size_t first = spec.within_channel ? 2 : 1, end = spec.within_channel ? spec.x.shape.rank() : 2;
     const Shape lie = lying(in[0]);
     for (std::size_t axis = first; axis < end; ++axis) {
