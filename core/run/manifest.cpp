@@ -42,21 +42,21 @@ class Check {
     const bool sound = step && amount(state, "epoch", most_epochs) && amount(state, "seconds", most_seconds) &&
                        count(state, "run.training.items", "items", most_items) &&
                        count(state, "run.training.worse", "worse", most_steps) && number(state, "smoothed_loss") &&
-                       flag(state, "has_loss") && last(state, "validated", *step) && last(state, "tested", *step);
+                       flag(state, "has_loss") && last(state, "validated") && last(state, "tested");
     if (!sound) return false;
-    if (state.contains("saved") && !last(state, "saved", *step)) return false;
+    if (state.contains("saved") && !last(state, "saved")) return false;
     if (!state.contains("best")) return missing("run.training.best");
     if (!state["best"].is_null() && !number(state, "best")) return false;
     return loss_scale(state, *step) && workers(state) && data(state);
   }
 
-  // When something was done last: step, epoch and seconds.
-  bool last(const Json& state, const char* key, std::uint64_t step) {
+  // When something was done last: step, epoch and seconds. What outlives a worker may stand at a step before that.
+  bool last(const Json& state, const char* key) {
     const std::string name = std::string("run.training.") + key;
     if (!state.contains(key)) return missing(name);
     const Json& at = state[key];
     if (!at.is_array() || at.size() != 3) return wrong(name, "a step, an epoch and seconds");
-    return element(at[0], name, step) && between(at[1], name, most_epochs) && between(at[2], name, most_seconds);
+    return element(at[0], name, most_steps) && between(at[1], name, most_epochs) && between(at[2], name, most_seconds);
   }
 
   bool loss_scale(const Json& state, std::uint64_t step) {

@@ -118,7 +118,9 @@ class ByHand(Members):
         self.assertEqual(self.ended_well([leader, member])["steps"], 60)
 
     def test_what_is_said_wrongly_is_told(self) -> None:
-        for words, told in (((f"--rendezvous={self.place()}", "--rank=0", "--secret=job.toml"), "64 hexadecimal digits"),
+        (self.root / "words").write_text("open sesame")
+        (self.root / "words").chmod(0o600)
+        for words, told in (((f"--rendezvous={self.place()}", "--rank=0", "--secret=words"), "64 hexadecimal digits"),
                             (("--rank=1",), "only with --rendezvous"),
                             (("--rendezvous=nowhere",), "unknown rendezvous 'nowhere'")):
             process = self.start(*words)

@@ -85,8 +85,9 @@ TEST_F(ManifestTest, StepsThatCannotBe) {
             "manifest.json: run.step is 18446744073709551615, and must be a count of at most 1000000000000000");
   EXPECT_EQ(said_with("/step", "3"), "manifest.json: run.step must be a count of at most 1000000000000000");
   EXPECT_EQ(said_with("/step", 2), "manifest.json: run.step is 2, but its training stands at step 3");
-  EXPECT_EQ(said_with("/training/validated/0", 4),
-            "manifest.json: run.training.validated is 4, and must be a count of at most 3");
+  EXPECT_EQ(said_with("/training/validated/0", -4),
+            "manifest.json: run.training.validated is -4, and must be a count of at most 1000000000000000");
+  EXPECT_EQ(said_with("/training/validated/0", 4), ""); // what outlived a worker stands before what it evaluated
 }
 
 // In place of each value that a run goes on from, others: what no run can have is refused, and nothing throws.
