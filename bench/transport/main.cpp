@@ -24,6 +24,7 @@
 #include "party.h"
 #include "report.h"
 #include "shm/endpoint.h"
+#include "swept.h"
 #ifdef DLHOST_BENCH_FABRIC
 #include "fabric/endpoint.h"
 #include "fabric/providers.h"
@@ -205,12 +206,8 @@ int run(const std::string& program, const Options& options) {
   return all.empty() ? 1 : 0;
 }
 
-} // namespace
-} // namespace dlhost::bench
-
-int main(int argc, char** argv) {
-  using dlhost::bench::LineKind;
-  dlhost::bench::Options options;
+int bench(int argc, char** argv) {
+  Options options;
   auto& measurement = options.measurement;
   for (std::size_t size = 64; size <= 16 << 20; size *= 4) measurement.sizes.push_back(size);
   CLI::App app("Messages between two processes: one-way latency and bandwidth by size, each transport beside others.");
@@ -230,7 +227,7 @@ int main(int argc, char** argv) {
          "provider X, for all that are here; those of `sockets` and `udp` are measured only where they are named")
       ->check(CLI::IsMember([] {
         std::vector<std::string> names;
-        for (const LineKind& kind : dlhost::bench::line_kinds()) names.push_back(kind.name);
+        for (const LineKind& kind : line_kinds()) names.push_back(kind.name);
         return names;
       }()));
   app.add_option("--pairs", options.pairs, "instead: what one pair and so many at once deliver, over shm if not said")
@@ -246,9 +243,18 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGPIPE, SIG_IGN); // what is written to one that is gone is an error, and told
   try {
-    return dlhost::bench::run(std::filesystem::canonical("/proc/self/exe").string(), options);
+    return run(std::filesystem::canonical("/proc/self/exe").string(), options);
   } catch (const std::exception& error) {
     fmt::print(stderr, "transport: {}\n", error.what());
     return 1;
   }
+}
+
+} // namespace
+} // namespace dlhost::bench
+
+int main(int argc, char** argv) {
+  const auto work = [&] { return dlhost::bench::bench(argc, argv); };
+  const bool is_party = std::any_of(argv, argv + argc, [](std::string_view word) { return word == "--party"; });
+  return is_party ? work() : dlhost::bench::sweep_after(work); // before libfabric begins threads
 }

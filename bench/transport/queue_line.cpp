@@ -7,6 +7,7 @@
 #include <boost/interprocess/ipc/message_queue.hpp>
 
 #include "line.h"
+#include "swept.h"
 
 namespace dlhost::bench {
 
@@ -18,7 +19,7 @@ class QueueLine final : public Line {
  public:
   QueueLine(std::size_t largest, bool first) : first_(first) {
     if (!first) return; // the first side makes both
-    name_ = "dlhost-bench-queue-" + std::to_string(getpid());
+    name_ = queue_name(getpid());
     for (const char* way : {"-there", "-back"}) {
       bip::message_queue::remove((name_ + way).c_str());
       queues_[way[1] == 'b'] =

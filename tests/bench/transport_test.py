@@ -7,10 +7,12 @@ import io
 import json
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree
 
@@ -70,6 +72,22 @@ class TransportTest(unittest.TestCase):
             self.assertTrue({"one way, microseconds", "GB/s", "shm", "64", "4 KiB"} <= words, words)
         table = self.output(program, *QUICK, "--size", "64", "--transport", "shm")
         self.assertRegex(table, r"\nshm +64 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+")
+
+    def test_who_is_ended_leaves_nothing_behind(self) -> None:
+        for transport in "shm", "boost-message-queue":
+            bench = subprocess.Popen([program, "--seconds", "30", "--transport", transport], stdout=subprocess.DEVNULL)
+
+            def made() -> list[str]:
+                works = pathlib.Path(f"/proc/{bench.pid}/task/{bench.pid}/children").read_text().split()
+                return [path.name for process in works for path in pathlib.Path("/dev/shm").glob(f"dlhost-*-{process}-*")]
+
+            end = time.monotonic() + 30
+            while not (names := made()) and time.monotonic() < end:
+                time.sleep(0.05)
+            self.assertTrue(names, transport)
+            bench.terminate()
+            self.assertEqual(bench.wait(30), -signal.SIGTERM)
+            self.assertEqual([name for name in names if pathlib.Path("/dev/shm", name).exists()], [])
 
     def test_between_two_hosts(self) -> None:
         if not has_fabric:
