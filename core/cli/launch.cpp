@@ -93,7 +93,7 @@ void add_launch(CLI::App& app, Context& context) {
       "  dlhost launch --hosts a,b,c --resume runs/digits-...");
   command->callback([&context, options] {
     if (options->asked.is_nothing()) tell_that_nothing_is_asked();
-    env::catch_interrupts();
+    env::catch_interrupts("\ndlhost: saving after this step, then it ends; Ctrl-C again ends it at once\n");
     env::outlive_readers();
     const auto status = launch(context, *options);
     if (status.ok())

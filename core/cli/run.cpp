@@ -90,7 +90,7 @@ void add_run(CLI::App& app, Context& context) {
       "  dlhost run --resume runs/digits-...");
   command->callback([&context, options] {
     if (options->asked.is_nothing() && !is_told_the_job(*options)) tell_that_nothing_is_asked();
-    env::catch_interrupts();
+    env::catch_interrupts("\ndlhost: saving after this step, then it ends; Ctrl-C again ends it at once\n");
     env::outlive_readers();
     if (Status status = run_job(context, *options); !status.ok()) context.fail(status);
   });

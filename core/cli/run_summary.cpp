@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "config/dump.h"
+#include "env/interrupt.h"
 #include "env/usage.h"
 #include "run/checkpoints.h"
 #include "version.h"
@@ -84,6 +85,7 @@ record::Summary summary_of_start(run::Session& session, const record::RunFolder&
 void add_end(record::Summary& summary, const Context& context, run::Session& session, const run::Outcome& outcome) {
   summary.status = status_of(outcome.ending);
   summary.reason = outcome.reason;
+  if (outcome.ending == run::Ending::interrupted && env::interrupted()) summary.reason = env::interrupted_by();
   summary.steps = outcome.progress.step;
   summary.epochs = outcome.progress.epoch;
   summary.seconds = outcome.progress.seconds;

@@ -175,6 +175,7 @@ std::string working_folder() {
 void ignore_interrupts() {
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGTERM, SIG_IGN);
+  ::signal(SIGHUP, SIG_IGN);
 }
 
 } // namespace dlhost::env

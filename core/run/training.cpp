@@ -272,7 +272,7 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
     evaluating += clock.now() - pause;
     if (interrupted_.load(std::memory_order_relaxed)) {
       outcome.ending = Ending::interrupted;
-      outcome.reason = "interrupted";
+      outcome.reason = "asked to end";
       return {};
     }
     if (asked_ && asked_()) {

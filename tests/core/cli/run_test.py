@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """run_test.py DLHOST MISBEHAVING: `dlhost run` as a process among others: signals, full disks, files it may not have."""
+import fcntl
 import hashlib
 import json
 import os
 import pathlib
+import pty
+import pwd
 import re
 import resource
 import shutil
@@ -11,6 +14,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
 import time
 import unittest
 
@@ -123,6 +128,14 @@ SPOILT = {
 }
 
 
+def read_all(terminal: int, shown: list[bytes]) -> None:
+    try:
+        while piece := os.read(terminal, 4096):
+            shown.append(piece)
+    except OSError:
+        pass  # nobody has its other end any more
+
+
 class Run(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -169,7 +182,9 @@ class Run(unittest.TestCase):
         return bool(int(re.search(r"^ShdPnd:\s*(\w+)", status, re.MULTILINE)[1], 16) >> (number - 1) & 1)
 
     def test_the_first_interrupt_saves_and_ends(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        user = pwd.getpwuid(os.getuid()).pw_name
+        for number, reason in ((signal.SIGINT, f"by SIGINT of user {user}"), (signal.SIGHUP, f"by SIGHUP of user {user}"),
+                               (signal.SIGTERM, f"by SIGTERM of user {user} (dlhost stop, or kill)")):
             self.setUp()
             process = self.start(*FOR_EVER)
             self.until(self.begun)
@@ -177,8 +192,38 @@ class Run(unittest.TestCase):
             out, err = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 130, err)
             summary = self.summary()
-            self.assertEqual((summary["status"], summary["reason"]), ("interrupted", "interrupted"))
+            self.assertEqual((summary["status"], summary["reason"]), ("interrupted", reason))
             self.assertEqual(self.checkpoints(), [f"step-{summary['steps']:09}"])
+
+    def test_a_terminal_asks_it_to_end(self) -> None:
+        for ends, reason in ((lambda: os.write(near, b"\x03"), "by Ctrl-C"),
+                             (lambda: os.close(near), "by its terminal, which was closed")):
+            self.setUp()
+            near, far = pty.openpty()
+            process = self.start(*FOR_EVER, stdin=far, stdout=far, stderr=far, start_new_session=True,
+                                 preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+            os.close(far)
+            shown = []
+            reads = threading.Thread(target=read_all, args=(near, shown))
+            if reason == "by Ctrl-C":
+                reads.start()
+            self.until(self.begun)
+            ends()
+            self.assertEqual(process.wait(60), 130)
+            summary = self.summary()
+            self.assertEqual((summary["status"], summary["reason"]), ("interrupted", reason))
+            self.assertEqual(self.checkpoints(), [f"step-{summary['steps']:09}"])
+            if reason == "by Ctrl-C":
+                reads.join(60)
+                os.close(near)
+                self.assertIn(b"Ctrl-C again ends it at once", b"".join(shown))
+
+    def test_who_is_to_outlive_its_terminal_does(self) -> None:
+        process = self.start(*FOR_EVER, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.until(self.begun)
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        self.assertIsNone(process.poll())
 
     def test_what_it_says_how_to_go_on_does(self) -> None:
         process = self.start(*FOR_EVER, "--set=layer.fc.units=7", "--set=record.folder=my runs")
