@@ -16,7 +16,7 @@ namespace {
 constexpr Nanoseconds between_drawings = 100'000'000;
 constexpr Nanoseconds between_lines = 5'000'000'000;
 constexpr Nanoseconds between_epochs = 1'000'000'000;
-constexpr int bar_weight = 52;
+constexpr int bar_weight = 58;
 constexpr std::size_t smallest_bar = 8;
 constexpr std::size_t largest_bar = 30;
 
@@ -36,11 +36,10 @@ std::string steps_words(const StepReport& report) {
   return fmt::format("{:>{}}/{}", report.step, total.size(), total);
 }
 
-std::vector<Field> fields_of(const StepReport& report, const std::string& evaluated, double left) {
+std::vector<Field> fields_of(const StepReport& report, double left) {
   std::vector<Field> fields = {{steps_words(report), 100}, {fmt::format("epoch {:.2f}", report.epoch), 60}};
   int weight = 90;
   for (const Metric& metric : report.metrics) fields.push_back({metric_words(metric), weight}), weight -= 15;
-  if (!evaluated.empty()) fields.push_back({evaluated, 50});
   if (report.items_per_second > 0)
     fields.push_back({fmt::format("{:>5} items/s", short_rate(report.items_per_second)), 55});
   if (left >= 0) fields.push_back({clock_duration(left) + " left", 80});
@@ -106,28 +105,25 @@ void Progress::step(const StepReport& report) {
 void Progress::evaluation(const EvaluationReport& report) {
   std::string words;
   for (const Metric& metric : report.metrics) words += (words.empty() ? "" : "  ") + metric_words(metric);
-  if (!terminal_.interactive()) {
-    terminal_.write(fmt::format("{}  step {}  epoch {:.2f}  {}\n", report.phase, report.step, report.epoch, words));
-    return;
-  }
-  // The last metric is the one that people judge by: losses come first in a net.
-  if (!report.metrics.empty()) evaluated_ = fmt::format("{} {}", report.phase, metric_words(report.metrics.back()));
+  interrupt();
+  terminal_.write(fmt::format("{}  step {}  epoch {:.2f}  {}\n", report.phase, report.step, report.epoch, words));
 }
 
 void Progress::interrupt() {
   if (!drawn_) return;
-  terminal_.write("\r\x1b[K");
+  terminal_.write("\r\x1b[J");
   drawn_ = false;
 }
 
 void Progress::finish(const StepReport& report) {
-  show(report);
+  if (terminal_.interactive() || shown_step_ != report.step) show(report);
   if (drawn_) terminal_.write("\n");
   drawn_ = false;
 }
 
 void Progress::show(const StepReport& report) {
   shown_at_ = clock_.now();
+  shown_step_ = report.step;
   shown_epoch_ = report.epoch;
   if (terminal_.interactive()) {
     next_ = shown_at_ + between_drawings;
@@ -135,14 +131,14 @@ void Progress::show(const StepReport& report) {
     return;
   }
   next_ = shown_at_ + between_lines;
-  const auto fields = fields_of(report, {}, seconds_left(report));
+  const auto fields = fields_of(report, seconds_left(report));
   terminal_.write(fmt::format("{}{}\n", report.total_steps == 0 ? "" : "step ", joined(fields)));
 }
 
 void Progress::draw(const StepReport& report) {
   // The last column stays free: some terminals begin a new line when it is filled.
   const auto columns = static_cast<std::size_t>(std::max(terminal_.columns() - 1, 1));
-  auto fields = fields_of(report, evaluated_, seconds_left(report));
+  auto fields = fields_of(report, seconds_left(report));
   bool bar = report.total_steps > 0;
   while (width_of_fields(fields) + (bar ? smallest_bar + 1 : 0) > columns) {
     const auto least = std::ranges::min_element(fields, {}, &Field::weight);
@@ -159,8 +155,9 @@ void Progress::draw(const StepReport& report) {
     const double part = static_cast<double>(report.step) / static_cast<double>(report.total_steps);
     line = bar_of(part, std::min(columns - width - 1, largest_bar), terminal_) + " ";
   }
-  // The cursor waits in front of the line, so that a message of somebody else begins at the margin.
-  terminal_.write(fmt::format("\r{}{}\x1b[K\r", line, joined(fields)));
+  // The cursor waits in front of the line, so that a message of somebody else begins at the margin. What is behind the
+  // line is cleared down to the screen's end: a window that was made narrower has wrapped the line before.
+  terminal_.write(fmt::format("\r{}{}\x1b[J\r", line, joined(fields)));
   drawn_ = true;
 }
 

@@ -1,6 +1,6 @@
 // What people see of a run while it goes on. On a terminal: one line, drawn over, at most ten times a second. In a file
-// or a pipe: a plain line about every five seconds, at each end of an epoch and after each evaluation. One task calls
-// it; between lines a call costs a look at the clock and allocates nothing.
+// or a pipe: a plain line about every five seconds and at each end of an epoch. Evaluations leave a line in both. One
+// task calls it; between lines a call costs a look at the clock and allocates nothing.
 #pragma once
 
 #include <string>
@@ -36,11 +36,11 @@ class Progress {
   env::Terminal& terminal_;
   Nanoseconds next_ = 0, shown_at_ = 0;
   double shown_epoch_ = 0;
+  std::uint64_t shown_step_ = 0;
   bool drawn_ = false;
   bool begun_ = false;
   std::uint64_t first_step_ = 0; // of this session, for the time left
   double first_seconds_ = 0;
-  std::string evaluated_; // the newest evaluation, for the terminal's line
 };
 
 } // namespace dlhost::record

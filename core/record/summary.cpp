@@ -160,10 +160,19 @@ std::string summary_table(const Summary& summary, bool unicode) {
   text += row("peak memory", memory);
   if (!summary.folder.empty()) text += row("run folder", summary.folder);
   std::size_t widest = 0;
-  for (const auto& step : summary.next) widest = std::max(widest, width_of(step.first));
-  for (const auto& [command, what] : summary.next)
-    text +=
-        row(&command == &summary.next.front().first ? "next" : "", fmt::format("{:<{}}  {}", command, widest, what));
+  std::size_t longest = 0;
+  for (const auto& step : summary.next) {
+    widest = std::max(widest, width_of(step.first));
+    longest = std::max(longest, width_of(step.second));
+  }
+  constexpr std::size_t beside = 65; // of a row, in a terminal of 80 columns
+  for (const auto& [command, what] : summary.next) {
+    const char* name = &command == &summary.next.front().first ? "next" : "";
+    if (widest + 2 + longest <= beside)
+      text += row(name, fmt::format("{:<{}}  {}", command, widest, what));
+    else
+      text += row(name, command) + row("", "  " + what);
+  }
   return text + line + "\n";
 }
 

@@ -3,6 +3,17 @@
 #include <algorithm>
 
 namespace dlhost::run {
+namespace {
+
+// Each name once, in the order of the metrics.
+void name_all(const std::vector<program::Metric>& metrics, MetricValues& means) {
+  if (!means.empty()) return;
+  for (const auto& metric : metrics)
+    if (std::ranges::find(means, metric.name, &MetricValues::value_type::first) == means.end())
+      means.emplace_back(metric.name, 0.0);
+}
+
+} // namespace
 
 void Averages::add(const std::vector<program::Metric>& metrics) {
   sums_.resize(metrics.size());
@@ -14,10 +25,7 @@ void Averages::add(const std::vector<program::Metric>& metrics) {
 
 const MetricValues& Averages::read(const std::vector<program::Metric>& metrics) {
   sums_.resize(metrics.size());
-  if (means_.empty())
-    for (const auto& metric : metrics)
-      if (std::ranges::find(means_, metric.name, &MetricValues::value_type::first) == means_.end())
-        means_.emplace_back(metric.name, 0.0);
+  name_all(metrics, means_);
   for (auto& [name, mean] : means_) {
     Sum all;
     for (std::size_t i = 0; i < metrics.size(); ++i)
@@ -26,6 +34,28 @@ const MetricValues& Averages::read(const std::vector<program::Metric>& metrics) 
   }
   std::ranges::fill(sums_, Sum{});
   return means_;
+}
+
+void RecentAverages::add(const std::vector<program::Metric>& metrics) {
+  steps_.resize(longest);
+  auto& step = steps_[added_++ % longest];
+  step.resize(metrics.size());
+  for (std::size_t i = 0; i < metrics.size(); ++i) step[i] = {metrics[i].last_sum, metrics[i].last_count};
+}
+
+void RecentAverages::read(const std::vector<program::Metric>& metrics, std::size_t steps, MetricValues& means) const {
+  name_all(metrics, means);
+  steps = std::min({steps, added_, longest});
+  for (auto& [name, mean] : means) {
+    Averages::Sum all;
+    for (std::size_t step = added_ - steps; step < added_; ++step)
+      for (std::size_t i = 0; i < metrics.size(); ++i)
+        if (metrics[i].name == name) {
+          const Averages::Sum& one = steps_[step % longest][i];
+          all.sum += one.sum, all.count += one.count;
+        }
+    mean = all.count > 0 ? all.sum / all.count : 0;
+  }
 }
 
 } // namespace dlhost::run

@@ -1,7 +1,8 @@
-// The means of a program's metrics over the steps since they were last read. Each reader has its own, so that what one
-// shows does not change what another writes down. After the first step adding and reading allocate nothing.
+// Means of a program's metrics: over all steps that were added, and over the last of them. After the first step adding
+// and reading allocate nothing.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,8 +23,23 @@ class Averages {
   struct Sum {
     double sum = 0, count = 0;
   };
+  friend class RecentAverages;
+
   std::vector<Sum> sums_; // as the program's metrics
   MetricValues means_;
+};
+
+// Of the last steps, a hundred at most. Several may read: nothing starts anew.
+class RecentAverages {
+ public:
+  static constexpr std::size_t longest = 100;
+  void add(const std::vector<program::Metric>&);
+  // Over the last so many steps, into `means`.
+  void read(const std::vector<program::Metric>&, std::size_t steps, MetricValues& means) const;
+
+ private:
+  std::vector<std::vector<Averages::Sum>> steps_; // a ring; as the program's metrics
+  std::size_t added_ = 0;
 };
 
 } // namespace dlhost::run

@@ -5,15 +5,18 @@
 
 namespace dlhost::run {
 
-const record::StepReport& Recorder::read(Since& since, const Progress& progress, const program::Program& program) {
+const record::StepReport& Recorder::read(Since& since, const Progress& progress, const program::Program& program,
+                                         std::uint64_t steps) {
+  recent_.read(program.metrics(), steps, since.means);
   const double seconds = progress.seconds - since.seconds;
   since.report = {.step = progress.step,
                   .total_steps = progress.total_steps,
                   .epoch = progress.epoch,
                   .seconds = progress.seconds,
-                  .metrics = since.averages.read(program.metrics()),
+                  .metrics = since.means,
                   .items_per_second = seconds > 0 ? static_cast<double>(progress.items - since.items) / seconds : 0,
                   .rate = progress.rate};
+  since.step = progress.step;
   since.items = progress.items;
   since.seconds = progress.seconds;
   return since.report;
@@ -33,10 +36,11 @@ bool Recorder::due(const Progress& now) {
 
 Status Recorder::on_step(const Progress& progress, program::Program& program) {
   stepped_ = true;
-  shown_.averages.add(program.metrics());
-  logged_.averages.add(program.metrics());
-  if (due(progress)) DLHOST_TRY(log_.train(read(logged_, progress, program)));
-  if (progress_.due(progress.epoch)) progress_.step(read(shown_, progress, program));
+  recent_.add(program.metrics());
+  if (due(progress)) DLHOST_TRY(log_.train(record(progress, program)));
+  // The last step is shown as its record has it, when all is over.
+  if (progress_.due(progress.epoch) && progress.step != progress.total_steps)
+    progress_.step(read(shown_, progress, program, RecentAverages::longest));
   return {};
 }
 
@@ -51,7 +55,7 @@ Result<record::StepReport> Recorder::finish(const Progress& progress, const prog
                       .items_per_second = 0,
                       .rate = progress.rate};
   else if (logged_.report.step != progress.step)
-    logged = log_.train(read(logged_, progress, program));
+    logged = log_.train(record(progress, program));
   progress_.finish(logged_.report);
   DLHOST_TRY(logged);
   return logged_.report;

@@ -12,7 +12,9 @@ class Recorder final : public Observer {
   // Writes a record after the first step and whenever a multiple of `every` is passed, so that a run that is resumed at
   // `from` has its records where one that never stopped has them.
   Recorder(record::Progress& progress, record::MetricsLog& log, const config::Cadence& every, const Progress& from)
-      : progress_(progress), log_(log), every_(every), before_(from) {}
+      : progress_(progress), log_(log), every_(every), before_(from) {
+    logged_.step = from.step;
+  }
   void record_workers(record::WorkersLog* workers) { workers_ = workers; }
 
   Status on_step(const Progress&, program::Program&) override;
@@ -28,19 +30,25 @@ class Recorder final : public Observer {
  private:
   // What happened since one of the two was last told.
   struct Since {
-    Averages averages;
+    std::uint64_t step = 0;
     std::int64_t items = 0;
     double seconds = 0;
+    MetricValues means;
     record::StepReport report; // the last
   };
   bool due(const Progress&);
-  static const record::StepReport& read(Since&, const Progress&, const program::Program&);
+  // `steps`: over how many of the last ones metrics are averaged.
+  const record::StepReport& read(Since&, const Progress&, const program::Program&, std::uint64_t steps);
+  const record::StepReport& record(const Progress& progress, const program::Program& program) {
+    return read(logged_, progress, program, progress.step - logged_.step);
+  }
 
   record::Progress& progress_;
   record::MetricsLog& log_;
   record::WorkersLog* workers_ = nullptr; // null: nobody wants to know
   config::Cadence every_;
   Progress before_;
+  RecentAverages recent_;
   Since shown_, logged_;
   bool stepped_ = false;
 };

@@ -46,7 +46,7 @@ TEST_F(ProgressTest, TheLineSaysHowFarAndHowLong) {
   terminal_.written.clear();
   progress.step(report(50));
   EXPECT_EQ(terminal_.written, "\r[==============              ]  50/100  epoch 5.00  loss 0.2500  accuracy 0.9000  "
-                               "12.3k items/s  0:25 left\x1b[K\r");
+                               "12.3k items/s  0:25 left\x1b[J\r");
 }
 
 TEST_F(ProgressTest, ANarrowTerminalKeepsWhatMattersMost) {
@@ -67,15 +67,34 @@ TEST_F(ProgressTest, ANarrowTerminalKeepsWhatMattersMost) {
   }
 }
 
-TEST_F(ProgressTest, TheBarGoesBeforeTheSpeed) {
+TEST_F(ProgressTest, EightyColumnsHaveABarAndAllButTheSpeed) {
   Progress progress(host_.clock(), terminal_);
   terminal_.width = 80;
   progress.step(report(1));
-  progress.evaluation({.phase = "validation", .step = 30, .epoch = 3, .metrics = metrics_});
   host_.time += one_second;
   terminal_.written.clear();
   progress.step(report(50));
-  EXPECT_EQ(terminal_.written, "\r 50/100  epoch 5.00  loss 0.2500  accuracy 0.9000  12.3k items/s  0:25 left\x1b[K\r");
+  EXPECT_EQ(terminal_.written,
+            "\r[========        ]  50/100  epoch 5.00  loss 0.2500  accuracy 0.9000  0:25 left\x1b[J\r");
+}
+
+TEST_F(ProgressTest, AnEvaluationLeavesALineOnATerminalToo) {
+  Progress progress(host_.clock(), terminal_);
+  progress.step(report(30));
+  terminal_.written.clear();
+  progress.evaluation({.phase = "validation", .step = 30, .epoch = 3, .metrics = metrics_});
+  EXPECT_EQ(terminal_.written, "\r\x1b[Jvalidation  step 30  epoch 3.00  loss 0.2500  accuracy 0.9000\n");
+}
+
+TEST_F(ProgressTest, TheLastLineStandsOnce) {
+  terminal_.watched = false;
+  Progress progress(host_.clock(), terminal_);
+  host_.time += 10 * one_second;
+  progress.step(report(100));
+  const std::string written = terminal_.written;
+  EXPECT_NE(written, "");
+  progress.finish(report(100));
+  EXPECT_EQ(terminal_.written, written);
 }
 
 TEST_F(ProgressTest, ElsewhereItWritesPlainLines) {
@@ -101,7 +120,7 @@ TEST_F(ProgressTest, MakesRoomForOthers) {
   progress.step(report(1));
   terminal_.written.clear();
   progress.interrupt();
-  EXPECT_EQ(terminal_.written, "\r\x1b[K");
+  EXPECT_EQ(terminal_.written, "\r\x1b[J");
 }
 
 TEST(Quantity, IsShort) {

@@ -72,6 +72,19 @@ TEST(Summary, HasExactlyThePromisedFields) {
   EXPECT_EQ(json["versions"]["dlhost"], "0.1.0");
 }
 
+TEST(Summary, WhatComesNextFitsIntoEightyColumns) {
+  auto summary = of_a_run();
+  summary.next = {{"dlhost run --resume runs/digits-20261129T003706Z-1", "goes on from the newest checkpoint"},
+                  {"dlhost plot runs/digits-20261129T003706Z-1", "draws the curves"}};
+  const std::string table = summary_table(summary, false);
+  EXPECT_NE(table.find("  next          dlhost run --resume runs/digits-20261129T003706Z-1\n"
+                       "                  goes on from the newest checkpoint\n"
+                       "                dlhost plot runs/digits-20261129T003706Z-1\n"
+                       "                  draws the curves\n"),
+            std::string::npos)
+      << table;
+}
+
 TEST(Summary, ANetInHalfHasALossScale) {
   auto summary = of_a_run();
   summary.loss_scale = Summary::LossScale{.value = 4096, .skipped_steps = 5};

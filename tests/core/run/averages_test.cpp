@@ -27,5 +27,25 @@ TEST(Averages, EachReaderHasItsOwn) {
   EXPECT_THAT(seldom.read(metrics), ElementsAre(Pair("loss", 0.0), Pair("accuracy", 0.0)));
 }
 
+TEST(Averages, ThoseOfTheLastStepsForgetTheFirst) {
+  std::vector<program::Metric> metrics(1);
+  metrics[0].name = "loss";
+  metrics[0].last_count = 1;
+  RecentAverages recent;
+  MetricValues means;
+  recent.read(metrics, 5, means);
+  EXPECT_THAT(means, ElementsAre(Pair("loss", 0.0)));
+  for (int step = 1; step <= 250; ++step) {
+    metrics[0].last_sum = step;
+    recent.add(metrics);
+  }
+  recent.read(metrics, 1, means);
+  EXPECT_THAT(means, ElementsAre(Pair("loss", 250.0)));
+  recent.read(metrics, 4, means);
+  EXPECT_THAT(means, ElementsAre(Pair("loss", 248.5)));
+  recent.read(metrics, 250, means);
+  EXPECT_THAT(means, ElementsAre(Pair("loss", 200.5))); // of a hundred
+}
+
 } // namespace
 } // namespace dlhost::run
