@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/names.h"
+#include "cli/run_named.h"
 #include "param/exchange.h"
 #include "run/checkpoints.h"
 
@@ -39,7 +40,8 @@ Status export_params(Context& context, const ExportOptions& options) {
   Disk& disk = context.host.disk();
   DLHOST_ASSIGN(const auto format, format_of(options));
   DLHOST_ASSIGN(const auto names, names_of(disk, options.names));
-  DLHOST_ASSIGN(auto checkpoint, run::Checkpoints::find(context.host, options.from));
+  DLHOST_ASSIGN(const std::string from, run_named(disk, options.from));
+  DLHOST_ASSIGN(auto checkpoint, run::Checkpoints::find(context.host, from));
   const nlohmann::json run = checkpoint.manifest->at("run");
   DLHOST_ASSIGN(auto tensors, param::tensors_of(std::move(checkpoint)));
   flatten_matrices(run, tensors);
@@ -55,7 +57,7 @@ Status export_params(Context& context, const ExportOptions& options) {
 void add_export(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("export", "write the params of a run as one safetensors or npz file");
   auto options = std::make_shared<ExportOptions>();
-  command->add_option("from", options->from, "a run's folder, or one checkpoint in it")->required()->type_name("RUN");
+  add_run_named(*command, options->from, ", one checkpoint in it");
   command->add_option("-o,--output", options->file, "the file")->required()->type_name("FILE");
   command->add_option("--format", options->format, "left out: by the file's ending")
       ->check(CLI::IsMember({"safetensors", "npz"}));

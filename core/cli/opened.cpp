@@ -1,6 +1,7 @@
 #include "cli/opened.h"
 
 #include "cli/job_file.h"
+#include "cli/run_named.h"
 #include "record/run_folder.h"
 
 namespace dlhost::cli {
@@ -12,7 +13,7 @@ Result<std::string> job_of(Disk& disk, const std::string& run) {
 }
 
 void add_run_choice(CLI::App& command, RunChoice& choice) {
-  command.add_option("run", choice.run, "a run's folder, or one checkpoint in it")->required()->type_name("RUN");
+  add_run_named(command, choice.run, ", one checkpoint in it");
   command.add_option("--job", choice.job, "the job, when it is not the one that the run kept")->type_name("JOB.toml");
   command.add_option("--set", choice.set, "change one key of the job; may be given several times")
       ->type_name("KEY=VALUE")
@@ -21,11 +22,12 @@ void add_run_choice(CLI::App& command, RunChoice& choice) {
 
 Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& choice) {
   Disk& disk = context.host.disk();
+  DLHOST_ASSIGN(const std::string run, run_named(disk, choice.run));
   auto opened = std::make_unique<OpenedRun>();
-  DLHOST_ASSIGN(opened->checkpoint, run::Checkpoints::find(context.host, choice.run));
+  DLHOST_ASSIGN(opened->checkpoint, run::Checkpoints::find(context.host, run));
   std::string path = choice.job;
   if (path.empty()) {
-    DLHOST_ASSIGN(path, job_of(disk, choice.run));
+    DLHOST_ASSIGN(path, job_of(disk, run));
   }
   DLHOST_ASSIGN(opened->job, load_job(context, path, choice.set, run::Purpose::reading));
   DLHOST_ASSIGN(opened->session,

@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/command.h"
+#include "cli/run_named.h"
 #include "env/terminal.h"
 #include "record/chart_svg.h"
 #include "record/chart_text.h"
-#include "record/run_folder.h"
 
 namespace dlhost::cli {
 namespace {
@@ -30,9 +29,9 @@ std::vector<std::string> names_of(const std::vector<record::Curves>& runs, const
 Status plot(Context& context, const PlotRequest& request) {
   Disk& disk = context.host.disk();
   auto paths = request.runs;
-  if (paths.empty()) {
-    DLHOST_ASSIGN(std::string newest, record::RunFolder::newest(disk, "runs", ""));
-    paths.push_back(std::move(newest));
+  if (paths.empty()) paths.emplace_back();
+  for (auto& path : paths) {
+    DLHOST_ASSIGN(path, run_named(disk, path));
   }
   std::vector<record::Curves> runs;
   for (const std::string& path : paths) {
@@ -57,7 +56,9 @@ Status plot(Context& context, const PlotRequest& request) {
 void add_plot(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("plot", "draw the curves of runs, on the terminal or as a picture");
   auto request = std::make_shared<PlotRequest>();
-  command->add_option("run", request->runs, "run folders, or their metrics.jsonl (default: the newest run under runs/)")
+  command
+      ->add_option("run", request->runs,
+                   "run folders, beginnings of their names, or their metrics.jsonl (the newest run under runs/)")
       ->type_name("RUN");
   command
       ->add_option("-o,--output", request->output,

@@ -4,6 +4,7 @@
 #include "cli/job_run.h"
 #include "cli/members.h"
 #include "cli/opened.h"
+#include "cli/run_named.h"
 #include "cli/unfinished.h"
 #include "env/interrupt.h"
 #include "env/write_signals.h"
@@ -40,6 +41,9 @@ Status lead_on(Context& context, const std::string& run, bool profile, run::Memb
 Status run_job(Context& context, RunOptions options) {
   Disk& disk = context.host.disk();
   Asked& asked = options.asked;
+  if (!asked.resume.empty()) {
+    DLHOST_ASSIGN(asked.resume, run_named(disk, asked.resume));
+  }
   if (!asked.resume.empty() && !disk.exists(asked.resume))
     return run::Checkpoints::find(context.host, asked.resume).status();
   config::Job job;

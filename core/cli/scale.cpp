@@ -4,6 +4,7 @@
 #include "cli/job_file.h"
 #include "cli/leader.h"
 #include "cli/opened.h"
+#include "cli/run_named.h"
 #include "config/dump.h"
 #include "env/process.h"
 #include "run/place.h"
@@ -71,7 +72,8 @@ Status wait_for_answer(Context& context, const ScaleOptions& options, run::Scali
                          " s: it may be in a long step or an evaluation, and does it afterwards (--wait SECONDS)");
 }
 
-Status scale(Context& context, const ScaleOptions& options) {
+Status scale(Context& context, ScaleOptions options) {
+  DLHOST_ASSIGN(options.run, run_named(context.host.disk(), options.run));
   DLHOST_TRY(leader_of(context, options.run).status());
   DLHOST_ASSIGN(const auto wanted, wanted_of(context, options));
   run::Scaling scaling(context.host.disk(), options.run);
@@ -84,7 +86,7 @@ Status scale(Context& context, const ScaleOptions& options) {
 void add_scale(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("scale", "let workers and servers join a run that goes on, or leave it");
   auto options = std::make_shared<ScaleOptions>();
-  command->add_option("run", options->run, "its folder")->required()->type_name("RUN");
+  add_run_named(*command, options->run);
   const auto add = [&](const char* name, std::optional<int>& count, const char* what) {
     command->add_option(name, count, what)->check(CLI::PositiveNumber)->type_name("N");
   };

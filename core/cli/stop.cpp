@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/leader.h"
+#include "cli/run_named.h"
 #include "env/process.h"
 #include "record/summary.h"
 #include "run/steering.h"
@@ -19,8 +20,9 @@ struct KillOptions {
   std::uint32_t rank = 0;
 };
 
-Status stop(Context& context, const StopOptions& options) {
+Status stop(Context& context, StopOptions options) {
   constexpr Nanoseconds pause = 20'000'000;
+  DLHOST_ASSIGN(options.run, run_named(context.host.disk(), options.run));
   DLHOST_ASSIGN(const Led led, leader_of(context, options.run));
   run::Steering steering(context.host.disk(), options.run);
   if (!led.here)
@@ -68,7 +70,8 @@ Status have_killed(Context& context, const KillOptions& options, const run::Lead
                          " s: it may hang, or be beginning once more");
 }
 
-Status kill(Context& context, const KillOptions& options) {
+Status kill(Context& context, KillOptions options) {
+  DLHOST_ASSIGN(options.run, run_named(context.host.disk(), options.run));
   DLHOST_ASSIGN(const Led led, leader_of(context, options.run));
   const auto& workers = led.by.workers;
   if (options.rank > workers.size())
@@ -90,7 +93,7 @@ Status kill(Context& context, const KillOptions& options) {
 void add_stop(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("stop", "let a run save and end");
   auto options = std::make_shared<StopOptions>();
-  command->add_option("run", options->run, "its folder")->required()->type_name("RUN");
+  add_run_named(*command, options->run);
   command->add_option("--wait", options->wait, "how long to wait for its end")
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS")
@@ -108,7 +111,7 @@ void add_stop(CLI::App& app, Context& context) {
 void add_kill(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("kill", "end one worker of a run at once");
   auto options = std::make_shared<KillOptions>();
-  command->add_option("run", options->run, "the run's folder")->required()->type_name("RUN");
+  add_run_named(*command, options->run)->required();
   command->add_option("rank", options->rank, "which worker; 0 leads the run")->required()->type_name("RANK");
   command->footer("The run goes on where it was last whole ([recovery] in the job): to see that it does, or to have a\n"
                   "worker that hangs started anew. On whatever machine the worker is: the run's folder has to be seen "

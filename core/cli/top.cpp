@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.h"
+#include "cli/run_named.h"
 #include "env/interrupt.h"
 #include "env/terminal.h"
 #include "record/workers_log.h"
@@ -121,10 +121,11 @@ std::string json(const run::Leader& leader, const Rows& rows) {
   return out.dump(2) + "\n";
 }
 
-Status top(Context& context, const TopOptions& options) {
+Status top(Context& context, TopOptions options) {
   constexpr Nanoseconds pause = 1'000'000'000;
   constexpr const char* clear = "\x1b[H\x1b[J";
   Disk& disk = context.host.disk();
+  DLHOST_ASSIGN(options.run, run_named(disk, options.run));
   if (!disk.exists(options.run))
     return Status::not_found("there is no run folder '", options.run, "'; `dlhost ps` lists what goes on");
   env::StandardTerminal terminal(1);
@@ -151,7 +152,7 @@ Status top(Context& context, const TopOptions& options) {
 void add_top(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("top", "show where the workers and servers of a run are, live");
   auto options = std::make_shared<TopOptions>();
-  command->add_option("run", options->run, "its folder")->required()->type_name("RUN");
+  add_run_named(*command, options->run);
   command->add_flag("--once", options->once, "show it once");
   command->add_flag("--json", options->json, "print it once as JSON, for programs");
   command->footer(

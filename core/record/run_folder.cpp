@@ -5,6 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <tuple>
 
@@ -61,6 +62,21 @@ std::optional<Started> started(const std::string& folder, std::string_view job_n
   return run;
 }
 
+using IsWanted = std::function<std::optional<Started>(const std::string& folder)>;
+
+Result<std::string> newest_of(Disk& disk, const std::string& parent, const std::string& which, const IsWanted& wanted) {
+  if (!disk.exists(parent)) return Status::not_found("there are no runs", which, ": no folder ", parent);
+  DLHOST_ASSIGN(const auto entries, disk.list(parent));
+  std::optional<Started> best;
+  for (const auto& entry : entries) {
+    if (!entry.directory) continue;
+    auto run = wanted(entry.name);
+    if (run && (!best || std::tie(best->time, best->number) < std::tie(run->time, run->number))) best = std::move(run);
+  }
+  if (!best) return Status::not_found("there are no runs", which, " in the folder ", parent);
+  return concat(parent, "/", best->folder);
+}
+
 } // namespace
 
 std::string utc_name(double wall_seconds) {
@@ -106,16 +122,13 @@ Result<RunFolder> RunFolder::open(Host& host, const std::string& path) {
 
 Result<std::string> RunFolder::newest(Disk& disk, const std::string& parent, std::string_view job_name) {
   const std::string of_what = job_name.empty() ? "" : concat(" of the job '", job_name, "'");
-  if (!disk.exists(parent)) return Status::not_found("there are no runs", of_what, ": no folder ", parent);
-  DLHOST_ASSIGN(const auto entries, disk.list(parent));
-  std::optional<Started> best;
-  for (const auto& entry : entries) {
-    if (!entry.directory) continue;
-    auto run = started(entry.name, job_name);
-    if (run && (!best || std::tie(best->time, best->number) < std::tie(run->time, run->number))) best = std::move(run);
-  }
-  if (!best) return Status::not_found("there are no runs", of_what, " in the folder ", parent);
-  return concat(parent, "/", best->folder);
+  return newest_of(disk, parent, of_what, [&](const std::string& folder) { return started(folder, job_name); });
+}
+
+Result<std::string> RunFolder::newest_named(Disk& disk, const std::string& parent, std::string_view beginning) {
+  return newest_of(disk, parent, concat(" named '", beginning, "...'"), [&](const std::string& folder) {
+    return folder.starts_with(beginning) ? started(folder, "") : std::optional<Started>();
+  });
 }
 
 Status RunFolder::write_job(std::string_view text) const {

@@ -19,6 +19,8 @@ class RunFolder {
   static Result<RunFolder> open(Host&, const std::string& path);
   // The newest that make() left in PARENT: of this job, or of any when the name is empty.
   static Result<std::string> newest(Disk&, const std::string& parent, std::string_view job_name);
+  // The newest of those whose names begin so.
+  static Result<std::string> newest_named(Disk&, const std::string& parent, std::string_view beginning);
 
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const { return concat(path_, "/", name); }

@@ -145,8 +145,8 @@ class Evaluation(unittest.TestCase):
         cls.folder.cleanup()
 
     @classmethod
-    def dlhost(cls, *arguments: str) -> str:
-        done = subprocess.run([DLHOST, *arguments], cwd=cls.root, capture_output=True, text=True, timeout=120)
+    def dlhost(cls, *arguments: str, cwd: pathlib.Path | None = None) -> str:
+        done = subprocess.run([DLHOST, *arguments], cwd=cwd or cls.root, capture_output=True, text=True, timeout=120)
         if done.returncode:
             raise AssertionError(done.stdout + done.stderr)
         return done.stdout
@@ -165,6 +165,20 @@ class Evaluation(unittest.TestCase):
         self.assertEqual(table["precision"], [2 / 3, 2 / 3, 3 / 4])
         self.assertEqual(found["metrics"]["loss"], self.summary["test"]["loss"])
         self.assertIn("guessed: the class", self.dlhost("eval", str(self.run_folder)))
+
+    def test_a_run_is_named_as_people_name_it(self) -> None:
+        by_folder = self.dlhost("eval", str(self.run_folder)).splitlines()
+        name = self.run_folder.name
+        for words in [], ["small"], [name], ["runs"], ["runs/small"], [f"runs/{name}"]:
+            told = self.dlhost("eval", *words).splitlines()
+            self.assertIn(f"runs/{name}/checkpoints/", told[0])
+            self.assertEqual(told[1:], by_folder[1:], words)
+        self.assertIn("<svg", self.dlhost("plot", "small", "-o", "-"))
+        self.assertIn(name, self.dlhost("export", "-o", "small.npz"))
+        with self.assertRaisesRegex(AssertionError, "large"):
+            self.dlhost("eval", "large")
+        with self.assertRaisesRegex(AssertionError, "no run is named: there are no runs: no folder runs"):
+            self.dlhost("eval", cwd=self.root / "out")
 
     def test_what_to_do_next_can_be_done(self) -> None:
         self.assertIn(f"dlhost eval {self.run_folder.relative_to(self.root)} --phase test", self.text)
