@@ -38,8 +38,8 @@ Status evaluate(Context& context, const EvaluateOptions& options) {
     fmt::print("{}\n", json.dump(2));
     return {};
   }
-  fmt::print("{}: {} samples of {}, {:.0f} items/s\n", opened->checkpoint.folder, evaluation.samples, options.phase,
-             rate);
+  fmt::print("{}, step {}: {} samples of {}, {:.0f} items/s\n", opened->checkpoint.folder,
+             run::Checkpoints::step_of(opened->checkpoint), evaluation.samples, options.phase, rate);
   for (const auto& [name, value] : evaluation.metrics) fmt::print("  {:<20} {:.6g}\n", name, value);
   for (const auto& table : evaluation.tables) fmt::print("{}", record::table_text(table));
   return {};
@@ -53,7 +53,8 @@ void add_evaluate(CLI::App& app, Context& context) {
   add_run_choice(*command, options->choice);
   add_phase(*command, options->phase);
   command->add_flag("--json", options->json, "print JSON, for programs");
-  command->footer("Of a run's folder, the newest whole checkpoint is taken.\n\n"
+  command->footer("Of a run's folder, the best checkpoint is taken, or without\n"
+                  "validations the newest whole one.\n\n"
                   "Example:\n"
                   "  dlhost eval runs/digits-...");
   command->callback([&context, options] {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/names.h"
+#include "cli/opened.h"
 #include "cli/run_named.h"
 #include "param/exchange.h"
 #include "run/checkpoints.h"
@@ -17,6 +18,7 @@ namespace {
 struct ExportOptions {
   std::string from, file, format;
   NameOptions names;
+  bool last = false;
 };
 
 Result<param::TensorFormat> format_of(const ExportOptions& options) {
@@ -41,7 +43,7 @@ Status export_params(Context& context, const ExportOptions& options) {
   DLHOST_ASSIGN(const auto format, format_of(options));
   DLHOST_ASSIGN(const auto names, names_of(disk, options.names));
   DLHOST_ASSIGN(const std::string from, run_named(disk, options.from));
-  DLHOST_ASSIGN(auto checkpoint, run::Checkpoints::find(context.host, from));
+  DLHOST_ASSIGN(auto checkpoint, checkpoint_named(context.host, from, options.last));
   const nlohmann::json run = checkpoint.manifest->at("run");
   DLHOST_ASSIGN(auto tensors, param::tensors_of(std::move(checkpoint)));
   flatten_matrices(run, tensors);
@@ -61,8 +63,9 @@ void add_export(CLI::App& app, Context& context) {
   command->add_option("-o,--output", options->file, "the file")->required()->type_name("FILE");
   command->add_option("--format", options->format, "left out: by the file's ending")
       ->check(CLI::IsMember({"safetensors", "npz"}));
+  add_last(*command, options->last);
   add_names(*command, options->names);
-  command->footer("Of a run's folder, the newest whole checkpoint is taken.\n\n"
+  command->footer("Of a run's folder, the best checkpoint is taken, or without validations the newest whole one.\n\n"
                   "Examples:\n"
                   "  dlhost export runs/digits-... -o digits.safetensors\n"
                   "  dlhost export runs/digits-... -o digits.npz --rename '*.weight=*/kernel'");

@@ -18,13 +18,22 @@ void add_run_choice(CLI::App& command, RunChoice& choice) {
   command.add_option("--set", choice.set, "change one key of the job; may be given several times")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+  add_last(command, choice.last);
+}
+
+void add_last(CLI::App& command, bool& last) {
+  command.add_flag("--last", last, "the newest checkpoint, also where the best by validation is kept");
+}
+
+Result<param::CheckpointFiles> checkpoint_named(Host& host, const std::string& run, bool last) {
+  return last ? run::Checkpoints::find(host, run) : run::Checkpoints::find_best(host, run);
 }
 
 Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& choice) {
   Disk& disk = context.host.disk();
   DLHOST_ASSIGN(const std::string run, run_named(disk, choice.run));
   auto opened = std::make_unique<OpenedRun>();
-  DLHOST_ASSIGN(opened->checkpoint, run::Checkpoints::find(context.host, run));
+  DLHOST_ASSIGN(opened->checkpoint, checkpoint_named(context.host, run, choice.last));
   std::string path = choice.job;
   if (path.empty()) {
     DLHOST_ASSIGN(path, job_of(disk, run));

@@ -129,7 +129,8 @@ void add_predict(CLI::App& app, Context& context) {
   command->add_option("-o,--file", options->file, "a .csv or .npy file")->type_name("FILE")->capture_default_str();
   add_phase(*command, options->phase);
   command->footer(
-      "One row a sample, in the order of the data. Of a run's folder, the newest whole checkpoint is taken.\n\n"
+      "One row a sample, in the order of the data. Of a run's folder, the best checkpoint is taken, or without\n"
+      "validations the newest whole one.\n\n"
       "Examples:\n"
       "  dlhost predict runs/digits-...\n"
       "  dlhost predict runs/digits-... --output hidden -o features.npy");

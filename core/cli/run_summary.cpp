@@ -93,6 +93,7 @@ void add_end(record::Summary& summary, const Context& context, run::Session& ses
   summary.test = outcome.test.metrics;
   summary.validation_tables = outcome.validation.tables;
   summary.test_tables = outcome.test.tables;
+  if (outcome.best) summary.best = record::Summary::Best{outcome.best->metric, outcome.best->value, outcome.best->step};
   if (outcome.progress.seconds > 0)
     summary.items_per_second = static_cast<double>(outcome.progress.items) / outcome.progress.seconds;
   summary.step_median = outcome.step_median;

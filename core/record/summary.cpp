@@ -108,6 +108,8 @@ std::string summary_json(const Summary& summary) {
   json["train"] = metrics_json(summary.train);
   json["validation"] = metrics_json(summary.validation, summary.validation_tables);
   json["test"] = metrics_json(summary.test, summary.test_tables);
+  const auto& best = summary.best;
+  json["best"] = best ? Json{{"metric", best->metric}, {"value", best->value}, {"step", best->step}} : Json();
   json["items_per_second"] = summary.items_per_second;
   json["step_seconds"] = {{"median", summary.step_median}, {"min", summary.step_least}};
   json["input_wait_seconds"] = summary.input_wait_seconds;
@@ -141,6 +143,12 @@ std::string summary_table(const Summary& summary, bool unicode) {
   // What was tested is what counts in the end; without a test, what was validated.
   for (const auto& table : summary.test_tables.empty() ? summary.validation_tables : summary.test_tables)
     text += table_text(table);
+  if (const auto& best = summary.best) {
+    text +=
+        row("best", fmt::format("validation {} {} at step {}", best->metric, short_number(best->value), best->step));
+    if (best->step != summary.steps)
+      text += row("", "its params are tested, evaluated and exported (--last: the last)");
+  }
   text += row("steps", fmt::format("{} in {:.4g} epochs", summary.steps, summary.epochs));
   const auto lasted = [](double seconds) { return short_duration(std::round(seconds * 1e3) / 1e3); };
   text += row("time", fmt::format("{}, {} items/s, {} waiting for input", short_duration(summary.seconds),

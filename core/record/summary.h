@@ -27,6 +27,12 @@ struct Summary {
   std::vector<Metric> validation;
   std::vector<Metric> test;
   std::vector<Table> validation_tables, test_tables;
+  struct Best {
+    std::string metric;
+    double value = 0;
+    std::uint64_t step = 0;
+  };
+  std::optional<Best> best; // of the validations, where its checkpoint is kept
   double items_per_second = 0;
   double step_median = 0, step_least = 0; // seconds
   double input_wait_seconds = 0;

@@ -2,9 +2,11 @@
 // writes it, from one task; `dlhost top` reads its end, and it is begun anew when it is long.
 //
 //   {"seconds":12.5,"step":400,"workers":[{"steps":300,"seconds":11.5,"computing":9.25,"input":0.0,"params":0.5,
-//    "serving":1.5,"waiting":0.25,"awaits":"param 'fc1.weight' on worker 1, its server","at":400,"stale":0,"made":400}, ...]}
+//    "serving":1.5,"waiting":0.25,"awaits":"param 'fc1.weight' on worker 1, its server","at":400,"stale":0,"made":400},
+//    ...]}
 //
-// `steps` are those of its `seconds`; `at` is where in the run it is. `made` is the newest version of the server beside a worker, where there is one.
+// `steps` are those of its `seconds`; `at` is where in the run it is. `made` is the newest version of the server beside
+// a worker, where there is one.
 #pragma once
 
 #include <memory>

@@ -136,6 +136,10 @@ Status Checkpoints::take_best(const std::string& checkpoint) {
   return disk.rename(checkpoint, fmt::format("{}/{}", folder_, best));
 }
 
+Result<param::CheckpointFiles> Checkpoints::open_best() const {
+  return open(session_.host().disk(), concat(folder_, "/", best));
+}
+
 std::string Checkpoints::path_of(std::uint64_t step) const { return folder_ + "/" + name_of(step); }
 
 Result<param::CheckpointFiles> Checkpoints::newest(Host& host, std::span<const std::string> folders,
@@ -172,6 +176,17 @@ Result<param::CheckpointFiles> Checkpoints::find(Host& host, const std::string& 
   auto other = newest_good(disk, {&parent, 1}, refused);
   if (!other.ok()) return files;
   return Status::corrupt(files.status().message(), "; the newest good one is ", other->folder);
+}
+
+Result<param::CheckpointFiles> Checkpoints::find_best(Host& host, const std::string& what) {
+  for (const char* kept : {"/checkpoints/", "/"}) {
+    const std::string folder = concat(what, kept, best);
+    if (!host.disk().exists(folder)) continue;
+    auto files = open(host.disk(), folder);
+    if (files.ok()) return files;
+    host.log().write(LogLevel::warning, concat(files.status().message(), "; the newest is taken in its place"));
+  }
+  return find(host, what);
 }
 
 Result<param::TensorFile> start_tensors(Host& host, const std::string& path) {

@@ -26,6 +26,7 @@ class Checkpoints {
   Status lend(std::uint64_t step, const nlohmann::json& training);
   // One that was written elsewhere is the best so far, and lies here from now on.
   Status take_best(const std::string& checkpoint);
+  Result<param::CheckpointFiles> open_best() const;
   std::string path_of(std::uint64_t step) const;
 
   // The newest checkpoint of these folders that opens; what is broken on the way is named in `refused`, and in a
@@ -36,6 +37,8 @@ class Checkpoints {
   // `what` is a checkpoint, a run's folder or a folder of checkpoints. A broken checkpoint that was named itself is
   // refused, with the newest good one beside it in the message.
   static Result<param::CheckpointFiles> find(Host&, const std::string& what);
+  // The best that was kept there, where there is one and it is good; else what find() says.
+  static Result<param::CheckpointFiles> find_best(Host&, const std::string& what);
   // Whether one was written there, the best apart.
   static bool any(Disk&, const std::string& folder);
 

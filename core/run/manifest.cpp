@@ -46,8 +46,18 @@ class Check {
     if (!sound) return false;
     if (state.contains("saved") && !last(state, "saved")) return false;
     if (!state.contains("best")) return missing("run.training.best");
-    if (!state["best"].is_null() && !number(state, "best")) return false;
+    if (!state["best"].is_null() && (!number(state, "best") || !best_at(state))) return false;
     return loss_scale(state, *step) && workers(state) && data(state);
+  }
+
+  // Its metric, and when that was; older checkpoints do not say.
+  bool best_at(const Json& state) {
+    const std::string name = "run.training.best_at";
+    if (!state.contains("best_at")) return true;
+    const Json& at = state["best_at"];
+    if (!at.is_array() || at.size() != 4 || !at[0].is_string())
+      return wrong(name, "a metric, a step, an epoch and seconds");
+    return element(at[1], name, most_steps) && between(at[2], name, most_epochs) && between(at[3], name, most_seconds);
   }
 
   // When something was done last: step, epoch and seconds. What outlives a worker may stand at a step before that.

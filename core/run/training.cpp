@@ -47,20 +47,22 @@ nlohmann::json Training::state() const {
   const auto& scale = scaled ? scaled->state() : loss_scale_;
   const nlohmann::json loss_scale{scale.value, scale.went_well, scale.skipped};
   const nlohmann::json workers = workers_ ? workers_state(session_.job(), workers_->reached()) : nlohmann::json();
-  return {{"step", progress_.step},
-          {"workers", workers},
-          {"epoch", progress_.epoch},
-          {"seconds", progress_.seconds},
-          {"items", progress_.items},
-          {"saved", last(saved_)},
-          {"tested", last(tested_)},
-          {"validated", last(validated_)},
-          {"worse", worse_},
-          {"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
-          {"has_loss", has_loss_},
-          {"loss_scale", loss_scale},
-          {"smoothed_loss", smoothed_loss_},
-          {"data", feeds_ ? feeds_->state(progress_.step) : nlohmann::json::array()}};
+  return {
+      {"step", progress_.step},
+      {"workers", workers},
+      {"epoch", progress_.epoch},
+      {"seconds", progress_.seconds},
+      {"items", progress_.items},
+      {"saved", last(saved_)},
+      {"tested", last(tested_)},
+      {"validated", last(validated_)},
+      {"worse", worse_},
+      {"best", best_ ? nlohmann::json(best_->value) : nlohmann::json()},
+      {"best_at", best_ ? nlohmann::json{best_->metric, best_->step, best_->epoch, best_->seconds} : nlohmann::json()},
+      {"has_loss", has_loss_},
+      {"loss_scale", loss_scale},
+      {"smoothed_loss", smoothed_loss_},
+      {"data", feeds_ ? feeds_->state(progress_.step) : nlohmann::json::array()}};
 }
 
 Status Training::kill(std::uint32_t worker) {
@@ -132,7 +134,11 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
     tested_ = last("tested");
     secured_ = now();
     saved_ = state.contains("saved") ? last("saved") : secured_; // a recovery point is no checkpoint
-    if (!state.at("best").is_null()) best_ = state.at("best").get<double>();
+    if (!state.at("best").is_null()) {
+      best_ = Best{.value = state.at("best")};
+      if (const auto at = state.value("best_at", nlohmann::json()); at.is_array())
+        best_ = Best{at.at(0), best_->value, at.at(1), at.at(2), at.at(3)};
+    }
     worse_ = state.at("worse");
     beginning_ = beginning(state);
     const auto data = state.value("data", nlohmann::json::array());
@@ -202,7 +208,7 @@ bool Training::due(const config::Cadence& every, Last& last) const {
 
 Status Training::save_due(Outcome& outcome, Observer& observer) {
   const config::Job& job = session_.job();
-  if (checkpoints_ && is_best_ && job.checkpoint.best != "none") // evaluated just now: all is settled
+  if (is_best_ && keeps_best()) // evaluated just now: all is settled
     DLHOST_TRY(checkpoints_->save_best(progress_.step, state()));
   is_best_ = false;
   if (checkpoints_ && due(job.checkpoint.every, saved_)) {
@@ -310,6 +316,7 @@ Outcome Training::run(Observer& observer) {
     outcome.reason = outcome.error.message();
   }
   outcome.progress = progress_;
+  if (keeps_best()) outcome.best = best_;
   outcome.seconds = progress_.seconds - before;
   outcome.load_seconds = static_cast<double>(feeds_->waited()) * 1e-9;
   if (workers_) {

@@ -36,6 +36,14 @@ class Observer {
 
 enum class Ending : std::uint8_t { finished, interrupted, standing, diverged, failed };
 
+// What validation found best so far, and where that was.
+struct Best {
+  std::string metric;
+  double value = 0;
+  std::uint64_t step = 0;
+  double epoch = 0, seconds = 0;
+};
+
 struct Outcome {
   Ending ending = Ending::finished;
   std::string reason; // why it stopped
@@ -49,7 +57,8 @@ struct Outcome {
   std::optional<program::LossScale::State> loss_scale; // of a net in f16
   double step_median = 0, step_least = 0;              // seconds
   std::uint64_t started_bytes = 0;                     // resident before the net was made
-  Evaluation validation, test;                         // the last of each
+  Evaluation validation, test;                         // the last of each; the test is of the best, where one is kept
+  std::optional<Best> best;                            // where one is kept
 };
 
 class Training {
@@ -117,8 +126,11 @@ class Training {
   void note_loss();
   Status last_evaluations(Outcome&, Observer&);
   Status evaluate_due(Outcome&, Observer&);
-  void judge(const Evaluation&);
-  void learn(Outcome&, Phase, Evaluation);
+  void judge(const Progress& at, const Evaluation&);
+  void learn(Outcome&, Phase, const Progress& at, Evaluation);
+  // Whether there is a checkpoint of the best.
+  bool keeps_best() const { return checkpoints_ && best_ && session_.job().checkpoint.best != "none"; }
+  Status test_best(const param::CheckpointFiles&, Outcome&, Observer&);
   // From the testing group, if there is one; `wait`: also what is not there yet.
   Status hear(Outcome&, Observer&, bool wait);
   Status ask(bool validates, bool tests);
@@ -163,9 +175,9 @@ class Training {
   std::string bequeathed_, ledger_; // run; folder
   bool lost_ = false;               // its device
   Last validated_, tested_, saved_, secured_;
-  std::optional<double> best_; // of what checkpoint.best names; none yet, or none that was finite
-  bool is_best_ = false;       // the newest evaluation was
-  std::int64_t worse_ = 0;     // evaluations since
+  std::optional<Best> best_; // of what checkpoint.best names; none yet, or none that was finite
+  bool is_best_ = false;     // the newest evaluation was
+  std::int64_t worse_ = 0;   // evaluations since
   double smoothed_loss_ = 0;
   program::LossScale::State loss_scale_; // as it was resumed with
   bool has_loss_ = false;

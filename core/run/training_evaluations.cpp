@@ -20,16 +20,19 @@ std::optional<double> accuracy_of(const Evaluation& evaluation) {
 
 // The metric that chooses the best, and whether it is better high: the one of a name, else the accuracy, else the loss.
 struct Judged {
+  std::string metric;
   double value;
   bool high;
 };
 std::optional<Judged> judged_metric(const Evaluation& evaluation, const std::string& best) {
   const bool named = best != "auto" && best != "none";
-  if (const auto accuracy = accuracy_of(evaluation); accuracy && !named) return Judged{*accuracy, true};
+  if (const auto accuracy = accuracy_of(evaluation); accuracy && !named)
+    return Judged{evaluation.rising.back(), *accuracy, true};
   const auto& metrics = evaluation.metrics;
   const auto found = named ? std::ranges::find(metrics, best, &MetricValues::value_type::first) : metrics.begin();
   if (found == metrics.end()) return {};
-  return Judged{found->second, std::ranges::find(evaluation.rising, found->first) != evaluation.rising.end()};
+  return Judged{found->first, found->second,
+                std::ranges::find(evaluation.rising, found->first) != evaluation.rising.end()};
 }
 
 } // namespace
@@ -42,13 +45,13 @@ Result<Evaluation> Training::evaluate(Phase phase, Observer& observer) {
 }
 
 // Whether it is the best so far. What is not finite never is: nothing could be better than it afterwards.
-void Training::judge(const Evaluation& evaluation) {
+void Training::judge(const Progress& at, const Evaluation& evaluation) {
   const auto judged = judged_metric(evaluation, session_.job().checkpoint.best);
   if (!judged) return;
-  const auto [value, high] = *judged;
-  is_best_ = std::isfinite(value) && (!best_ || (high ? value > *best_ : value < *best_));
+  const auto& [metric, value, high] = *judged;
+  is_best_ = std::isfinite(value) && (!best_ || (high ? value > best_->value : value < best_->value));
   worse_ = is_best_ ? 0 : worse_ + 1;
-  if (is_best_) best_ = value;
+  if (is_best_) best_ = Best{metric, value, at.step, at.epoch, at.seconds};
 }
 
 Status Training::evaluate_due(Outcome& outcome, Observer& observer) {
@@ -60,19 +63,19 @@ Status Training::evaluate_due(Outcome& outcome, Observer& observer) {
   }
   if (validates) {
     DLHOST_ASSIGN(auto found, evaluate(Phase::validate, observer));
-    learn(outcome, Phase::validate, std::move(found));
+    learn(outcome, Phase::validate, progress_, std::move(found));
   }
   if (tests) {
     DLHOST_ASSIGN(auto found, evaluate(Phase::test, observer));
-    learn(outcome, Phase::test, std::move(found));
+    learn(outcome, Phase::test, progress_, std::move(found));
   }
   return {};
 }
 
 // Validation chooses the best; accuracy stops by it, or by tests where there is none.
-void Training::learn(Outcome& outcome, Phase phase, Evaluation found) {
+void Training::learn(Outcome& outcome, Phase phase, const Progress& at, Evaluation found) {
   const bool validates = phase == Phase::validate;
-  if (validates) judge(found);
+  if (validates) judge(at, found);
   const auto accuracy = accuracy_of(found);
   const bool counts = validates || session_.samples(Phase::validate) == 0;
   if (counts && accuracy && *accuracy >= session_.job().train.stop.accuracy)
@@ -100,13 +103,12 @@ Status Training::hear(Outcome& outcome, Observer& observer, bool wait) {
   const auto& question = answer->question;
   const auto tell = [&](Phase phase, Evaluation& found) -> Status {
     DLHOST_TRY(observer.on_evaluation(question.at, phase, found));
-    learn(outcome, phase, std::move(found));
+    learn(outcome, phase, question.at, std::move(found));
     return {};
   };
   if (question.validates) DLHOST_TRY(tell(Phase::validate, answer->validation));
   if (question.tests) DLHOST_TRY(tell(Phase::test, answer->test));
-  if (std::exchange(is_best_, false) && checkpoints_ && session_.job().checkpoint.best != "none")
-    DLHOST_TRY(checkpoints_->take_best(question.checkpoint));
+  if (std::exchange(is_best_, false) && keeps_best()) DLHOST_TRY(checkpoints_->take_best(question.checkpoint));
   return {};
 }
 
@@ -119,7 +121,28 @@ Status Training::last_evaluations(Outcome& outcome, Observer& observer) {
   };
   const config::Job& job = session_.job();
   DLHOST_TRY(evaluate_last(job.validate.at_end, validated_, Phase::validate, outcome.validation));
+  if (job.test.at_end && keeps_best() && best_->step != progress_.step) {
+    const auto best = checkpoints_->open_best();
+    if (best.ok()) return test_best(*best, outcome, observer);
+    session_.host().log().write(LogLevel::warning,
+                                concat(best.status().message(), "; the last params are tested in its place"));
+  }
   return evaluate_last(job.test.at_end, tested_, Phase::test, outcome.test);
+}
+
+// By a session of its own, as `dlhost eval` would: what this one has of params is the run's last, and others share it.
+Status Training::test_best(const param::CheckpointFiles& best, Outcome& outcome, Observer& observer) {
+  if (session_.samples(Phase::test) == 0) return {};
+  DLHOST_TRY(settle());
+  DLHOST_ASSIGN(auto session, Session::open(session_.host(), session_.registry(), session_.job(), Purpose::reading));
+  DLHOST_TRY(session->evaluator(Phase::test).status());
+  DLHOST_TRY(param::read_checkpoint(best, session->store(), nullptr));
+  DLHOST_ASSIGN(outcome.test, run::evaluate(*session, Phase::test));
+  Progress then = progress_;
+  then.step = best_->step;
+  then.epoch = best_->epoch;
+  then.seconds = best_->seconds;
+  return observer.on_evaluation(then, Phase::test, outcome.test);
 }
 
 } // namespace dlhost::run

@@ -541,6 +541,36 @@ rm runs/.others
         said = self.run_job(1, "--set=checkpoint.best=loss")
         self.assertIn("checkpoint.best looks at validations, but there are no validation samples", said)
 
+    def test_the_best_is_what_is_tested_and_used(self) -> None:
+        """Validation and test samples contradict those of training: the first validation is the best."""
+        for name, shift in ("train", 0), ("held", 1):
+            rows = (f"{i % 3 == 0:d},{i % 3 == 1:d},{i % 3 == 2:d},{(i + shift) % 3}\n" for i in range(30))
+            (self.root / f"{name}.csv").write_text("".join(rows))
+        synthetic = 'type = "synthetic"\nshape = [30]\nclasses = 3\ntrain = 50\ntest = 10'
+        (self.root / "job.toml").write_text(JOB.replace(synthetic, 'type = "csv"\ntrain = "train.csv"\nvalidate = "held.csv"\ntest = "held.csv"'))
+        words = ("--set=layer.fc.units=3", "--set=updater.rate=0.1", "--set=validate.every.steps=4")
+        self.run_job(0, *words)
+        losses, summary, run = self.recorded("validation", "loss"), self.summary(), str(self.folder())
+        self.assertEqual(summary["best"], {"metric": "loss", "value": losses[0], "step": 4})
+        self.assertEqual(summary["test"]["loss"], losses[0])
+        self.assertEqual((self.recorded("test"), self.recorded("test", "loss")), ([4], losses[:1]))
+
+        def told(*command: str) -> dict:
+            done = self.use(*command)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout)
+
+        best, last = told("eval", run, "--json"), told("eval", run, "--json", "--last")
+        self.assertEqual((best["checkpoint"], best["metrics"]["loss"]), (f"{run}/checkpoints/best", losses[0]))
+        self.assertEqual(last["checkpoint"], f"{run}/checkpoints/step-000000040")
+        self.assertGreater(last["metrics"]["loss"], losses[0])
+        for words_of_export, written in ((), "best"), (("--last",), "last"):
+            self.assertEqual(self.use("export", run, *words_of_export, "-o", f"{written}.safetensors").returncode, 0)
+        self.assertNotEqual(*((self.root / f"{written}.safetensors").read_bytes() for written in ("best", "last")))
+        shutil.rmtree(self.folder() / "checkpoints/best")  # as by a person who needs room
+        self.assertIn("the last params are tested in its place", self.run_job(0, "--resume", run, "--set=train.stop.steps=43"))
+        self.assertEqual(told("eval", run, "--json")["metrics"], self.summary()["test"])
+
     def test_what_never_comes_is_not_waited_for(self) -> None:
         self.assertIn("train.stop.patience looks at validations, but validate.every is {}", self.run_job(1, "--set=layer.data.validate=30", "--set=validate.every={}", "--set=train.stop.patience=2"))
         self.assertIn("train.stop.accuracy is looked at when", self.run_job(1, "--set=train.stop.accuracy=0.9"))
