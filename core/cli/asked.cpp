@@ -17,6 +17,8 @@ void add_asked_options(CLI::App& command, Asked& asked, const std::string& where
   command.add_flag("--continue", asked.goes_on,
                    "go on with the newest run of this job, where it has not come to its end; else begin: for whoever "
                    "starts a job again that was lost");
+  command.add_flag("--accept-data", asked.accepts_data,
+                   "with --resume: also where the training samples are not those that the run had so far");
   command.add_flag("--profile", asked.profile, "print where the time of a step goes, and write a trace");
 }
 

@@ -11,6 +11,7 @@
 #include "cli/run_profile.h"
 #include "cli/run_summary.h"
 #include "cli/succession.h"
+#include "config/changes.h"
 #include "config/dump.h"
 #include "env/heirs.h"
 #include "env/interrupt.h"
@@ -79,6 +80,7 @@ class JobRun final : private run::Attempts {
   bool is_to_end() const override { return env::interrupted(); }
   Status end_at(const Point&, const Status& lost) override;
   Status open_folder();
+  Status tell_changes();
   Status make_folder();
   Status keep_log();
   Status keep_job();
@@ -107,6 +109,7 @@ class JobRun final : private run::Attempts {
   std::optional<run::Scaling> scaling_;   // of that folder
   Nanoseconds look_again_ = 0;            // for such a wish
   bool began_elsewhere_ = false;          // with a checkpoint of another run
+  bool holds_to_samples_ = false;         // its next attempt goes on with what the run had, or not at all
 };
 
 Status JobRun::begin() {
@@ -115,6 +118,8 @@ Status JobRun::begin() {
   DLHOST_TRY(open_folder());
   DLHOST_ASSIGN(auto from, run::Checkpoints::find(context_.host, beginning_.resume));
   began_elsewhere_ = !folder_;
+  holds_to_samples_ = !beginning_.accepts_data;
+  DLHOST_TRY(tell_changes());
   return attempt(std::move(from));
 }
 
@@ -154,6 +159,7 @@ Status JobRun::attempt(Point from) {
   if (known) bequeath(training);
   DLHOST_TRY(training.prepare());
   if (from) {
+    if (std::exchange(holds_to_samples_, false)) training.hold_to_samples();
     DLHOST_TRY(training.resume(*from, std::exchange(rearranged_, false)));
   } else {
     DLHOST_ASSIGN(const auto taken, training.start());
@@ -255,6 +261,16 @@ Status JobRun::open_folder() {
   folder_ = *std::move(own);
   DLHOST_TRY(keep_log());
   return begin_succession();
+}
+
+// It goes on with another job than it had: by what was set, or by the file that was named.
+Status JobRun::tell_changes() {
+  const auto kept = job_of(disk_, beginning_.resume);
+  if (!kept.ok()) return {}; // a checkpoint that was taken out of its run
+  DLHOST_ASSIGN(const std::string before, disk_.read_text(*kept));
+  for (const auto& change : config::changes(before, config::to_toml(job_, env::working_folder())))
+    terminal_.write(concat("changed: ", change, "\n"));
+  return {};
 }
 
 // What a run writes into is there before its first step; what says where, is told where it cannot be made.

@@ -15,6 +15,7 @@ struct Beginning {
   int standby = -1;        // and its line to its standby
   bool succeeds = false;   // in the place of one that was lost, perhaps with its machine
   bool profile = false;
+  bool accepts_data = false; // of a resumed run, other than it had
 };
 
 // `members`: who shares out the workers; null: this process starts all of them.

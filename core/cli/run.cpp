@@ -58,8 +58,11 @@ Status run_job(Context& context, RunOptions options) {
     }
   }
   DLHOST_ASSIGN(const auto members, join_members(context, job, options.members));
-  const Beginning beginning{
-      .resume = asked.resume, .take_over = options.take_over, .standby = options.standby, .profile = asked.profile};
+  const Beginning beginning{.resume = asked.resume,
+                            .take_over = options.take_over,
+                            .standby = options.standby,
+                            .profile = asked.profile,
+                            .accepts_data = asked.accepts_data};
   if (!members) return run_to_its_end(context, beginning, std::move(job), nullptr);
   if (members->is_to_begin()) DLHOST_TRY(members->try_to_lead());
   if (!members->leads()) {

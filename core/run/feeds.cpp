@@ -69,7 +69,7 @@ Status Feeds::add(Session& session, const program::Program& program, std::size_t
   }
   feeders_.push_back(std::move(feeder));
   deliveries_.push_back(std::move(delivery));
-  names_.push_back(open.name);
+  sources_.push_back(&open);
   view_.sources.push_back({.node = node, .outputs = std::vector<void*>(open.outputs.size())});
   return {};
 }
@@ -85,7 +85,7 @@ Result<const Batch*> Feeds::next(std::size_t source) {
 Result<const program::BatchView*> Feeds::next() {
   for (std::size_t f = 0; f < feeders_.size(); ++f) {
     auto read = next(f);
-    if (!read.ok()) return std::move(read).status().at("source '", names_[f], "'");
+    if (!read.ok()) return std::move(read).status().at("source '", sources_[f]->name, "'");
     const Batch* batch = *read;
     auto& outputs = view_.sources[f].outputs;
     for (std::size_t o = 0; o < outputs.size(); ++o)

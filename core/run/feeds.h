@@ -41,6 +41,7 @@ class Feeds {
   double epochs(std::uint64_t steps) const { return sampling().epochs(steps); }
   std::uint64_t steps(double epochs) const { return sampling().steps(epochs); }
   Nanoseconds waited() const;
+  const std::vector<const Session::OpenSource*>& sources() const { return sources_; }
 
  private:
   Status add(Session&, const program::Program&, std::size_t node, const Session::OpenSource&, const FeederSpec&);
@@ -49,7 +50,7 @@ class Feeds {
 
   std::vector<std::unique_ptr<Feeder>> feeders_;
   std::vector<std::unique_ptr<Delivery>> deliveries_; // of each; null: the device reads host memory, or none of this
-  std::vector<std::string> names_;                    // of their sources
+  std::vector<const Session::OpenSource*> sources_;   // of each
   program::BatchView view_;
   std::uint32_t epoch_ = 0;
 };

@@ -104,6 +104,12 @@ class Check {
     return true;
   }
 
+  // How many there are, and what stands for a few of them.
+  bool samples(const Json& print, const std::string& name) {
+    if (!object(print, name) || !count(print, name + ".count", "count", most_items)) return false;
+    return (print.contains("digest") && print["digest"].is_string()) || wrong(name + ".digest", "a text");
+  }
+
   // Of each source: where its steps are counted from, and where it stands.
   bool data(const Json& state) {
     const std::string name = "run.training.data";
@@ -113,6 +119,7 @@ class Check {
       if (!object(source, name) || !count(source, name + ".stride", "stride", most_items) ||
           !count(source, name + ".last", "last", 2))
         return false;
+      if (source.contains("samples") && !samples(source["samples"], name + ".samples")) return false;
       for (const auto& [key, size] : {std::pair("origin", 3U), std::pair("at", 2U)}) {
         const std::string inner = name + "." + key;
         if (!source.contains(key)) return missing(inner);

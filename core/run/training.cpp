@@ -47,6 +47,9 @@ nlohmann::json Training::state() const {
   const auto& scale = scaled ? scaled->state() : loss_scale_;
   const nlohmann::json loss_scale{scale.value, scale.went_well, scale.skipped};
   const nlohmann::json workers = workers_ ? workers_state(session_.job(), workers_->reached()) : nlohmann::json();
+  nlohmann::json data = feeds_ ? feeds_->state(progress_.step) : nlohmann::json::array();
+  for (std::size_t f = 0; f < samples_.size(); ++f)
+    data[f]["samples"] = {{"count", samples_[f].count}, {"digest", samples_[f].digest}};
   return {
       {"step", progress_.step},
       {"workers", workers},
@@ -62,7 +65,7 @@ nlohmann::json Training::state() const {
       {"has_loss", has_loss_},
       {"loss_scale", loss_scale},
       {"smoothed_loss", smoothed_loss_},
-      {"data", feeds_ ? feeds_->state(progress_.step) : nlohmann::json::array()}};
+      {"data", std::move(data)}};
 }
 
 Status Training::kill(std::uint32_t worker) {
@@ -142,6 +145,10 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
     worse_ = state.at("worse");
     beginning_ = beginning(state);
     const auto data = state.value("data", nlohmann::json::array());
+    if (std::exchange(holds_to_samples_, false)) {
+      DLHOST_TRY(look_at_samples());
+      DLHOST_TRY(compare_samples(data));
+    }
     beginning_.origins = feeds_->origins(data, progress_.step);
     if (!feeds_->reads_as(data)) beginning_.steps = steps_of_all(progress_.step);
     smoothed_loss_ = state.at("smoothed_loss");
@@ -162,6 +169,30 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
   DLHOST_TRY(feeds_->seek(progress_.step));
   DLHOST_ASSIGN(rates_, Rates::make(session_, *feeds_)); // as many steps as are left of it there
   progress_.total_steps = rates_->total_steps();
+  return {};
+}
+
+Status Training::look_at_samples() {
+  if (!samples_.empty()) return {};
+  for (const auto* source : feeds_->sources()) {
+    DLHOST_ASSIGN(samples_.emplace_back(), print_of(session_, *source, Phase::train));
+  }
+  return {};
+}
+
+// Checkpoints of before say nothing of them.
+Status Training::compare_samples(const nlohmann::json& data) const {
+  for (std::size_t f = 0; f < samples_.size() && f < data.size(); ++f) {
+    if (!data[f].contains("samples")) continue;
+    const SamplesPrint then{data[f]["samples"].at("count"), data[f]["samples"].at("digest")}, &now = samples_[f];
+    if (now == then) continue;
+    const std::string& source = feeds_->sources()[f]->name;
+    const std::string differs = now.count == then.count
+                                    ? fmt::format("its {} training samples are others, or in another order", now.count)
+                                    : fmt::format("it has {} training samples, and had {}", now.count, then.count);
+    return Status::invalid("source '", source, "' does not read what the run was trained on so far: ", differs,
+                           ". Bring that data back, or go on with these: --accept-data");
+  }
   return {};
 }
 
@@ -294,6 +325,7 @@ Outcome Training::run(Observer& observer) {
   const double before = progress_.seconds;
   outcome.started_bytes = started_bytes_;
   const auto all = [&]() -> Status {
+    if (checkpoints_ || points_) DLHOST_TRY(look_at_samples());
     DLHOST_TRY(steps(outcome, observer));
     if (outcome.ending == Ending::diverged) return {}; // the last checkpoint stays the newest
     DLHOST_TRY(hear(outcome, observer, true));

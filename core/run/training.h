@@ -16,6 +16,7 @@
 #include "run/pace.h"
 #include "run/progress.h"
 #include "run/rates.h"
+#include "run/samples_print.h"
 #include "run/session.h"
 #include "run/step_watch.h"
 #include "run/tester.h"
@@ -71,6 +72,8 @@ class Training {
   Status prepare();
   // Takes the values that the job's [train.start] names, if it does; says what it took.
   Result<std::optional<param::Taken>> start();
+  // The next resume() refuses other samples than the checkpoint is of.
+  void hold_to_samples() { holds_to_samples_ = true; }
   // Continues as if it had never stopped: params, histories, data position, what was best.
   // `rearranged`: by other programs than wrote it, on purpose.
   Status resume(const param::CheckpointFiles&, bool rearranged = false);
@@ -138,6 +141,8 @@ class Training {
   std::string reason_to_stop(const Outcome&);
   Status save_due(Outcome&, Observer&);
   void salvage();
+  Status look_at_samples();
+  Status compare_samples(const nlohmann::json& data) const;
   Status save_to(Checkpoints&);
   param::Beginning beginning(const nlohmann::json& state) const;
   Status settle();
@@ -181,6 +186,8 @@ class Training {
   double smoothed_loss_ = 0;
   program::LossScale::State loss_scale_; // as it was resumed with
   bool has_loss_ = false;
+  std::vector<SamplesPrint> samples_; // of each source; empty: nobody has looked at them
+  bool holds_to_samples_ = false;
 };
 
 } // namespace dlhost::run

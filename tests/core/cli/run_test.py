@@ -571,6 +571,35 @@ rm runs/.others
         self.assertIn("the last params are tested in its place", self.run_job(0, "--resume", run, "--set=train.stop.steps=43"))
         self.assertEqual(told("eval", run, "--json")["metrics"], self.summary()["test"])
 
+    def test_other_data_than_the_run_had_are_told(self) -> None:
+        rows = [f"{i % 3 == 0:d},{i % 3 == 1:d},{i % 3 == 2:d},{i % 3}\n" for i in range(30)]
+        synthetic = 'type = "synthetic"\nshape = [30]\nclasses = 3\ntrain = 50\ntest = 10'
+        (self.root / "job.toml").write_text(JOB.replace(synthetic, 'type = "csv"\ntrain = "train.csv"'))
+        for changed, told in ((rows[:10], "it has 10 training samples, and had 30"),
+                              (rows[1:] + rows[:1], "its 30 training samples are others, or in another order")):
+            with self.subTest(told):
+                (self.root / "train.csv").write_text("".join(rows))
+                self.run_job(0, "--set=layer.fc.units=3")
+                run = str(max(self.root.glob("runs/*"), key=lambda folder: folder.stat().st_mtime))
+                longer = ("--resume", run, "--set=train.stop.steps=60")
+                (self.root / "train.csv").write_text("".join(changed))
+                said = self.run_job(1, *longer)
+                self.assertIn(f"source 'data' does not read what the run was trained on so far: {told}", said)
+                self.assertIn("--accept-data", said)
+                self.run_job(0, *longer, "--accept-data")
+
+    def test_what_a_resumed_job_has_otherwise_is_listed(self) -> None:
+        self.run_job(0)
+        process = self.start("--resume", str(self.folder()), "--set=train.stop.steps=50", "--set=updater.momentum=0.25")
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, err)
+        told = [line for line in out.splitlines() if line.startswith("changed: ")]
+        self.assertEqual(len(told), 2, told)
+        self.assertIn("changed: train.stop.steps = 50 (was 40)", told)
+        self.assertRegex("\n".join(told), r"changed: updater.momentum = 0.25 \(was [^)]+\)")
+        process = self.start("--resume", str(self.folder()), "--set=train.stop.steps=50", "--set=updater.momentum=0.25")
+        self.assertNotIn("changed: ", process.communicate(timeout=60)[0])
+
     def test_what_never_comes_is_not_waited_for(self) -> None:
         self.assertIn("train.stop.patience looks at validations, but validate.every is {}", self.run_job(1, "--set=layer.data.validate=30", "--set=validate.every={}", "--set=train.stop.patience=2"))
         self.assertIn("train.stop.accuracy is looked at when", self.run_job(1, "--set=train.stop.accuracy=0.9"))

@@ -1,0 +1,68 @@
+#include "config/changes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/document.h"
+
+namespace dlhost::config {
+namespace {
+
+using Lines = std::vector<std::pair<std::string, std::string>>; // "layer.fc.units", "10"
+
+std::string name_in(const Table& table) {
+  for (const auto& [key, value] : table.entries)
+    if (const auto* name = std::get_if<std::string>(&value.data); name && key == "name") return *name;
+  return {};
+}
+
+bool is_list_of_tables(const List& list) {
+  return !list.empty() &&
+         std::ranges::all_of(list, [](const Value& one) { return std::holds_alternative<Table>(one.data); });
+}
+
+// Layers and the like go by their names, wherever they stand.
+void flatten(const Table& table, const std::string& path, Lines& lines) {
+  for (const auto& [key, value] : table.entries) {
+    const std::string here = path.empty() ? key : concat(path, ".", key);
+    const auto* list = std::get_if<List>(&value.data);
+    if (const auto* inner = std::get_if<Table>(&value.data)) {
+      flatten(*inner, here, lines);
+    } else if (list && is_list_of_tables(*list)) {
+      for (std::size_t i = 0; i < list->size(); ++i) {
+        const Table& one = std::get<Table>((*list)[i].data);
+        const std::string name = name_in(one);
+        flatten(one, concat(here, ".", name.empty() ? std::to_string(i) : name), lines);
+      }
+    } else {
+      lines.emplace_back(here, detail::written(value));
+    }
+  }
+}
+
+Lines lines_of(const std::string& job) {
+  Problems problems;
+  Lines lines;
+  flatten(parse_document(job, "job.toml", problems), "", lines);
+  return lines;
+}
+
+} // namespace
+
+std::vector<std::string> changes(const std::string& before, const std::string& after) {
+  const Lines was = lines_of(before), is = lines_of(after);
+  std::vector<std::string> all;
+  for (const auto& [key, value] : is) {
+    const auto then = std::ranges::find(was, key, &Lines::value_type::first);
+    if (then == was.end())
+      all.push_back(concat(key, " = ", value, " (was left out)"));
+    else if (then->second != value)
+      all.push_back(concat(key, " = ", value, " (was ", then->second, ")"));
+  }
+  for (const auto& [key, value] : was)
+    if (std::ranges::find(is, key, &Lines::value_type::first) == is.end())
+      all.push_back(concat(key, " is left out (was ", value, ")"));
+  return all;
+}
+
+} // namespace dlhost::config
