@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "config/dump.h"
 #include "env/interrupt.h"
 #include "env/usage.h"
@@ -93,6 +95,9 @@ void add_end(record::Summary& summary, const Context& context, run::Session& ses
   summary.test = outcome.test.metrics;
   summary.validation_tables = outcome.validation.tables;
   summary.test_tables = outcome.test.tables;
+  if (outcome.rise)
+    summary.remark = fmt::format("the loss has risen, from {:.4g} to {:.4g}: a smaller rate or warm-up often help",
+                                 outcome.rise->from, outcome.rise->to);
   if (outcome.best) summary.best = record::Summary::Best{outcome.best->metric, outcome.best->value, outcome.best->step};
   if (outcome.progress.seconds > 0)
     summary.items_per_second = static_cast<double>(outcome.progress.items) / outcome.progress.seconds;

@@ -139,6 +139,7 @@ std::string summary_table(const Summary& summary, bool unicode) {
   std::string text = fmt::format("{}\n{}: {}", line, summary.job_name, summary.status);
   if (!summary.reason.empty()) text += fmt::format(" ({})", summary.reason);
   text += '\n';
+  if (!summary.remark.empty()) text += fmt::format("  {}\n", summary.remark);
   text += metrics_table(summary);
   // What was tested is what counts in the end; without a test, what was validated.
   for (const auto& table : summary.test_tables.empty() ? summary.validation_tables : summary.test_tables)

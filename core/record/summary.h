@@ -55,6 +55,7 @@ struct Summary {
   // For people only.
   std::string job_name;
   std::string folder;
+  std::string remark;                                    // what went well by its status, and did not
   std::vector<std::pair<std::string, std::string>> next; // {"dlhost plot FOLDER", "draws the curves"}
 };
 

@@ -273,6 +273,7 @@ void Training::note_loss() {
   for (const auto& metric : program_->metrics())
     if (metric.is_loss && metric.last_count > 0) {
       const double loss = metric.last_sum / metric.last_count;
+      if (!has_loss_) first_loss_ = loss;
       smoothed_loss_ = has_loss_ ? 0.98 * smoothed_loss_ + 0.02 * loss : loss;
       has_loss_ = true;
       return;
@@ -349,6 +350,10 @@ Outcome Training::run(Observer& observer) {
   }
   outcome.progress = progress_;
   if (keeps_best()) outcome.best = best_;
+  constexpr std::uint64_t enough_steps = 20; // fewer say more of the batches than of the training
+  constexpr double more_than_noise = 1.05;
+  if (first_loss_ && progress_.step >= enough_steps && smoothed_loss_ > more_than_noise * *first_loss_)
+    outcome.rise = Outcome::Rise{*first_loss_, smoothed_loss_};
   outcome.seconds = progress_.seconds - before;
   outcome.load_seconds = static_cast<double>(feeds_->waited()) * 1e-9;
   if (workers_) {

@@ -60,6 +60,10 @@ struct Outcome {
   std::uint64_t started_bytes = 0;                     // resident before the net was made
   Evaluation validation, test;                         // the last of each; the test is of the best, where one is kept
   std::optional<Best> best;                            // where one is kept
+  struct Rise {
+    double from = 0, to = 0;
+  };
+  std::optional<Rise> rise; // of the loss, from the first step to the last ones
 };
 
 class Training {
@@ -184,6 +188,7 @@ class Training {
   bool is_best_ = false;     // the newest evaluation was
   std::int64_t worse_ = 0;   // evaluations since
   double smoothed_loss_ = 0;
+  std::optional<double> first_loss_;     // none: the run was resumed
   program::LossScale::State loss_scale_; // as it was resumed with
   bool has_loss_ = false;
   std::vector<SamplesPrint> samples_; // of each source; empty: nobody has looked at them

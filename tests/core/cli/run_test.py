@@ -600,6 +600,12 @@ rm runs/.others
         process = self.start("--resume", str(self.folder()), "--set=train.stop.steps=50", "--set=updater.momentum=0.25")
         self.assertNotIn("changed: ", process.communicate(timeout=60)[0])
 
+    def test_a_loss_that_has_risen_is_told(self) -> None:
+        for rate, told in ("0.001", False), ("50", True):
+            self.setUp()
+            out, err = self.start(f"--set=updater.rate={rate}").communicate(timeout=60)
+            self.assertEqual("the loss has risen, from " in out, told, f"{out}\n{err}")
+
     def test_what_never_comes_is_not_waited_for(self) -> None:
         self.assertIn("train.stop.patience looks at validations, but validate.every is {}", self.run_job(1, "--set=layer.data.validate=30", "--set=validate.every={}", "--set=train.stop.patience=2"))
         self.assertIn("train.stop.accuracy is looked at when", self.run_job(1, "--set=train.stop.accuracy=0.9"))
