@@ -14,9 +14,10 @@ void add_asked_options(CLI::App& command, Asked& asked, const std::string& where
       .add_option("--resume", asked.resume,
                   concat("go on from a run's folder, or from one checkpoint", where, ", as if it had never stopped"))
       ->type_name("FOLDER");
-  command.add_flag("--continue", asked.goes_on,
-                   "go on with the newest run of this job, where it has not come to its end; else begin: for whoever "
-                   "starts a job again that was lost");
+  command.add_flag(
+      "--continue", asked.goes_on,
+      "go on with the newest run of this job if that has not come to its end, else begin a new one: for scripts "
+      "that start a job again and again");
   command.add_flag("--accept-data", asked.accepts_data,
                    "with --resume: also where the training samples are not those that the run had so far");
   command.add_flag("--profile", asked.profile, "print where the time of a step goes, and write a trace");

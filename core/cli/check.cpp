@@ -134,7 +134,8 @@ void print_net(const program::Program& program, const run::Session& session, boo
     fmt::print("on device   {} in all{}\n", short_bytes(there.total),
                free_there ? fmt::format(", of {} that are free", short_bytes(free_there->free)) : "");
   if (program.link_count() > 0)
-    fmt::print("conversions {} a step, between layers that disagree on the form of a feature\n", program.link_count());
+    fmt::print("conversions {} a step, between layers that want a feature in different memory formats\n",
+               program.link_count());
   if (const Status room = run::check_room(need, available, "train.batch", session.batch(Phase::train)); !room.ok())
     fmt::print("\nIt would not be run on this machine: {}\n", room.message());
   if (!free_there) return;

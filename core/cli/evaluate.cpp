@@ -19,7 +19,7 @@ Status evaluate(Context& context, const EvaluateOptions& options) {
   DLHOST_ASSIGN(auto opened, open_run(context, options.choice));
   const Phase phase = phase_named(options.phase);
   run::Session& session = *opened->session;
-  if (session.samples(phase) == 0) return Status::invalid("the job has no ", options.phase, " samples");
+  if (session.samples(phase) == 0) return no_samples(phase);
   DLHOST_ASSIGN([[maybe_unused]] auto* program, session.evaluator(phase));
   DLHOST_TRY(param::read_checkpoint(opened->checkpoint, session.store(), nullptr));
   DLHOST_ASSIGN(const auto evaluation, run::evaluate(session, phase));

@@ -75,7 +75,7 @@ bool ask(json& product, const std::vector<std::string>& words) {
   product["ways_problem"] = answer.is_object() && answer.contains("problem") ? answer["problem"].get<std::string>()
                             : ended ? concat("asking what it could run over ended the process that asked: ", ending,
                                              last_words.empty() ? "" : "; ", last_words)
-                                    : "it does not say in a minute what it could run over";
+                                    : "no answer within 60 s to what it could run over";
   return !ended;
 }
 

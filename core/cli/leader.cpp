@@ -10,7 +10,7 @@ Result<Led> leader_of(Context& context, const std::string& run) {
   Disk& disk = context.host.disk();
   if (!disk.exists(run)) return Status::not_found("there is no run folder '", run, "'; `dlhost ps` lists what goes on");
   DLHOST_ASSIGN(const bool goes_on, run::Leadership::led(run));
-  if (!goes_on) return Status::not_found("the run in '", run, "' does not go on; `dlhost ps` lists those that do");
+  if (!goes_on) return Status::not_found("the run in '", run, "' is not running; `dlhost ps` lists those that are");
   DLHOST_ASSIGN(auto leader, run::Leadership::told(disk, run));
   Led led{.by = std::move(leader)};
   std::error_code error;

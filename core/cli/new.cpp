@@ -154,7 +154,7 @@ Status make_project(Context& context, const NewOptions& options) {
     for (const auto& part : file.parts) text += filled(template_named(part), options);
     DLHOST_TRY(disk.write_text(folder + "/" + file.name, text));
   }
-  fmt::print("{0}/{1} is a {2} that works; change it, then\n"
+  fmt::print("{0}/{1} is a working {2} to change; then\n"
              "  cd {0} && meson setup build && meson compile -C build && meson test -C build\n"
              "README.md says the rest.\n",
              folder, source, options.kind);

@@ -9,7 +9,8 @@ namespace dlhost::cli {
 Result<std::string> job_of(Disk& disk, const std::string& run) {
   for (const char* up : {"", "/..", "/../.."})
     if (auto path = record::RunFolder::job_in(disk, run + up); !path.empty()) return path;
-  return Status::not_found("there is no job.toml beside '", run, "'; name the job as well");
+  return Status::not_found("there is no job.toml in '", run,
+                           "', nor two folders above it, where a checkpoint's run has one: name the job (--job)");
 }
 
 void add_run_choice(CLI::App& command, RunChoice& choice) {

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include <dlhost/frame.h>
+#include <dlhost/status.h>
 
 namespace dlhost::cli {
 
@@ -18,6 +19,13 @@ inline void add_phase(CLI::App& command, std::string& phase) {
 
 inline Phase phase_named(const std::string& name) {
   return name == "train" ? Phase::train : name.starts_with("valid") ? Phase::validate : Phase::test;
+}
+
+inline Status no_samples(Phase phase) {
+  const bool validates = phase == Phase::validate;
+  const std::string option = phase == Phase::train ? "train" : validates ? "validate" : "test";
+  return Status::invalid("the job has no ", validates ? "validation" : option, " samples: name some in its source (`",
+                         option, "`, docs/data.md), or with --set layer.NAME.", option, "=...");
 }
 
 } // namespace dlhost::cli

@@ -62,7 +62,7 @@ void add_plot(CLI::App& app, Context& context) {
       ->type_name("RUN");
   command
       ->add_option("-o,--output", request->output,
-                   "the picture, as SVG; - for standard output, as when that is no terminal")
+                   "the picture, as SVG; - for standard output, which it also goes to where that is a file or a pipe")
       ->type_name("CURVES.svg");
   const std::map<std::string, record::XAxis> axes = {
       {"step", record::XAxis::step}, {"epoch", record::XAxis::epoch}, {"seconds", record::XAxis::seconds}};

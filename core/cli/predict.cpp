@@ -94,7 +94,7 @@ Status predict(Context& context, const PredictOptions& options) {
   DLHOST_ASSIGN(auto opened, open_run(context, options.choice));
   run::Session& session = *opened->session;
   const Phase phase = phase_named(options.phase);
-  if (session.samples(phase) == 0) return Status::invalid("the job has no ", options.phase, " samples");
+  if (session.samples(phase) == 0) return no_samples(phase);
   DLHOST_ASSIGN(auto* program, session.evaluator(phase));
   DLHOST_ASSIGN(const net::Edge output, options.output.empty() ? default_output(program->graph())
                                                                : find_output(program->graph(), options.output));

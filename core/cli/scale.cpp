@@ -36,7 +36,7 @@ struct ScaleOptions {
 Result<config::Job> wanted_of(Context& context, const ScaleOptions& options) {
   const auto settings = options.settings();
   if (settings.empty())
-    return Status::invalid("nothing is to be different: say --worker-groups, --workers-per-group, --server-groups or "
+    return Status::invalid("what is to change? Say --worker-groups, --workers-per-group, --server-groups or "
                            "--servers-per-group");
   DLHOST_ASSIGN(const auto job_file, job_of(context.host.disk(), options.run));
   DLHOST_ASSIGN(auto wanted, load_job(context, job_file, settings));

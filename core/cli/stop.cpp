@@ -36,7 +36,7 @@ Status stop(Context& context, StopOptions options) {
     const std::string status = record::status_told(context.host.disk(), options.run);
     if (!goes_on) steering.forget();
     if (!goes_on && status == "interrupted") {
-      fmt::print("{} has saved and ended; dlhost run --resume {} goes on with it\n", options.run, options.run);
+      fmt::print("{} has saved and ended; dlhost run --resume {} continues it\n", options.run, options.run);
       return {};
     }
     if (!goes_on && status == "done") {
@@ -99,8 +99,8 @@ void add_stop(CLI::App& app, Context& context) {
       ->type_name("SECONDS")
       ->capture_default_str();
   command->footer(
-      "As Ctrl-C does where it runs: it finishes its step, writes a checkpoint and ends. On another machine than that\n"
-      "of its leader the run's folder has to be seen.\n\n"
+      "As Ctrl-C does where it runs: it finishes its step, writes a checkpoint and ends. From another machine\n"
+      "than its leader's it needs the run's folder on a file system that both share.\n\n"
       "Example:\n"
       "  dlhost stop runs/digits-...");
   command->callback([&context, options] {
@@ -114,8 +114,8 @@ void add_kill(CLI::App& app, Context& context) {
   add_run_named(*command, options->run)->required();
   command->add_option("rank", options->rank, "which worker; 0 leads the run")->required()->type_name("RANK");
   command->footer("The run goes on where it was last whole ([recovery] in the job): to see that it does, or to have a\n"
-                  "worker that hangs started anew. On whatever machine the worker is: the run's folder has to be seen "
-                  "here.\n\n"
+                  "worker that hangs started anew. The worker may be on any machine; the run's folder "
+                  "is needed here.\n\n"
                   "Example:\n"
                   "  dlhost kill runs/digits-... 2");
   command->callback([&context, options] {

@@ -134,14 +134,15 @@ Status top(Context& context, TopOptions options) {
     DLHOST_ASSIGN(const auto leader, run::Leadership::told(disk, options.run));
     const auto rows = rows_of(record::WorkersLog::newest(disk, options.run), leader);
     if (rows.workers.empty())
-      return Status::not_found("nothing is known of workers of '", options.run, "': it has one, or has not begun");
+      return Status::not_found("the run in '", options.run,
+                               "' has no workers to show: it has a single one, or no step was made yet");
     if (options.json) {
       terminal.write(json(leader, rows));
     } else {
       if (terminal.interactive() && !options.once) terminal.write(clear);
       terminal.write(table(options.run, leader, rows));
     }
-    if (!led && !options.json) terminal.write("it does not go on\n");
+    if (!led && !options.json) terminal.write("it is not running\n");
     if (!led || options.once || options.json || env::interrupted()) return {};
     context.host.clock().sleep(pause);
   }

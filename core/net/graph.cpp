@@ -117,7 +117,8 @@ class Builder {
     std::string path;
     for (const auto i : cycle) path += nodes_[i].name + " -> ";
     problems_.of_layer(first.name, first.where,
-                       fmt::format("the net has a cycle, {}{}, and the algorithm takes none", path, first.name));
+                       fmt::format("the net has a cycle, {}{}, and the job's algorithm takes nets without cycles only",
+                                   path, first.name));
   }
 
   void rearrange(const std::vector<std::size_t>& order) {

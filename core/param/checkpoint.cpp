@@ -181,7 +181,8 @@ Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
   files.folder = folder;
   const std::string path = folder + "/manifest.json";
   if (!disk.exists(path))
-    return Status::corrupt("checkpoint '", folder, "' has no manifest.json: it is no checkpoint, or an unfinished one");
+    return Status::corrupt("'", folder,
+                           "' is not a checkpoint: it has no manifest.json, or was not written to its end");
   DLHOST_ASSIGN(const auto text, disk.read_text(path, longest_manifest));
   files.manifest = std::make_unique<nlohmann::json>(nlohmann::json::parse(text, nullptr, false));
   const auto& manifest = *files.manifest;

@@ -96,8 +96,8 @@ class CsvParser {
     if (error == std::errc::invalid_argument || end != digits.data() + digits.size() || field.empty()) {
       if (row_ == 1 && !format_.header)
         return Status::corrupt("row 1, column ", column + 1, ": ", shown(field),
-                               " is no number; if the row names the columns, say header = true");
-      return Status::corrupt("row ", row_, ", column ", column + 1, ": ", shown(field), " is no number");
+                               " is not a number; if the row names the columns, say header = true");
+      return Status::corrupt("row ", row_, ", column ", column + 1, ": ", shown(field), " is not a number");
     }
     if (error == std::errc::result_out_of_range || !std::isfinite(value))
       return Status::corrupt("row ", row_, ", column ", column + 1, ": ", shown(field), " is no finite 32-bit number");

@@ -290,7 +290,7 @@ job.toml:7:1: updater.momentum: must be
 job.toml:12:1: layer 'more': cannot open ./nothere.csv: No such file or directory
 job.toml:26:1: layer 'key': bais: unknown option; did you mean 'bias'?
 job.toml:34:1: layer 'lost': src: unknown layer 'dta'; did you mean 'data'?
-job.toml:40:1: layer 'and_round': the net has a cycle, and_round -> round -> and_round, and the algorithm takes none
+job.toml:40:1: layer 'and_round': the net has a cycle, and_round -> round -> and_round, and the job's algorithm takes nets without cycles only
 job.toml:60:1: layer 'sum': takes sources of one shape
 job.toml:72:1: layer 'port': 'a' has no output 'nothing'; it has: 
 job.toml:73:1: topology.servers_per_group = 2 with 1 workers: a server sits beside a worker

@@ -85,7 +85,7 @@ NEVER_WRITTEN = {"worker-0.safetensors": {"bytes": 8, "blake2b": 64 * "0"}}
 SPOILT = {
     "no manifest": (
         remove("manifest.json"),
-        r"checkpoint '\S+' has no manifest.json: it is no checkpoint, or an unfinished one"),
+        r"'\S+' is not a checkpoint: it has no manifest.json, or was not written to its end"),
     "a torn manifest": (
         cut("manifest.json", 0.5),
         r"\S+/manifest.json: is torn or no manifest of dlhost"),
@@ -308,7 +308,7 @@ class Run(unittest.TestCase):
             done = self.use(*command, str(self.folder()))
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"no good checkpoint in '{self.folder()}/checkpoints'", done.stderr)
-            self.assertEqual(done.stderr.count("has no manifest.json"), 3, done.stderr)
+            self.assertEqual(done.stderr.count("it has no manifest.json"), 3, done.stderr)
 
     def test_the_last_checkpoints_and_the_best_are_kept_and_no_other(self) -> None:
         """Validation samples contradict those of training: the first validation is the best, and long past."""

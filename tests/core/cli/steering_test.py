@@ -72,8 +72,8 @@ class Steering(Workers):
         self.process.communicate(timeout=30)
         self.assertEqual(json.loads((self.root / self.folder / "summary.json").read_text())["status"], "interrupted")
         self.nothing_is_left()
-        self.assertIn("does not go on", self.say("stop", self.folder, code=1))
-        self.assertIn("does not go on", self.say("kill", self.folder, "0", code=1))
+        self.assertIn("is not running", self.say("stop", self.folder, code=1))
+        self.assertIn("is not running", self.say("kill", self.folder, "0", code=1))
 
     def test_who_is_killed_is_replaced(self) -> None:
         before = self.workers()[2]

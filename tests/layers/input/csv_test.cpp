@@ -36,12 +36,12 @@ TEST(CsvText, LabelColumnsClassesAndValues) {
 }
 
 TEST(CsvText, ErrorsNameRowAndColumn) {
-  EXPECT_THAT(why("1,2\nx,1"), testing::HasSubstr("row 2, column 1: 'x' is no number"));
+  EXPECT_THAT(why("1,2\nx,1"), testing::HasSubstr("row 2, column 1: 'x' is not a number"));
   EXPECT_THAT(why("a,b\n1,2"), testing::HasSubstr("header = true"));
   EXPECT_THAT(why("1,2\n1"), testing::HasSubstr("row 2 has 1 columns, but the first row has 2"));
   EXPECT_THAT(why("1,2\n1,2,3"), testing::HasSubstr("row 2 has more than the 2 columns"));
   EXPECT_THAT(why("1,2\n1,2,"), testing::HasSubstr("row 2 has more than the 2 columns"));
-  EXPECT_THAT(why("1,2\n,2"), testing::HasSubstr("row 2, column 1: '' is no number"));
+  EXPECT_THAT(why("1,2\n,2"), testing::HasSubstr("row 2, column 1: '' is not a number"));
   EXPECT_THAT(why("1,-2"), testing::HasSubstr("row 1, column 2: label '-2' is no class number"));
   EXPECT_THAT(why("1,0\n1e99,0"), testing::HasSubstr("no finite 32-bit number"));
   EXPECT_THAT(why("1,0\nnan,0"), testing::HasSubstr("no finite 32-bit number"));
