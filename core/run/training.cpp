@@ -305,6 +305,7 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
     if (workers_ && observer.asks_after_workers()) DLHOST_TRY(observer.on_workers(progress_, workers_->reports()));
     const Nanoseconds pause = clock.now();
     pace_.add(static_cast<double>(pause - step_begin) * 1e-9);
+    if (checkpoints_ || points_) DLHOST_TRY(look_at_samples()); // once: what is saved tells of them
     DLHOST_TRY(evaluate_due(outcome, observer));
     DLHOST_TRY(save_due(outcome, observer));
     evaluating += clock.now() - pause;
@@ -326,7 +327,6 @@ Outcome Training::run(Observer& observer) {
   const double before = progress_.seconds;
   outcome.started_bytes = started_bytes_;
   const auto all = [&]() -> Status {
-    if (checkpoints_ || points_) DLHOST_TRY(look_at_samples());
     DLHOST_TRY(steps(outcome, observer));
     if (outcome.ending == Ending::diverged) return {}; // the last checkpoint stays the newest
     DLHOST_TRY(hear(outcome, observer, true));
