@@ -109,7 +109,7 @@ class JobRun final : private run::Attempts {
   std::optional<run::Scaling> scaling_;   // of that folder
   Nanoseconds look_again_ = 0;            // for such a wish
   bool began_elsewhere_ = false;          // with a checkpoint of another run
-  bool holds_to_samples_ = false;         // its next attempt goes on with what the run had, or not at all
+  bool resumes_ = false;                  // its next attempt does what a person asked for
 };
 
 Status JobRun::begin() {
@@ -118,8 +118,7 @@ Status JobRun::begin() {
   DLHOST_TRY(open_folder());
   DLHOST_ASSIGN(auto from, run::Checkpoints::find(context_.host, beginning_.resume));
   began_elsewhere_ = !folder_;
-  holds_to_samples_ = !beginning_.accepts_data;
-  DLHOST_TRY(tell_changes());
+  resumes_ = true;
   return attempt(std::move(from));
 }
 
@@ -159,8 +158,10 @@ Status JobRun::attempt(Point from) {
   if (known) bequeath(training);
   DLHOST_TRY(training.prepare());
   if (from) {
-    if (std::exchange(holds_to_samples_, false)) training.hold_to_samples();
+    const bool resumes = std::exchange(resumes_, false);
+    if (resumes && !beginning_.accepts_data) training.hold_to_samples();
     DLHOST_TRY(training.resume(*from, std::exchange(rearranged_, false)));
+    if (resumes) DLHOST_TRY(tell_changes());
   } else {
     DLHOST_ASSIGN(const auto taken, training.start());
     if (taken) terminal_.write(param::to_string(*taken) + "\n");

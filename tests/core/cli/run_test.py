@@ -231,7 +231,7 @@ class Run(unittest.TestCase):
         self.assertEqual(self.summary()["status"], "running")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-        hint = re.search(r"dlhost( --plugin-dir .* run --resume 'my runs/.*') +goes on from the newest checkpoint", out)
+        hint = re.search(r"dlhost( --plugin-dir .* run --resume 'my runs/.*')\s+goes on from the newest checkpoint", out)
         self.assertIsNotNone(hint, out)
         # Neither the job file nor what was set has to be named again.
         (self.root / "job.toml").unlink()
@@ -568,7 +568,7 @@ rm runs/.others
             self.assertEqual(self.use("export", run, *words_of_export, "-o", f"{written}.safetensors").returncode, 0)
         self.assertNotEqual(*((self.root / f"{written}.safetensors").read_bytes() for written in ("best", "last")))
         shutil.rmtree(self.folder() / "checkpoints/best")  # as by a person who needs room
-        self.assertIn("the last params are tested in its place", self.run_job(0, "--resume", run, "--set=train.stop.steps=43"))
+        self.assertIn("the last params are tested in its place", self.run_job(0, *words, "--resume", run, "--set=train.stop.steps=43"))
         self.assertEqual(told("eval", run, "--json")["metrics"], self.summary()["test"])
 
     def test_other_data_than_the_run_had_are_told(self) -> None:
@@ -581,7 +581,7 @@ rm runs/.others
                 (self.root / "train.csv").write_text("".join(rows))
                 self.run_job(0, "--set=layer.fc.units=3")
                 run = str(max(self.root.glob("runs/*"), key=lambda folder: folder.stat().st_mtime))
-                longer = ("--resume", run, "--set=train.stop.steps=60")
+                longer = ("--resume", run, "--set=train.stop.steps=60", "--set=layer.fc.units=3")
                 (self.root / "train.csv").write_text("".join(changed))
                 said = self.run_job(1, *longer)
                 self.assertIn(f"source 'data' does not read what the run was trained on so far: {told}", said)
@@ -590,14 +590,14 @@ rm runs/.others
 
     def test_what_a_resumed_job_has_otherwise_is_listed(self) -> None:
         self.run_job(0)
-        process = self.start("--resume", str(self.folder()), "--set=train.stop.steps=50", "--set=updater.momentum=0.25")
+        process = self.start("--resume", str(self.folder()), "--set=train.stop.steps=50", "--set=updater.rate=0.005")
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0, err)
         told = [line for line in out.splitlines() if line.startswith("changed: ")]
         self.assertEqual(len(told), 2, told)
         self.assertIn("changed: train.stop.steps = 50 (was 40)", told)
-        self.assertRegex("\n".join(told), r"changed: updater.momentum = 0.25 \(was [^)]+\)")
-        process = self.start("--resume", str(self.folder()), "--set=train.stop.steps=50", "--set=updater.momentum=0.25")
+        self.assertRegex("\n".join(told), r"changed: updater.rate.base = 0.005 \(was [^)]+\)")
+        process = self.start("--resume", str(self.folder()), "--set=train.stop.steps=50", "--set=updater.rate=0.005")
         self.assertNotIn("changed: ", process.communicate(timeout=60)[0])
 
     def test_a_loss_that_has_risen_is_told(self) -> None:
