@@ -43,7 +43,7 @@ class Recorder final : public NetView {
   std::span<Node* const> nodes() const override { return pointers_; }
   void frames(int count, bool cut) override {
     if (count < 1 || !result.visits.empty()) {
-      error = count < 1 ? "asks for less than one frame" : "asks for frames after its first visit";
+      refuse(count < 1 ? "asks for less than one frame" : "asks for frames after its first visit");
       return;
     }
     result.frames = count;
@@ -86,17 +86,20 @@ class Recorder final : public NetView {
     std::vector<bool> seen(static_cast<std::size_t>(result.frames));
     for (auto& pass : passes) {
       if (seen[static_cast<std::size_t>(pass.frame)])
-        error = fmt::format("calls update_late for layer '{}', whose input gradients it computes twice in frame {}: "
-                            "what the first products need is gone by then (ask for Wanted::both in each pass)",
-                            node.name(), pass.frame);
+        refuse(fmt::format("calls update_late for layer '{}', whose input gradients it computes twice in frame {}: "
+                           "what the first products need is gone by then (ask for Wanted::both in each pass)",
+                           node.name(), pass.frame));
       seen[static_cast<std::size_t>(pass.frame)] = true;
       pass.wanted = Wanted::params;
       add(pass);
     }
   }
+  void refuse(std::string why) {
+    if (error.empty()) error = std::move(why); // what comes later may follow from it
+  }
   void add(Visit visit) {
     if (visit.frame < 0 || visit.frame >= result.frames) {
-      error = fmt::format("visits frame {} of {}", visit.frame, result.frames);
+      refuse(fmt::format("visits frame {} of {}", visit.frame, result.frames));
       return;
     }
     result.visits.push_back(visit);

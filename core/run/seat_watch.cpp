@@ -159,7 +159,8 @@ bool Seat::makes_versions(std::uint32_t seat) const {
 void Seat::show_memory() {
   Vitals& shown = vitals(number_);
   if (roster_.is_of_processes()) shown.own_bytes.store(env::peak_private_bytes(), std::memory_order_relaxed);
-  const std::size_t lent = own_[number_].board.bytes().size() + masters_board_.bytes().size();
+  const bool made_masters = number_ == lodging_of(place_.server_group, machine());
+  const std::size_t lent = layout_->bytes + (made_masters ? lent_masters().bytes() : 0);
   shown.lent_bytes.store(transport_ ? lent : 0, std::memory_order_relaxed);
 }
 

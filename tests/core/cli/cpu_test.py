@@ -70,12 +70,12 @@ class Cpu(unittest.TestCase):
 
 
 class Conversions(Cpu):
-    """`dlhost check` tells how often a step brings a feature into another form, between layers that disagree."""
+    """`dlhost check` tells how often a step brings a feature into another format, between layers that want different ones."""
 
     def conversions(self, *layers: tuple[str, str]) -> int:
         self.write(*layers)
         told = json.loads(self.dlhost("check", "job.toml", "--json"))["conversions"]
-        line = f"\nconversions {told} a step, between layers that disagree"
+        line = f"\nconversions {told} a step, between layers that want a feature in different memory formats"
         self.assertEqual(line in self.dlhost("check", "job.toml"), told > 0)
         return told
 
