@@ -79,6 +79,12 @@ Status Training::save_to(Checkpoints& checkpoints) {
 void Training::salvage() {
   const auto all = [this]() -> Status {
     DLHOST_ASSIGN(const auto reached, workers_->salvage());
+    // Its last step is made once more, and what was due after it is still due.
+    validated_ = before_pause_.validated;
+    tested_ = before_pause_.tested;
+    saved_ = before_pause_.saved;
+    best_ = before_pause_.best;
+    worse_ = before_pause_.worse;
     const nlohmann::json there = moved(state(), session_.job(), *feeds_, reached);
     return points_->save(there.at("step"), there);
   };
@@ -170,6 +176,7 @@ Status Training::resume_workers(const param::CheckpointFiles& files) {
 
 Result<bool> Training::step() {
   if (watch_) watch_->begin();
+  before_pause_ = as_judged();
   DLHOST_ASSIGN(const auto* batch, feeds_->next());
   DLHOST_ASSIGN(progress_.rate, rates_->at(progress_.step));
   if (workers_) DLHOST_TRY(workers_->go(progress_.step, progress_.rate));
@@ -245,6 +252,7 @@ void Training::note_loss() {
 Status Training::steps(Outcome& outcome, Observer& observer) {
   Clock& clock = session_.host().clock();
   beginning_.ledger = ledger_;
+  before_pause_ = as_judged();
   if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
   if (points_ && points_at_once_) DLHOST_TRY(save_to(*points_));
   if (workers_ && !bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));

@@ -163,6 +163,13 @@ class Training {
   std::string bequeathed_, ledger_; // run; folder
   bool lost_ = false;               // its device
   Last validated_, tested_, saved_, secured_;
+  struct Judged { // of a step's pause, which is made once more where a worker dies in it
+    Last validated, tested, saved;
+    std::optional<double> best;
+    std::int64_t worse = 0;
+  };
+  Judged as_judged() const { return {validated_, tested_, saved_, best_, worse_}; }
+  Judged before_pause_;
   std::optional<double> best_; // of what checkpoint.best names; none yet, or none that was finite
   bool is_best_ = false;       // the newest evaluation was
   std::int64_t worse_ = 0;     // evaluations since
