@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "run/whereabouts.h"
+
 namespace dlhost::run {
 
 namespace {
@@ -47,7 +49,7 @@ class Check {
     if (state.contains("saved") && !last(state, "saved", *step)) return false;
     if (!state.contains("best")) return missing("run.training.best");
     if (!state["best"].is_null() && !number(state, "best")) return false;
-    return loss_scale(state, *step) && workers(state) && data(state);
+    return loss_scale(state, *step) && workers(state) && data(state) && ledgers(state);
   }
 
   // When something was done last: step, epoch and seconds.
@@ -114,6 +116,13 @@ class Check {
       }
     }
     return true;
+  }
+
+  bool ledgers(const Json& state) {
+    const auto heads = ledgers_of(state);
+    if (heads.ok()) return true;
+    status_ = Status::corrupt(path_, ": run.training.ledgers ", heads.status().message());
+    return false;
   }
 
   std::optional<std::uint64_t> count(const Json& in, const std::string& name, const char* key, std::uint64_t most) {

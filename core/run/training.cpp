@@ -60,7 +60,8 @@ nlohmann::json Training::state() const {
           {"has_loss", has_loss_},
           {"loss_scale", loss_scale},
           {"smoothed_loss", smoothed_loss_},
-          {"data", feeds_ ? feeds_->state(progress_.step) : nlohmann::json::array()}};
+          {"data", feeds_ ? feeds_->state(progress_.step) : nlohmann::json::array()},
+          {"ledgers", ledgers_state(heads_)}};
 }
 
 Status Training::kill(std::uint32_t worker) {
@@ -68,7 +69,12 @@ Status Training::kill(std::uint32_t worker) {
   return workers_->kill(worker);
 }
 
-Status Training::settle() { return workers_ ? workers_->settle() : Status(); }
+Status Training::settle() {
+  if (!workers_) return {};
+  DLHOST_TRY(workers_->settle());
+  heads_.add(workers_->heads());
+  return {};
+}
 
 Status Training::save_to(Checkpoints& checkpoints) {
   DLHOST_TRY(settle());
@@ -85,7 +91,7 @@ void Training::salvage() {
     saved_ = before_pause_.saved;
     best_ = before_pause_.best;
     worse_ = before_pause_.worse;
-    const nlohmann::json there = moved(state(), session_.job(), *feeds_, reached);
+    const nlohmann::json there = moved(state(), session_.job(), *feeds_, reached, workers_->heads());
     return points_->save(there.at("step"), there);
   };
   if (Status status = all(); !status.ok() && status.code() != Code::not_found)
@@ -141,6 +147,7 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
     if (!state.at("best").is_null()) best_ = state.at("best").get<double>();
     worse_ = state.at("worse");
     beginning_ = beginning(state);
+    DLHOST_ASSIGN(heads_, ledgers_of(state));
     const auto data = state.value("data", nlohmann::json::array());
     beginning_.origins = feeds_->origins(data, progress_.step);
     if (!feeds_->reads_as(data)) beginning_.steps = steps_of_all(progress_.step);
@@ -252,6 +259,8 @@ void Training::note_loss() {
 Status Training::steps(Outcome& outcome, Observer& observer) {
   Clock& clock = session_.host().clock();
   beginning_.ledger = ledger_;
+  beginning_.ledger_of = ledger_of_;
+  if (heads_.run != ledger_of_.run) heads_ = {.run = ledger_of_.run, .all = {}, .steps = {}}; // it began elsewhere
   before_pause_ = as_judged();
   if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
   if (points_ && points_at_once_) DLHOST_TRY(save_to(*points_));

@@ -112,5 +112,21 @@ TEST_F(ManifestTest, WhatStandsInPlaceOfAnyValue) {
   }
 }
 
+TEST_F(ManifestTest, HeadsOfLedgersThatCannotBe) {
+  const Json sound{{"run", "0123456789abcdef"}, {"steps", {3, 3}}, {"heads", {{1, 1, 0, 4, "0123456789abcdef"}}}};
+  EXPECT_EQ(said_with("/training/ledgers", sound), "");
+  EXPECT_EQ(said_with("/training/ledgers", nullptr), "");
+  const Json values = sound.flatten();
+  for (const auto& [pointer, value] : values.items())
+    for (const Json& other :
+         {Json(-1), Json(1.5), Json("x"), Json(std::numeric_limits<std::uint64_t>::max()), Json()}) {
+      if (value.is_string() && other == "x" && pointer == "/run") continue;
+      Json changed = sound;
+      changed[Json::json_pointer(pointer)] = other;
+      EXPECT_THAT(said_with("/training/ledgers", changed), testing::StartsWith("manifest.json: run.training.ledgers "))
+          << pointer << " = " << other;
+    }
+}
+
 } // namespace
 } // namespace dlhost::test
