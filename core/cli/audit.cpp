@@ -114,7 +114,9 @@ void print_all(const config::Job& job, const run::Audit& audit) {
   }
   if (audit.faults.empty())
     fmt::print("\nevery line is as it was written, every version is written down, and no contribution counts twice\n");
-  for (const std::string& open : audit.open) fmt::print("{}\n", open);
+  constexpr std::size_t most_open = 20;
+  for (std::size_t i = 0; i < std::min(most_open, audit.open.size()); ++i) fmt::print("{}\n", audit.open[i]);
+  if (audit.open.size() > most_open) fmt::print("and {} more; --json has all\n", audit.open.size() - most_open);
   for (const std::string& file : audit.torn)
     fmt::print("{}: its last line is torn: the machine stopped before it was on the disk; dlhost run --resume goes on "
                "from what is\n",
@@ -263,7 +265,8 @@ Result<ReadRun> read_run(Context& context, const AuditOptions& options) {
   DLHOST_ASSIGN(const auto job_file, job_of(disk, options.run));
   DLHOST_ASSIGN(const auto job, load_job(context, job_file, {}, run::Purpose::reading));
   DLHOST_ASSIGN(auto kept, run::kept_ledgers(disk, options.run, job));
-  const auto claims = run::claims_of(disk, options.run, job.checkpoint.folder);
+  auto claims = run::claims_of(disk, options.run, job.checkpoint.folder, kept.empty() ? "" : kept.back().of.run);
+  for (auto& fault : run::lost_arrangements(kept, claims)) claims.faults.push_back(std::move(fault));
   std::vector<Audited> all;
   bool follows = false;
   for (auto& one : kept) {
@@ -277,6 +280,7 @@ Result<ReadRun> read_run(Context& context, const AuditOptions& options) {
                              seats);
     all.push_back({std::move(one.job), std::move(audit), std::exchange(follows, true)});
   }
+  if (all.empty() && !claims.faults.empty()) return run::verdict(claims.faults);
   if (all.empty())
     return Status::not_found(
         "'", options.run,
@@ -315,14 +319,15 @@ void print_certainty(const std::optional<run::Claim>& newest) {
 Status audit_run(Context& context, const AuditOptions& options) {
   DLHOST_ASSIGN(const auto read, read_run(context, options));
   const auto& all = read.all;
+  std::vector<std::string> faults = read.faults;
+  for (const Audited& one : all) faults.insert(faults.end(), one.audit.faults.begin(), one.audit.faults.end());
   if (!options.param.empty()) {
     const Audited& one = with_version(all, options);
-    return print_version(context, one.job, one.audit, options);
+    DLHOST_TRY(print_version(context, one.job, one.audit, options));
+    return run::verdict(faults);
   }
   const auto& [job, audit, follows] = all.back();
   const auto before = std::span(all).first(all.size() - 1);
-  std::vector<std::string> faults = read.faults;
-  for (const Audited& one : all) faults.insert(faults.end(), one.audit.faults.begin(), one.audit.faults.end());
   if (options.json) {
     Json json = json_of(job, audit);
     json["certain"] = read.newest ? Json{{"step", read.newest->step}, {"by", read.newest->by}} : Json();

@@ -49,6 +49,21 @@ Result<Claim> of_summary(Disk& disk, const std::string& path) {
   }
 }
 
+// Of all checkpoints that lie in a folder; what is none yet is left out.
+std::vector<Result<Claim>> of_checkpoints(Disk& disk, const std::string& folder) {
+  std::vector<Result<Claim>> all;
+  if (!disk.exists(folder)) return all;
+  const auto entries = disk.list(folder);
+  if (!entries.ok()) {
+    all.emplace_back(entries.status());
+    return all;
+  }
+  for (const auto& entry : *entries)
+    if (entry.directory && disk.exists(concat(folder, "/", entry.name, "/manifest.json")))
+      all.push_back(of_checkpoint(disk, concat(folder, "/", entry.name)));
+  return all;
+}
+
 } // namespace
 
 Claim::Place Claim::newest() const {
@@ -57,7 +72,7 @@ Claim::Place Claim::newest() const {
   return newest;
 }
 
-Claims claims_of(Disk& disk, const std::string& run, const std::string& elsewhere) {
+Claims claims_of(Disk& disk, const std::string& run, const std::string& elsewhere, const std::string& name) {
   Claims claims;
   const auto add = [&](Result<Claim> claim) {
     if (!claim.ok())
@@ -65,17 +80,11 @@ Claims claims_of(Disk& disk, const std::string& run, const std::string& elsewher
     else if (!claim->heads.all.empty())
       claims.all.push_back(*std::move(claim));
   };
-  auto folders = Checkpoints::folders_of(run);
-  if (!elsewhere.empty()) folders.push_back(elsewhere);
-  for (const auto& folder : folders) {
-    if (!disk.exists(folder)) continue;
-    const auto entries = disk.list(folder);
-    if (!entries.ok()) claims.faults.push_back(entries.status().message());
-    if (!entries.ok()) continue;
-    for (const auto& entry : *entries)
-      if (entry.directory && disk.exists(concat(folder, "/", entry.name, "/manifest.json")))
-        add(of_checkpoint(disk, concat(folder, "/", entry.name)));
-  }
+  for (const auto& folder : Checkpoints::folders_of(run))
+    for (auto& claim : of_checkpoints(disk, folder)) add(std::move(claim));
+  if (!elsewhere.empty())
+    for (auto& claim : of_checkpoints(disk, elsewhere))
+      if (claim.ok() && claim->heads.run == name) add(std::move(claim));
   std::ranges::stable_sort(claims.all, {}, [](const Claim& claim) { return std::pair(claim.newest(), claim.step); });
   if (const std::string path = run + "/summary.json"; disk.exists(path)) add(of_summary(disk, path));
   return claims;

@@ -34,7 +34,8 @@ struct Claims {
   std::vector<std::string> faults; // what was to say something and is damaged
 };
 
-// `elsewhere`: where the run's job has its checkpoints, if not in its folder; other runs may have theirs there.
-Claims claims_of(Disk&, const std::string& run, const std::string& elsewhere);
+// `elsewhere`: where the run's job has its checkpoints, if not in its folder; of those that lie there only what is of
+// the run of that name.
+Claims claims_of(Disk&, const std::string& run, const std::string& elsewhere, const std::string& name);
 
 } // namespace dlhost::run

@@ -1,6 +1,7 @@
 #include "run/audit_held.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -50,9 +51,6 @@ class Held {
               kept_.of.run);
         continue;
       }
-      if (claim.seed && *claim.seed != kept_.job.seed)
-        fault("{} is of seed {}, and the job of {}: which samples made a step cannot be told", claim.by, *claim.seed,
-              kept_.job.seed);
       for (const record::LedgerHead& head : claim.heads.all)
         if (head.arrangement == kept_.of.arrangement)
           named_[{head.attempt, head.server}].push_back({.claim = &claim, .head = head});
@@ -157,7 +155,30 @@ void look_for_origins(Audit& audit, const Claim* claim) {
   }
 }
 
+// As the newest checkpoint was written with: a run can be resumed with another.
+void look_for_seed(Audit& audit, const KeptLedger& kept, const Claims& claims) {
+  const auto newest = std::ranges::find_if(claims.all.rbegin(), claims.all.rend(),
+                                           [](const Claim& claim) { return claim.seed.has_value(); });
+  if (newest == claims.all.rend() || *newest->seed == kept.job.seed) return;
+  audit.faults.push_back(fmt::format("{} is of seed {}, and the job of {}: which samples made a step cannot be told",
+                                     newest->by, *newest->seed, kept.job.seed));
+}
+
 } // namespace
+
+std::vector<std::string> lost_arrangements(std::span<const KeptLedger> kept, const Claims& claims) {
+  std::vector<std::string> faults;
+  std::set<std::uint64_t> told;
+  for (const Claim& claim : claims.all)
+    for (const record::LedgerHead& head : claim.heads.all) {
+      const bool is_there =
+          std::ranges::any_of(kept, [&](const KeptLedger& one) { return one.of.arrangement == head.arrangement; });
+      if (!is_there && told.insert(head.arrangement).second)
+        faults.push_back(fmt::format("{} names ledgers of the run's arrangement {}, whose folder is missing", claim.by,
+                                     head.arrangement));
+    }
+  return faults;
+}
 
 Result<Audit> held_audit(Disk& disk, plugin::Registry& registry, const KeptLedger& kept, const Claims& claims) {
   const bool named = std::ranges::any_of(claims.all, [&](const Claim& claim) {
@@ -170,6 +191,7 @@ Result<Audit> held_audit(Disk& disk, plugin::Registry& registry, const KeptLedge
   Held(held, kept, claims).look();
   if (!held.faults.empty()) return held;              // what else is missing, is for that reason
   if (held.open.empty()) look_for_slices(held, kept); // else somebody may not have begun
+  look_for_seed(held, kept, claims);
   const Claim* const newest = newest_of(claims, kept);
   look_for_origins(held, newest);
   account_for_steps(held, kept, registry, newest);

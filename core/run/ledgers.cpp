@@ -116,6 +116,10 @@ Result<BegunLedger> begin_ledger(Host& host, const std::string& run, const confi
     if (!goes_on) DLHOST_TRY(disk.rename(ledger, earlier_in(run, of.arrangement++)));
   }
   if (!goes_on) {
+    if (of.run.empty() && !earlier.empty()) { // it ended between one arrangement and the next
+      DLHOST_ASSIGN(const auto before, arrangement(disk, earlier_in(run, earlier.back())));
+      of.run = before.of.run;
+    }
     if (of.run.empty()) of.run = new_name(host, run);
     OrderedJson text{{"run", of.run}, {"arrangement", of.arrangement}};
     text.update(numbers);
@@ -144,12 +148,13 @@ std::string ledger_of(const std::string& run, std::uint64_t arrangement, std::ui
 Result<std::vector<KeptLedger>> kept_ledgers(Disk& disk, const std::string& run, const config::Job& job) {
   std::vector<KeptLedger> all;
   DLHOST_ASSIGN(auto numbers, numbered_in(disk, run, earlier_name));
-  if (numbers.empty() && !disk.exists(newest_in(run))) return all;
   numbers.push_back(numbers.empty() ? 1 : numbers.back() + 1); // of the newest
   for (std::uint64_t number = 1; number <= numbers.back(); ++number) {
     const std::string folder = ledger_of(run, number, numbers.back());
-    if (!disk.exists(folder))
-      return Status::corrupt(folder, " is missing: another arrangement of the run has followed it");
+    DLHOST_ASSIGN(const auto attempts, attempts_in(disk, folder));
+    const bool has_begun = !attempts.empty() || disk.exists(arrangement_in(folder));
+    if (!has_begun && number == numbers.back()) break; // nobody has written anything there yet
+    if (!has_begun) return Status::corrupt(folder, " is missing: the run went on in another arrangement of its workers and servers");
     DLHOST_ASSIGN(auto one, kept(disk, folder, job));
     if (one.of.arrangement != number && one.of.arrangement != of_none)
       return Status::corrupt(arrangement_in(folder), " is of arrangement ", one.of.arrangement,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -143,10 +144,11 @@ class SimulatedRun final : private Attempts, private Observer {
   // The newest, with what is wrong in those before it.
   Status read_ledgers() {
     DLHOST_ASSIGN(const auto kept, kept_ledgers(host_.disk(), run_folder, job()));
-    Claims claims = claims_of(host_.disk(), run_folder, "");
+    Claims claims = claims_of(host_.disk(), run_folder, "", "");
     if (!heads_.all.empty())
       claims.all.push_back({.by = "the run's end", .step = steps_, .of_end = true, .heads = heads_});
     std::vector<std::string> faults = claims.faults;
+    std::ranges::move(lost_arrangements(kept, claims), std::back_inserter(faults));
     for (const KeptLedger& one : kept) {
       if (!Place::contribute_to_servers(one.job.topology)) continue;
       DLHOST_ASSIGN(result_.audit, held_audit(host_.disk(), registry_, one, claims));

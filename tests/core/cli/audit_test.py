@@ -98,6 +98,22 @@ class Tampering:
         (self.file.parent.parent / "arrangement.json").unlink()
         return str(self.file.parent.parent)
 
+    def removes_an_arrangement(self) -> str:
+        shutil.rmtree(self.file.parent.parent)
+        return str(self.run)
+
+    def removes_all_of_them(self) -> str:
+        for ledger in self.run.glob("ledger*"):
+            shutil.rmtree(ledger)
+        return str(self.run)
+
+    def damages_a_checkpoint(self) -> str:
+        manifest = self.drawn.choice(sorted(self.run.glob("checkpoints/*/manifest.json")))
+        text = manifest.read_text()
+        at = self.drawn.choice([digit.start() for digit in re.finditer(r"\d", text)])
+        manifest.write_text(text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1:])
+        return str(manifest)
+
     @classmethod
     def ways(cls) -> list[str]:
         return sorted(name for name, what in vars(cls).items() if callable(what) and "_" in name.strip("_"))
@@ -132,6 +148,9 @@ class Audits(Workers):
         self.run_job(PROCESSES, f"--resume={run}")
         self.assertEqual(sorted(path.name for path in run.glob("ledger/begun-*")), ["begun-1", "begun-2"])
         self.assertIn("certain up to the run's end at step 60, which ", self.passes(run))
+        self.run_job(PROCESSES, f"--resume={run}", "--set=train.stop.steps=80", "--set=topology.workers=2")
+        self.assertEqual(sorted(path.name for path in run.glob("ledger*/begun-*")), ["begun-1", "begun-1", "begun-2"])
+        self.assertIn("certain up to the run's end at step 80, which ", self.passes(run))
         self.fails_for_whatever_is_changed(run, 1, 4)
         moved = self.root / "moved"
         run.rename(moved)
@@ -176,6 +195,18 @@ class Audits(Workers):
         self.assertRegex(text, r"step 59 of worker \d is in no version of slice 0 \(fc.\w+\), and was not dropped")
         self.run_job(PROCESSES, "--set=topology.consistency=wilful", *groups)
         self.passes(self.newest_run())
+
+    def test_checkpoints_that_lie_elsewhere_are_of_several_runs(self) -> None:
+        elsewhere = f"--set=checkpoint.folder={self.root}/kept"
+        for steps in (20, 25):
+            process = self.start(PROCESSES, elsewhere, f"--set=train.stop.steps={steps}", "--set=checkpoint.every.steps=10",
+                                 "--set=checkpoint.keep=9")
+            _, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, err)
+            (self.newest_run() / "summary.json").unlink()
+        for run in (self.root / "runs").iterdir():
+            self.passes(run)
+        self.assertIn(f"certain up to step 25, which {self.root}/kept/", self.passes(self.newest_run()))
 
     def test_a_job_of_another_seed_is_named(self) -> None:
         self.run_job(PROCESSES, "--set=train.stop.steps=20")
