@@ -14,7 +14,7 @@
 #include "cli/command.h"
 #include "cli/job_file.h"
 #include "cli/opened.h"
-#include "run/audit.h"
+#include "run/audit_held.h"
 #include "run/ledgers.h"
 #include "run/training_samples.h"
 
@@ -112,7 +112,11 @@ void print_all(const config::Job& job, const run::Audit& audit) {
     fmt::print("{:>6}  {:>5}  {:>4}  {:>15}  {:>10}\n", c, place.group, place.rank,
                text_of(contributions(job, audit, c)), text_of(dropped(job, audit, c)));
   }
-  if (audit.faults.empty()) fmt::print("\nevery version is written down, and no contribution counts twice\n");
+  if (audit.faults.empty())
+    fmt::print("\nevery line is as it was written, every version is written down, and no contribution counts twice\n");
+  constexpr std::size_t most_open = 20;
+  for (std::size_t i = 0; i < std::min(most_open, audit.open.size()); ++i) fmt::print("{}\n", audit.open[i]);
+  if (audit.open.size() > most_open) fmt::print("and {} more; --json has all\n", audit.open.size() - most_open);
   for (const std::string& file : audit.torn)
     fmt::print("{}: its last line is torn: the machine stopped before it was on the disk; dlhost run --resume goes on "
                "from what is\n",
@@ -125,7 +129,8 @@ Json json_of(const config::Job& job, const run::Audit& audit) {
             {"workers", Json::array()},
             {"slices", Json::array()},
             {"faults", audit.faults},
-            {"torn", audit.torn}};
+            {"torn", audit.torn},
+            {"open", audit.open}};
   for (std::size_t c = 0; c < audit.contributors; ++c) {
     const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
     const auto in = contributions(job, audit, c), out = dropped(job, audit, c);
@@ -249,31 +254,42 @@ Status print_version(Context& context, const config::Job& job, const run::Audit&
   return {};
 }
 
-Result<std::vector<Audited>> read_all(Context& context, const AuditOptions& options) {
+struct ReadRun {
+  std::vector<Audited> all;         // its ledgers, the newest last
+  std::vector<std::string> faults;  // of what they are held against
+  std::optional<run::Claim> newest; // of that; none: nothing names a ledger
+};
+
+Result<ReadRun> read_run(Context& context, const AuditOptions& options) {
   Disk& disk = context.host.disk();
   DLHOST_ASSIGN(const auto job_file, job_of(disk, options.run));
   DLHOST_ASSIGN(const auto job, load_job(context, job_file, {}, run::Purpose::reading));
   DLHOST_ASSIGN(auto kept, run::kept_ledgers(disk, options.run, job));
+  auto claims = run::claims_of(disk, options.run, job.checkpoint.folder, kept.empty() ? "" : kept.back().of.run);
+  for (auto& fault : run::lost_arrangements(kept, claims)) claims.faults.push_back(std::move(fault));
   std::vector<Audited> all;
   bool follows = false;
-  for (auto& [folder, then] : kept) {
-    if (!run::Place::contribute_to_servers(then.topology)) { // who keep none
+  for (auto& one : kept) {
+    if (!run::Place::contribute_to_servers(one.job.topology)) { // who keep none
       follows = false;
       continue;
     }
-    DLHOST_ASSIGN(auto audit, run::audit(disk, folder, then.topology.servers_per_group));
-    if (audit.contributors != run::Place::seats(then.topology))
-      return Status::invalid("the ledger '", folder, "' is of ", audit.contributors, " workers, and the run had ",
-                             run::Place::seats(then.topology));
-    all.push_back({std::move(then), std::move(audit), std::exchange(follows, true)});
+    DLHOST_ASSIGN(auto audit, run::held_audit(disk, context.registry(), one, claims));
+    if (const auto seats = run::Place::seats(one.job.topology); audit.contributors != seats && audit.contributors != 0)
+      return Status::invalid("the ledger '", one.folder, "' is of ", audit.contributors, " workers, and the run had ",
+                             seats);
+    all.push_back({std::move(one.job), std::move(audit), std::exchange(follows, true)});
   }
+  if (all.empty() && !claims.faults.empty()) return run::verdict(claims.faults);
   if (all.empty())
     return Status::not_found(
         "'", options.run,
         "' has no ledger: one worker alone keeps none (each step's samples make each version), nor "
         "do several whose devices sum gradients (topology.copy = \"none\": the same), or with record.ledger = false");
   look_for_gaps(all);
-  return all;
+  return ReadRun{.all = std::move(all),
+                 .faults = claims.faults,
+                 .newest = claims.all.empty() ? std::nullopt : std::optional(claims.all.back())};
 }
 
 // Of those that the version is in.
@@ -288,24 +304,40 @@ const Audited& with_version(const std::vector<Audited>& all, const AuditOptions&
   return all.back();
 }
 
+// How far what must be there is known.
+void print_certainty(const std::optional<run::Claim>& newest) {
+  if (!newest)
+    fmt::print("no checkpoint names these ledgers, nor does summary.json: lines that are missing at an end, and whole "
+               "files, nobody would miss\n");
+  else if (newest->of_end)
+    fmt::print("certain up to the run's end at step {}, which {} names\n", newest->step, newest->by);
+  else
+    fmt::print("certain up to step {}, which {} names; what was written after it nobody would miss\n", newest->step,
+               newest->by);
+}
+
 Status audit_run(Context& context, const AuditOptions& options) {
-  DLHOST_ASSIGN(const auto all, read_all(context, options));
+  DLHOST_ASSIGN(const auto read, read_run(context, options));
+  const auto& all = read.all;
+  std::vector<std::string> faults = read.faults;
+  for (const Audited& one : all) faults.insert(faults.end(), one.audit.faults.begin(), one.audit.faults.end());
   if (!options.param.empty()) {
     const Audited& one = with_version(all, options);
-    return print_version(context, one.job, one.audit, options);
+    DLHOST_TRY(print_version(context, one.job, one.audit, options));
+    return run::verdict(faults);
   }
   const auto& [job, audit, follows] = all.back();
   const auto before = std::span(all).first(all.size() - 1);
-  std::vector<std::string> faults;
-  for (const Audited& one : all) faults.insert(faults.end(), one.audit.faults.begin(), one.audit.faults.end());
   if (options.json) {
     Json json = json_of(job, audit);
+    json["certain"] = read.newest ? Json{{"step", read.newest->step}, {"by", read.newest->by}} : Json();
     json["before"] = Json::array();
     for (const Audited& one : before) json["before"].push_back(json_of(one.job, one.audit));
     fmt::print("{}\n", json.dump(2));
   } else {
     for (const Audited& one : before) fmt::print("{}", line_of(one));
     print_all(job, audit);
+    if (faults.empty()) print_certainty(read.newest);
   }
   return run::verdict(faults);
 }
@@ -328,8 +360,10 @@ void add_audit(CLI::App& app, Context& context) {
       "A run of several workers writes down whose contributions made each version of each slice of a param\n"
       "(record.ledger in the job; the files are in RUN/ledger, and in RUN/ledger-1 and so on what was before the run\n"
       "was scaled). What was rolled back when a process died is left out.\n"
-      "The command fails where a version is not written down, a contribution counts twice, or two servers of a group\n"
-      "have the same slice.\n\n"
+      "The command fails where a file, a line or a version that the run's checkpoints or its end name is missing, a "
+      "line\n"
+      "is not as it was written, a contribution counts twice or came to nothing, or two servers of a group have the\n"
+      "same slice. It says up to which step that is certain.\n\n"
       "Examples:\n"
       "  dlhost audit runs/digits-...\n"
       "  dlhost audit runs/digits-... --param hidden.weight --version 120\n"

@@ -352,8 +352,8 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   const bool alone = run::Place::seats(session.job().topology) == 1;
   const bool contribute = run::Place::contribute_to_servers(session.job().topology);
   if (job_.record.ledger && (contribute || disk_.exists(folder_->file("ledger")))) {
-    DLHOST_ASSIGN(const auto ledger, run::begin_ledger(disk_, folder_->path(), session.job()));
-    training.keep_ledger_in(std::filesystem::absolute(ledger).string());
+    DLHOST_ASSIGN(auto ledger, run::begin_ledger(context_.host, folder_->path(), session.job()));
+    training.keep_ledger_in(std::filesystem::absolute(ledger.folder).string(), std::move(ledger.of));
   }
   DLHOST_ASSIGN(auto log, record::MetricsLog::open(context_.host, *folder_,
                                                    {.tensorboard = job_.record.tensorboard,
@@ -373,6 +373,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   }();
   const auto last = recorder.finish(training.progress(), training.program());
   add_end(summary_, context_, session, outcome);
+  if (outcome.error.ok()) summary_.ledgers = training.heads();
   summary_.recoveries = recovery_.past().times;
   if (last.ok()) summary_.train.assign(last->metrics.begin(), last->metrics.end());
   if (training.progress().step == first_step) tell_last_record();

@@ -2,10 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 
 #include <sodium.h>
 
 namespace dlhost::env {
+namespace {
+
+using Hash = crypto_generichash_state;
+constexpr std::size_t short_sum = crypto_generichash_BYTES_MIN;
+static_assert(std::endian::native == std::endian::little, "a digest's first bytes are the same number everywhere");
+
+} // namespace
 
 std::string digest(std::span<const std::byte> of, std::size_t bytes) {
   // Before this libsodium computes with what every processor has, at half the speed. Should it fail, it goes on so.
@@ -17,6 +26,26 @@ std::string digest(std::span<const std::byte> of, std::size_t bytes) {
   sodium_bin2hex(text.data(), text.size(), sum.data(), bytes);
   text.pop_back();
   return text;
+}
+
+RunningDigest::RunningDigest() : state_{} {
+  static_assert(sizeof(Hash) == state_bytes && alignof(Hash) <= 64);
+  [[maybe_unused]] static const int ready = sodium_init(); // as above
+  crypto_generichash_init(reinterpret_cast<Hash*>(state_.data()), nullptr, 0, short_sum);
+}
+
+void RunningDigest::add(std::span<const std::byte> bytes) {
+  crypto_generichash_update(reinterpret_cast<Hash*>(state_.data()),
+                            reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+}
+
+std::uint64_t RunningDigest::so_far() const {
+  RunningDigest copy = *this;
+  std::array<unsigned char, short_sum> sum{};
+  crypto_generichash_final(reinterpret_cast<Hash*>(copy.state_.data()), sum.data(), sum.size());
+  std::uint64_t number = 0;
+  std::memcpy(&number, sum.data(), sizeof number);
+  return number;
 }
 
 } // namespace dlhost::env

@@ -11,6 +11,7 @@
 #include <dlhost/message.h>
 
 #include "param/origin.h"
+#include "record/ledger_head.h"
 
 namespace dlhost::param {
 
@@ -27,6 +28,7 @@ struct Beginning {
   std::vector<std::uint64_t> steps; // done by each worker, all of which are in that version
   std::vector<Origin> origins;      // of each source; none: steps are counted from the data's beginning
   std::string ledger;               // the folder in which servers write down what follows; empty: they do not
+  record::LedgerOf ledger_of;       // what that is of
   bool own_values = false;          // what workers keep for themselves is there; else they begin with the servers'
                                     // values, and their codecs have left out nothing
 

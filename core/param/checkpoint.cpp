@@ -176,22 +176,28 @@ Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, con
   return status;
 }
 
-Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
-  CheckpointFiles files;
-  files.folder = folder;
+Result<nlohmann::json> read_manifest(Disk& disk, const std::string& folder) {
   const std::string path = folder + "/manifest.json";
   if (!disk.exists(path))
     return Status::corrupt("'", folder,
                            "' is not a checkpoint: it has no manifest.json, or was not written to its end");
   DLHOST_ASSIGN(const auto text, disk.read_text(path, longest_manifest));
-  files.manifest = std::make_unique<nlohmann::json>(nlohmann::json::parse(text, nullptr, false));
-  const auto& manifest = *files.manifest;
+  auto manifest = nlohmann::json::parse(text, nullptr, false);
   if (!manifest.is_object() || !manifest.contains("files") || !manifest.contains("run"))
     return Status::corrupt(path, ": is torn or no manifest of dlhost");
   if (!manifest.contains("format") || manifest["format"] != manifest_format)
     return Status::unsupported(path, ": is of another version of dlhost; this one reads format ", manifest_format);
   if (!is_sealed(text)) return Status::corrupt(path, ": its hash is not its own: damaged or tampered with");
   DLHOST_TRY(check_files(manifest["files"], path));
+  return manifest;
+}
+
+Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
+  CheckpointFiles files;
+  files.folder = folder;
+  DLHOST_ASSIGN(auto read, read_manifest(disk, folder));
+  files.manifest = std::make_unique<nlohmann::json>(std::move(read));
+  const auto& manifest = *files.manifest;
   const auto open = [&](const std::string& file_name) -> Result<std::unique_ptr<File>> {
     const std::string name = folder + "/" + file_name;
     const nlohmann::json& entry = manifest["files"][file_name];

@@ -44,6 +44,8 @@ struct CheckpointFiles {
   CheckpointFiles& operator=(CheckpointFiles&&) noexcept;
 };
 
+// What a checkpoint's manifest says, sealed as it was written; the files beside it are not looked at.
+Result<nlohmann::json> read_manifest(Disk&, const std::string& folder);
 // Opens and checks: every file there, of the right size and hash.
 Result<CheckpointFiles> open_checkpoint(Disk&, const std::string& folder);
 

@@ -40,13 +40,15 @@ Ledger::Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::siz
   }
   dropped_.reserve(long_enough + part_bytes);
   exchanges_.reserve(2 * long_enough);
-  line_.reserve(2 * long_enough + (most_parts(contributors) + 1) * part_bytes);
+  line_.reserve(2 * long_enough + (most_parts(contributors) + 1) * part_bytes + LedgerChain::bytes);
 }
 
 Ledger::~Ledger() { sync().ignore("what comes after the last pause nobody relies on"); }
 
 Status Ledger::begin(const Beginning& beginning) {
   nlohmann::ordered_json line{{"begin", beginning.version},
+                              {"of", record::to_string(beginning.ledger_of)},
+                              {"server", keeping_.server},
                               {"steps", beginning.steps},
                               {"origins", nlohmann::ordered_json::array()},
                               {"slices", nlohmann::ordered_json::array()}};
@@ -69,7 +71,9 @@ Status Ledger::begin(const Beginning& beginning) {
   dropped_.clear();
   exchanges_.clear();
   synced_ = false;
-  return file_->append(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  std::string text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  written_.close(text);
+  return file_->append(text);
 }
 
 bool Ledger::repeats(const Chain& chain, std::span<const Part> parts) const {
@@ -137,8 +141,8 @@ Status Ledger::amended(std::size_t which, std::span<const Part> parts) {
                  chains_[which].next - 1);
   for (std::size_t i = 0; i < parts.size(); ++i)
     fmt::format_to(out, "{}{}:{}", i == 0 ? "" : "+", parts[i].contributor, parts[i].step);
-  line_ += "\"}\n";
-  return file_->append(line_);
+  line_ += "\"}";
+  return write_line();
 }
 
 Status Ledger::exchanged(std::size_t which, std::uint64_t number, Version learned, Version now) {
@@ -172,25 +176,37 @@ void Ledger::print(std::span<const Heard> heard) {
 
 Status Ledger::note_exchange() {
   synced_ = false;
-  if (exchanges_.size() < long_enough && !keeping_.at_once) return {};
-  Status status = file_->append(exchanges_);
+  return exchanges_.size() < long_enough && !keeping_.at_once ? Status() : write_exchanges();
+}
+
+Status Ledger::write_exchanges() {
+  for (std::string_view rest = exchanges_; !rest.empty();) {
+    const auto end = rest.find('\n');
+    line_ = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    DLHOST_TRY(write_line());
+  }
   exchanges_.clear();
-  return status;
+  return {};
+}
+
+Status Ledger::write_line() {
+  written_.close(line_);
+  return file_->append(line_);
 }
 
 Status Ledger::write_dropped() {
   if (dropped_.empty()) return {};
   line_.clear();
-  fmt::format_to(std::back_inserter(line_), "{{\"dropped\":\"{}\"}}\n", dropped_);
+  fmt::format_to(std::back_inserter(line_), "{{\"dropped\":\"{}\"}}", dropped_);
   dropped_.clear();
-  return file_->append(line_);
+  return write_line();
 }
 
 Status Ledger::sync() {
   if (synced_) return {};
   DLHOST_TRY(write_dropped());
-  if (!exchanges_.empty()) DLHOST_TRY(file_->append(exchanges_));
-  exchanges_.clear();
+  DLHOST_TRY(write_exchanges());
   for (std::size_t which = 0; which < chains_.size(); ++which) DLHOST_TRY(write(which));
   DLHOST_TRY(file_->sync());
   synced_ = true;
@@ -201,19 +217,19 @@ Status Ledger::write(std::size_t which) {
   Chain& chain = chains_[which];
   if (!chain.dropped.empty()) {
     line_.clear();
-    fmt::format_to(std::back_inserter(line_), "{{\"slice\":{},\"dropped\":\"{}\"}}\n", owned_[which].slice->id,
+    fmt::format_to(std::back_inserter(line_), "{{\"slice\":{},\"dropped\":\"{}\"}}", owned_[which].slice->id,
                    chain.dropped);
     chain.dropped.clear();
-    DLHOST_TRY(file_->append(line_));
+    DLHOST_TRY(write_line());
   }
   close(chain);
   if (chain.text.empty()) return {};
   line_.clear();
-  fmt::format_to(std::back_inserter(line_), "{{\"slice\":{},\"version\":{},\"made_of\":\"{}\"}}\n",
+  fmt::format_to(std::back_inserter(line_), "{{\"slice\":{},\"version\":{},\"made_of\":\"{}\"}}",
                  owned_[which].slice->id, chain.version, chain.text);
   chain.version = chain.next;
   chain.text.clear();
-  return file_->append(line_);
+  return write_line();
 }
 
 } // namespace dlhost::param

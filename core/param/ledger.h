@@ -1,7 +1,8 @@
 // What a server writes down of each version of its slices: whose contributions made it. From this, and the job, which
 // says the samples of each step, `dlhost audit` answers for every update (run/audit.h reads it).
 //
-//   {"begin":12,"steps":[12,12],"origins":[[0,0,0]],"slices":[{"slice":0,"param":"fc1.weight","first":0,"count":512},
+//   {"begin":12,"of":"8f14e45fceea167a/1/2","server":0,"steps":[12,12],"origins":[[0,0,0]],
+//    "slices":[{"slice":0,"param":"fc1.weight","first":0,"count":512},
 //    {"slice":1,"param":"fc1.bias","first":0,"count":10,"version":11,"steps":[11,12]}]}
 //   {"slice":0,"version":13,"made_of":"0+1*20 0 1:40"}
 //   {"dropped":"1:34 1:38"}
@@ -10,6 +11,9 @@
 //   {"slice":0,"exchange":3,"learned":30,"version":31}
 //   {"slice":0,"told":2,"part":4,"learned":30,"heard":[[1,7]]}
 //   {"slice":0,"heard":[[1,7],[2,5]],"version":31}
+//
+// Each line ends with its link of a chain (param/ledger_chain.h), which is left out here. `of` is the run, its
+// arrangement of workers and servers, and its attempt in that: a file is of one attempt, and has one `begin`.
 //
 // A run begins, at first or once more, with all slices at one version, and with the steps that each contributor has
 // done, where a slice does not say otherwise. The words of `made_of` stand for one version each, from `version` on: the
@@ -41,6 +45,7 @@
 #include <dlhost/host.h>
 
 #include "param/beginning.h"
+#include "param/ledger_chain.h"
 #include "param/slices.h"
 
 namespace dlhost::param {
@@ -62,10 +67,12 @@ class Ledger {
   static std::optional<std::uint32_t> server_of(std::string_view file);
 
   struct Keeping {
-    bool at_once; // what is known is written when a call returns, though not on the disk
-    bool summed;  // its versions are those of all server groups
+    std::uint32_t server; // among those of all server groups
+    bool at_once;         // what is known is written when a call returns, though not on the disk
+    bool summed;          // its versions are those of all server groups
   };
-  Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors, Keeping = {false, false});
+  Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::size_t contributors,
+         Keeping = {.server = 0, .at_once = false, .summed = false});
   ~Ledger();
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
@@ -91,6 +98,8 @@ class Ledger {
   Status heard(std::size_t which, std::span<const Heard>, Version now);
   // All that is known is on the disk.
   Status sync();
+  // What was written so far.
+  const LedgerChain& written() const { return written_; }
 
  private:
   struct Chain {         // of a slice
@@ -110,6 +119,8 @@ class Ledger {
   Status write_dropped();
   void print(std::span<const Heard>);
   Status note_exchange();
+  Status write_exchanges();
+  Status write_line(); // `line_`
 
   std::unique_ptr<LogFile> file_;
   const Keeping keeping_;
@@ -117,6 +128,7 @@ class Ledger {
   std::vector<Owned> owned_;
   std::vector<Chain> chains_;
   std::string dropped_, exchanges_, line_;
+  LedgerChain written_;
 };
 
 } // namespace dlhost::param

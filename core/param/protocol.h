@@ -35,6 +35,8 @@
 //   leader   align     servers    all slices are exchanged once more, whatever is due; what was folded goes into the
 //   or chooser                    version that is there; of one slice: through this exchange, as others have had it
 //   server   aligned   leader     so this slice is, at that version, and lies there; and how many exchanges it had
+//   leader   attest    servers    what they have written down is on the disk when they have answered
+//   server   attested  leader     so it is, in so many lines, with that digest at their end
 //   anyone   alive     all        who waits long says so: what was lost before it is missed by then
 //   anyone   failed    all        this one cannot go on, and says why in its memory; nobody waits any more
 //
@@ -80,6 +82,8 @@ enum class Word : std::uint8_t {
   undecided,
   align,
   aligned,
+  attest,
+  attested,
   alive,
   failed
 };
@@ -92,10 +96,11 @@ struct Message {
   SliceId slice = 0;
   std::uint16_t group = 0, rank = 0;
   std::uint64_t step = 0; // part: the round of the exchange; value, seen: which copy of the masters' histories;
-                          // aligned: how many exchanges there were
+                          // aligned: how many exchanges there were; attested: lines
   SampleRange samples;    // of the step; chosen: how many make the version; part: which elements of the slice
   Version version = 0; // update: computed with; get, settle: at least; value: this one; norm, sums: to be made of it;
-                       // call, part, taken: which exchange of the slice; align: through which, 0: of all slices
+                       // call, part, taken: which exchange of the slice; align: through which, 0: of all slices;
+                       // attested: their digest
   std::uint64_t place = 0; // update, part: in the sender's memory; value, seen, aligned: which of the masters' values;
                            // sums: which
   double rate = 0;  // update, go: the schedule's, of the step; chosen, folded, align: the weight; norm, sums: the value

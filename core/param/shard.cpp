@@ -168,13 +168,13 @@ void Shard::put(Owned& owned) {
   publish(owned);
 }
 
-Status Shard::keep_ledger(std::unique_ptr<LogFile> file, const Beginning& beginning) {
+Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, const Beginning& beginning) {
   std::vector<Ledger::Owned> slices;
   for (const Owned& owned : owned_)
     slices.push_back({owned.slice, setup_.store->params()[owned.slice->param]->declared.name});
   parts_.reserve(Ledger::most_parts(setup_.contributors.size()));
   ledger_.emplace(std::move(file), std::move(slices), beginning.steps.size(),
-                  Ledger::Keeping{.at_once = published_.has_value(), .summed = setup_.alike});
+                  Ledger::Keeping{.server = server, .at_once = published_.has_value(), .summed = setup_.alike});
   if (sync_) sync_->keep(&*ledger_);
   return ledger_->begin(beginning);
 }
@@ -206,6 +206,7 @@ Status Shard::take(const Message& message) {
   if (message.word == Word::norm) return hear_norm(message);
   if (message.word == Word::sums) return hear_sums(message);
   if (message.word == Word::align && message.version == 0) return align(message);
+  if (message.word == Word::attest) return attest(message);
   if (message.slice >= owned_by_slice_.size() || owned_by_slice_[message.slice] == not_owned)
     return Status::corrupt("server ", setup_.server, " was asked for slice ", message.slice, ", which it does not own");
   Owned& owned = owned_[owned_by_slice_[message.slice]];

@@ -80,7 +80,8 @@ class Shard {
   // With what was put.
   void begin(const Beginning&);
   // From now on, what makes each version is written down.
-  Status keep_ledger(std::unique_ptr<LogFile>, const Beginning&);
+  // `server`: which it is of all server groups.
+  Status keep_ledger(std::unique_ptr<LogFile>, std::uint32_t server, const Beginning&);
 
   // Updates that were not taken, since they had been counted before.
   std::uint64_t repeated() const { return repeated_; }
@@ -203,6 +204,7 @@ class Shard {
   Status exchange(Owned&);
   Status conclude(Owned&);
   Status align(const Message&);
+  Status attest(const Message&);
   Status align_through(const Message&);
   Status say_aligned();
   Status answer_asked(Owned&, const Asked&);

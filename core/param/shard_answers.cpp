@@ -110,6 +110,17 @@ Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
   return setup_.send_with(asks.seat, message, std::as_bytes(params));
 }
 
+// Who asks names it in what it saves.
+Status Shard::attest(const Message& message) {
+  if (message.seat != leading_seat || !ledger_)
+    return Status::corrupt("seat ", message.seat,
+                           " asks for a ledger, which the run's leader alone does, of servers "
+                           "that keep one");
+  DLHOST_TRY(ledger_->sync());
+  const LedgerChain& written = ledger_->written();
+  return setup_.send(leading_seat, {.word = Word::attested, .step = written.lines(), .version = written.last()});
+}
+
 // Whoever wants to keep what all have.
 Status Shard::show_kept(const Owned& owned, std::uint32_t seat) {
   if (!setup_.show) return {};

@@ -305,7 +305,8 @@ Status Table::take(const Message& message) {
   case Word::call:
   case Word::part:
   case Word::taken:
-  case Word::align: return serve(message);
+  case Word::align:
+  case Word::attest: return serve(message);
   case Word::value:
   case Word::seen: {
     if (message.slice >= views_.size() ||

@@ -10,6 +10,7 @@
 
 #include <dlhost/host.h>
 
+#include "record/ledger_head.h"
 #include "record/report.h"
 #include "record/run_folder.h"
 #include "record/traffic.h"
@@ -44,6 +45,7 @@ struct Summary {
     std::uint64_t skipped_steps = 0;
   };
   std::optional<LossScale> loss_scale; // of a net that computes in f16
+  LedgerHeads ledgers;                 // at the end; of several workers
   std::uint32_t recoveries = 0;        // that the run went on after one of its processes had died
   std::uint64_t peak_rss_bytes = 0;    // of all its processes, what they share once
   std::uint64_t shared_bytes = 0;      // of that, what several workers share

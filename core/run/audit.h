@@ -11,6 +11,7 @@
 
 #include "param/ledger.h"
 #include "param/origin.h"
+#include "record/ledger_head.h"
 
 namespace dlhost::run {
 
@@ -46,6 +47,14 @@ struct Audit {
     std::vector<Told> told;
     std::vector<Heard> heard;
   };
+  // As one server wrote it, in one attempt.
+  struct File {
+    std::string path;
+    std::uint64_t attempt = 1;
+    std::uint32_t server = 0;
+    std::vector<std::uint64_t> chain; // the digest of each of its lines (param/ledger_chain.h)
+    bool whole = true;                // each is as it was written; else it was read up to the first that is not
+  };
   struct Slice {
     SliceId id = 0;
     std::uint32_t server = 0;
@@ -53,8 +62,9 @@ struct Audit {
     std::int64_t first = 0, count = 0; // elements
     Version begun = 0;                 // what came before is not written down
     Version last = 0;
-    std::vector<Word> words;   // by version
-    std::vector<Part> dropped; // from this slice alone
+    std::vector<std::uint64_t> steps; // of each contributor: what came before them is not written down
+    std::vector<Word> words;          // by version
+    std::vector<Part> dropped;        // from this slice alone
     std::vector<Exchanges> exchanges;
 
     // With those that amended it. Empty: not written down.
@@ -64,10 +74,13 @@ struct Audit {
   std::vector<Slice> slices; // by number
   std::vector<Part> dropped; // from all slices
   std::size_t contributors = 0;
-  std::size_t begun = 0;              // how often the run began
-  std::vector<param::Origin> origins; // of the sources, where its steps are counted from
-  std::vector<std::string> faults;    // versions that are missing, contributions that count twice, slices of two owners
-  std::vector<std::string> torn;      // files whose last line lacks its end, and that nobody has gone on from since
+  std::size_t begun = 0;               // how often the run began
+  std::vector<param::Origin> origins;  // of the sources, where its steps are counted from
+  std::vector<std::uint64_t> attempts; // that have a folder
+  std::vector<File> files;             // by attempt, then by server
+  std::vector<std::string> faults;     // what is missing, was changed, counts twice, or has two owners
+  std::vector<std::string> torn;       // files whose last line lacks its end, and that nobody has gone on from since
+  std::vector<std::string> open;       // what nobody can tell, in sentences
 
   // How many of a contributor's are in a slice, and how many were dropped from it.
   static std::uint64_t contributions(const Slice&, std::size_t contributor);
@@ -77,9 +90,8 @@ struct Audit {
   std::vector<Version> learned(const Slice&, Version) const;
 };
 
-// Of the ledger in a folder, of server groups of so many servers. Not found: there is none. What cannot be read is told
-// with its file and line.
-Result<Audit> audit(Disk&, const std::string& folder, std::int64_t servers_per_group);
+// The ledger in a folder, of server groups of so many servers; `of`: its first attempt. Not found: there is none.
+Result<Audit> audit(Disk&, const std::string& folder, const record::LedgerOf& of, std::int64_t servers_per_group);
 
 // Not ok where there are faults: the first of them.
 Status verdict(std::span<const std::string> faults);

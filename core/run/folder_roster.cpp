@@ -79,6 +79,8 @@ Status FolderRoster::begin(const param::Beginning& beginning) {
                       {"steps", beginning.steps},         {"origins", nlohmann::json::array()},
                       {"ledger", beginning.ledger},       {"own_values", beginning.own_values},
                       {"slices", slices_state(beginning)}};
+  const record::LedgerOf& of = beginning.ledger_of;
+  text["ledger_of"] = {of.run, of.arrangement, of.attempt};
   for (const auto& origin : beginning.origins) text["origins"].push_back({origin.step, origin.epoch, origin.index});
   return host_.disk().write_text(at(begin_name), text.dump());
 }
@@ -87,13 +89,15 @@ Result<param::Beginning> FolderRoster::begun() {
   DLHOST_ASSIGN(const auto text, await(begin_name));
   try {
     const auto said = nlohmann::json::parse(text);
-    param::Beginning beginning{.version = said.at("version"),
-                               .slices = slices_of(said.at("slices")),
-                               .others = said.at("others").get<std::vector<Version>>(),
-                               .steps = said.at("steps").get<std::vector<std::uint64_t>>(),
-                               .origins = {},
-                               .ledger = said.at("ledger"),
-                               .own_values = said.at("own_values")};
+    param::Beginning beginning{
+        .version = said.at("version"),
+        .slices = slices_of(said.at("slices")),
+        .others = said.at("others").get<std::vector<Version>>(),
+        .steps = said.at("steps").get<std::vector<std::uint64_t>>(),
+        .origins = {},
+        .ledger = said.at("ledger"),
+        .ledger_of = {said.at("ledger_of").at(0), said.at("ledger_of").at(1), said.at("ledger_of").at(2)},
+        .own_values = said.at("own_values")};
     for (const auto& origin : said.at("origins"))
       beginning.origins.push_back({origin.at(0), origin.at(1), origin.at(2)});
     return beginning;

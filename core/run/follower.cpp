@@ -42,7 +42,8 @@ Status Follower::salvage(const std::string& run, const std::function<void(std::u
   DLHOST_ASSIGN(const auto reached, seat_->salvage());
   std::string refused;
   DLHOST_ASSIGN(const auto newest, Checkpoints::newest(session_->host(), Checkpoints::folders_of(run), refused));
-  const nlohmann::json there = moved(newest.manifest->at("run").at("training"), session_->job(), *feeds_, reached);
+  const nlohmann::json there =
+      moved(newest.manifest->at("run").at("training"), session_->job(), *feeds_, reached, seat_->heads());
   return Checkpoints(*session_, Checkpoints::folders_of(run).back(), 1).save(there.at("step"), there);
 }
 

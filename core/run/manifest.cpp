@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "run/whereabouts.h"
+
 namespace dlhost::run {
 
 namespace {
@@ -42,12 +44,12 @@ class Check {
     const bool sound = step && amount(state, "epoch", most_epochs) && amount(state, "seconds", most_seconds) &&
                        count(state, "run.training.items", "items", most_items) &&
                        count(state, "run.training.worse", "worse", most_steps) && number(state, "smoothed_loss") &&
-                       flag(state, "has_loss") && last(state, "validated") && last(state, "tested");
+                       flag(state, "has_loss") && last(state, "validated", *step) && last(state, "tested", *step);
     if (!sound) return false;
-    if (state.contains("saved") && !last(state, "saved")) return false;
+    if (state.contains("saved") && !last(state, "saved", *step)) return false;
     if (!state.contains("best")) return missing("run.training.best");
     if (!state["best"].is_null() && (!number(state, "best") || !best_at(state))) return false;
-    return loss_scale(state, *step) && workers(state) && data(state);
+    return loss_scale(state, *step) && workers(state) && data(state) && ledgers(state);
   }
 
   // Its metric, and when that was; older checkpoints do not say.
@@ -60,13 +62,13 @@ class Check {
     return element(at[1], name, most_steps) && between(at[2], name, most_epochs) && between(at[3], name, most_seconds);
   }
 
-  // When something was done last: step, epoch and seconds. What outlives a worker may stand at a step before that.
-  bool last(const Json& state, const char* key) {
+  // When something was done last: step, epoch and seconds.
+  bool last(const Json& state, const char* key, std::uint64_t step) {
     const std::string name = std::string("run.training.") + key;
     if (!state.contains(key)) return missing(name);
     const Json& at = state[key];
     if (!at.is_array() || at.size() != 3) return wrong(name, "a step, an epoch and seconds");
-    return element(at[0], name, most_steps) && between(at[1], name, most_epochs) && between(at[2], name, most_seconds);
+    return element(at[0], name, step) && between(at[1], name, most_epochs) && between(at[2], name, most_seconds);
   }
 
   bool loss_scale(const Json& state, std::uint64_t step) {
@@ -131,6 +133,13 @@ class Check {
       }
     }
     return true;
+  }
+
+  bool ledgers(const Json& state) {
+    const auto heads = ledgers_of(state);
+    if (heads.ok()) return true;
+    status_ = Status::corrupt(path_, ": run.training.ledgers ", heads.status().message());
+    return false;
   }
 
   std::optional<std::uint64_t> count(const Json& in, const std::string& name, const char* key, std::uint64_t most) {

@@ -92,6 +92,10 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   Status conclude();
   // Where all of them were at the last hold(); before that, where they began.
   const param::Beginning& reached() const { return reached_; }
+  // All servers have what they know on the disk; heads() are those of their ledgers then.
+  Status attest();
+  // After attest() or salvage().
+  const record::LedgerHeads& heads() const { return heads_; }
   // After hold(): running state becomes the same everywhere.
   Status merge_states();
   // When one of the others is gone, and nobody computes or serves any more: the store has what outlived them, newest
@@ -234,7 +238,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   using Outlasting = std::vector<param::Published::Record>;
   // Of each worker, what its codec had kept when it had sent what is in that.
   std::vector<param::TensorPlace> kept_by_codec(std::uint32_t seat);
-  Status sync_ledgers();
+  Status find_heads();
   Result<Outlasting> outlasting(std::uint32_t server_group) const;
   std::span<std::byte> outlasted(std::size_t param, const std::vector<Outlasting>&);
   param::Beginning reached_by(const std::vector<Outlasting>&) const;
@@ -250,6 +254,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   Status connect();
   Status make_shard();
   Status keep_ledger(const param::Beginning&);
+  Status hear_attested(const param::Message&);
   Result<std::unique_ptr<param::Replica>> make_replica();
   param::CodecUse codec_use() const;
   Status can_encode_exchanges() const;
@@ -364,7 +369,9 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   std::size_t unaligned_ = 0;                 // slices of which nobody has said so yet
   std::vector<std::uint64_t> undecided_; // of each group, the first step of which that is not decided; none: not asked
   std::size_t unanswered_ = 0;           // groups of which nobody has said it yet
-  std::vector<Own> own_;                 // of each worker, as this one sees it
+  record::LedgerHeads heads_;
+  std::vector<bool> attests_;                  // of each seat: it is to say how far its ledger has come
+  std::vector<Own> own_;                       // of each worker, as this one sees it
   std::vector<std::vector<Lodging>> lodgings_; // of each server group
   std::optional<Layout> layout_;
   std::unique_ptr<param::Shard> shard_;

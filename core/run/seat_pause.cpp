@@ -5,14 +5,6 @@
 
 namespace dlhost::run {
 
-Status Seat::keep_ledger(const param::Beginning& beginning) {
-  Disk& disk = session_.host().disk();
-  const std::uint32_t server = place_.server_group * servers_ + number_ - home_of(place_.server_group);
-  DLHOST_TRY(disk.make_directory(beginning.ledger));
-  DLHOST_ASSIGN(auto file, disk.open_log(param::Ledger::file_in(beginning.ledger, server)));
-  return shard_->keep_ledger(std::move(file), beginning);
-}
-
 // What is saved while all stand still is what the next step begins with.
 std::vector<std::vector<param::TensorPlace>> Seat::own_values() {
   std::vector<std::vector<param::TensorPlace>> all;

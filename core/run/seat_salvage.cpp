@@ -156,20 +156,8 @@ std::vector<param::TensorPlace> Seat::kept_by_codec(std::uint32_t seat) {
   return layout_->coding->kept(own_[seat].bytes, goes_back ? param::Coding::Before(before) : nullptr, kept_);
 }
 
-// What the dead have written is not on the disk before somebody sees to that.
-Status Seat::sync_ledgers() {
-  if (begun_.ledger.empty()) return {};
-  Disk& disk = session_.host().disk();
-  DLHOST_ASSIGN(const auto entries, disk.list(begun_.ledger));
-  for (const auto& entry : entries) {
-    DLHOST_ASSIGN(const auto file, disk.open_log(concat(begun_.ledger, "/", entry.name)));
-    DLHOST_TRY(file->sync());
-  }
-  return {};
-}
-
 Result<param::Beginning> Seat::salvage() {
-  DLHOST_TRY(sync_ledgers());
+  DLHOST_TRY(find_heads());
   std::vector<Outlasting> records; // of each server group
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     DLHOST_ASSIGN(records.emplace_back(), outlasting(group));
@@ -190,7 +178,9 @@ Result<param::Beginning> Seat::salvage() {
   }
   DLHOST_TRY(merge_states());
   outlasted_ = std::move(records);
-  return reached_by(*outlasted_);
+  auto reached = reached_by(*outlasted_);
+  heads_.steps = reached.steps;
+  return reached;
 }
 
 } // namespace dlhost::run

@@ -50,6 +50,7 @@ Status Seat::take(const Message& message) {
     --unanswered_;
     undecided_[message.group] = message.step;
     return {};
+  case Word::attested: return hear_attested(message);
   case Word::aligned: {
     const std::uint32_t group = server_group_of(message.seat);
     if (unaligned_ == 0 || message.slice >= layout_->slices.size() ||

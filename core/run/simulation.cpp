@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "env/simulated/host.h"
 #include "param/transfer.h"
 #include "run/attempts.h"
+#include "run/audit_held.h"
 #include "run/balance.h"
 #include "run/ledgers.h"
 #include "run/simulated_crew.h"
@@ -142,10 +144,14 @@ class SimulatedRun final : private Attempts, private Observer {
   // The newest, with what is wrong in those before it.
   Status read_ledgers() {
     DLHOST_ASSIGN(const auto kept, kept_ledgers(host_.disk(), run_folder, job()));
-    std::vector<std::string> faults;
-    for (const auto& [folder, then] : kept) {
-      if (!Place::contribute_to_servers(then.topology)) continue;
-      DLHOST_ASSIGN(result_.audit, audit(host_.disk(), folder, then.topology.servers_per_group));
+    Claims claims = claims_of(host_.disk(), run_folder, "", "");
+    if (!heads_.all.empty())
+      claims.all.push_back({.by = "the run's end", .step = steps_, .of_end = true, .heads = heads_});
+    std::vector<std::string> faults = claims.faults;
+    std::ranges::move(lost_arrangements(kept, claims), std::back_inserter(faults));
+    for (const KeptLedger& one : kept) {
+      if (!Place::contribute_to_servers(one.job.topology)) continue;
+      DLHOST_ASSIGN(result_.audit, held_audit(host_.disk(), registry_, one, claims));
       faults.insert(faults.end(), result_.audit.faults.begin(), result_.audit.faults.end());
     }
     result_.audit.faults = std::move(faults);
@@ -186,8 +192,8 @@ class SimulatedRun final : private Attempts, private Observer {
     Checkpoints tested(*session, concat(checkpoint_folder, "/testing"), 1);
     if (recovery_.on()) training.recover_from(&points, job().topology.replicas > 1);
     if (job().topology.testing_group) training.test_beside(&tested);
-    DLHOST_ASSIGN(const auto ledger, begin_ledger(host_.disk(), run_folder, jobs[0]));
-    training.keep_ledger_in(ledger);
+    DLHOST_ASSIGN(auto ledger, begin_ledger(host_, run_folder, jobs[0]));
+    training.keep_ledger_in(std::move(ledger.folder), std::move(ledger.of));
     const bool warm = warms_up(job(), step);
     const auto is_to_balance = [&] { return run::is_to_balance(jobs[0], training.progress().step - step); };
     training.stand_still_for(
@@ -196,6 +202,7 @@ class SimulatedRun final : private Attempts, private Observer {
     result_.outcome = training.run(*this);
     steps_ = training.progress().step;
     DLHOST_TRY(result_.outcome.error);
+    heads_ = training.heads();
     stands_ = result_.outcome.ending == Ending::standing;
     if (stands_ && is_to_balance()) balance();
     if (stands_) return {};
@@ -260,6 +267,7 @@ class SimulatedRun final : private Attempts, private Observer {
   const After after_ = After::nothing;
   std::atomic<bool> interrupted_{false};
   int attempts_ = 0;
+  record::LedgerHeads heads_; // at the end
   static constexpr Nanoseconds a_while = 20'000'000, to_go_first = 10'000'000'000;
   int leader_ = 0, standby_ = 0; // processes
   bool is_led_ = false;          // the run outlives its leader

@@ -65,7 +65,8 @@ nlohmann::json Training::state() const {
       {"has_loss", has_loss_},
       {"loss_scale", loss_scale},
       {"smoothed_loss", smoothed_loss_},
-      {"data", std::move(data)}};
+      {"data", std::move(data)},
+      {"ledgers", ledgers_state(heads_)}};
 }
 
 Status Training::kill(std::uint32_t worker) {
@@ -73,7 +74,12 @@ Status Training::kill(std::uint32_t worker) {
   return workers_->kill(worker);
 }
 
-Status Training::settle() { return workers_ ? workers_->settle() : Status(); }
+Status Training::settle() {
+  if (!workers_) return {};
+  DLHOST_TRY(workers_->settle());
+  heads_.add(workers_->heads());
+  return {};
+}
 
 Status Training::save_to(Checkpoints& checkpoints) {
   DLHOST_TRY(settle());
@@ -84,7 +90,13 @@ Status Training::save_to(Checkpoints& checkpoints) {
 void Training::salvage() {
   const auto all = [this]() -> Status {
     DLHOST_ASSIGN(const auto reached, workers_->salvage());
-    const nlohmann::json there = moved(state(), session_.job(), *feeds_, reached);
+    // Its last step is made once more, and what was due after it is still due.
+    validated_ = before_pause_.validated;
+    tested_ = before_pause_.tested;
+    saved_ = before_pause_.saved;
+    best_ = before_pause_.best;
+    worse_ = before_pause_.worse;
+    const nlohmann::json there = moved(state(), session_.job(), *feeds_, reached, workers_->heads());
     return points_->save(there.at("step"), there);
   };
   if (Status status = all(); !status.ok() && status.code() != Code::not_found)
@@ -144,6 +156,7 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
     }
     worse_ = state.at("worse");
     beginning_ = beginning(state);
+    DLHOST_ASSIGN(heads_, ledgers_of(state));
     const auto data = state.value("data", nlohmann::json::array());
     if (std::exchange(holds_to_samples_, false)) {
       DLHOST_TRY(look_at_samples());
@@ -207,6 +220,7 @@ Status Training::resume_workers(const param::CheckpointFiles& files) {
 
 Result<bool> Training::step() {
   if (watch_) watch_->begin();
+  before_pause_ = as_judged();
   DLHOST_ASSIGN(const auto* batch, feeds_->next());
   DLHOST_ASSIGN(progress_.rate, rates_->at(progress_.step));
   if (workers_) DLHOST_TRY(workers_->go(progress_.step, progress_.rate));
@@ -283,6 +297,9 @@ void Training::note_loss() {
 Status Training::steps(Outcome& outcome, Observer& observer) {
   Clock& clock = session_.host().clock();
   beginning_.ledger = ledger_;
+  beginning_.ledger_of = ledger_of_;
+  if (heads_.run != ledger_of_.run) heads_ = {.run = ledger_of_.run, .all = {}, .steps = {}}; // it began elsewhere
+  before_pause_ = as_judged();
   if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
   if (points_ && points_at_once_) DLHOST_TRY(save_to(*points_));
   if (workers_ && !bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));

@@ -101,7 +101,12 @@ class Training {
     tested_beside_ = tested;
   }
   // Where there are several workers: who contributed to which version is written down in that folder (param/ledger.h).
-  void keep_ledger_in(std::string folder) { ledger_ = std::move(folder); }
+  void keep_ledger_in(std::string folder, record::LedgerOf of) {
+    ledger_ = std::move(folder);
+    ledger_of_ = std::move(of);
+  }
+  // After run(): how far those of all its attempts had come when it was last saved, or ended.
+  const record::LedgerHeads& heads() const { return heads_; }
   // If it is the leader, another goes on with the run in that folder, as soon as it says how the run began.
   void bequeath(std::string run) { bequeathed_ = std::move(run); }
   // After run(): its device is lost, and others of the run's processes go on once this one is gone.
@@ -182,8 +187,17 @@ class Training {
   std::unique_ptr<Tester> tester_; // null: the leader evaluates
   Checkpoints* tested_beside_ = nullptr;
   std::string bequeathed_, ledger_; // run; folder
-  bool lost_ = false;               // its device
+  record::LedgerOf ledger_of_;
+  record::LedgerHeads heads_;
+  bool lost_ = false; // its device
   Last validated_, tested_, saved_, secured_;
+  struct Judged { // of a step's pause, which is made once more where a worker dies in it
+    Last validated, tested, saved;
+    std::optional<Best> best;
+    std::int64_t worse = 0;
+  };
+  Judged as_judged() const { return {validated_, tested_, saved_, best_, worse_}; }
+  Judged before_pause_;
   std::optional<Best> best_; // of what checkpoint.best names; none yet, or none that was finite
   bool is_best_ = false;     // the newest evaluation was
   std::int64_t worse_ = 0;   // evaluations since

@@ -27,8 +27,18 @@ nlohmann::json workers_state(const config::Job& job, const param::Beginning& rea
           {"slices", slices_state(reached)}};
 }
 
+nlohmann::json ledgers_state(const record::LedgerHeads& heads) {
+  return heads.run.empty() ? nlohmann::json() : nlohmann::json(record::json_of(heads));
+}
+
+Result<record::LedgerHeads> ledgers_of(const nlohmann::json& training) {
+  const auto found = training.find("ledgers");
+  if (found == training.end() || found->is_null()) return record::LedgerHeads();
+  return record::ledger_heads(*found);
+}
+
 nlohmann::json moved(nlohmann::json training, const config::Job& job, const Feeds& feeds,
-                     const param::Beginning& reached) {
+                     const param::Beginning& reached, const record::LedgerHeads& heads) {
   const std::uint64_t step = reached.of_group(0, static_cast<std::size_t>(job.topology.workers_per_group));
   auto items = training.at("items").get<std::int64_t>();
   auto at = training.at("step").get<std::uint64_t>();
@@ -39,6 +49,11 @@ nlohmann::json moved(nlohmann::json training, const config::Job& job, const Feed
   training["epoch"] = feeds.epochs(step);
   training["data"] = feeds.state(step);
   training["workers"] = workers_state(job, reached);
+  auto ledgers = ledgers_of(training);
+  if (ledgers.ok()) {
+    ledgers->add(heads);
+    training["ledgers"] = ledgers_state(*ledgers);
+  }
   return training;
 }
 

@@ -14,7 +14,11 @@ nlohmann::json workers_state(const config::Job&, const param::Beginning&);
 nlohmann::json slices_state(const param::Beginning&);
 std::vector<param::Beginning::OfSlice> slices_of(const nlohmann::json&);
 
-// The same training, with its workers there.
-nlohmann::json moved(nlohmann::json training, const config::Job&, const Feeds&, const param::Beginning&);
+// The same training, with its workers there, and what their servers had written down by then.
+nlohmann::json moved(nlohmann::json training, const config::Job&, const Feeds&, const param::Beginning&,
+                     const record::LedgerHeads&);
+nlohmann::json ledgers_state(const record::LedgerHeads&);
+// Of such a training; empty: it keeps none. Not ok: what stands there makes no sense.
+Result<record::LedgerHeads> ledgers_of(const nlohmann::json& training);
 
 } // namespace dlhost::run

@@ -59,6 +59,7 @@ Status Workers::settle() {
   settled_ = true;
   DLHOST_TRY(seat_->hold());
   DLHOST_TRY(seat_->merge_states());
+  DLHOST_TRY(seat_->attest());
   seat_->set_away(true);
   return seat_->show_away();
 }
@@ -74,7 +75,8 @@ Status Workers::gather(std::uint64_t step, std::vector<program::Metric>& metrics
 Status Workers::finish(std::uint64_t steps) {
   if (seat_->joint()) {
     DLHOST_TRY(settle());
-    return seat_->conclude();
+    DLHOST_TRY(seat_->conclude());
+    return seat_->attest();
   }
   DLHOST_TRY(seat_->free(until_));
   settled_ = false;

@@ -28,6 +28,8 @@ class Workers {
   Status kill(std::uint32_t worker);
   // After settle(): where it could begin once more.
   const param::Beginning& reached() const { return seat_->reached(); }
+  // And how far the servers' ledgers had come.
+  const record::LedgerHeads& heads() const { return seat_->heads(); }
 
   // Around each step of the leader's.
   Status go(std::uint64_t step, double rate);

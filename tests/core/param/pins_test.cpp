@@ -73,7 +73,7 @@ class PinsTest : public Served {
     shard_ = std::move(*made);
     const Beginning beginning{.steps = {0, 0}};
     shard_->begin(beginning);
-    ASSERT_TRUE(shard_->keep_ledger(std::make_unique<Pausing>(serving_), beginning).ok());
+    ASSERT_TRUE(shard_->keep_ledger(std::make_unique<Pausing>(serving_), 0, beginning).ok());
     serving_ = true;
   }
   void serve(std::uint64_t versions) {

@@ -11,9 +11,12 @@ namespace dlhost::run {
 namespace {
 
 using param::Ledger;
+using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 MATCHER_P2(IsPart, contributor, step, "") { return arg.contributor == contributor && arg.step == step; }
 
@@ -32,18 +35,45 @@ class AuditTest : public testing::Test {
   void restart(const param::Beginning& beginning) {
     ++times_;
     ledger_.reset();
-    ledger_ = std::make_unique<Ledger>(*disk_.open_log(file()), std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2);
-    EXPECT_TRUE(ledger_->begin(beginning).ok());
+    ledger_ = begun_by(0, beginning);
+  }
+  std::unique_ptr<Ledger> begun_by(std::uint32_t server, param::Beginning beginning) {
+    beginning.ledger_of.attempt = times_;
+    auto ledger = std::make_unique<Ledger>(*disk_.open_log(Ledger::file_in(begun(), server)),
+                                           std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2,
+                                           Ledger::Keeping{.server = server, .at_once = false, .summed = false});
+    EXPECT_TRUE(ledger->begin(beginning).ok());
+    return ledger;
   }
   void made(std::initializer_list<Ledger::Part> parts) {
     EXPECT_TRUE(ledger_->made(0, std::vector<Ledger::Part>(parts)).ok());
   }
   void sync() { EXPECT_TRUE(ledger_->sync().ok()); }
-  void add(std::string_view line) { EXPECT_TRUE((*disk_.open_log(file()))->append(line).ok()); }
+  void add_torn(std::string_view text) { EXPECT_TRUE((*disk_.open_log(file()))->append(text).ok()); }
+  // As a server would write it.
+  void add(std::string line) {
+    param::LedgerChain chain;
+    for (const std::string& before : lines()) EXPECT_TRUE(chain.takes(before));
+    chain.close(line);
+    add_torn(line);
+  }
+  std::vector<std::string> lines() {
+    std::vector<std::string> all;
+    const std::string whole = text();
+    for (std::size_t at = 0, end = 0; (end = whole.find('\n', at)) != std::string::npos; at = end + 1)
+      all.push_back(whole.substr(at, end - at));
+    return all;
+  }
+  // In place of what was written.
+  void write(const std::vector<std::string>& all) {
+    std::string whole;
+    for (const std::string& line : all) whole += line + "\n";
+    EXPECT_TRUE(disk_.write_text(file(), whole).ok());
+  }
   std::string file() { return Ledger::file_in(begun(), 0); }
   std::string text() { return *disk_.read_text(file()); }
   Audit audited(std::int64_t servers_per_group = 1) {
-    auto audit = run::audit(disk_, folder_.path(), servers_per_group);
+    auto audit = run::audit(disk_, folder_.path(), {}, servers_per_group);
     EXPECT_TRUE(audit.ok()) << audit.status().message();
     return audit.ok() ? *std::move(audit) : Audit{.slices = {{}}};
   }
@@ -53,13 +83,13 @@ class AuditTest : public testing::Test {
   test::TemporaryFolder folder_;
   param::Slice slice_{.id = 0, .param = 0, .server = 0, .first = 0, .count = 10};
   std::unique_ptr<Ledger> ledger_;
-  int times_ = 0;
+  std::uint64_t times_ = 0;
 };
 
 TEST_F(AuditTest, WhatRepeatsIsOneWord) {
   for (std::uint64_t step = 0; step < 1000; ++step) made({{0, step}, {1, step}});
   sync();
-  EXPECT_THAT(text(), HasSubstr(R"("made_of":"0+1*1000"})"));
+  EXPECT_THAT(text(), HasSubstr(R"("made_of":"0+1*1000")"));
   const auto audit = audited();
   EXPECT_THAT(audit.faults, IsEmpty());
   EXPECT_EQ(audit.slices[0].last, 1000U);
@@ -76,7 +106,7 @@ TEST_F(AuditTest, StepsAreToldWhereTheyAreNotTheNext) {
   made({{1, 2}});
   made({{1, 3}});
   sync();
-  EXPECT_THAT(text(), HasSubstr(R"("made_of":"0 1 0 1:2*2"})"));
+  EXPECT_THAT(text(), HasSubstr(R"("made_of":"0 1 0 1:2*2")"));
   const auto audit = audited();
   EXPECT_THAT(audit.faults, IsEmpty());
   EXPECT_THAT(audit.slices[0].parts_of(3), ElementsAre(IsPart(0U, 1U)));
@@ -132,9 +162,7 @@ class ExchangedAuditTest : public AuditTest {
   ExchangedAuditTest() { begin_other({.version = 0, .steps = {0, 0}}); }
   void begin_other(const param::Beginning& beginning) {
     other_.reset();
-    other_ = std::make_unique<Ledger>(*disk_.open_log(Ledger::file_in(begun(), 1)),
-                                      std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2);
-    EXPECT_TRUE(other_->begin(beginning).ok());
+    other_ = begun_by(1, beginning);
   }
   void sync_both() {
     sync();
@@ -190,15 +218,12 @@ TEST_F(AuditTest, WhoHasASliceAfterAnotherIsNoSecondOwner) {
   made({{0, 0}});
   sync();
   ++times_; // the run begins once more
-  Ledger next(*disk_.open_log(Ledger::file_in(begun(), 1)), std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2);
-  EXPECT_TRUE(next.begin({.version = 0, .steps = {0, 0}}).ok());
+  const auto next = begun_by(1, {.version = 0, .steps = {0, 0}});
   EXPECT_THAT(audited(2).faults, IsEmpty());
 }
 
 TEST_F(ExchangedAuditTest, GossipIsFollowedToWhereItCameFrom) {
-  auto third = std::make_unique<Ledger>(*disk_.open_log(Ledger::file_in(begun(), 2)),
-                                        std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2);
-  EXPECT_TRUE(third->begin({.version = 0, .steps = {0, 0}}).ok());
+  const auto third = begun_by(2, {.version = 0, .steps = {0, 0}});
   using Heard = Ledger::Heard;
   EXPECT_TRUE(third->told(0, 1, 1, 8, {}).ok());
   EXPECT_TRUE(other_->heard(0, std::vector<Heard>{{2, 1}}, 3).ok());
@@ -241,7 +266,7 @@ TEST_F(AuditTest, WhatAmendsAVersionIsInItUnlessItIsRolledBack) {
   EXPECT_EQ(Audit::contributions(slice, 1), 2U);
   EXPECT_EQ(audit.dropped_from(slice, 0), 1U);
   EXPECT_EQ(audit.dropped_from(slice, 1), 0U) << "it was rolled back";
-  add("{\"slice\":0,\"version\":3,\"amended_by\":\"1:1\"}\n");
+  add("{\"slice\":0,\"version\":3,\"amended_by\":\"1:1\"}");
   EXPECT_THAT(audited().faults, ElementsAre(HasSubstr("step 1 of worker 1 counts twice in slice 0")));
 }
 
@@ -249,7 +274,7 @@ TEST_F(AuditTest, ATornEndIsToldUntilTheRunBeginsOnceMore) {
   made({{0, 0}, {1, 0}});
   sync();
   EXPECT_THAT(audited().torn, IsEmpty());
-  add("{\"slice\":0,\"version\":2,\"ma");
+  add_torn("{\"slice\":0,\"version\":2,\"ma");
   EXPECT_THAT(audited().torn, ElementsAre(HasSubstr("begun-1/server-0.jsonl")));
   EXPECT_THAT(audited().faults, IsEmpty());
   restart({.version = 1, .steps = {1, 1}});
@@ -268,14 +293,71 @@ TEST_F(AuditTest, SaysWhatIsWrong) {
   made({{0, 0}});
   made({{0, 1}});
   sync();
-  add("{\"slice\":0,\"version\":3,\"made_of\":\"0:1\"}\n");
+  add("{\"slice\":0,\"version\":3,\"made_of\":\"0:1\"}");
   EXPECT_THAT(audited().faults, ElementsAre(HasSubstr("step 1 of worker 0 counts twice in slice 0 (fc.weight)")));
-  add("{\"slice\":0,\"version\":6,\"made_of\":\"1\"}\n");
+  add("{\"slice\":0,\"version\":6,\"made_of\":\"1\"}");
   EXPECT_THAT(audited().faults[0], HasSubstr("versions 4 to 5 of slice 0 (fc.weight) are not written down"));
-  add("{\"slice\":0,\"version\":7,\"made_of\":\"0*x\"}\n");
-  EXPECT_THAT(run::audit(disk_, folder_.path(), 1).status().message(),
-              HasSubstr("server-0.jsonl:5: '0*x' is not what"));
-  EXPECT_THAT(run::audit(disk_, folder_.path() + "/none", 1).status().message(), HasSubstr("holds no ledger"));
+  add("{\"slice\":0,\"version\":7,\"made_of\":\"0*x\"}");
+  EXPECT_THAT(audited().faults, Contains(HasSubstr("server-0.jsonl:5: '0*x' is not what")));
+  EXPECT_THAT(run::audit(disk_, folder_.path() + "/none", {}, 1).status().message(), HasSubstr("holds no ledger"));
+}
+
+TEST_F(AuditTest, DamageIsToldWithoutTheParsersWords) {
+  for (const char* line : {"{\"slice\":0,\"version\":}", "{\"slice\":\"x\",\"version\":1,\"made_of\":\"0\"}",
+                           "{\"version\":1}", "{\"begin\":0,\"steps\":[0,0],\"origins\":[],\"slices\":[]}"}) {
+    write({lines().front()});
+    add(line);
+    const auto faults = audited().faults;
+    ASSERT_EQ(faults.size(), 1U) << line;
+    EXPECT_THAT(faults[0],
+                AllOf(HasSubstr("server-0.jsonl:2: "), Not(HasSubstr("json.exception")), Not(HasSubstr("::"))));
+  }
+}
+
+// Each line is bound to all before it.
+TEST_F(AuditTest, ALineThatIsNotAsItWasWrittenIsNamed) {
+  for (std::uint64_t step = 0; step < 6; ++step) {
+    made({{0, step}, {1, step}});
+    sync();
+  }
+  const auto written = lines();
+  ASSERT_EQ(written.size(), 7U);
+  EXPECT_THAT(audited().faults, IsEmpty());
+  const auto fault_of = [&](const std::vector<std::string>& all) {
+    write(all);
+    const auto faults = audited().faults;
+    return faults.empty() ? std::string() : faults.front();
+  };
+  for (std::size_t line = 0; line < written.size(); ++line) {
+    for (std::size_t at = 0; at < written[line].size(); ++at) {
+      if (std::isdigit(static_cast<unsigned char>(written[line][at])) == 0) continue;
+      auto changed = written;
+      changed[line][at] = changed[line][at] == '9' ? '0' : static_cast<char>(changed[line][at] + 1);
+      EXPECT_THAT(fault_of(changed), HasSubstr(concat("server-0.jsonl:", line + 1, ": "))) << changed[line];
+    }
+    auto doubled = written;
+    doubled.insert(doubled.begin() + static_cast<std::ptrdiff_t>(line), written[line]);
+    EXPECT_THAT(fault_of(doubled), HasSubstr(concat("server-0.jsonl:", line + 2, ": ")));
+    if (line + 1 == written.size()) continue; // its end is what checkpoints hold
+    auto removed = written;
+    removed.erase(removed.begin() + static_cast<std::ptrdiff_t>(line));
+    EXPECT_THAT(fault_of(removed), HasSubstr(concat("server-0.jsonl:", line + 1, ": ")));
+    auto swapped = written;
+    std::swap(swapped[line], swapped[line + 1]);
+    EXPECT_THAT(fault_of(swapped), HasSubstr(concat("server-0.jsonl:", line + 1, ": ")));
+  }
+}
+
+TEST_F(AuditTest, AFileOfAnotherServerOrAttemptIsNamed) {
+  made({{0, 0}, {1, 0}});
+  sync();
+  const std::string own = file();
+  EXPECT_TRUE(disk_.write_text(Ledger::file_in(begun(), 1), text()).ok());
+  EXPECT_THAT(audited().faults, ElementsAre(HasSubstr("server-1.jsonl:1: this is server 0's of /1/1, and lies where")));
+  EXPECT_TRUE(disk_.remove(Ledger::file_in(begun(), 1)).ok());
+  ++times_;
+  EXPECT_TRUE(disk_.write_text(file(), *disk_.read_text(own)).ok());
+  EXPECT_THAT(audited().faults, ElementsAre(HasSubstr("of server 0 of /1/2 (run, arrangement, attempt) was")));
 }
 
 } // namespace

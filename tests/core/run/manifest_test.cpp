@@ -85,9 +85,8 @@ TEST_F(ManifestTest, StepsThatCannotBe) {
             "manifest.json: run.step is 18446744073709551615, and must be a count of at most 1000000000000000");
   EXPECT_EQ(said_with("/step", "3"), "manifest.json: run.step must be a count of at most 1000000000000000");
   EXPECT_EQ(said_with("/step", 2), "manifest.json: run.step is 2, but its training stands at step 3");
-  EXPECT_EQ(said_with("/training/validated/0", -4),
-            "manifest.json: run.training.validated is -4, and must be a count of at most 1000000000000000");
-  EXPECT_EQ(said_with("/training/validated/0", 4), ""); // what outlived a worker stands before what it evaluated
+  EXPECT_EQ(said_with("/training/validated/0", 4),
+            "manifest.json: run.training.validated is 4, and must be a count of at most 3");
 }
 
 // In place of each value that a run goes on from, others: what no run can have is refused, and nothing throws.
@@ -111,6 +110,22 @@ TEST_F(ManifestTest, WhatStandsInPlaceOfAnyValue) {
     EXPECT_EQ(run::check_manifest(run, "manifest.json").message(),
               concat("manifest.json: run.training.", key, " is missing"));
   }
+}
+
+TEST_F(ManifestTest, HeadsOfLedgersThatCannotBe) {
+  const Json sound{{"run", "0123456789abcdef"}, {"steps", {3, 3}}, {"heads", {{1, 1, 0, 4, "0123456789abcdef"}}}};
+  EXPECT_EQ(said_with("/training/ledgers", sound), "");
+  EXPECT_EQ(said_with("/training/ledgers", nullptr), "");
+  const Json values = sound.flatten();
+  for (const auto& [pointer, value] : values.items())
+    for (const Json& other :
+         {Json(-1), Json(1.5), Json("x"), Json(std::numeric_limits<std::uint64_t>::max()), Json()}) {
+      if (value.is_string() && other == "x" && pointer == "/run") continue;
+      Json changed = sound;
+      changed[Json::json_pointer(pointer)] = other;
+      EXPECT_THAT(said_with("/training/ledgers", changed), testing::StartsWith("manifest.json: run.training.ledgers "))
+          << pointer << " = " << other;
+    }
 }
 
 } // namespace

@@ -26,7 +26,8 @@ TEST(OrdersTest, TheRunsLeaderStopsAllAndSaysThatWhatTheyBeginWithIsThere) {
 }
 
 TEST(OrdersTest, WhatIsSaidOfOneselfIsAnyones) {
-  for (const Word word : {Word::done, Word::idle, Word::failed, Word::alive, Word::aligned, Word::undecided})
+  for (const Word word :
+       {Word::done, Word::idle, Word::failed, Word::alive, Word::aligned, Word::attested, Word::undecided})
     EXPECT_TRUE(Orders().may_come(word, 7));
 }
 

@@ -41,7 +41,7 @@ TEST_F(SimulationTest, UnderStrictDeathsChangeNothing) {
   EXPECT_EQ(whole.recoveries, 0U);
   std::uint32_t recoveries = 0;
   std::int64_t heirs = 0; // who took a leader's place
-  for (std::uint64_t seed = 1; seed <= seeds(12); ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(24); ++seed) {
     const auto killed =
         simulate(small_job(), four_workers,
                  {.seed = seed, .kills = 1 + static_cast<int>(seed % 3), .within = whole.took + whole.took / 4});

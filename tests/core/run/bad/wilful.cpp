@@ -1,12 +1,12 @@
-// Downpour, but for a plan that from some step on wants what no table does. The test of workers says what a run then
-// says.
+// Downpour, but for a plan that from some step on wants what no table does, or for contributions that it keeps. The
+// test of workers says what a run then says.
 #include <dlhost/consistency.h>
 #include <dlhost/plugin.h>
 
 namespace {
 using namespace dlhost;
 
-enum class Wants { nothing, no_push, local_updates, deltas, part_of_deltas, time };
+enum class Wants { nothing, no_push, local_updates, deltas, part_of_deltas, time, to_keep };
 
 class Wilful final : public Consistency {
  public:
@@ -23,7 +23,8 @@ class Wilful final : public Consistency {
                  {"local_updates", Wants::local_updates},
                  {"deltas", Wants::deltas},
                  {"part_of_deltas", Wants::part_of_deltas},
-                 {"time", Wants::time}},
+                 {"time", Wants::time},
+                 {"to_keep", Wants::to_keep}},
                 "what")
         .option("from", &Options::from, "from which step on");
   }
@@ -38,7 +39,11 @@ class Wilful final : public Consistency {
             .delta_factor = wants == Wants::part_of_deltas ? 0.5F : 1.0F};
   }
   GetVerdict on_get(const SliceState&, std::uint16_t, std::uint16_t, Version) override { return GetVerdict::serve; }
-  UpdateVerdict on_update(SliceState&, const Contribution&) override { return {.act = UpdateVerdict::Act::apply}; }
+  // What it keeps makes no version, and nobody waits for one.
+  UpdateVerdict on_update(SliceState&, const Contribution& update) override {
+    const bool keeps = options_.wants == Wants::to_keep && update.who.step >= static_cast<std::uint64_t>(options_.from);
+    return {.act = keeps ? UpdateVerdict::Act::hold : UpdateVerdict::Act::apply};
+  }
   Nanoseconds next_timer(const SliceState&) const override { return options_.wants == Wants::time ? 1'000'000 : 0; }
 
  private:
