@@ -48,14 +48,15 @@ class Check {
     if (!sound) return false;
     if (state.contains("saved") && !last(state, "saved", *step)) return false;
     if (!state.contains("best")) return missing("run.training.best");
-    if (!state["best"].is_null() && (!number(state, "best") || !best_at(state))) return false;
+    if (!state["best"].is_null() && !number(state, "best")) return false;
+    if (!best_at(state)) return false;
     return loss_scale(state, *step) && workers(state) && data(state) && ledgers(state);
   }
 
   // Its metric, and when that was; older checkpoints do not say.
   bool best_at(const Json& state) {
     const std::string name = "run.training.best_at";
-    if (!state.contains("best_at")) return true;
+    if (!state.contains("best_at") || state["best_at"].is_null()) return true;
     const Json& at = state["best_at"];
     if (!at.is_array() || at.size() != 4 || !at[0].is_string())
       return wrong(name, "a metric, a step, an epoch and seconds");
