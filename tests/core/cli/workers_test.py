@@ -108,6 +108,18 @@ class Processes(Workers):
         self.assertLess(freely["test"]["loss"], 1.0)
         self.nothing_is_left()
 
+    def test_shared_memory_grows_with_the_groups_and_no_faster(self) -> None:
+        shared = []
+        for workers in 2, 4:
+            summary = self.run_job(f"--set=topology.workers={workers}", PROCESSES, "--set=topology.framework=hogwild",
+                                   "--set=topology.consistency=eventual", '--set=topology.sync={type="all_to_all",every=4}')
+            shared.append(summary["shared_bytes"] / workers)
+            own = [worker["own_bytes"] for worker in summary["workers"]]
+            self.assertEqual(sum(worker["lent_bytes"] for worker in summary["workers"]), summary["shared_bytes"])
+            self.assertTrue(all(own), own)
+            self.assertGreaterEqual(summary["peak_rss_bytes"], sum(own) + summary["shared_bytes"])
+        self.assertAlmostEqual(shared[1] / shared[0], 1, delta=0.02)
+
     def test_elastic_averaging_learns_digits(self) -> None:
         digits = pathlib.Path(__file__).parents[3] / "examples/digits"
         for name in ("job.toml", "digits.csv.gz"):
