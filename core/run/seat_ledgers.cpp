@@ -57,8 +57,8 @@ Status Seat::find_heads() {
     const std::string path = concat(begun_.ledger, "/", entry.name);
     DLHOST_ASSIGN(const auto file, disk.open_log(path));
     DLHOST_TRY(file->sync());
-    DLHOST_ASSIGN(const auto text, disk.read_text(path));
-    const auto end = param::LedgerChain::end_of(text);
+    const auto text = disk.read_text(path); // where it cannot be read, the run goes on all the same
+    const auto end = text.ok() ? param::LedgerChain::end_of(*text) : std::nullopt;
     if (!end) continue; // it had not begun
     heads_.all.push_back({.arrangement = begun_.ledger_of.arrangement,
                           .attempt = begun_.ledger_of.attempt,
