@@ -121,7 +121,7 @@ std::string summary_json(const Summary& summary) {
   const auto& scale = summary.loss_scale;
   json["loss_scale"] = scale ? Json{{"value", scale->value}, {"skipped_steps", scale->skipped_steps}} : Json();
   json["recoveries"] = summary.recoveries;
-  if (!summary.ledgers.run.empty()) json["ledgers"] = json_of(summary.ledgers);
+  json["ledgers"] = summary.ledgers.run.empty() ? Json() : json_of(summary.ledgers);
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["shared_bytes"] = summary.shared_bytes;
   json["started_rss_bytes"] = summary.started_rss_bytes;

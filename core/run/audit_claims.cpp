@@ -38,7 +38,7 @@ Result<Claim> of_summary(Disk& disk, const std::string& path) {
   Claim claim{.by = path, .of_end = true};
   try {
     const Json summary = Json::parse(text);
-    if (!summary.contains("ledgers")) return claim;
+    if (!summary.contains("ledgers") || summary.at("ledgers").is_null()) return claim;
     claim.step = summary.at("steps");
     auto heads = record::ledger_heads(summary.at("ledgers"));
     if (!heads.ok()) return Status::corrupt(path, ": ledgers ", heads.status().message());

@@ -37,10 +37,9 @@ const MetricValues& Averages::read(const std::vector<program::Metric>& metrics) 
 }
 
 void RecentAverages::add(const std::vector<program::Metric>& metrics) {
-  steps_.resize(longest);
-  auto& step = steps_[added_++ % longest];
-  step.resize(metrics.size());
-  for (std::size_t i = 0; i < metrics.size(); ++i) step[i] = {metrics[i].last_sum, metrics[i].last_count};
+  sums_.resize(longest * metrics.size());
+  Averages::Sum* step = sums_.data() + added_++ % longest * metrics.size();
+  for (const auto& metric : metrics) *step++ = {metric.last_sum, metric.last_count};
 }
 
 void RecentAverages::read(const std::vector<program::Metric>& metrics, std::size_t steps, MetricValues& means) const {
@@ -51,7 +50,7 @@ void RecentAverages::read(const std::vector<program::Metric>& metrics, std::size
     for (std::size_t step = added_ - steps; step < added_; ++step)
       for (std::size_t i = 0; i < metrics.size(); ++i)
         if (metrics[i].name == name) {
-          const Averages::Sum& one = steps_[step % longest][i];
+          const Averages::Sum& one = sums_[step % longest * metrics.size() + i];
           all.sum += one.sum, all.count += one.count;
         }
     mean = all.count > 0 ? all.sum / all.count : 0;

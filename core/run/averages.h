@@ -38,7 +38,7 @@ class RecentAverages {
   void read(const std::vector<program::Metric>&, std::size_t steps, MetricValues& means) const;
 
  private:
-  std::vector<std::vector<Averages::Sum>> steps_; // a ring; as the program's metrics
+  std::vector<Averages::Sum> sums_; // a ring of steps, each as the program's metrics
   std::size_t added_ = 0;
 };
 
