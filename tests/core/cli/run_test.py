@@ -128,6 +128,11 @@ SPOILT = {
 }
 
 
+def as_from_a_shell() -> None:
+    """Whoever started these tests may have told them to outlive their terminal."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def read_all(terminal: int, shown: list[bytes]) -> None:
     try:
         while piece := os.read(terminal, 4096):
@@ -186,7 +191,7 @@ class Run(unittest.TestCase):
         for number, reason in ((signal.SIGINT, f"by SIGINT of user {user}"), (signal.SIGHUP, f"by SIGHUP of user {user}"),
                                (signal.SIGTERM, f"by SIGTERM of user {user} (dlhost stop, or kill)")):
             self.setUp()
-            process = self.start(*FOR_EVER)
+            process = self.start(*FOR_EVER, preexec_fn=as_from_a_shell)
             self.until(self.begun)
             process.send_signal(number)
             out, err = process.communicate(timeout=60)
@@ -201,7 +206,7 @@ class Run(unittest.TestCase):
             self.setUp()
             near, far = pty.openpty()
             process = self.start(*FOR_EVER, stdin=far, stdout=far, stderr=far, start_new_session=True,
-                                 preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+                                 preexec_fn=lambda: (as_from_a_shell(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
             os.close(far)
             shown = []
             reads = threading.Thread(target=read_all, args=(near, shown))
