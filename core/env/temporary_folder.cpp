@@ -24,13 +24,14 @@ void remove_if_abandoned(const std::string& path) {
 
 constexpr const char* unnamed = "new-"; // begins the name of one that is not locked yet
 
-// Of the same prefix: those whose owner was killed, also before they had their name.
+// Of the same prefix: those whose owner was killed, also before they had their name. One that was about to lock its own
+// makes another.
 void clear_abandoned(const std::filesystem::path& place, const std::string& prefix) {
   constexpr auto to_name_one = std::chrono::minutes(1);
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(place, ignored)) {
     const auto name = entry.path().filename().string();
-    if (name.starts_with(prefix)) remove_if_abandoned(entry.path().string());
+    if (name.starts_with(prefix) || name.starts_with(unnamed + prefix)) remove_if_abandoned(entry.path().string());
     const auto made = entry.last_write_time(ignored);
     if (name.starts_with(unnamed + prefix) && std::filesystem::file_time_type::clock::now() - made > to_name_one)
       std::filesystem::remove_all(entry.path(), ignored);
@@ -39,19 +40,30 @@ void clear_abandoned(const std::filesystem::path& place, const std::string& pref
 
 } // namespace
 
-// Nobody else looks at it before it has its name, and then it is locked.
+// It has its name when it is locked. Not found: somebody has taken it for one that was abandoned.
+Result<TemporaryFolder> TemporaryFolder::make_one(const std::string& place, const std::string& prefix) {
+  std::string path = concat(place, "/", unnamed, prefix, "XXXXXX");
+  if (!::mkdtemp(path.data())) return Status::system(errno, concat("make a folder in ", place));
+  auto lock = FileLock::share(path + lock_name);
+  if (!lock.ok() && std::filesystem::exists(path)) return lock.status();
+  const std::string name = concat(place, "/", prefix, path.substr(path.size() - drawn));
+  const bool is_gone = !lock.ok() || !*lock;
+  if (is_gone || ::rename(path.c_str(), name.c_str()) != 0) {
+    if (is_gone || errno == ENOENT) return Status::not_found("'", path, "' was taken for one that was abandoned");
+    return failed(errno, "rename", path);
+  }
+  return TemporaryFolder(name, **std::move(lock));
+}
+
 Result<TemporaryFolder> TemporaryFolder::make(const std::string& prefix) {
+  constexpr int tries = 10;
   std::error_code unknown;
   const auto place = std::filesystem::temp_directory_path(unknown);
   if (unknown) return Status::io("there is no folder for temporary files (", unknown.message(), "): set TMPDIR");
   clear_abandoned(place, prefix);
-  std::string path = (place / (unnamed + prefix + "XXXXXX")).string();
-  if (!::mkdtemp(path.data())) return Status::system(errno, concat("make a folder in ", place.string()));
-  DLHOST_ASSIGN(auto lock, FileLock::share(path + lock_name));
-  if (!lock) return Status::internal("'", path, "' is new, but another process holds it");
-  const std::string name = (place / (prefix + path.substr(path.size() - drawn))).string();
-  if (::rename(path.c_str(), name.c_str()) != 0) return failed(errno, "rename", path);
-  return TemporaryFolder(name, *std::move(lock));
+  auto made = make_one(place.string(), prefix);
+  for (int i = 1; i < tries && made.status().code() == Code::not_found; ++i) made = make_one(place.string(), prefix);
+  return made;
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -26,6 +26,7 @@ class TemporaryFolder {
   const std::string& path() const { return path_; }
 
  private:
+  static Result<TemporaryFolder> make_one(const std::string& place, const std::string& prefix);
   TemporaryFolder(std::string path, FileLock lock) : path_(std::move(path)), lock_(std::move(lock)) {}
   std::string path_;
   FileLock lock_; // shared: it is in use
