@@ -1,6 +1,7 @@
 #include "env/temporary_folder.h"
 
 #include <barrier>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -45,6 +46,29 @@ TEST(SharedFolder, IsThereWhileOneUsesIt) {
   EXPECT_TRUE(std::filesystem::exists(path));
   { const auto moved = *std::move(first); }
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// Who is about to lock his own may see it cleared as one that was abandoned: he makes another.
+TEST(TemporaryFolder, WhatOthersDiedOverIsClearedWhileSomeAreMade) {
+  const test::TemporaryFolder root;
+  setenv("TMPDIR", root.path().c_str(), 1);
+  constexpr int rounds = 300, makers = 4;
+  for (int round = 0; round < rounds; ++round) {
+    const auto left = std::filesystem::path(root.path()) / "new-made-ABCDEF";
+    std::filesystem::create_directory(left);
+    std::ofstream(left / "in-use");
+    {
+      std::vector<std::jthread> all;
+      for (int maker = 0; maker < makers; ++maker)
+        all.emplace_back([] {
+          const auto made = TemporaryFolder::make("made-");
+          ASSERT_TRUE(made.ok()) << made.status().message();
+          EXPECT_TRUE(std::filesystem::exists(made->path() + "/in-use"));
+        });
+    }
+    ASSERT_TRUE(std::filesystem::is_empty(root.path())) << "round " << round;
+  }
+  unsetenv("TMPDIR");
 }
 
 } // namespace
