@@ -51,8 +51,8 @@ TEST_F(SimulationTest, UnderStrictDeathsChangeNothing) {
     heirs +=
         std::ranges::count_if(killed.told, [](const auto& line) { return line.find("takes its place") != line.npos; });
   }
-  EXPECT_GT(recoveries, share_of(6U)) << "the deaths have to be in time to matter";
-  EXPECT_GT(heirs, share_of(2));
+  EXPECT_GT(recoveries, share_of(12U)) << "the deaths have to be in time to matter";
+  EXPECT_GT(heirs, share_of(4));
 }
 
 // Nor do workers that join and leave, bit for bit where sums do not depend on who makes them.
