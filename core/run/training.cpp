@@ -50,23 +50,24 @@ nlohmann::json Training::state() const {
   nlohmann::json data = feeds_ ? feeds_->state(progress_.step) : nlohmann::json::array();
   for (std::size_t f = 0; f < samples_.size(); ++f)
     data[f]["samples"] = {{"count", samples_[f].count}, {"digest", samples_[f].digest}};
-  return {
-      {"step", progress_.step},
-      {"workers", workers},
-      {"epoch", progress_.epoch},
-      {"seconds", progress_.seconds},
-      {"items", progress_.items},
-      {"saved", last(saved_)},
-      {"tested", last(tested_)},
-      {"validated", last(validated_)},
-      {"worse", worse_},
-      {"best", best_ ? nlohmann::json(best_->value) : nlohmann::json()},
-      {"best_at", best_ ? nlohmann::json{best_->metric, best_->step, best_->epoch, best_->seconds} : nlohmann::json()},
-      {"has_loss", has_loss_},
-      {"loss_scale", loss_scale},
-      {"smoothed_loss", smoothed_loss_},
-      {"data", std::move(data)},
-      {"ledgers", ledgers_state(heads_)}};
+  return {{"step", progress_.step},
+          {"workers", workers},
+          {"epoch", progress_.epoch},
+          {"seconds", progress_.seconds},
+          {"items", progress_.items},
+          {"saved", last(judged_.saved)},
+          {"tested", last(judged_.tested)},
+          {"validated", last(judged_.validated)},
+          {"worse", judged_.worse},
+          {"best", judged_.best ? nlohmann::json(judged_.best->value) : nlohmann::json()},
+          {"best_at", judged_.best ? nlohmann::json{judged_.best->metric, judged_.best->step, judged_.best->epoch,
+                                                    judged_.best->seconds}
+                                   : nlohmann::json()},
+          {"has_loss", has_loss_},
+          {"loss_scale", loss_scale},
+          {"smoothed_loss", smoothed_loss_},
+          {"data", std::move(data)},
+          {"ledgers", ledgers_state(heads_)}};
 }
 
 Status Training::kill(std::uint32_t worker) {
@@ -90,12 +91,7 @@ Status Training::save_to(Checkpoints& checkpoints) {
 void Training::salvage() {
   const auto all = [this]() -> Status {
     DLHOST_ASSIGN(const auto reached, workers_->salvage());
-    // Its last step is made once more, and what was due after it is still due.
-    validated_ = before_pause_.validated;
-    tested_ = before_pause_.tested;
-    saved_ = before_pause_.saved;
-    best_ = before_pause_.best;
-    worse_ = before_pause_.worse;
+    judged_ = before_pause_; // the last step is made once more, and what was due after it is still due
     const nlohmann::json there = moved(state(), session_.job(), *feeds_, reached, workers_->heads());
     return points_->save(there.at("step"), there);
   };
@@ -145,16 +141,16 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
     progress_.epoch = state.at("epoch");
     progress_.seconds = state.at("seconds");
     progress_.items = state.at("items");
-    validated_ = last("validated");
-    tested_ = last("tested");
+    judged_.validated = last("validated");
+    judged_.tested = last("tested");
     secured_ = now();
-    saved_ = state.contains("saved") ? last("saved") : secured_; // a recovery point is no checkpoint
+    judged_.saved = state.contains("saved") ? last("saved") : secured_; // a recovery point is no checkpoint
     if (!state.at("best").is_null()) {
-      best_ = Best{.value = state.at("best")};
+      judged_.best = Best{.value = state.at("best")};
       if (const auto at = state.value("best_at", nlohmann::json()); at.is_array())
-        best_ = Best{at.at(0), best_->value, at.at(1), at.at(2), at.at(3)};
+        judged_.best = Best{at.at(0), judged_.best->value, at.at(1), at.at(2), at.at(3)};
     }
-    worse_ = state.at("worse");
+    judged_.worse = state.at("worse");
     beginning_ = beginning(state);
     DLHOST_ASSIGN(heads_, ledgers_of(state));
     const auto data = state.value("data", nlohmann::json::array());
@@ -220,7 +216,7 @@ Status Training::resume_workers(const param::CheckpointFiles& files) {
 
 Result<bool> Training::step() {
   if (watch_) watch_->begin();
-  before_pause_ = as_judged();
+  before_pause_ = judged_;
   DLHOST_ASSIGN(const auto* batch, feeds_->next());
   DLHOST_ASSIGN(progress_.rate, rates_->at(progress_.step));
   if (workers_) DLHOST_TRY(workers_->go(progress_.step, progress_.rate));
@@ -256,14 +252,14 @@ Status Training::save_due(Outcome& outcome, Observer& observer) {
   if (is_best_ && keeps_best()) // evaluated just now: all is settled
     DLHOST_TRY(checkpoints_->save_best(progress_.step, state()));
   is_best_ = false;
-  if (checkpoints_ && due(job.checkpoint.every, saved_)) {
-    if (job.checkpoint.folder.empty()) secured_ = saved_; // what lies elsewhere may be of another run
-    DLHOST_TRY(hear(outcome, observer, true));            // who goes on from there knows of it
+  if (checkpoints_ && due(job.checkpoint.every, judged_.saved)) {
+    if (job.checkpoint.folder.empty()) secured_ = judged_.saved; // what lies elsewhere may be of another run
+    DLHOST_TRY(hear(outcome, observer, true));                   // who goes on from there knows of it
     return save();
   }
   // What outlives a leader is what servers made: what it judged stands in points.
   const bool judged =
-      job.topology.replicas > 1 && (validated_.step == progress_.step || tested_.step == progress_.step);
+      job.topology.replicas > 1 && (judged_.validated.step == progress_.step || judged_.tested.step == progress_.step);
   if (!points_ || !(due(job.recovery.every, secured_) || judged)) return {};
   DLHOST_TRY(hear(outcome, observer, true));
   return save_to(*points_);
@@ -277,8 +273,8 @@ std::string Training::reason_to_stop(const Outcome& outcome) {
   if (stop.seconds > 0 && progress_.seconds >= stop.seconds)
     return fmt::format("{:.1f} s of training done", progress_.seconds);
   if (has_loss_ && smoothed_loss_ <= stop.loss) return fmt::format("the loss reached {:.5g}", smoothed_loss_);
-  if (stop.patience > 0 && worse_ >= stop.patience)
-    return fmt::format("no better validation in {} evaluations", worse_);
+  if (stop.patience > 0 && judged_.worse >= stop.patience)
+    return fmt::format("no better validation in {} evaluations", judged_.worse);
   return {};
 }
 
@@ -299,7 +295,7 @@ Status Training::steps(Outcome& outcome, Observer& observer) {
   beginning_.ledger = ledger_;
   beginning_.ledger_of = ledger_of_;
   if (heads_.run != ledger_of_.run) heads_ = {.run = ledger_of_.run, .all = {}, .steps = {}}; // it began elsewhere
-  before_pause_ = as_judged();
+  before_pause_ = judged_;
   if (workers_) DLHOST_TRY(workers_->begin(beginning_, progress_.total_steps));
   if (points_ && points_at_once_) DLHOST_TRY(save_to(*points_));
   if (workers_ && !bequeathed_.empty()) DLHOST_TRY(workers_->bequeath(bequeathed_));
@@ -351,8 +347,8 @@ Outcome Training::run(Observer& observer) {
       DLHOST_TRY(workers_->finish(progress_.step));
     DLHOST_TRY(settle());
     if (outcome.ending == Ending::standing) return save_to(*standing_);
-    if (checkpoints_ && saved_.step != progress_.step) {
-      saved_ = now();
+    if (checkpoints_ && judged_.saved.step != progress_.step) {
+      judged_.saved = now();
       DLHOST_TRY(save());
     }
     return outcome.ending == Ending::interrupted ? Status() : last_evaluations(outcome, observer);
@@ -366,7 +362,7 @@ Outcome Training::run(Observer& observer) {
     outcome.reason = outcome.error.message();
   }
   outcome.progress = progress_;
-  if (keeps_best()) outcome.best = best_;
+  if (keeps_best()) outcome.best = judged_.best;
   constexpr std::uint64_t enough_steps = 20; // fewer say more of the batches than of the training
   constexpr double more_than_noise = 1.05;
   if (first_loss_ && progress_.step >= enough_steps && smoothed_loss_ > more_than_noise * *first_loss_)

@@ -141,7 +141,7 @@ class Training {
   void judge(const Progress& at, const Evaluation&);
   void learn(Outcome&, Phase, const Progress& at, Evaluation);
   // Whether there is a checkpoint of the best.
-  bool keeps_best() const { return checkpoints_ && best_ && session_.job().checkpoint.best != "none"; }
+  bool keeps_best() const { return checkpoints_ && judged_.best && session_.job().checkpoint.best != "none"; }
   Status test_best(const param::CheckpointFiles&, Outcome&, Observer&);
   // From the testing group, if there is one; `wait`: also what is not there yet.
   Status hear(Outcome&, Observer&, bool wait);
@@ -190,17 +190,15 @@ class Training {
   record::LedgerOf ledger_of_;
   record::LedgerHeads heads_;
   bool lost_ = false; // its device
-  Last validated_, tested_, saved_, secured_;
-  struct Judged { // of a step's pause, which is made once more where a worker dies in it
+  // What the pause behind a step decides; where a worker dies in it, the step and its pause are made once more.
+  struct Judged {
     Last validated, tested, saved;
-    std::optional<Best> best;
-    std::int64_t worse = 0;
+    std::optional<Best> best; // of what checkpoint.best names; none yet, or none that was finite
+    std::int64_t worse = 0;   // evaluations since
   };
-  Judged as_judged() const { return {validated_, tested_, saved_, best_, worse_}; }
-  Judged before_pause_;
-  std::optional<Best> best_; // of what checkpoint.best names; none yet, or none that was finite
-  bool is_best_ = false;     // the newest evaluation was
-  std::int64_t worse_ = 0;   // evaluations since
+  Judged judged_, before_pause_;
+  Last secured_;
+  bool is_best_ = false; // the newest evaluation was
   double smoothed_loss_ = 0;
   std::optional<double> first_loss_;     // none: the run was resumed
   program::LossScale::State loss_scale_; // as it was resumed with

@@ -19,20 +19,20 @@ std::optional<double> accuracy_of(const Evaluation& evaluation) {
 }
 
 // The metric that chooses the best, and whether it is better high: the one of a name, else the accuracy, else the loss.
-struct Judged {
+struct Judgement {
   std::string metric;
   double value;
   bool high;
 };
-std::optional<Judged> judged_metric(const Evaluation& evaluation, const std::string& best) {
+std::optional<Judgement> judged_metric(const Evaluation& evaluation, const std::string& best) {
   const bool named = best != "auto" && best != "none";
   if (const auto accuracy = accuracy_of(evaluation); accuracy && !named)
-    return Judged{evaluation.rising.back(), *accuracy, true};
+    return Judgement{evaluation.rising.back(), *accuracy, true};
   const auto& metrics = evaluation.metrics;
   const auto found = named ? std::ranges::find(metrics, best, &MetricValues::value_type::first) : metrics.begin();
   if (found == metrics.end()) return {};
-  return Judged{found->first, found->second,
-                std::ranges::find(evaluation.rising, found->first) != evaluation.rising.end()};
+  return Judgement{found->first, found->second,
+                   std::ranges::find(evaluation.rising, found->first) != evaluation.rising.end()};
 }
 
 } // namespace
@@ -49,14 +49,15 @@ void Training::judge(const Progress& at, const Evaluation& evaluation) {
   const auto judged = judged_metric(evaluation, session_.job().checkpoint.best);
   if (!judged) return;
   const auto& [metric, value, high] = *judged;
-  is_best_ = std::isfinite(value) && (!best_ || (high ? value > best_->value : value < best_->value));
-  worse_ = is_best_ ? 0 : worse_ + 1;
-  if (is_best_) best_ = Best{metric, value, at.step, at.epoch, at.seconds};
+  is_best_ =
+      std::isfinite(value) && (!judged_.best || (high ? value > judged_.best->value : value < judged_.best->value));
+  judged_.worse = is_best_ ? 0 : judged_.worse + 1;
+  if (is_best_) judged_.best = Best{metric, value, at.step, at.epoch, at.seconds};
 }
 
 Status Training::evaluate_due(Outcome& outcome, Observer& observer) {
   const config::Job& job = session_.job();
-  const bool validates = due(job.validate.every, validated_), tests = due(job.test.every, tested_);
+  const bool validates = due(job.validate.every, judged_.validated), tests = due(job.test.every, judged_.tested);
   if (tester_) {
     DLHOST_TRY(hear(outcome, observer, validates || tests));
     return validates || tests ? ask(validates, tests) : Status();
@@ -120,28 +121,27 @@ Status Training::last_evaluations(Outcome& outcome, Observer& observer) {
     return {};
   };
   const config::Job& job = session_.job();
-  DLHOST_TRY(evaluate_last(job.validate.at_end, validated_, Phase::validate, outcome.validation));
-  if (job.test.at_end && keeps_best() && best_->step != progress_.step) {
+  DLHOST_TRY(evaluate_last(job.validate.at_end, judged_.validated, Phase::validate, outcome.validation));
+  if (job.test.at_end && keeps_best() && judged_.best->step != progress_.step) {
     const auto best = checkpoints_->open_best();
     if (best.ok()) return test_best(*best, outcome, observer);
     session_.host().log().write(LogLevel::warning,
                                 concat(best.status().message(), "; the last params are tested in its place"));
   }
-  return evaluate_last(job.test.at_end, tested_, Phase::test, outcome.test);
+  return evaluate_last(job.test.at_end, judged_.tested, Phase::test, outcome.test);
 }
 
 // By a session of its own, as `dlhost eval` would: what this one has of params is the run's last, and others share it.
 Status Training::test_best(const param::CheckpointFiles& best, Outcome& outcome, Observer& observer) {
   if (session_.samples(Phase::test) == 0) return {};
-  DLHOST_TRY(settle());
   DLHOST_ASSIGN(auto session, Session::open(session_.host(), session_.registry(), session_.job(), Purpose::reading));
   DLHOST_TRY(session->evaluator(Phase::test).status());
   DLHOST_TRY(param::read_checkpoint(best, session->store(), nullptr));
   DLHOST_ASSIGN(outcome.test, run::evaluate(*session, Phase::test));
   Progress then = progress_;
-  then.step = best_->step;
-  then.epoch = best_->epoch;
-  then.seconds = best_->seconds;
+  then.step = judged_.best->step;
+  then.epoch = judged_.best->epoch;
+  then.seconds = judged_.best->seconds;
   return observer.on_evaluation(then, Phase::test, outcome.test);
 }
 
