@@ -27,18 +27,18 @@ const MetricValues& Averages::read(const std::vector<program::Metric>& metrics) 
   sums_.resize(metrics.size());
   name_all(metrics, means_);
   for (auto& [name, mean] : means_) {
-    Sum all;
+    MetricSum all;
     for (std::size_t i = 0; i < metrics.size(); ++i)
       if (metrics[i].name == name) all.sum += sums_[i].sum, all.count += sums_[i].count;
     mean = all.count > 0 ? all.sum / all.count : 0;
   }
-  std::ranges::fill(sums_, Sum{});
+  std::ranges::fill(sums_, MetricSum{});
   return means_;
 }
 
 void RecentAverages::add(const std::vector<program::Metric>& metrics) {
   sums_.resize(longest * metrics.size());
-  Averages::Sum* step = sums_.data() + added_++ % longest * metrics.size();
+  MetricSum* step = sums_.data() + added_++ % longest * metrics.size();
   for (const auto& metric : metrics) *step++ = {metric.last_sum, metric.last_count};
 }
 
@@ -46,11 +46,11 @@ void RecentAverages::read(const std::vector<program::Metric>& metrics, std::size
   name_all(metrics, means);
   steps = std::min({steps, added_, longest});
   for (auto& [name, mean] : means) {
-    Averages::Sum all;
+    MetricSum all;
     for (std::size_t step = added_ - steps; step < added_; ++step)
       for (std::size_t i = 0; i < metrics.size(); ++i)
         if (metrics[i].name == name) {
-          const Averages::Sum& one = sums_[step % longest * metrics.size() + i];
+          const MetricSum& one = sums_[step % longest * metrics.size() + i];
           all.sum += one.sum, all.count += one.count;
         }
     mean = all.count > 0 ? all.sum / all.count : 0;

@@ -13,6 +13,11 @@ namespace dlhost::run {
 
 using MetricValues = std::vector<std::pair<std::string, double>>;
 
+// Of a metric, in some steps.
+struct MetricSum {
+  double sum = 0, count = 0;
+};
+
 class Averages {
  public:
   void add(const std::vector<program::Metric>&); // of the step just done
@@ -20,12 +25,7 @@ class Averages {
   const MetricValues& read(const std::vector<program::Metric>&);
 
  private:
-  struct Sum {
-    double sum = 0, count = 0;
-  };
-  friend class RecentAverages;
-
-  std::vector<Sum> sums_; // as the program's metrics
+  std::vector<MetricSum> sums_; // as the program's metrics
   MetricValues means_;
 };
 
@@ -38,7 +38,7 @@ class RecentAverages {
   void read(const std::vector<program::Metric>&, std::size_t steps, MetricValues& means) const;
 
  private:
-  std::vector<Averages::Sum> sums_; // a ring of steps, each as the program's metrics
+  std::vector<MetricSum> sums_; // a ring of steps, each as the program's metrics
   std::size_t added_ = 0;
 };
 
