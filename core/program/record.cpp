@@ -61,7 +61,10 @@ class Recorder final : public NetView {
   }
   // An update whose products are made now, unless the algorithm asked for them before.
   void update_late(Node& node) override {
-    if (node.has_params() && !makes_products(node)) add_products(node);
+    if (!node.has_params()) return;
+    auto passes = gradients_of(node);
+    const auto makes_products = [](const Visit& pass) { return wants_params(pass.wanted); };
+    if (std::ranges::none_of(passes, makes_products)) add_products(node, std::move(passes));
     update(node);
   }
 
@@ -75,12 +78,8 @@ class Recorder final : public NetView {
       if (visit.kind == Visit::Kind::gradient && visit.node == node.index()) found.push_back(visit);
     return found;
   }
-  bool makes_products(const Node& node) const {
-    return std::ranges::any_of(gradients_of(node), [](const Visit& visit) { return wants_params(visit.wanted); });
-  }
   // The products of each pass that made the layer's input gradients; of each frame, where the layer needed none.
-  void add_products(const Node& node) {
-    auto passes = gradients_of(node);
+  void add_products(const Node& node, std::vector<Visit> passes) {
     for (int frame = 0; passes.empty() && frame < result.frames; ++frame)
       passes.push_back({.kind = Visit::Kind::gradient, .node = node.index(), .frame = frame});
     std::vector<bool> seen(static_cast<std::size_t>(result.frames));
