@@ -5,7 +5,6 @@
 #include <cstring>
 #include <thread>
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include "env/heirs.h"
@@ -40,11 +39,6 @@ void on_signal(int number, siginfo_t* from, void*) {
   end_now(130);
 }
 
-std::string user_named(int id) {
-  const passwd* user = getpwuid(static_cast<uid_t>(id));
-  return user != nullptr ? user->pw_name : std::to_string(id);
-}
-
 } // namespace
 
 void catch_interrupts(const char* words) {
@@ -73,10 +67,10 @@ const std::atomic<bool>& interrupted() { return asked; }
 std::string interrupted_by() {
   if (!asked) return {};
   const int what = interrupted_by_what, whom = interrupted_by_whom;
-  if (what == end_of_input) return "by the end of its input, which whoever started it holds";
+  if (what == end_of_input) return "by the end of its standard input, which its launcher holds";
   if (whom < 0) return what == SIGHUP ? "by its terminal, which was closed" : "by Ctrl-C";
-  const std::string of_user = std::string("by SIG") + sigabbrev_np(what) + " of user " + user_named(whom);
-  return of_user + (what == SIGTERM ? " (dlhost stop, or kill)" : "");
+  return std::string("by SIG") + sigabbrev_np(what) + " from " + user_named(static_cast<std::uint32_t>(whom)) +
+         (what == SIGTERM ? " (dlhost stop, or kill)" : "");
 }
 
 } // namespace dlhost::env

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -170,6 +171,11 @@ std::string own_program() {
 std::string working_folder() {
   std::error_code unknown;
   return std::filesystem::current_path(unknown).string();
+}
+
+std::string user_named(std::uint32_t user) {
+  const passwd* entry = ::getpwuid(user);
+  return entry ? entry->pw_name : concat("user ", user);
 }
 
 void ignore_interrupts() {

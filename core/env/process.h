@@ -72,6 +72,9 @@ std::string own_program();
 // Where this one's relative paths begin.
 std::string working_folder();
 
+// "alice"; "user 1001" where the system has no name for that number.
+std::string user_named(std::uint32_t user);
+
 // Ctrl-C, and what ends a whole group or job, reaches all processes of it: those that are told by another what to do
 // let it pass.
 void ignore_interrupts();

@@ -8,16 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "env/process.h"
+
 namespace dlhost::plugin {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string user_named(uid_t user) {
-  const passwd* entry = getpwuid(user);
-  return entry ? entry->pw_name : concat("user ", user);
-}
 
 // A user's own group: his first one, named after him, as most systems make it. Users without an entry (containers) own
 // the group of their number.
@@ -41,7 +38,7 @@ void judge_one(const std::string& path, const struct stat& about, const Trusted&
                                                            : "the file ",
                                   path);
   if (!is_trusted(about.st_uid, trusted))
-    problems.push_back(concat(what, " belongs to ", user_named(about.st_uid),
+    problems.push_back(concat(what, " belongs to ", env::user_named(about.st_uid),
                               ", who is neither root nor you nor the owner of dlhost: copy it, or chown it"));
   if (S_ISLNK(about.st_mode)) return; // a link has no permissions of its own
   if (about.st_mode & S_IWOTH) problems.push_back(concat(what, " can be changed by everyone: chmod o-w ", path));

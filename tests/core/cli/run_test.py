@@ -188,8 +188,8 @@ class Run(unittest.TestCase):
 
     def test_the_first_interrupt_saves_and_ends(self) -> None:
         user = pwd.getpwuid(os.getuid()).pw_name
-        for number, reason in ((signal.SIGINT, f"by SIGINT of user {user}"), (signal.SIGHUP, f"by SIGHUP of user {user}"),
-                               (signal.SIGTERM, f"by SIGTERM of user {user} (dlhost stop, or kill)")):
+        for number, reason in ((signal.SIGINT, f"by SIGINT from {user}"), (signal.SIGHUP, f"by SIGHUP from {user}"),
+                               (signal.SIGTERM, f"by SIGTERM from {user} (dlhost stop, or kill)")):
             self.setUp()
             process = self.start(*FOR_EVER, preexec_fn=as_from_a_shell)
             self.until(self.begun)
