@@ -7,13 +7,6 @@ namespace {
 
 constexpr const char* where_runs_are = "runs";
 
-// Neither a run nor a checkpoint, and it has runs.
-bool holds_runs(Disk& disk, const std::string& folder) {
-  for (const char* of_a_run : {"/started", "/job.toml", "/manifest.json", "/metrics.jsonl"})
-    if (disk.exists(folder + of_a_run)) return false;
-  return record::RunFolder::newest(disk, folder, "").ok();
-}
-
 } // namespace
 
 CLI::Option* add_run_named(CLI::App& command, std::string& run, const std::string& also) {
@@ -28,7 +21,10 @@ Result<std::string> run_named(Disk& disk, const std::string& words) {
     if (!newest.ok()) return std::move(newest).status().at("no run is named");
     return newest;
   }
-  if (disk.exists(words)) return holds_runs(disk, words) ? record::RunFolder::newest(disk, words, "") : words;
+  if (disk.exists(words)) {
+    const auto newest = record::RunFolder::newest(disk, words, ""); // it has runs: it is none itself
+    return newest.ok() ? *newest : words;
+  }
   const auto slash = words.rfind('/');
   const std::string parent = slash == std::string::npos ? where_runs_are : words.substr(0, slash);
   const std::string beginning = slash == std::string::npos ? words : words.substr(slash + 1);
