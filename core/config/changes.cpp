@@ -11,9 +11,9 @@ namespace {
 using Lines = std::vector<std::pair<std::string, std::string>>; // "layer.fc.units", "10"
 
 std::string name_in(const Table& table) {
-  for (const auto& [key, value] : table.entries)
-    if (const auto* name = std::get_if<std::string>(&value.data); name && key == "name") return *name;
-  return {};
+  const Value* const name = table.find("name");
+  const auto* text = name ? std::get_if<std::string>(&name->data) : nullptr;
+  return text ? *text : std::string();
 }
 
 bool is_list_of_tables(const List& list) {
