@@ -1,4 +1,5 @@
-// Work in a process of its own, behind whom this one sweeps: shared memory with a name outlives who is killed.
+// Runs a benchmark in a child process, and removes the shared memory that a killed child leaves: memory with a name
+// outlives the process that made it.
 #pragma once
 
 #include <functional>

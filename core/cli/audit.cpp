@@ -307,13 +307,14 @@ const Audited& with_version(const std::vector<Audited>& all, const AuditOptions&
 // How far what must be there is known.
 void print_certainty(const std::optional<run::Claim>& newest) {
   if (!newest)
-    fmt::print("no checkpoint names these ledgers, nor does summary.json: lines that are missing at an end, and whole "
-               "files, nobody would miss\n");
+    fmt::print(
+        "no checkpoint names these ledgers, nor does summary.json: an audit cannot see whether whole files, or lines "
+        "at a file's end, are missing\n");
   else if (newest->of_end)
     fmt::print("certain up to the run's end at step {}, which {} names\n", newest->step, newest->by);
   else
-    fmt::print("certain up to step {}, which {} names; what was written after it nobody would miss\n", newest->step,
-               newest->by);
+    fmt::print("certain up to step {}, which {} names; an audit cannot see whether later lines are missing\n",
+               newest->step, newest->by);
 }
 
 Status audit_run(Context& context, const AuditOptions& options) {

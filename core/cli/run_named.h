@@ -11,8 +11,8 @@ namespace dlhost::cli {
 // The argument RUN.
 CLI::Option* add_run_named(CLI::App& command, std::string& run, const std::string& also = {});
 
-// The folder that is meant, or the checkpoint or file in one. What nobody can have meant is left as it was written, for
-// whoever looks for what he needs in it.
+// The run's folder; or the words as they are, where they name a checkpoint, a file, or nothing that exists: the command
+// that reads it tells what is missing there.
 Result<std::string> run_named(Disk&, const std::string& words);
 
 } // namespace dlhost::cli

@@ -1,4 +1,4 @@
-// What two jobs, each as to_toml() writes it, have otherwise: for who goes on with a run by another job.
+// The keys in which two jobs differ, each job as to_toml() writes it: a run that is resumed by another job lists them.
 #pragma once
 
 #include <string>

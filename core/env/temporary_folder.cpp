@@ -24,8 +24,8 @@ void remove_if_abandoned(const std::string& path) {
 
 constexpr const char* unnamed = "new-"; // begins the name of one that is not locked yet
 
-// Of the same prefix: those whose owner was killed, also before they had their name. One that was about to lock its own
-// makes another.
+// Of the same prefix: folders whose owner was killed, also before they had their name. A process whose new folder is
+// removed here before it is locked makes another.
 void clear_abandoned(const std::filesystem::path& place, const std::string& prefix) {
   constexpr auto to_name_one = std::chrono::minutes(1);
   std::error_code ignored;
@@ -40,7 +40,7 @@ void clear_abandoned(const std::filesystem::path& place, const std::string& pref
 
 } // namespace
 
-// It has its name when it is locked. Not found: somebody has taken it for one that was abandoned.
+// The folder gets its name once it is locked. Not found: another process took it for an abandoned one and removed it.
 Result<TemporaryFolder> TemporaryFolder::make_one(const std::string& place, const std::string& prefix) {
   std::string path = concat(place, "/", unnamed, prefix, "XXXXXX");
   if (!::mkdtemp(path.data())) return Status::system(errno, concat("make a folder in ", place));

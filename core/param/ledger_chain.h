@@ -1,6 +1,6 @@
 // What makes a ledger's lines a chain: each ends with a digest of all that stands before it in the file, so that no
-// line can be changed, removed, moved or doubled without the next one saying so. What is missing behind the last line
-// only somebody else can know: checkpoints hold each file's head (record/ledger_head.h).
+// line can be changed, removed, moved or doubled without the next one saying so. The chain cannot tell that lines are
+// missing at the file's end: checkpoints hold each file's head for that (record/ledger_head.h).
 //
 //   {"slice":0,"version":13,"made_of":"0+1*20","chain":"0f1e2d3c4b5a6978"}
 //

@@ -1,4 +1,4 @@
-// How far a server's ledger had come when somebody relied on it: that much of the file has to be there, as it was.
+// How far a server's ledger had come when a checkpoint was written: that much of the file has to be there, unchanged.
 // Checkpoints and summaries hold the heads of all of a run's ledgers; `dlhost audit` looks for what they name.
 #pragma once
 

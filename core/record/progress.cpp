@@ -155,7 +155,7 @@ void Progress::draw(const StepReport& report) {
     const double part = static_cast<double>(report.step) / static_cast<double>(report.total_steps);
     line = bar_of(part, std::min(columns - width - 1, largest_bar), terminal_) + " ";
   }
-  // The cursor waits in front of the line, so that a message of somebody else begins at the margin. What is behind the
+  // The cursor waits in front of the line, so that a message of another writer begins at the margin. What is behind the
   // line is cleared down to the screen's end: a window that was made narrower has wrapped the line before.
   terminal_.write(fmt::format("\r{}{}\x1b[J\r", line, joined(fields)));
   drawn_ = true;

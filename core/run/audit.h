@@ -79,8 +79,8 @@ struct Audit {
   std::vector<std::uint64_t> attempts; // that have a folder
   std::vector<File> files;             // by attempt, then by server
   std::vector<std::string> faults;     // what is missing, was changed, counts twice, or has two owners
-  std::vector<std::string> torn;       // files whose last line lacks its end, and that nobody has gone on from since
-  std::vector<std::string> open;       // what nobody can tell, in sentences
+  std::vector<std::string> torn;       // files whose last line lacks its end, and that no attempt has followed
+  std::vector<std::string> open;       // what the audit cannot decide, in sentences
 
   // How many of a contributor's are in a slice, and how many were dropped from it.
   static std::uint64_t contributions(const Slice&, std::size_t contributor);

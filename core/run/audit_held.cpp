@@ -101,7 +101,8 @@ class Held {
       for (std::uint32_t server = 0; server < servers(); ++server)
         if (const Which which(attempt, server); !file_of(which) && !named_.contains(which))
           audit_.open.push_back(fmt::format(
-              "{} is not there, and no checkpoint names it: whether there was one nobody can tell", path_of(which)));
+              "{} does not exist, and no checkpoint names it: the server died before it wrote, or the file was removed",
+              path_of(which)));
   }
 
   Audit& audit_;
@@ -190,7 +191,7 @@ Result<Audit> held_audit(Disk& disk, plugin::Registry& registry, const KeptLedge
   Audit held = audit.ok() ? *std::move(audit) : Audit();
   Held(held, kept, claims).look();
   if (!held.faults.empty()) return held;              // what else is missing, is for that reason
-  if (held.open.empty()) look_for_slices(held, kept); // else somebody may not have begun
+  if (held.open.empty()) look_for_slices(held, kept); // else a server may not have begun
   look_for_seed(held, kept, claims);
   const Claim* const newest = newest_of(claims, kept);
   look_for_origins(held, newest);

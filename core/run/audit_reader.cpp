@@ -31,7 +31,7 @@ class Reader {
     param::LedgerChain chain;
     while (!text.empty() && file.whole) {
       const auto end = text.find('\n');
-      if (end == std::string_view::npos) { // what the machine's stop tore is no line, and nobody has relied on it
+      if (end == std::string_view::npos) { // torn by the machine's stop: no checkpoint rests on it
         torn_ = path;
         return;
       }

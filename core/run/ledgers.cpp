@@ -153,7 +153,7 @@ Result<std::vector<KeptLedger>> kept_ledgers(Disk& disk, const std::string& run,
     const std::string folder = ledger_of(run, number, numbers.back());
     DLHOST_ASSIGN(const auto attempts, attempts_in(disk, folder));
     const bool has_begun = !attempts.empty() || disk.exists(arrangement_in(folder));
-    if (!has_begun && number == numbers.back()) break; // nobody has written anything there yet
+    if (!has_begun && number == numbers.back()) break; // no server has written there yet
     if (!has_begun)
       return Status::corrupt(folder, " is missing: the run went on in another arrangement of its workers and servers");
     DLHOST_ASSIGN(auto one, kept(disk, folder, job));

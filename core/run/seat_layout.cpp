@@ -48,7 +48,7 @@ std::size_t Seat::readers() const {
 }
 
 // Where updates and readers overlap, each reader may have another version, and there are two more; else a version is
-// written where the last one lies, unless that is to outlive whoever writes.
+// written where the last one lies, unless that is to outlive its server.
 param::Masters::Copies Seat::copies(const param::Store& store) const {
   const auto replicas = static_cast<std::size_t>(session_.job().topology.replicas);
   const auto values = [&](const Agreement::One& one) { return one.traits.readers_overlap ? readers() + 2 : replicas; };

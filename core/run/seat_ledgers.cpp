@@ -34,7 +34,7 @@ Status Seat::attest() {
 
 Status Seat::hear_attested(const param::Message& message) {
   if (message.seat >= attests_.size() || !attests_[message.seat])
-    return Status::corrupt("seat ", message.seat, " says how far its ledger has come, which nobody asked it");
+    return Status::corrupt("seat ", message.seat, " says how far its ledger has come, which the leader did not ask");
   attests_[message.seat] = false;
   const std::uint32_t group = server_group_of(message.seat);
   heads_.all.push_back({.arrangement = begun_.ledger_of.arrangement,
@@ -45,7 +45,7 @@ Status Seat::hear_attested(const param::Message& message) {
   return {};
 }
 
-// What the dead have written is not on the disk before somebody sees to that.
+// What dead servers have written is synced here: it may not be on the disk yet.
 Status Seat::find_heads() {
   heads_ = {.run = begun_.ledger_of.run, .all = {}, .steps = {}};
   if (begun_.ledger.empty()) return {};
