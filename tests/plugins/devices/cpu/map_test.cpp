@@ -156,11 +156,15 @@ TEST_P(MapKernelsTest, RoundsToF16AsTheSdkDoes) {
   for (const float value : values) right.push_back(f16_of_float(value));
   kernels().store(DType::f16, values.data(), stored.data(), static_cast<std::int64_t>(values.size()));
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (!std::isnan(values[i])) ASSERT_EQ(stored[i], right[i]) << values[i];
+    if (!std::isnan(values[i])) {
+      ASSERT_EQ(stored[i], right[i]) << values[i];
+    }
   std::vector<float> loaded(values.size());
   kernels().load(DType::f16, stored.data(), loaded.data(), static_cast<std::int64_t>(values.size()));
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (!std::isnan(values[i])) ASSERT_EQ(loaded[i], float_of_f16(right[i])) << values[i];
+    if (!std::isnan(values[i])) {
+      ASSERT_EQ(loaded[i], float_of_f16(right[i])) << values[i];
+    }
 }
 
 TEST_P(MapKernelsTest, LoadsWhatItStored) {
