@@ -3,8 +3,8 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -12,6 +12,7 @@
 
 #include <gmock/gmock.h>
 
+#include "env/process.h"
 #include "env/real_host.h"
 #include "guest.h"
 
@@ -116,46 +117,42 @@ TEST_F(FounderTest, TheFoundersEndIsSeen) {
   EXPECT_EQ(one->get("x", 20 * moment).status().code(), Code::gone);
 }
 
-// A process that joins and is then stopped or killed.
+// A process that joins and is then stopped or killed. Where it joins stands in its environment.
 class Child {
  public:
-  Child(const std::string& address, const meeting::Terms& terms) : process_(fork()) {
-    if (process_ != 0) return;
-    env::RealHost host(LogLevel::error);
-    auto joined = Guest::join(host, address, terms, {.self = {.rank = 7, .address = "", .host = "child"}}, 20 * moment);
-    while (joined.ok()) {
-      const auto leads = (*joined)->try_lead("it");
-      if (!leads.ok()) break;
-      if (*leads) pause();
-      host.clock().sleep(5'000'000);
-    }
-    _exit(1);
+  explicit Child(const std::string& address) {
+    setenv("DLHOST_TEST_FOUNDER", address.c_str(), 1);
+    auto started = env::Process::start_own(
+        {"--gtest_also_run_disabled_tests", "--gtest_filter=FounderTest.DISABLED_AChildJoins"}, "/dev/stderr");
+    unsetenv("DLHOST_TEST_FOUNDER");
+    EXPECT_TRUE(started.ok()) << started.status().message();
+    if (started.ok()) process_ = *std::move(started);
   }
-  ~Child() {
-    end(SIGKILL);
-    waitpid(process_, nullptr, 0);
-  }
-  void end(int signal) { kill(process_, signal); }
+  void end(int signal) { kill(process_->number(), signal); }
 
  private:
-  pid_t process_;
+  std::unique_ptr<env::Process> process_;
 };
+
+TEST_F(FounderTest, DISABLED_AChildJoins) {
+  const char* address = getenv("DLHOST_TEST_FOUNDER");
+  ASSERT_NE(address, nullptr) << "the test of a dead member runs this";
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  terms_.silence = 2 * moment;
+  auto joined = Guest::join(host_, address, terms_, {.self = {.rank = 7, .address = "", .host = "child"}}, 20 * moment);
+  while (joined.ok()) {
+    const auto leads = (*joined)->try_lead("it");
+    if (!leads.ok()) break;
+    if (*leads) pause();
+    host_.clock().sleep(5'000'000);
+  }
+}
 
 TEST_F(FounderTest, ADeadMemberIsSeenAtOnceAndASilentOneSoon) {
   for (const int signal : {SIGKILL, SIGSTOP}) {
     const auto test_of = std::string(signal == SIGKILL ? "killed" : "stopped");
-    // The child comes before any task of this process: it is forked.
-    Child* child = nullptr;
-    auto made = meeting::Door::open({"127.0.0.1", 0}); // a port that is free
-    const auto port = made->port();
-    made = Status::gone("closed");
-    const std::string address = concat("127.0.0.1:", port);
-    terms_.silence = 2 * moment;
-    Child of_test(address, terms_);
-    child = &of_test;
-    auto founder = Founder::open(host_, {"127.0.0.1", port}, terms_, 0);
-    ASSERT_TRUE(founder.ok()) << founder.status().message();
-    place_ = *std::move(founder);
+    open(0, 2 * moment);
+    Child child(place_->address());
     auto one = join(0);
     Membership seen = *one->membership(0, moment);
     while (seen.members.size() < 2) {
@@ -171,7 +168,7 @@ TEST_F(FounderTest, ADeadMemberIsSeenAtOnceAndASilentOneSoon) {
     }
     seen = *one->membership(0, moment);
     const Nanoseconds begin = host_.clock().now();
-    child->end(signal);
+    child.end(signal);
     const auto after = one->membership(seen.epoch, 20 * moment);
     ASSERT_TRUE(after.ok()) << test_of;
     EXPECT_LT(host_.clock().now() - begin, 10 * moment) << test_of;
