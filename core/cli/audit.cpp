@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/job_file.h"
 #include "cli/opened.h"
+#include "env/json_text.h"
 #include "run/audit_held.h"
 #include "run/ledgers.h"
 #include "run/training_samples.h"
@@ -250,7 +251,7 @@ Status print_version(Context& context, const config::Job& job, const run::Audit&
     for (const auto* all : {&audit.dropped, &slice->dropped})
       for (const run::Audit::Part& part : *all) DLHOST_TRY(tell(*slice, part, {}));
   }
-  if (options.json) fmt::print("{}\n", rows.dump(2));
+  if (options.json) fmt::print("{}\n", env::json_text(rows, 2));
   return {};
 }
 
@@ -334,7 +335,7 @@ Status audit_run(Context& context, const AuditOptions& options) {
     json["certain"] = read.newest ? Json{{"step", read.newest->step}, {"by", read.newest->by}} : Json();
     json["before"] = Json::array();
     for (const Audited& one : before) json["before"].push_back(json_of(one.job, one.audit));
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", env::json_text(json, 2));
   } else {
     for (const Audited& one : before) fmt::print("{}", line_of(one));
     print_all(job, audit);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/job_file.h"
+#include "env/json_text.h"
 #include "env/machine.h"
 #include "record/quantity.h"
 #include "run/session.h"
@@ -184,7 +185,7 @@ void print_json(const program::Program& program, const run::Session& session) {
                                                    ? nlohmann::json()
                                                    : nlohmann::json(session.device_need(program, Phase::train).total)},
                               {"conversions", program.link_count()}};
-  fmt::print("{}\n", net.dump(2));
+  fmt::print("{}\n", env::json_text(net, 2));
 }
 
 Status check_job(Context& context, const CheckOptions& options) {

@@ -4,6 +4,7 @@
 
 #include "cli/opened.h"
 #include "cli/phase.h"
+#include "env/json_text.h"
 #include "run/evaluation.h"
 
 namespace dlhost::cli {
@@ -35,7 +36,7 @@ Status evaluate(Context& context, const EvaluateOptions& options) {
       json["tables"][table.name] = {
           {"counts", record::table_json(table)}, {"precision", scores.precision}, {"recall", scores.recall}};
     }
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", env::json_text(json, 2));
     return {};
   }
   fmt::print("{}, step {}: {} samples of {}, {:.0f} items/s\n", opened->checkpoint.folder,

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/inspect_text.h"
 #include "cli/inspect_ways.h"
+#include "env/json_text.h"
 #include "plugin/describe.h"
 #include "plugin/inspect.h"
 #include "plugin/machine.h"
@@ -34,7 +35,7 @@ plugin::Catalogue catalogue_of(const Context& context) {
 bool is_file(const std::string& what) { return what.find('/') != std::string::npos || what.ends_with(".so"); }
 
 void print(const Request& request, const json& shown, std::string (*text)(const json&)) {
-  fmt::print("{}", request.json ? shown.dump(2) + "\n" : text(shown));
+  fmt::print("{}", request.json ? env::json_text(shown, 2) + "\n" : text(shown));
 }
 
 // Leaves the products that were asked for, and the plugins that have any.

@@ -7,6 +7,7 @@
 #include <dlhost/transport.h>
 
 #include "config/document.h"
+#include "env/json_text.h"
 #include "plugin/child.h"
 #include "plugin/registry.h"
 
@@ -64,7 +65,7 @@ bool ask(json& product, const std::vector<std::string>& words) {
     return true;
   }
   const auto next = child->next(line, time_for_ways);
-  json answer = next == plugin::Child::Next::line ? json::parse(line, nullptr, false) : json();
+  json answer = next == plugin::Child::Next::line ? env::json_or_discarded(line) : json();
   if (answer.is_object() && answer.contains("ways")) {
     product["ways"] = std::move(answer["ways"]);
     product.erase("ways_problem");
@@ -101,7 +102,7 @@ void add_ways(json& plugins, const std::vector<std::string>& settings, Context& 
 int ways_child(const std::string& transport, const std::vector<std::string>& settings, Context& context) {
   const auto ways = ways_of(transport, settings, context);
   const json answer = ways.ok() ? json{{"ways", *ways}} : json{{"problem", ways.status().message()}};
-  const std::string line = answer.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string line = env::json_text(answer) + "\n";
   for (std::size_t sent = 0; sent < line.size();) {
     const auto written = write(plugin::child_output, line.data() + sent, line.size() - sent);
     if (written <= 0) return exit_failed;

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "env/holders.h"
+#include "env/json_text.h"
 #include "record/curves.h"
 #include "run/leadership.h"
 
@@ -72,7 +73,7 @@ Status list(Context& context, const PsOptions& options) {
                       {"step", run.step},
                       {"recoveries", run.leader.past.times}});
     }
-    fmt::print("{}\n", rows.dump(2));
+    fmt::print("{}\n", env::json_text(rows, 2));
     return {};
   }
   if (runs.empty()) {

@@ -6,6 +6,7 @@
 
 #include "cli/run_named.h"
 #include "env/interrupt.h"
+#include "env/json_text.h"
 #include "env/terminal.h"
 #include "record/workers_log.h"
 #include "run/leadership.h"
@@ -118,7 +119,7 @@ std::string json(const run::Leader& leader, const Rows& rows) {
   out["servers"] = nlohmann::ordered_json::array();
   for (const ServerRow& row : rows.servers)
     out["servers"].push_back({{"worker", row.worker}, {"version", row.version}, {"versions_per_second", row.rate}});
-  return out.dump(2) + "\n";
+  return env::json_text(out, 2) + "\n";
 }
 
 Status top(Context& context, TopOptions options) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "env/digest.h"
+#include "env/json_text.h"
 #include "param/plain.h"
 #include "param/transfer.h"
 
@@ -141,7 +142,7 @@ Status write_files(Disk& disk, const std::string& folder, Store& store, const Up
     DLHOST_ASSIGN(manifest["files"][name], write_file(disk, folder + "/" + name, collection));
   }
   manifest["blake2b"] = ""; // the first key, as they are sorted
-  return disk.write_text(folder + "/manifest.json", sealed(manifest.dump(2) + "\n"));
+  return disk.write_text(folder + "/manifest.json", sealed(env::json_text(manifest, 2) + "\n"));
 }
 
 // Lists the three files, and of workers as many as it says, one after the other; nothing else.
@@ -182,7 +183,7 @@ Result<nlohmann::json> read_manifest(Disk& disk, const std::string& folder) {
     return Status::corrupt("'", folder,
                            "' is not a checkpoint: it has no manifest.json, or was not written to its end");
   DLHOST_ASSIGN(const auto text, disk.read_text(path, longest_manifest));
-  auto manifest = nlohmann::json::parse(text, nullptr, false);
+  auto manifest = env::json_or_discarded(text);
   if (!manifest.is_object() || !manifest.contains("files") || !manifest.contains("run"))
     return Status::corrupt(path, ": is torn or no manifest of dlhost");
   if (!manifest.contains("format") || manifest["format"] != manifest_format)

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
+
 namespace dlhost::param {
 namespace {
 
@@ -71,7 +73,7 @@ Status Ledger::begin(const Beginning& beginning) {
   dropped_.clear();
   exchanges_.clear();
   synced_ = false;
-  std::string text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string text = env::json_text(line);
   written_.close(text);
   return file_->append(text);
 }

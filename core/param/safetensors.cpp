@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
+
 namespace dlhost::param {
 namespace {
 
@@ -33,7 +35,7 @@ std::string header_of(std::span<const NamedTensor> tensors, const Metadata& meta
         {"dtype", word->word}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + tensor.bytes.size()}}};
     offset += tensor.bytes.size();
   }
-  std::string text = header.dump();
+  std::string text = env::json_text(header);
   text.resize((text.size() + 8 + 63) / 64 * 64 - 8, ' '); // data begins at a multiple of 64
   return text;
 }
@@ -93,7 +95,7 @@ Result<Safetensors> parse_safetensors(std::span<const std::byte> bytes, const st
     return Status::corrupt(what, ": its header claims ", length, " bytes, but the file has ", bytes.size(),
                            ": truncated, or no safetensors file");
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + sizeof length;
-  const auto header = nlohmann::json::parse(text, text + length, nullptr, false);
+  const auto header = env::json_or_discarded({text, length});
   if (!header.is_object()) return Status::corrupt(what, ": its header is not a JSON object");
   Safetensors file;
   const auto data = bytes.subspan(sizeof length + length);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "env/digest.h"
+#include "env/json_text.h"
 
 namespace dlhost::plan {
 
@@ -36,8 +37,7 @@ std::map<std::string, std::string> by_op(const Json& ops) {
 }
 
 std::string told(const Json& object, const char* key) {
-  return object.is_object() && object.contains(key) ? object[key].dump(-1, ' ', false, Json::error_handler_t::replace)
-                                                    : "not said";
+  return object.is_object() && object.contains(key) ? env::json_text(object[key]) : "not said";
 }
 
 } // namespace
@@ -61,7 +61,7 @@ Json to_json(const Plan& plan) {
 }
 
 std::string hash(const Plan& plan) {
-  const std::string text = choices(plan).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = env::json_text(choices(plan));
   return env::digest(std::as_bytes(std::span(text)), 8);
 }
 

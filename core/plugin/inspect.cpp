@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "env/json_text.h"
 #include "plugin/child.h"
 #include "plugin/describe.h"
 #include "plugin/load.h"
@@ -45,7 +46,7 @@ std::string first_words(const std::string& errors, const std::string& ending) {
 }
 
 void take(json& plugin, const std::string& line) {
-  const json answer = json::parse(line, nullptr, false);
+  const json answer = env::json_or_discarded(line);
   if (answer.is_discarded() || !answer.is_object()) {
     plugin["problems"].push_back("what it says about itself is no JSON");
   } else if (answer.contains("problem")) {
@@ -92,7 +93,7 @@ void add_schemas(json& plugins) {
 
 int inspect_child(std::span<const std::string> files, Host& host) {
   for (const auto& file : files) {
-    const std::string line = described_products(file, host).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    const std::string line = env::json_text(described_products(file, host)) + "\n";
     for (std::size_t sent = 0; sent < line.size();) {
       const auto written = write(child_output, line.data() + sent, line.size() - sent);
       if (written <= 0) return 1;

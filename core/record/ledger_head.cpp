@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
+
 namespace dlhost::record {
 namespace {
 
@@ -85,7 +87,7 @@ Result<LedgerHeads> ledger_heads(const nlohmann::json& json) {
   for (const auto& one : json["heads"]) {
     const auto head = head_of(one);
     if (!head)
-      return Status::corrupt("has '", one.dump(),
+      return Status::corrupt("has '", env::json_text(one),
                              "', which is no head of a ledger: arrangement, attempt, server, lines "
                              "and a digest of 16 hexadecimal digits");
     heads.all.push_back(*head);

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
+
 namespace dlhost::record {
 
 namespace {
@@ -93,7 +95,7 @@ const std::string& MetricsLog::quoted(const std::string& name) {
   const auto known = std::ranges::find(keys_, name, &Key::name);
   if (known != keys_.end()) return known->quoted;
   using Json = nlohmann::json;
-  return keys_.emplace_back(Key{name, Json(name).dump(-1, ' ', false, Json::error_handler_t::replace)}).quoted;
+  return keys_.emplace_back(Key{name, env::json_text(Json(name))}).quoted;
 }
 
 void MetricsLog::add_number(std::string_view key, double number) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
 #include "record/quantity.h"
 
 namespace dlhost::record {
@@ -153,7 +154,7 @@ std::string profile_json(const Profile& profile) {
   json["rows"] = json_of(sorted(profile.rows), profile);
   json["directions"] = json_of(by_direction(profile), profile);
   json["rest_milliseconds"] = figures_of(rest_of(profile), profile).milliseconds;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return env::json_text(json, 2) + "\n";
 }
 
 std::vector<TraceEvent> mean_step(const Profile& profile) {

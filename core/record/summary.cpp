@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "env/failure_note.h"
+#include "env/json_text.h"
 #include "env/process.h"
 #include "record/quantity.h"
 
@@ -130,7 +131,7 @@ std::string summary_json(const Summary& summary) {
   Json versions = Json::object();
   for (const auto& [name, version] : summary.versions) versions[name] = version;
   json["versions"] = std::move(versions);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return env::json_text(json, 2) + "\n";
 }
 
 std::string summary_table(const Summary& summary, bool unicode) {
@@ -205,7 +206,7 @@ Status write_summary(Disk& disk, const RunFolder& folder, const Summary& summary
 
 std::string status_told(Disk& disk, const std::string& run) {
   const auto text = disk.read_text(concat(run, "/", file_name));
-  const auto summary = nlohmann::json::parse(text.ok() ? *text : "", nullptr, false);
+  const auto summary = env::json_or_discarded(text.ok() ? *text : "");
   return summary.is_object() ? summary.value("status", "running") : "running";
 }
 

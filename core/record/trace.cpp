@@ -6,13 +6,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
+
 namespace dlhost::record {
 
 namespace {
 
 std::string quoted(const std::string& text) {
   using Json = nlohmann::json;
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return env::json_text(Json(text));
 }
 
 // The format counts in microseconds; fractions keep the nanoseconds.

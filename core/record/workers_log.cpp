@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
 #include "record/tail.h"
 
 namespace dlhost::record {
@@ -47,7 +48,7 @@ Status WorkersLog::add(std::uint64_t step, std::vector<WorkerReport> workers) {
     line["workers"].back()["stale"] = worker.stale;
     if (worker.made) line["workers"].back()["made"] = *worker.made;
   }
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = env::json_text(line) + "\n";
   bytes_ += text.size();
   return lines_->append(text);
 }
@@ -56,7 +57,7 @@ std::vector<WorkersReport> WorkersLog::newest(Disk& disk, const std::string& run
   std::vector<WorkersReport> reports;
   for (const auto& line : last_lines(disk, path_in(run))) {
     try {
-      const Json json = Json::parse(line);
+      const Json json = env::parse_json(line);
       WorkersReport report{.seconds = json.at("seconds"), .step = json.at("step"), .workers = {}};
       for (const auto& worker : json.at("workers"))
         report.workers.push_back(

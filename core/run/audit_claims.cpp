@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
 #include "param/checkpoint.h"
 #include "record/json_fault.h"
 #include "run/checkpoints.h"
@@ -37,7 +38,7 @@ Result<Claim> of_summary(Disk& disk, const std::string& path) {
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   Claim claim{.by = path, .of_end = true};
   try {
-    const Json summary = Json::parse(text);
+    const Json summary = env::parse_json(text);
     if (!summary.contains("ledgers") || summary.at("ledgers").is_null()) return claim;
     claim.step = summary.at("steps");
     auto heads = record::ledger_heads(summary.at("ledgers"));

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
 #include "param/ledger_chain.h"
 #include "record/json_fault.h"
 #include "run/ledgers.h"
@@ -52,7 +53,7 @@ class Reader {
                                  : "it, or what stands before it, is not as it was written: a line was changed, "
                                    "removed, added or moved; what follows in this file is not looked at");
     try {
-      const Json line = Json::parse(text);
+      const Json line = env::parse_json(text);
       if (line.contains("begin") != (chain.lines() == 1))
         return Status::corrupt("a file has one line that says where it begins: the first");
       return chain.lines() == 1 ? begin_file(line, of) : this->line(line);
@@ -75,7 +76,8 @@ class Reader {
   Status line(const Json& line) {
     if (!line.contains("slice")) return drop(line.at("dropped").get<std::string>(), dropped_);
     const auto slice = slices_.find(line.at("slice").get<SliceId>());
-    if (slice == slices_.end()) return Status::corrupt("slice ", line.at("slice").dump(), " was not begun with");
+    if (slice == slices_.end())
+      return Status::corrupt("slice ", env::json_text(line.at("slice")), " was not begun with");
     if (line.contains("dropped")) return drop(line.at("dropped").get<std::string>(), slice->second.slice.dropped);
     if (line.contains("exchange") || line.contains("heard")) {
       exchange(slice->second.slice.exchanges.back(), line);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
 #include "plugin/faults.h"
 #include "record/run_folder.h"
 #include "run/manifest.h"
@@ -103,7 +104,7 @@ std::vector<std::string> Checkpoints::differences(const param::CheckpointFiles& 
   for (const auto& build : session.registry().builds()) {
     const std::string is = build.version + "+" + build.digest;
     if (known.contains(build.name) && known[build.name] != is)
-      found.push_back(fmt::format("plugin '{}' was {} and is {}", build.name, known[build.name].dump(), is));
+      found.push_back(fmt::format("plugin '{}' was {} and is {}", build.name, env::json_text(known[build.name]), is));
   }
   return found;
 }

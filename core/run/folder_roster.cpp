@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "env/hex.h"
+#include "env/json_text.h"
 #include "record/json_fault.h"
 #include "run/whereabouts.h"
 
@@ -52,13 +53,13 @@ Status FolderRoster::put(std::uint32_t seat, Card card) {
                             {"bytes", card.bytes},
                             {"formats", card.formats},
                             {"convened", env::hex(card.convened)}};
-  return host_.disk().write_text(at(card_name(seat)), text.dump());
+  return host_.disk().write_text(at(card_name(seat)), env::json_text(text));
 }
 
 Result<Card> FolderRoster::card(std::uint32_t seat) {
   DLHOST_ASSIGN(const auto text, await(card_name(seat)));
   try {
-    const auto card = nlohmann::json::parse(text);
+    const auto card = env::parse_json(text);
     return Card{.addresses = {card.at("near"), card.at("far"), card.at("host")},
                 .own = card.at("own"),
                 .masters = card.at("masters"),
@@ -82,13 +83,13 @@ Status FolderRoster::begin(const param::Beginning& beginning) {
   const record::LedgerOf& of = beginning.ledger_of;
   text["ledger_of"] = {of.run, of.arrangement, of.attempt};
   for (const auto& origin : beginning.origins) text["origins"].push_back({origin.step, origin.epoch, origin.index});
-  return host_.disk().write_text(at(begin_name), text.dump());
+  return host_.disk().write_text(at(begin_name), env::json_text(text));
 }
 
 Result<param::Beginning> FolderRoster::begun() {
   DLHOST_ASSIGN(const auto text, await(begin_name));
   try {
-    const auto said = nlohmann::json::parse(text);
+    const auto said = env::parse_json(text);
     param::Beginning beginning{
         .version = said.at("version"),
         .slices = slices_of(said.at("slices")),

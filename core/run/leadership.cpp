@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
 #include "env/process.h"
 #include "env/secret.h"
 #include "record/json_fault.h"
@@ -58,7 +59,7 @@ Status Leadership::tell(const Leader& leader) {
                       {"membership", membership_}};
   for (const Located& worker : leader.workers)
     text["workers"].push_back({{"host", worker.host}, {"process", worker.process}});
-  return disk_->write_text(words_of(run_), text.dump() + "\n");
+  return disk_->write_text(words_of(run_), env::json_text(text) + "\n");
 }
 
 Result<Leader> Leadership::told(Disk& disk, const std::string& run) {
@@ -66,7 +67,7 @@ Result<Leader> Leadership::told(Disk& disk, const std::string& run) {
   if (!disk.exists(path)) return Leader();
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   try {
-    const auto said = nlohmann::json::parse(text);
+    const auto said = env::parse_json(text);
     Leader leader{.host = said.at("host"),
                   .process = said.at("process"),
                   .past = {.times = said.at("recoveries"), .tries = said.at("tries"), .furthest = said.at("furthest")},

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "env/digest.h"
+#include "env/json_text.h"
 #include "record/json_fault.h"
 #include "run/place.h"
 
@@ -77,7 +78,7 @@ Result<Arrangement> arrangement(Disk& disk, const std::string& ledger) {
     return Status::corrupt(path, " is missing: it says how many workers and servers wrote what lies beside it");
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   try {
-    Arrangement found{.of = {}, .numbers = OrderedJson::parse(text)};
+    Arrangement found{.of = {}, .numbers = env::parse_ordered_json(text)};
     found.of = {.run = found.numbers.value("run", ""), .arrangement = found.numbers.value("arrangement", of_none)};
     found.numbers.erase("run");
     found.numbers.erase("arrangement");
@@ -124,7 +125,7 @@ Result<BegunLedger> begin_ledger(Host& host, const std::string& run, const confi
     OrderedJson text{{"run", of.run}, {"arrangement", of.arrangement}};
     text.update(numbers);
     DLHOST_TRY(disk.make_directory(ledger));
-    DLHOST_TRY(disk.write_text(arrangement_in(ledger), text.dump(2) + "\n"));
+    DLHOST_TRY(disk.write_text(arrangement_in(ledger), env::json_text(text, 2) + "\n"));
   }
   DLHOST_ASSIGN(const auto attempts, attempts_in(disk, ledger));
   of.attempt = attempts.empty() ? 1 : attempts.back() + 1;

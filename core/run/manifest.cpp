@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
 #include "run/whereabouts.h"
 
 namespace dlhost::run {
@@ -30,7 +31,7 @@ class Check {
     if (const auto step = count(run, "run.step", "step", most_steps); step && run.contains("training")) {
       if (training(run["training"]) && run["training"]["step"] != *step)
         status_ = Status::corrupt(path_, ": run.step is ", *step, ", but its training stands at step ",
-                                  run["training"]["step"].dump());
+                                  env::json_text(run["training"]["step"]));
     } else if (step) {
       missing("run.training");
     }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/dump.h"
+#include "env/json_text.h"
 #include "env/process.h"
 
 namespace dlhost::run {
@@ -26,13 +27,13 @@ Status MeetingFolder::write_posting(Disk& disk, const std::string& folder, const
                             {"by_leader", posting.by_leader},
                             {"epoch", posting.epoch},
                             {"host", posting.host_name}};
-  return disk.write_text(posting_in(folder), text.dump());
+  return disk.write_text(posting_in(folder), env::json_text(text));
 }
 
 Result<Posting> MeetingFolder::read_posting(Disk& disk, const std::string& folder) {
   DLHOST_ASSIGN(const auto text, disk.read_text(posting_in(folder)));
   try {
-    const auto said = nlohmann::json::parse(text);
+    const auto said = env::parse_json(text);
     Posting posting{.machines = said.at("machines").get<std::vector<std::uint32_t>>(),
                     .by_leader = said.at("by_leader"),
                     .epoch = said.at("epoch"),
@@ -50,12 +51,12 @@ Result<Posting> MeetingFolder::read_posting(Disk& disk, const std::string& folde
 
 std::string MeetingFolder::words_of(const Status& status) {
   const nlohmann::json text{{"code", static_cast<int>(status.code())}, {"message", status.message()}};
-  return text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return env::json_text(text);
 }
 
 Status MeetingFolder::status_of(const std::string& words) {
   const auto damaged = [] { return Status::corrupt("what was written down of a failure is damaged"); };
-  const auto said = nlohmann::json::parse(words, nullptr, false);
+  const auto said = env::json_or_discarded(words);
   if (!said.is_object() || !said.contains("code") || !said.contains("message")) return damaged();
   const auto &code = said["code"], &message = said["message"];
   if (!code.is_number_integer() || !message.is_string() || code < 1 || code > static_cast<int>(Code::internal))

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "env/digest.h"
+#include "env/json_text.h"
 #include "env/secret.h"
 
 namespace dlhost::run {
@@ -150,11 +151,11 @@ std::vector<std::uint32_t> Muster::seats_of(std::uint32_t rank) const {
   return seats;
 }
 
-std::string Will::to_text() const { return nlohmann::json{{"run", run}, {"mark", mark}}.dump(); }
+std::string Will::to_text() const { return env::json_text(nlohmann::json{{"run", run}, {"mark", mark}}); }
 
 Result<Will> Will::read(const std::string& text) {
   try {
-    const auto said = nlohmann::json::parse(text);
+    const auto said = env::parse_json(text);
     return Will{.run = said.at("run"), .mark = said.at("mark")};
   } catch (const nlohmann::json::exception&) {
     return Status::corrupt("what the run's leader tells of the run's folder is damaged");
@@ -162,14 +163,17 @@ Result<Will> Will::read(const std::string& text) {
 }
 
 std::string Call::to_text() const {
-  return nlohmann::json{{"job", job},     {"ranks", muster.ranks}, {"machines", muster.machines},
-                        {"epoch", epoch}, {"run", will.run},       {"mark", will.mark}}
-      .dump();
+  return env::json_text(nlohmann::json{{"job", job},
+                                       {"ranks", muster.ranks},
+                                       {"machines", muster.machines},
+                                       {"epoch", epoch},
+                                       {"run", will.run},
+                                       {"mark", will.mark}});
 }
 
 Result<Call> Call::read(const std::string& text) {
   try {
-    const auto said = nlohmann::json::parse(text);
+    const auto said = env::parse_json(text);
     Call call{.job = said.at("job"),
               .muster = {.ranks = said.at("ranks").get<std::vector<std::uint32_t>>(),
                          .machines = said.at("machines").get<std::vector<std::uint32_t>>()},

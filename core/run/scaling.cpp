@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
 #include "record/json_fault.h"
 
 namespace dlhost::run {
@@ -16,7 +17,7 @@ Result<std::optional<Scaling::Answer>> Scaling::answer() {
   if (!disk_.exists(answer_)) return std::optional<Answer>();
   DLHOST_ASSIGN(const auto text, disk_.read_text(answer_));
   try {
-    const auto said = nlohmann::json::parse(text);
+    const auto said = env::parse_json(text);
     return std::optional(Answer{.step = said.at("step"), .refused = said.at("refused")});
   } catch (const nlohmann::json::exception& error) {
     return Status::corrupt(answer_, " is damaged: ", record::json_fault(error));
@@ -28,7 +29,7 @@ void Scaling::forget() { disk_.remove(wish_).ignore("it may have been answered j
 Status Scaling::tell(const Answer& answer) {
   const nlohmann::ordered_json said{{"step", answer.step}, {"refused", answer.refused}};
   const auto lenient = nlohmann::ordered_json::error_handler_t::replace;
-  DLHOST_TRY(disk_.write_text(answer_, said.dump(2, ' ', false, lenient) + "\n"));
+  DLHOST_TRY(disk_.write_text(answer_, env::json_text(said, 2) + "\n"));
   return disk_.remove(wish_);
 }
 

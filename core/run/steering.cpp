@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "env/json_text.h"
 #include "record/json_fault.h"
 
 namespace dlhost::run {
@@ -10,14 +11,14 @@ Status Steering::wish(const Wish& wish) {
   if (disk_.exists(wish_)) return Status::exists("somebody else has a wish that is not answered yet (", wish_, ")");
   if (disk_.exists(answer_)) DLHOST_TRY(disk_.remove(answer_));
   const nlohmann::json said = wish.kill ? nlohmann::json{{"kill", *wish.kill}} : nlohmann::json{{"stop", true}};
-  return disk_.write_text(wish_, said.dump() + "\n");
+  return disk_.write_text(wish_, env::json_text(said) + "\n");
 }
 
 Result<std::optional<Status>> Steering::answer() {
   if (!disk_.exists(answer_)) return std::optional<Status>();
   DLHOST_ASSIGN(const auto text, disk_.read_text(answer_));
   try {
-    const auto said = nlohmann::json::parse(text);
+    const auto said = env::parse_json(text);
     const std::string refused = said.at("refused");
     return std::optional(refused.empty() ? Status() : Status::invalid(refused));
   } catch (const nlohmann::json::exception& error) {
@@ -33,7 +34,7 @@ std::optional<Steering::Wish> Steering::take() {
   if (!disk_.exists(wish_)) return {};
   const auto text = disk_.read_text(wish_);
   disk_.remove(wish_).ignore("whoever wished it has just given it up");
-  const auto said = nlohmann::json::parse(text.ok() ? *text : "", nullptr, false);
+  const auto said = env::json_or_discarded(text.ok() ? *text : "");
   if (!said.is_object()) return {};
   if (said.contains("stop")) return Wish{};
   const auto kill = said.find("kill");
@@ -44,7 +45,7 @@ std::optional<Steering::Wish> Steering::take() {
 void Steering::tell(const Status& how) {
   const nlohmann::json said{{"refused", how.ok() ? "" : how.message()}};
   const auto lenient = nlohmann::json::error_handler_t::replace;
-  disk_.write_text(answer_, said.dump(-1, ' ', false, lenient) + "\n").ignore("whoever waits for it waits no longer");
+  disk_.write_text(answer_, env::json_text(said) + "\n").ignore("whoever waits for it waits no longer");
 }
 
 Steered::Steered(Host& host, const std::string& run, Ends ends, Kills kills)
