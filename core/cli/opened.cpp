@@ -30,7 +30,7 @@ Result<param::CheckpointFiles> checkpoint_named(Host& host, const std::string& r
   return last ? run::Checkpoints::find(host, run) : run::Checkpoints::find_best(host, run);
 }
 
-Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& choice) {
+Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& choice, const Overrides& more) {
   Disk& disk = context.host.disk();
   DLHOST_ASSIGN(const std::string run, run_named(disk, choice.run));
   auto opened = std::make_unique<OpenedRun>();
@@ -39,7 +39,15 @@ Result<std::unique_ptr<OpenedRun>> open_run(Context& context, const RunChoice& c
   if (path.empty()) {
     DLHOST_ASSIGN(path, job_of(disk, run));
   }
-  DLHOST_ASSIGN(opened->job, load_job(context, path, choice.set, run::Purpose::reading));
+  auto set = choice.set;
+  DLHOST_ASSIGN(opened->job, load_job(context, path, set, run::Purpose::reading));
+  if (more) {
+    DLHOST_ASSIGN(const auto others, more(opened->job));
+    set.insert(set.end(), others.begin(), others.end());
+    if (!others.empty()) {
+      DLHOST_ASSIGN(opened->job, load_job(context, path, set, run::Purpose::reading));
+    }
+  }
   DLHOST_ASSIGN(opened->session,
                 run::Session::open(context.host, context.registry(), opened->job, run::Purpose::reading));
   return opened;

@@ -1,6 +1,7 @@
 // A finished or interrupted run, opened again: its job and the checkpoint to look at.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,9 @@ struct OpenedRun {
   param::CheckpointFiles checkpoint;
   std::unique_ptr<run::Session> session; // refers to job
 };
-// The params are read by load_params, after the programs that are to use them have been built.
-Result<std::unique_ptr<OpenedRun>> open_run(Context&, const RunChoice&);
+// The params are read by load_params, after the programs that are to use them have been built. `more` says what else of
+// the job is to be set.
+using Overrides = std::function<Result<std::vector<std::string>>(const config::Job&)>;
+Result<std::unique_ptr<OpenedRun>> open_run(Context&, const RunChoice&, const Overrides& more = {});
 
 } // namespace dlhost::cli

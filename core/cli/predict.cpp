@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <dlhost/npy.h>
-
 #include "cli/opened.h"
 #include "cli/phase.h"
+#include "cli/predictions.h"
+#include "cli/unlabelled.h"
 #include "run/evaluation.h"
 
 namespace dlhost::cli {
@@ -14,7 +14,8 @@ namespace {
 
 struct PredictOptions {
   RunChoice choice;
-  std::string output, file = "predictions.csv", phase = "test";
+  std::vector<std::string> data;
+  std::string layer, file = "predictions.csv", phase = "test";
 };
 
 // Losses, measures and tables are of a batch; what a source gives is there already.
@@ -47,7 +48,7 @@ Result<net::Edge> find_output(const net::Graph& graph, const std::string& name) 
   return Status::not_found("the net has no output '", name, "' with a row for each sample; it has: ", known);
 }
 
-// Without --output: the probabilities of a softmax loss, else what the loss reads first.
+// Without --layer: the probabilities of a softmax loss, else what the loss reads first.
 Result<net::Edge> default_output(const net::Graph& graph) {
   const auto all = outputs_of(graph);
   for (const net::Edge& edge : all)
@@ -58,62 +59,53 @@ Result<net::Edge> default_output(const net::Graph& graph) {
   return all.back();
 }
 
-class Sink {
- public:
-  Sink(Disk& disk, std::string path) : disk_(disk), path_(std::move(path)), npy_(path_.ends_with(".npy")) {}
-  void add(std::span<const float> values, std::size_t width) {
-    width_ = width;
-    rows_ += values.size() / width;
-    if (npy_) {
-      values_.insert(values_.end(), values.begin(), values.end());
-      return;
-    }
-    for (std::size_t i = 0; i < values.size(); ++i)
-      text_ += fmt::format("{}{}", values[i], (i + 1) % width == 0 ? '\n' : ',');
-  }
-  Status finish(const Shape& sample) {
-    if (!npy_) return disk_.write_text(path_, text_);
-    std::vector<std::int64_t> shape{static_cast<std::int64_t>(rows_)};
-    shape.insert(shape.end(), sample.begin() + 1, sample.end());
-    std::string bytes = npy_header(DType::f32, shape);
-    bytes.append(reinterpret_cast<const char*>(values_.data()), values_.size() * sizeof(float));
-    return disk_.write_text(path_, bytes);
-  }
-  std::size_t rows() const { return rows_; }
+// Probabilities of classes for a whole sample.
+bool are_of_classes(const std::string& name, const Shape& shape) {
+  return shape.rank() == 2 && name.ends_with(":probabilities");
+}
 
- private:
-  Disk& disk_;
-  std::string path_;
-  bool npy_;
-  std::string text_;
-  std::vector<float> values_;
-  std::size_t rows_ = 0, width_ = 0;
-};
+// What the samples are, of the source that says it.
+Predictions::Names names_of(const run::Session& session, Phase phase) {
+  Predictions::Names names;
+  for (const auto& open : session.sources()) {
+    if (names.classes.empty()) names.classes = open.source->classes();
+    if (!names.sample && !open.source->name_of(phase, 0).empty())
+      names.sample = [source = open.source, phase](std::int64_t index) { return source->name_of(phase, index); };
+  }
+  return names;
+}
 
 Status predict(Context& context, const PredictOptions& options) {
-  DLHOST_ASSIGN(auto opened, open_run(context, options.choice));
+  DLHOST_TRY(Predictions::check(options.file));
+  if (!options.data.empty() && options.phase != "test")
+    return Status::invalid("--phase ", options.phase,
+                           " and --data exclude each other: what is in --data is no phase's");
+  DLHOST_ASSIGN(const auto unlabelled, Unlabelled::open(context, options.data));
+  const auto set = [&](const config::Job& job) { return unlabelled.overrides(context.registry(), job); };
+  DLHOST_ASSIGN(auto opened, open_run(context, options.choice, set));
   run::Session& session = *opened->session;
   const Phase phase = phase_named(options.phase);
   if (session.samples(phase) == 0) return no_samples(phase);
   DLHOST_ASSIGN(auto* program, session.evaluator(phase));
-  DLHOST_ASSIGN(const net::Edge output, options.output.empty() ? default_output(program->graph())
-                                                               : find_output(program->graph(), options.output));
+  DLHOST_ASSIGN(const net::Edge output, options.layer.empty() ? default_output(program->graph())
+                                                              : find_output(program->graph(), options.layer));
   const std::string name = name_of(program->graph(), output);
   const std::vector<std::string> kept{name};
   DLHOST_ASSIGN(program, session.evaluator(phase, kept));
   DLHOST_TRY(param::read_checkpoint(opened->checkpoint, session.store(), nullptr));
-  Sink sink(context.host.disk(), options.file);
+  Shape sample;
+  const Shape shape = program->desc_of(output.node, output.output).shape;
+  for (std::size_t axis = 1; axis < shape.rank(); ++axis) sample.push_back(shape[axis]);
+  Predictions predictions(options.file, sample, are_of_classes(name, shape), names_of(session, phase));
   DLHOST_ASSIGN(const auto evaluation,
                 run::evaluate(session, phase, {}, [&](program::Program& at, const program::BatchView& batch) -> Status {
                   DLHOST_ASSIGN(const auto values, at.read_output(output.node, output.output));
-                  const auto width = values.size() / static_cast<std::size_t>(session.batch(phase));
-                  sink.add(std::span(values).first(width * static_cast<std::size_t>(batch.valid)), width);
+                  predictions.add(std::span(values).first(static_cast<std::size_t>(sample.count() * batch.valid)));
                   return {};
                 }));
-  const Shape shape = program->desc_of(output.node, output.output).shape;
-  DLHOST_TRY(sink.finish(shape));
+  DLHOST_TRY(predictions.write(context.host.disk()));
   fmt::print("{}: {} rows of {}, in the order of the {} samples\n", options.file, evaluation.samples, name,
-             options.phase);
+             options.data.empty() ? options.phase : "given");
   return {};
 }
 
@@ -124,16 +116,27 @@ void add_predict(CLI::App& app, Context& context) {
       app.add_subcommand("predict", "write what a layer makes of each sample: class probabilities, or any features");
   auto options = std::make_shared<PredictOptions>();
   add_run_choice(*command, options->choice);
-  command->add_option("--output", options->output, "whose features; left out: the class probabilities")
+  command
+      ->add_option("--data", options->data,
+                   "samples without labels: pictures and folders of them, or a file as the job's source reads; -: "
+                   "standard input")
+      ->type_name("FILE...");
+  command->add_option("--layer", options->layer, "whose features; left out: the class probabilities")
       ->type_name("LAYER[:OUTPUT]");
-  command->add_option("-o,--file", options->file, "a .csv or .npy file")->type_name("FILE")->capture_default_str();
+  command->add_option("-o,--output", options->file, "a .csv, .jsonl or .npy file")
+      ->type_name("FILE")
+      ->capture_default_str();
   add_phase(*command, options->phase);
-  command->footer(
-      "One row a sample, in the order of the data. Of a run's folder, the best checkpoint is taken, or without\n"
-      "validations the newest whole one.\n\n"
-      "Examples:\n"
-      "  dlhost predict runs/digits-...\n"
-      "  dlhost predict runs/digits-... --output hidden -o features.npy");
+  command->footer("One row a sample, in the order of the data: its file or its number, its class and the probability "
+                  "of each, or a\n"
+                  "layer's features. Of a run's folder, the best checkpoint is taken, or without validations the "
+                  "newest whole one.\n\n"
+                  "Examples:\n"
+                  "  dlhost predict                                    # the newest run, its test samples\n"
+                  "  dlhost predict digits --data new.csv              # rows without a label\n"
+                  "  dlhost predict pets --data cat.jpg holiday/ -o pets.jsonl\n"
+                  "  find . -name '*.png' | dlhost predict pets --data -\n"
+                  "  dlhost predict digits --layer hidden -o features.npy");
   command->callback([&context, options] {
     if (Status status = predict(context, *options); !status.ok()) context.fail(status);
   });

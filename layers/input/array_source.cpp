@@ -1,5 +1,7 @@
 #include "array_source.h"
 
+#include <cstring>
+
 namespace dlhost::input {
 
 namespace {
@@ -18,6 +20,7 @@ SchemaOf<ArrayOptions> array_schema(const std::string& doc) {
   SchemaOf<ArrayOptions> schema(doc + " Outputs: data and, with a second file, label. Bytes stay u8 (a picture without "
                                       "channels gets an axis of 1 for them), other integers become i32, the rest f32.");
   add_phase_options(schema, "[data] or [data, labels]: the files");
+  add_unlabelled(schema, &ArrayOptions::unlabelled, "a file of data");
   schema.option("mean", &ArrayOptions::mean, "taken from each value of data before it is scaled; makes data f32")
       .option("scale", &ArrayOptions::scale, "each value of data is multiplied by it; makes data f32");
   return schema;
@@ -55,23 +58,42 @@ Result<ArraySource::Set> ArraySource::load_set(Disk& disk, const std::string& fo
   return set;
 }
 
+ArraySource::Label ArraySource::label_of(const ArrayFile& labels) {
+  // Classes are i32 whatever they are stored as.
+  return {labels.natural() == DType::u8 ? DType::i32 : labels.natural(), sample_shape(labels, false)};
+}
+
 Status ArraySource::open(Host& host, const std::string& folder) {
   scaling_ = {static_cast<float>(options_.mean), static_cast<float>(options_.scale)};
-  return phases_.open(options_, [&](const std::vector<std::string>& names, const Set* first) {
+  if (!options_.unlabelled.empty()) return open_unlabelled(host.disk(), folder);
+  DLHOST_TRY(phases_.open(options_, [&](const std::vector<std::string>& names, const Set* first) {
     return load_set(host.disk(), folder, names, first);
-  });
+  }));
+  const Set& set = phases_.first();
+  if (set.arrays.size() > 1) label_ = label_of(set.arrays[1].file);
+  return {};
+}
+
+// What a label would be, other phases say; where their files are gone, it is a class.
+Status ArraySource::open_unlabelled(Disk& disk, const std::string& folder) {
+  DLHOST_ASSIGN(auto set, load_set(disk, folder, {options_.unlabelled}, nullptr));
+  phases_.open_alone(std::move(set));
+  for (const auto& names : {options_.train, options_.test, options_.validate}) {
+    if (names.size() != 2) continue;
+    label_.emplace();
+    const std::string path = beside(folder, names[1]);
+    if (!disk.exists(path)) continue;
+    DLHOST_ASSIGN(const auto labels, load(disk, path));
+    label_ = label_of(labels.file);
+    break;
+  }
+  return {};
 }
 
 Status ArraySource::setup(Setup& s) {
-  const Set& set = phases_.first();
-  const ArrayFile& data = set.arrays[0].file;
+  const ArrayFile& data = phases_.first().arrays[0].file;
   s.output("data", TensorDesc{scaling_.any() ? DType::f32 : data.natural(), sample_shape(data, true), {}});
-  if (set.arrays.size() > 1) {
-    const ArrayFile& labels = set.arrays[1].file;
-    // Classes are i32 whatever they are stored as.
-    const DType type = labels.natural() == DType::u8 ? DType::i32 : labels.natural();
-    s.output("label", TensorDesc{type, sample_shape(labels, false), {}});
-  }
+  if (label_) s.output("label", TensorDesc{label_->type, label_->shape, {}});
   s.has_gradient = false;
   return {};
 }
@@ -83,7 +105,11 @@ Status ArraySource::read(Phase phase, std::int64_t index, std::span<std::byte* c
     data.copy_row(row, reinterpret_cast<float*>(outputs[0]), scaling_);
   else
     data.copy_row(row, outputs[0]);
-  if (set.arrays.size() == 1) return {};
+  if (!label_) return {};
+  if (set.arrays.size() == 1) {
+    std::memset(outputs[1], 0, TensorDesc{label_->type, label_->shape, {}}.plain_bytes());
+    return {};
+  }
   const ArrayFile& labels = set.arrays[1].file;
   if (labels.natural() != DType::u8) {
     labels.copy_row(row, outputs[1]);

@@ -1,6 +1,7 @@
 // The source behind idx and npy: a file of samples and, if there are labels, a file of labels, for each phase.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace dlhost::input {
 
 struct ArrayOptions : PhaseOptions<std::vector<std::string>> {
   double mean = 0, scale = 1;
+  std::string unlabelled;
 };
 
 SchemaOf<ArrayOptions> array_schema(const std::string& doc);
@@ -38,13 +40,20 @@ class ArraySource : public Source {
     std::vector<Array> arrays; // data, and labels if there are any
     std::int64_t count() const { return arrays[0].file.rows(); }
   };
+  struct Label {
+    DType type = DType::i32;
+    Shape shape;
+  };
+  static Label label_of(const ArrayFile& labels);
   Result<Array> load(Disk&, const std::string& path) const;
   Result<Set> load_set(Disk&, const std::string& folder, const std::vector<std::string>& names, const Set* first) const;
+  Status open_unlabelled(Disk&, const std::string& folder);
 
   Options options_;
   Scaling scaling_;
   Parse parse_;
   Phases<Set> phases_;
+  std::optional<Label> label_; // none: samples have none
 };
 
 } // namespace dlhost::input

@@ -24,12 +24,14 @@ class Csv : public Source {
     double mean = 0, scale = 1;
     std::string delimiter = ",";
     bool header = false;
+    std::string unlabelled;
   };
 
   static Schema schema() {
     SchemaOf<Options> schema(
         "Rows of a delimited text file (csv, csv.gz). Outputs: data, f32 [columns]; label, i32 [].");
     add_phase_options(schema, "the file with the rows");
+    add_unlabelled(schema, &Options::unlabelled, "a file");
     schema
         .choice("label", &Options::label,
                 {{"class", CsvLabel::klass}, {"value", CsvLabel::value}, {"none", CsvLabel::none}},
@@ -47,8 +49,13 @@ class Csv : public Source {
   explicit Csv(Options options) : options_(std::move(options)) {}
 
   Status open(Host& host, const std::string& folder) override {
+    if (!options_.unlabelled.empty()) {
+      DLHOST_ASSIGN(auto table, load(host, beside(folder, options_.unlabelled), CsvLabel::none, nullptr));
+      phases_.open_alone(std::move(table));
+      return {};
+    }
     return phases_.open(options_, [&](const std::string& file, const CsvTable* first) {
-      return load(host, beside(folder, file), first);
+      return load(host, beside(folder, file), options_.label, first);
     });
   }
 
@@ -71,10 +78,18 @@ class Csv : public Source {
     const auto [table, row] = phases_.find(phase, index);
     const auto columns = static_cast<std::size_t>(table.columns), at = static_cast<std::size_t>(row);
     std::memcpy(outputs[0], table.values.data() + at * columns, columns * sizeof(float));
-    if (options_.label == CsvLabel::klass) std::memcpy(outputs[1], &table.classes[at], sizeof(std::int32_t));
-    if (options_.label == CsvLabel::value) std::memcpy(outputs[1], &table.targets[at], sizeof(float));
+    if (options_.label == CsvLabel::none) return {};
+    static_assert(sizeof(std::int32_t) == sizeof(float));
+    if (!options_.unlabelled.empty())
+      std::memset(outputs[1], 0, sizeof(float));
+    else if (options_.label == CsvLabel::klass)
+      std::memcpy(outputs[1], &table.classes[at], sizeof(std::int32_t));
+    else
+      std::memcpy(outputs[1], &table.targets[at], sizeof(float));
     return {};
   }
+
+  std::vector<std::string> classes() const override { return options_.classes; }
 
  private:
   Result<char> delimiter() const {
@@ -83,9 +98,9 @@ class Csv : public Source {
     return Status::invalid("delimiter is \"", options_.delimiter, "\", but must be one character or \"tab\"");
   }
 
-  Result<CsvTable> load(Host& host, const std::string& path, const CsvTable* first) const {
+  Result<CsvTable> load(Host& host, const std::string& path, CsvLabel label, const CsvTable* first) const {
     DLHOST_ASSIGN(const char between, delimiter());
-    const CsvFormat format{between, options_.header, options_.label, options_.label_column, options_.classes};
+    const CsvFormat format{between, options_.header, label, options_.label_column, options_.classes};
     DLHOST_ASSIGN(const auto content, Content::open(host.disk(), path));
     auto table = parse_csv(content.text(), format);
     if (!table.ok()) return std::move(table).status().at(path);

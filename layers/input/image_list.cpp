@@ -32,7 +32,7 @@ std::string ImageList::path(std::int64_t image) const {
 }
 
 Status ImageList::add_folder(Disk& disk, const std::string& below, std::int32_t label, int depth) {
-  DLHOST_ASSIGN(const auto entries, disk.list(folder_ + "/" + below));
+  DLHOST_ASSIGN(const auto entries, disk.list(beside(folder_, below)));
   for (const DirectoryEntry& entry : entries) {
     const std::string path = below + "/" + entry.name;
     if (entry.directory && depth < deepest) DLHOST_TRY(add_folder(disk, path, label, depth + 1));
@@ -44,18 +44,43 @@ Status ImageList::add_folder(Disk& disk, const std::string& below, std::int32_t 
 Result<ImageList> ImageList::in_folder(Disk& disk, const std::string& folder, const std::vector<std::string>* classes) {
   ImageList list(folder);
   DLHOST_ASSIGN(const auto entries, disk.list(folder));
-  if (classes) list.classes_ = *classes;
+  if (classes) {
+    list.classes_ = *classes;
+  } else {
+    DLHOST_ASSIGN(list.classes_, classes_in(disk, folder));
+  }
   for (const DirectoryEntry& entry : entries) {
     if (!entry.directory || entry.name.starts_with('.')) continue;
-    auto known = std::ranges::find(list.classes_, entry.name);
-    if (known == list.classes_.end()) {
-      if (classes) return Status::invalid(folder, "/", entry.name, ": there is no class of this name in training");
-      known = list.classes_.insert(known, entry.name);
-    }
+    const auto known = std::ranges::find(list.classes_, entry.name);
+    if (known == list.classes_.end())
+      return Status::invalid(folder, "/", entry.name, ": there is no class of this name in training");
     DLHOST_TRY(list.add_folder(disk, entry.name, static_cast<std::int32_t>(known - list.classes_.begin()), 0));
   }
   if (list.count() == 0)
     return Status::invalid(folder, ": has no pictures (.jpg, .jpeg, .png) in folders named after their classes");
+  return list;
+}
+
+Result<std::vector<std::string>> ImageList::classes_in(Disk& disk, const std::string& folder) {
+  std::vector<std::string> classes;
+  DLHOST_ASSIGN(const auto entries, disk.list(folder));
+  for (const DirectoryEntry& entry : entries)
+    if (entry.directory && !entry.name.starts_with('.')) classes.push_back(entry.name);
+  return classes;
+}
+
+Result<ImageList> ImageList::of(Disk& disk, const std::vector<std::string>& paths) {
+  ImageList list("");
+  for (const std::string& path : paths) {
+    if (!disk.list(path).ok()) {
+      if (!disk.exists(path)) return Status::not_found(path, ": there is no such picture, nor a folder of that name");
+      list.add(path, 0);
+      continue;
+    }
+    const auto before = list.count();
+    DLHOST_TRY(list.add_folder(disk, path, 0, 0));
+    if (list.count() == before) return Status::invalid(path, ": has no pictures (.jpg, .jpeg, .png)");
+  }
   return list;
 }
 

@@ -14,6 +14,9 @@ class ImageList {
  public:
   // Classes are the folders' names in alphabetical order; `classes`, those of training, for every other phase.
   static Result<ImageList> in_folder(Disk&, const std::string& folder, const std::vector<std::string>* classes);
+  static Result<std::vector<std::string>> classes_in(Disk&, const std::string& folder);
+  // These pictures, and all in these folders and below them; of class 0.
+  static Result<ImageList> of(Disk&, const std::vector<std::string>& paths);
   // A line a picture: a path, relative to `folder`, and the number of its class. Messages name the line.
   static Result<ImageList> parse(std::string_view text, const std::string& folder);
 

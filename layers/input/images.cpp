@@ -21,12 +21,14 @@ class Images : public Source {
     std::int64_t channels = 3;
     bool keep_ratio = true;
     std::int64_t cache = 256;
+    std::vector<std::string> unlabelled;
   };
 
   static Schema schema() {
     SchemaOf<Options> schema("JPEG and PNG files. Outputs: data, u8 [channels, height, width]; label, i32 [].");
     add_phase_options(schema, "a folder with a folder of pictures for each class, or a .txt file with a path and a "
                               "class number a line,");
+    add_unlabelled(schema, &Options::unlabelled, "pictures, and folders of them,");
     schema.required("size", &Options::size, between(1, 16384), "[side] or [height, width] of a sample")
         .option("channels", &Options::channels, "3 for colour, 1 for grey", between(1, 3))
         .choice("fit", &Options::keep_ratio, {{"crop", true}, {"stretch", false}},
@@ -42,8 +44,11 @@ class Images : public Source {
   Status open(Host& host, const std::string& folder) override {
     disk_ = &host.disk();
     DLHOST_TRY(make_target());
-    return phases_.open(options_,
-                        [&](const std::string& file, const Set* first) { return load(beside(folder, file), first); });
+    if (!options_.unlabelled.empty()) return open_unlabelled(folder);
+    DLHOST_TRY(phases_.open(
+        options_, [&](const std::string& file, const Set* first) { return load(beside(folder, file), first); }));
+    classes_ = phases_.first().list.classes();
+    return {};
   }
 
   Status setup(Setup& s) override {
@@ -67,6 +72,12 @@ class Images : public Source {
     return {};
   }
 
+  std::vector<std::string> classes() const override { return classes_; }
+  std::string name_of(Phase phase, std::int64_t index) const override {
+    const auto [set, image] = phases_.find(phase, index);
+    return set.list.path(image);
+  }
+
  private:
   struct Set {
     ImageList list;
@@ -86,6 +97,25 @@ class Images : public Source {
     return {};
   }
 
+  // The classes are those of training, where its folder is there.
+  Status open_unlabelled(const std::string& folder) {
+    std::vector<std::string> paths;
+    for (const auto& path : options_.unlabelled) paths.push_back(beside(folder, path));
+    DLHOST_ASSIGN(auto found, ImageList::of(*disk_, paths));
+    phases_.open_alone(with_cache(std::move(found)));
+    const std::string training = beside(folder, options_.train);
+    if (!options_.train.empty() && disk_->list(training).ok()) {
+      DLHOST_ASSIGN(classes_, ImageList::classes_in(*disk_, training));
+    }
+    return {};
+  }
+
+  Set with_cache(ImageList list) const {
+    // The training set may fill the cache before the others; each phase has its own.
+    auto cache = std::make_unique<FileCache>(list.count(), static_cast<std::uint64_t>(options_.cache) << 20);
+    return {std::move(list), std::move(cache)};
+  }
+
   Result<ImageList> list(const std::string& path, const Set* first) const {
     if (!path.ends_with(".txt")) return ImageList::in_folder(*disk_, path, first ? &first->list.classes() : nullptr);
     DLHOST_ASSIGN(const auto content, Content::open(*disk_, path));
@@ -96,15 +126,14 @@ class Images : public Source {
 
   Result<Set> load(const std::string& path, const Set* first) const {
     DLHOST_ASSIGN(auto listed, list(path, first));
-    // The training set may fill the cache before the others; each phase has its own.
-    auto cache = std::make_unique<FileCache>(listed.count(), static_cast<std::uint64_t>(options_.cache) << 20);
-    return Set{std::move(listed), std::move(cache)};
+    return with_cache(std::move(listed));
   }
 
   Options options_;
   Disk* disk_ = nullptr;
   PictureTarget target_;
   Phases<Set> phases_;
+  std::vector<std::string> classes_;
   mutable Pool<Reader> readers_;
 };
 

@@ -37,6 +37,13 @@ template <class Options> void add_phase_options(SchemaOf<Options>& schema, const
               at_least(0));
 }
 
+// Adds the option by which `dlhost predict --data` names what has no labels: the test's samples then, and no others are
+// there. Their label is 0, so that the net is that of the test.
+template <class Options, class Files>
+void add_unlabelled(SchemaOf<Options>& schema, Files Options::*member, const std::string& what) {
+  schema.option("unlabelled", member, what + " without labels, in place of all others; dlhost predict --data sets it");
+}
+
 // Deals the rows of one set to the phases.
 class Deal {
  public:
@@ -70,6 +77,9 @@ class Deal {
 // The sets of samples that a source has opened. Set has count().
 template <class Set> class Phases {
  public:
+  // The test's samples are `set`, and nothing else is there.
+  void open_alone(Set set) { first_ = &sets_[static_cast<std::size_t>(Phase::test)].emplace(std::move(set)); }
+
   // load(files, first): Result<Set>; `first` is the set that was loaded first, the training one where there is one;
   // null while that itself is loaded.
   template <class Files, class Load> Status open(const PhaseOptions<Files>& options, Load&& load) {

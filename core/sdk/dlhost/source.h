@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <dlhost/layer.h>
 
@@ -29,6 +30,11 @@ class DLHOST_API Source : public Layer {
   // Writes each output's sample (plain, as setup declared it, without the batch axis) to the given places. The
   // index is below count(): nobody asks for another. May be called from several tasks at once.
   virtual Status read(Phase, std::int64_t index, std::span<std::byte* const> outputs) const = 0;
+
+  // For people. What its classes are called, in the order of their numbers; empty: they have no names.
+  virtual std::vector<std::string> classes() const;
+  // What a sample is called: its file. Empty: it has no name.
+  virtual std::string name_of(Phase, std::int64_t index) const;
 
   // Core's feeder fills a source's outputs.
   Status prepare(Prepare&) final;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """evaluation_test.py DLHOST WRITES_TENSORBOARD: what an evaluation finds is counted right and stands where people and
 programs look."""
+import csv
 import hashlib
 import json
 import math
@@ -188,7 +189,7 @@ class Evaluation(unittest.TestCase):
         told = [json.loads(self.dlhost("eval", *validates, "--json", "--phase", word)) for word in ("validate", "validation")]
         self.assertEqual(told[0]["metrics"], told[1]["metrics"])
         self.assertEqual(told[0]["tables"]["guessed"]["counts"], COUNTED)
-        self.dlhost("predict", *validates, "--phase", "validate", "--output", "fc", "-o", "validated.csv")
+        self.dlhost("predict", *validates, "--phase", "validate", "--layer", "fc", "-o", "validated.csv")
 
     def test_the_last_record_is_the_summary(self) -> None:
         records = [json.loads(line) for line in (self.run_folder / "metrics.jsonl").read_text().splitlines()]
@@ -209,23 +210,32 @@ class Evaluation(unittest.TestCase):
 
     def test_outputs_are_what_predict_writes(self) -> None:
         written = (self.root / "out/scores.npy").read_bytes()
-        self.dlhost("predict", str(self.run_folder), "--output", "fc", "-o", "predicted.npy")
+        self.dlhost("predict", str(self.run_folder), "--layer", "fc", "-o", "predicted.npy")
         self.assertEqual((self.root / "predicted.npy").read_bytes(), written)
         self.assertEqual(written[:8], b"\x93NUMPY\x01\x00")
         self.assertIn(b"'shape': (10, 3)", written[:128])
 
     def test_predict_writes_the_class_probabilities_in_the_order_of_the_data(self) -> None:
-        """Unless told otherwise; the same in both formats; worked out here from the params."""
+        """Unless told otherwise; the same in all formats; worked out here from the params."""
         said = self.dlhost("predict", str(self.run_folder))
         self.assertIn("predictions.csv: 10 rows of loss:probabilities, in the order of the test samples", said)
-        self.dlhost("predict", str(self.run_folder), "-o", "predictions.npy")
-        lines = (self.root / "predictions.csv").read_text().splitlines()
+        for ending in "npy", "jsonl":
+            self.dlhost("predict", str(self.run_folder), "-o", f"predictions.{ending}")
+        with (self.root / "predictions.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(list(rows[0]), ["sample", "class", "0", "1", "2"])
+        lines = [json.loads(line) for line in (self.root / "predictions.jsonl").read_text().splitlines()]
+        self.assertEqual([(str(line["sample"]), line["class"]) for line in lines],
+                         [(row["sample"], row["class"]) for row in rows])
         written = (self.root / "predictions.npy").read_bytes()
         self.assertIn(b"'descr': '<f4', 'fortran_order': False, 'shape': (10, 3)", written[:128])
         begin = 10 + struct.unpack_from("<H", written, 8)[0]
         as_npy = list(struct.iter_unpack("<3f", written[begin:]))
-        as_csv = [struct.unpack("<3f", struct.pack("<3f", *map(float, line.split(",")))) for line in lines]
+        as_csv, as_jsonl = ([struct.unpack("<3f", struct.pack("<3f", *(float(values[number]) for number in "012")))
+                             for values in found] for found in (rows, [line["probabilities"] for line in lines]))
         self.assertEqual(as_csv, as_npy)  # bit for bit
+        self.assertEqual(as_jsonl, as_npy)
+        self.assertEqual([row["class"] for row in rows], [str(max(range(3), key=row.__getitem__)) for row in as_npy])
         params = read_safetensors(self.run_folder / "checkpoints/step-000000050/params.safetensors")
         weight, bias = params["fc.weight"], params["fc.bias"]
         self.assertEqual(len(as_csv), len(ROWS))
@@ -234,6 +244,42 @@ class Evaluation(unittest.TestCase):
             for one, other in zip(found, softmax(scores)):
                 self.assertAlmostEqual(one, other, 5)
             self.assertAlmostEqual(sum(found), 1, 5)
+
+    def test_predict_of_what_no_format_can_hold_is_refused_before_anything_is_computed(self) -> None:
+        for file in "rows.parquet", "hidden":
+            said = self.refused("predict", str(self.run_folder), "-o", file)
+            self.assertIn(f"-o {file}: predictions are written as .csv, .jsonl or .npy (a layer is named by --layer)", said)
+
+    def test_predict_reads_samples_without_labels(self) -> None:
+        """Of a file or from standard input, also where the run's own data are gone; the rows are those with labels."""
+        whole = self.root / "moved"
+        shutil.copytree(self.run_folder, whole / "run")
+        rows = "".join(",".join(map(str, row[:3])) + "\n" for row in ROWS)
+        (whole / "new.csv").write_text(rows)
+        named = ("--set", 'layer.data.classes=["no, never", "may be", "yes"]')
+        self.dlhost("predict", str(self.run_folder), "-o", str(whole / "labelled.csv"))
+        expected = (whole / "labelled.csv").read_text().split("\n", 1)
+        self.assertIn("10 rows of loss:probabilities, in the order of the given samples",
+                      self.dlhost("predict", "run", "--data", "new.csv", cwd=whole))
+        self.assertEqual((whole / "predictions.csv").read_text(), "\n".join(expected))
+        piped = subprocess.run([DLHOST, "predict", "run", "--data", "-", "-o", "piped.csv", *named], cwd=whole,
+                               input=rows, capture_output=True, text=True, timeout=60)
+        self.assertEqual(piped.returncode, 0, piped.stderr)
+        with (whole / "piped.csv").open() as file:
+            read = list(csv.reader(file))
+        self.assertEqual(read[0], ["sample", "class", "no, never", "may be", "yes"])
+        self.assertEqual([row[2:] for row in read[1:]], [line.split(",")[2:] for line in expected[1].splitlines()])
+
+    def test_predict_says_what_is_wrong_with_its_data(self) -> None:
+        run = str(self.run_folder)
+        (self.root / "wide.csv").write_text("1,2,3,4\n")
+        for words, said in ((("--data", "nowhere.csv"), "nowhere.csv"),
+                            (("--data", "rows.csv", "rows.csv"), "--data names 2 files, but 'data', a 'csv' source, reads one"),
+                            (("--data", "rows.csv", "--phase", "train"), "--phase train and --data exclude each other"),
+                            (("--data", "wide.csv"), "4")):
+            with self.subTest(words=words):
+                self.assertIn(said, self.refused("predict", run, *words, "-o", "refused.csv"))
+                self.assertFalse((self.root / "refused.csv").exists())
 
     def test_training_samples_are_measured_as_all_others_are(self) -> None:
         """Each once; here they are those of the test."""
@@ -256,18 +302,23 @@ class Evaluation(unittest.TestCase):
                 (self.root / f"{name}.toml").write_text(text)
                 self.dlhost("run", f"{name}.toml", f"--set=record.folder={name}")
                 run = str(next((self.root / name).iterdir()))
-                self.dlhost("predict", run, "--output", "fc", "-o", f"{name}-told.csv")
+                self.dlhost("predict", run, "--layer", "fc", "-o", f"{name}-told.csv")
                 self.dlhost("predict", run, "-o", f"{name}.csv")
                 self.assertEqual((self.root / f"{name}.csv").read_text(), (self.root / f"{name}-told.csv").read_text())
 
     def test_predict_of_what_has_no_row_for_a_sample_is_refused(self) -> None:
         for output in "loss:loss", "right":
             with self.subTest(output):
-                words = [DLHOST, "predict", str(self.run_folder), "--output", output, "-o", "refused.csv"]
+                words = [DLHOST, "predict", str(self.run_folder), "--layer", output, "-o", "refused.csv"]
                 done = subprocess.run(words, cwd=self.root, capture_output=True, text=True, timeout=60)
                 self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
                 self.assertIn(f"'{output.split(':')[0]}", done.stderr)
                 self.assertFalse((self.root / "refused.csv").exists())
+
+    def refused(self, *words: str) -> str:
+        done = subprocess.run([DLHOST, *words], cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        return done.stderr
 
     def run_job(self, runs: str, *changes: str) -> dict:
         """The summary of another run of the job."""

@@ -151,7 +151,7 @@ class Exchange(unittest.TestCase):
         self.assertEqual(self.metrics("few"), self.metrics(str(self.run_folder)))
         self.assertEqual(json.loads(self.dlhost("eval", "none", "--json"))["samples"], 4)
         self.dlhost("predict", "none", "-o", "rows.csv")
-        self.assertEqual(len((self.root / "rows.csv").read_text().splitlines()), 4)
+        self.assertEqual(len((self.root / "rows.csv").read_text().splitlines()), 1 + 4)
         self.assertIn("source 'data' has no training samples", self.dlhost("run", "--resume", "none", code=1))
         self.dlhost("run", "--resume", "none", "--set", "layer.data.train=50")  # from its first sample on
         self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "whole")
@@ -174,7 +174,7 @@ class Exchange(unittest.TestCase):
         self.assertEqual(self.params_of("taken"), self.params)
         self.assertEqual(self.metrics("taken"), self.metrics(str(self.run_folder)))
         self.dlhost("predict", "taken", "-o", "rows.csv")
-        self.assertEqual(len((self.root / "rows.csv").read_text().splitlines()), 20)
+        self.assertEqual(len((self.root / "rows.csv").read_text().splitlines()), 1 + 20)
         self.dlhost("run", "job.toml", "--resume", "taken")
         summary = json.loads((self.root / "taken/summary.json").read_text())
         self.assertEqual((summary["status"], summary["steps"]), ("done", 5))

@@ -53,7 +53,7 @@ src = ["bn", "target"]
         self.assert_near(left["bn.running_variance"], Array((2,), variance), "running variance")
         expected = self.normalised(range(7), mean, variance)
         self.assert_near(made, expected, "the test at the end")
-        self.call("predict", str(self.run_folder), "--output", "bn", "-o", "predicted.npy")
+        self.call("predict", str(self.run_folder), "--layer", "bn", "-o", "predicted.npy")
         self.assert_near(read_npy(self.root / "predicted.npy"), expected, "predict")
         loss = json.loads(self.call("eval", str(self.run_folder), "--json"))["metrics"]["loss"]
         squares = sum((a - b)**2 for a, b in zip(expected.numbers, self.target.numbers))

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """sources_test.py DLHOST DEVICE HAS_PNG: what sources make of files by their options is what docs/data.md and
 `dlhost inspect` say, down to the layers that read them."""
+import csv
 import pathlib
 import struct
+import subprocess
 import sys
 import unittest
 import zlib
@@ -14,6 +16,18 @@ Colour = tuple[int, int, int]
 
 
 class Sources(Values):
+    def train(self, source: str) -> None:
+        """A run that predicts classes."""
+        self.run_text(f'name = "source"\n[train]\ndevice = "{self.device}"\nthreads = 1\nbatch = 2\nlast = "wrap"\n'
+                      f'stop = {{ steps = 1 }}\n[record]\ntensorboard = false\n[[layer]]\nname = "data"\n{source}\n'
+                      '[[layer]]\nname = "out"\ntype = "dense"\nsrc = "data"\nunits = 3\n'
+                      '[[layer]]\nname = "loss"\ntype = "softmax_loss"\nsrc = ["out", "data:label"]\n')
+
+    def predicted(self, *words: str) -> list[dict[str, str]]:
+        self.call("predict", str(self.run_folder), *words, "-o", "predicted.csv")
+        with (self.root / "predicted.csv").open() as file:
+            return list(csv.DictReader(file))
+
     def read(self, source: str, label: bool = True) -> tuple[Array, Array]:
         """The test samples of a source, and their labels."""
         outputs = {"data.npy": "data"} | ({"label.npy": "data:label"} if label else {})
@@ -78,6 +92,19 @@ class Npy(Sources):
         self.assert_near(data, Array(x.shape, [(number - 20) * 0.25 for number in x.numbers]), "mean and scale")
         self.assertEqual(label.numbers, [2, 0, 1])
 
+    def test_samples_without_labels(self) -> None:
+        """As those with labels, also where these are gone."""
+        write_npy(self.root / "x.npy", Array((3, 4), list(range(12))))
+        write_npy(self.root / "y.npy", Array((3,), [2, 0, 1]))
+        files = '["x.npy", "y.npy"]'
+        self.train(f'type = "npy"\ntrain = {files}\ntest = {files}')
+        expected = self.predicted()
+        self.assertEqual([row["sample"] for row in expected], ["0", "1", "2"])
+        self.assertEqual(self.predicted("--data", "x.npy"), expected)
+        (self.root / "x.npy").rename(self.root / "other.npy")
+        (self.root / "y.npy").unlink()
+        self.assertEqual(self.predicted("--data", "other.npy"), expected)
+
 
 def write_png(path: pathlib.Path, rows: list[list[Colour]] | list[list[int]]) -> None:
     """In colour, or in grey where a pixel is one number."""
@@ -109,6 +136,26 @@ class Images(Sources):
         self.assertEqual(data.shape, (2, 3, 2, 3))
         self.assertEqual(data.numbers[:18], [1] * 6 + [2] * 6 + [3] * 6)
         self.assertEqual(data.numbers[18:], [picture[y][x][c] for c in range(3) for y in range(2) for x in range(3)])
+
+    def test_pictures_without_labels(self) -> None:
+        """Files, folders, and paths from standard input; classes are called as in training."""
+        for name, colour in (("ant", self.RED), ("bee", self.GREEN), ("cow", self.BLUE)):
+            write_png(self.root / f"pictures/{name}/one.png", [[colour] * 2] * 2)
+        self.train('type = "images"\ntrain = "pictures"\ntest = "pictures"\nsize = [2]')
+        expected = self.predicted()
+        files = [str(self.root / f"pictures/{name}/one.png") for name in ("ant", "bee", "cow")]
+        self.assertEqual([row["sample"] for row in expected], files)
+        self.assertEqual(list(expected[0]), ["sample", "class", "ant", "bee", "cow"])
+        self.assertTrue(all(row["class"] == max(("ant", "bee", "cow"), key=lambda name: float(row[name])) for row in expected))
+        self.assertEqual(self.predicted("--data", "pictures"), expected)
+        self.assertEqual(self.predicted("--data", "pictures/cow/one.png", "pictures/ant"), expected[2::-2])
+        words = [self.dlhost, "predict", str(self.run_folder), "--data", "-", "-o", "piped.csv"]
+        piped = subprocess.run(words, cwd=self.root, input="pictures/bee/one.png\n", capture_output=True, text=True, timeout=60)
+        self.assertEqual(piped.returncode, 0, piped.stderr)
+        self.assertIn(",".join(expected[1].values()), (self.root / "piped.csv").read_text())
+        (self.root / "empty").mkdir()
+        for missing, said in (("none.png", "there is no such picture"), ("empty", "has no pictures")):
+            self.assertIn(said, self.call("predict", str(self.run_folder), "--data", missing, "-o", "no.csv", code=1))
 
     def test_a_list(self) -> None:
         for name, colour in (("red", self.RED), ("blue", self.BLUE)):

@@ -1,0 +1,46 @@
+// Predictions as a file: rows for people and spreadsheets (.csv), lines for programs (.jsonl), an array (.npy).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dlhost/host.h>
+#include <dlhost/tensor.h>
+
+namespace dlhost::cli {
+
+class Predictions {
+ public:
+  struct Names {
+    std::vector<std::string> classes;                     // empty: they have numbers
+    std::function<std::string(std::int64_t)> sample = {}; // null: they have numbers
+  };
+
+  // Whether a file of that name can be written.
+  static Status check(const std::string& path);
+
+  // `of_classes`: a value is the probability of a class.
+  Predictions(std::string path, const Shape& sample, bool of_classes, Names names);
+  // The values of samples, in their order.
+  void add(std::span<const float> values);
+  Status write(Disk&) const;
+
+ private:
+  std::string header() const;
+  std::string csv_row(std::span<const float> values) const;
+  std::string json_line(std::span<const float> values) const;
+  std::string class_name(std::size_t number) const;
+
+  std::string path_;
+  Shape sample_;
+  bool of_classes_;
+  Names names_;
+  std::int64_t rows_ = 0;
+  std::string text_;
+  std::vector<float> values_; // of an array
+};
+
+} // namespace dlhost::cli
