@@ -58,7 +58,8 @@ inner_product_backward_weights::primitive_desc gradient_of(const Shapes& shapes,
 }
 
 // Over all three roles, in f32, blocks of 48 units were the best or close to it for every net measured; in bf16 without
-// tiles, blocks of 64, but for wide layers with a rest, whose input gradient suffers.
+// tiles, blocks of 64, but for wide layers with a rest, whose input gradient suffers. oneDNN 3.2 makes wrong input
+// gradients of f16 in blocks of 48.
 memory::desc blocked_weights_of(const Shapes& shapes, DType type) {
   using tag = memory::format_tag;
   const auto own = forward_of(shapes, describe(shapes.w.as(shapes.x.dtype)), {}).weights_desc();
@@ -66,7 +67,10 @@ memory::desc blocked_weights_of(const Shapes& shapes, DType type) {
   const auto units = shapes.w.shape[0];
   const auto is = [&](tag which) { return format && format->id == static_cast<std::uint32_t>(which); };
   const auto blocked = [&](tag which) { return memory::desc({units, shapes.w.shape[1]}, dtype_of(type), which); };
-  if (units >= 48 && (is(tag::AB16b32a) || is(tag::AB16b48a) || is(tag::AB16b64a))) return blocked(tag::AB16b48a);
+  if (units >= 48 && (is(tag::AB16b32a) || is(tag::AB16b48a) || is(tag::AB16b64a))) {
+    if (shapes.x.dtype == DType::f16) return blocked(units >= 64 ? tag::AB16b64a : tag::AB16b32a);
+    return blocked(tag::AB16b48a);
+  }
   if (units >= 64 && (is(tag::AB8b32a2b) || is(tag::AB8b64a2b))) {
     const bool whole = units % 64 == 0 || units < 4096;
     if (type != DType::f32) return blocked(whole ? tag::AB8b64a2b : tag::AB8b32a2b);

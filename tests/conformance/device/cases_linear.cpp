@@ -77,6 +77,7 @@ std::vector<Case> linear_cases() {
       gemm("long", {17, 300}, 23, true),
       gemm("column", {5, 40}, 1, true),
       gemm("one_sample", {1, 64}, 48, true),
+      gemm("wide", {5, 40}, 100, true),
       conv("1x1", {.x = {2, 8, 6, 6}, .out = 16, .window = {1, 1}}),
       conv("3x3", {.x = {2, 3, 8, 8}, .out = 8, .window = {3, 3}, .pad = {1, 1}}),
       conv("odd", {.x = {3, 5, 7, 9}, .out = 7, .window = {3, 2}, .pad = {1, 0}}),
