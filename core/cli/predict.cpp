@@ -68,9 +68,9 @@ bool are_of_classes(const std::string& name, const Shape& shape) {
 Predictions::Names names_of(const run::Session& session, Phase phase) {
   Predictions::Names names;
   for (const auto& open : session.sources()) {
-    if (names.classes.empty()) names.classes = open.source->classes();
-    if (!names.sample && !open.source->name_of(phase, 0).empty())
-      names.sample = [source = open.source, phase](std::int64_t index) { return source->name_of(phase, index); };
+    if (names.classes.empty()) names.classes = open.source->class_names();
+    if (!names.sample && !open.source->sample_name(phase, 0).empty())
+      names.sample = [source = open.source, phase](std::int64_t index) { return source->sample_name(phase, index); };
   }
   return names;
 }

@@ -28,7 +28,6 @@ void Scaling::forget() { disk_.remove(wish_).ignore("it may have been answered j
 
 Status Scaling::tell(const Answer& answer) {
   const nlohmann::ordered_json said{{"step", answer.step}, {"refused", answer.refused}};
-  const auto lenient = nlohmann::ordered_json::error_handler_t::replace;
   DLHOST_TRY(disk_.write_text(answer_, env::json_text(said, 2) + "\n"));
   return disk_.remove(wish_);
 }

@@ -44,7 +44,6 @@ std::optional<Steering::Wish> Steering::take() {
 
 void Steering::tell(const Status& how) {
   const nlohmann::json said{{"refused", how.ok() ? "" : how.message()}};
-  const auto lenient = nlohmann::json::error_handler_t::replace;
   disk_.write_text(answer_, env::json_text(said) + "\n").ignore("whoever waits for it waits no longer");
 }
 

@@ -89,7 +89,7 @@ class Csv : public Source {
     return {};
   }
 
-  std::vector<std::string> classes() const override { return options_.classes; }
+  std::vector<std::string> class_names() const override { return options_.classes; }
 
  private:
   Result<char> delimiter() const {

@@ -72,8 +72,8 @@ class Images : public Source {
     return {};
   }
 
-  std::vector<std::string> classes() const override { return classes_; }
-  std::string name_of(Phase phase, std::int64_t index) const override {
+  std::vector<std::string> class_names() const override { return classes_; }
+  std::string sample_name(Phase phase, std::int64_t index) const override {
     const auto [set, image] = phases_.find(phase, index);
     return set.list.path(image);
   }

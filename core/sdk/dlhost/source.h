@@ -32,9 +32,9 @@ class DLHOST_API Source : public Layer {
   virtual Status read(Phase, std::int64_t index, std::span<std::byte* const> outputs) const = 0;
 
   // For people. What its classes are called, in the order of their numbers; empty: they have no names.
-  virtual std::vector<std::string> classes() const;
+  virtual std::vector<std::string> class_names() const;
   // What a sample is called: its file. Empty: it has no name.
-  virtual std::string name_of(Phase, std::int64_t index) const;
+  virtual std::string sample_name(Phase, std::int64_t index) const;
 
   // Core's feeder fills a source's outputs.
   Status prepare(Prepare&) final;
