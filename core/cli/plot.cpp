@@ -2,23 +2,48 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
+#include "cli/picture_file.h"
 #include "cli/run_named.h"
+#include "config/changes.h"
 #include "env/terminal.h"
 #include "record/chart_svg.h"
 #include "record/chart_text.h"
+#include "record/run_folder.h"
 
 namespace dlhost::cli {
 namespace {
 
 struct PlotRequest {
-  std::vector<std::string> runs;
+  std::vector<std::string> runs, labels;
   std::string output;
   record::PanelOptions panels;
 };
 
-// Two runs of one name are told apart by their paths.
-std::vector<std::string> names_of(const std::vector<record::Curves>& runs, const std::vector<std::string>& paths) {
+// The jobs that runs kept; none: one has kept none.
+std::vector<std::string> jobs_of(Disk& disk, const std::vector<std::string>& paths) {
+  std::vector<std::string> jobs;
+  for (const auto& path : paths) {
+    const auto text = disk.read_text(record::RunFolder::job_in(disk, path));
+    if (!text.ok()) return {};
+    jobs.push_back(*text);
+  }
+  return jobs;
+}
+
+// Runs are told apart by what their jobs have otherwise, where each has something; else by their names, and two of one
+// name by their paths.
+std::vector<std::string> names_of(Disk& disk, const std::vector<record::Curves>& runs,
+                                  const std::vector<std::string>& paths) {
+  constexpr std::size_t readable = 60; // bytes
   std::vector<std::string> names;
+  if (runs.size() > 1) names = config::distinctions(jobs_of(disk, paths));
+  const auto tells = [&](const std::string& name) {
+    return !name.empty() && name.size() <= readable && std::ranges::count(names, name) == 1;
+  };
+  if (names.size() == runs.size() && std::ranges::all_of(names, tells)) return names;
+  names.clear();
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const bool unique = std::ranges::count(runs, runs[i].run, &record::Curves::run) == 1;
     names.push_back(unique ? runs[i].run : paths[i]);
@@ -26,9 +51,29 @@ std::vector<std::string> names_of(const std::vector<record::Curves>& runs, const
   return names;
 }
 
+// Of several runs those without a step are left out.
+Status leave_out_empty(std::vector<record::Curves>& runs, std::vector<std::string>& paths,
+                       std::vector<std::string>& labels) {
+  for (std::size_t i = 0; i < runs.size() && runs.size() > 1;) {
+    if (!runs[i].curves.empty()) {
+      ++i;
+      continue;
+    }
+    fmt::print(stderr, "dlhost: {} has no steps yet, and is left out\n", paths[i]);
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    runs.erase(runs.begin() + at);
+    paths.erase(paths.begin() + at);
+    if (!labels.empty()) labels.erase(labels.begin() + at);
+  }
+  if (runs[0].curves.empty()) return Status::not_found(paths[0], " has no steps yet");
+  return {};
+}
+
 Status plot(Context& context, const PlotRequest& request) {
   Disk& disk = context.host.disk();
+  if (!request.output.empty() && request.output != "-") DLHOST_TRY(check_picture(request.output));
   auto paths = request.runs;
+  auto labels = request.labels;
   if (paths.empty()) paths.emplace_back();
   for (auto& path : paths) {
     DLHOST_ASSIGN(path, run_named(disk, path));
@@ -38,15 +83,18 @@ Status plot(Context& context, const PlotRequest& request) {
     DLHOST_ASSIGN(auto curves, record::read_curves(disk, path));
     runs.push_back(std::move(curves));
   }
+  if (!labels.empty() && labels.size() != runs.size())
+    return Status::invalid("--label is given ", labels.size(), " times for ", runs.size(), " runs: once for each");
+  DLHOST_TRY(leave_out_empty(runs, paths, labels));
   DLHOST_ASSIGN(const auto panels, record::panels_of(runs, request.panels));
-  const auto names = names_of(runs, paths);
+  const auto names = labels.empty() ? names_of(disk, runs, paths) : labels;
   env::StandardTerminal output(1);
   if (request.output.empty() && output.interactive()) {
     output.write(record::chart_text(panels, names, request.panels.x, output));
     return {};
   }
   const std::string picture = record::chart_svg(panels, names, request.panels.x);
-  if (!request.output.empty() && request.output != "-") return disk.write_text(request.output, picture);
+  if (!request.output.empty() && request.output != "-") return write_picture(disk, request.output, picture);
   output.write(picture);
   return {};
 }
@@ -62,8 +110,14 @@ void add_plot(CLI::App& app, Context& context) {
       ->type_name("RUN");
   command
       ->add_option("-o,--output", request->output,
-                   "the picture, as SVG; - for standard output, which it also goes to where that is a file or a pipe")
-      ->type_name("CURVES.svg");
+                   "the picture, a .svg, .png or .pdf file; -: SVG on standard output, where it also goes if that is "
+                   "no terminal")
+      ->type_name("FILE");
+  command
+      ->add_option("--label", request->labels,
+                   "what a run is called, once for each; left out: what its job has otherwise, or its folder")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
   const std::map<std::string, record::XAxis> axes = {
       {"step", record::XAxis::step}, {"epoch", record::XAxis::epoch}, {"seconds", record::XAxis::seconds}};
   command->add_option("--x", request->panels.x, "what lies below the curves")
@@ -72,7 +126,7 @@ void add_plot(CLI::App& app, Context& context) {
       ->default_str("step");
   command->footer("Examples:\n"
                   "  dlhost plot\n"
-                  "  dlhost plot runs/first-... runs/second-... -o curves.svg");
+                  "  dlhost plot runs/first-... runs/second-... -o curves.png");
   command
       ->add_option("--metric", request->panels.metrics,
                    "only this one (may be repeated); also rate and items_per_second")

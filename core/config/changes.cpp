@@ -65,4 +65,30 @@ std::vector<std::string> changes(const std::string& before, const std::string& a
   return all;
 }
 
+std::vector<std::string> distinctions(std::span<const std::string> jobs) {
+  std::vector<Lines> all;
+  for (const auto& job : jobs) all.push_back(lines_of(job));
+  const auto value_in = [](const Lines& lines, const std::string& key) {
+    const auto found = std::ranges::find(lines, key, &Lines::value_type::first);
+    return found == lines.end() ? std::string() : found->second;
+  };
+  std::vector<std::string> keys; // that differ, in the order of the first job that has them
+  for (const auto& lines : all)
+    for (const auto& [key, value] : lines) {
+      if (key == "name" || key.starts_with("record.") || std::ranges::find(keys, key) != keys.end()) continue;
+      if (std::ranges::any_of(all, [&](const Lines& other) { return value_in(other, key) != value; }))
+        keys.push_back(key);
+    }
+  const auto last_word = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
+  std::vector<std::string> texts(jobs.size());
+  for (const auto& key : keys) {
+    const bool unique = std::ranges::count(keys, last_word(key), last_word) == 1;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string value = value_in(all[i], key);
+      if (!value.empty()) texts[i] += concat(texts[i].empty() ? "" : ", ", unique ? last_word(key) : key, " = ", value);
+    }
+  }
+  return texts;
+}
+
 } // namespace dlhost::config

@@ -147,6 +147,18 @@ void draw_ends(Svg& svg, const Plot& plot, const Panel& panel, const Palette& pa
   }
 }
 
+// Lines that lie on one another: each is wider than those above it.
+double breadth_of(const Panel& panel, std::size_t which) {
+  const auto& mine = panel.lines[which].main();
+  const auto above = std::count_if(
+      panel.lines.begin() + static_cast<std::ptrdiff_t>(which) + 1, panel.lines.end(), [&](const Line& line) {
+        return std::ranges::equal(line.main(), mine,
+                                  [](const Sample& a, const Sample& b) { return a.x == b.x && a.y == b.y; });
+      });
+  constexpr double thin = 1.8, rim = 2.6;
+  return thin + rim * static_cast<double>(above);
+}
+
 void draw_panel(Svg& svg, const Panel& panel, std::span<const std::string> runs, const Palette& palette, XAxis x,
                 Plot plot) {
   draw_axes(svg, plot, panel, x);
@@ -154,11 +166,14 @@ void draw_panel(Svg& svg, const Panel& panel, std::span<const std::string> runs,
   for (const Line& line : panel.lines)
     if (!line.smooth.empty())
       draw_samples(svg, plot, line.raw, fmt::format("class=\"raw\" stroke=\"{}\"", palette.color(line).hex), {});
-  for (const Line& line : panel.lines) {
+  for (std::size_t i = 0; i < panel.lines.size(); ++i) {
+    const Line& line = panel.lines[i];
     const Color& color = palette.color(line);
     const std::string_view dashes = strokes[palette.stroke(line)];
     const std::string dashed = dashes.empty() ? "" : fmt::format(" stroke-dasharray=\"{}\"", dashes);
-    draw_samples(svg, plot, line.main(), fmt::format("class=\"main\" stroke=\"{}\"{}", color.hex, dashed),
+    draw_samples(svg, plot, line.main(),
+                 fmt::format("class=\"main\" stroke=\"{}\" style=\"stroke-width:{}\"{}", color.hex,
+                             breadth_of(panel, i), dashed),
                  concat(runs[line.run], " ", line.phase));
     draw_dots(svg, plot, line, color);
   }

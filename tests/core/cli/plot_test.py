@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """plot_test.py DLHOST: pictures of runs are well-formed SVG that shows what the runs measured."""
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,6 +51,44 @@ class Plot(unittest.TestCase):
         for expected in ("a", "b", "loss", "epoch", "logarithmic"):
             self.assertIn(expected, texts)
         self.assertNotIn("accuracy <top & best>", texts)
+
+    def test_runs_are_told_apart_by_what_their_jobs_have_otherwise(self) -> None:
+        job = 'name = "{}"\n[record]\nfolder = "{}"\n[updater]\nrate = {}\n[[layer]]\nname = "fc"\nunits = 5\n'
+        for name, rate in (("a", 0.1), ("b", 0.03)):
+            (self.root / name / "job.toml").write_text(job.format(name, name, rate))
+        texts = self.texts(xml.fromstring(self.dlhost("a", "b").stdout))
+        self.assertTrue({"rate = 0.1", "rate = 0.03"} <= set(texts), texts)
+        texts = self.texts(xml.fromstring(self.dlhost("a", "b", "--label", "fast", "--label", "slow").stdout))
+        self.assertTrue({"fast", "slow"} <= set(texts), texts)
+        self.assertIn("--label is given 1 times for 2 runs", self.dlhost("a", "b", "--label", "fast", code=1).stderr)
+        (self.root / "b/job.toml").write_text(job.format("b", "b", 0.1))  # alike
+        self.assertTrue({"a", "b"} <= set(self.texts(xml.fromstring(self.dlhost("a", "b").stdout))))
+
+    def test_runs_that_lie_on_one_another_stay_visible(self) -> None:
+        svg = xml.fromstring(self.dlhost("a", "b", "--metric", "loss").stdout)
+        widths = [curve.get("style") for curve in svg.iter(SVG + "polyline") if "main" in curve.get("class", "")]
+        self.assertEqual(len(set(widths)), 2, widths)
+
+    def test_a_run_without_steps_is_left_out(self) -> None:
+        (self.root / "c").mkdir()
+        (self.root / "c/metrics.jsonl").write_text("")
+        done = self.dlhost("c", "a")
+        self.assertIn("c has no steps yet, and is left out", done.stderr)
+        self.assertIn("a", self.texts(xml.fromstring(done.stdout)))
+        self.assertIn("c has no steps yet", self.dlhost("c", code=1).stderr)
+
+    def test_the_ending_says_the_format(self) -> None:
+        for file in "curves.jpg", "curves":
+            self.assertIn(f"-o {file}: pictures are written as .svg, .png or .pdf", self.dlhost("a", "-o", file, code=1).stderr)
+            self.assertFalse((self.root / file).exists())
+        if shutil.which("rsvg-convert"):
+            for file, magic in (("curves.png", b"\x89PNG"), ("curves.pdf", b"%PDF")):
+                self.dlhost("a", "-o", file)
+                self.assertTrue((self.root / file).read_bytes().startswith(magic), file)
+        done = subprocess.run([DLHOST, "plot", "a", "-o", "none.png"], cwd=self.root, env=os.environ | {"PATH": "/nowhere"},
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("rsvg-convert makes PNG and PDF, and is not here", done.stderr)
 
     def test_many_points_stay_a_small_picture(self) -> None:
         with open(self.root / "a" / "metrics.jsonl", "w") as file:
