@@ -17,7 +17,7 @@ namespace dlhost::plugins::cuda {
 
 namespace {
 
-struct Calls {
+struct NvrtcCalls {
   decltype(&nvrtcCreateProgram) create = nullptr;
   decltype(&nvrtcDestroyProgram) destroy = nullptr;
   decltype(&nvrtcCompileProgram) compile = nullptr;
@@ -28,7 +28,7 @@ struct Calls {
   decltype(&nvrtcGetErrorString) error = nullptr;
   Status state;
 
-  Calls() {
+  NvrtcCalls() {
     // It opens this one itself, but looks in fewer places than this plugin does.
     (void)dlopen(concat("libnvrtc-builtins.so.", CUDART_VERSION / 1000, ".", CUDART_VERSION % 1000 / 10).c_str(),
                  RTLD_NOW | RTLD_LOCAL);
@@ -45,22 +45,22 @@ struct Calls {
   }
 };
 
-const Calls& calls() {
-  static const Calls found;
+const NvrtcCalls& nvrtc_calls() {
+  static const NvrtcCalls found;
   return found;
 }
 
 } // namespace
 
 Result<std::string> compile_text(const std::string& text, const std::string& architecture) {
-  const Calls& nvrtc = calls();
+  const NvrtcCalls& nvrtc = nvrtc_calls();
   DLHOST_TRY(Status(nvrtc.state));
   nvrtcProgram program = nullptr;
   if (const auto made = nvrtc.create(&program, text.c_str(), "map.cu", 0, nullptr, nullptr); made != NVRTC_SUCCESS)
     return Status::internal("the runtime compiler does not start: ", nvrtc.error(made));
   struct Owner {
     nvrtcProgram* program;
-    ~Owner() { (void)calls().destroy(program); }
+    ~Owner() { (void)nvrtc_calls().destroy(program); }
   } const owner{&program};
   const std::string target = concat("--gpu-architecture=sm_", architecture);
   // Each step is rounded, as when it is interpreted.

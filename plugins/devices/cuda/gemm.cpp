@@ -18,7 +18,7 @@ namespace dlhost::plugins::cuda {
 
 namespace {
 
-constexpr std::size_t most_workspace = std::size_t{32} << 20;
+constexpr std::size_t most_gemm_workspace = std::size_t{32} << 20;
 
 Status blas_status(cublasStatus_t status, std::string_view doing) {
   if (status == CUBLAS_STATUS_SUCCESS) return {};
@@ -123,7 +123,7 @@ class Product {
       return blas_status(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value),
                          "setting a preference");
     };
-    DLHOST_TRY(prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, most_workspace));
+    DLHOST_TRY(prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, most_gemm_workspace));
     constexpr std::uint32_t alignment = 16; // what is seen of a larger tensor may begin in the middle of it
     for (const auto attribute :
          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,

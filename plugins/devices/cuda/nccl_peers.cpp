@@ -17,7 +17,7 @@ namespace dlhost::plugins::cuda {
 
 namespace {
 
-struct Calls {
+struct NcclCalls {
   decltype(&ncclGetUniqueId) unique_id = nullptr;
   decltype(&ncclCommInitRankConfig) init = nullptr;
   decltype(&ncclCommAbort) abort = nullptr;
@@ -29,7 +29,7 @@ struct Calls {
   decltype(&ncclAllReduce) all_reduce = nullptr;
   Status found;
 
-  Calls() {
+  NcclCalls() {
     Opened library("libnccl.so.2", "cuda: GPUs sum among themselves by NCCL, which is not there");
     library.find(unique_id, "ncclGetUniqueId");
     library.find(init, "ncclCommInitRankConfig");
@@ -44,17 +44,17 @@ struct Calls {
   }
 };
 
-const Calls& calls() {
-  static const Calls found;
+const NcclCalls& nccl() {
+  static const NcclCalls found;
   return found;
 }
 
 // What went wrong of the library's own; of what goes on by itself nothing has.
 Status nccl_status(ncclResult_t result, ncclComm_t comm, std::string_view doing) {
   if (result == ncclSuccess || result == ncclInProgress) return {};
-  const char* more = calls().last_error(comm);
+  const char* more = nccl().last_error(comm);
   const auto message =
-      concat("cuda: NCCL: ", doing, ": ", calls().error(result), more && *more ? ": " : "", more ? more : "");
+      concat("cuda: NCCL: ", doing, ": ", nccl().error(result), more && *more ? ": " : "", more ? more : "");
   if (result == ncclInvalidUsage) return Status::invalid(message, "; each worker needs a GPU of its own");
   return result == ncclRemoteError ? Status::gone(message) : Status::internal(message); // gone: a peer
 }
@@ -71,7 +71,7 @@ class NcclPeers final : public Peers {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     std::unique_ptr<NcclPeers> peers(new NcclPeers(rank, count));
-    DLHOST_TRY(nccl_status(calls().init(&peers->comm_, count, id, rank, &config), nullptr, "joining the others"));
+    DLHOST_TRY(nccl_status(nccl().init(&peers->comm_, count, id, rank, &config), nullptr, "joining the others"));
     return std::unique_ptr<Peers>(std::move(peers));
   }
   ~NcclPeers() override { abandon(); }
@@ -93,13 +93,13 @@ class NcclPeers final : public Peers {
   Result<bool> ready() override {
     if (!comm_) return Status::gone("cuda: NCCL: a peer is gone");
     ncclResult_t state = ncclSuccess;
-    DLHOST_TRY(nccl_status(calls().state(comm_, &state), comm_, "asking how it is"));
+    DLHOST_TRY(nccl_status(nccl().state(comm_, &state), comm_, "asking how it is"));
     DLHOST_TRY(nccl_status(state, comm_, "among the GPUs"));
     return state == ncclSuccess;
   }
   // Also what is under way, which then ends; nobody else needs to take part in it.
   void abandon() noexcept override {
-    if (comm_) (void)calls().abort(comm_);
+    if (comm_) (void)nccl().abort(comm_);
     comm_ = nullptr;
   }
 
@@ -108,13 +108,13 @@ class NcclPeers final : public Peers {
   void reduce(CudaStream& stream, std::span<const Row> rows, ncclRedOp_t operation) {
     if (!comm_) return stream.fail(Status::gone("cuda: NCCL: a peer is gone"));
     stream.enter();
-    Status status = nccl_status(calls().group_start(), comm_, "beginning a sum");
+    Status status = nccl_status(nccl().group_start(), comm_, "beginning a sum");
     for (const Row& row : rows)
       if (status.ok())
-        status = nccl_status(calls().all_reduce(row.values, row.values, static_cast<std::size_t>(row.count),
-                                                ncclFloat32, operation, comm_, stream.get()),
+        status = nccl_status(nccl().all_reduce(row.values, row.values, static_cast<std::size_t>(row.count), ncclFloat32,
+                                               operation, comm_, stream.get()),
                              comm_, "a sum");
-    const Status ended = nccl_status(calls().group_end(), comm_, "giving a sum to the GPU");
+    const Status ended = nccl_status(nccl().group_end(), comm_, "giving a sum to the GPU");
     if (!status.ok() || !ended.ok()) stream.fail(status.ok() ? ended : status);
   }
 
@@ -125,14 +125,14 @@ class NcclPeers final : public Peers {
 } // namespace
 
 Result<std::string> convene_nccl() {
-  DLHOST_TRY(Status(calls().found));
+  DLHOST_TRY(Status(nccl().found));
   ncclUniqueId id;
-  DLHOST_TRY(nccl_status(calls().unique_id(&id), nullptr, "convening the others"));
+  DLHOST_TRY(nccl_status(nccl().unique_id(&id), nullptr, "convening the others"));
   return std::string(id.internal, sizeof id.internal);
 }
 
 Result<std::unique_ptr<Peers>> join_nccl(const std::string& convened, int rank, int count) {
-  DLHOST_TRY(Status(calls().found));
+  DLHOST_TRY(Status(nccl().found));
   return NcclPeers::join(convened, rank, count);
 }
 
