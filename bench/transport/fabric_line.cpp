@@ -24,10 +24,10 @@ void need(long code, const char* doing) {
   if (code < 0) throw std::runtime_error(std::string(doing) + ": " + fi_strerror(static_cast<int>(-code)));
 }
 
-struct Close {
+struct FabricClose {
   template <class T> void operator()(T* object) const { fi_close(&object->fid); }
 };
-template <class T> using Owned = std::unique_ptr<T, Close>;
+template <class T> using Owned = std::unique_ptr<T, FabricClose>;
 
 class FabricLine final : public Line {
  public:
