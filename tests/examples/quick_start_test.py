@@ -7,7 +7,9 @@ import sys
 import tempfile
 
 dlhost, job, *plugins = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[1:])
-with tempfile.TemporaryDirectory() as folder:
+# Beside the plugins' own folder: what they link is found from there.
+beside = pathlib.Path(plugins[0]).parents[1]
+with tempfile.TemporaryDirectory(prefix="quick-start-", dir=beside) as folder:
     for plugin in plugins:
         path = pathlib.Path(plugin)
         (pathlib.Path(folder) / path.name).symlink_to(path)
