@@ -1,8 +1,11 @@
 // Convolutions, on oneDNN. A transposed convolution is a convolution seen from its output: its feature is the other's
 // input gradient, and the other way round; so it needs no weights of a layout of its own.
+#include <dlhost/parallel.h>
+
 #include "channels.h"
 #include "epilogue.h"
 #include "formats.h"
+#include "map/kernels.h"
 #include "prepare.h"
 #include "primitive.h"
 
@@ -159,6 +162,50 @@ ConvSpec open_to_gradients(const ConvSpec& spec) {
   return only_reference(spec) && !only_reference(plain) ? plain : spec;
 }
 
+// A weights' gradient in f32 of x and dy in f16, which are widened before it. For f16 oneDNN has none but reference
+// loops where the processor has no tiles.
+class Widened final : public Op {
+ public:
+  explicit Widened(std::unique_ptr<PrimitiveOp> inner) : inner_(std::move(inner)) {
+    for (const auto& wide : inner_->in) {
+      in.push_back(wide.as(DType::f16));
+      elements_.push_back(static_cast<std::int64_t>(describe(wide).get_size() / sizeof(float)));
+    }
+    out = inner_->out;
+    const auto floats = static_cast<std::size_t>(elements_[0] + elements_[1]);
+    inner_scratch_ = (floats * sizeof(float) + alignment - 1) / alignment * alignment;
+    scratch_bytes = inner_scratch_ + inner_->scratch_bytes;
+    operations = inner_->operations;
+    kernel = concat("f32+", inner_->kernel);
+    remark = inner_->remark;
+    epilogue_taken = inner_->epilogue_taken;
+  }
+  void execute(Stream& stream, std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch,
+               const Dynamic& dynamic) override {
+    constexpr std::int64_t grain = 1 << 14;
+    auto* const room = static_cast<std::byte*>(scratch);
+    const void* wide[2] = {};
+    std::int64_t before = 0;
+    for (std::size_t i = 0; i < 2; ++i) {
+      auto* const to = reinterpret_cast<float*>(room) + before;
+      const auto* const from = static_cast<const std::byte*>(inputs[i]);
+      parallel_ranges(elements_[i], grain, [&](std::int64_t first, std::int64_t last) {
+        map_kernels().load(DType::f16, from + first * static_cast<std::int64_t>(size_of(DType::f16)), to + first,
+                           last - first);
+      });
+      wide[i] = to;
+      before += elements_[i];
+    }
+    inner_->execute(stream, wide, outputs, room + inner_scratch_, dynamic);
+  }
+
+ private:
+  static constexpr std::size_t alignment = 64;
+  std::unique_ptr<PrimitiveOp> inner_;
+  std::vector<std::int64_t> elements_;
+  std::size_t inner_scratch_ = 0;
+};
+
 Result<std::unique_ptr<PrimitiveOp>> backward_weights(const Plan& plan, const Request& request) {
   const auto& spec = plan.spec;
   const auto chosen = gradient_of(plan);
@@ -182,11 +229,24 @@ Result<std::unique_ptr<PrimitiveOp>> backward_weights(const Plan& plan, const Re
   return op;
 }
 
+Prepared params_gradient(const Plan& plan, const Request& request) {
+  const auto& spec = plan.spec;
+  if (spec.x.dtype == DType::f16 && kernel_of(gradient_of(plan)).starts_with("ref")) {
+    ConvSpec wide = spec;
+    wide.x = wide.x.as(DType::f32);
+    wide.y = wide.y.as(DType::f32);
+    DLHOST_ASSIGN(auto op, backward_weights(Plan(wide), request));
+    return std::unique_ptr<Op>(std::make_unique<Widened>(std::move(op)));
+  }
+  DLHOST_ASSIGN(auto op, backward_weights(plan, request));
+  return std::unique_ptr<Op>(std::move(op));
+}
+
 // The transposed convolution's bias, which the convolution behind it does not have: added to the feature, summed over
 // dy for the gradient.
 class WithBias final : public Op {
  public:
-  WithBias(std::unique_ptr<PrimitiveOp> inner, const ConvSpec& spec, const Channels& channels)
+  WithBias(std::unique_ptr<Op> inner, const ConvSpec& spec, const Channels& channels)
       : inner_(std::move(inner)), channels_(channels), role_(spec.role) {
     in = inner_->in;
     out = inner_->out;
@@ -207,14 +267,14 @@ class WithBias final : public Op {
   }
 
  private:
-  std::unique_ptr<PrimitiveOp> inner_;
+  std::unique_ptr<Op> inner_;
   Channels channels_;
   Role role_;
 };
 
-Prepared finished(std::unique_ptr<PrimitiveOp> op, const ConvSpec& spec) {
+Prepared finished(std::unique_ptr<Op> op, const ConvSpec& spec) {
   const bool bias = spec.transposed && spec.b.shape.rank() > 0 && spec.role != Role::input_gradient;
-  if (!bias) return std::unique_ptr<Op>(std::move(op));
+  if (!bias) return op;
   if (spec.b.dtype != DType::f32) return Status::unsupported("conv: a transposed convolution's bias must be f32");
   DLHOST_ASSIGN(const auto channels, Channels::of(spec.role == Role::feature ? op->out[0] : op->in[1]));
   return std::unique_ptr<Op>(std::make_unique<WithBias>(std::move(op), spec, channels));
@@ -239,7 +299,7 @@ Prepared prepare(const ConvSpec& wanted, const Request& request) {
   const ConvSpec spec = wanted.role == Role::feature && !wanted.transposed ? open_to_gradients(wanted) : wanted;
   Plan plan(spec);
   if (spec.role == Role::param_gradient) {
-    DLHOST_ASSIGN(auto op, backward_weights(plan, request));
+    DLHOST_ASSIGN(auto op, params_gradient(plan, request));
     return finished(std::move(op), spec);
   }
   if ((spec.role == Role::feature) == spec.transposed) {
