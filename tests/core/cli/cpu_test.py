@@ -118,6 +118,18 @@ class InstructionSets(Cpu):
             self.assertIn(remedy, refusal)
 
 
+class Half(Cpu):
+    def test_no_op_of_a_convolutional_net_is_made_by_plain_loops(self) -> None:
+        """They take some hundred times as long."""
+        self.write(CONVOLUTION, ("batch_norm", ""), ("relu", ""), CONVOLUTION, DENSE)
+        done = subprocess.run([DLHOST, "check", "-v", "job.toml", "--set=train.dtype=f16"], cwd=self.root,
+                              capture_output=True, text=True, timeout=60)
+        if "this processor has" in done.stderr:
+            self.skipTest("this processor has no products in f16")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("slow: oneDNN", done.stdout)
+
+
 class Resuming(Cpu):
     """A run that was resumed has the losses and params, bit for bit, of one that never stopped."""
 
