@@ -55,6 +55,7 @@ void add_audit(CLI::App&, Context&);
 void add_ps(CLI::App&, Context&);
 void add_top(CLI::App&, Context&);
 void add_scale(CLI::App&, Context&);
+void add_save(CLI::App&, Context&);
 void add_stop(CLI::App&, Context&);
 void add_kill(CLI::App&, Context&);
 void add_inspect(CLI::App&, Context&);

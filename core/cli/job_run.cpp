@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/full_disk.h"
 #include "cli/job_file.h"
 #include "cli/opened.h"
 #include "cli/run_profile.h"
@@ -89,6 +90,7 @@ class JobRun final : private run::Attempts {
   void end_succession();
   void bequeath(run::Training&);
   Status train(run::Session&, run::Training&, bool resumed);
+  Status unless_full(Status written);
   void tell_last_record();
   void tell_failure(const Status&);
 
@@ -335,6 +337,9 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
                                static_cast<std::size_t>(job_.checkpoint.keep));
   run::Checkpoints points(session, folder_->file("recovery"), 1);
   if (job_.checkpoint.keep > 0) training.keep_in(&checkpoints);
+  training.await_room_by([&](const run::LastSave& last) {
+    return wait_for_room(context_.host, folder_->path(), job_.checkpoint.wait, last);
+  });
   if (recovery_.on()) training.recover_from(&points, began_elsewhere_ || job_.topology.replicas > 1);
   const std::string testing = checkpoint_folder(job_, *folder_) + "/testing"; // whence the best is moved
   run::Checkpoints tested(session, testing, 1);
@@ -379,11 +384,11 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   if (training.progress().step == first_step) tell_last_record();
   DLHOST_TRY(outcome.error);
   DLHOST_TRY(last.status());
-  DLHOST_TRY(log->sync());
+  DLHOST_TRY(unless_full(log->sync()));
   stands_ = outcome.ending == run::Ending::standing;
   if (stands_ && is_to_balance()) unbalanced_ = std::exchange(job_, run::balanced(job_, outcome.workers));
   if (stands_) return {};
-  DLHOST_TRY(record::write_summary(disk_, *folder_, summary_));
+  DLHOST_TRY(unless_full(record::write_summary(disk_, *folder_, summary_)));
   training.dismiss(); // before what somebody else would go on with is taken away
   DLHOST_TRY(training.part());
   if (job_.checkpoint.keep > 0) disk_.remove(folder_->file("recovery")).ignore("it takes room and does no harm");
@@ -393,6 +398,13 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
     DLHOST_TRY(write_profile(context_, session, training, *folder_, outcome, outcome.progress.step - first_step));
   if (outcome.ending == run::Ending::diverged) context_.exit_code = exit_diverged;
   if (outcome.ending == run::Ending::interrupted) context_.exit_code = exit_interrupted;
+  return {};
+}
+
+// The params are saved: what else has no room is told, and no reason to fail.
+Status JobRun::unless_full(Status written) {
+  if (written.code() != Code::no_space) return written;
+  context_.host.log().write(LogLevel::warning, written.message());
   return {};
 }
 

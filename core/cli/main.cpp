@@ -70,6 +70,7 @@ int dlhost_main(int argc, char** argv) {
   cli::add_top(app, context);
   cli::add_scale(app, context);
   cli::add_stop(app, context);
+  cli::add_save(app, context);
   cli::add_kill(app, context);
   cli::add_inspect(app, context);
   cli::add_new(app, context);

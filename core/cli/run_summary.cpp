@@ -111,6 +111,7 @@ void add_end(record::Summary& summary, const Context& context, run::Session& ses
   summary.factored = outcome.factored;
   if (const auto& scale = outcome.loss_scale)
     summary.loss_scale = record::Summary::LossScale{.value = scale->value, .skipped_steps = scale->skipped};
+  summary.unsaved_checkpoints = outcome.unsaved;
   summary.started_rss_bytes = outcome.started_bytes;
   count_memory(summary);
   const auto checkpoint = newest(session, summary.folder);

@@ -143,6 +143,7 @@ struct Checkpoint {
   Cadence every;
   std::int64_t keep = 3;
   std::string best = "auto"; // the metric that chooses the best; "auto": accuracy, else the loss; "none"
+  double wait = 3600;        // seconds that the last params wait for room on a full disk
 };
 
 // What a run does when one of its processes dies.

@@ -207,7 +207,11 @@ const Schema& checkpoint_schema() {
           .option("keep", &Checkpoint::keep, "how many of the last are kept; 0: no checkpoint is written", at_least(0))
           .option("best", &Checkpoint::best,
                   "the validated metric whose best checkpoint is kept as well; \"auto\": accuracy, else the loss; "
-                  "\"none\"");
+                  "\"none\"")
+          .option("wait", &Checkpoint::wait,
+                  "seconds that the last params wait in memory for room where the disk is full; `dlhost save` writes "
+                  "them elsewhere",
+                  at_least(0));
   return schema;
 }
 

@@ -33,7 +33,7 @@ void append_number(std::string& text, double number) {
 
 } // namespace
 
-MetricsLog::MetricsLog(std::unique_ptr<LogFile> lines, std::unique_ptr<Tensorboard> events)
+MetricsLog::MetricsLog(PatientLog lines, std::unique_ptr<Tensorboard> events)
     : lines_(std::move(lines)), events_(std::move(events)) {
   constexpr std::size_t usual_line = 1024;
   line_.reserve(usual_line);
@@ -48,11 +48,11 @@ Result<std::unique_ptr<MetricsLog>> MetricsLog::open(Host& host, const RunFolder
   if (options.tensorboard) {
     DLHOST_ASSIGN(events, Tensorboard::open(host, folder.path(), options.resumed ? options.resumed_from : 0));
   }
-  auto log = std::unique_ptr<MetricsLog>(new MetricsLog(std::move(lines), std::move(events)));
+  auto log = std::unique_ptr<MetricsLog>(new MetricsLog(PatientLog(std::move(lines), host.log()), std::move(events)));
   if (options.resumed) {
     log->line_ = fmt::format(R"({{"step":{0},"phase":"resumed","resumed_from":{0}}})", options.resumed_from);
     log->line_ += '\n';
-    DLHOST_TRY(log->lines_->append(log->line_));
+    DLHOST_TRY(log->lines_.append(log->line_));
   }
   return log;
 }
@@ -71,7 +71,7 @@ Status MetricsLog::train(const StepReport& report) {
   for (const auto& [name, value] : report.metrics) events_->add("train", name, value);
   events_->add("", "rate", report.rate);
   events_->add("", "items_per_second", report.items_per_second);
-  return events_->write(report.step);
+  return write_events(report.step);
 }
 
 Status MetricsLog::evaluation(const EvaluationReport& report) {
@@ -86,10 +86,16 @@ Status MetricsLog::evaluation(const EvaluationReport& report) {
   if (!events_) return {};
   for (const auto& [name, value] : report.metrics) events_->add(report.phase, name, value);
   for (const auto& table : report.tables) events_->add_text(report.phase, table.name, table_markdown(table));
-  return events_->write(report.step);
+  return write_events(report.step);
 }
 
-Status MetricsLog::sync() { return lines_->sync(); }
+// What TensorBoard lacks of a time without room, metrics.jsonl has.
+Status MetricsLog::write_events(std::uint64_t step) {
+  Status status = events_->write(step);
+  return status.code() == Code::no_space ? Status() : status;
+}
+
+Status MetricsLog::sync() { return lines_.sync(); }
 
 const std::string& MetricsLog::quoted(const std::string& name) {
   const auto known = std::ranges::find(keys_, name, &Key::name);
@@ -116,7 +122,7 @@ void MetricsLog::add_metrics(Metrics metrics) {
 
 Status MetricsLog::finish_line() {
   line_ += "}\n";
-  return lines_->append(line_);
+  return lines_.append(line_);
 }
 
 } // namespace dlhost::record

@@ -17,6 +17,7 @@
 
 #include <dlhost/host.h>
 
+#include "record/patient_log.h"
 #include "record/report.h"
 #include "record/run_folder.h"
 #include "record/tensorboard.h"
@@ -35,7 +36,8 @@ class MetricsLog {
 
   Status train(const StepReport&);
   Status evaluation(const EvaluationReport&);
-  // Once, at the end: after it the records outlast a loss of power.
+  // Once, at the end: after it the records outlast a loss of power. Code::no_space: the disk is full, and the last ones
+  // are not there.
   Status sync();
 
  private:
@@ -45,13 +47,14 @@ class MetricsLog {
     std::string quoted;
   };
 
-  MetricsLog(std::unique_ptr<LogFile> lines, std::unique_ptr<Tensorboard> events);
+  MetricsLog(PatientLog lines, std::unique_ptr<Tensorboard> events);
   const std::string& quoted(const std::string& name);
   void add_number(std::string_view key, double);
   void add_metrics(Metrics);
   Status finish_line();
+  Status write_events(std::uint64_t step);
 
-  std::unique_ptr<LogFile> lines_;
+  PatientLog lines_;
   std::unique_ptr<Tensorboard> events_;
   std::vector<Key> keys_;
   std::string line_; // keeps its memory from record to record

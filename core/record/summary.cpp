@@ -123,6 +123,7 @@ std::string summary_json(const Summary& summary) {
   json["loss_scale"] = scale ? Json{{"value", scale->value}, {"skipped_steps", scale->skipped_steps}} : Json();
   json["recoveries"] = summary.recoveries;
   json["ledgers"] = summary.ledgers.run.empty() ? Json() : json_of(summary.ledgers);
+  json["unsaved_checkpoints"] = summary.unsaved_checkpoints;
   json["peak_rss_bytes"] = summary.peak_rss_bytes;
   json["shared_bytes"] = summary.shared_bytes;
   json["started_rss_bytes"] = summary.started_rss_bytes;
@@ -166,6 +167,9 @@ std::string summary_table(const Summary& summary, bool unicode) {
   if (summary.recoveries > 0)
     text += row("recovered", fmt::format("{} time{} after a worker had died", summary.recoveries,
                                          summary.recoveries == 1 ? "" : "s"));
+  if (summary.unsaved_checkpoints > 0)
+    text += row("not saved", fmt::format("{} checkpoint{}, for want of room on the disk", summary.unsaved_checkpoints,
+                                         summary.unsaved_checkpoints == 1 ? "" : "s"));
   std::string memory = short_bytes(summary.peak_rss_bytes);
   if (summary.shared_bytes > 0) memory += fmt::format(", of which workers share {}", short_bytes(summary.shared_bytes));
   text += row("peak memory", memory);

@@ -44,12 +44,13 @@ struct Summary {
     double value = 1; // at the end
     std::uint64_t skipped_steps = 0;
   };
-  std::optional<LossScale> loss_scale; // of a net that computes in f16
-  LedgerHeads ledgers;                 // at the end; of several workers
-  std::uint32_t recoveries = 0;        // that the run went on after one of its processes had died
-  std::uint64_t peak_rss_bytes = 0;    // of all its processes, what they share once
-  std::uint64_t shared_bytes = 0;      // of that, what several workers share
-  std::uint64_t started_rss_bytes = 0; // before the net was made
+  std::optional<LossScale> loss_scale;   // of a net that computes in f16
+  LedgerHeads ledgers;                   // at the end; of several workers
+  std::uint32_t recoveries = 0;          // that the run went on after one of its processes had died
+  std::uint64_t peak_rss_bytes = 0;      // of all its processes, what they share once
+  std::uint64_t shared_bytes = 0;        // of that, what several workers share
+  std::uint64_t started_rss_bytes = 0;   // before the net was made
+  std::uint64_t unsaved_checkpoints = 0; // for which there was no room
   std::string plan_hash;
   std::string job_hash;
   std::vector<std::pair<std::string, std::string>> versions; // {"dlhost", "0.1.0"}, {"cpu", ...}

@@ -50,7 +50,8 @@ Status WorkersLog::add(std::uint64_t step, std::vector<WorkerReport> workers) {
   }
   const std::string text = env::json_text(line) + "\n";
   bytes_ += text.size();
-  return lines_->append(text);
+  Status status = lines_->append(text);
+  return status.code() == Code::no_space ? Status() : status; // the next one says where they are then
 }
 
 std::vector<WorkersReport> WorkersLog::newest(Disk& disk, const std::string& run) {

@@ -1,5 +1,7 @@
 #include "run/training.h"
 
+#include <limits>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -87,6 +89,28 @@ Status Training::save_to(Checkpoints& checkpoints) {
   return checkpoints.save(progress_.step, state());
 }
 
+// No room costs a checkpoint, and not the training: false, and told.
+Result<bool> Training::saved_or_full(Status saved) {
+  if (saved.ok()) return true;
+  if (saved.code() != Code::no_space) return saved;
+  ++unsaved_;
+  session_.host().log().write(
+      LogLevel::warning, concat(saved.message(), ". The run goes on; the next checkpoint is tried when it is due"));
+  return false;
+}
+
+Status Training::save_last() {
+  Status saved = save();
+  if (saved.code() != Code::no_space || !await_room_) return saved;
+  return await_room_({.full = std::move(saved),
+                      .again = [this] { return save(); },
+                      .elsewhere =
+                          [this](const auto& folder) {
+                            Checkpoints there(session_, folder, std::numeric_limits<std::size_t>::max());
+                            return save_to(there);
+                          }});
+}
+
 // Where nothing outlives the dead, the run goes on from the newest point there is.
 void Training::salvage() {
   const auto all = [this]() -> Status {
@@ -145,6 +169,7 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
     judged_.tested = last("tested");
     secured_ = now();
     judged_.saved = state.contains("saved") ? last("saved") : secured_; // a recovery point is no checkpoint
+    written_ = judged_.saved.step;
     if (!state.at("best").is_null()) {
       judged_.best = Best{.value = state.at("best")};
       if (const auto at = state.value("best_at", nlohmann::json()); at.is_array())
@@ -249,20 +274,25 @@ bool Training::due(const config::Cadence& every, Last& last) const {
 
 Status Training::save_due(Outcome& outcome, Observer& observer) {
   const config::Job& job = session_.job();
-  if (is_best_ && keeps_best()) // evaluated just now: all is settled
-    DLHOST_TRY(checkpoints_->save_best(progress_.step, state()));
+  if (is_best_ && keeps_best()) { // evaluated just now: all is settled
+    DLHOST_ASSIGN(const bool saved, saved_or_full(checkpoints_->save_best(progress_.step, state())));
+    if (!saved) judged_.best = best_before_; // whose params are kept
+  }
   is_best_ = false;
   if (checkpoints_ && due(job.checkpoint.every, judged_.saved)) {
+    DLHOST_TRY(hear(outcome, observer, true)); // who goes on from there knows of it
+    DLHOST_ASSIGN(const bool saved, saved_or_full(save()));
+    if (!saved) return {};
+    written_ = progress_.step;
     if (job.checkpoint.folder.empty()) secured_ = judged_.saved; // what lies elsewhere may be of another run
-    DLHOST_TRY(hear(outcome, observer, true));                   // who goes on from there knows of it
-    return save();
+    return {};
   }
   // What outlives a leader is what servers made: what it judged stands in points.
   const bool judged =
       job.topology.replicas > 1 && (judged_.validated.step == progress_.step || judged_.tested.step == progress_.step);
   if (!points_ || !(due(job.recovery.every, secured_) || judged)) return {};
   DLHOST_TRY(hear(outcome, observer, true));
-  return save_to(*points_);
+  return saved_or_full(save_to(*points_)).status();
 }
 
 std::string Training::reason_to_stop(const Outcome& outcome) {
@@ -347,9 +377,9 @@ Outcome Training::run(Observer& observer) {
       DLHOST_TRY(workers_->finish(progress_.step));
     DLHOST_TRY(settle());
     if (outcome.ending == Ending::standing) return save_to(*standing_);
-    if (checkpoints_ && judged_.saved.step != progress_.step) {
+    if (checkpoints_ && written_ != progress_.step) {
       judged_.saved = now();
-      DLHOST_TRY(save());
+      DLHOST_TRY(save_last());
     }
     return outcome.ending == Ending::interrupted ? Status() : last_evaluations(outcome, observer);
   };
@@ -362,6 +392,7 @@ Outcome Training::run(Observer& observer) {
     outcome.reason = outcome.error.message();
   }
   outcome.progress = progress_;
+  outcome.unsaved = unsaved_;
   if (keeps_best()) outcome.best = judged_.best;
   constexpr std::uint64_t enough_steps = 20; // fewer say more of the batches than of the training
   constexpr double more_than_noise = 1.05;

@@ -63,7 +63,15 @@ struct Outcome {
   struct Rise {
     double from = 0, to = 0;
   };
-  std::optional<Rise> rise; // of the loss, from the first step to the last ones
+  std::optional<Rise> rise;  // of the loss, from the first step to the last ones
+  std::uint64_t unsaved = 0; // checkpoints for which there was no room
+};
+
+// What is tried when there is no room for the last params: to save them where they belong, and in another folder.
+struct LastSave {
+  Status full; // why they are not saved
+  std::function<Status()> again;
+  std::function<Status(const std::string& folder)> elsewhere;
 };
 
 class Training {
@@ -83,6 +91,8 @@ class Training {
   Status resume(const param::CheckpointFiles&, bool rearranged = false);
   // Checkpoints go there; without it none are written.
   void keep_in(Checkpoints* checkpoints) { checkpoints_ = checkpoints; }
+  // Waits for room for the last params; what it returns is whether they are saved.
+  void await_room_by(std::function<Status(const LastSave&)> await) { await_room_ = std::move(await); }
   // And between them there, for when one of several workers dies.
   // `at_once`: nothing in the run's folder says how it began.
   void recover_from(Checkpoints* points, bool at_once) {
@@ -153,6 +163,8 @@ class Training {
   Status look_at_samples();
   Status compare_samples(const nlohmann::json& data) const;
   Status save_to(Checkpoints&);
+  Status save_last();
+  Result<bool> saved_or_full(Status);
   param::Beginning beginning(const nlohmann::json& state) const;
   Status settle();
   nlohmann::json state() const;
@@ -180,6 +192,9 @@ class Training {
   Pace pace_;
   std::string diverged_;
   Checkpoints* checkpoints_ = nullptr;
+  std::uint64_t written_ = 0; // the step of the newest checkpoint
+  std::uint64_t unsaved_ = 0;
+  std::function<Status(const LastSave&)> await_room_; // null: nobody waits
   Checkpoints* points_ = nullptr;
   bool points_at_once_ = false;
   std::function<bool()> asked_;
@@ -197,6 +212,7 @@ class Training {
     std::int64_t worse = 0;   // evaluations since
   };
   Judged judged_, before_pause_;
+  std::optional<Best> best_before_; // the newest evaluation
   Last secured_;
   bool is_best_ = false; // the newest evaluation was
   double smoothed_loss_ = 0;

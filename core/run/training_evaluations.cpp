@@ -51,6 +51,7 @@ void Training::judge(const Progress& at, const Evaluation& evaluation) {
   const auto& [metric, value, high] = *judged;
   is_best_ =
       std::isfinite(value) && (!judged_.best || (high ? value > judged_.best->value : value < judged_.best->value));
+  best_before_ = judged_.best;
   judged_.worse = is_best_ ? 0 : judged_.worse + 1;
   if (is_best_) judged_.best = Best{metric, value, at.step, at.epoch, at.seconds};
 }

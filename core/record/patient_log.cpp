@@ -1,0 +1,30 @@
+#include "record/patient_log.h"
+
+namespace dlhost::record {
+
+Status PatientLog::append(std::string_view line) {
+  constexpr std::size_t most = std::size_t{64} << 20;
+  const bool keeps = !kept_.empty();
+  if (keeps) kept_ += line;
+  Status status = file_->append(keeps ? std::string_view(kept_) : line);
+  if (status.ok()) {
+    kept_.clear();
+    return {};
+  }
+  if (status.code() != Code::no_space || kept_.size() > most) return status;
+  if (keeps) return {};
+  kept_ = line;
+  log_.write(LogLevel::warning,
+             concat(status.message(), ". The run goes on; what it measures is written when there is room"));
+  return {};
+}
+
+Status PatientLog::sync() {
+  if (!kept_.empty()) {
+    DLHOST_TRY(file_->append(kept_));
+    kept_.clear();
+  }
+  return file_->sync();
+}
+
+} // namespace dlhost::record
