@@ -92,7 +92,11 @@ Status predict(Context& context, const PredictOptions& options) {
   const std::string name = name_of(program->graph(), output);
   const std::vector<std::string> kept{name};
   DLHOST_ASSIGN(program, session.evaluator(phase, kept));
-  DLHOST_TRY(param::read_checkpoint(opened->checkpoint, session.store(), nullptr));
+  Status read = param::read_checkpoint(opened->checkpoint, session.store(), nullptr);
+  if (!read.ok() && !options.data.empty())
+    return {read.code(),
+            concat(read.message(), ". Samples in --data have to be of the form of the test's, without a label")};
+  DLHOST_TRY(std::move(read));
   Shape sample;
   const Shape shape = program->desc_of(output.node, output.output).shape;
   for (std::size_t axis = 1; axis < shape.rank(); ++axis) sample.push_back(shape[axis]);

@@ -77,7 +77,14 @@ void Overrides::set(Table& table, const Override& change, std::size_t from) {
       if (last) return;
       place = &std::get<Table>(place->entries.back().second.data);
     } else if (last) {
-      entry->second = change.value;
+      // Another type of a part has other options: nothing of the old ones stays, as where a file includes another. What
+      // a layer is told beside its type (src, rows of params) is of the net.
+      const bool other =
+          key == "type" && place != &table && detail::written(entry->second) != detail::written(change.value);
+      if (other)
+        place->entries = {{key, change.value}};
+      else
+        entry->second = change.value;
       return;
     } else if (auto* inner = std::get_if<Table>(&entry->second.data)) {
       place = inner;
@@ -92,6 +99,8 @@ void Overrides::set(Table& table, const Override& change, std::size_t from) {
 void Overrides::apply(Table& document) {
   std::vector<Override> rest;
   const auto known = top_names();
+  // What else is set concerns the new type, in whatever order they were given.
+  std::ranges::stable_partition(list_, [](const Override& change) { return change.path.ends_with(".type"); });
   for (auto& change : list_) {
     const auto dot = change.path.find('.');
     const std::string top = change.path.substr(0, dot);

@@ -1,6 +1,7 @@
 #include "plugin/registry.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <set>
 
@@ -84,8 +85,13 @@ Status Registry::unknown(Kind kind, std::string_view name) const {
   for (const auto& candidate : catalogue_.candidates)
     if (!candidate.stamp && unread.size() < most)
       unread.push_back(concat(candidate.path, " is not used: ", joined(candidate.problems)));
-  return Status::not_found("unknown ", name_of(kind), " '", name, "'; ", suggestion(name, known(kind)), "; looked in ",
-                           looked_in(catalogue_, false), unread.empty() ? "" : "; ", joined(unread));
+  double number = 0;
+  const char* const end = name.data() + name.size();
+  const auto read = std::from_chars(name.data(), end, number);
+  const bool is_number = read.ec == std::errc{} && read.ptr == end && !name.empty();
+  return Status::not_found("unknown ", name_of(kind), " '", name, "'; ",
+                           is_number ? "a number is written without quotes; " : "", suggestion(name, known(kind)),
+                           "; looked in ", looked_in(catalogue_, false), unread.empty() ? "" : "; ", joined(unread));
 }
 
 Result<Library*> Registry::library(const Candidate& candidate) {

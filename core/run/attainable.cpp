@@ -47,10 +47,12 @@ void check_attainable(const Session& session, const net::Graph* validation, conf
   const bool tests = session.samples(Phase::test) > 0 && !job.test.every.never();
   const bool named = job.checkpoint.best != "auto" && job.checkpoint.best != "none";
   const auto looks_at_validations = [&](const char* key) {
-    problems.add(job.place(key), key, " looks at validations, but ",
-                 has_validation
-                     ? "validate.every is {}, which is never"
-                     : "there are no validation samples: give the source some (`dlhost inspect TYPE` says how)");
+    problems.add(
+        job.place(key), key, " looks at validations, but ",
+        has_validation
+            ? "validate.every is {}, which is never"
+            : "there are no validation samples: name some in the source (`validate`), or take every fifth training "
+              "sample (`validate_every = 5`)");
   };
   if (!validates && job.train.stop.patience > 0) looks_at_validations("train.stop.patience");
   if (!validates && named) looks_at_validations("checkpoint.best");

@@ -47,7 +47,10 @@ Result<ArraySource::Set> ArraySource::load_set(Disk& disk, const std::string& fo
                            set.arrays[1].file.rows(), " labels");
   if (!first) return set;
   if (set.arrays.size() != first->arrays.size())
-    return Status::invalid(names[0], ": labels are given for one phase and not for another");
+    return Status::invalid(names[0],
+                           names.size() == 1 ? " has no file of labels beside it, as training has one"
+                                             : " has a file of labels beside it, and training has none",
+                           ": a phase is [data] or [data, labels], in all phases alike");
   for (std::size_t i = 0; i < names.size(); ++i) {
     const ArrayFile &mine = set.arrays[i].file, &theirs = first->arrays[i].file;
     if (mine.natural() != theirs.natural() || sample_shape(mine, false) != sample_shape(theirs, false))

@@ -58,7 +58,8 @@ class SoftmaxLoss final : public Op {
                   dynamic.scalars.empty() ? 1.0F : dynamic.scalars[0]};
     if (const auto wrong = first_wrong(run); wrong < run.counted) {
       static_cast<CpuStream&>(stream).fail(
-          Status::invalid("label ", run.labels[wrong], " of row ", wrong / inner_, " is not in [0, ", classes_, ")"));
+          Status::invalid("label ", run.labels[wrong], " of row ", wrong / inner_, " of the batch is not in [0, ",
+                          classes_, "): give the layer before the loss more units, or number classes from 0"));
       return;
     }
     auto* losses = static_cast<float*>(scratch);

@@ -60,8 +60,12 @@ Status CudaStream::wait() {
                                 "of the device says which op)")));
   if (fault_->what != Fault::none) {
     const bool label = fault_->what == Fault::label;
-    fail(Status::invalid("cuda: ", label ? "label " : "index ", fault_->value, label ? " of row " : " at place ",
-                         fault_->place, " is not in [0, ", fault_->limit, ")"));
+    if (label)
+      fail(Status::invalid("cuda: label ", fault_->value, " of row ", fault_->place, " of the batch is not in [0, ",
+                           fault_->limit, "): give the layer before the loss more units, or number classes from 0"));
+    else
+      fail(Status::invalid("cuda: index ", fault_->value, " at place ", fault_->place, " is not in [0, ", fault_->limit,
+                           ")"));
     *fault_ = {};
   }
   return take_error();

@@ -101,8 +101,9 @@ template <class T> class SoftmaxLoss : public Loops<T> {
     const std::int64_t classes = spec_.x.shape[1];
     for (std::int64_t i = 0; i < counted_rows(call, spec_.x.shape[0]) * labels_.desc.shape.past(1); ++i)
       if (labels[i] != spec_.ignored && (labels[i] < 0 || labels[i] >= classes))
-        return Status::invalid("label ", labels[i], " of row ", i / labels_.desc.shape.past(1), " is not in [0, ",
-                               classes, ")");
+        return Status::invalid("label ", labels[i], " of row ", i / labels_.desc.shape.past(1),
+                               " of the batch is not in [0, ", classes,
+                               "): give the layer before the loss more units, or number classes from 0");
     if (spec_.role == Role::feature)
       feature(call, x, labels);
     else

@@ -53,6 +53,19 @@ TEST_F(Override, ReadsTomlAndWords) {
   EXPECT_EQ(result.layer("data")->phases.size(), 2U);
 }
 
+TEST_F(Override, AnotherTypeHasOtherOptions) {
+  const std::string cosine = "name = \"x\"\nupdater = { rate = { type = \"cosine\", warmup = 3, base = 0.1 } }\n" +
+                             net.substr(net.find("[[block]]"));
+  for (const auto& set : {std::vector<std::string>{"updater.rate.type=fixed", "updater.rate.base=0.2"},
+                          std::vector<std::string>{"updater.rate.base=0.2", "updater.rate.type=fixed"}}) {
+    const Part rate = job(cosine, set).updater.rate;
+    EXPECT_EQ(rate.type, "fixed");
+    EXPECT_EQ(rate.options.find("warmup"), nullptr);
+    EXPECT_NE(rate.options.find("base"), nullptr);
+  }
+  EXPECT_NE(job(cosine, {"updater.rate.type=cosine"}).updater.rate.options.find("warmup"), nullptr);
+}
+
 TEST_F(Override, SaysWhatDoesNotFit) {
   EXPECT_EQ(problems(net, {"train.batch", "=3"}),
             "--set train.batch: must be KEY=VALUE, such as train.batch=32 or layer.fc1.units=100\n"
