@@ -14,11 +14,29 @@
 
 namespace {
 
-// Wrong usage, in words: CLI11's own, but for a command that is missing or that there is not.
+// A word that a command does not know, with what it may have been.
+void explain_words(const CLI::App& command, const CLI::ParseError& error) {
+  const auto words = command.remaining();
+  if (error.get_name() != "ExtrasError" || words.empty()) {
+    fmt::print(stderr, "dlhost: {}\n`dlhost {} --help` says what there is.\n", error.what(), command.get_name());
+    return;
+  }
+  std::string word = words[0];
+  if (word.starts_with("--")) word.resize(std::min(word.size(), word.find('=')));
+  std::vector<std::string> known;
+  for (const auto* option : command.get_options())
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  const bool option = word.starts_with("-");
+  fmt::print(stderr, "dlhost: {} {} '{}'{}\n`dlhost {} --help` says what there is.\n", command.get_name(),
+             option ? "has no option" : "takes no further word", word, option ? "; " + suggestion(word, known) : "",
+             command.get_name());
+}
+
+// Wrong usage, in words: of a command that there is, or of none.
 void explain_usage(CLI::App& app, const CLI::ParseError& error) {
   using namespace dlhost;
   if (!app.get_subcommands().empty()) {
-    app.exit(error);
+    explain_words(*app.get_subcommands().front(), error);
     return;
   }
   const auto words = app.remaining();

@@ -18,8 +18,9 @@ CLI::Option* add_run_named(CLI::App& command, std::string& run, const std::strin
 Result<std::string> run_named(Disk& disk, const std::string& words) {
   if (words.empty()) {
     auto newest = record::RunFolder::newest(disk, where_runs_are, "");
-    if (!newest.ok()) return std::move(newest).status().at("no run is named");
-    return newest;
+    if (newest.ok()) return newest;
+    return Status::not_found("no run is named, and there is none in the folder ", where_runs_are,
+                             " here: name a run's folder, or begin one (dlhost run JOB.toml)");
   }
   if (disk.exists(words)) {
     const auto newest = record::RunFolder::newest(disk, words, ""); // it has runs: it is none itself

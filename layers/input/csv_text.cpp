@@ -97,7 +97,9 @@ class CsvParser {
       if (row_ == 1 && !format_.header)
         return Status::corrupt("row 1, column ", column + 1, ": ", shown(field),
                                " is not a number; if the row names the columns, say header = true");
-      return Status::corrupt("row ", row_, ", column ", column + 1, ": ", shown(field), " is not a number");
+      return Status::corrupt(
+          "row ", row_, ", column ", column + 1, ": ", shown(field), " is not a number",
+          label_ >= 0 ? concat("; the label is column ", label_ + 1, " (label_column = ", label_, ")") : "");
     }
     if (error == std::errc::result_out_of_range || !std::isfinite(value))
       return Status::corrupt("row ", row_, ", column ", column + 1, ": ", shown(field), " is no finite 32-bit number");
