@@ -79,7 +79,13 @@ std::vector<std::string> distinctions(std::span<const std::string> jobs) {
       if (std::ranges::any_of(all, [&](const Lines& other) { return value_in(other, key) != value; }))
         keys.push_back(key);
     }
-  const auto last_word = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
+  // "units", "rate.base": of a part's type and first option its own name too.
+  const auto last_word = [](const std::string& key) {
+    auto dot = key.rfind('.');
+    const std::string word = key.substr(dot + 1);
+    if (dot != std::string::npos && dot > 0 && (word == "type" || word == "base")) dot = key.rfind('.', dot - 1);
+    return key.substr(dot + 1);
+  };
   std::vector<std::string> texts(jobs.size());
   for (const auto& key : keys) {
     const bool unique = std::ranges::count(keys, last_word(key), last_word) == 1;
