@@ -1,5 +1,9 @@
 // dlhost top: where the workers and servers of a run are, live.
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <ctime>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +12,9 @@
 #include "env/interrupt.h"
 #include "env/json_text.h"
 #include "env/terminal.h"
+#include "record/quantity.h"
+#include "record/summary.h"
+#include "record/tail.h"
 #include "record/workers_log.h"
 #include "run/leadership.h"
 
@@ -122,6 +129,46 @@ std::string json(const run::Leader& leader, const Rows& rows) {
   return env::json_text(out, 2) + "\n";
 }
 
+// Of a run of one worker: its newest record.
+std::string newest_record(Disk& disk, const std::string& run, const run::Leader& leader) {
+  std::string text = fmt::format("{}: one worker, process {} of {}\n", run, leader.process, leader.host);
+  for (const auto& line : record::last_lines(disk, run + "/metrics.jsonl")) {
+    const auto record = env::json_or_discarded(line);
+    if (!record.is_object() || record.value("phase", "") != "train") continue;
+    std::string shown = fmt::format("step {}  epoch {:.2f}", record.value("step", 0), record.value("epoch", 0.0));
+    for (const auto& [name, value] : record.value("metrics", nlohmann::json::object()).items())
+      if (value.is_number()) shown += fmt::format("  {} {}", name, record::short_number(value.get<double>()));
+    return text + shown + fmt::format("  {} items/s\n", record::short_rate(record.value("items_per_second", 0.0)));
+  }
+  return text + "no step was recorded yet\n";
+}
+
+// "ended 12:03, done"
+std::string ending_of(Disk& disk, const std::string& run) {
+  struct stat file {};
+  std::string at;
+  if (::stat((run + "/summary.json").c_str(), &file) == 0) {
+    tm local{};
+    char text[16] = {};
+    localtime_r(&file.st_mtime, &local);
+    if (std::strftime(text, sizeof text, " %H:%M", &local) > 0) at = text;
+  }
+  const std::string status = record::status_told(disk, run);
+  return status == "running" ? "it is not running, and did not say how it ended\n"
+                             : fmt::format("ended{}, {}\n", at, status);
+}
+
+// Lines that end where the terminal does.
+std::string cut(const std::string& text, int columns) {
+  std::string shown;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    shown += text.substr(at, std::min(end - at, static_cast<std::size_t>(columns))) + "\n";
+    at = end + 1;
+  }
+  return shown;
+}
+
 Status top(Context& context, TopOptions options) {
   constexpr Nanoseconds pause = 1'000'000'000;
   constexpr const char* clear = "\x1b[H\x1b[J";
@@ -130,22 +177,27 @@ Status top(Context& context, TopOptions options) {
   if (!disk.exists(options.run))
     return Status::not_found("there is no run folder '", options.run, "'; `dlhost ps` lists what goes on");
   env::StandardTerminal terminal(1);
+  const bool live = terminal.interactive() && !options.once && !options.json;
+  std::optional<env::Keys> keys;
+  if (live) keys.emplace();
   while (true) {
     DLHOST_ASSIGN(const bool led, run::Leadership::led(options.run));
     DLHOST_ASSIGN(const auto leader, run::Leadership::told(disk, options.run));
     const auto rows = rows_of(record::WorkersLog::newest(disk, options.run), leader);
-    if (rows.workers.empty())
-      return Status::not_found("the run in '", options.run,
-                               "' has no workers to show: it has a single one, or no step was made yet");
     if (options.json) {
       terminal.write(json(leader, rows));
-    } else {
-      if (terminal.interactive() && !options.once) terminal.write(clear);
-      terminal.write(table(options.run, leader, rows));
+      return {};
     }
-    if (!led && !options.json) terminal.write("it is not running\n");
-    if (!led || options.once || options.json || env::interrupted()) return {};
-    context.host.clock().sleep(pause);
+    std::string text =
+        rows.workers.empty() ? newest_record(disk, options.run, leader) : table(options.run, leader, rows);
+    if (!led) text += ending_of(disk, options.run);
+    if (live) text = clear + cut(text + (led ? "q ends this\n" : ""), terminal.columns());
+    terminal.write(text);
+    if (!led || options.once || env::interrupted()) return {};
+    if (!live)
+      context.host.clock().sleep(pause);
+    else if (keys->next(pause) == 'q')
+      return {};
   }
 }
 

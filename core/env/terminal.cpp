@@ -4,7 +4,9 @@
 #include <span>
 #include <string>
 
+#include <poll.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "env/posix.h"
@@ -45,6 +47,33 @@ int StandardTerminal::columns() {
 
 void StandardTerminal::write(std::string_view text) {
   write_whole(descriptor_, std::as_bytes(std::span(text)), "the terminal").ignore("nobody is there to be told");
+}
+
+struct Keys::Before {
+  termios settings{};
+};
+
+Keys::Keys() {
+  auto before = std::make_unique<Before>();
+  if (::isatty(STDIN_FILENO) == 0 || ::tcgetattr(STDIN_FILENO, &before->settings) != 0) return;
+  termios bare = before->settings;
+  bare.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  bare.c_cc[VMIN] = 0;
+  bare.c_cc[VTIME] = 0;
+  if (::tcsetattr(STDIN_FILENO, TCSANOW, &bare) == 0) before_ = std::move(before);
+}
+
+Keys::~Keys() {
+  if (before_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_->settings);
+}
+
+std::optional<char> Keys::next(std::int64_t limit) {
+  constexpr std::int64_t millisecond = 1'000'000;
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  const int ready = ::poll(&input, before_ ? 1 : 0, static_cast<int>(limit / millisecond));
+  char key = 0;
+  if (ready <= 0 || ::read(STDIN_FILENO, &key, 1) != 1) return {};
+  return key;
 }
 
 } // namespace dlhost::env

@@ -2,6 +2,9 @@
 // prints; one task writes at a time.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string_view>
 
 namespace dlhost::env {
@@ -33,6 +36,22 @@ class StandardTerminal final : public Terminal {
   bool interactive_;
   bool unicode_;
   bool color_;
+};
+
+// Keys as they are pressed at standard input, without being shown there; afterwards the terminal is as it was. Where
+// standard input is no terminal, no key is pressed.
+class Keys {
+ public:
+  Keys();
+  ~Keys();
+  Keys(const Keys&) = delete;
+  Keys& operator=(const Keys&) = delete;
+  // The next one, at most so many nanoseconds later; a signal ends the wait.
+  std::optional<char> next(std::int64_t limit);
+
+ private:
+  struct Before;                   // how the terminal was
+  std::unique_ptr<Before> before_; // null: there is none
 };
 
 } // namespace dlhost::env
