@@ -16,6 +16,7 @@ namespace {
 
 // A word that a command does not know, with what it may have been.
 void explain_words(const CLI::App& command, const CLI::ParseError& error) {
+  using namespace dlhost;
   const auto words = command.remaining();
   if (error.get_name() != "ExtrasError" || words.empty()) {
     fmt::print(stderr, "dlhost: {}\n`dlhost {} --help` says what there is.\n", error.what(), command.get_name());
