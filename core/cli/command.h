@@ -48,6 +48,7 @@ void add_bench(CLI::App&, Context&);
 void add_check(CLI::App&, Context&);
 void add_evaluate(CLI::App&, Context&);
 void add_predict(CLI::App&, Context&);
+void add_examples(CLI::App&, Context&);
 void add_export(CLI::App&, Context&);
 void add_import(CLI::App&, Context&);
 void add_plot(CLI::App&, Context&);

@@ -81,6 +81,7 @@ int dlhost_main(int argc, char** argv) {
   cli::add_check(app, context);
   cli::add_evaluate(app, context);
   cli::add_predict(app, context);
+  cli::add_examples(app, context);
   cli::add_export(app, context);
   cli::add_import(app, context);
   cli::add_plot(app, context);

@@ -37,6 +37,8 @@ fi
 cp -r "$prefix/share/doc/dlhost/examples/digits" "$work/digits" || fail "there are no examples in share/doc/dlhost"
 (cd "$work" && "${clean[@]}" dlhost --version && "${clean[@]}" dlhost run digits/job.toml --set train.stop.epochs=1) |
   tail -n 3 || fail "dlhost does not train the quick-start"
+"${clean[@]}" dlhost examples | grep -F "dlhost run $prefix/share/doc/dlhost/examples/digits/job.toml" >/dev/null ||
+  fail "dlhost does not find its examples"
 if [ -d "$prefix/libexec/dlhost/bench" ]; then
   "${clean[@]}" dlhost bench transport --help >/dev/null || fail "dlhost bench does not find its programs"
 fi

@@ -1,0 +1,50 @@
+// dlhost examples: the jobs that came with it.
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "plugin/search.h"
+
+namespace dlhost::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A job's first line says what it is.
+std::string description_of(Disk& disk, const std::string& job) {
+  const auto text = disk.read_text(job);
+  if (!text.ok() || !text->starts_with("# ")) return {};
+  return text->substr(2, text->find('\n') - 2);
+}
+
+Status examples(Context& context) {
+  Disk& disk = context.host.disk();
+  std::string looked;
+  for (const char* place : {DLHOST_EXAMPLES_INSTALLED, DLHOST_EXAMPLES_BUILT}) {
+    const std::string program = plugin::settings_of_process({}).program_folder;
+    const std::string folder = fs::path(concat(program, "/", place)).lexically_normal().string();
+    looked += concat(looked.empty() ? "" : " and ", folder);
+    const auto entries = disk.list(folder);
+    if (!entries.ok()) continue;
+    fmt::print("Jobs in {}, each with a README.md that says what to expect:\n", folder);
+    for (const auto& entry : *entries) {
+      const std::string job = concat(folder, "/", entry.name, "/job.toml");
+      if (disk.exists(job)) fmt::print("  {:<20} {}\n", entry.name, description_of(disk, job));
+    }
+    fmt::print("dlhost run {}/digits/job.toml\n  trains the quick-start\n", folder);
+    return {};
+  }
+  return Status::not_found("the examples are not here; looked in ", looked);
+}
+
+} // namespace
+
+void add_examples(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand("examples", "list the jobs that came with dlhost, and where they lie");
+  command->callback([&context] {
+    if (Status status = examples(context); !status.ok()) context.fail(status);
+  });
+}
+
+} // namespace dlhost::cli
