@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""readme_test.py DLHOST SOURCES BUILD: the commands of README.md from `Five minutes` on, word by word and in their order, in a
+folder that has the examples and nothing else, as a user without plugins of his own."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+INTERRUPTED = 130
+dlhost, sources, build = (pathlib.Path(word).resolve() for word in sys.argv[1:])
+for tool in os.environ.get("CXX", "c++").split()[-1], "meson", "ninja", "pkg-config", "rsvg-convert":
+    if not shutil.which(tool):
+        print(f"skipped: {tool} is missing")
+        sys.exit(77)  # which Meson counts as skipped
+
+
+def is_stopped(line: str) -> bool:
+    """By Ctrl-C, as the text around it says: it takes long."""
+    return "epochs=1000" in line or "--resume" in line
+
+
+def call(line: str, folder: pathlib.Path, work: pathlib.Path) -> pathlib.Path:
+    """Returns where the next line is to be called."""
+    print(f"+ {line}", flush=True)
+    shell = subprocess.Popen(["bash", "-c", f"{line}\nended=$?; pwd >{work}/where; exit $ended"], cwd=folder,
+                             start_new_session=True)
+    if is_stopped(line):
+        time.sleep(4)
+        os.killpg(shell.pid, signal.SIGINT)
+    try:
+        status = shell.wait(240)
+    finally:
+        if shell.poll() is None:
+            os.killpg(shell.pid, signal.SIGKILL)
+    assert status in ((INTERRUPTED, -signal.SIGINT) if is_stopped(line) else (0,)), f"{line}: exit code {status}"
+    return folder if is_stopped(line) else pathlib.Path((work / "where").read_text().strip())
+
+
+text = (sources / "README.md").read_text()
+blocks = re.findall(r"^```\n(.*?)^```$", text[text.index("## Five minutes"):], re.MULTILINE | re.DOTALL)
+assert len(blocks) > 4, "the README has no commands"
+with tempfile.TemporaryDirectory() as folder:
+    work = pathlib.Path(folder)
+    shutil.copytree(sources / "examples", work / "examples", ignore=shutil.ignore_patterns("data", "runs", "build"))
+    os.environ |= {"HOME": folder, "PATH": f"{dlhost.parent}:{os.environ['PATH']}",
+                   "PKG_CONFIG_PATH": f"{build}/meson-uninstalled"}
+    os.environ.pop("XDG_DATA_HOME", None)
+    where = work
+    for block in blocks:
+        for line in block.splitlines():
+            where = call(line, where, work)
+    for made in "curves.png", "classes.csv", "net.npz":
+        assert (work / made).stat().st_size > 0, made
