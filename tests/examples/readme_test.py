@@ -20,17 +20,21 @@ for tool in os.environ.get("CXX", "c++").split()[-1], "meson", "ninja", "pkg-con
 
 
 def is_stopped(line: str) -> bool:
-    """By Ctrl-C, as the text around it says: it takes long."""
-    return "epochs=1000" in line or "--resume" in line
+    """By Ctrl-C, as the text around it says."""
+    return "epochs=1000" in line
 
 
 def call(line: str, folder: pathlib.Path, work: pathlib.Path) -> pathlib.Path:
     """Returns where the next line is to be called."""
     print(f"+ {line}", flush=True)
+    known = len(list(folder.glob("runs/*/metrics.jsonl")))
     shell = subprocess.Popen(["bash", "-c", f"{line}\nended=$?; pwd >{work}/where; exit $ended"], cwd=folder,
                              start_new_session=True)
     if is_stopped(line):
-        time.sleep(4)
+        until = time.monotonic() + 120
+        while len(list(folder.glob("runs/*/metrics.jsonl"))) <= known and time.monotonic() < until:
+            time.sleep(0.1)
+        time.sleep(0.5)
         os.killpg(shell.pid, signal.SIGINT)
     try:
         status = shell.wait(240)
