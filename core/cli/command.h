@@ -58,6 +58,7 @@ void add_top(CLI::App&, Context&);
 void add_scale(CLI::App&, Context&);
 void add_save(CLI::App&, Context&);
 void add_stop(CLI::App&, Context&);
+void add_sweep(CLI::App&, Context&);
 void add_kill(CLI::App&, Context&);
 void add_inspect(CLI::App&, Context&);
 void add_new(CLI::App&, Context&);

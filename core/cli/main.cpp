@@ -89,6 +89,7 @@ int dlhost_main(int argc, char** argv) {
   cli::add_ps(app, context);
   cli::add_top(app, context);
   cli::add_scale(app, context);
+  cli::add_sweep(app, context);
   cli::add_stop(app, context);
   cli::add_save(app, context);
   cli::add_kill(app, context);
