@@ -91,7 +91,7 @@ Result<Curves> parse_curves(std::string_view text, const std::string& path) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.empty()) continue;
-    const Json record = env::json_or_discarded(line);
+    const Json record = env::ordered_json_or_discarded(line);
     if (record.is_discarded()) {
       if (torn) return *torn;
       // A line that does not even begin like a record was not torn: it was never one.
@@ -132,7 +132,7 @@ std::vector<std::pair<std::string, double>> recorded_at(const Curves& curves, st
 
 std::uint64_t last_step(Disk& disk, const std::string& folder) {
   for (const auto& line : last_lines(disk, concat(folder, "/metrics.jsonl"))) {
-    const Json record = env::json_or_discarded(line);
+    const Json record = env::ordered_json_or_discarded(line);
     if (record.is_object() && record.contains("step") && record["step"].is_number_unsigned())
       return record["step"].get<std::uint64_t>();
   }

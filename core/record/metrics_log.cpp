@@ -48,7 +48,7 @@ Result<std::unique_ptr<MetricsLog>> MetricsLog::open(Host& host, const RunFolder
   if (options.tensorboard) {
     DLHOST_ASSIGN(events, Tensorboard::open(host, folder.path(), options.resumed ? options.resumed_from : 0));
   }
-  auto log = std::unique_ptr<MetricsLog>(new MetricsLog(PatientLog(std::move(lines), host.log()), std::move(events)));
+  auto log = std::unique_ptr<MetricsLog>(new MetricsLog(PatientLog(std::move(lines), host), std::move(events)));
   if (options.resumed) {
     log->line_ = fmt::format(R"({{"step":{0},"phase":"resumed","resumed_from":{0}}})", options.resumed_from);
     log->line_ += '\n';

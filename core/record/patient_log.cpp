@@ -14,8 +14,8 @@ Status PatientLog::append(std::string_view line) {
   if (status.code() != Code::no_space || kept_.size() > most) return status;
   if (keeps) return {};
   kept_ = line;
-  log_.write(LogLevel::warning,
-             concat(status.message(), ". The run goes on; what it measures is written when there is room"));
+  host_.log().write(LogLevel::warning,
+                    concat(status.message(), ". The run goes on; what it measures is written when there is room"));
   return {};
 }
 

@@ -11,16 +11,16 @@ namespace dlhost::record {
 
 class PatientLog {
  public:
-  // The first line that is kept is told to `log`.
-  PatientLog(std::unique_ptr<LogFile> file, Log& log) : file_(std::move(file)), log_(log) {}
+  PatientLog(std::unique_ptr<LogFile> file, Host& host) : file_(std::move(file)), host_(host) {}
 
+  // The first line that is kept is told to the host's log.
   Status append(std::string_view line);
   // Code::no_space: what is kept could not be written.
   Status sync();
 
  private:
   std::unique_ptr<LogFile> file_;
-  Log& log_;
+  Host& host_;
   std::string kept_;
 };
 

@@ -463,7 +463,7 @@ class Run(unittest.TestCase):
         # Room for two checkpoints of about 27 KB each and the records, not for three.
         script = f"""mount -t tmpfs -o size=10m none runs || exit 99
 head -c {(10240 - 90) * 1024} /dev/zero >runs/.others
-{dlhost} --plugin-dir {os.path.dirname(plugin)} run job.toml 2>err; echo $? >code
+{dlhost} --plugin-dir {os.path.dirname(plugin)} run job.toml --set checkpoint.wait=1 2>err; echo $? >code
 find runs/*/checkpoints >found
 rm runs/.others
 {dlhost} --plugin-dir {os.path.dirname(plugin)} run job.toml --resume runs/* >out 2>&1; echo $? >again"""

@@ -48,7 +48,7 @@ TEST_F(Jobs, ResNet20) {
 }
 
 TEST_F(Jobs, EveryKey) {
-  const Job net = load_file("every_key.toml", 100);
+  const Job net = load_file("every_key.toml", 101);
   ASSERT_FALSE(net.layers.empty());
   EXPECT_EQ(net.train.stop.patience, 3);
   EXPECT_EQ(net.train.start.from, "first");
