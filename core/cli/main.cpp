@@ -15,10 +15,10 @@
 namespace {
 
 // A word that a command does not know, with what it may have been.
-void explain_words(const CLI::App& command, const CLI::ParseError& error) {
+void explain_words(const CLI::App& app, const CLI::App& command, const CLI::ParseError& error) {
   using namespace dlhost;
-  const auto words = command.remaining();
-  if (error.get_name() != "ExtrasError" || words.empty()) {
+  const auto words = app.remaining(true);
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError) || words.empty()) {
     fmt::print(stderr, "dlhost: {}\n`dlhost {} --help` says what there is.\n", error.what(), command.get_name());
     return;
   }
@@ -37,7 +37,7 @@ void explain_words(const CLI::App& command, const CLI::ParseError& error) {
 void explain_usage(CLI::App& app, const CLI::ParseError& error) {
   using namespace dlhost;
   if (!app.get_subcommands().empty()) {
-    explain_words(*app.get_subcommands().front(), error);
+    explain_words(app, *app.get_subcommands().front(), error);
     return;
   }
   const auto words = app.remaining();

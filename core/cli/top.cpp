@@ -136,7 +136,8 @@ std::string newest_record(Disk& disk, const std::string& run, const run::Leader&
     const auto record = env::json_or_discarded(line);
     if (!record.is_object() || record.value("phase", "") != "train") continue;
     std::string shown = fmt::format("step {}  epoch {:.2f}", record.value("step", 0), record.value("epoch", 0.0));
-    for (const auto& [name, value] : record.value("metrics", nlohmann::json::object()).items())
+    const auto metrics = record.value("metrics", nlohmann::json::object());
+    for (const auto& [name, value] : metrics.items())
       if (value.is_number()) shown += fmt::format("  {} {}", name, record::short_number(value.get<double>()));
     return text + shown + fmt::format("  {} items/s\n", record::short_rate(record.value("items_per_second", 0.0)));
   }
