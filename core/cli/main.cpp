@@ -25,7 +25,7 @@ void explain_words(const CLI::App& app, const CLI::App& command, const CLI::Pars
   std::string word = words[0];
   if (word.starts_with("--")) word.resize(std::min(word.size(), word.find('=')));
   std::vector<std::string> known;
-  for (const auto* option : command.get_options())
+  for (const auto* option : command.get_options([](const CLI::Option* one) { return !one->get_group().empty(); }))
     for (const auto& name : option->get_lnames()) known.push_back("--" + name);
   const bool option = word.starts_with("-");
   fmt::print(stderr, "dlhost: {} {} '{}'{}\n`dlhost {} --help` says what there is.\n", command.get_name(),
