@@ -380,9 +380,9 @@ class Run(unittest.TestCase):
         (self.root / "job.toml").write_text(JOB.replace(synthetic, 'type = "csv"\ntrain = "good.csv"\ntest = "bad.csv"'))
         words = ("--set=train.shuffle=false", "--set=layer.fc.units=4")
         said = self.run_job(1, *words)
-        self.assertRegex(said, r"layer 'loss' \(softmax_loss\) in batch 0 of an evaluation: .*label 8 of row 1 is not in \[0, 4\)")
+        self.assertRegex(said, r"layer 'loss' \(softmax_loss\) in batch 0 of an evaluation: .*label 8 of row 1 of the batch is not in \[0, 4\): give the layer before the loss more units")
         said = self.run_job(1, *words, "--set=layer.data.train=bad.csv", '--set=train.device={ type = "ref", far = true }')
-        self.assertRegex(said, r"layer 'loss' \(softmax_loss\) in step 0: .*label 8 of row 1 is not in \[0, 4\)")
+        self.assertRegex(said, r"layer 'loss' \(softmax_loss\) in step 0: .*label 8 of row 1 of the batch is not in \[0, 4\): give the layer before the loss more units")
 
     def test_the_second_ends_at_once(self) -> None:
         """In a step that never ends: an interrupt before it would end the run in good order."""
