@@ -100,7 +100,8 @@ void Overrides::apply(Table& document) {
   std::vector<Override> rest;
   const auto known = top_names();
   // What else is set concerns the new type, in whatever order they were given.
-  std::ranges::stable_partition(list_, [](const Override& change) { return change.path.ends_with(".type"); });
+  std::stable_partition(list_.begin(), list_.end(),
+                        [](const Override& change) { return change.path.ends_with(".type"); });
   for (auto& change : list_) {
     const auto dot = change.path.find('.');
     const std::string top = change.path.substr(0, dot);
