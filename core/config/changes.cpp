@@ -74,9 +74,10 @@ std::vector<std::string> distinctions(std::span<const std::string> jobs) {
   };
   std::vector<std::string> keys; // that differ, in the order of the first job that has them
   for (const auto& lines : all)
-    for (const auto& [key, value] : lines) {
+    for (const auto& line : lines) {
+      const std::string& key = line.first;
       if (key == "name" || key.starts_with("record.") || std::ranges::find(keys, key) != keys.end()) continue;
-      if (std::ranges::any_of(all, [&](const Lines& other) { return value_in(other, key) != value; }))
+      if (std::ranges::any_of(all, [&](const Lines& other) { return value_in(other, key) != line.second; }))
         keys.push_back(key);
     }
   // "units", "rate.base": of a part's type and first option its own name too.
