@@ -83,7 +83,7 @@ Status ArraySource::open_unlabelled(Disk& disk, const std::string& folder) {
   phases_.open_alone(std::move(set));
   for (const auto& names : {options_.train, options_.test, options_.validate}) {
     if (names.size() != 2) continue;
-    label_.emplace();
+    label_ = Label{DType::i32, {}};
     const std::string path = beside(folder, names[1]);
     if (!disk.exists(path)) continue;
     DLHOST_ASSIGN(const auto labels, load(disk, path));
