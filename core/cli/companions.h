@@ -1,5 +1,5 @@
-// Programs that belong to dlhost and are of their own, so that the host links neither a test library nor what it is
-// measured against. They lie in a folder of the install, or in one of the build.
+// What belongs to dlhost beside its binary, in a folder of the install or in one of the build: examples, and programs
+// of their own, so that the host links neither a test library nor what it is measured against.
 #pragma once
 
 #include <string>
@@ -18,6 +18,7 @@ class Companions {
   // Empty: there is none of that name.
   std::string find(std::string_view name) const;
   std::vector<std::string> names() const;
+  const std::vector<std::string>& folders() const { return folders_; }
   std::string looked() const;
   // They lie elsewhere, and would not find the install's plugins by themselves.
   std::vector<std::string> plugin_folders() const;

@@ -1,15 +1,10 @@
 // dlhost examples: the jobs that came with it.
-#include <filesystem>
-
 #include <fmt/format.h>
 
-#include "cli/command.h"
-#include "plugin/search.h"
+#include "cli/companions.h"
 
 namespace dlhost::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A job's first line says what it is.
 std::string description_of(Disk& disk, const std::string& job) {
@@ -20,11 +15,8 @@ std::string description_of(Disk& disk, const std::string& job) {
 
 Status examples(Context& context) {
   Disk& disk = context.host.disk();
-  std::string looked;
-  for (const char* place : {DLHOST_EXAMPLES_INSTALLED, DLHOST_EXAMPLES_BUILT}) {
-    const std::string program = plugin::settings_of_process({}).program_folder;
-    const std::string folder = fs::path(concat(program, "/", place)).lexically_normal().string();
-    looked += concat(looked.empty() ? "" : " and ", folder);
+  const Companions companions(context, {DLHOST_EXAMPLES_INSTALLED, DLHOST_EXAMPLES_BUILT});
+  for (const auto& folder : companions.folders()) {
     const auto entries = disk.list(folder);
     if (!entries.ok()) continue;
     fmt::print("Jobs in {}, each with a README.md that says what to expect:\n", folder);
@@ -35,7 +27,7 @@ Status examples(Context& context) {
     fmt::print("dlhost run {}/digits/job.toml\n  trains the quick-start\n", folder);
     return {};
   }
-  return Status::not_found("the examples are not here; looked in ", looked);
+  return Status::not_found("the examples are not here; looked in ", companions.looked());
 }
 
 } // namespace

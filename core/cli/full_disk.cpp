@@ -17,16 +17,17 @@ constexpr Nanoseconds second = 1'000'000'000;
 
 std::string place_of(int process) { return concat("/dev/shm/dlhost-full-", process); }
 
-// Of this process, and of nobody else: who may write there says where params go.
+// Only this process's user may write there: what is written there says where the params go.
 class WaitingPlace {
  public:
   explicit WaitingPlace(Disk& disk) : disk_(disk), path_(place_of(env::own_process())) {
-    // One of a process that had this number is in the way only until its owner removes it.
+    // A folder that an ended process of this number left is removed; one of another user stays, and then nobody can
+    // ask.
     disk_.remove(path_).ignore("the next call says whether it is there");
     made_ = ::mkdir(path_.c_str(), S_IRWXU) == 0;
   }
   ~WaitingPlace() {
-    if (made_) disk_.remove(path_).ignore("memory is cleared by the next one of this number");
+    if (made_) disk_.remove(path_).ignore("the next process of this number removes it");
   }
   WaitingPlace(const WaitingPlace&) = delete;
   WaitingPlace& operator=(const WaitingPlace&) = delete;
@@ -36,11 +37,11 @@ class WaitingPlace {
     const std::string wished = path_ + "/to";
     if (!made_ || !disk_.exists(wished)) return {};
     const auto folder = disk_.read_text(wished);
-    disk_.remove(wished).ignore("it is tried once more then");
+    disk_.remove(wished).ignore("the wish is tried once more then");
     return folder.ok() ? *folder : std::string();
   }
   void answer(const std::string& text) {
-    disk_.write_text(path_ + "/answer", text).ignore("whoever wished is told that there was none");
+    disk_.write_text(path_ + "/answer", text).ignore("`dlhost save` says then that no answer came");
   }
 
  private:
@@ -67,7 +68,7 @@ Status wait_for_room(Host& host, const std::string& run, double seconds, const r
       const Status saved = last.elsewhere(folder);
       place.answer(saved.ok() ? concat("saved ", folder) : saved.message());
       if (saved.ok()) {
-        clock.sleep(second); // whoever wished it reads the answer
+        clock.sleep(second); // `dlhost save` reads the answer meanwhile
         host.log().write(LogLevel::warning, concat("the params are saved in ", folder));
         return {};
       }

@@ -76,7 +76,7 @@ Predictions::Names names_of(const run::Session& session, Phase phase) {
 }
 
 Status predict(Context& context, const PredictOptions& options) {
-  DLHOST_TRY(Predictions::check(options.file));
+  DLHOST_ASSIGN(const auto format, Predictions::format_of(options.file));
   if (!options.data.empty() && options.phase != "test")
     return Status::invalid("--phase ", options.phase,
                            " and --data exclude each other: what is in --data is no phase's");
@@ -100,14 +100,14 @@ Status predict(Context& context, const PredictOptions& options) {
   Shape sample;
   const Shape shape = program->desc_of(output.node, output.output).shape;
   for (std::size_t axis = 1; axis < shape.rank(); ++axis) sample.push_back(shape[axis]);
-  Predictions predictions(options.file, sample, are_of_classes(name, shape), names_of(session, phase));
+  Predictions predictions(format, sample, are_of_classes(name, shape), names_of(session, phase));
   DLHOST_ASSIGN(const auto evaluation,
                 run::evaluate(session, phase, {}, [&](program::Program& at, const program::BatchView& batch) -> Status {
                   DLHOST_ASSIGN(const auto values, at.read_output(output.node, output.output));
                   predictions.add(std::span(values).first(static_cast<std::size_t>(sample.count() * batch.valid)));
                   return {};
                 }));
-  DLHOST_TRY(predictions.write(context.host.disk()));
+  DLHOST_TRY(predictions.write(context.host.disk(), options.file));
   fmt::print("{}: {} rows of {}, in the order of the {} samples\n", options.file, evaluation.samples, name,
              options.data.empty() ? options.phase : "given");
   return {};

@@ -7,19 +7,12 @@
 
 #include <dlhost/npy.h>
 
+#include "cli/csv_field.h"
 #include "env/json_text.h"
 
 namespace dlhost::cli {
 
 namespace {
-
-// As spreadsheets and pandas read it.
-std::string quoted(const std::string& field) {
-  if (field.find_first_of(",\"\n\r") == std::string::npos) return field;
-  std::string text = "\"";
-  for (const char c : field) text += c == '"' ? "\"\"" : std::string(1, c);
-  return text + "\"";
-}
 
 std::size_t highest(std::span<const float> values) {
   return static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
@@ -27,16 +20,17 @@ std::size_t highest(std::span<const float> values) {
 
 } // namespace
 
-Status Predictions::check(const std::string& path) {
-  for (const char* ending : {".csv", ".jsonl", ".npy"})
-    if (path.ends_with(ending)) return {};
+Result<Predictions::Format> Predictions::format_of(const std::string& path) {
+  if (path.ends_with(".csv")) return Format::csv;
+  if (path.ends_with(".jsonl")) return Format::jsonl;
+  if (path.ends_with(".npy")) return Format::npy;
   return Status::invalid("-o ", path,
                          ": predictions are written as .csv, .jsonl or .npy (a layer is named by --layer)");
 }
 
-Predictions::Predictions(std::string path, const Shape& sample, bool of_classes, Names names)
-    : path_(std::move(path)), sample_(sample), of_classes_(of_classes), names_(std::move(names)) {
-  if (path_.ends_with(".csv")) text_ = header();
+Predictions::Predictions(Format format, const Shape& sample, bool of_classes, Names names)
+    : format_(format), sample_(sample), of_classes_(of_classes), names_(std::move(names)) {
+  if (format_ == Format::csv) text_ = header();
 }
 
 std::string Predictions::class_name(std::size_t number) const {
@@ -46,13 +40,13 @@ std::string Predictions::class_name(std::size_t number) const {
 std::string Predictions::header() const {
   std::string text = of_classes_ ? "sample,class" : "sample";
   for (std::size_t i = 0; i < static_cast<std::size_t>(sample_.count()); ++i)
-    text += "," + (of_classes_ ? quoted(class_name(i)) : std::to_string(i));
+    text += "," + (of_classes_ ? csv_field(class_name(i)) : std::to_string(i));
   return text + "\n";
 }
 
 std::string Predictions::csv_row(std::span<const float> values) const {
-  std::string text = names_.sample ? quoted(names_.sample(rows_)) : std::to_string(rows_);
-  if (of_classes_) text += "," + quoted(class_name(highest(values)));
+  std::string text = names_.sample ? csv_field(names_.sample(rows_)) : std::to_string(rows_);
+  if (of_classes_) text += "," + csv_field(class_name(highest(values)));
   for (const float value : values) text += fmt::format(",{}", value);
   return text + "\n";
 }
@@ -73,22 +67,24 @@ std::string Predictions::json_line(std::span<const float> values) const {
 }
 
 void Predictions::add(std::span<const float> values) {
-  if (path_.ends_with(".npy")) values_.insert(values_.end(), values.begin(), values.end());
   const auto width = static_cast<std::size_t>(sample_.count());
   for (std::size_t at = 0; at < values.size(); at += width, ++rows_) {
     const auto row = values.subspan(at, width);
-    if (path_.ends_with(".csv")) text_ += csv_row(row);
-    if (path_.ends_with(".jsonl")) text_ += json_line(row);
+    switch (format_) {
+    case Format::csv: text_ += csv_row(row); break;
+    case Format::jsonl: text_ += json_line(row); break;
+    case Format::npy: values_.insert(values_.end(), row.begin(), row.end()); break;
+    }
   }
 }
 
-Status Predictions::write(Disk& disk) const {
-  if (!path_.ends_with(".npy")) return disk.write_text(path_, text_);
+Status Predictions::write(Disk& disk, const std::string& path) const {
+  if (format_ != Format::npy) return disk.write_text(path, text_);
   std::vector<std::int64_t> shape{rows_};
   shape.insert(shape.end(), sample_.begin(), sample_.end());
   std::string bytes = npy_header(DType::f32, shape);
   bytes.append(reinterpret_cast<const char*>(values_.data()), values_.size() * sizeof(float));
-  return disk.write_text(path_, bytes);
+  return disk.write_text(path, bytes);
 }
 
 } // namespace dlhost::cli

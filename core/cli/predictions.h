@@ -19,14 +19,15 @@ class Predictions {
     std::function<std::string(std::int64_t)> sample = {}; // null: they have numbers
   };
 
-  // Whether a file of that name can be written.
-  static Status check(const std::string& path);
+  enum class Format : std::uint8_t { csv, jsonl, npy };
+  // By the name's ending.
+  static Result<Format> format_of(const std::string& path);
 
   // `of_classes`: a value is the probability of a class.
-  Predictions(std::string path, const Shape& sample, bool of_classes, Names names);
+  Predictions(Format format, const Shape& sample, bool of_classes, Names names);
   // The values of samples, in their order.
   void add(std::span<const float> values);
-  Status write(Disk&) const;
+  Status write(Disk&, const std::string& path) const;
 
  private:
   std::string header() const;
@@ -34,7 +35,7 @@ class Predictions {
   std::string json_line(std::span<const float> values) const;
   std::string class_name(std::size_t number) const;
 
-  std::string path_;
+  Format format_;
   Shape sample_;
   bool of_classes_;
   Names names_;

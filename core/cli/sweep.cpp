@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/csv_field.h"
 #include "cli/job_file.h"
 #include "cli/run_named.h"
 #include "cli/sweep_space.h"
@@ -52,9 +53,12 @@ class Sweep {
         trials_(asked_.trials.size()) {}
 
   Status run() {
-    constexpr Nanoseconds pause = 200'000'000;
+    constexpr Nanoseconds pause = 200'000'000, between_judgings = 1'000'000'000;
     for (std::size_t i = 0; i < trials_.size(); ++i) trials_[i].state = state_on_disk(i);
     while (is_unsettled() && !(env::interrupted() && count(State::running) == 0)) {
+      // Judging reads what trials have written so far: less often than their ends are looked for.
+      judges_ = asked_.halving && context_.host.clock().now() >= next_judging_;
+      if (judges_) next_judging_ = context_.host.clock().now() + between_judgings;
       for (std::size_t i = 0; i < trials_.size(); ++i) DLHOST_TRY(look_at(i));
       context_.host.clock().sleep(pause);
     }
@@ -92,7 +96,7 @@ class Sweep {
     if (trial.state != State::running) return {};
     if (trial.process->ended()) return end(i);
     if (env::interrupted() && !std::exchange(trial.asked_to_end, true)) env::ask_to_end(trial.process->number());
-    if (asked_.halving && !trial.asked_to_end && is_hopeless(i)) {
+    if (judges_ && !trial.asked_to_end && is_hopeless(i)) {
       DLHOST_TRY(disk_.write_text(marker(i), "others were better after as many evaluations\n"));
       trial.asked_to_end = true;
       env::ask_to_end(trial.process->number());
@@ -185,9 +189,9 @@ class Sweep {
       const std::string value = best ? fmt::format("{} {}", score->metric, record::short_number(best->value)) : "";
       fmt::print("{:>6}  {:<13}  {:>20}  {:>8}  {}\n", trial + 1, name_of(trials_[trial].state), value,
                  best ? fmt::format("{:.0f}", best->step) : "", settings);
-      table += fmt::format("{},{},{},{},{},\"{}\",{}\n", trial + 1, name_of(trials_[trial].state),
+      table += fmt::format("{},{},{},{},{},{},{}\n", trial + 1, name_of(trials_[trial].state),
                            score ? score->metric : "", best ? fmt::format("{}", best->value) : "",
-                           best ? fmt::format("{:.0f}", best->step) : "", settings, run);
+                           best ? fmt::format("{:.0f}", best->step) : "", csv_field(settings), csv_field(run));
       constexpr std::size_t most_curves = 10;
       if (!best || curves.size() == most_curves) continue;
       if (auto read = record::read_curves(disk_, run); read.ok()) {
@@ -213,6 +217,8 @@ class Sweep {
   std::string folder_;
   SweepAsked asked_;
   std::vector<Trial> trials_;
+  bool judges_ = false; // in this look
+  Nanoseconds next_judging_ = 0;
 };
 
 Result<SweepAsked> asked_of(Context& context, const SweepOptions& options) {

@@ -22,6 +22,7 @@ class PatientLog {
   std::unique_ptr<LogFile> file_;
   Host& host_;
   std::string kept_;
+  Nanoseconds next_try_ = 0; // while lines are kept
 };
 
 } // namespace dlhost::record

@@ -89,7 +89,7 @@ Status Training::save_to(Checkpoints& checkpoints) {
   return checkpoints.save(progress_.step, state());
 }
 
-// No room costs a checkpoint, and not the training: false, and told.
+// Where there is no room, the training goes on without this checkpoint: false, and the log says so.
 Result<bool> Training::saved_or_full(Status saved) {
   if (saved.ok()) return true;
   if (saved.code() != Code::no_space) return saved;

@@ -194,7 +194,7 @@ class Training {
   Checkpoints* checkpoints_ = nullptr;
   std::uint64_t written_ = 0; // the step of the newest checkpoint
   std::uint64_t unsaved_ = 0;
-  std::function<Status(const LastSave&)> await_room_; // null: nobody waits
+  std::function<Status(const LastSave&)> await_room_; // null: a full disk ends the run
   Checkpoints* points_ = nullptr;
   bool points_at_once_ = false;
   std::function<bool()> asked_;

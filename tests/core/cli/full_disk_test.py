@@ -16,7 +16,7 @@ MADE = "DLHOST_TEST_HAS_MOUNTS"
 if MADE not in os.environ:
     spaces = ["unshare", "--user", "--map-root-user", "--mount"]
     if subprocess.run([*spaces, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True).returncode:
-        print("skipped: this machine lets nobody mount in namespaces of his own")
+        print("skipped: this machine gives no mount namespace")
         sys.exit(77)
     os.execvpe(spaces[0], [*spaces, sys.executable, *sys.argv], os.environ | {MADE: "1"})
 

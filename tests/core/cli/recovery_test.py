@@ -147,7 +147,7 @@ class Recovery(Workers):
                         self.assertEqual(cut[key], whole[key], key)
 
     def remove_runs(self) -> None:
-        """Whoever took a run over tidies up behind its end."""
+        """The process that took a run over removes its own file after the end of the run."""
         self.until(lambda: not list(self.root.glob("runs/*/may-be-taken-over")), PATIENCE)
         shutil.rmtree(self.root / "runs")
 
