@@ -23,6 +23,8 @@ class Leaving {
   using Send = std::function<Status(std::uint32_t update)>;
   Status send_what_is_there(const Send&);
   bool empty() const { return sent_ == added_.size(); }
+  // Until all copies are done, sent or not.
+  Status wait() { return stream_->wait(); }
   // Before the next step: all have been sent.
   void begin();
 

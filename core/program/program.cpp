@@ -81,8 +81,19 @@ Status Program::run(const BatchView& batch, const StepInfo& info) {
     OneStep whole(*stream_);
     return run_steps();
   });
-  if (!status.ok() && summing_) summing_->give_up();
+  if (!status.ok()) abandon_step();
   return status;
+}
+
+// What is queued reads and writes memory of the feeders and of the table, which a worker that ends releases before its
+// programs.
+void Program::abandon_step() {
+  constexpr const char* why = "the step has failed already";
+  plugin::contained(*activity_, [this]() -> Status {
+    if (summing_) summing_->give_up();
+    if (leaving_) leaving_->wait().ignore(why);
+    return stream_->wait();
+  }).ignore(why);
 }
 
 // Where it is measured, what the work takes is the step's.

@@ -175,6 +175,7 @@ class Program {
   };
 
   Status run_steps();
+  void abandon_step(); // nothing of it is queued any more
   Status execute(const Step&);
   template <class Work> Status timed(std::size_t step, Work&& work);
   void bind(const BatchView&);

@@ -1,5 +1,10 @@
 // Workers whose device has memory that the host cannot reach: gradients leave it, and new values land there. It is the
 // training of workers whose device shares its memory with the host, bit for bit.
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
 #include "several.h"
 
 namespace dlhost::test {
@@ -158,6 +163,32 @@ TEST_F(CrossingTest, WhatServersCannotReachIsRefused) {
   const std::string told = run(*job, trained, 0, {}, {}).message();
   EXPECT_NE(told.find("device 'ref' has memory that the host cannot reach"), std::string::npos) << told;
   EXPECT_NE(told.find("topology.device"), std::string::npos) << told;
+}
+
+// Copies that are still queued then would write into the table's memory, which is gone before the device is: a build
+// with AddressSanitizer sees it.
+TEST_F(CrossingTest, AStepThatFailsLeavesNoCopiesQueued) {
+  const std::string lost = folder_ / "lost";
+  for (const char* copy : {"sync", "async"}) {
+    SCOPED_TRACE(copy);
+    ASSERT_TRUE(host_.disk().write_text(folder_ / "job.toml", small_job()).ok());
+    const auto job =
+        config::load(host_.disk(), folder_ / "job.toml",
+                     workers(3, 2,
+                             {concat("train.device={ type = \"ref\", far = true, lost_with = \"", lost, "\" }"),
+                              "topology.device=\"ref\"", concat("topology.copy=", copy), "train.stop.steps=1000000"}),
+                     *registry_);
+    ASSERT_TRUE(job.ok()) << job.status().message();
+    std::thread losing([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      EXPECT_TRUE(host_.disk().write_text(lost, std::to_string(::getpid())).ok());
+    });
+    Trained trained;
+    const Status status = run(*job, trained, 0, {}, {});
+    losing.join();
+    EXPECT_TRUE(host_.disk().remove(lost).ok());
+    EXPECT_NE(status.message().find("the device is lost"), std::string::npos) << status.message();
+  }
 }
 
 } // namespace
