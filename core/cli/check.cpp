@@ -9,6 +9,7 @@
 #include "env/json_text.h"
 #include "env/machine.h"
 #include "record/quantity.h"
+#include "run/samples_found.h"
 #include "run/session.h"
 
 namespace dlhost::cli {
@@ -115,6 +116,23 @@ void print_reasons(const program::Program& program) {
   if (any) fmt::print("\n");
 }
 
+void print_samples(const run::Session& session, bool verbose) {
+  const auto found = run::samples_found(session);
+  const auto names = run::class_names(session);
+  if (found.empty()) return;
+  fmt::print("samples     {}\n", run::to_string(found));
+  for (const auto& remark : run::remarks(found, names)) fmt::print("            {}\n", remark);
+  if (!verbose) return;
+  std::size_t classes = 0;
+  for (const auto& phase : found) classes = std::max(classes, phase.of_class.size());
+  for (std::size_t number = 0; number < classes; ++number) {
+    fmt::print("  class {:<4}{:<16}", number, number < names.size() ? names[number] : "");
+    for (const auto& phase : found)
+      if (number < phase.of_class.size()) fmt::print("  {} {:>7}", config::key_of(phase.phase), phase.of_class[number]);
+    fmt::print("\n");
+  }
+}
+
 void print_net(const program::Program& program, const run::Session& session, bool verbose) {
   using record::short_bytes;
   print_layers(program, verbose);
@@ -134,6 +152,7 @@ void print_net(const program::Program& program, const run::Session& session, boo
   if (on_device)
     fmt::print("on device   {} in all{}\n", short_bytes(there.total),
                free_there ? fmt::format(", of {} that are free", short_bytes(free_there->free)) : "");
+  print_samples(session, verbose);
   if (program.link_count() > 0)
     fmt::print("conversions {} a step, between layers that want a feature in different memory formats\n",
                program.link_count());
@@ -143,6 +162,14 @@ void print_net(const program::Program& program, const run::Session& session, boo
   if (const Status room = run::check_room(there, free_there->free, "train.batch", session.batch(Phase::train));
       !room.ok())
     fmt::print("\nIt would not be run on this device: {}\n", room.message());
+}
+
+nlohmann::json samples_json(const run::Session& session) {
+  nlohmann::json phases = nlohmann::json::object();
+  for (const auto& found : run::samples_found(session))
+    phases[std::string(config::key_of(found.phase))] = {
+        {"count", found.count}, {"of_class", found.of_class}, {"left_over", found.left_over}};
+  return phases;
 }
 
 void print_json(const program::Program& program, const run::Session& session) {
@@ -184,7 +211,8 @@ void print_json(const program::Program& program, const run::Session& session) {
                               {"device_bytes", session.device().traits().host_memory
                                                    ? nlohmann::json()
                                                    : nlohmann::json(session.device_need(program, Phase::train).total)},
-                              {"conversions", program.link_count()}};
+                              {"conversions", program.link_count()},
+                              {"samples", samples_json(session)}};
   fmt::print("{}\n", env::json_text(net, 2));
 }
 

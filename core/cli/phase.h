@@ -8,6 +8,8 @@
 #include <dlhost/frame.h>
 #include <dlhost/status.h>
 
+#include "config/job.h"
+
 namespace dlhost::cli {
 
 inline void add_phase(CLI::App& command, std::string& phase) {
@@ -22,10 +24,10 @@ inline Phase phase_named(const std::string& name) {
 }
 
 inline Status no_samples(Phase phase) {
-  const bool validates = phase == Phase::validate;
-  const std::string option = phase == Phase::train ? "train" : validates ? "validate" : "test";
-  return Status::invalid("the job has no ", validates ? "validation" : option, " samples: name some in its source (`",
-                         option, "`, docs/data.md), or with --set layer.NAME.", option, "=...");
+  const auto option = config::key_of(phase);
+  return Status::invalid("the job has no ", phase == Phase::validate ? "validation" : option,
+                         " samples: name some in its source (`", option, "`, docs/data.md), or with --set layer.NAME.",
+                         option, "=...");
 }
 
 } // namespace dlhost::cli

@@ -129,6 +129,7 @@ class Builder {
     updater.rate = std::move(keys.rate);
     updater.clip_value = keys.clip_value;
     updater.clip_norm = keys.clip_norm;
+    updater.average = keys.average;
   }
 
   // A table that holds core's keys, `type` and the options of the plugin of that type.

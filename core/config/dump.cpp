@@ -18,15 +18,6 @@ std::string_view word(Last last) {
   return "";
 }
 
-std::string_view word(Phase phase) {
-  switch (phase) {
-  case Phase::train: return "train";
-  case Phase::validate: return "validate";
-  case Phase::test: return "test";
-  }
-  return "";
-}
-
 std::string_view word(Data data) {
   switch (data) {
   case Data::shared: return "shared";
@@ -161,6 +152,7 @@ class Writer {
     line("rate", updater.rate);
     line("clip_value", updater.clip_value);
     line("clip_norm", updater.clip_norm);
+    if (updater.average > 0) line("average", updater.average);
   }
 
   void topology(const Topology& topology) {
@@ -223,7 +215,7 @@ class Writer {
     if (!words.empty()) line("src", words);
     options(layer.options);
     words.clear();
-    for (const Phase phase : layer.phases) words.emplace_back(word(phase));
+    for (const Phase phase : layer.phases) words.emplace_back(key_of(phase));
     if (!words.empty()) line("phases", words);
     augment(layer.augment);
     if (layer.frozen) line("frozen", layer.frozen);

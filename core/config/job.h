@@ -86,6 +86,7 @@ struct Updater {
   Part rate;              // a Kind::schedule
   double clip_value = 0;  // 0: not
   double clip_norm = 0;   // 0: not
+  double average = 0;     // share of the old average of the values in the new one; 0: no average is kept
 };
 
 enum class RunAs : std::uint8_t { threads, processes };
@@ -166,6 +167,16 @@ struct Source {
   std::string port; // a name or a number; empty: the first
   Location where;
 };
+
+// What a job calls it: its table, and the option of a source that names its samples.
+constexpr std::string_view key_of(Phase phase) {
+  switch (phase) {
+  case Phase::train: return "train";
+  case Phase::validate: return "validate";
+  case Phase::test: return "test";
+  }
+  return "";
+}
 
 // What a job says about one param of a layer.
 struct Param {

@@ -106,7 +106,11 @@ const Schema& updater_schema() {
                 "fixed.base")
           .option("clip_value", &UpdaterKeys::clip_value, "largest magnitude of a gradient's element; 0: any",
                   at_least(0))
-          .option("clip_norm", &UpdaterKeys::clip_norm, "largest norm of all gradients together; 0: any", at_least(0));
+          .option("clip_norm", &UpdaterKeys::clip_norm, "largest norm of all gradients together; 0: any", at_least(0))
+          .option("average", &UpdaterKeys::average,
+                  "an average of each param's values is kept, for eval, predict and export with --averaged: so much of "
+                  "the old average stays in the new one, as 0.999; 0: none",
+                  from_below(0, 1));
   return schema;
 }
 

@@ -39,6 +39,7 @@ struct UpdaterKeys {
   Part rate{"fixed", {}};
   double clip_value = 0;
   double clip_norm = 0;
+  double average = 0;
 };
 const Schema& updater_schema();
 

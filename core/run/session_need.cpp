@@ -92,10 +92,7 @@ Status Session::fits_device(const program::Program& program, Phase phase, const 
 std::function<Status(const program::Program&)> Session::admission(Phase phase) const {
   return [this, phase](const program::Program& program) -> Status {
     const std::uint64_t available = env::memory_of_machine().available_bytes;
-    const std::string own_key = concat(phase == Phase::train      ? "train"
-                                       : phase == Phase::validate ? "validate"
-                                                                  : "test",
-                                       ".batch");
+    const std::string own_key = concat(config::key_of(phase), ".batch");
     DLHOST_TRY(fits_device(program, phase, own_key));
     if (sharing_ && phase == Phase::train) {
       if (place_.group > 0 || place_.rank > 0) return {}; // the first has counted for all

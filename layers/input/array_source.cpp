@@ -124,4 +124,14 @@ Status ArraySource::read(Phase phase, std::int64_t index, std::span<std::byte* c
   return {};
 }
 
+std::optional<std::int64_t> ArraySource::class_of(Phase phase, std::int64_t index) const {
+  const auto [set, row] = phases_.find(phase, index);
+  if (set.arrays.size() == 1 || !label_ || label_->type != DType::i32 || label_->shape.rank() > 0) return {};
+  const ArrayFile& labels = set.arrays[1].file;
+  if (labels.natural() == DType::u8) return static_cast<std::int64_t>(labels.data[static_cast<std::size_t>(row)]);
+  std::int32_t label = 0;
+  labels.copy_row(row, reinterpret_cast<std::byte*>(&label));
+  return label;
+}
+
 } // namespace dlhost::input

@@ -30,6 +30,7 @@ class ArraySource : public Source {
   Status setup(Setup&) override;
   std::int64_t count(Phase phase) const override { return phases_.count(phase); }
   Status read(Phase, std::int64_t index, std::span<std::byte* const> outputs) const override;
+  std::optional<std::int64_t> class_of(Phase, std::int64_t index) const override;
 
  private:
   struct Array {

@@ -49,19 +49,24 @@ class Cifar : public Source {
   }
 
   std::int64_t count(Phase phase) const override { return phases_.count(phase); }
+  std::optional<std::int64_t> class_of(Phase phase, std::int64_t index) const override {
+    const auto [set, row] = phases_.find(phase, index);
+    const Piece& piece = piece_of(set, row);
+    return piece.file.label(row - piece.first, classes().size() - 1);
+  }
 
   Status read(Phase phase, std::int64_t index, std::span<std::byte* const> outputs) const override {
     const auto [set, row] = phases_.find(phase, index);
-    const auto piece = std::ranges::upper_bound(set.pieces, row, {}, &Piece::first) - 1;
-    const std::int64_t record = row - piece->first;
-    const auto pixels = piece->file.pixels(record);
+    const Piece& piece = piece_of(set, row);
+    const std::int64_t record = row - piece.first;
+    const auto pixels = piece.file.pixels(record);
     if (scaling_.any())
       to_float(reinterpret_cast<const std::uint8_t*>(pixels.data()), reinterpret_cast<float*>(outputs[0]),
                pixels.size(), scaling_);
     else
       std::memcpy(outputs[0], pixels.data(), pixels.size());
     for (std::size_t which = 0; which < classes().size(); ++which) {
-      const std::int32_t label = piece->file.label(record, which);
+      const std::int32_t label = piece.file.label(record, which);
       // The last label byte is output 1.
       std::memcpy(outputs[classes().size() - which], &label, sizeof label);
     }
@@ -78,6 +83,10 @@ class Cifar : public Source {
     std::vector<Piece> pieces;
     std::int64_t count() const { return pieces.back().first + pieces.back().file.records(); }
   };
+
+  static const Piece& piece_of(const Set& set, std::int64_t row) {
+    return *(std::ranges::upper_bound(set.pieces, row, {}, &Piece::first) - 1);
+  }
 
   std::span<const std::uint8_t> classes() const {
     return options_.hundred ? std::span<const std::uint8_t>(cifar100_classes) : cifar10_classes;

@@ -90,6 +90,11 @@ class Csv : public Source {
   }
 
   std::vector<std::string> class_names() const override { return options_.classes; }
+  std::optional<std::int64_t> class_of(Phase phase, std::int64_t index) const override {
+    const auto [table, row] = phases_.find(phase, index);
+    if (table.classes.empty()) return {};
+    return table.classes[static_cast<std::size_t>(row)];
+  }
 
  private:
   Result<char> delimiter() const {

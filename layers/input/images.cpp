@@ -73,6 +73,11 @@ class Images : public Source {
   }
 
   std::vector<std::string> class_names() const override { return classes_; }
+  std::optional<std::int64_t> class_of(Phase phase, std::int64_t index) const override {
+    if (!options_.unlabelled.empty()) return {};
+    const auto [set, image] = phases_.find(phase, index);
+    return set.list.label(image);
+  }
   std::string sample_name(Phase phase, std::int64_t index) const override {
     const auto [set, image] = phases_.find(phase, index);
     return set.list.path(image);

@@ -72,9 +72,13 @@ class Synthetic : public Source {
     return phase == Phase::train ? options_.train : phase == Phase::validate ? options_.validate : options_.test;
   }
 
+  std::optional<std::int64_t> class_of(Phase phase, std::int64_t index) const override {
+    if (options_.classes == 0) return {};
+    return draws_of(phase, index).below(static_cast<std::uint32_t>(options_.classes));
+  }
+
   Status read(Phase phase, std::int64_t index, std::span<std::byte* const> outputs) const override {
-    Random draws({static_cast<std::uint64_t>(options_.seed), 1}, static_cast<std::uint32_t>(phase),
-                 static_cast<std::uint32_t>(index));
+    Random draws = draws_of(phase, index);
     const auto classes = static_cast<std::uint32_t>(options_.classes);
     const std::uint32_t label = classes > 0 ? draws.below(classes) : 0;
     if (classes > 0) std::memcpy(outputs[1], &label, sizeof label);
@@ -96,6 +100,13 @@ class Synthetic : public Source {
   static constexpr std::size_t stretch = 1 << 12; // values that are taken from the table in one piece
 
   using Values = std::vector<float>;
+
+  // Of one sample; the first of them is its class.
+  Random draws_of(Phase phase, std::int64_t index) const {
+    return {{static_cast<std::uint64_t>(options_.seed), 1},
+            static_cast<std::uint32_t>(phase),
+            static_cast<std::uint32_t>(index)};
+  }
 
   // Drawn once for all in this process that draw alike: each of its workers opens a source of its own.
   static std::shared_ptr<const Values> drawn(std::int64_t seed, bool uniform) {

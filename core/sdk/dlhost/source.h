@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ class DLHOST_API Source : public Layer {
 
   // For people. What its classes are called, in the order of their numbers; empty: they have no names.
   virtual std::vector<std::string> class_names() const;
+  // The class of a sample, where it is known without reading the sample; none: it has no class, or reading tells it.
+  // Asked for every sample when a job is checked.
+  virtual std::optional<std::int64_t> class_of(Phase, std::int64_t index) const;
   // What a sample is called: its file. Empty: it has no name.
   virtual std::string sample_name(Phase, std::int64_t index) const;
 

@@ -49,6 +49,42 @@ class Check(unittest.TestCase):
         return done.stdout if code == 0 else done.stderr
 
 
+class Samples(Check):
+    """What was found is compared with what somebody meant to give."""
+
+    CSV = JOB.replace('type = "synthetic"\nshape = [30]', 'type = "csv"\ntrain = "rows.csv"\ntest_every = 4\n'
+                      'classes = ["cat", "dog", "eel"]')
+
+    def test_classes_are_counted(self) -> None:
+        (self.root / "rows.csv").write_text("1,cat\n2,dog\n3,cat\n4,dog\n" * 4)
+        self.write(self.CSV)
+        found = "train 12 (3 classes of 0 to 8; 2 left over in each epoch), test 4 (3 classes of 0 to 4)"
+        said = self.check(0, "-v")
+        self.assertIn(f"samples     {found}\n", said)
+        self.assertIn("no train sample is of class 'eel' (2)\n", said)
+        self.assertIn("no test sample is of class 'cat' (0), 'eel' (2)\n", said)
+        self.assertIn("each epoch leaves out 2 of 12 samples, which do not fill a batch", said)
+        self.assertRegex(said, r"class 1   dog +train +4  test +4\n")
+        self.assertEqual(json.loads(self.check(0, "--json"))["samples"],
+                         {"train": {"count": 12, "of_class": [8, 4, 0], "left_over": 2},
+                          "test": {"count": 4, "of_class": [0, 4, 0], "left_over": 0}})
+
+    def test_a_run_says_them_once(self) -> None:
+        (self.root / "rows.csv").write_text("1,cat\n2,dog\n3,eel\n4,dog\n" * 20)
+        self.write(self.CSV)
+        words = [dlhost, "--plugin-dir", "plugins", "run", "job.toml", "--set=train.stop.steps=3"]
+        done = subprocess.run(words, cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("samples: train 60 (3 classes of 20), test 20 (3 classes of 0 to 20)\n"), 1, done.stdout)
+        self.assertIn("note: no test sample is of class 'cat' (0), 'eel' (2)\n", done.stdout)
+
+    def test_where_classes_are_unknown_samples_are_counted(self) -> None:
+        (self.root / "rows.csv").write_text("1,0.5\n2,0.25\n" * 10)
+        self.write(self.CSV.replace("classes = ", "label = \"value\"\n# ").replace("softmax_loss", "euclidean_loss")
+                   .replace("units = 10", "units = 1"))
+        self.assertIn("samples     train 15, test 5\n", self.check(0))
+
+
 class BrokenPlugins(Check):
     """What the registry knows of a file reaches whoever named what is in it, with the line that did."""
 

@@ -1,0 +1,28 @@
+// What samples a job was found to have, for people who compare it with what they meant to give it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "run/session.h"
+
+namespace dlhost::run {
+
+struct SamplesFound {
+  Phase phase = Phase::train;
+  std::int64_t count = 0;
+  std::vector<std::int64_t> of_class; // by its number; empty: the source does not know classes without reading
+  std::int64_t left_over = 0;         // of each epoch, which no step takes
+};
+
+// Of each phase that has any.
+std::vector<SamplesFound> samples_found(const Session&);
+std::vector<std::string> class_names(const Session&);
+
+// "train 60000 (10 classes of 5421 to 6742; 32 left over in each epoch), test 10000 (10 classes of 892 to 1135)"
+std::string to_string(const std::vector<SamplesFound>&);
+// What is likely to be a mistake, a sentence each: a class without samples, many samples that each epoch leaves out.
+std::vector<std::string> remarks(const std::vector<SamplesFound>&, const std::vector<std::string>& class_names);
+
+} // namespace dlhost::run
