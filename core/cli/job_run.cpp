@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/disk_room.h"
 #include "cli/full_disk.h"
 #include "cli/job_file.h"
 #include "cli/opened.h"
@@ -28,6 +29,7 @@
 #include "run/ledgers.h"
 #include "run/members_crew.h"
 #include "run/recorder.h"
+#include "run/samples_found.h"
 #include "run/scaling.h"
 #include "run/standby.h"
 #include "run/steering.h"
@@ -81,7 +83,12 @@ class JobRun final : private run::Attempts {
   bool is_to_end() const override { return env::interrupted(); }
   Status end_at(const Point&, const Status& lost) override;
   Status open_folder();
+  void tell_samples(const run::Session&);
   Status tell_changes();
+  std::string parent_of_runs() const { return job_.record.folder.empty() ? "runs" : job_.record.folder; }
+  std::string parent_of_checkpoints() const {
+    return job_.checkpoint.folder.empty() ? parent_of_runs() : job_.checkpoint.folder;
+  }
   Status make_folder();
   Status keep_log();
   Status keep_job();
@@ -167,7 +174,10 @@ Status JobRun::attempt(Point from) {
   } else {
     DLHOST_ASSIGN(const auto taken, training.start());
     if (taken) terminal_.write(param::to_string(*taken) + "\n");
+    tell_samples(*session);
   }
+  if (recovery_.past().times == 0)
+    DLHOST_TRY(check_disk_room(*session, folder_ ? checkpoint_folder(job_, *folder_) : parent_of_checkpoints()));
   DLHOST_TRY(folder_ ? keep_job() : make_folder());
   bequeath(training);
   if (leadership_)
@@ -266,9 +276,17 @@ Status JobRun::open_folder() {
   return begin_succession();
 }
 
+void JobRun::tell_samples(const run::Session& session) {
+  const auto found = run::samples_found(session);
+  if (found.empty()) return;
+  terminal_.write(concat("samples: ", run::to_string(found), "\n"));
+  for (const auto& remark : run::remarks(found, run::class_names(session)))
+    terminal_.write(concat("note: ", remark, "\n"));
+}
+
 // It goes on with another job than it had: by what was set, or by the file that was named.
 Status JobRun::tell_changes() {
-  const auto kept = job_of(disk_, beginning_.resume);
+  const auto kept = record::RunFolder::job_above(disk_, beginning_.resume);
   if (!kept.ok()) return {}; // a checkpoint that was taken out of its run
   DLHOST_ASSIGN(const std::string before, disk_.read_text(*kept));
   for (const auto& change : config::changes(before, config::to_toml(job_, env::working_folder())))
@@ -278,11 +296,11 @@ Status JobRun::tell_changes() {
 
 // What a run writes into is there before its first step; what says where, is told where it cannot be made.
 Status JobRun::make_folder() {
-  const std::string &parent = job_.record.folder, &kept = job_.checkpoint.folder;
+  const std::string& kept = job_.checkpoint.folder;
   if (const Status status = kept.empty() ? Status() : disk_.make_directory(kept); !status.ok())
     return config::invalid_at(job_.place("checkpoint.folder"), "checkpoint.folder: ", status.message(),
                               "; name a folder that can be made, or leave it out");
-  auto made = record::RunFolder::make(context_.host, parent.empty() ? "runs" : parent, job_.name);
+  auto made = record::RunFolder::make(context_.host, parent_of_runs(), job_.name);
   if (!made.ok())
     return config::invalid_at(job_.place("record.folder"), "record.folder: ", made.status().message(),
                               "; name a folder that can be made, in which each run gets its own");

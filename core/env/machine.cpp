@@ -133,6 +133,15 @@ SharedMemory shared_memory_of_machine() {
   return memory;
 }
 
+std::optional<std::uint64_t> free_bytes_of_disk(const std::string& path) {
+  std::error_code ignored;
+  fs::path folder = fs::absolute(path, ignored);
+  while (!fs::exists(folder, ignored) && folder.has_relative_path()) folder = folder.parent_path();
+  struct statvfs about {};
+  if (statvfs(folder.c_str(), &about) != 0 || about.f_blocks == 0) return {};
+  return std::uint64_t{about.f_bavail} * about.f_frsize;
+}
+
 std::vector<Fabric> fabrics_of_machine() {
   std::vector<Fabric> fabrics;
   for (auto& name : names_in("/sys/class/infiniband", "")) fabrics.push_back({name, "infiniband or roce", {}});

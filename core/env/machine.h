@@ -29,6 +29,10 @@ struct SharedMemory {
 };
 SharedMemory shared_memory_of_machine();
 
+// That this user may still fill, of the disk that `path`, or the nearest folder above it that exists, lies on; none:
+// the kernel does not say.
+std::optional<std::uint64_t> free_bytes_of_disk(const std::string& path);
+
 struct Fabric {
   std::string name, kind;
   std::optional<std::uint64_t> megabits_per_second;

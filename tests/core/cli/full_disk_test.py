@@ -147,6 +147,21 @@ class FullDisk(unittest.TestCase):
         self.assertEqual(run.returncode, 1, said)
         self.assertIn("wait in memory for 1 s", said)
 
+    def test_room_is_looked_at_before_the_first_step(self) -> None:
+        (self.disk / "filler").write_bytes(bytes(2 * 1024 * 1024 - 3 * PARAMS))
+        words = [DLHOST, "run", "job.toml", "--set=train.stop.steps=1"]
+        warned = subprocess.run(words, cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertEqual(warned.returncode, 0, warned.stderr)
+        self.assertRegex(warned.stderr, r"a checkpoint of this net takes 266 KiB, and the disk of 'disk/runs' has \d+ KiB free; up to 4")
+        shutil.rmtree(self.disk / "runs")
+        self.fill()
+        refused = subprocess.run(words, cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertEqual(refused.returncode, 1, refused.stdout)
+        self.assertRegex(refused.stderr, r"job.toml:\d+:.*the disk of 'disk/runs' has .* free: make room, name another folder")
+        self.assertEqual(list(self.disk.iterdir()), [self.disk / "filler"])
+        without = subprocess.run([*words, "--set=checkpoint.keep=0"], cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertNotIn("a checkpoint of this net takes", without.stderr)
+
     def test_who_waits_for_nothing_is_left_alone(self) -> None:
         run = self.start("train.stop.steps=100000000")
         said = subprocess.run([DLHOST, "save", str(self.folder()), "--to", "elsewhere"], cwd=self.root, capture_output=True,
