@@ -12,19 +12,22 @@
 
 namespace dlhost::cli {
 
+// Which of the params that a run has.
+struct ParamsChoice {
+  bool last = false;     // those of the newest checkpoint, also where a best one is kept
+  bool averaged = false; // the averages that the updater kept (updater.average)
+};
+
 struct RunChoice {
   std::string run;              // a run's folder, or a checkpoint
   std::string job;              // the job file; empty: the one that the run kept
   std::vector<std::string> set; // overrides
-  bool last = false;            // the newest checkpoint, also where a best one is kept
+  ParamsChoice params;
 };
 void add_run_choice(CLI::App& command, RunChoice&);
-void add_last(CLI::App& command, bool& last);
+void add_params_choice(CLI::App& command, ParamsChoice&);
 // Of a run's folder the best checkpoint, where one is kept, else the newest; or the one that is named.
-Result<param::CheckpointFiles> checkpoint_named(Host&, const std::string& run, bool last);
-
-// The job that a run, or the run that a checkpoint is of, kept last.
-Result<std::string> job_of(Disk&, const std::string& run);
+Result<param::CheckpointFiles> checkpoint_named(Host&, const std::string& run, const ParamsChoice&);
 
 struct OpenedRun {
   config::Job job;

@@ -9,6 +9,7 @@
 
 #include "env/digest.h"
 #include "env/json_text.h"
+#include "param/averaging.h"
 #include "param/plain.h"
 #include "param/transfer.h"
 
@@ -222,6 +223,28 @@ Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
   return files;
 }
 
+Status use_averages(CheckpointFiles& files) {
+  files.averaged = true;
+  return values_of(files).status();
+}
+
+// What is not trained has no average.
+Result<Safetensors> values_of(const CheckpointFiles& files) {
+  DLHOST_ASSIGN(auto values, parse_safetensors(files.params->map(), files.folder + "/params.safetensors"));
+  if (!files.averaged) return values;
+  DLHOST_ASSIGN(const auto history, parse_safetensors(files.history->map(), files.folder + "/history.safetensors"));
+  bool any = false;
+  for (NamedTensor& value : values.tensors)
+    if (const NamedTensor* average = history.find(concat(value.name, "/", Averaging::slot))) {
+      value.bytes = average->bytes;
+      any = true;
+    }
+  if (!any)
+    return Status::not_found("'", files.folder,
+                             "' has no averaged params: the job that trained it says no updater.average");
+  return values;
+}
+
 Status read_checkpoint(const CheckpointFiles& files, Store& store, const Updater::Rule* training) {
   std::vector<TensorPlace> params, history, state;
   for (auto& param : store.params()) {
@@ -232,7 +255,7 @@ Status read_checkpoint(const CheckpointFiles& files, Store& store, const Updater
   }
   for (auto& each : store.carried()) history.push_back({each->name, each->desc, each->memory.data()});
   for (auto& each : store.states()) state.push_back({each->name, each->desc, each->memory.data()});
-  DLHOST_ASSIGN(const auto param_file, parse_safetensors(files.params->map(), files.folder + "/params.safetensors"));
+  DLHOST_ASSIGN(const auto param_file, values_of(files));
   DLHOST_ASSIGN(const auto history_file,
                 parse_safetensors(files.history->map(), files.folder + "/history.safetensors"));
   DLHOST_ASSIGN(const auto state_file, parse_safetensors(files.state->map(), files.folder + "/state.safetensors"));

@@ -17,6 +17,7 @@
 #include <dlhost/host.h>
 #include <nlohmann/json_fwd.hpp>
 
+#include "param/safetensors.h"
 #include "param/store.h"
 
 namespace dlhost::param {
@@ -38,6 +39,7 @@ struct CheckpointFiles {
   std::unique_ptr<File> params, history, state;
   std::vector<std::unique_ptr<File>> workers;
   std::unique_ptr<nlohmann::json> manifest;
+  bool averaged = false; // params are read as their averages: see use_averages()
   ~CheckpointFiles();
   CheckpointFiles();
   CheckpointFiles(CheckpointFiles&&) noexcept;
@@ -48,6 +50,11 @@ struct CheckpointFiles {
 Result<nlohmann::json> read_manifest(Disk&, const std::string& folder);
 // Opens and checks: every file there, of the right size and hash.
 Result<CheckpointFiles> open_checkpoint(Disk&, const std::string& folder);
+
+// From here on, its params are the averages that the updater kept. Not ok: it kept none.
+Status use_averages(CheckpointFiles&);
+// The params, as they are to be read.
+Result<Safetensors> values_of(const CheckpointFiles&);
 
 // Puts the values into the store, whose net must have the same params in the same shapes; with `training`, also
 // histories. Everything is checked before anything is changed.
