@@ -15,6 +15,7 @@
 #include "cli/job_file.h"
 #include "cli/opened.h"
 #include "env/json_text.h"
+#include "record/run_folder.h"
 #include "run/audit_held.h"
 #include "run/ledgers.h"
 #include "run/training_samples.h"
@@ -263,7 +264,7 @@ struct ReadRun {
 
 Result<ReadRun> read_run(Context& context, const AuditOptions& options) {
   Disk& disk = context.host.disk();
-  DLHOST_ASSIGN(const auto job_file, job_of(disk, options.run));
+  DLHOST_ASSIGN(const auto job_file, record::RunFolder::job_above(disk, options.run));
   DLHOST_ASSIGN(const auto job, load_job(context, job_file, {}, run::Purpose::reading));
   DLHOST_ASSIGN(auto kept, run::kept_ledgers(disk, options.run, job));
   auto claims = run::claims_of(disk, options.run, job.checkpoint.folder, kept.empty() ? "" : kept.back().of.run);

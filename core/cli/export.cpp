@@ -9,6 +9,7 @@
 #include "cli/names.h"
 #include "cli/opened.h"
 #include "cli/run_named.h"
+#include "env/json_text.h"
 #include "param/exchange.h"
 #include "run/checkpoints.h"
 
@@ -18,7 +19,7 @@ namespace {
 struct ExportOptions {
   std::string from, file, format;
   NameOptions names;
-  bool last = false;
+  ParamsChoice params;
 };
 
 Result<param::TensorFormat> format_of(const ExportOptions& options) {
@@ -43,13 +44,15 @@ Status export_params(Context& context, const ExportOptions& options) {
   DLHOST_ASSIGN(const auto format, format_of(options));
   DLHOST_ASSIGN(const auto names, names_of(disk, options.names));
   DLHOST_ASSIGN(const std::string from, run_named(disk, options.from));
-  DLHOST_ASSIGN(auto checkpoint, checkpoint_named(context.host, from, options.last));
+  DLHOST_ASSIGN(auto checkpoint, checkpoint_named(context.host, from, options.params));
   const nlohmann::json run = checkpoint.manifest->at("run");
   DLHOST_ASSIGN(auto tensors, param::tensors_of(std::move(checkpoint)));
   flatten_matrices(run, tensors);
   std::vector<std::vector<float>> values;
   DLHOST_ASSIGN(const auto given, param::give(tensors, names, values));
-  DLHOST_TRY(param::write_tensors(disk, options.file, format, given));
+  param::Metadata metadata;
+  if (run.is_object() && run.contains("inputs")) metadata[param::inputs_key] = env::json_text(run["inputs"]);
+  DLHOST_TRY(param::write_tensors(disk, options.file, format, given, std::move(metadata)));
   fmt::print("{}: {} tensors of {}\n", options.file, given.size(), tensors.what);
   return {};
 }
@@ -63,7 +66,7 @@ void add_export(CLI::App& app, Context& context) {
   command->add_option("-o,--output", options->file, "the file")->required()->type_name("FILE");
   command->add_option("--format", options->format, "left out: by the file's ending")
       ->check(CLI::IsMember({"safetensors", "npz"}));
-  add_last(*command, options->last);
+  add_params_choice(*command, options->params);
   add_names(*command, options->names);
   command->footer("Of a run's folder, the best checkpoint is taken, or without validations the newest whole one.\n\n"
                   "Examples:\n"

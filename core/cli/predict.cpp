@@ -1,12 +1,11 @@
 // dlhost predict: the features of any layer, sample by sample.
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "cli/opened.h"
 #include "cli/phase.h"
 #include "cli/predictions.h"
 #include "cli/unlabelled.h"
+#include "predict/output.h"
 #include "run/evaluation.h"
 
 namespace dlhost::cli {
@@ -17,47 +16,6 @@ struct PredictOptions {
   std::vector<std::string> data;
   std::string layer, file = "predictions.csv", phase = "test";
 };
-
-// Losses, measures and tables are of a batch; what a source gives is there already.
-bool is_of_samples(const net::Node& node, std::size_t port) {
-  return !node.source && std::ranges::find(node.setup.metrics, port, &MetricSpec::output) == node.setup.metrics.end();
-}
-
-std::string name_of(const net::Graph& graph, const net::Edge& edge) {
-  const net::Node& node = graph.nodes()[edge.node];
-  return concat(node.name, ":", node.setup.outputs[edge.output].name);
-}
-
-// All that have a row for each sample.
-std::vector<net::Edge> outputs_of(const net::Graph& graph) {
-  std::vector<net::Edge> found;
-  for (std::size_t n = 0; n < graph.nodes().size(); ++n)
-    for (std::size_t o = 0; o < graph.nodes()[n].setup.outputs.size(); ++o)
-      if (is_of_samples(graph.nodes()[n], o)) found.push_back({n, o});
-  return found;
-}
-
-// By its whole name, or by its layer's, which stands for the first.
-Result<net::Edge> find_output(const net::Graph& graph, const std::string& name) {
-  std::string known;
-  for (const net::Edge& edge : outputs_of(graph)) {
-    const std::string whole = name_of(graph, edge);
-    if (name == whole || name == graph.nodes()[edge.node].name) return edge;
-    known += concat(known.empty() ? "" : ", ", whole);
-  }
-  return Status::not_found("the net has no output '", name, "' with a row for each sample; it has: ", known);
-}
-
-// Without --layer: the probabilities of a softmax loss, else what the loss reads first.
-Result<net::Edge> default_output(const net::Graph& graph) {
-  const auto all = outputs_of(graph);
-  for (const net::Edge& edge : all)
-    if (name_of(graph, edge).ends_with(":probabilities")) return edge;
-  for (const auto& node : graph.nodes())
-    if (node.setup.is_loss && !graph.nodes()[node.inputs.at(0).node].source) return node.inputs[0];
-  if (all.empty()) return Status::not_found("the net has no output with a row for each sample");
-  return all.back();
-}
 
 // Probabilities of classes for a whole sample.
 bool are_of_classes(const std::string& name, const Shape& shape) {
@@ -75,7 +33,7 @@ Predictions::Names names_of(const run::Session& session, Phase phase) {
   return names;
 }
 
-Status predict(Context& context, const PredictOptions& options) {
+Status write_predictions(Context& context, const PredictOptions& options) {
   DLHOST_ASSIGN(const auto format, Predictions::format_of(options.file));
   if (!options.data.empty() && options.phase != "test")
     return Status::invalid("--phase ", options.phase,
@@ -87,9 +45,8 @@ Status predict(Context& context, const PredictOptions& options) {
   const Phase phase = phase_named(options.phase);
   if (session.samples(phase) == 0) return no_samples(phase);
   DLHOST_ASSIGN(auto* program, session.evaluator(phase));
-  DLHOST_ASSIGN(const net::Edge output, options.layer.empty() ? default_output(program->graph())
-                                                              : find_output(program->graph(), options.layer));
-  const std::string name = name_of(program->graph(), output);
+  DLHOST_ASSIGN(const net::Edge output, predict::find_output(program->graph(), options.layer));
+  const std::string name = predict::name_of(program->graph(), output);
   const std::vector<std::string> kept{name};
   DLHOST_ASSIGN(program, session.evaluator(phase, kept));
   Status read = param::read_checkpoint(opened->checkpoint, session.store(), nullptr);
@@ -142,7 +99,7 @@ void add_predict(CLI::App& app, Context& context) {
                   "  find . -name '*.png' | dlhost predict pets --data -\n"
                   "  dlhost predict digits --layer hidden -o features.npy");
   command->callback([&context, options] {
-    if (Status status = predict(context, *options); !status.ok()) context.fail(status);
+    if (Status status = write_predictions(context, *options); !status.ok()) context.fail(status);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "cli/unfinished.h"
 #include "env/interrupt.h"
 #include "env/write_signals.h"
+#include "record/run_folder.h"
 #include "run/agent.h"
 #include "run/checkpoints.h"
 
@@ -33,7 +34,7 @@ Status lead(Context& context, const Beginning& beginning, config::Job job, run::
 
 // What this process was started with was for a beginning; what the run is stands in its folder.
 Status lead_on(Context& context, const std::string& run, bool profile, run::Members& members) {
-  DLHOST_ASSIGN(const std::string file, job_of(context.host.disk(), run));
+  DLHOST_ASSIGN(const std::string file, record::RunFolder::job_above(context.host.disk(), run));
   DLHOST_ASSIGN(auto job, load_job(context, file, {}));
   return lead(context, {.resume = run, .succeeds = true, .profile = profile}, std::move(job), members);
 }
@@ -50,7 +51,7 @@ Status run_job(Context& context, RunOptions options) {
   if (!is_told_the_job(options)) {
     std::string file = asked.job;
     if (file.empty()) {
-      DLHOST_ASSIGN(file, job_of(disk, asked.resume));
+      DLHOST_ASSIGN(file, record::RunFolder::job_above(disk, asked.resume));
     }
     DLHOST_ASSIGN(job, load_job(context, file, asked.set));
     if (asked.goes_on && asked.resume.empty()) {

@@ -7,6 +7,7 @@
 #include "cli/run_named.h"
 #include "config/dump.h"
 #include "env/process.h"
+#include "record/run_folder.h"
 #include "run/place.h"
 #include "run/scaling.h"
 
@@ -38,7 +39,7 @@ Result<config::Job> wanted_of(Context& context, const ScaleOptions& options) {
   if (settings.empty())
     return Status::invalid("what is to change? Say --worker-groups, --workers-per-group, --server-groups or "
                            "--servers-per-group");
-  DLHOST_ASSIGN(const auto job_file, job_of(context.host.disk(), options.run));
+  DLHOST_ASSIGN(const auto job_file, record::RunFolder::job_above(context.host.disk(), options.run));
   DLHOST_ASSIGN(auto wanted, load_job(context, job_file, settings));
   DLHOST_TRY(run::Session::open(context.host, context.registry(), wanted).status());
   return wanted;

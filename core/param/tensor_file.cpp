@@ -30,6 +30,7 @@ Result<TensorFile> open_tensors(Disk& disk, const std::string& path) {
   } else {
     DLHOST_ASSIGN(auto safetensors, parse_safetensors(bytes, path));
     file.tensors = std::move(safetensors.tensors);
+    file.metadata = std::move(safetensors.metadata);
     file.files.push_back(std::move(opened));
   }
   std::ranges::sort(file.tensors, {}, &NamedTensor::name);
@@ -41,19 +42,21 @@ Result<TensorFile> open_tensors(Disk& disk, const std::string& path) {
 Result<TensorFile> tensors_of(CheckpointFiles checkpoint) {
   TensorFile file;
   file.what = checkpoint.folder;
-  for (auto* part : {&checkpoint.params, &checkpoint.state}) {
-    DLHOST_ASSIGN(auto parsed, parse_safetensors((*part)->map(), checkpoint.folder));
-    file.tensors.insert(file.tensors.end(), parsed.tensors.begin(), parsed.tensors.end());
+  DLHOST_ASSIGN(const auto values, values_of(checkpoint));
+  DLHOST_ASSIGN(const auto state, parse_safetensors(checkpoint.state->map(), checkpoint.folder));
+  for (const auto* part : {&values, &state})
+    file.tensors.insert(file.tensors.end(), part->tensors.begin(), part->tensors.end());
+  for (auto* part : {&checkpoint.params, &checkpoint.history, &checkpoint.state})
     file.files.push_back(std::move(*part));
-  }
   std::ranges::sort(file.tensors, {}, &NamedTensor::name);
   return file;
 }
 
-Status write_tensors(Disk& disk, const std::string& path, TensorFormat format, std::span<const NamedTensor> tensors) {
-  // The word tells readers of the common library that the data is laid as PyTorch lays it.
+Status write_tensors(Disk& disk, const std::string& path, TensorFormat format, std::span<const NamedTensor> tensors,
+                     Metadata metadata) {
+  metadata["format"] = "pt"; // tells readers of the common library that the data is laid as PyTorch lays it
   return format == TensorFormat::npz ? write_npz(disk, path, tensors)
-                                     : write_safetensors(disk, path, tensors, {{"format", "pt"}});
+                                     : write_safetensors(disk, path, tensors, metadata);
 }
 
 } // namespace dlhost::param

@@ -15,6 +15,7 @@ namespace dlhost::param {
 struct TensorFile {
   std::string what;                 // for messages
   std::vector<NamedTensor> tensors; // by name
+  Metadata metadata;                // of a safetensors file
   const NamedTensor* find(std::string_view name) const;
 
   // What the tensors point into.
@@ -26,7 +27,11 @@ struct TensorFile {
 Result<TensorFile> open_tensors(Disk&, const std::string& path);
 Result<TensorFile> tensors_of(CheckpointFiles);
 
+// In a file's metadata: what the sources of its net give of one sample, as JSON (run/inputs.h).
+inline constexpr const char* inputs_key = "dlhost.inputs";
+
 enum class TensorFormat : std::uint8_t { safetensors, npz };
-Status write_tensors(Disk&, const std::string& path, TensorFormat, std::span<const NamedTensor>);
+// npz keeps no metadata.
+Status write_tensors(Disk&, const std::string& path, TensorFormat, std::span<const NamedTensor>, Metadata);
 
 } // namespace dlhost::param

@@ -141,6 +141,14 @@ Status RunFolder::write_job(std::string_view text) const {
   return disk_->write_text(job_file(path_, number), text);
 }
 
+// It lies in the run's folder, two above a checkpoint: RUN/checkpoints/step-000000100.
+Result<std::string> RunFolder::job_above(Disk& disk, const std::string& path) {
+  for (const char* up : {"", "/..", "/../.."})
+    if (auto job = job_in(disk, path + up); !job.empty()) return job;
+  return Status::not_found("there is no job.toml in '", path,
+                           "', nor two folders above it, where a checkpoint's run has one: name the job (--job)");
+}
+
 std::string RunFolder::first_job_of(const std::string& path) { return job_file(path, 1); }
 
 std::string RunFolder::job_in(Disk& disk, const std::string& path) {

@@ -30,6 +30,8 @@ class RunFolder {
   Status write_job(std::string_view text) const;
   // The newest of them in a folder; empty when there is none.
   static std::string job_in(Disk&, const std::string& path);
+  // The newest that a run, or the run that a checkpoint is of, kept.
+  static Result<std::string> job_above(Disk&, const std::string& path);
   // Where the first of them is, which the run began with.
   static std::string first_job_of(const std::string& path);
 

@@ -8,6 +8,7 @@
 #include "env/json_text.h"
 #include "plugin/faults.h"
 #include "record/run_folder.h"
+#include "run/inputs.h"
 #include "run/manifest.h"
 
 namespace dlhost::run {
@@ -79,6 +80,7 @@ Status Checkpoints::write(const std::string& name, std::uint64_t step, const nlo
                        {"training", training},
                        {"plan", plan::to_json(program->plan())},
                        {"matrices", matrices_of(*program)},
+                       {"inputs", inputs_json(session_)},
                        {"plugins", nlohmann::json::object()}};
   for (const auto& build : session_.registry().builds())
     about["plugins"][build.name] = build.version + "+" + build.digest;

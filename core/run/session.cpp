@@ -6,6 +6,7 @@
 
 #include "env/machine.h"
 #include "env/real_host.h"
+#include "param/averaging.h"
 #include "plugin/contained.h"
 #include "program/builder.h"
 #include "run/supported.h"
@@ -18,10 +19,10 @@ constexpr const char* turn_option = "turn"; // of a device's schema
 } // namespace
 
 Result<std::unique_ptr<Session>> Session::open(Host& host, plugin::Registry& registry, const config::Job& job,
-                                               Purpose purpose, std::uint32_t turn) {
+                                               Purpose purpose, std::uint32_t turn, const StandIn& stand_in) {
   std::unique_ptr<Session> session(new Session(host, registry, job, purpose != Purpose::looking, turn));
   config::Problems problems;
-  session->examine(purpose, problems);
+  session->examine(purpose, problems, stand_in);
   DLHOST_TRY(problems.status());
   return session;
 }
@@ -73,6 +74,8 @@ Status Session::open_algorithm() {
 Status Session::open_updater() {
   const Part& part = job_.updater.plugin;
   DLHOST_ASSIGN(updater_, registry_.create<Updater>(part.type, part.options));
+  if (job_.updater.average > 0)
+    updater_ = std::make_unique<param::Averaging>(std::move(updater_), job_.updater.average);
   return plugin::tried(actor_of(Kind::updater, part), "rule", [this] { return updater_->rule(); });
 }
 

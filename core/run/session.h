@@ -4,6 +4,7 @@
 // is built when its phase is first asked for. Used by one task.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -39,8 +40,11 @@ class Session {
   // All that is wrong at once, each with its place in the job: with what it asks for, its sources, the nets of its
   // phases, and, where it is to train, with what that needs. Before anything is made. `turn`: the worker's among those
   // of its machine, which says on what it computes.
+  // `stand_in` makes each source, where somebody else gives its samples than the plugin that the job names.
+  using StandIn = std::function<Result<std::unique_ptr<Layer>>(const config::Layer&)>;
   static Result<std::unique_ptr<Session>> open(Host&, plugin::Registry&, const config::Job&,
-                                               Purpose = Purpose::training, std::uint32_t turn = 0);
+                                               Purpose = Purpose::training, std::uint32_t turn = 0,
+                                               const StandIn& stand_in = {});
   ~Session();
   // What else is wrong with a job that has problems already.
   static void examine(Host&, plugin::Registry&, const config::Job&, Purpose, config::Problems&);
@@ -113,10 +117,10 @@ class Session {
   Status open_algorithm();
   Status open_updater();
   // In session_examine.cpp.
-  void examine(Purpose, config::Problems&);
-  Result<OpenSource> open_source(const config::Layer&, std::uint32_t stream);
+  void examine(Purpose, config::Problems&, const StandIn& = {});
+  Result<OpenSource> open_source(const config::Layer&, std::uint32_t stream, const StandIn&);
   void check_dtypes(config::Problems&) const;
-  void open_sources(config::Problems&);
+  void open_sources(config::Problems&, const StandIn&);
   Status find_start();
   void compare_sources(config::Problems&) const;
   std::int64_t known_batch(Phase, const config::Problems&) const;

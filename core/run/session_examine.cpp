@@ -21,7 +21,7 @@ Status multiplies_in(Device& device, DType dtype) {
 
 } // namespace
 
-void Session::examine(Purpose purpose, config::Problems& problems) {
+void Session::examine(Purpose purpose, config::Problems& problems, const StandIn& stand_in) {
   check_supported(job_, problems);
   check_agreement(job_, registry_, problems);
   const auto open = [&](const char* key, Status (Session::*part)()) {
@@ -33,7 +33,7 @@ void Session::examine(Purpose purpose, config::Problems& problems) {
   if (device_) open("topology.device", &Session::open_store);
   open("train.algorithm", &Session::open_algorithm);
   open("updater", &Session::open_updater);
-  open_sources(problems);
+  open_sources(problems, stand_in);
   const bool trains = purpose != Purpose::reading;
   std::map<Phase, std::unique_ptr<net::Graph>> nets;
   for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
@@ -86,16 +86,17 @@ Status Session::find_start() {
 
 // 0: one that was refused.
 std::int64_t Session::known_batch(Phase phase, const config::Problems& problems) const {
-  const char* own = phase == Phase::validate ? "validate.batch" : "test.batch";
+  const std::string own = concat(config::key_of(phase), ".batch");
   const bool known = !problems.refused("train.batch") && (phase == Phase::train || !problems.refused(own));
   return known ? batch(phase) : 0;
 }
 
-Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std::uint32_t stream) {
+Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std::uint32_t stream,
+                                                 const StandIn& stand_in) {
   OpenSource open;
   open.name = layer.name;
   open.stream = stream;
-  DLHOST_ASSIGN(open.layer, registry_.create<Layer>(layer.type, layer.options));
+  DLHOST_ASSIGN(open.layer, stand_in ? stand_in(layer) : registry_.create<Layer>(layer.type, layer.options));
   DLHOST_ASSIGN(open.actor, registry_.actor(Kind::layer, layer.type, layer.name));
   open.source = dynamic_cast<Source*>(open.layer.get());
   if (!open.source) return Status::invalid("a layer of type ", layer.type, " needs an input: add src = \"...\"");
@@ -121,14 +122,14 @@ Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std
   return open;
 }
 
-void Session::open_sources(config::Problems& problems) {
+void Session::open_sources(config::Problems& problems, const StandIn& stand_in) {
   if (problems.refused("folder")) return; // where they would be
   std::uint32_t stream = 0;
   bool failed = false;
   for (const auto& layer : job_.layers) {
     ++stream;
     if (!layer.src.empty() || problems.refused_layer(layer.name)) continue;
-    auto open = open_source(layer, stream);
+    auto open = open_source(layer, stream, stand_in);
     if (!open.ok()) {
       problems.of_layer(layer.name, layer.where, open.status().message());
       failed = true;

@@ -60,10 +60,20 @@ if command -v cmake >/dev/null; then
   # shellcheck disable=SC2016 # for CMake
   printf '%s\n' 'cmake_minimum_required(VERSION 3.20)' 'project(p CXX)' 'find_package(dlhost 0.1 CONFIG REQUIRED)' \
     'add_library(p MODULE all.cpp)' 'target_link_libraries(p PRIVATE dlhost::sdk)' \
+    "add_executable(e $prefix/share/doc/dlhost/examples/predict/digits.cpp)" 'target_link_libraries(e dlhost::predict)' \
     'message(STATUS "plugins go to ${dlhost_PLUGINDIR}")' >"$work/CMakeLists.txt"
   "${clean[@]}" cmake -S "$work" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" || { cat "$work/log"; fail "CMake"; }
+  "${clean[@]}" cmake --build "$work/cmake" --target e >"$work/built" || { cat "$work/built"; fail "CMake builds no program"; }
   grep -qF "plugins go to $plugins" "$work/log" || fail "CMake says another plugin folder than $plugins"
 fi
+
+# A program that predicts builds against it, finds the tree's plugins wherever it lies itself, and needs no data.
+read -ra flags <<<"$("${clean[@]}" PKG_CONFIG_PATH="$pc" pkg-config --cflags --libs dlhost-predict)"
+"${clean[@]}" g++ -std=c++20 -O1 "$prefix/share/doc/dlhost/examples/predict/digits.cpp" -o "$work/predicts" "${flags[@]}" \
+  -Wl,-rpath,"$(realpath "$pc/..")"
+rm "$work/digits/digits.csv.gz"
+(cd "$work" && "${clean[@]}" ./predicts runs/digits-* "$prefix/share/doc/dlhost/examples/predict/seven.txt") |
+  grep -E 'seven.txt: [0-9], probability' || fail "a program that was linked with libdlhost does not predict"
 
 # What `dlhost new` writes builds against it and passes the suites that were installed. (All of them are tried against
 # the build folder; these differ in what their tests are told.)
