@@ -29,9 +29,9 @@ def measure(folder: pathlib.Path, quick: bool) -> dict:
         settings = {**common, "test.every": {"steps": max(1, steps // 12)}, "record.every": {}}
         flags = []
         if t > 0:
-            settings |= {"topology.worker_groups": len(PACES), "topology.data": "bootstrap",
+            settings |= {"topology.worker_groups": len(PACES), "topology.group_data": "bootstrap",
                          "topology.consistency": {"type": "first_t", "t": t}}
-            flags = ["--paces", ",".join(map(str, PACES))]
+            flags = ["--speeds", ",".join(map(str, PACES))]
         # As much time for each: who waits for slow workers makes fewer steps in it.
         slowest = 1 if t == 0 else sorted(PACES, reverse=True)[t - 1]
         took, run = simulate(JOB, folder / "simulated", {**settings, "train.stop": {"steps": max(2, int(steps * slowest))}},

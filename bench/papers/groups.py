@@ -17,7 +17,7 @@ def settings(framework: str, groups: int, epochs: float) -> dict:
     if groups == 1:
         return one
     return one | FRAMEWORKS[framework] | {"topology.framework": framework, "topology.workers": groups,
-                                          "topology.data": "disjoint", "topology.run_as": "processes"}
+                                          "topology.group_data": "disjoint", "topology.run_as": "processes"}
 
 
 def measure(folder: pathlib.Path, quick: bool) -> dict:

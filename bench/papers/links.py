@@ -12,7 +12,7 @@ ALL = {"type": "all_to_all", "of": "contributions"}
 WAYS = {
     "dense, servers": {},
     "dense, halving": {"topology.sync": HALVING},
-    "factors": {"topology.sync": ALL, "topology.factors": "on"},
+    "factors": {"topology.sync": ALL, "topology.gradient_factors": "on"},
     "bf16": {"topology.sync": ALL, "topology.codec": "bf16"},
     "int8": {"topology.sync": ALL, "topology.codec": "int8"},
     "dithering": {"topology.sync": ALL, "topology.codec": "dithering"},
@@ -27,7 +27,7 @@ WAYS = {
 
 
 def settings(way: dict) -> dict:
-    common = {"topology.worker_groups": HOSTS, "topology.codec_elements": 1024, "topology.factors": "off"}
+    common = {"topology.worker_groups": HOSTS, "topology.codec_elements": 1024, "topology.gradient_factors": "off"}
     groups = {"topology.server_groups": HOSTS} if "topology.sync" in way else {"topology.servers_per_group": HOSTS}
     return common | groups | mnist_settings() | way
 

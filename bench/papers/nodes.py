@@ -17,7 +17,7 @@ PUBLISHED = [("Poseidon, AlexNet", 8, 4.5), ("Poseidon, GoogLeNet", 8, 4.0)]
 
 def measure(folder: pathlib.Path, quick: bool) -> dict:
     common = mnist_settings() | {"train.device": {"type": "ref", "rate": GIGAFLOPS}, "train.stop": {"steps": 4 if quick else 16},
-                                 "test.at_end": False, "record.every": {}, "topology.factors": "off"}
+                                 "test.at_end": False, "record.every": {}, "topology.gradient_factors": "off"}
     alone = step_seconds(JOB, folder / "runs", common, turns=1)
     rows = [{"way": way, "nodes": 1, "seconds": alone} for way in WAYS]
     for nodes in NODES[1:2] if quick else NODES[1:]:

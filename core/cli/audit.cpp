@@ -287,7 +287,8 @@ Result<ReadRun> read_run(Context& context, const AuditOptions& options) {
     return Status::not_found(
         "'", options.run,
         "' has no ledger: one worker alone keeps none (each step's samples make each version), nor "
-        "do several whose devices sum gradients (topology.copy = \"none\": the same), or with record.ledger = false");
+        "do several whose devices sum gradients (topology.device_copies = \"none\": the same), or with record.ledger = "
+        "false");
   look_for_gaps(all);
   return ReadRun{.all = std::move(all),
                  .faults = claims.faults,

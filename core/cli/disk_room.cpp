@@ -35,7 +35,7 @@ Status check_disk_room(run::Session& session, const std::string& folder) {
                               "checkpoints (checkpoint.keep = 0)");
   session.host().log().write(
       LogLevel::warning,
-      fmt::format("{}; up to {} of them are kept (checkpoint.keep, checkpoint.best), and one more is "
+      fmt::format("{}; up to {} of them are kept (checkpoint.keep, checkpoint.best_by), and one more is "
                   "written before the oldest is removed: make room, keep fewer, or name another folder "
                   "(checkpoint.folder)",
                   found, kept));

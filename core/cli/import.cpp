@@ -60,12 +60,13 @@ void add_import(CLI::App& app, Context& context) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   add_names(*command, options->names);
-  command->footer("What is not in the file, and not named by --keep, is an error that lists it; so is what the net has "
-                  "no place for.\n"
-                  "The folder can be evaluated, used by predict, and trained on.\n\n"
-                  "Examples:\n"
-                  "  dlhost import digits.npz --job job.toml -o taken\n"
-                  "  dlhost run --resume taken");
+  command->footer(
+      "What is not in the file, and not named by --except, is an error that lists it; so is what the net has "
+      "no place for.\n"
+      "The folder can be evaluated, used by predict, and trained on.\n\n"
+      "Examples:\n"
+      "  dlhost import digits.npz --job job.toml -o taken\n"
+      "  dlhost run --resume taken");
   command->callback([&context, options] {
     if (Status status = import_params(context, *options); !status.ok()) context.fail(status);
   });

@@ -12,6 +12,7 @@ Result<config::Job> load_job(Context& context, const std::string& path, const st
   auto job = config::load(context.host.disk(), path, set, registry, problems);
   if (job && !problems.empty()) run::Session::examine(context.host, registry, *job, purpose, problems);
   DLHOST_TRY(problems.status());
+  for (const auto& remark : job->remarks) context.host.log().write(LogLevel::warning, remark);
   return *std::move(job);
 }
 

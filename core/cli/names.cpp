@@ -8,10 +8,10 @@ void add_names(CLI::App& command, NameOptions& options) {
   const auto list = [&](const char* name, std::vector<std::string>& into, const char* doc, const char* type) {
     command.add_option(name, into, doc)->type_name(type)->allow_extra_args(false);
   };
-  command.add_option("--map", options.map, "a TOML file with rename, keep and ignore")->type_name("NAMES.toml");
+  command.add_option("--map", options.map, "a TOML file with rename, except and unused")->type_name("NAMES.toml");
   list("--rename", options.rename, "what the file calls a param; * stands for any part of a name", "'OURS=THEIRS'");
-  list("--keep", options.keep, "params of the net that stay out of it", "PATTERN");
-  list("--ignore", options.ignore, "what of the file is not wanted", "PATTERN");
+  list("--except,--keep", options.keep, "params of the net that stay out of it", "PATTERN");
+  list("--unused,--ignore", options.ignore, "what of the file is not wanted", "PATTERN");
 }
 
 Result<config::Names> names_of(Disk& disk, const NameOptions& options) {

@@ -28,7 +28,7 @@ struct ScaleOptions {
     add("workers_per_group", workers_per_group);
     add("server_groups", server_groups);
     add("servers_per_group", servers_per_group);
-    if (workers_per_group) set.push_back("topology.shares=[]"); // these were of others
+    if (workers_per_group) set.push_back("topology.batch_shares=[]"); // these were of others
     return set;
   }
 };

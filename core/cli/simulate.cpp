@@ -157,7 +157,7 @@ void add_simulate(CLI::App& app, Context& context) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS");
   command
-      ->add_option("--paces", options->paces,
+      ->add_option("--speeds,--paces", options->paces,
                    "of the workers, the leader first: 0.5 computes half as fast as the device's rate says; those not "
                    "named, at it")
       ->delimiter(',')
@@ -169,7 +169,7 @@ void add_simulate(CLI::App& app, Context& context) {
                    "make a run's folder there, new or empty, with what was measured: `dlhost plot` draws it")
       ->type_name("FOLDER");
   command
-      ->add_option("--smaller", options->smaller,
+      ->add_option("--shrink-to,--smaller", options->smaller,
                    "if the run fails, look for a smaller one that fails alike, and write its job there")
       ->type_name("JOB.toml");
   command->footer("Workers are simulated processes, whatever run_as says; nothing of them is written to disk but with "

@@ -83,7 +83,7 @@ class Builder {
   }
 
   void train(const Table& source, Train& train) {
-    parse(train_schema(), source, &train, "train", {"stop", "start"});
+    parse(train_schema(), source, &train, "train", {"stop", "init_from"});
     const Table& stop = table(source, "stop", "train");
     parse(stop_schema(), stop, &train.stop, "train.stop");
     if (stop.entries.empty()) train.stop.epochs = 10;
@@ -92,19 +92,19 @@ class Builder {
 
   // A bare text is where it starts from.
   void start(const Table& source, Start& start) {
-    const Value* value = source.find("start");
+    const Value* value = source.find("init_from");
     if (const auto* from = value ? std::get_if<std::string>(&value->data) : nullptr) {
       start.from = *from;
       return;
     }
-    const Table& given = table(source, "start", "train");
+    const Table& given = table(source, "init_from", "train");
     StartKeys keys;
-    parse(start_schema(), given, &keys, "train.start");
+    parse(start_schema(), given, &keys, "train.init_from");
     start.from = keys.from;
-    start.names = names_of(keys, "train.start", problems_);
+    start.names = names_of(keys, "train.init_from", problems_);
     if (value && start.from.empty())
-      problems_.of_key("train.start", value->where,
-                       "from is missing: a run, a checkpoint, a safetensors or an npz file");
+      problems_.of_key("train.init_from", value->where,
+                       "path is missing: a run, a checkpoint, a safetensors or an npz file");
   }
 
   void cadence(const Table& source, const std::string& path, Cadence& cadence) {

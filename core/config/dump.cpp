@@ -55,7 +55,7 @@ class Writer {
     if (!canonical_) {
       line("name", job.name);
       line("folder", join_path(here_, job.folder));
-      if (!job.data_from.empty()) line("data_from", job.data_from);
+      if (!job.data_from.empty()) line("get_data", job.data_from);
     }
     line("seed", job.seed);
     train(job.train);
@@ -101,7 +101,7 @@ class Writer {
     open("[train]");
     line("algorithm", train.algorithm);
     line("batch", train.batch);
-    line("last", word(train.last));
+    line("last_batch", word(train.last));
     line("dtype", name_of(train.dtype));
     line("threads", train.threads);
     line("device", train.device);
@@ -123,11 +123,11 @@ class Writer {
 
   void start(const Start& start) {
     if (start.from.empty()) return;
-    open("[train.start]");
-    line("from", start.from);
-    line("keep", start.names.keep);
-    line("ignore", start.names.ignore);
-    if (!start.names.rename.empty()) open("[train.start.rename]");
+    open("[train.init_from]");
+    line("path", start.from);
+    line("except", start.names.keep);
+    line("unused", start.names.ignore);
+    if (!start.names.rename.empty()) open("[train.init_from.rename]");
     for (const auto& rename : start.names.rename) {
       const std::string key = detail::written_key(rename.ours);
       if (rename.order.empty())
@@ -164,22 +164,22 @@ class Writer {
     if (topology.machines > 1) line("machines", topology.machines);
     if (topology.replicas > 1) line("replicas", topology.replicas);
     line("slice_elements", topology.slice_elements);
-    if (topology.factors != Factors::automatic) line("factors", word(topology.factors));
+    if (topology.factors != Factors::automatic) line("gradient_factors", word(topology.factors));
     if (topology.warmup_steps > 0) line("warmup_steps", topology.warmup_steps);
     if (topology.testing_group) line("testing_group", topology.testing_group);
-    line("data", word(topology.data));
+    line("group_data", word(topology.data));
     line("run_as", word(topology.run_as));
     // The default goes without saying: one worker needs no handler.
     if (topology.consistency.type != Topology().consistency.type || !topology.consistency.options.entries.empty())
       line("consistency", topology.consistency);
     line("device", topology.device);
-    if (topology.copy != Crossing::automatic) line("copy", word(topology.copy));
-    if (!topology.shares.empty()) line("shares", topology.shares);
+    if (topology.copy != Crossing::automatic) line("device_copies", word(topology.copy));
+    if (!topology.shares.empty()) line("batch_shares", topology.shares);
     if (topology.balance_steps > 0) line("balance_steps", topology.balance_steps);
-    if (topology.device_workers > 0) line("device_workers", topology.device_workers);
+    if (topology.device_workers > 0) line("workers_on_device", topology.device_workers);
     line("codec", topology.codec);
     if (!topology.codec.type.empty()) line("codec_elements", topology.codec_elements);
-    if (topology.codec_of != CodecOf::automatic) line("codec_of", word(topology.codec_of));
+    if (topology.codec_of != CodecOf::automatic) line("codec_for", word(topology.codec_of));
     line("sync", topology.sync);
     line("transport", topology.transport);
     line("network", topology.network);
@@ -193,11 +193,11 @@ class Writer {
     line("folder", job.checkpoint.folder);
     line("every", job.checkpoint.every);
     line("keep", job.checkpoint.keep);
-    line("best", job.checkpoint.best);
+    line("best_by", job.checkpoint.best);
     open("[recovery]");
     line("every", job.recovery.every);
     line("restarts", job.recovery.restarts);
-    line("silence", job.recovery.silence);
+    line("timeout", job.recovery.silence);
     open("[record]");
     line("folder", job.record.folder);
     line("every", job.record.every);

@@ -212,9 +212,10 @@ struct Layer {
 struct Job {
   std::string name;
   std::int64_t seed = 0;
-  std::string path;      // the job file
-  std::string folder;    // where relative paths start
-  std::string data_from; // how people get what its sources read
+  std::string path;                 // the job file
+  std::string folder;               // where relative paths start
+  std::string data_from;            // how people get what its sources read
+  std::vector<std::string> remarks; // for whoever wrote it: keys that have another name now
   Train train;
   Evaluate validate, test;
   Updater updater;

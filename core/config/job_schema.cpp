@@ -8,7 +8,7 @@ const Schema& head_schema() {
           .required("name", &Head::name, "what the run is called")
           .option("seed", &Head::seed, "where all random numbers start", at_least(0))
           .option("folder", &Head::folder, "where relative paths start; empty: the job file's folder")
-          .option("data_from", &Head::data_from,
+          .option("get_data", &Head::data_from,
                   "how to get what its sources read, for people: told where one cannot be opened");
   return schema;
 }
@@ -18,7 +18,7 @@ const Schema& train_schema() {
       SchemaOf<Train>("How the net is trained.")
           .part("algorithm", &Train::algorithm, Kind::algorithm, "TrainOneBatch: the order in which layers compute")
           .option("batch", &Train::batch, "samples in a batch of one worker group", at_least(1))
-          .choice("last", &Train::last, {{"drop", Last::drop}, {"wrap", Last::wrap}, {"partial", Last::partial}},
+          .choice("last_batch", &Train::last, {{"drop", Last::drop}, {"wrap", Last::wrap}, {"partial", Last::partial}},
                   "what becomes of the samples at an epoch's end that fill no batch: left out, filled up from the next "
                   "epoch, or a smaller batch")
           .choice("dtype", &Train::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}},
@@ -65,8 +65,8 @@ SchemaOf<StartKeys> with_names(SchemaOf<StartKeys> schema) {
           "rename", &StartKeys::rename,
           "a param's name = what the file calls it, or { name = \"...\", order = [1, 0] } to swap axes; * stands for "
           "any part of a name")
-      .option("keep", &StartKeys::keep, "params that are not taken from there: names and patterns")
-      .option("ignore", &StartKeys::ignore, "what of the file is not wanted: names and patterns");
+      .option("except", &StartKeys::keep, "params that are not taken from there: names and patterns")
+      .option("unused", &StartKeys::ignore, "what of the file is not wanted: names and patterns");
 }
 
 } // namespace
@@ -74,7 +74,7 @@ SchemaOf<StartKeys> with_names(SchemaOf<StartKeys> schema) {
 const Schema& start_schema() {
   static const Schema schema =
       with_names(SchemaOf<StartKeys>("Params and running state to start from, in place of initialisers.")
-                     .option("from", &StartKeys::from, "a run, a checkpoint, a safetensors or an npz file"));
+                     .option("path", &StartKeys::from, "a run, a checkpoint, a safetensors or an npz file"));
   return schema;
 }
 
@@ -141,7 +141,7 @@ const Schema& topology_schema() {
                   between(1, 2))
           .option("slice_elements", &Topology::slice_elements,
                   "params of so many elements and more are cut into a slice for each server", at_least(1))
-          .choice("factors", &Topology::factors,
+          .choice("gradient_factors", &Topology::factors,
                   {{"auto", Factors::automatic}, {"on", Factors::on}, {"off", Factors::off}},
                   "whether workers send what a gradient is the product of, and servers multiply: auto: where that is "
                   "less to read, and a server sits beside each worker")
@@ -150,7 +150,7 @@ const Schema& topology_schema() {
                   at_least(0))
           .option("testing_group", &Topology::testing_group,
                   "a group of its own evaluates what training writes down for it, while training goes on")
-          .choice("data", &Topology::data,
+          .choice("group_data", &Topology::data,
                   {{"shared", Data::shared}, {"disjoint", Data::disjoint}, {"bootstrap", Data::bootstrap}},
                   "each group trains on all samples, on its part of each pass, or on as many as it draws")
           .choice("run_as", &Topology::run_as, {{"threads", RunAs::threads}, {"processes", RunAs::processes}},
@@ -162,7 +162,7 @@ const Schema& topology_schema() {
               "what has the params that several workers share, and updates them; empty: train.device, or cpu where the "
               "host cannot reach its memory")
           .choice(
-              "copy", &Topology::copy,
+              "device_copies", &Topology::copy,
               {{"auto", Crossing::automatic},
                {"none", Crossing::none},
                {"sync", Crossing::sync},
@@ -170,21 +170,21 @@ const Schema& topology_schema() {
               "how params and gradients cross between the device that computes and the one that has the params: not at "
               "all, as with one worker (the devices of several sum their gradients among themselves), while computing "
               "waits, or beside it; auto: beside it where there are several workers and the device can")
-          .option("shares", &Topology::shares,
+          .option("batch_shares", &Topology::shares,
                   "how large a part of its group's batch each worker has beside the others, [3, 1]: three quarters and "
                   "one; empty: the same",
                   at_least(1))
           .option("balance_steps", &Topology::balance_steps,
                   "after so many steps the run goes on with shares that are as workers computed in them; 0: they stay",
                   at_least(0))
-          .option("device_workers", &Topology::device_workers,
+          .option("workers_on_device", &Topology::device_workers,
                   "workers of each machine that compute on train.device, the first ones; the others compute on "
                   "topology.device; 0: all",
                   at_least(0))
           .part("codec", &Topology::codec, Kind::codec, "what makes contributions smaller; empty: nothing")
           .option("codec_elements", &Topology::codec_elements, "params of fewer elements are sent as they are",
                   at_least(1))
-          .choice("codec_of", &Topology::codec_of,
+          .choice("codec_for", &Topology::codec_of,
                   {{"auto", CodecOf::automatic},
                    {"contributions", CodecOf::contributions},
                    {"exchanges", CodecOf::exchanges}},
@@ -209,7 +209,7 @@ const Schema& checkpoint_schema() {
       SchemaOf<Checkpoint>("What is saved of a run.")
           .option("folder", &Checkpoint::folder, "where; empty: in the run's folder")
           .option("keep", &Checkpoint::keep, "how many of the last are kept; 0: no checkpoint is written", at_least(0))
-          .option("best", &Checkpoint::best,
+          .option("best_by", &Checkpoint::best,
                   "the validated metric whose best checkpoint is kept as well; \"auto\": accuracy, else the loss; "
                   "\"none\"")
           .option("wait", &Checkpoint::wait,
@@ -225,7 +225,7 @@ const Schema& recovery_schema() {
           .option("restarts", &Recovery::restarts,
                   "how often it goes on by itself without having come further; 0: it ends", at_least(0))
           .option(
-              "silence", &Recovery::silence,
+              "timeout", &Recovery::silence,
               "seconds that one may show no life in a step before it is ended as hung; 0: the longer of ten seconds "
               "and ten steps; inf: for ever",
               at_least(0));
@@ -301,7 +301,7 @@ const std::vector<CoreTable>& core_tables() {
       {"", head_schema()},
       {"train", train_schema()},
       {"train.stop", stop_schema()},
-      {"train.start", start_schema()},
+      {"train.init_from", start_schema()},
       {"validate", evaluate_schema()},
       {"validate.every", cadence_schema()},
       {"test", evaluate_schema()},

@@ -5,6 +5,7 @@
 #include "config/compose.h"
 #include "config/crowd.h"
 #include "config/overrides.h"
+#include "config/renamed.h"
 
 namespace dlhost::config {
 
@@ -31,14 +32,19 @@ std::optional<Job> load(Disk& disk, const std::string& path, std::span<const std
   Table document = compose(disk, path, problems);
   // A file that could not be read whole would only bring up a crowd of errors about what it lacks.
   if (!problems.empty()) return std::nullopt;
-  Overrides overrides(texts, problems);
+  std::vector<std::string> remarks;
+  rename_old_keys(document, remarks);
+  Overrides overrides(texts, problems, remarks);
   overrides.apply(document);
+  rename_old_keys(document, remarks); // in tables that were set whole
   const Crowd crowd(document);
   Layers layers = expand_blocks(document, problems);
   overrides.apply(layers);
+  rename_old_keys(layers, remarks);
   Job job = build(document, layers, plugins, problems);
   crowd.tell(problems);
   job.path = path;
+  job.remarks = std::move(remarks);
   place_folders(document, job);
   return job;
 }

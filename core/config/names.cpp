@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/document.h"
+#include "config/renamed.h"
 
 namespace dlhost::config {
 
@@ -61,7 +62,8 @@ Names names_of(const StartKeys& keys, const std::string& path, Problems& problem
 Result<Names> load_names(Disk& disk, const std::string& path) {
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   Problems problems;
-  const Table document = parse_document(text, path, problems);
+  Table document = parse_document(text, path, problems);
+  rename_old_names(document);
   StartKeys keys;
   problems.of_schema(names_schema(), names_schema().parse(document, &keys), "");
   Names names = names_of(keys, "", problems);

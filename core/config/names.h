@@ -1,4 +1,4 @@
-// Reads how params are called elsewhere: from a job's [train.start], from a file of its own, from the command line.
+// Reads how params are called elsewhere: from a job's [train.init_from], from a file of its own, from the command line.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace dlhost::config {
 // `path` stands in front of the keys in messages.
 Names names_of(const StartKeys&, const std::string& path, Problems&);
 
-// A TOML file with the keys `rename`, `keep` and `ignore`.
+// A TOML file with the keys `rename`, `except` and `unused`.
 Result<Names> load_names(Disk&, const std::string& path);
 
 // Adds "ours=theirs".

@@ -8,6 +8,7 @@
 #include "config/depth.h"
 #include "config/document.h"
 #include "config/job_schema.h"
+#include "config/renamed.h"
 
 namespace dlhost::config {
 
@@ -45,7 +46,8 @@ std::size_t name_length(const Table& table) { return std::get<std::string>(table
 
 } // namespace
 
-Overrides::Overrides(std::span<const std::string> texts, Problems& problems) : problems_(problems) {
+Overrides::Overrides(std::span<const std::string> texts, Problems& problems, std::vector<std::string>& said)
+    : problems_(problems) {
   for (const auto& text : texts) {
     const std::string cut = text.size() > 200 ? concat(text.substr(0, 200), "...") : text;
     const Location where{std::make_shared<const std::string>(concat("--set ", cut)), 0, 0};
@@ -60,7 +62,7 @@ Overrides::Overrides(std::span<const std::string> texts, Problems& problems) : p
     }
     Value value = parse_value(text.substr(equals + 1), where, problems);
     if (std::holds_alternative<std::monostate>(value.data)) continue; // said already
-    list_.push_back({text.substr(0, equals), std::move(value)});
+    list_.push_back({renamed_path(text.substr(0, equals), said), std::move(value)});
   }
 }
 

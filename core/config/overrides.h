@@ -13,7 +13,8 @@ namespace dlhost::config {
 
 class Overrides {
  public:
-  Overrides(std::span<const std::string> texts, Problems&);
+  // `said`: which of their keys have another name now.
+  Overrides(std::span<const std::string> texts, Problems&, std::vector<std::string>& said);
 
   void apply(Table& document);
   // The rest, which names layers that the document does not have; what still fits nothing is a problem.

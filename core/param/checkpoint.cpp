@@ -264,7 +264,7 @@ Status read_checkpoint(const CheckpointFiles& files, Store& store, const Updater
   if (training)
     DLHOST_TRY(match(history_file, history, files.folder,
                      "was written under another updater; go on under that one, or begin a run with its params "
-                     "(train.start.from)"));
+                     "(train.init_from)"));
   DLHOST_TRY(fill(param_file, params, store.masters()));
   DLHOST_TRY(fill(state_file, state, store.computing()));
   if (training) DLHOST_TRY(fill(history_file, history, store.masters()));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* remedy =
     "Say how the file calls them with rename (\"fc*.weight\" = \"hidden*.weight\"), which params stay as they are with "
-    "keep, and what of the file is not wanted with ignore.";
+    "except, and what of the file is not wanted with unused.";
 
 // Axes of one element do not change how the rest lies.
 std::vector<std::int64_t> without_ones(std::span<const std::int64_t> shape) {

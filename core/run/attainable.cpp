@@ -17,7 +17,7 @@ void check_samples(const Session& session, config::Problems& problems) {
   if (samples == 0)
     return problems.add(job.layer(source.name)->where, "source '", source.name,
                         "' has no training samples; give it a `train` file");
-  for (const char* key : {"train.batch", "train.last", "topology"})
+  for (const char* key : {"train.batch", "train.last_batch", "topology"})
     if (problems.refused(key)) return;
   const auto seat = training_samples(job, Place::at(job, 0, false), source.stream);
   if (const auto sampling = Sampling::make(seat, samples); !sampling.ok())
@@ -31,7 +31,7 @@ void check_best(const config::Job& job, const net::Graph& validation, config::Pr
     for (const auto& metric : node.setup.metrics)
       if (!metric.table) known.push_back(node.metric_name(metric));
   if (std::ranges::find(known, best) == known.end())
-    problems.add(job.place("checkpoint.best"), "checkpoint.best: unknown metric '", best, "'; ",
+    problems.add(job.place("checkpoint.best_by"), "checkpoint.best_by: unknown metric '", best, "'; ",
                  suggestion(best, known));
 }
 
@@ -55,7 +55,7 @@ void check_attainable(const Session& session, const net::Graph* validation, conf
               "sample (`validate_every = 5`)");
   };
   if (!validates && job.train.stop.patience > 0) looks_at_validations("train.stop.patience");
-  if (!validates && named) looks_at_validations("checkpoint.best");
+  if (!validates && named) looks_at_validations("checkpoint.best_by");
   if (std::isfinite(job.train.stop.accuracy) && !validates && !(tests && !has_validation))
     problems.add(job.place("train.stop.accuracy"),
                  "train.stop.accuracy is looked at when validation samples are evaluated, or test samples when there "

@@ -68,7 +68,7 @@ Result<Audit> audit(Disk& disk, const std::string& folder, const record::LedgerO
     return Status::not_found(
         "'", folder,
         "' holds no ledger: one worker alone keeps none (each step's samples make each version), nor do several whose "
-        "devices sum gradients (topology.copy = \"none\"), or with record.ledger = false");
+        "devices sum gradients (topology.device_copies = \"none\"), or with record.ledger = false");
   std::ranges::stable_sort(audit.slices, {}, &Audit::Slice::id); // of server groups one after another
   std::ranges::sort(audit.dropped);                              // all servers of a group hear of each
   audit.dropped.erase(std::unique(audit.dropped.begin(), audit.dropped.end()), audit.dropped.end());

@@ -93,9 +93,10 @@ std::vector<std::string> remarks(const std::vector<SamplesFound>& all, const std
       said.push_back(fmt::format("no {} sample is of class {}{}", config::key_of(found.phase), fmt::join(missing, ", "),
                                  more > 0 ? fmt::format(" and {} more", more) : ""));
     if (found.left_over > 0 && found.left_over >= found.count / many)
-      said.push_back(fmt::format("each epoch leaves out {} of {} samples, which do not fill a batch: train.last = "
-                                 "\"partial\" or \"wrap\" takes them",
-                                 found.left_over, found.count));
+      said.push_back(
+          fmt::format("each epoch leaves out {} of {} samples, which do not fill a batch: train.last_batch = "
+                      "\"partial\" or \"wrap\" takes them",
+                      found.left_over, found.count));
   }
   return said;
 }

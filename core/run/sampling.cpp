@@ -31,9 +31,10 @@ Result<Sampling> Sampling::make(const SamplingSpec& asked, std::int64_t samples)
     return Status::unsupported("the source has ", samples, " samples, but at most 2^32 - 1 can be told apart");
   const Sampling sampling(spec, static_cast<std::uint64_t>(samples));
   if (spec.last == Last::drop && sampling.steps_per_epoch_ == 0)
-    return Status::invalid("a step takes ", sampling.stride_, " samples, but there are only ", samples,
-                           ", and last = \"drop\" leaves out a batch that is not full: make the batch smaller, or say "
-                           "last = \"wrap\" or last = \"partial\"");
+    return Status::invalid(
+        "a step takes ", sampling.stride_, " samples, but there are only ", samples,
+        ", and last_batch = \"drop\" leaves out a batch that is not full: make the batch smaller, or say "
+        "last_batch = \"wrap\" or last_batch = \"partial\"");
   return sampling;
 }
 

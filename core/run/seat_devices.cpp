@@ -12,19 +12,20 @@ Status Seat::can_sum_on_devices() const {
   if (shares_params()) return {};
   for (const Agreement::One& one : agreement_->all())
     if (!one.in_step() || !one.whole_versions() || one.traits.by_step || one.first.update_locally)
-      return Status::unsupported("topology.copy = \"none\" with ", seats_, " workers under consistency '",
+      return Status::unsupported("topology.device_copies = \"none\" with ", seats_, " workers under consistency '",
                                  one.named.type,
                                  "': their devices add the gradients of all in each step, which is what 'strict' does; "
-                                 "take that one, or leave topology.copy out");
+                                 "take that one, or leave topology.device_copies out");
   return {};
 }
 
 Result<std::string> Seat::convened() const {
   auto convened = session_.device().convene();
   if (convened.ok()) return convened;
-  return Status(convened.status().code(), concat("topology.copy = \"none\" with ", seats_, " workers: device '",
-                                                 session_.job().train.device.type, "': ", convened.status().message(),
-                                                 "; leave topology.copy out, and gradients are added on the host"));
+  return Status(convened.status().code(),
+                concat("topology.device_copies = \"none\" with ", seats_, " workers: device '",
+                       session_.job().train.device.type, "': ", convened.status().message(),
+                       "; leave topology.device_copies out, and gradients are added on the host"));
 }
 
 bool Seat::all_wait_for_sums() const {

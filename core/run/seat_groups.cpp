@@ -68,7 +68,7 @@ std::size_t Seat::exchanged_bytes(const param::Slices& slices, const param::Codi
 Status Seat::can_encode_exchanges() const {
   const config::Topology& topology = session_.job().topology;
   if (!codec_ || topology.codec_of != config::CodecOf::exchanges) return {};
-  const auto wrong = [](const auto&... why) { return Status::invalid("topology.codec_of = \"exchanges\": ", why...); };
+  const auto wrong = [](const auto&... why) { return Status::invalid("topology.codec_for = \"exchanges\": ", why...); };
   if (!sync_)
     return wrong("there is one server group, which exchanges nothing; leave it out, or set topology.server_groups");
   if (shares_contributions())

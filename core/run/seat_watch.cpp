@@ -136,7 +136,7 @@ void Seat::watch() {
                                 concat("worker ", seat, " hangs: it has shown no life for ",
                                        static_cast<double>(silences_[seat].lasts / (one_second / 10)) / 10,
                                        " s in step ", shown.steps.load(std::memory_order_relaxed), ", where it ", does,
-                                       "; a longer recovery.silence gives it more time"));
+                                       "; a longer recovery.timeout gives it more time"));
     roster_.end(seat);
   }
 }

@@ -47,7 +47,8 @@ void Session::examine(Purpose purpose, config::Problems& problems, const StandIn
     problems.add(job_.place("train.algorithm"),
                  "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
   check_attainable(*this, nets[Phase::validate].get(), problems);
-  if (purpose == Purpose::looking) open("train.start", &Session::find_start); // who goes on with a run needs it no more
+  if (purpose == Purpose::looking)
+    open("train.init_from", &Session::find_start); // who goes on with a run needs it no more
 }
 
 void Session::check_dtypes(config::Problems& problems) const {
@@ -143,7 +144,7 @@ void Session::open_sources(config::Problems& problems, const StandIn& stand_in) 
     sources_->push_back(*std::move(open));
   }
   if (failed && !job_.data_from.empty())
-    problems.add(job_.place("data_from"), "what the job reads is to be had so: ", job_.data_from);
+    problems.add(job_.place("get_data"), "what the job reads is to be had so: ", job_.data_from);
   compare_sources(problems);
 }
 

@@ -334,7 +334,7 @@ std::string flags_of(const SimulationSpec& spec) {
   std::string flags = fmt::format("--seed {}", spec.seed);
   if (!faults.empty()) flags += fmt::format(" --faults {}", fmt::join(faults, ","));
   if (at_moments(spec) > 0) flags += fmt::format(" --within {}", static_cast<double>(spec.within) * 1e-9);
-  if (!spec.paces.empty()) flags += fmt::format(" --paces {}", fmt::join(spec.paces, ","));
+  if (!spec.paces.empty()) flags += fmt::format(" --speeds {}", fmt::join(spec.paces, ","));
   if (spec.disk_fault != env::simulated::DiskFault::none)
     flags += fmt::format(" --disk {}", std::ranges::find(named_disks, spec.disk_fault, &NamedDisk::fault)->name);
   return flags;

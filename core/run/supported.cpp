@@ -15,11 +15,12 @@ std::string why_not_on_devices(const config::Job& job) {
   if (topology.server_groups > 1) return "no server groups exchange what they learn; leave topology.server_groups out";
   if (!topology.codec.type.empty()) return "nothing is sent that topology.codec could encode; leave it out";
   if (!topology.device.type.empty()) return "none of them lie on topology.device; leave it out";
-  if (topology.device_workers > 0) return "all must compute on one kind of device; leave topology.device_workers out";
+  if (topology.device_workers > 0)
+    return "all must compute on one kind of device; leave topology.workers_on_device out";
   if (topology.replicas > 1)
     return "they end with their worker, and the run goes on from its last point; leave topology.replicas out";
   if (job.train.reproducible)
-    return "devices add in an order of their own; leave train.reproducible out, or topology.copy";
+    return "devices add in an order of their own; leave train.reproducible out, or topology.device_copies";
   return {};
 }
 
@@ -52,17 +53,17 @@ void check_supported(const config::Job& job, config::Problems& problems) {
             : "means something only with several server groups; leave it out, or set topology.server_groups");
   if (Place::sums_on_devices(topology))
     if (const auto why = why_not_on_devices(job); !why.empty())
-      problems.add(topology.where, "topology.copy = \"none\" with ", Place::seats(topology),
+      problems.add(topology.where, "topology.device_copies = \"none\" with ", Place::seats(topology),
                    " workers, who have all params for themselves: ", why);
   if (computes_in_f16(job) && Place::has_seats(topology))
     problems.add(topology.where,
                  "a net that computes in f16, whose gradients are scaled, is trained by one worker in this "
-                 "version; take bf16, or one worker (and leave topology.copy out)");
+                 "version; take bf16, or one worker (and leave topology.device_copies out)");
   if (computes_in_f16(job) && job.updater.clip_value > 0)
     problems.add(job.place("updater.clip_value"), "updater.clip_value with a net that computes in f16, whose gradients "
                                                   "are scaled: take updater.clip_norm, or bf16");
   if (!topology.shares.empty() && std::cmp_not_equal(topology.shares.size(), topology.workers_per_group))
-    problems.add(topology.where, "topology.shares has ", topology.shares.size(),
+    problems.add(topology.where, "topology.batch_shares has ", topology.shares.size(),
                  " numbers, and topology.workers_per_group is ", topology.workers_per_group,
                  ": say one for each worker of a group, or none at all");
   if (topology.workers_per_group > job.train.batch && !problems.refused("train.batch"))

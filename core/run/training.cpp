@@ -39,7 +39,7 @@ Result<std::optional<param::Taken>> Training::start() {
   if (start.from.empty()) return std::optional<param::Taken>();
   const auto file = start_tensors(session_.host(), config::join_path(job.folder, start.from));
   auto taken = file.ok() ? param::take(*file, start.names, session_.store()) : Result<param::Taken>(file.status());
-  if (!taken.ok()) return config::invalid_at(job.place("train.start"), taken.status().message());
+  if (!taken.ok()) return config::invalid_at(job.place("train.init_from"), taken.status().message());
   return std::optional(*std::move(taken));
 }
 

@@ -82,7 +82,7 @@ class Training {
   void employ(Crew::Maker make_crew) { make_crew_ = std::move(make_crew); }
   // Builds the program and the first values; then start() or resume() may replace them.
   Status prepare();
-  // Takes the values that the job's [train.start] names, if it does; says what it took.
+  // Takes the values that the job's [train.init_from] names, if it does; says what it took.
   Result<std::optional<param::Taken>> start();
   // The next resume() refuses other samples than the checkpoint is of.
   void hold_to_samples() { holds_to_samples_ = true; }
@@ -208,7 +208,7 @@ class Training {
   // What the pause behind a step decides; where a worker dies in it, the step and its pause are made once more.
   struct Judged {
     Last validated, tested, saved;
-    std::optional<Best> best; // of what checkpoint.best names; none yet, or none that was finite
+    std::optional<Best> best; // of what checkpoint.best_by names; none yet, or none that was finite
     std::int64_t worse = 0;   // evaluations since
   };
   Judged judged_, before_pause_;

@@ -15,7 +15,7 @@ class Accuracy final : public ByLabels {
     return SchemaOf<Options>("Share of samples whose label is among the highest scores of axis 1. "
                              "src = [scores, labels].")
         .option("top", &Options::top, "how many of the highest scores count as right", at_least(1))
-        .option("ignored", &Options::ignored, "samples and places with this label do not count");
+        .option("ignore_label", &Options::ignored, "samples and places with this label do not count");
   }
   explicit Accuracy(Options options) : options_(options) {}
 

@@ -15,7 +15,7 @@ class Confusion final : public ByLabels {
   static Schema schema() {
     return SchemaOf<Options>("How often each class (row) was taken for each (column) by the highest score of axis 1. "
                              "src = [scores, labels].")
-        .option("ignored", &Options::ignored, "samples and places with this label do not count");
+        .option("ignore_label", &Options::ignored, "samples and places with this label do not count");
   }
   explicit Confusion(Options options) : options_(options) {}
 

@@ -23,7 +23,7 @@ class SoftmaxLoss final : public Layer {
                     from_below(0, 1))
             .option("class_weights", &Options::class_weights, "a factor on the loss for each class; empty: all 1",
                     at_least(0))
-            .option("ignored", &Options::ignored, "samples and places with this label do not count")
+            .option("ignore_label", &Options::ignored, "samples and places with this label do not count")
             .choice("normalize", &Options::by_valid, {{"batch", false}, {"valid", true}},
                     "what the gradient is divided by: the batch and its places, or the labels that count, of each "
                     "worker's own part of the batch: with class_weights, their weights"));

@@ -19,12 +19,12 @@ NET = '[[layer]]\nname = "fc"\ntype = "dense"\nsrc = "data"\nunits = 2\n[[layer]
 JOB = f'name = "x"\n[train]\nbatch = 2\ndevice = "ref"\nstop = {{ steps = 1 }}\n[updater]\ntype = "sgd"\nrate = 0.1\n[topology]\nrun_as = "threads"\n{SOURCE}{NET}'
 # A key of each kind of option, in a table of its own.
 KEYS = ("seed", "train.batch", "train.readers", "train.prefetch", "train.threads", "train.hang_limit", "train.stop.steps",
-        "train.stop.epochs", "train.last", "train.device", "train.algorithm", "train.start", "updater.type", "updater.rate",
+        "train.stop.epochs", "train.last_batch", "train.device", "train.algorithm", "train.init_from", "updater.type", "updater.rate",
         "updater.momentum", "updater.clip_norm", "topology.worker_groups", "topology.workers_per_group",
         "topology.server_groups", "topology.servers_per_group", "topology.machines", "topology.slice_elements",
-        "topology.shares", "topology.consistency", "topology.codec", "topology.sync", "topology.transport",
+        "topology.batch_shares", "topology.consistency", "topology.codec", "topology.sync", "topology.transport",
         "topology.network", "topology.rendezvous", "topology.device", "topology.framework", "checkpoint.folder",
-        "checkpoint.every", "checkpoint.keep", "recovery.silence", "record.folder", "record.every", "validate.every",
+        "checkpoint.every", "checkpoint.keep", "recovery.timeout", "record.folder", "record.every", "validate.every",
         "test.batch", "layer.fc.units", "layer.fc.src", "layer.fc.type", "layer.fc.param.weight.init", "layer.data.train",
         "layer.data.test_every", "layer.data.augment", "layer.data.folder", "layer.loss.phases", "layer.loss.dtype")
 NUMBERS = ("-1", "0", "1", "2147483648", "4294967296", "9223372036854775807", "-9223372036854775808", "1e308", "-1e-320", "nan", "inf", "0.5")
@@ -108,7 +108,7 @@ def special_files(draw: random.Random, folder: pathlib.Path) -> Case:
     with socket.socket(socket.AF_UNIX) as one:
         one.bind(os.path.relpath(folder / "socket"))
     what = draw.choice(("pipe", "folder", "circle", "socket", "none", "/dev/zero", "/dev/full", "/proc/self/mem", "pipe/x", "", "x" * 5000, "a\\u0000b"))
-    key = draw.choice(("include", "train.start", "train.start.from", "layer.data.train", "layer.data.folder", "folder", "record.folder", "checkpoint.folder"))
+    key = draw.choice(("include", "train.init_from", "train.init_from.from", "layer.data.train", "layer.data.folder", "folder", "record.folder", "checkpoint.folder"))
     if key == "include":
         return write(folder, f'include = ["{what}"]\n{JOB}')
     if key == "layer.data.train":

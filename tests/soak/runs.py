@@ -54,7 +54,7 @@ seed = {draw.randint(0, 1 << 40)}
 [train]
 device = "ref"
 batch = {draw.randint(2, 8)}
-last = "{draw.choice(("drop", "wrap", "partial"))}"
+last_batch = "{draw.choice(("drop", "wrap", "partial"))}"
 threads = {draw.randint(1, 2)}
 readers = {draw.randint(0, 2)}
 hang_limit = 2

@@ -154,7 +154,7 @@ class Refused(Check):
 
     def test_what_is_no_file_is_told_at_once(self) -> None:
         os.mkfifo(self.root / "pipe")
-        self.assertIn("train.start: cannot open pipe: it is a pipe, not a file", self.check(1, "--set=train.start=pipe"))
+        self.assertIn("train.init_from: cannot open pipe: it is a pipe, not a file", self.check(1, "--set=train.init_from=pipe"))
         csv = ("--set=layer.data.type=csv", "--set=layer.data.train=pipe")
         self.write(JOB.replace("shape = [30]", ""))
         self.assertIn("job.toml:3:1: layer 'data': cannot open ./pipe: it is a pipe, not a file", self.check(1, *csv))
@@ -185,7 +185,7 @@ class Refused(Check):
         self.assertIn("job.toml:20:1: layer 'more': augmentation 1 (crop): size is 20x20, but the picture has only 8x8", said)
 
     def test_where_the_data_is_to_be_had(self) -> None:
-        self.write('data_from = "the attic"\n' + JOB.replace('type = "synthetic"\nshape = [30]', 'type = "csv"\ntrain = "nothere.csv"'))
+        self.write('get_data = "the attic"\n' + JOB.replace('type = "synthetic"\nshape = [30]', 'type = "csv"\ntrain = "nothere.csv"'))
         self.assertIn("job.toml:1:1: what the job reads is to be had so: the attic\n", self.check(1))
         self.assertNotIn("attic", self.check(1, "--set=layer.data.trian=x"))
 
@@ -197,13 +197,13 @@ class Refused(Check):
         run = subprocess.run(command, cwd=self.root, capture_output=True, text=True, timeout=60)
         said = self.check(1, *none)
         self.assertIn("job.toml:2:27: source 'data': a step takes 2000 samples, but there are only 60", said)
-        self.assertIn("job.toml:17:1: checkpoint.best looks at validations, but there are no validation samples", said)
+        self.assertIn("job.toml:17:1: checkpoint.best_by looks at validations, but there are no validation samples", said)
         self.assertIn("--set train.stop.patience=3: train.stop.patience looks at validations", said)
         self.assertEqual((run.returncode, run.stderr), (1, said))
         self.assertFalse((self.root / "runs").exists())
         some = ("--set=layer.data.validate=5", "--set=train.batch=4")
-        self.assertIn("job.toml:17:1: checkpoint.best: unknown metric 'los'; did you mean 'loss'? (known: loss)", self.check(1, *some))
-        self.check(0, *some, "--set=checkpoint.best=loss")
+        self.assertIn("job.toml:17:1: checkpoint.best_by: unknown metric 'los'; did you mean 'loss'? (known: loss)", self.check(1, *some))
+        self.check(0, *some, "--set=checkpoint.best_by=loss")
 
     def test_a_net_that_cannot_learn(self) -> None:
         self.write(JOB + '[[layer]]\nname = "dead"\ntype = "dense"\nsrc = "data"\nunits = 2\n')
@@ -239,10 +239,10 @@ class Refused(Check):
         self.assertFalse((self.root / "runs").exists())
 
     def test_a_batch_that_no_machine_holds(self) -> None:
-        said = self.check(0, "--set=train.last=wrap", "--set=train.batch=20000000000")
+        said = self.check(0, "--set=train.last_batch=wrap", "--set=train.batch=20000000000")
         fits = re.search(r"a smaller batch fits: train.batch = (\d+), or a little less", said)
         self.assertIsNotNone(fits, said)
-        self.assertNotIn("would not be run", self.check(0, "--set=train.last=wrap", f"--set=train.batch={int(fits[1]) // 2}"))
+        self.assertNotIn("would not be run", self.check(0, "--set=train.last_batch=wrap", f"--set=train.batch={int(fits[1]) // 2}"))
 
 
 # One mistake of every kind. The line of each is in WRONG_TOLD.
@@ -468,8 +468,8 @@ class Names(Check):
         self.assertRegex(said, r"train.device: unknown device 'reff'; did you mean 'ref'\?")
 
     def test_where_it_starts_is_looked_for(self) -> None:
-        said = self.check(1, "--set=train.start=gone.npz", "--set=train.device=reff")
-        self.assertRegex(said, r"--set train.start=gone.npz: train.start: there is no '.*gone.npz' to start from; name a run, ")
+        said = self.check(1, "--set=train.init_from=gone.npz", "--set=train.device=reff")
+        self.assertRegex(said, r"--set train.init_from=gone.npz: train.init_from: there is no '.*gone.npz' to start from; name a run, ")
         self.assertIn("unknown device", said)
 
 

@@ -139,7 +139,7 @@ class Exchange(unittest.TestCase):
             self.dlhost("import", f"{file}.safetensors", "--job", "pictures.toml", "-o", file)
             self.assertEqual(self.params_of(file), params)
             self.assertEqual(self.metrics(file), self.metrics(run))
-            self.dlhost("run", "pictures.toml", "--set", f"train.start={file}.safetensors", "--set", "record.folder=again")
+            self.dlhost("run", "pictures.toml", "--set", f"train.init_from={file}.safetensors", "--set", "record.folder=again")
 
     def test_what_only_evaluates_needs_nothing_to_train_on(self) -> None:
         few = ("--set", "layer.data.train=3")  # and a batch takes 10
@@ -198,7 +198,7 @@ class Exchange(unittest.TestCase):
                   "steps": ("I64", [], bytes(8))}
         theirs |= {f"norm.{n}": self.params[f"bn.{n}"] for n in ("scale", "shift", "running_mean", "running_variance")}
         write_safetensors(self.root / "theirs.safetensors", theirs)
-        (self.root / "names.toml").write_text("""ignore = ["steps"]
+        (self.root / "names.toml").write_text("""unused = ["steps"]
 [rename]
 "fc2.weight" = { name = "head.kernel", order = [1, 0] }
 "fc2.bias" = "head.bias"
@@ -237,7 +237,7 @@ class Exchange(unittest.TestCase):
         theirs["fc1.weight"] = ("F32", [4, 6], bytes(96))
         theirs["bn.shift"] = ("I32", [4], bytes(16))
         write_safetensors(self.root / "theirs.safetensors", theirs)
-        text = self.dlhost("import", "theirs.safetensors", "--job", "job.toml", "-o", "taken", "--keep", "fc3.*", code=1)
+        text = self.dlhost("import", "theirs.safetensors", "--job", "job.toml", "-o", "taken", "--except", "fc3.*", code=1)
         for expected in ("'fc1.bias' is not in it; did you mean 'fc1.bais'?", "'bn.scale' is not in it",
                          "'fc2.weight' is 4x3 there and 3x4 here: its axes lie in another order",
                          "'fc1.weight' is 4x6 there and 4x7 here\n", "'bn.shift' has elements of type i32",
@@ -257,7 +257,7 @@ class Exchange(unittest.TestCase):
         self.assertFalse((self.root / "x.npz").exists())
 
     def test_a_run_starts_from_another(self) -> None:
-        start = f"train.start={{ from = '{self.run_folder}', keep = ['fc2.*', 'bn.running_*'] }}"
+        start = f"train.init_from={{ path = '{self.run_folder}', except = ['fc2.*', 'bn.running_*'] }}"
         text = self.dlhost("run", "job.toml", "--set", start, "--set", "updater.rate=0.0", "--set", "record.folder=tuned",
                            "--set", "layer.fc2.param.weight.init=0.5", "--set", "layer.bn.momentum=0")
         self.assertIn("4 tensors taken; kept as they were: fc2.weight, fc2.bias, bn.running_mean, bn.running_variance", text)
@@ -265,7 +265,7 @@ class Exchange(unittest.TestCase):
         self.assertEqual(ours["fc1.weight"], self.params["fc1.weight"])
         self.assertEqual(set(floats(ours["fc2.weight"])), {0.5})
         self.assertEqual(floats(ours["bn.running_variance"]), (1, 1, 1, 1))
-        missing = self.dlhost("run", "job.toml", "--set", "train.start=nowhere", code=1)
+        missing = self.dlhost("run", "job.toml", "--set", "train.init_from=nowhere", code=1)
         self.assertIn("there is no 'nowhere' to start from", missing)
 
     @unittest.skipUnless(HAS_NPZ, "this build has no npz files: libzip is missing")

@@ -30,7 +30,7 @@ SILENCE = 2.0  # seconds after which who says nothing is gone: on the network, a
 ETCD_AT = "10.77.0.4"
 WORKERS = "--set=topology.workers=4"  # one is left for who comes
 JOB = (WORKERS, "--set=train.stop.steps=1000000000", "--set=recovery.every.steps=20", "--set=record.every.steps=20",
-       "--set=checkpoint.every.steps=1000000000", f"--set=recovery.silence={SILENCE}",
+       "--set=checkpoint.every.steps=1000000000", f"--set=recovery.timeout={SILENCE}",
        "--set=recovery.restarts=1000",
        f"--set=topology.network={{type='fabric',listen='10.77.0.0/24',silence={SILENCE}}}",
        f"--set=topology.rendezvous={{type='etcd',endpoints=['http://{ETCD_AT}:2379'],lease=2}}")

@@ -36,7 +36,7 @@ rate = {{ type = "cosine", base = 0.02 }}
 [checkpoint]
 keep = 0
 [topology]
-data = "disjoint"
+group_data = "disjoint"
 """
 GROUPS = ("--set=topology.run_as=processes", f"--set=topology.workers={HOSTS}", "--set=topology.consistency=eventual",
           "--set=topology.network={ type = 'fabric', listen = '10.77.0.0/24', provider = 'tcp' }")

@@ -182,7 +182,7 @@ class Recovery(Workers):
 
     def test_whose_devices_sum_go_on_from_the_last_point(self) -> None:
         """Nothing outlives a worker there, and sums that wait for who is gone are abandoned."""
-        words = (*LONG, "--set=topology.copy=none", "--set=train.device={type=\"ref\",far=true}")
+        words = (*LONG, "--set=topology.device_copies=none", "--set=train.device={type=\"ref\",far=true}")
         steps = f"--set=train.stop.steps={400 * KILLS}"
         process = self.start(*words, steps)
         for kill in range(KILLS):
@@ -261,7 +261,7 @@ class Recovery(Workers):
         self.assertEqual(cut, whole)
 
     def hung(self, *words: str) -> tuple[subprocess.Popen, dict[int, int]]:
-        process = self.start(*words, "--set=recovery.silence=1", "--set=recovery.every.steps=5000")
+        process = self.start(*words, "--set=recovery.timeout=1", "--set=recovery.every.steps=5000")
         self.until(self.begun)
         return process, self.workers()
 
@@ -272,7 +272,7 @@ class Recovery(Workers):
         out, err = process.communicate(timeout=2 * PATIENCE)
         self.assertEqual(process.returncode, 0, err)
         self.assertRegex(err, "worker 2 hangs: it has shown no life for [0-9.]+ s in step [0-9]+, where it "
-                              "(computes|waits for (its input|.* on worker [0-2], .*)); a longer recovery.silence")
+                              "(computes|waits for (its input|.* on worker [0-2], .*)); a longer recovery.timeout")
         self.assertIn(f"worker 2 is gone: process {workers[2]} was killed", err)
         self.assertEqual(self.outcome()["recoveries"], 1)
         cut, whole = self.outcome(), self.run_job(*LONG, steps)
@@ -285,7 +285,7 @@ class Recovery(Workers):
         (self.root / "job.toml").write_text(job.replace('framework = "allreduce"\nworkers = 3', groups))
         never_pauses = ("--set=checkpoint.every={}", "--set=recovery.every={}", "--set=validate.every={}")
         process = self.start(PROCESSES, *never_pauses, "--set=record.every.steps=10", "--set=updater.rate=0.001",
-                             "--set=train.stop.steps=8000", "--set=recovery.silence=4")
+                             "--set=train.stop.steps=8000", "--set=recovery.timeout=4")
         self.until(self.begun)
         workers = self.workers()
         os.kill(workers[1], signal.SIGSTOP)

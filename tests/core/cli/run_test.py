@@ -345,7 +345,7 @@ class Run(unittest.TestCase):
         for keep, best, names in (0, "auto", []), (2, "none", ["step-000000039", "step-000000040"]):
             with self.subTest(keep=keep, best=best):
                 shutil.rmtree(self.root / "runs")
-                self.run_job(0, *words, f"--set=checkpoint.keep={keep}", f"--set=checkpoint.best={best}")
+                self.run_job(0, *words, f"--set=checkpoint.keep={keep}", f"--set=checkpoint.best_by={best}")
                 self.assertEqual(left(), names)
 
     def use(self, *words: str) -> subprocess.CompletedProcess:
@@ -537,14 +537,14 @@ rm runs/.others
             with self.subTest(name):
                 for run in self.root.glob("runs/*"):
                     shutil.rmtree(run)
-                self.run_job(0, f"--set=checkpoint.best={name}", *validated)
+                self.run_job(0, f"--set=checkpoint.best_by={name}", *validated)
                 kept = json.loads((self.folder() / "checkpoints/best/manifest.json").read_text())["run"]
                 values = self.recorded("validation", "right" if name == "auto" else name)[:13]  # the last is the one at the end
                 self.assertEqual(kept["training"]["best"], best(values))
                 self.assertEqual(kept["step"], 3 * (1 + values.index(best(values))))
-        self.assertIn("--set checkpoint.best=los: checkpoint.best: unknown metric 'los'; did you mean 'loss'? (known: loss, right)", self.run_job(1, "--set=checkpoint.best=los", *validated))
-        said = self.run_job(1, "--set=checkpoint.best=loss")
-        self.assertIn("checkpoint.best looks at validations, but there are no validation samples", said)
+        self.assertIn("--set checkpoint.best_by=los: checkpoint.best_by: unknown metric 'los'; did you mean 'loss'? (known: loss, right)", self.run_job(1, "--set=checkpoint.best_by=los", *validated))
+        said = self.run_job(1, "--set=checkpoint.best_by=loss")
+        self.assertIn("checkpoint.best_by looks at validations, but there are no validation samples", said)
 
     def test_the_best_is_what_is_tested_and_used(self) -> None:
         """Validation and test samples contradict those of training: the first validation is the best."""

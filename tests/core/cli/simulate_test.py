@@ -36,11 +36,11 @@ def what_was_measured_is_recorded(folder: pathlib.Path) -> None:
 
 
 def what_fails_is_made_smaller(folder: pathlib.Path) -> None:
-    failed = run(folder, "--seed", "3", "--faults", "kills=3", "--paces", "1,0.5,1", "--smaller", "small.toml",
+    failed = run(folder, "--seed", "3", "--faults", "kills=3", "--speeds", "1,0.5,1", "--shrink-to", "small.toml",
                  "--set", "recovery.restarts=0", "--set", 'train.device={ type = "ref", rate = 0.00002 }')
     assert failed.returncode == 1, failed.stdout
     again = re.search(r"^  dlhost simulate small.toml (.*)$", failed.stdout, re.M)
-    assert again and re.search(r"kills=[12] --within .* --paces 1,0\.5$", again[1]), failed.stdout
+    assert again and re.search(r"kills=[12] --within .* --speeds 1,0\.5$", again[1]), failed.stdout
     small = (folder / "small.toml").read_text()
     assert re.search(r"^workers_per_group = 2$", small, re.M), small # of three, with a server beside each
     assert re.search(r"^steps = [1-9]$", small, re.M), small
@@ -51,7 +51,7 @@ def what_fails_is_made_smaller(folder: pathlib.Path) -> None:
 def what_its_ledgers_say_counts(folder: pathlib.Path) -> None:
     """A disk forgets what servers had written down: the run comes to its end, and its audit finds what is missing."""
     missing = "are not written down"
-    stopped = ("--faults", "stops=2", "--disk", "forgets", "--smaller", "forgotten.toml")
+    stopped = ("--faults", "stops=2", "--disk", "forgets", "--shrink-to", "forgotten.toml")
     for seed in map(str, range(1, 21)):
         whole = run(folder, "--seed", seed, *stopped[:2])
         assert whole.returncode == 0, whole.stdout + whole.stderr
@@ -85,11 +85,11 @@ def main() -> None:
         assert re.search(r"^20 steps in .* [1-9] recoveries", without, re.M), without
         rated = ('--set=train.device={ type = "ref", rate = 0.00002 }', "--set=test.at_end=false", "--set=checkpoint.keep=0")
         took = [float(re.search(r"in ([\d.]+) simulated s", simulate(folder, *rated, *paces))[1])
-                for paces in ((), ("--paces", "1,1,1"), ("--paces", "1,0.25"))]
+                for paces in ((), ("--speeds", "1,1,1"), ("--speeds", "1,0.25"))]
         assert took[0] == took[1] and 2 < took[2] / took[0] < 4.1, f"one worker at a quarter of the pace: {took}"
-        wrong = run(folder, "--paces", "1,1")
+        wrong = run(folder, "--speeds", "1,1")
         assert "paces need a device that charges" in wrong.stderr, wrong.stderr
-        wrong = run(folder, *rated, "--paces", "1,1,1,1")
+        wrong = run(folder, *rated, "--speeds", "1,1,1,1")
         assert "there are 4 paces, but 3 workers" in wrong.stderr, wrong.stderr
         wrong = run(folder, "--faults", "floods=1")
         assert "'floods=1' is no fault: known are kills=N, cuts=N, scales=N" in wrong.stderr, wrong.stderr

@@ -94,7 +94,7 @@ class Stale(Workers):
     def test_top_says_how_far_behind_its_server_a_worker_is(self) -> None:
         groups = self.start(*FOR_EVER, "--set=topology.framework=downpour", "--set=topology.consistency=eventual",
                             "--set=updater.rate=0.0001", "--set=checkpoint.every={}", "--set=recovery.every={}",
-                            "--set=validate.every={}", "--set=recovery.silence=1000")
+                            "--set=validate.every={}", "--set=recovery.timeout=1000")
         self.until(self.begun)
         folder = str(next((self.root / "runs").iterdir()))
 

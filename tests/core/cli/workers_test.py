@@ -125,7 +125,7 @@ class Processes(Workers):
         for name in ("job.toml", "digits.csv.gz"):
             shutil.copy(digits / name, self.root)
         summary = self.run_job(PROCESSES, "--set=topology.framework=downpour", "--set=topology.workers=2",
-                               "--set=topology.data=shared", "--set=topology.consistency=elastic", "--set=train.threads=1",
+                               "--set=topology.group_data=shared", "--set=topology.consistency=elastic", "--set=train.threads=1",
                                "--set=train.device=ref", "--set=layer.hidden.units=32", "--set=train.stop.epochs=20",
                                "--set=layer.data.augment=[]")
         self.assertGreater(summary["test"]["accuracy"], 0.94)  # one worker: 0.967

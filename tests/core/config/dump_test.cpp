@@ -11,7 +11,7 @@ class Dump : public LoadTest {};
 const std::string text = R"(
 name = "x"
 seed = 3
-data_from = "the attic"
+get_data = "the attic"
 [train]
 batch = 32
 [updater]

@@ -28,7 +28,7 @@ TEST_F(JobErrors, Empty) {
 
 TEST_F(JobErrors, UnknownTopKey) {
   EXPECT_EQ(problems("nmae = \"x\"\n"), "job.toml:1:1: nmae: unknown option; did you mean 'name'? (known: block, "
-                                        "checkpoint, data_from, folder, include, layer, "
+                                        "checkpoint, get_data, folder, include, layer, "
                                         "name, "
                                         "record, recovery, seed, test, topology, train, updater, validate)\n"
                                         "job.toml:1:1: the job has no layers; it needs at least one [[layer]]");
@@ -61,7 +61,7 @@ TEST_F(JobErrors, WrongTypes) {
             "job.toml:8:1: train.reproducible: must be true or false, but is 1\n"
             "job.toml:9:1: train.algorithm: must be the name of an algorithm or a table { type = \"...\" }, but is 3\n"
             "job.toml:10:1: train.stop: must be a table, but is 5\n"
-            "job.toml:11:1: train.last: must be a text in quotes, but is true");
+            "job.toml:11:1: train.last_batch: must be a text in quotes, but is true");
   EXPECT_EQ(problems("name = \"x\"\nlayer = 1\ntrain = 2\n"), "job.toml:2:1: layer: must be written as [[layer]]\n"
                                                               "job.toml:3:1: train: must be a table, but is 2");
   EXPECT_EQ(problems("name = 1979-05-27\n"),
@@ -82,7 +82,7 @@ TEST_F(JobErrors, Ranges) {
 
 TEST_F(JobErrors, Choices) {
   EXPECT_EQ(problems(head + "[train]\nlast = \"dorp\"\ndtype = \"f15\"\n"),
-            "job.toml:7:1: train.last: 'dorp' is not allowed; did you mean 'drop'? (known: drop, partial, wrap)\n"
+            "job.toml:7:1: train.last_batch: 'dorp' is not allowed; did you mean 'drop'? (known: drop, partial, wrap)\n"
             "job.toml:8:1: train.dtype: 'f15' is not allowed; did you mean 'f16'? (known: bf16, f16, f32)");
   EXPECT_EQ(problems(head + "phases = [\"train\", \"valid\"]\n"),
             "job.toml:6:1: layer 'data': phases: 'valid' is not allowed; did you mean 'validate'? (known: test, train, "

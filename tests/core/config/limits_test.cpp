@@ -114,8 +114,8 @@ TEST_F(Limits, ACrowdHidesNothing) {
 // A param may be called anything, and there may be many.
 TEST_F(Limits, NamesOfTheUsersOwnAreNoCrowd) {
   std::string text =
-      "name = \"x\"\n[[layer]]\nname = \"d\"\ntype = \"csv\"\ntrain = \"t\"\n[train.start]\nfrom = \"f\"\n";
-  text += "[train.start.rename]\n";
+      "name = \"x\"\n[[layer]]\nname = \"d\"\ntype = \"csv\"\ntrain = \"t\"\n[train.init_from]\nfrom = \"f\"\n";
+  text += "[train.init_from.rename]\n";
   for (int i = 0; i < 5000; ++i) text += concat("key_", i, " = \"a", i, "\"\n");
   EXPECT_EQ(job(text).train.start.names.rename.size(), 5000U);
 }

@@ -45,8 +45,8 @@ TEST_F(Override, ReachesUsesOfBlocksAndTheLayersInside) {
 }
 
 TEST_F(Override, ReadsTomlAndWords) {
-  const Job result = job(net, {"train.stop={ steps = 3 }", "name=\"quoted\"", "updater.momentum=0.5", "train.last=wrap",
-                               "layer.data.phases=[\"train\", \"test\"]"});
+  const Job result = job(net, {"train.stop={ steps = 3 }", "name=\"quoted\"", "updater.momentum=0.5",
+                               "train.last_batch=wrap", "layer.data.phases=[\"train\", \"test\"]"});
   EXPECT_EQ(result.train.stop.steps, 3);
   EXPECT_EQ(result.name, "quoted");
   EXPECT_EQ(result.train.last, Last::wrap);
@@ -72,7 +72,7 @@ TEST_F(Override, SaysWhatDoesNotFit) {
             "--set =3: must be KEY=VALUE, such as train.batch=32 or layer.fc1.units=100");
   EXPECT_EQ(
       problems(net, {"trian.batch=3"}),
-      "--set trian.batch=3: unknown key 'trian'; did you mean 'train'? (known: block, checkpoint, data_from, folder, "
+      "--set trian.batch=3: unknown key 'trian'; did you mean 'train'? (known: block, checkpoint, get_data, folder, "
       "layer, name, record, recovery, seed, test, topology, train, updater, validate)");
   EXPECT_EQ(problems(net, {"train.bacth=3"}),
             "--set train.bacth=3: train.bacth: unknown option; did you mean 'batch'? (known: algorithm, batch, "

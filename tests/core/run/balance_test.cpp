@@ -74,9 +74,9 @@ TEST_F(BalanceTest, AStepTakesLessTimeAndIsTheSame) {
 TEST_F(BalanceTest, SharesTrainAsOneWorkerDoes) {
   const auto one = train(small_job());
   for (const char* factors : {"off", "on"}) {
-    const auto several =
-        train(small_job(), {"topology.workers_per_group=3", "topology.servers_per_group=2", "topology.shares=[4, 1, 2]",
-                            "topology.slice_elements=20", concat("topology.factors=", factors)});
+    const auto several = train(small_job(), {"topology.workers_per_group=3", "topology.servers_per_group=2",
+                                             "topology.batch_shares=[4, 1, 2]", "topology.slice_elements=20",
+                                             concat("topology.gradient_factors=", factors)});
     for (std::size_t step = 0; step < 20; ++step)
       EXPECT_NEAR(several.losses.at(step), one.losses.at(step), 1e-5 * std::abs(one.losses.at(step)));
   }
@@ -85,11 +85,11 @@ TEST_F(BalanceTest, SharesTrainAsOneWorkerDoes) {
 TEST_F(BalanceTest, SharesThatDoNotFitAreRefused) {
   const std::string path = folder_ / "job.toml";
   ASSERT_TRUE(host_.disk().write_text(path, small_job()).ok());
-  const std::vector<std::string> set{"topology.workers_per_group=3", "topology.shares=[1, 2]"};
+  const std::vector<std::string> set{"topology.workers_per_group=3", "topology.batch_shares=[1, 2]"};
   const auto job = config::load(host_.disk(), path, set, *registry_);
   ASSERT_TRUE(job.ok()) << job.status().message();
   const auto session = run::Session::open(host_, *registry_, *job);
-  EXPECT_NE(session.status().message().find("topology.shares has 2 numbers, and topology.workers_per_group is 3"),
+  EXPECT_NE(session.status().message().find("topology.batch_shares has 2 numbers, and topology.workers_per_group is 3"),
             std::string::npos)
       << session.status().message();
 }

@@ -211,7 +211,7 @@ TEST_F(CodecTest, ServerGroupsExchangeWhatTheyLearnedThroughIt) {
                                                 "train.stop.steps=120",
                                                 "topology.slice_elements=20",
                                                 "topology.codec_elements=1",
-                                                "topology.codec_of=\"exchanges\"",
+                                                "topology.codec_for=\"exchanges\"",
                                                 "topology.codec=" + codec};
         const auto trained = train(small_job(), settings);
         ASSERT_EQ(trained.test.size(), 1U);

@@ -24,7 +24,7 @@ class CrossingTest : public Bench {
     for (const char* copy : {"sync", "async"}) {
       SCOPED_TRACE(copy);
       auto settings = apart(set);
-      settings.push_back(concat("topology.copy=", copy));
+      settings.push_back(concat("topology.device_copies=", copy));
       const auto far_off = train(job, settings);
       EXPECT_EQ(far_off.losses, near_by.losses);
       EXPECT_EQ(far_off.params, near_by.params);
@@ -39,7 +39,7 @@ TEST_F(CrossingTest, InStepNothingIsOtherThanNearBy) {
   for (const auto& [count, servers] : {std::pair{2, 1}, {2, 2}, {4, 3}}) {
     SCOPED_TRACE(concat(count, " workers, ", servers, " servers"));
     expect_alike(small_job(), workers(count, servers));
-    expect_alike(small_job(), workers(count, servers, {"topology.factors=on"}));
+    expect_alike(small_job(), workers(count, servers, {"topology.gradient_factors=on"}));
   }
 }
 
@@ -51,10 +51,10 @@ TEST_F(CrossingTest, WhateverCrosses) {
       {"topology.codec=\"power_sgd\""},
       {"train.algorithm={ type = \"bp\", micro_batches = 2 }", "train.batch=16"},
       {"train.reproducible=true", "train.batch=16"},
-      {"train.last=\"partial\""},
+      {"train.last_batch=\"partial\""},
       {"test.every={ steps = 3 }", "validate.every={ steps = 2 }", "layer.data.validate=20"},
       {"train.dtype=bf16"},
-      {"train.dtype=bf16", "topology.factors=on"},
+      {"train.dtype=bf16", "topology.gradient_factors=on"},
   };
   for (const auto& way : ways) {
     SCOPED_TRACE(way[0]);
@@ -143,9 +143,9 @@ TEST_F(CrossingTest, ServerGroupsAndMachines) {
 TEST_F(CrossingTest, OneWorkerKeepsItsParamsWhereItComputesUnlessItIsTold) {
   expect_alike(small_job(), {});
   for (const char* copy : {"auto", "none"})
-    EXPECT_EQ(train(small_job(), apart({concat("topology.copy=", copy)})).outcome.workers.size(), 0U) << copy;
-  EXPECT_EQ(train(small_job(), apart({"topology.copy=async"})).outcome.workers.size(), 1U);
-  EXPECT_EQ(train(small_job(), {"topology.copy=sync"}).params, train(small_job()).params);
+    EXPECT_EQ(train(small_job(), apart({concat("topology.device_copies=", copy)})).outcome.workers.size(), 0U) << copy;
+  EXPECT_EQ(train(small_job(), apart({"topology.device_copies=async"})).outcome.workers.size(), 1U);
+  EXPECT_EQ(train(small_job(), {"topology.device_copies=sync"}).params, train(small_job()).params);
 }
 
 TEST_F(CrossingTest, SeveralFramesLeaveOneSum) {
@@ -172,12 +172,12 @@ TEST_F(CrossingTest, AStepThatFailsLeavesNoCopiesQueued) {
   for (const char* copy : {"sync", "async"}) {
     SCOPED_TRACE(copy);
     ASSERT_TRUE(host_.disk().write_text(folder_ / "job.toml", small_job()).ok());
-    const auto job =
-        config::load(host_.disk(), folder_ / "job.toml",
-                     workers(3, 2,
-                             {concat("train.device={ type = \"ref\", far = true, lost_with = \"", lost, "\" }"),
-                              "topology.device=\"ref\"", concat("topology.copy=", copy), "train.stop.steps=1000000"}),
-                     *registry_);
+    const auto job = config::load(
+        host_.disk(), folder_ / "job.toml",
+        workers(3, 2,
+                {concat("train.device={ type = \"ref\", far = true, lost_with = \"", lost, "\" }"),
+                 "topology.device=\"ref\"", concat("topology.device_copies=", copy), "train.stop.steps=1000000"}),
+        *registry_);
     ASSERT_TRUE(job.ok()) << job.status().message();
     std::thread losing([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));

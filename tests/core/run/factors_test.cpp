@@ -19,7 +19,7 @@ TEST_F(FactorsTest, SeveralWorkersTrainAsOneDoes) {
       for (const int servers : {1, count}) {
         SCOPED_TRACE(concat(device, ", ", count, " workers, ", servers, " servers"));
         auto settings = workers(count, servers, here);
-        settings.push_back("topology.factors=on");
+        settings.push_back("topology.gradient_factors=on");
         const auto several = train(small_job(), settings);
         EXPECT_EQ(several.factored, both);
         expect_near(one, several, 1e-5, 20);
@@ -37,7 +37,7 @@ TEST_F(FactorsTest, LargeParamsAreMultipliedInParts) {
                                          "layer.data.shape=[3, 211]", "train.stop.steps=6",  "updater.rate=0.005"};
     const auto with = [&](const char* factors) {
       auto settings = workers(2, 2, large);
-      settings.push_back(concat("topology.factors=", factors));
+      settings.push_back(concat("topology.gradient_factors=", factors));
       return train(small_job(), settings);
     };
     const auto sent = with("off"), multiplied = with("auto");
@@ -61,7 +61,7 @@ TEST_F(FactorsTest, OnlyWhereServersAreAsManyAsWorkersIsItWorthIt) {
 
 TEST_F(FactorsTest, IsTheSameTwiceAndWhenItIsResumed) {
   const std::string checkpoints = folder_ / "checkpoints";
-  const auto settings = workers(3, 2, {"topology.factors=on"});
+  const auto settings = workers(3, 2, {"topology.gradient_factors=on"});
   const auto whole = train(small_job(), settings), again = train(small_job(), settings);
   EXPECT_EQ(whole.losses, again.losses);
   EXPECT_EQ(whole.params, again.params);
@@ -88,10 +88,10 @@ TEST_F(FactorsTest, WhatIsDoneWithGradientsOtherwiseGetsThem) {
   for (const auto& way : ways) {
     SCOPED_TRACE(way.name);
     auto settings = workers(2, 2, way.set);
-    settings.push_back("topology.factors=on");
+    settings.push_back("topology.gradient_factors=on");
     const auto trained = train(small_job(), settings);
     EXPECT_EQ(trained.factored, way.factored);
-    settings.back() = "topology.factors=off";
+    settings.back() = "topology.gradient_factors=off";
     expect_near(train(small_job(), settings), trained, 1e-5, 20);
   }
 }
@@ -158,7 +158,7 @@ TEST_F(RowsTest, SeveralWorkersTrainAsOneDoes) {
       for (const int servers : {1, count}) {
         SCOPED_TRACE(concat(device, ", ", count, " workers, ", servers, " servers"));
         auto settings = workers(count, servers, here);
-        settings.push_back("topology.factors=on");
+        settings.push_back("topology.gradient_factors=on");
         const auto several = train(job(), settings);
         EXPECT_EQ(several.factored, all_);
         expect_near(one, several, 1e-5, 20);
@@ -176,7 +176,7 @@ TEST_F(RowsTest, OfALargeTableFewRowsLeave) {
       return train(job(), workers(2, 2,
                                   {"train.device=" + device, "train.dtype=" + type, "layer.table.rows=4001",
                                    "layer.table.units=300", "layer.fc.param.weight.frozen=true", "train.stop.steps=6",
-                                   concat("topology.factors=", factors)}));
+                                   concat("topology.gradient_factors=", factors)}));
     };
     const auto sent = with("off"), added = with("auto");
     EXPECT_TRUE(sent.factored.empty());
@@ -195,7 +195,7 @@ TEST_F(RowsTest, HandlersThatTakeGradientsTakeRows) {
     SCOPED_TRACE(handler);
     const auto trained =
         train(job(), {"topology.worker_groups=3", "topology.servers_per_group=2", "topology.consistency=" + handler,
-                      "topology.factors=on", "train.batch=6", "train.stop.steps=200", "updater.rate=0.05"});
+                      "topology.gradient_factors=on", "train.batch=6", "train.stop.steps=200", "updater.rate=0.05"});
     EXPECT_EQ(trained.factored, all_);
     EXPECT_LT(trained.losses.back(), 0.9 * trained.losses.front());
   }
@@ -214,7 +214,7 @@ name = "other"
 type = "softmax_loss"
 src = ["fc3", "data:label"]
 )";
-  EXPECT_EQ(train(twice, workers(2, 2, {"topology.factors=on", "layer.fc2.param.weight.share=head"})).factored,
+  EXPECT_EQ(train(twice, workers(2, 2, {"topology.gradient_factors=on", "layer.fc2.param.weight.share=head"})).factored,
             std::vector<std::string>{"fc1.weight"});
 }
 
@@ -224,8 +224,8 @@ TEST_F(FactorsTest, HandlersThatTakeGradientsTakeFactors) {
     SCOPED_TRACE(handler);
     const bool takes = handler != "elastic" && handler.find("fold") == std::string::npos;
     const auto trained = train(small_job(), {"topology.worker_groups=3", "topology.servers_per_group=2",
-                                             "topology.consistency=" + handler, "topology.factors=on", "train.batch=6",
-                                             "train.stop.steps=120", "updater.rate=0.01"});
+                                             "topology.consistency=" + handler, "topology.gradient_factors=on",
+                                             "train.batch=6", "train.stop.steps=120", "updater.rate=0.01"});
     EXPECT_EQ(trained.factored, takes ? both : std::vector<std::string>{});
     ASSERT_EQ(trained.test.size(), 1U);
     EXPECT_LT(trained.test[0].second, 0.5 * trained.losses.front());

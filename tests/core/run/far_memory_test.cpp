@@ -38,7 +38,7 @@ TEST_F(FarMemoryTest, ChangesNothing) {
   const std::string eight = "layer.data.shape=[8]", more_of_eight = "layer.more.shape=[8]";
   const std::vector<std::string> ways[] = {
       {},
-      {"train.last=partial"},
+      {"train.last_batch=partial"},
       {"train.readers=0"},
       {"train.readers=3", "train.prefetch=1"},
       {"train.algorithm={ type = \"bp\", micro_batches = 3 }"},

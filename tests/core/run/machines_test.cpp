@@ -45,9 +45,10 @@ TEST_F(MachinesTest, WhatCrossesTheNetworkIsCountedByKindAndToldBeforehand) {
   for (const auto& [count, servers, machines, factors] :
        {std::tuple{2, 2, 2, false}, {2, 1, 2, false}, {4, 4, 2, false}, {3, 3, 3, false}, {3, 3, 3, true}}) {
     SCOPED_TRACE(concat(count, " workers, ", servers, " servers, ", machines, " machines", factors ? ", factors" : ""));
-    const auto all = train(small_job(), workers(count, servers,
-                                                {concat("topology.machines=", machines),
-                                                 concat("topology.factors=\"", factors ? "on" : "off", "\"")}));
+    const auto all =
+        train(small_job(), workers(count, servers,
+                                   {concat("topology.machines=", machines),
+                                    concat("topology.gradient_factors=\"", factors ? "on" : "off", "\"")}));
     record::Freight sent, each_step;
     for (const auto& worker : all.outcome.workers) {
       sent += worker.network;
@@ -78,7 +79,7 @@ TEST_F(MachinesTest, EncryptedItIsTheSame) {
     SCOPED_TRACE(what);
     const std::string on = "topology." + what + "=true";
     expect_alike(small_job(), workers(3, 3, {on}), 3);
-    expect_alike(small_job(), workers(4, 4, {on, "topology.factors=\"on\""}), 2);
+    expect_alike(small_job(), workers(4, 4, {on, "topology.gradient_factors=\"on\""}), 2);
     expect_alike(small_job(), workers(2, 2, {on, "topology.codec=\"int8\"", "topology.codec_elements=1"}), 2);
     expect_alike(small_job(),
                  {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3", on,
@@ -152,7 +153,7 @@ TEST_F(MachinesTest, ServerGroupsAddUpGradientsAsOnOne) {
 // What each worker brings goes to each machine once, as it is, and nothing else.
 TEST_F(MachinesTest, OfContributionsOnlyTheseCross) {
   for (const std::string sent :
-       {R"(topology.codec="one_bit")", R"(topology.codec="top_k")", R"(topology.factors="on")"}) {
+       {R"(topology.codec="one_bit")", R"(topology.codec="top_k")", R"(topology.gradient_factors="on")"}) {
     SCOPED_TRACE(sent);
     std::vector<std::string> set{"topology.worker_groups=3", "train.batch=4", "topology.codec_elements=1", sent};
     const auto one = train(small_job(), set);
@@ -193,7 +194,7 @@ TEST_F(MachinesTest, WhateverLeaves) {
     expect_alike(small_job(), workers(2, 2, {"topology.codec=\"" + codec + "\"", "topology.codec_elements=1"}), 2);
   }
   SCOPED_TRACE("factors");
-  expect_alike(small_job(), workers(3, 3, {"topology.factors=\"on\""}), 3);
+  expect_alike(small_job(), workers(3, 3, {"topology.gradient_factors=\"on\""}), 3);
   expect_alike(small_job(), workers(2, 2, {"updater.clip_norm=0.1"}), 2);
 }
 

@@ -12,7 +12,7 @@ class MixedTest : public Bench {
     const auto near_by = train(job, set);
     auto settings = set;
     settings.insert(settings.end(), {"train.device={ type = \"ref\", far = true }", "topology.device=\"ref\"",
-                                     concat("topology.device_workers=", far)});
+                                     concat("topology.workers_on_device=", far)});
     const auto mixed = train(job, settings);
     EXPECT_EQ(mixed.losses, near_by.losses);
     EXPECT_EQ(mixed.params, near_by.params);
@@ -24,20 +24,20 @@ class MixedTest : public Bench {
 TEST_F(MixedTest, EachComputesWhereItIs) {
   for (const int far : {1, 2, 3}) {
     expect_alike(small_job(), workers(3, 2), far);
-    expect_alike(small_job(), workers(3, 3, {"topology.factors=on"}), far);
+    expect_alike(small_job(), workers(3, 3, {"topology.gradient_factors=on"}), far);
   }
 }
 
 TEST_F(MixedTest, WithOtherRowsAndRunningState) {
-  expect_alike(small_job(), workers(3, 2, {"topology.shares=[4, 1, 1]"}), 1);
+  expect_alike(small_job(), workers(3, 2, {"topology.batch_shares=[4, 1, 1]"}), 1);
   expect_alike(normed_job(), workers(3, 2, {"test.every={ steps = 5 }"}), 1);
 }
 
 // What each computes with lies as its device wants it.
 TEST_F(MixedTest, WithFormatsOfTheirOwn) {
   if (!registry_->find(Kind::device, "cpu")) GTEST_SKIP() << "there is no cpu device";
-  const auto settings =
-      workers(3, 3, {R"(train.device={ type = "ref", far = true, formats = "blocked" })", "topology.device_workers=1"});
+  const auto settings = workers(
+      3, 3, {R"(train.device={ type = "ref", far = true, formats = "blocked" })", "topology.workers_on_device=1"});
   expect_near(train(small_job()), train(small_job(), settings), 1e-5, 20);
 }
 

@@ -43,8 +43,8 @@ class Drawn {
       set.insert(set.end(), {"topology.codec_elements=1", "topology.codec={ type = \"top_k\", share = 0.02 }"});
       const bool exchanges = !exchange.empty() && exchange.find("gossip") == std::string::npos &&
                              exchange.find("contributions") == std::string::npos;
-      if (exchanges && below(2) == 0) set.push_back("topology.codec_of=\"exchanges\"");
-      of_exchanges_ = set.back().starts_with("topology.codec_of") && exchange.find("of = ") == std::string::npos;
+      if (exchanges && below(2) == 0) set.push_back("topology.codec_for=\"exchanges\"");
+      of_exchanges_ = set.back().starts_with("topology.codec_for") && exchange.find("of = ") == std::string::npos;
     }
     const bool keeps = handler_ == "strict" || handler_ == "bounded" || handler_ == "eventual" || handler_ == "pushes";
     const bool outlived = keeps || (!encoded && handler_ != "hogwild" && handler_ != "folds");
@@ -67,7 +67,7 @@ class Drawn {
     spec.within = Nanoseconds{20 + below(150)} * 1'000'000;
     if (below(2) == 0) spec.transport.options.entries.emplace_back("most", Value{0.002, {}});
     product = below(3) == 0;
-    if (product) set.push_back("topology.factors=on");
+    if (product) set.push_back("topology.gradient_factors=on");
     const bool of_one_version = exchange.find("of = ") != std::string::npos; // whose handlers all go in step
     if (below(3) == 0 && !of_one_version) beside = other_handler();
     if (groups * workers > 1 && below(4) == 0) spec.reordered = 1000 + below(8000);

@@ -68,9 +68,9 @@ TEST_F(ServerGroupsTest, OfGradientsTheyTrainAsOneWithAnyUpdater) {
 // for bit the same, whatever they are sent as.
 TEST_F(ServerGroupsTest, OfContributionsTheyAreOneServerGroup) {
   const std::string sync = R"({ type = "all_to_all", of = "contributions" })";
-  for (const std::string sent :
-       {R"(topology.codec="bf16")", R"(topology.codec="one_bit")", R"(topology.codec="top_k")",
-        R"(topology.codec="power_sgd")", R"(topology.factors="on")", R"(updater={ type = "adam", rate = 0.01 })"})
+  for (const std::string sent : {R"(topology.codec="bf16")", R"(topology.codec="one_bit")", R"(topology.codec="top_k")",
+                                 R"(topology.codec="power_sgd")", R"(topology.gradient_factors="on")",
+                                 R"(updater={ type = "adam", rate = 0.01 })"})
     for (const auto& [groups, workers] : {std::pair{2, 1}, {3, 1}, {2, 2}}) {
       SCOPED_TRACE(concat(sent, ", ", groups, " groups of ", workers));
       std::vector<std::string> set{concat("topology.worker_groups=", groups),
@@ -229,7 +229,7 @@ TEST_F(ServerGroupsTest, WhatCannotBeIsRefused) {
   EXPECT_NE(refusal(one_each(2, "\"gossip\"")).find("where groups gossip nobody waits"), std::string::npos);
   EXPECT_NE(refusal(one_each(2, "\"ring\"", {"topology.replicas=2"})).find("whose exchanges need all of them"),
             std::string::npos);
-  const std::string bf16 = R"(topology.codec="bf16")", exchanges = R"(topology.codec_of="exchanges")";
+  const std::string bf16 = R"(topology.codec="bf16")", exchanges = R"(topology.codec_for="exchanges")";
   EXPECT_NE(refusal({bf16, exchanges, "topology.worker_groups=2"}).find("one server group"), std::string::npos);
   EXPECT_NE(refusal(one_each(2, R"({ type = "all_to_all", of = "contributions" })", {bf16, exchanges}))
                 .find("exchanges nothing else"),

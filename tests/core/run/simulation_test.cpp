@@ -91,7 +91,7 @@ TEST_F(SimulationTest, GroupsThatGoAtTheirOwnPaceJoinAndLeave) {
 
 // Until the others begin, the first group trains as if there were no others; they go on from what it has learned.
 TEST_F(SimulationTest, TheFirstGroupWarmsUpAlone) {
-  const std::vector<std::string> shared{"topology.data=\"shared\"", "updater.rate=0.02"};
+  const std::vector<std::string> shared{"topology.group_data=\"shared\"", "updater.rate=0.02"};
   const auto alone = simulate(small_job(), shared, {.seed = 1});
   for (const std::string handler :
        {"strict", "eventual", "bounded", "hogwild", "elastic", "first_t", "{ type = \"first_t\", choose = \"slice\" }"})

@@ -17,7 +17,7 @@ seed = 5
 batch = 16
 threads = 2
 readers = 2
-last = "wrap"
+last_batch = "wrap"
 [checkpoint]
 every = {}
 [validate]
@@ -131,8 +131,9 @@ const std::vector<Way> ways{
     {"reproducible", {"train.reproducible=true", "layer.norm.type=layer_norm"}}, // batch norm cannot
     {"strict", several("strict", {"topology.workers_per_group=2"})},
     {"strict, bf16", several("strict", {"topology.workers_per_group=2", "train.dtype=bf16"})},
-    {"factors", several("strict", {"topology.workers_per_group=2", "topology.factors=on"})},
-    {"factors, bf16", several("strict", {"topology.workers_per_group=2", "topology.factors=on", "train.dtype=bf16"})},
+    {"factors", several("strict", {"topology.workers_per_group=2", "topology.gradient_factors=on"})},
+    {"factors, bf16",
+     several("strict", {"topology.workers_per_group=2", "topology.gradient_factors=on", "train.dtype=bf16"})},
     {"replicas", several("strict", {"topology.workers_per_group=2", "topology.replicas=2"})},
     {"bf16 sent", several("strict", {"topology.workers_per_group=2", "topology.codec=bf16"})},
     {"int8", several("strict", {"topology.workers_per_group=2", "topology.codec=int8"})},

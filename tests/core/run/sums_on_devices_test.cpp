@@ -8,7 +8,7 @@ namespace {
 class SumsOnDevicesTest : public Bench {
  protected:
   static std::vector<std::string> alone(int count, std::vector<std::string> more = {}) {
-    more.push_back("topology.copy=none");
+    more.push_back("topology.device_copies=none");
     return workers(count, 1, std::move(more));
   }
   static std::vector<std::string> far(std::vector<std::string> more = {}) {
@@ -51,7 +51,7 @@ TEST_F(SumsOnDevicesTest, WhateverTheJobIsLike) {
       {"updater.clip_norm=0.05"},
       {"updater={ type = \"adam\", rate = 0.01 }"},
       {"updater={ type = \"lamb\", rate = 0.01 }"},
-      {"train.last=\"partial\""},
+      {"train.last_batch=\"partial\""},
       {"test.every={ steps = 3 }", "validate.every={ steps = 2 }", "layer.data.validate=20"},
       {"layer.fc1.param.bias.frozen=true"},
   };
@@ -76,11 +76,11 @@ TEST_F(SumsOnDevicesTest, RowsMayDifferAndFormatsMayBeOthers) {
   const std::string blocked = R"(train.device={ type = "ref", far = true, formats = "blocked" })";
   const auto one = train(small_job());
   expect_near(one, train(small_job(), alone(3, {blocked})), 1e-5, 20);
-  expect_near(one, train(small_job(), alone(3, {"topology.shares=[3, 1, 2]"})), 1e-5, 20);
+  expect_near(one, train(small_job(), alone(3, {"topology.batch_shares=[3, 1, 2]"})), 1e-5, 20);
 }
 
 TEST_F(SumsOnDevicesTest, GroupsThatMakeEachStepTogether) {
-  const std::vector<std::string> groups{"topology.worker_groups=2", "train.batch=6", "topology.data=shared"};
+  const std::vector<std::string> groups{"topology.worker_groups=2", "train.batch=6", "topology.group_data=shared"};
   const auto shared = train(small_job(), workers(2, 1, groups));
   expect_near(shared, train(small_job(), alone(2, groups)), 1e-5, shared.losses.size());
 }

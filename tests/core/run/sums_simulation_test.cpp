@@ -9,7 +9,7 @@ using SumsSimulationTest = SimulationTest;
 
 TEST_F(SumsSimulationTest, DeathsChangeNothing) {
   for (const char* device : {"ref", "{ type = \"ref\", far = true }"}) {
-    const std::vector<std::string> four{"topology.workers_per_group=4", "topology.copy=none",
+    const std::vector<std::string> four{"topology.workers_per_group=4", "topology.device_copies=none",
                                         concat("train.device=", device)};
     const auto whole = simulate(small_job(), four, {.seed = 0});
     ASSERT_EQ(whole.losses.size(), 40U);

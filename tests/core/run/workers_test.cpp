@@ -328,7 +328,7 @@ TEST_F(WorkersTest, AContributionOfItsOwnIsClippedByItsOwnNorm) {
 
 TEST_F(WorkersTest, ABatchThatIsNotFullAndMicroBatches) {
   for (const std::string last : {"partial", "wrap"}) {
-    const std::vector<std::string> settings{"train.last=\"" + last + "\""};
+    const std::vector<std::string> settings{"train.last_batch=\"" + last + "\""};
     const auto one = train(small_job(), settings), several = train(small_job(), workers(4, 4, settings));
     expect_near(one, several, 1e-5, 20);
     EXPECT_EQ(one.outcome.progress.items, several.outcome.progress.items);

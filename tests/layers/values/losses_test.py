@@ -85,7 +85,7 @@ class Metrics(Values):
         found = self.metrics({"x": SCORES, "label": LABELS}, {
             "plain": loss, "smooth": loss + "smoothing = 0.3", "weighted": loss + f"class_weights = {weights}",
             "both": loss + f"smoothing = 0.3\nclass_weights = {weights}", "ignored": loss + "ignored = 2",
-            "all": loss + f"smoothing = 0.3\nclass_weights = {weights}\nignored = 3\nweight = 4"})
+            "all": loss + f"smoothing = 0.3\nclass_weights = {weights}\nignore_label = 3\nweight = 4"})
         for name, smoothing, factors, ignored in (
                 ("plain", 0, [1] * CLASSES, -1), ("smooth", 0.3, [1] * CLASSES, -1), ("weighted", 0, weights, -1),
                 ("both", 0.3, weights, -1), ("ignored", 0, [1] * CLASSES, 2), ("all", 0.3, weights, 3)):
@@ -104,7 +104,7 @@ class Metrics(Values):
         """Each place has a label of its own, and the metric is the mean over all places that count."""
         scores = Array.drawn((3, CLASSES, 2, 2), 5, -3, 3)
         labels = Array((3, 2, 2), [0, 1, 2, 3, 2, 2, 1, 0, 3, 1, 0, 2])
-        loss = 'type = "softmax_loss"\nsrc = ["x", "label"]\nignored = 1\n'
+        loss = 'type = "softmax_loss"\nsrc = ["x", "label"]\nignore_label = 1\n'
         made = self.run_job({"x": scores, "label": labels}, f'[[layer]]\nname = "loss"\n{loss}', ["loss:probabilities"])
         losses, probabilities = [], {}
         for n, i, j in ((n, i, j) for n in range(3) for i in range(2) for j in range(2)):
@@ -172,7 +172,7 @@ class Gradients(Values):
         weights = [0.5, 3.0, 1.25, 2.0]
         self.gradients((N, CLASSES), {
             "plain": 'type = "softmax_loss"\nsrc = ["SCORES", "label"]',
-            "all": 'type = "softmax_loss"\nsrc = ["SCORES", "label"]\nsmoothing = 0.2\nignored = 2\nweight = 3\n'
+            "all": 'type = "softmax_loss"\nsrc = ["SCORES", "label"]\nsmoothing = 0.2\nignore_label = 2\nweight = 3\n'
                    f'class_weights = {weights}',
         }, {"label": LABELS})
         for name, smoothing, factors, ignored, weight in (("plain", 0, [1] * CLASSES, -1, 1),
@@ -187,7 +187,7 @@ class Gradients(Values):
         """Divided by the number of places, whatever is ignored; or by the labels that count, or their weights."""
         labels = Array((3, 2), [0, 1, 3, 3, 2, 1])
         weights = [0.5, 3.0, 1.25, 2.0]
-        loss = 'type = "softmax_loss"\nsrc = ["SCORES", "label"]\nignored = 3\n'
+        loss = 'type = "softmax_loss"\nsrc = ["SCORES", "label"]\nignore_label = 3\n'
         by_valid = loss + 'normalize = "valid"\nweight = 2\n'
         self.gradients((3, CLASSES, 2), {"loss": loss, "valid": by_valid, "weighted": by_valid + f"class_weights = {weights}",
                                          "none": by_valid.replace('"label"]', '"nowhere"]')},

@@ -22,7 +22,7 @@ class Metrics(Values):
     def test_accuracy(self) -> None:
         """Among equal scores the lower class goes first."""
         layers = "".join(metric(f"top{top}", "accuracy", f"top = {top}") for top in (1, 2, 3, 4))
-        layers += "".join(metric(f"left_out{top}", "accuracy", f"top = {top}\nignored = 1") for top in (1, 2, 3))
+        layers += "".join(metric(f"left_out{top}", "accuracy", f"top = {top}\nignore_label = 1") for top in (1, 2, 3))
         self.run_job({"x": SCORES, "label": LABELS}, layers)
         ranks = [order.index(label) for order, label in zip(ORDERS, LABELS.numbers)]
         for top in (1, 2, 3, 4):
@@ -30,7 +30,7 @@ class Metrics(Values):
         kept = [rank for rank, label in zip(ranks, LABELS.numbers) if label != 1]
         for top in (1, 2, 3):
             found = self.summary["test"][f"left_out{top}"]
-            self.assert_close(found, sum(rank < top for rank in kept) / 4, f"top {top}, ignored = 1")
+            self.assert_close(found, sum(rank < top for rank in kept) / 4, f"top {top}, ignore_label = 1")
 
     def test_confusion(self) -> None:
         layers = metric("all", "confusion") + metric("some", "confusion", "ignored = 1")
@@ -50,7 +50,7 @@ class Metrics(Values):
         """Scores [n, classes, places] have a label for each place."""
         x = Array.of((3, 4, 2), lambda n, c, place: SCORES[2 * n + place, c])
         labels = Array.of((3, 2), lambda n, place: LABELS[2 * n + place])
-        layers = metric("top3", "accuracy", "top = 3\nignored = 2") + metric("table", "confusion", "ignored = 2")
+        layers = metric("top3", "accuracy", "top = 3\nignore_label = 2") + metric("table", "confusion", "ignored = 2")
         self.run_job({"x": x, "label": labels}, layers)
         counted = [(label, order) for label, order in zip(LABELS.numbers[:6], ORDERS) if label != 2]
         expected = sum(label in order[:3] for label, order in counted) / len(counted)

@@ -81,7 +81,7 @@ src = ["bn", "target"]
         said = self.call(*again, "train.batch=1", code=1)
         self.assertRegex(said, r"layer 'bn': trains on one value for each channel, .*1x2; make train.batch larger")
         said = self.call(*again, "train.stop.steps=2", code=1)
-        self.assertRegex(said, "layer 'bn'.*step 1.*trains on one value for each channel, .*: say train.last = \"drop\"")
+        self.assertRegex(said, "layer 'bn'.*step 1.*trains on one value for each channel, .*: say train.last_batch = \"drop\"")
         self.call("eval", str(self.run_folder), "--set", "train.batch=1")
         self.run_job({"x": self.x, "target": self.target}, self.LAYERS, batch=1)  # three places each
 

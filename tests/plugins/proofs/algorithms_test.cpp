@@ -56,7 +56,7 @@ TEST_P(Algorithms, OrdersThatCannotBeComputedAreRefused) {
 TEST_P(Algorithms, LateFactorsOfSeveralWorkersAreThoseOfBackPropagation) {
   if (is_far()) GTEST_SKIP() << "several workers need memory that the host can reach";
   const std::vector<std::string> several{"topology.workers_per_group=2", "topology.servers_per_group=2",
-                                         "topology.factors=on"};
+                                         "topology.gradient_factors=on"};
   auto settings = several;
   settings.push_back("train.algorithm=late_multiply");
   const auto late = train(small_job(), settings), early = train(small_job(), several);
@@ -89,7 +89,7 @@ TEST_P(Algorithms, WhatDevicesSumIsReadInTheSameStep) {
   for (const char* algorithm : {"update_first", "late_multiply"}) {
     const std::string named = concat("train.algorithm=", algorithm);
     const auto one = train(small_job(), with({named}));
-    const auto two = train(small_job(), with({named, "topology.workers_per_group=2", "topology.copy=none"}));
+    const auto two = train(small_job(), with({named, "topology.workers_per_group=2", "topology.device_copies=none"}));
     ASSERT_EQ(two.losses.size(), one.losses.size()) << algorithm;
     for (std::size_t step = 0; step < one.losses.size(); ++step)
       EXPECT_NEAR(two.losses[step], one.losses[step], 1e-5 * one.losses[step]) << algorithm << ", step " << step;

@@ -15,7 +15,7 @@ seed = 5
 [train]
 batch = 12
 threads = 1
-last = "partial"
+last_batch = "partial"
 stop = { steps = 60 }
 [validate]
 every = { steps = 7 }

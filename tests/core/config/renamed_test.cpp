@@ -1,0 +1,84 @@
+// Keys by the names that they had in the version before: they mean what the present ones mean, and are told.
+#include "config/dump.h"
+#include "fixture.h"
+
+namespace dlhost::config {
+namespace {
+
+class Renamed : public LoadTest {};
+
+constexpr const char* net = R"(
+[[layer]]
+name = "data"
+type = "csv"
+train = "rows.csv"
+[[layer]]
+name = "loss"
+type = "softmax_loss"
+src = ["data", "data:label"]
+)";
+
+TEST_F(Renamed, OldKeysMeanWhatThePresentOnesDo) {
+  const std::string old = R"(data_from = "the attic"
+[train]
+last = "wrap"
+start = { from = "first", keep = ["a"], ignore = "b" }
+[topology]
+copy = "sync"
+factors = "off"
+shares = [2, 1]
+workers_per_group = 2
+codec_of = "exchanges"
+data = "bootstrap"
+device_workers = 1
+[recovery]
+silence = 30
+[checkpoint]
+best = "none"
+)";
+  const std::string present = R"(get_data = "the attic"
+[train]
+last_batch = "wrap"
+init_from = { path = "first", except = ["a"], unused = "b" }
+[topology]
+device_copies = "sync"
+gradient_factors = "off"
+batch_shares = [2, 1]
+workers_per_group = 2
+codec_for = "exchanges"
+group_data = "bootstrap"
+workers_on_device = 1
+[recovery]
+timeout = 30
+[checkpoint]
+best_by = "none"
+)";
+  const Job before = job(old + net), now = job(present + net);
+  EXPECT_EQ(to_toml(before, ""), to_toml(now, ""));
+  EXPECT_TRUE(now.remarks.empty());
+  EXPECT_EQ(before.remarks.size(), 14U);
+  EXPECT_EQ(before.remarks[0],
+            "job.toml:1:1: data_from is called get_data now; this version still takes the old name");
+}
+
+TEST_F(Renamed, OverridesToo) {
+  const Job before = job(net, {"train.last=wrap", "train.start.from=first", "topology={ copy = \"sync\" }",
+                               "recovery.silence=3"});
+  const Job now = job(net, {"train.last_batch=wrap", "train.init_from.path=first",
+                            "topology={ device_copies = \"sync\" }", "recovery.timeout=3"});
+  EXPECT_EQ(to_toml(before, ""), to_toml(now, ""));
+  EXPECT_EQ(before.remarks.size(), 5U);
+  EXPECT_EQ(before.remarks[0],
+            "--set train.last: train.last is called train.last_batch now; this version still takes the old name");
+}
+
+// Of the layers that had it; others may have an option of that name.
+TEST_F(Renamed, AnOptionOfLosses) {
+  const Job job = this->job(concat(net, "ignored = 3\n[[layer]]\nname = \"own\"\ntype = \"dense\"\nsrc = \"data\"\nunits = 2\n"));
+  ASSERT_EQ(job.layers[1].options.entries.size(), 1U);
+  EXPECT_EQ(job.layers[1].options.entries[0].first, "ignore_label");
+  EXPECT_EQ(job.remarks.size(), 1U);
+}
+
+} // namespace
+} // namespace dlhost::config
