@@ -62,6 +62,7 @@ void add_sweep(CLI::App&, Context&);
 void add_kill(CLI::App&, Context&);
 void add_inspect(CLI::App&, Context&);
 void add_new(CLI::App&, Context&);
+void add_complete(CLI::App&, Context&);
 void add_conform(CLI::App&, Context&);
 void add_simulate(CLI::App&, Context&);
 void add_worker(CLI::App&, Context&);

@@ -98,6 +98,7 @@ int dlhost_main(int argc, char** argv) {
   cli::add_conform(app, context);
   cli::add_bench(app, context);
   cli::add_simulate(app, context);
+  cli::add_complete(app, context);
   cli::add_worker(app, context);
   cli::add_standby(app, context);
   try {

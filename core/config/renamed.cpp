@@ -13,20 +13,13 @@ struct Renamed {
 };
 
 constexpr std::array keys{
-    Renamed{"", "data_from", "get_data"},
-    Renamed{"train", "last", "last_batch"},
-    Renamed{"train", "start", "init_from"},
-    Renamed{"train.init_from", "from", "path"},
-    Renamed{"train.init_from", "keep", "except"},
-    Renamed{"train.init_from", "ignore", "unused"},
-    Renamed{"topology", "copy", "device_copies"},
-    Renamed{"topology", "factors", "gradient_factors"},
-    Renamed{"topology", "shares", "batch_shares"},
-    Renamed{"topology", "codec_of", "codec_for"},
-    Renamed{"topology", "data", "group_data"},
-    Renamed{"topology", "device_workers", "workers_on_device"},
-    Renamed{"recovery", "silence", "timeout"},
-    Renamed{"checkpoint", "best", "best_by"},
+    Renamed{"", "data_from", "get_data"},          Renamed{"train", "last", "last_batch"},
+    Renamed{"train", "start", "init_from"},        Renamed{"train.init_from", "from", "path"},
+    Renamed{"train.init_from", "keep", "except"},  Renamed{"train.init_from", "ignore", "unused"},
+    Renamed{"topology", "copy", "device_copies"},  Renamed{"topology", "factors", "gradient_factors"},
+    Renamed{"topology", "shares", "batch_shares"}, Renamed{"topology", "codec_of", "codec_for"},
+    Renamed{"topology", "data", "group_data"},     Renamed{"topology", "device_workers", "workers_on_device"},
+    Renamed{"recovery", "silence", "timeout"},     Renamed{"checkpoint", "best", "best_by"},
 };
 constexpr Renamed label{"layer", "ignored", "ignore_label"};
 constexpr std::string_view labelled[] = {"softmax_loss", "accuracy", "confusion"}; // the layers that have it

@@ -9,8 +9,8 @@
 
 namespace dlhost::config {
 
-// Gives the keys of a document, and of the layers in it, the names that they have now. `said`: a line for each, with its
-// place.
+// Gives the keys of a document, and of the layers in it, the names that they have now. `said`: a line for each, with
+// its place.
 void rename_old_keys(Table& document, std::vector<std::string>& said);
 void rename_old_keys(Layers&, std::vector<std::string>& said);
 // The same of a table of names (config/names.h), which is told nobody.

@@ -1,16 +1,12 @@
-# bash completion for dlhost: commands and options as `dlhost --help` says them, else files.
+# bash completion for dlhost: what `dlhost complete` says may stand there, else files.
 _dlhost() {
-  local word=${COMP_WORDS[COMP_CWORD]} before='' command='' typed help words=''
-  for typed in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    if [[ $typed != -* && $before != --plugin-dir ]]; then command=$typed; break; fi
-    before=$typed
-  done
-  help=$(dlhost ${command:+"$command"} --help 2>/dev/null)
-  if [[ $word == -* ]]; then
-    words=$(grep -oE -- '--[a-z][a-z_-]*' <<<"$help" | sort -u)
-  elif [[ -z $command && $before != --plugin-dir ]]; then
-    words=$(sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z-]*\).*/\1/p' <<<"$help")
+  local word=${COMP_WORDS[COMP_CWORD]}
+  mapfile -t COMPREPLY < <(dlhost complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  # The suites of `conform` and the programs of `bench` say themselves what they take.
+  if [[ ${#COMPREPLY[@]} -eq 0 && $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$(dlhost "${COMP_WORDS[@]:1:COMP_CWORD-1}" --help 2>/dev/null |
+      grep -oE -- '--[a-z][a-z_-]*' | sort -u)" -- "$word")
   fi
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+  [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null
 }
 complete -o default -F _dlhost dlhost

@@ -19,3 +19,23 @@ expect '--gtest_list_tests' conform --gtest_l
 expect 'predict' --plugin-dir run pr
 expect '' --plugin-dir ru # a folder: files
 expect '' run ru          # a job: files
+expect 'convolution' inspect conv
+expect 'updater' new upd
+expect 'validation' eval --phase val
+expect 'train.batch=' run job.toml --set train.ba
+expect '--set=train.batch=' run job.toml --set=train.ba # zsh and fish part no words
+expect 'train.batch=' run job.toml --set = train.ba     # bash parts them
+expect 'partial' run job.toml --set train.last_batch = p
+expect 'train.last_batch=partial' run job.toml --set train.last_batch=p
+expect 'ref' run job.toml --set train.device = re
+expect 'safetensors' export --format s
+
+cd "$(mktemp -d)"
+trap 'rm -rf "$PWD"' EXIT
+mkdir -p runs/digits-1 runs/other
+printf '[[layer]]\nname = "fc1"\ntype = "dense"\nsrc = "data"\nunits = 3\n' | tee job.toml >runs/digits-1/job.toml
+expect 'runs/digits-1' eval runs/
+expect 'layer.fc1.units=' run job.toml --set layer.fc1.un
+expect 'updater.type=adamax' run job.toml --set updater.type=adamax
+
+# fish and zsh have files of their own, which need these shells: what they call is what was tried above.

@@ -57,13 +57,12 @@ best_by = "none"
   EXPECT_EQ(to_toml(before, ""), to_toml(now, ""));
   EXPECT_TRUE(now.remarks.empty());
   EXPECT_EQ(before.remarks.size(), 14U);
-  EXPECT_EQ(before.remarks[0],
-            "job.toml:1:1: data_from is called get_data now; this version still takes the old name");
+  EXPECT_EQ(before.remarks[0], "job.toml:1:1: data_from is called get_data now; this version still takes the old name");
 }
 
 TEST_F(Renamed, OverridesToo) {
-  const Job before = job(net, {"train.last=wrap", "train.start.from=first", "topology={ copy = \"sync\" }",
-                               "recovery.silence=3"});
+  const Job before =
+      job(net, {"train.last=wrap", "train.start.from=first", "topology={ copy = \"sync\" }", "recovery.silence=3"});
   const Job now = job(net, {"train.last_batch=wrap", "train.init_from.path=first",
                             "topology={ device_copies = \"sync\" }", "recovery.timeout=3"});
   EXPECT_EQ(to_toml(before, ""), to_toml(now, ""));
@@ -74,7 +73,8 @@ TEST_F(Renamed, OverridesToo) {
 
 // Of the layers that had it; others may have an option of that name.
 TEST_F(Renamed, AnOptionOfLosses) {
-  const Job job = this->job(concat(net, "ignored = 3\n[[layer]]\nname = \"own\"\ntype = \"dense\"\nsrc = \"data\"\nunits = 2\n"));
+  const Job job =
+      this->job(concat(net, "ignored = 3\n[[layer]]\nname = \"own\"\ntype = \"dense\"\nsrc = \"data\"\nunits = 2\n"));
   ASSERT_EQ(job.layers[1].options.entries.size(), 1U);
   EXPECT_EQ(job.layers[1].options.entries[0].first, "ignore_label");
   EXPECT_EQ(job.remarks.size(), 1U);
