@@ -20,6 +20,9 @@ void add_asked_options(CLI::App& command, Asked& asked, const std::string& where
       "that start a job again and again");
   command.add_flag("--accept-data", asked.accepts_data,
                    "with --resume: also where the training samples are not those that the run had so far");
+  command.add_flag("--verify", asked.verifies_data,
+                   "read all training samples once: checkpoints know them all then, and a run that is resumed with "
+                   "--verify is held to each");
   command.add_flag("--profile", asked.profile, "print where the time of a step goes, and write a trace");
 }
 

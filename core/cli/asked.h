@@ -12,8 +12,9 @@ struct Asked {
   std::string job, resume; // of the two at least one
   std::vector<std::string> set;
   bool profile = false;
-  bool accepts_data = false; // other than the run was trained on so far
-  bool goes_on = false;      // with the job's newest run, if that has not come to its end
+  bool accepts_data = false;  // other than the run was trained on so far
+  bool verifies_data = false; // all of it, not a few samples
+  bool goes_on = false;       // with the job's newest run, if that has not come to its end
 
   bool is_nothing() const { return job.empty() && resume.empty(); }
 };

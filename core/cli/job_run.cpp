@@ -166,6 +166,7 @@ Status JobRun::attempt(Point from) {
   const bool known = folder_ && (!began_elsewhere_ || disk_.exists(folder_->file("recovery"))); // how it began
   if (known) bequeath(training);
   DLHOST_TRY(training.prepare());
+  if (beginning_.verifies_data && !began_) DLHOST_TRY(training.read_all_samples());
   if (from) {
     const bool resumes = std::exchange(resumes_, false);
     if (resumes && !beginning_.accepts_data) training.hold_to_samples();

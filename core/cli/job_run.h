@@ -16,6 +16,7 @@ struct Beginning {
   bool succeeds = false;   // in the place of one that was lost, perhaps with its machine
   bool profile = false;
   bool accepts_data = false; // of a resumed run, other than it had
+  bool verifies_data = false;
 };
 
 // `members`: who shares out the workers; null: this process starts all of them.

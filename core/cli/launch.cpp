@@ -43,12 +43,13 @@ Result<run::Launch> planned(Context& context, const LaunchOptions& options) {
     launch.environment.push_back(concat("DLHOST_PLUGIN_PATH=", path));
   for (const auto& folder : context.plugin_dirs)
     launch.arguments.insert(launch.arguments.end(), {"--plugin-dir", folder});
-  const auto& [job, resume, set, profile, accepts_data, goes_on] = options.asked;
+  const auto& [job, resume, set, profile, accepts_data, verifies_data, goes_on] = options.asked;
   if (!job.empty()) launch.of_leader.push_back(job);
   if (!resume.empty()) launch.of_leader.insert(launch.of_leader.end(), {"--resume", resume});
   for (const auto& one : set) launch.of_leader.push_back("--set=" + one);
   if (profile) launch.of_leader.push_back("--profile");
   if (accepts_data) launch.of_leader.push_back("--accept-data");
+  if (verifies_data) launch.of_leader.push_back("--verify");
   if (goes_on) launch.of_leader.push_back("--continue");
   return launch;
 }

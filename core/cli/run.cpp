@@ -63,7 +63,8 @@ Status run_job(Context& context, RunOptions options) {
                             .take_over = options.take_over,
                             .standby = options.standby,
                             .profile = asked.profile,
-                            .accepts_data = asked.accepts_data};
+                            .accepts_data = asked.accepts_data,
+                            .verifies_data = asked.verifies_data};
   if (!members) return run_to_its_end(context, beginning, std::move(job), nullptr);
   if (members->is_to_begin()) DLHOST_TRY(members->try_to_lead());
   if (!members->leads()) {

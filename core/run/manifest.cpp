@@ -111,6 +111,7 @@ class Check {
   // How many there are, and what stands for a few of them.
   bool samples(const Json& print, const std::string& name) {
     if (!object(print, name) || !count(print, name + ".count", "count", most_items)) return false;
+    if (print.contains("of_all") && !print["of_all"].is_string()) return wrong(name + ".of_all", "a text");
     return (print.contains("digest") && print["digest"].is_string()) || wrong(name + ".digest", "a text");
   }
 

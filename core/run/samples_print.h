@@ -12,9 +12,12 @@ namespace dlhost::run {
 struct SamplesPrint {
   std::int64_t count = 0;
   std::string digest;
-  bool operator==(const SamplesPrint&) const = default;
+  std::string of_all; // the digest of all of them; empty: nobody has read them for it
+  // As far as both know.
+  bool is_like(const SamplesPrint&) const;
 };
 
-Result<SamplesPrint> print_of(Session&, const Session::OpenSource&, Phase);
+enum class Reading : std::uint8_t { few, all };
+Result<SamplesPrint> print_of(Session&, const Session::OpenSource&, Phase, Reading);
 
 } // namespace dlhost::run

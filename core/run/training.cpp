@@ -51,7 +51,7 @@ nlohmann::json Training::state() const {
   const nlohmann::json workers = workers_ ? workers_state(session_.job(), workers_->reached()) : nlohmann::json();
   nlohmann::json data = feeds_ ? feeds_->state(progress_.step) : nlohmann::json::array();
   for (std::size_t f = 0; f < samples_.size(); ++f)
-    data[f]["samples"] = {{"count", samples_[f].count}, {"digest", samples_[f].digest}};
+    data[f]["samples"] = {{"count", samples_[f].count}, {"digest", samples_[f].digest}, {"of_all", samples_[f].of_all}};
   return {{"step", progress_.step},
           {"workers", workers},
           {"epoch", progress_.epoch},
@@ -209,7 +209,15 @@ Status Training::resume(const param::CheckpointFiles& files, bool rearranged) {
 Status Training::look_at_samples() {
   if (!samples_.empty()) return {};
   for (const auto* source : feeds_->sources()) {
-    DLHOST_ASSIGN(samples_.emplace_back(), print_of(session_, *source, Phase::train));
+    DLHOST_ASSIGN(samples_.emplace_back(), print_of(session_, *source, Phase::train, Reading::few));
+  }
+  return {};
+}
+
+Status Training::read_all_samples() {
+  samples_.clear();
+  for (const auto* source : feeds_->sources()) {
+    DLHOST_ASSIGN(samples_.emplace_back(), print_of(session_, *source, Phase::train, Reading::all));
   }
   return {};
 }
@@ -218,9 +226,16 @@ Status Training::look_at_samples() {
 Status Training::compare_samples(const nlohmann::json& data) const {
   for (std::size_t f = 0; f < samples_.size() && f < data.size(); ++f) {
     if (!data[f].contains("samples")) continue;
-    const SamplesPrint then{data[f]["samples"].at("count"), data[f]["samples"].at("digest")}, &now = samples_[f];
-    if (now == then) continue;
+    const auto& kept = data[f]["samples"];
+    const SamplesPrint then{kept.at("count"), kept.at("digest"), kept.value("of_all", std::string())};
+    const SamplesPrint& now = samples_[f];
     const std::string& source = feeds_->sources()[f]->name;
+    if (!now.of_all.empty() && then.of_all.empty())
+      session_.host().log().write(LogLevel::warning,
+                                  concat("source '", source,
+                                         "': of the samples that the run was trained on a few are known, "
+                                         "since it has not read all for it (--verify); from here on it knows all"));
+    if (now.is_like(then)) continue;
     const std::string differs = now.count == then.count
                                     ? fmt::format("its {} training samples are others, or in another order", now.count)
                                     : fmt::format("it has {} training samples, and had {}", now.count, then.count);

@@ -86,6 +86,9 @@ class Training {
   Result<std::optional<param::Taken>> start();
   // The next resume() refuses other samples than the checkpoint is of.
   void hold_to_samples() { holds_to_samples_ = true; }
+  // After prepare(): what checkpoints know of the samples, and what a resumed run is held to, is of all of them. Reads
+  // each once.
+  Status read_all_samples();
   // Continues as if it had never stopped: params, histories, data position, what was best.
   // `rearranged`: by other programs than wrote it, on purpose.
   Status resume(const param::CheckpointFiles&, bool rearranged = false);

@@ -593,6 +593,24 @@ rm runs/.others
                 self.assertIn("--accept-data", said)
                 self.run_job(0, *longer, "--accept-data")
 
+    def test_each_sample_counts_where_all_are_verified(self) -> None:
+        rows = [f"{i % 3 == 0:d},{i % 3 == 1:d},{i % 3 == 2:d},{i % 3}\n" for i in range(30)]
+        synthetic = 'type = "synthetic"\nshape = [30]\nclasses = 3\ntrain = 50\ntest = 10'
+        (self.root / "job.toml").write_text(JOB.replace(synthetic, 'type = "csv"\ntrain = "train.csv"'))
+        one_other = [*rows[:2], "5" + rows[2][1:], *rows[3:]]  # none of the nine
+        (self.root / "train.csv").write_text("".join(rows))
+        self.run_job(0, "--set=layer.fc.units=3", "--verify")
+        longer = ("--resume", str(self.folder()), "--set=layer.fc.units=3")
+        (self.root / "train.csv").write_text("".join(one_other))
+        said = self.run_job(1, *longer, "--set=train.stop.steps=60", "--verify")
+        self.assertIn("source 'data' does not read what the run was trained on so far: its 30 training samples are others", said)
+        (self.root / "train.csv").write_text("".join(rows))
+        self.run_job(0, *longer, "--set=train.stop.steps=60", "--verify")
+        (self.root / "train.csv").write_text("".join(one_other))
+        self.run_job(0, *longer, "--set=train.stop.steps=80")  # a few are looked at
+        said = self.run_job(0, *longer, "--set=train.stop.steps=90", "--verify")
+        self.assertIn("source 'data': of the samples that the run was trained on a few are known", said)
+
     def test_what_a_resumed_job_has_otherwise_is_listed(self) -> None:
         self.run_job(0)
         process = self.start("--resume", str(self.folder()), "--set=train.stop.steps=50", "--set=updater.rate=0.005")
