@@ -112,7 +112,9 @@ class Builder {
     rearrange(order.nodes);
   }
 
+  // One through a layer that is wrong itself may be there for that alone: two layers of one name.
   void refuse_cycle(const std::vector<std::size_t>& cycle) {
+    if (std::ranges::any_of(cycle, [&](std::size_t i) { return problems_.refused_layer(nodes_[i].name); })) return;
     const Node& first = nodes_[cycle.front()];
     std::string path;
     for (const auto i : cycle) path += nodes_[i].name + " -> ";

@@ -395,6 +395,11 @@ class AtOnce(Check):
         cycles = "".join(f'[[layer]]\nname = "{a}"\ntype = "relu"\nsrc = "{b}"\n' for a, b in ("pq", "qp", "xx"))
         self.told(JOB + cycles, "job.toml:20:1: layer 'q': the net has a cycle, q -> p -> q\njob.toml:24:1: layer 'x': the net has a cycle, x -> x")
 
+    def test_a_name_that_comes_twice_closes_no_cycle(self) -> None:
+        twice = JOB.replace('name = "loss"', 'name = "fc"\ntype = "dense"\nsrc = "fc"\nunits = 10\n[[layer]]\nname = "loss"')
+        self.write(twice)
+        self.assertEqual(self.check(1).count("\n"), 1)
+
     def test_the_net_of_every_phase(self) -> None:
         """What is wrong in all of them is told once."""
         only = '[[layer]]\nname = "t"\ntype = "add"\nsrc = ["data", "fc"]\nphases = ["test"]\n'
