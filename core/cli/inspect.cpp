@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/inspect_text.h"
 #include "cli/inspect_ways.h"
+#include "config/job.h"
 #include "env/json_text.h"
 #include "plugin/describe.h"
 #include "plugin/inspect.h"
@@ -48,11 +49,21 @@ void keep(json& plugins, const Request& request) {
   std::erase_if(*plugins.get_ptr<json::array_t*>(), [](const json& plugin) { return plugin["products"].empty(); });
 }
 
+// What core takes of each layer and each updater beside its own options.
+void add_common_options(json& plugins) {
+  for (auto& plugin : plugins)
+    for (auto& product : plugin["products"])
+      for (const auto& [path, schema] : config::core_tables())
+        if (path == product["kind"] && (path == "layer" || path == "updater"))
+          product["common_options"] = plugin::describe(schema)["options"];
+}
+
 // Everything that can be said about one file is said; that it is refused shows in the exit code too.
 Status inspect_file(Context& context, const Request& request) {
   const auto path = request.what.find('/') == std::string::npos ? "./" + request.what : request.what;
   json plugins = json::array({plugin::describe(plugin::examine(path), "")});
   plugin::add_schemas(plugins);
+  plugin::add_setups(plugins);
   print(request, plugins, details_text);
   if (!plugins[0]["problems"].empty()) context.exit_code = exit_failed;
   return {};
@@ -68,6 +79,8 @@ Status inspect_name(Context& context, const Request& request) {
     return Status::not_found("there is no ", request.kind.empty() ? "plugin" : request.kind, " '", request.what,
                              "': ", suggestion(request.what, known));
   plugin::add_schemas(shown["plugins"]);
+  plugin::add_setups(shown["plugins"]);
+  add_common_options(shown["plugins"]);
   add_ways(shown["plugins"], request.settings, context);
   print(request, shown["plugins"], details_text);
   return {};
@@ -130,8 +143,12 @@ void add_inspect(CLI::App& app, Context& context) {
 
   auto files = std::make_shared<std::vector<std::string>>();
   auto* child = app.add_subcommand(plugin::child_command, "")->group("");
+  auto tries_setup = std::make_shared<bool>(false);
   child->add_option("files", *files);
-  child->callback([&context, files] { context.exit_code = plugin::inspect_child(*files, context.host); });
+  child->add_flag("--try-setup", *tries_setup);
+  child->callback([&context, files, tries_setup] {
+    context.exit_code = plugin::inspect_child(*files, *tries_setup, context.host);
+  });
 
   auto words = std::make_shared<std::vector<std::string>>();
   auto* ways = app.add_subcommand(ways_command, "")->group("");

@@ -106,6 +106,36 @@ std::string ways_text(const json& ways) {
          "  which are:\n" + table_text(places, "    ");
 }
 
+// [2, 4, 8, 8]
+std::string shape_text(const json& shape) {
+  std::string text;
+  for (const auto& dim : shape) text += fmt::format("{}{}", text.empty() ? "" : ", ", dim.get<std::int64_t>());
+  return "[" + text + "]";
+}
+
+// What a job may call: outputs in src, params in param.NAME.
+std::string setup_text(const json& setup) {
+  std::string inputs;
+  for (const auto& shape : setup["inputs"]) inputs += (inputs.empty() ? "" : " and ") + shape_text(shape);
+  const auto with = setup["with"].get<std::string>();
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& output : setup["outputs"])
+    rows.push_back({"output", output["name"].get<std::string>(), shape_text(output["shape"]), ""});
+  for (const auto& param : setup["params"])
+    rows.push_back({"param", param["name"].get<std::string>(), shape_text(param["shape"]),
+                    "init = " + param["init"].get<std::string>()});
+  for (const auto& metric : setup["metrics"]) rows.push_back({"metric", metric.get<std::string>(), "", ""});
+  return fmt::format("  with an input of {}{}{}:\n", inputs, with == "{}" ? "" : " and ", with == "{}" ? "" : with) +
+         table_text(rows, "    ");
+}
+
+std::string common_text(const json& product) {
+  std::string names;
+  for (const auto& option : product["common_options"])
+    names += (names.empty() ? "" : ", ") + option["name"].get<std::string>();
+  return fmt::format("  and, as each {}: {}\n", product["kind"].get<std::string>(), names);
+}
+
 std::string bytes_text(const json& bytes) {
   return fmt::format("{:.1f} GiB", static_cast<double>(bytes.get<std::uint64_t>()) / (1ULL << 30));
 }
@@ -147,6 +177,8 @@ std::string details_text(const json& plugins) {
         if (product.contains(key)) text += fmt::format("    {}\n", state_text(product));
       if (product.contains("options"))
         text += product["options"].empty() ? "    takes no options\n" : options_text(product["options"]);
+      if (product.contains("common_options")) text += common_text(product);
+      if (product.contains("trial") && product["trial"].is_object()) text += setup_text(product["trial"]);
       if (product.contains("ways") && !product["ways"].empty()) text += ways_text(product["ways"]);
       if (product.contains("ways_problem"))
         text += fmt::format("  what it can run over here: {}\n", product["ways_problem"].get<std::string>());

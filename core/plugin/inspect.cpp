@@ -8,6 +8,7 @@
 #include "plugin/child.h"
 #include "plugin/describe.h"
 #include "plugin/load.h"
+#include "plugin/trial_setup.h"
 
 namespace dlhost::plugin {
 
@@ -18,7 +19,7 @@ namespace {
 // The child's own watchdog comes first and knows more; this one is for when even that is gone.
 constexpr Nanoseconds child_limit = load_limit + 1'000'000'000;
 
-json described_products(const std::string& path, Host& host) {
+json described_products(const std::string& path, bool tries_setup, Host& host) {
   const Candidate candidate = examine(path);
   if (!candidate.usable()) return {{"problem", joined(candidate.problems)}};
   const auto library = Library::load(candidate, host, load_limit, Library::Init::skip);
@@ -28,6 +29,7 @@ json described_products(const std::string& path, Host& host) {
     const auto schema = (*library)->schema(factory);
     if (!schema.ok()) return {{"problem", schema.status().message()}};
     json product = describe(*schema);
+    if (tries_setup) product["trial"] = trial_setup(**library, factory);
     product["kind"] = name_of(factory.kind);
     product["name"] = factory.name;
     products.push_back(std::move(product));
@@ -91,9 +93,19 @@ void add_schemas(json& plugins) {
   for (std::size_t done = 0; done < usable.size();) done += ask_child(std::span(usable).subspan(done));
 }
 
-int inspect_child(std::span<const std::string> files, Host& host) {
+// Each by itself: what goes wrong there is no fault of what a job does with it.
+void add_setups(json& plugins) {
+  for (auto& plugin : plugins) {
+    if (!plugin["problems"].empty()) continue;
+    auto child = Child::start({child_command, "--try-setup", plugin["path"].get<std::string>()});
+    std::string line;
+    if (child.ok() && child->next(line, child_limit) == Child::Next::line) take(plugin, line);
+  }
+}
+
+int inspect_child(std::span<const std::string> files, bool tries_setup, Host& host) {
   for (const auto& file : files) {
-    const std::string line = env::json_text(described_products(file, host)) + "\n";
+    const std::string line = env::json_text(described_products(file, tries_setup, host)) + "\n";
     for (std::size_t sent = 0; sent < line.size();) {
       const auto written = write(child_output, line.data() + sent, line.size() - sent);
       if (written <= 0) return 1;

@@ -128,6 +128,17 @@ class Plugins(Inspect):
         self.assertNotIn("default", units)
         self.assertRegex(self.inspect("dense"), r"\n    units +integer, at least 1 .*required ")
 
+    def test_what_a_job_may_call(self) -> None:
+        """Outputs, params with their first values, and what core takes of each layer."""
+        for name in "dense", "softmax_loss", "csv":
+            self.put(f"{own_plugins}/{name}.so")
+        said = self.inspect("dense")
+        self.assertRegex(said, r"\n  with an input of \[2, 4, 8, 8\] and \{ units = 2 \}:\n    output +data +\[2, 2\]\n"
+                               r"    param +weight +\[2, 4, 8, 8\] +init = .*\n    param +bias +\[2\] +init = .*\n")
+        self.assertRegex(said, r"\n  and, as each layer: .*frozen")
+        self.assertRegex(self.inspect("softmax_loss"), r"\n    output +probabilities +\[2, 4\]\n")
+        self.assertNotIn("with an input", self.inspect("csv"))  # it reads a file
+
     def test_unknown_names(self) -> None:
         self.assertIn("did you mean 'ones'", self.inspect("onse", code=1))
         self.assertIn("did you mean 'initializer'", self.inspect("--kind", "initialiser", code=1))
