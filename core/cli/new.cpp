@@ -22,12 +22,12 @@ std::string_view template_named(std::string_view name) {
   return found == templates + template_count ? "" : found->text;
 }
 
-// What has a template: kinds, and sources, which are layers. Parts are small enough to be copied from their source.
+// What has a template: kinds, and losses and sources, which are layers.
 std::vector<std::string> kinds_with_template() {
   std::vector<std::string> kinds;
   for (Kind kind : all_kinds()) {
     if (!template_named(concat(name_of(kind), ".cpp")).empty()) kinds.emplace_back(name_of(kind));
-    if (kind == Kind::layer) kinds.emplace_back("source");
+    if (kind == Kind::layer) kinds.insert(kinds.end(), {"loss", "source"});
   }
   return kinds;
 }
@@ -61,6 +61,10 @@ std::string use_of(const std::string& kind, const std::string& name) {
     return fmt::format("In a job it is {} with `{} = \"{}\"`.", table, key, name);
   };
   if (kind == "layer") return in_job("a `[[layer]]`", "type");
+  if (kind == "loss") return in_job("a `[[layer]]` with `src = [\"...\", \"data:label\"]`", "type");
+  if (kind == "schedule") return in_job("`[updater]`", "rate");
+  if (kind == "initializer") return in_job("a `[[layer]]`", "param.weight.init");
+  if (kind == "augmentation") return in_job("a source", "augment");
   if (kind == "source") return in_job("a `[[layer]]` without `src`", "type");
   if (kind == "updater") return in_job("`[updater]`", "type");
   if (kind == "algorithm") return in_job("`[train]`", "algorithm");
@@ -168,8 +172,8 @@ void add_new(CLI::App& app, Context& context) {
   auto options = std::make_shared<NewOptions>();
   command
       ->add_option("kind", options->kind,
-                   "layer, source, updater, algorithm, consistency, sync, transport, rendezvous, device, "
-                   "codec or store")
+                   "layer, loss, source, augmentation, initializer, updater, schedule, algorithm, consistency, "
+                   "sync, transport, rendezvous, device, codec or store")
       ->type_name("KIND")
       ->required();
   command->add_option("name", options->name, "as jobs will call it: my_layer")->type_name("NAME")->required();

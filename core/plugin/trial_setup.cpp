@@ -46,7 +46,8 @@ std::vector<std::vector<Port>> trials() {
 json shape_of(const Shape& shape) { return std::vector<std::int64_t>(shape.begin(), shape.end()); }
 
 json described(const Setup& setup) {
-  json shown = {{"inputs", json::array()}, {"outputs", json::array()}, {"params", json::array()}, {"metrics", json::array()}};
+  json shown = {
+      {"inputs", json::array()}, {"outputs", json::array()}, {"params", json::array()}, {"metrics", json::array()}};
   for (const auto& port : setup.inputs) shown["inputs"].push_back(shape_of(port.desc.shape));
   for (const auto& port : setup.outputs)
     shown["outputs"].push_back({{"name", port.name}, {"shape", shape_of(port.desc.shape)}});

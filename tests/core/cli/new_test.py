@@ -47,7 +47,11 @@ TWO = "topology.worker_groups=2"
 # What makes a job use it, where jobs name its kind; other kinds are for later, or lack what a run needs as they are.
 USES = {
     "layer": ("layer.act.type=my_layer",),
+    "loss": ("layer.loss.type=my_loss", "layer.data.classes=0", "layer.loss.src=[\"act\", \"data\"]", "layer.fc.units=5"),
     "source": (),
+    "augmentation": ("layer.data.augment=my_augmentation",),
+    "initializer": ("layer.fc.param.weight.init=my_initializer",),
+    "schedule": ("updater.rate=my_schedule",),
     "updater": ("updater.type=my_updater",),
     "algorithm": ("train.algorithm=my_algorithm",),
     "consistency": ("topology.consistency=my_consistency", TWO),
