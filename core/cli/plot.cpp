@@ -124,8 +124,24 @@ void add_plot(CLI::App& app, Context& context) {
       ->transform(CLI::CheckedTransformer(axes).description("{step,epoch,seconds}"))
       ->type_name("AXIS")
       ->default_str("step");
+  const auto add_range = [&](const char* name, record::Range& range, const char* doc) {
+    command
+        ->add_option_function<std::string>(
+            name,
+            [&range, name](const std::string& text) {
+              const auto given = record::range_named(text);
+              if (!given)
+                throw CLI::ValidationError(name, "'" + text + "' is not A..B, with A below B; either may be left out");
+              range = *given;
+            },
+            doc)
+        ->type_name("A..B");
+  };
+  add_range("--x-range", request->panels.x_range, "draw this part of it: 100..2000, 100.. or ..2000");
+  add_range("--y-range", request->panels.y_range, "let the axis of the curves go from A to B");
   command->footer("Examples:\n"
                   "  dlhost plot\n"
+                  "  dlhost plot --x-range 1000.. --y-range ..0.1\n"
                   "  dlhost plot runs/first-... runs/second-... -o curves.png");
   command
       ->add_option("--metric", request->panels.metrics,

@@ -53,6 +53,14 @@ Line line_of(std::size_t run, const Curve& curve, const PanelOptions& options) {
   return line;
 }
 
+// Smoothed by its neighbours, also by those that are not drawn.
+Line cut(Line line, const Range& range) {
+  const auto outside = [&](const Sample& sample) { return !range.holds(sample.x); };
+  std::erase_if(line.raw, outside);
+  std::erase_if(line.smooth, outside);
+  return line;
+}
+
 // The straight line that fits the neighbours best, read at each sample: their mean where there are as many on the left
 // as on the right, and no lean towards the middle at the ends.
 void smooth_once(std::span<Sample> samples, std::size_t radius) {
@@ -91,6 +99,24 @@ std::string_view name_of(XAxis x) {
   return "step";
 }
 
+std::optional<Range> range_named(const std::string& text) {
+  const auto dots = text.find("..");
+  if (dots == std::string::npos || text.size() == 2) return {};
+  Range range;
+  const auto read = [](const std::string& word, double& into) {
+    std::size_t end = 0;
+    try {
+      if (!word.empty()) into = std::stod(word, &end);
+    } catch (const std::exception&) {
+      return false;
+    }
+    return end == word.size() && !std::isnan(into);
+  };
+  if (!read(text.substr(0, dots), range.low) || !read(text.substr(dots + 2), range.high)) return {};
+  if (range.low >= range.high) return {};
+  return range;
+}
+
 std::vector<Sample> smoothed(std::span<const Sample> samples, std::size_t radius) {
   std::vector<Sample> smooth(samples.begin(), samples.end());
   for (std::size_t begin = 0; begin < smooth.size();) {
@@ -116,14 +142,20 @@ Axis Panel::y_axis(int ticks) const {
     for (const Sample& sample : line.main())
       if (std::isfinite(sample.y) && (!logarithmic || sample.y > 0)) ends.take(sample.y);
   if (logarithmic && ends.high > 0) {
+    if (range.low > 0) ends.low = range.low;
+    if (std::isfinite(range.high) && range.high > 0) ends.high = range.high;
     const double room = std::pow(ends.high / ends.low, 0.04);
     return Axis::logarithmic(ends.low / room, ends.high * room, ticks);
   }
+  const bool from = std::isfinite(range.low), to = std::isfinite(range.high);
+  if (from) ends.low = range.low;
+  if (to) ends.high = range.high;
+  if (from && to) return Axis::linear(ends.low, ends.high, ticks);
   const double room = (ends.high - ends.low) * 0.05;
   // No room is made beyond 0 and 1 when the values, as those of an accuracy, end there.
   const double low = ends.low >= 0 ? std::max(ends.low - room, 0.0) : ends.low - room;
   const double high = ends.high <= 1 && ends.low >= 0 ? std::min(ends.high + room, 1.0) : ends.high + room;
-  return Axis::linear(low, high, ticks);
+  return Axis::linear(from ? ends.low : low, to ? ends.high : high, ticks);
 }
 
 Result<std::vector<Panel>> panels_of(std::span<const Curves> runs, const PanelOptions& options) {
@@ -136,12 +168,17 @@ Result<std::vector<Panel>> panels_of(std::span<const Curves> runs, const PanelOp
     if (std::ranges::find(known, metric) == known.end())
       return Status::not_found("there is no metric '", metric, "' in these runs: ", suggestion(metric, known));
     const bool loss = metric.find("loss") != std::string::npos;
-    Panel& panel = panels.emplace_back(Panel{metric, {}, options.logarithmic && (loss || !options.metrics.empty())});
+    Panel& panel = panels.emplace_back(
+        Panel{metric, {}, options.logarithmic && (loss || !options.metrics.empty()), options.y_range});
     for (std::size_t run = 0; run < runs.size(); ++run)
       for (const Curve& curve : runs[run].curves)
-        if (curve.metric == metric && !curve.points.empty()) panel.lines.push_back(line_of(run, curve, options));
+        if (curve.metric == metric && !curve.points.empty())
+          panel.lines.push_back(cut(line_of(run, curve, options), options.x_range));
+    std::erase_if(panel.lines, [](const Line& line) { return line.raw.empty(); });
   }
+  const bool any = !panels.empty();
   std::erase_if(panels, [](const Panel& panel) { return panel.lines.empty(); });
+  if (any && panels.empty()) return Status::not_found("there is nothing to draw between the ends of --x-range");
   if (panels.empty()) return Status::not_found("there is nothing to draw: these runs have no metrics yet");
   return panels;
 }

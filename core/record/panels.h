@@ -2,6 +2,8 @@
 // would hide the course. What draws them (chart_svg, chart_text) decides nothing but looks.
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,10 +19,20 @@ namespace dlhost::record {
 enum class XAxis : unsigned char { step, epoch, seconds };
 std::string_view name_of(XAxis);
 
+// Between them, these included.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool holds(double value) const { return low <= value && value <= high; }
+};
+// "100..2000", "100.." or "..2000"; none: it is no range.
+std::optional<Range> range_named(const std::string& text);
+
 struct PanelOptions {
   XAxis x = XAxis::step;
   std::vector<std::string> metrics; // empty: every metric of a layer
   bool logarithmic = false;         // losses; with `metrics`, all of them
+  Range x_range, y_range;           // what is drawn; all of it
   double smooth = 0.02;             // the part of a training curve that a point is averaged over; 0 for none
 };
 
@@ -41,6 +53,7 @@ struct Panel {
   std::string metric;
   std::vector<Line> lines;
   bool logarithmic = false;
+  Range range = {}; // of y; open ends are where the lines end
 
   // The ends of what the lines show; raw curves behind smoothed ones may reach beyond.
   Axis x_axis(int ticks) const;

@@ -95,6 +95,13 @@ class Plot(unittest.TestCase):
             file.writelines(record(s, "train", (s * 7919 % 1000) / 1000, 0.5) for s in range(1, 50001))
         self.assertLess(len(self.dlhost("a").stdout), 200_000)
 
+    def test_a_part_is_drawn(self) -> None:
+        self.assertIn("'5' is not A..B", self.dlhost("a", "--x-range", "5", code=2).stderr)
+        self.assertIn("nothing to draw between", self.dlhost("a", "--x-range", "1e9..", code=1).stderr)
+        drawn = xml.fromstring(self.dlhost("a", "--metric", "loss", "--x-range", "200..300", "--y-range", "0..3").stdout)
+        self.assertTrue({"200", "300", "0", "3"} <= set(self.texts(drawn)), self.texts(drawn))
+        self.assertFalse({"0", "1000"} <= set(self.texts(drawn)))
+
     def test_errors_name_the_place(self) -> None:
         (self.root / "a" / "metrics.jsonl").write_text(record(1, "train", 1, 0) + "not this\n" + record(2, "train", 1, 0))
         self.assertIn("a/metrics.jsonl:2: ", self.dlhost("a", code=1).stderr)

@@ -31,6 +31,28 @@ std::vector<std::string> labels_of(const Axis& axis) {
   return labels;
 }
 
+TEST(Panels, ARangeIsCutOut) {
+  const Curves runs[] = {run_of("a", 10, smooth_value)};
+  const auto panels = panels_of(runs, {.x_range = {3, 5}, .y_range = {0, 2}});
+  ASSERT_TRUE(panels.ok()) << panels.status().message();
+  ASSERT_EQ(panels->front().lines.size(), 1u); // the validation is at step 10
+  std::vector<double> steps;
+  for (const Sample& sample : panels->front().lines[0].raw) steps.push_back(sample.x);
+  EXPECT_THAT(steps, ElementsAre(3, 4, 5));
+  EXPECT_EQ(panels->front().y_axis(5).low(), 0);
+  EXPECT_EQ(panels->front().y_axis(5).high(), 2);
+  EXPECT_EQ(panels_of(runs, {.x_range = {20, 30}}).status().message(),
+            "there is nothing to draw between the ends of --x-range");
+}
+
+TEST(Panels, RangesAreRead) {
+  EXPECT_EQ(range_named("1..2.5")->high, 2.5);
+  EXPECT_EQ(range_named("..-1")->high, -1);
+  EXPECT_FALSE(std::isfinite(range_named("3..")->high));
+  for (const char* wrong : {"", "..", "1", "2..1", "1..1", "a..2", "1..2x", "nan..2"})
+    EXPECT_FALSE(range_named(wrong)) << wrong;
+}
+
 TEST(Panels, OneAMetricWithALineForEachRunAndPhase) {
   const Curves runs[] = {run_of("a", 10, smooth_value), run_of("b", 10, smooth_value)};
   const auto panels = panels_of(runs, {.x = XAxis::epoch});
