@@ -41,6 +41,8 @@ inline constexpr int exit_failed = 1;
 inline constexpr int exit_usage = 2;
 inline constexpr int exit_diverged = 3;
 inline constexpr int exit_interrupted = 130;
+inline constexpr const char* exit_statuses =
+    "0 done, 1 failed, 2 wrong usage, 3 the training diverged, 70 a plugin hung or ended the process, 130 interrupted.";
 
 void add_run(CLI::App&, Context&);
 void add_launch(CLI::App&, Context&);
@@ -61,6 +63,7 @@ void add_stop(CLI::App&, Context&);
 void add_sweep(CLI::App&, Context&);
 void add_kill(CLI::App&, Context&);
 void add_inspect(CLI::App&, Context&);
+void add_manual(CLI::App&, Context&);
 void add_new(CLI::App&, Context&);
 void add_complete(CLI::App&, Context&);
 void add_conform(CLI::App&, Context&);

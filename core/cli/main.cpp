@@ -60,13 +60,12 @@ int dlhost_main(int argc, char** argv) {
       "dlhost trains deep-learning models. A job is one TOML file; everything in it - layers, updaters, devices - "
       "is a plugin.\n",
       "dlhost");
-  app.footer(
-      "\nStart with:\n"
-      "  dlhost run job.toml             train a job\n"
-      "  dlhost inspect                  what a job can be made of\n"
-      "  dlhost COMMAND --help           more about one of these\n\n"
-      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the training diverged, 70 a plugin hung or ended the process, "
-      "130 interrupted.");
+  app.footer(concat("\nStart with:\n"
+                    "  dlhost run job.toml             train a job\n"
+                    "  dlhost inspect                  what a job can be made of\n"
+                    "  dlhost COMMAND --help           more about one of these\n\n"
+                    "Exit status: ",
+                    cli::exit_statuses));
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.fallthrough();
@@ -99,6 +98,7 @@ int dlhost_main(int argc, char** argv) {
   cli::add_bench(app, context);
   cli::add_simulate(app, context);
   cli::add_complete(app, context);
+  cli::add_manual(app, context);
   cli::add_worker(app, context);
   cli::add_standby(app, context);
   try {
