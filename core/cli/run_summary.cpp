@@ -4,10 +4,12 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "config/dump.h"
 #include "env/interrupt.h"
 #include "env/usage.h"
+#include "record/quantity.h"
 #include "run/checkpoints.h"
 #include "version.h"
 
@@ -68,6 +70,24 @@ void count_memory(record::Summary& summary) {
       others == 0 ? env::peak_resident_bytes() : env::peak_private_bytes() + others + summary.shared_bytes;
 }
 
+// A net's own threads wait for one another's cores for a part of the time, also where nothing else runs.
+bool lacked_cores(double waited, double trained) {
+  constexpr double least = 2, share = 0.5;
+  return waited > least && waited > share * trained;
+}
+
+std::string remark_of(const run::Outcome& outcome) {
+  std::vector<std::string> remarks;
+  if (outcome.rise)
+    remarks.push_back(fmt::format("the loss has risen, from {:.4g} to {:.4g}: a smaller rate or warm-up often help",
+                                  outcome.rise->from, outcome.rise->to));
+  if (const double waited = env::seconds_without_a_core(); lacked_cores(waited, outcome.progress.seconds))
+    remarks.push_back(fmt::format("its threads have waited {} for a core, all together: other work takes them, or "
+                                  "train.threads is more than there are cores",
+                                  record::short_duration(waited)));
+  return fmt::format("{}", fmt::join(remarks, "; "));
+}
+
 } // namespace
 
 record::Summary summary_of_start(run::Session& session, const record::RunFolder& folder) {
@@ -95,9 +115,7 @@ void add_end(record::Summary& summary, const Context& context, run::Session& ses
   summary.test = outcome.test.metrics;
   summary.validation_tables = outcome.validation.tables;
   summary.test_tables = outcome.test.tables;
-  if (outcome.rise)
-    summary.remark = fmt::format("the loss has risen, from {:.4g} to {:.4g}: a smaller rate or warm-up often help",
-                                 outcome.rise->from, outcome.rise->to);
+  summary.remark = remark_of(outcome);
   if (outcome.best) summary.best = record::Summary::Best{outcome.best->metric, outcome.best->value, outcome.best->step};
   if (outcome.progress.seconds > 0)
     summary.items_per_second = static_cast<double>(outcome.progress.items) / outcome.progress.seconds;

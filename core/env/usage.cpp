@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -43,6 +44,19 @@ std::uint64_t resident_bytes() {
     std::fclose(file);
   }
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+double seconds_without_a_core() {
+  unsigned long long all = 0;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    unsigned long long ran = 0, waited = 0;
+    if (FILE* file = std::fopen((task.path() / "schedstat").c_str(), "r")) {
+      if (std::fscanf(file, "%llu %llu", &ran, &waited) == 2) all += waited;
+      std::fclose(file);
+    }
+  }
+  return static_cast<double>(all) * 1e-9;
 }
 
 } // namespace dlhost::env

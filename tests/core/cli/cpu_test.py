@@ -88,6 +88,17 @@ class Conversions(Cpu):
         self.assertGreater(self.conversions(CONVOLUTION, DENSE), 0)
 
 
+class Cores(Cpu):
+    def test_threads_that_lack_a_core_are_told(self) -> None:
+        self.write(CONVOLUTION, DENSE)
+        one = {min(os.sched_getaffinity(0))}
+        words = [DLHOST, "run", "job.toml", "--set=train.threads=4", "--set=train.stop.steps=0", "--set=train.stop.seconds=5"]
+        done = subprocess.run(words, cwd=self.root, capture_output=True, text=True, timeout=60,
+                              env=os.environ | {"OMP_WAIT_POLICY": "active"}, preexec_fn=lambda: os.sched_setaffinity(0, one))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"its threads have waited \S+ s for a core, all together")
+
+
 class InstructionSets(Cpu):
     """On any machine as on the least processor there is."""
 
