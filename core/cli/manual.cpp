@@ -31,8 +31,10 @@ std::string heading(const CLI::Option& option) {
   std::string names;
   for (const auto& name : option.get_snames()) names += (names.empty() ? "" : ", ") + bold("-" + name);
   for (const auto& name : option.get_lnames()) names += (names.empty() ? "" : ", ") + bold("--" + name);
-  if (names.empty()) names = italic(option.get_type_name());
-  else if (option.get_expected_max() > 0 && !option.get_type_name().empty()) names += " " + italic(option.get_type_name());
+  if (names.empty())
+    names = italic(option.get_type_name());
+  else if (option.get_expected_max() > 0 && !option.get_type_name().empty())
+    names += " " + italic(option.get_type_name());
   return names;
 }
 
@@ -54,8 +56,9 @@ void print_command(const CLI::App& command) {
 }
 
 constexpr std::pair<const char*, const char*> environment[] = {
-    {"DLHOST_PLUGIN_PATH", "Folders to look for plugins in, separated by colons: after those of --plugin-dir, and before "
-                           "the user's and the installed ones."},
+    {"DLHOST_PLUGIN_PATH",
+     "Folders to look for plugins in, separated by colons: after those of --plugin-dir, and before "
+     "the user's and the installed ones."},
     {"DLHOST_DATA", "Where examples find data sets."},
     {"XDG_DATA_HOME", "The user's plugins are in dlhost/plugins below it, or below ~/.local/share."},
 };

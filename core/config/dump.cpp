@@ -202,6 +202,7 @@ class Writer {
     line("folder", job.record.folder);
     line("every", job.record.every);
     line("tensorboard", job.record.tensorboard);
+    if (job.record.gradient_norm) line("gradient_norm", true);
     line("ledger", job.record.ledger);
   }
 

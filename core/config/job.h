@@ -159,6 +159,7 @@ struct Record {
   Cadence every;
   bool tensorboard = true;
   bool ledger = true; // of several workers: who contributed to which version
+  bool gradient_norm = false;
 };
 
 // One source of a layer: the feature of another, or a named output of it.
@@ -228,6 +229,10 @@ struct Job {
   std::map<std::string, Location, std::less<>> places;
 
   const Layer* layer(std::string_view name) const;
+  // That gradients are clipped to, where their norm is wanted: infinity where nothing clips; 0: it is not wanted.
+  double largest_norm() const {
+    return updater.clip_norm > 0 || !record.gradient_norm ? updater.clip_norm : std::numeric_limits<double>::infinity();
+  }
   // Of a key, or of the nearest table around it that was given.
   const Location& place(std::string_view key) const;
 };

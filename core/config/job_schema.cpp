@@ -233,12 +233,14 @@ const Schema& recovery_schema() {
 }
 
 const Schema& record_schema() {
-  static const Schema schema = SchemaOf<Record>("What is written down about a run.")
-                                   .option("folder", &Record::folder, "where runs' folders are made; empty: runs")
-                                   .option("tensorboard", &Record::tensorboard, "write event files for TensorBoard")
-                                   .option("ledger", &Record::ledger,
-                                           "with several workers, write down whose "
-                                           "contributions made each version of each param, for `dlhost audit`");
+  static const Schema schema =
+      SchemaOf<Record>("What is written down about a run.")
+          .option("folder", &Record::folder, "where runs' folders are made; empty: runs")
+          .option("tensorboard", &Record::tensorboard, "write event files for TensorBoard")
+          .option("gradient_norm", &Record::gradient_norm, "with each record, the norm of all gradients of its step")
+          .option("ledger", &Record::ledger,
+                  "with several workers, write down whose "
+                  "contributions made each version of each param, for `dlhost audit`");
   return schema;
 }
 

@@ -48,6 +48,7 @@ Status Clip::run() {
   double sum = 0;
   for (const double square : squares) sum += square;
   const double norm = std::sqrt(sum);
+  last_norm_ = norm;
   if (!(norm > largest_norm_)) return {};
   const float factor = static_cast<float>(largest_norm_ / norm);
   for (const Part& part : parts_) {

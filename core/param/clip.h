@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,8 @@ class Clip {
 
   // All gradients are there. They are left as they are where their norm is not too large.
   Status run();
+  // Of the gradients that run() saw last.
+  std::optional<double> last_norm() const { return last_norm_; }
 
  private:
   Clip(Store& store, double largest_norm) : store_(store), largest_norm_(largest_norm) {}
@@ -30,6 +33,7 @@ class Clip {
   };
   Store& store_;
   const double largest_norm_;
+  std::optional<double> last_norm_;
   std::vector<Part> parts_;
   Sums sums_;
   Memory scratch_;

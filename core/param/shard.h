@@ -88,6 +88,9 @@ class Shard {
   // To its slices; where whole steps are chosen the chooser counts.
   const Arrivals& arrivals() const { return arrivals_; }
 
+  // Of all gradients of the newest version that its group made; none: nobody looks at it.
+  std::optional<double> gradient_norm() const { return last_norm_; }
+
   // Of its first slice; 0: it has none.
   Version version() const { return owned_.empty() ? 0 : owned_.front().version; }
   // What the next version of a slice of its own waits for, and on which seat; none: on several.
@@ -243,6 +246,7 @@ class Shard {
   std::vector<std::size_t> owned_by_slice_; // of all slices; not_owned: another server's
   std::vector<const float*> gradients_;     // of one update
   std::vector<std::uint32_t> peers_;        // all servers of the group that own slices, this one as well
+  std::optional<double> last_norm_;         // of the newest version
   std::optional<AgreedSums> norm_;          // of the gradients of all, where that clips
   std::size_t due_ = 0;                     // of its slices, for the next version
   std::uint64_t repeated_ = 0;

@@ -175,6 +175,7 @@ Status Shard::hear_norm(const Message& message) {
 Status Shard::clip() {
   if (!norm_->whole()) return {};
   const double norm = std::sqrt(norm_->take()[0]), largest = setup_.update_settings.clip_norm;
+  last_norm_ = norm;
   due_ = 0;
   for (Owned& owned : owned_) {
     if (norm > largest) owned.verdict.weight *= static_cast<float>(largest / norm);

@@ -36,6 +36,8 @@ class Sharing {
   virtual void converts(bool begins) = 0;
   // Between two ops: whatever waits for this worker.
   virtual Status progress() = 0;
+  // Of all gradients of the newest update that this worker knows of, where it is looked at.
+  virtual std::optional<double> gradient_norm() const = 0;
   // The others are to see that it is alive.
   virtual void beat() = 0;
   // While nobody computes: what each worker has of its own that a run goes on with; none where the servers have all.

@@ -66,6 +66,8 @@ class Table final : public Taker {
   // The gradient of a param lies where it has to: its servers may have it, at once or, where a step's are clipped
   // together, at its end. Asks for what the next step needs.
   Status update(std::size_t param, std::uint64_t step, double rate);
+  // Of this worker's last step, where that is clipped by itself.
+  std::optional<double> gradient_norm() const { return setup_.clip ? setup_.clip->last_norm() : std::nullopt; }
   // All of the step is made.
   Status end_step(std::uint64_t step);
   // Until what was asked for is there.

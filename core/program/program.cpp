@@ -253,6 +253,7 @@ Status Program::make_updates() {
   DLHOST_TRY(each_update(add_square));
   const double scale = loss_scale_ ? loss_scale_->value() : 1, norm = std::sqrt(squares) / scale;
   if (loss_scale_ && !std::isfinite(norm)) return loss_scale_->overflowed(info_.step);
+  if (clip_norm_ > 0) gradient_norm_ = norm;
   gradient_scale_ = static_cast<float>((clip_norm_ > 0 && norm > clip_norm_ ? clip_norm_ / norm : 1) / scale);
   DLHOST_TRY(each_update([&](const Step& step) { return apply(step); }));
   if (loss_scale_) loss_scale_->went_well();

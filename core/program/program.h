@@ -97,6 +97,8 @@ class Program {
   std::vector<Metric>& metrics() { return metrics_; }
   // Of a program that does not train.
   const std::vector<CountTable>& tables() const { return tables_; }
+  // Of the last step's gradients, before they were clipped; none: nobody looks at it.
+  std::optional<double> gradient_norm() const { return sharing_ ? sharing_->gradient_norm() : gradient_norm_; }
   // Of one that computes in f16; null: gradients are as they are.
   LossScale* loss_scale() { return loss_scale_ ? &*loss_scale_ : nullptr; }
   const LossScale* loss_scale() const { return loss_scale_ ? &*loss_scale_ : nullptr; }
@@ -211,6 +213,7 @@ class Program {
   bool cut_ = false;
   bool training_ = false;
   double clip_norm_ = 0;
+  std::optional<double> gradient_norm_;
   std::optional<LossScale> loss_scale_;
   std::vector<Slot> slots_;
   std::vector<Unit> units_;

@@ -22,6 +22,18 @@ const record::StepReport& Recorder::read(Since& since, const Progress& progress,
   return since.report;
 }
 
+// Metrics are means since the last record; the norm is the step's.
+const record::StepReport& Recorder::record(const Progress& progress, const program::Program& program) {
+  constexpr const char* name = "gradient_norm";
+  std::erase_if(logged_.means, [](const auto& metric) { return metric.first == name; });
+  read(logged_, progress, program, progress.step - logged_.step);
+  if (const auto norm = program.gradient_norm()) {
+    logged_.means.emplace_back(name, *norm);
+    logged_.report.metrics = logged_.means;
+  }
+  return logged_.report;
+}
+
 bool Recorder::due(const Progress& now) {
   const auto passed = [](double every, double before, double after) {
     constexpr double rounding = 1e-9; // an epoch's last step may end a hair before it

@@ -39,9 +39,7 @@ class Recorder final : public Observer {
   bool due(const Progress&);
   // `steps`: over how many of the last ones metrics are averaged.
   const record::StepReport& read(Since&, const Progress&, const program::Program&, std::uint64_t steps);
-  const record::StepReport& record(const Progress& progress, const program::Program& program) {
-    return read(logged_, progress, program, progress.step - logged_.step);
-  }
+  const record::StepReport& record(const Progress&, const program::Program&);
 
   record::Progress& progress_;
   record::MetricsLog& log_;

@@ -211,7 +211,7 @@ Status Seat::make_shard() {
       .updater = &session_.updater(),
       .updater_actor = updater_actor_,
       .update_settings = {.clip_value = session_.job().updater.clip_value,
-                          .clip_norm = whole_versions() ? session_.job().updater.clip_norm : 0},
+                          .clip_norm = whole_versions() ? session_.job().largest_norm() : 0},
       .codec = encodes_exchanges() ? param::CodecUse() : codec_use(),
       .sync = sync_setup(),
       .alike = groups_are_alike(),
@@ -295,7 +295,7 @@ Status Seat::join() {
       .control = this};
   for (std::uint32_t group = 0; shares_contributions() && group < place_.server_groups; ++group)
     if (group != place_.server_group) setup.other_seats.push_back(servers_of(group));
-  if (const double norm = session_.job().updater.clip_norm; norm > 0 && !whole_versions()) {
+  if (const double norm = session_.job().largest_norm(); norm > 0 && !whole_versions()) {
     DLHOST_ASSIGN(setup.clip, param::Clip::prepare(session_.store(), layout_->gradients, own_[number_].bytes, norm));
   }
   if (layout_->replica) {

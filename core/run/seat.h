@@ -57,6 +57,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   Status collect(const param::Param& param) override { return table_->collect(param.number); }
   void converts(bool begins) override { table_->converts(begins); }
   Status progress() override { return table_->progress(); }
+  std::optional<double> gradient_norm() const override;
   void beat() override;
   Peers& peers() override { return *peers_; }
   Status wait_for_device(const std::function<Result<bool>()>& done) override;

@@ -19,7 +19,7 @@ std::optional<param::Factors> Seat::factors(const param::Param& param, const par
   const std::int64_t elements = param.declared.shape.count();
   // What else is done with gradients, before they are a slice's: that takes them as they are.
   const bool encoded = codec_ && !encodes_exchanges() && elements >= topology.codec_elements;
-  const bool summed = job.updater.clip_norm > 0 || !session_.updater().rule().partials.results().empty();
+  const bool summed = job.largest_norm() > 0 || !session_.updater().rule().partials.results().empty();
   if (encoded || summed || sums_gradients() || job.train.reproducible || agreement_->of(param).traits.folds ||
       first_plan_.update_locally || first_plan_.send_delta)
     return std::nullopt;

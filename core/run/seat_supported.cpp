@@ -17,8 +17,9 @@ Status Seat::supported(const param::Store& store) const {
   if (job.train.reproducible && !in_step_)
     return refuse("train.reproducible under consistency '" + job.topology.consistency.type +
                   "', where updates are made in the order in which they come,");
-  if (job.train.reproducible && job.updater.clip_norm > 0)
-    return refuse("train.reproducible with updater.clip_norm, whose squares are added server by server,");
+  if (job.train.reproducible && job.largest_norm() > 0)
+    return refuse(
+        "train.reproducible with updater.clip_norm or record.gradient_norm, whose squares are added server by server,");
   if (job.train.reproducible && codec_)
     return refuse(
         "train.reproducible with topology.codec, which each worker's contributions go through for themselves,");

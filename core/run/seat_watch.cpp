@@ -19,6 +19,10 @@ constexpr Nanoseconds times_when_away = 60;
 
 } // namespace
 
+std::optional<double> Seat::gradient_norm() const {
+  return table_->gradient_norm() || !shard_ ? table_->gradient_norm() : shard_->gradient_norm();
+}
+
 void Seat::beat() {
   Vitals& mine = vitals(number_);
   mine.steps.store(done_[number_], std::memory_order_relaxed);

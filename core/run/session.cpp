@@ -235,7 +235,7 @@ Result<program::Program*> Session::trainer() {
                                 .updater = updater_.get(),
                                 .updater_actor = updater_actor,
                                 .update_settings = {.clip_value = job_.updater.clip_value},
-                                .clip_norm = shares ? 0 : job_.updater.clip_norm, // who makes updates clips them
+                                .clip_norm = shares ? 0 : job_.largest_norm(), // who makes updates clips them
                                 .scales_loss = traits.needs_loss && computes_in_f16(job_),
                                 .sharing = shares ? sharing_ : nullptr,
                                 .others = shares ? nullptr : others_,

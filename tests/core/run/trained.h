@@ -21,6 +21,7 @@ namespace dlhost::test {
 
 struct Trained {
   std::vector<double> losses;                       // of each step
+  std::vector<double> norms;                        // of its gradients, where they are looked at
   std::map<std::string, std::vector<float>> params; // plain
   std::vector<std::string> factored;                // those whose gradients are sent as their factors
   run::MetricValues test;
@@ -66,6 +67,7 @@ class Bench : public ::testing::Test {
       Status on_step(const run::Progress& progress, program::Program& program) override {
         for (const auto& metric : program.metrics())
           if (metric.is_loss) trained->losses.push_back(metric.last_sum / metric.last_count);
+        if (const auto norm = program.gradient_norm()) trained->norms.push_back(*norm);
         if (stop_at != 0 && progress.step >= stop_at) interrupted = true;
         return {};
       }
