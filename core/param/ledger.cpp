@@ -210,9 +210,11 @@ Status Ledger::sync() {
   DLHOST_TRY(write_dropped());
   DLHOST_TRY(write_exchanges());
   for (std::size_t which = 0; which < chains_.size(); ++which) DLHOST_TRY(write(which));
-  DLHOST_TRY(file_->sync());
-  synced_ = true;
-  return {};
+  Status written = file_->sync();
+  // A full disk keeps nobody from training: the lines wait in memory for the next time.
+  if (written.code() == Code::no_space) return {};
+  synced_ = written.ok();
+  return written;
 }
 
 Status Ledger::write(std::size_t which) {

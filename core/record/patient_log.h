@@ -9,14 +9,14 @@
 
 namespace dlhost::record {
 
-class PatientLog {
+class PatientLog final : public LogFile {
  public:
   PatientLog(std::unique_ptr<LogFile> file, Host& host) : file_(std::move(file)), host_(host) {}
 
   // The first line that is kept is told to the host's log.
-  Status append(std::string_view line);
+  Status append(std::string_view line) override;
   // Code::no_space: what is kept could not be written.
-  Status sync();
+  Status sync() override;
 
  private:
   std::unique_ptr<LogFile> file_;

@@ -2,6 +2,7 @@
 // what rests on them.
 #include <algorithm>
 
+#include "record/patient_log.h"
 #include "run/seat.h"
 
 namespace dlhost::run {
@@ -11,7 +12,8 @@ Status Seat::keep_ledger(const param::Beginning& beginning) {
   const std::uint32_t server = place_.server_group * servers_ + number_ - home_of(place_.server_group);
   DLHOST_TRY(disk.make_directory(beginning.ledger));
   DLHOST_ASSIGN(auto file, disk.open_log(param::Ledger::file_in(beginning.ledger, server)));
-  return shard_->keep_ledger(std::move(file), server, beginning);
+  auto patient = std::make_unique<record::PatientLog>(std::move(file), session_.host());
+  return shard_->keep_ledger(std::move(patient), server, beginning);
 }
 
 Status Seat::attest() {

@@ -147,6 +147,17 @@ class FullDisk(unittest.TestCase):
         self.assertEqual(run.returncode, 1, said)
         self.assertIn("wait in memory for 1 s", said)
 
+    def test_ledgers_wait_for_room_as_well(self) -> None:
+        two = ("topology.workers_per_group=2", "topology.run_as=processes", "train.stop.steps=3000", "checkpoint.every={}")
+        run = self.start("checkpoint.wait=120", *two)
+        filler = self.fill()
+        said = self.await_words(run, "wait in memory for 2:00")
+        filler.unlink()
+        rest, _ = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 0, said + rest)
+        audit = subprocess.run([DLHOST, "audit", str(self.folder())], cwd=self.root, capture_output=True, text=True, timeout=60)
+        self.assertEqual(audit.returncode, 0, audit.stdout + audit.stderr)
+
     def test_room_is_looked_at_before_the_first_step(self) -> None:
         (self.disk / "filler").write_bytes(bytes(2 * 1024 * 1024 - 3 * PARAMS))
         words = [DLHOST, "run", "job.toml", "--set=train.stop.steps=1"]

@@ -32,8 +32,7 @@ class GradientNormTest : public Bench {
 };
 
 TEST_F(GradientNormTest, ItIsThatOfWhatMovesTheParams) {
-  const std::vector<std::vector<std::string>> ways{
-      {}, workers(3, 2), {"train.device={ type = \"ref\", far = true }"}};
+  const std::vector<std::vector<std::string>> ways{{}, workers(3, 2), {"train.device={ type = \"ref\", far = true }"}};
   for (const auto& way : ways) {
     SCOPED_TRACE(way.empty() ? "one worker" : way.back());
     const auto told = train(small_job(), with(way, 3)).norms;
@@ -44,7 +43,8 @@ TEST_F(GradientNormTest, ItIsThatOfWhatMovesTheParams) {
 }
 
 TEST_F(GradientNormTest, TrainingIsTheSame) {
-  for (const auto& way : {std::vector<std::string>{}, workers(2, 2), workers(2, 1, {"topology.consistency=eventual"})}) {
+  for (const auto& way :
+       {std::vector<std::string>{}, workers(2, 2), workers(2, 1, {"topology.consistency=eventual"})}) {
     auto looked_at = way;
     looked_at.emplace_back("record.gradient_norm=true");
     const auto plain = train(small_job(), way), with_norms = train(small_job(), looked_at);
@@ -58,7 +58,8 @@ TEST_F(GradientNormTest, TrainingIsTheSame) {
 
 // What is clipped is told as it was before.
 TEST_F(GradientNormTest, ClippingTellsItToo) {
-  const auto clipped = train(small_job(), {"updater.clip_norm=0.05"}), free = train(small_job(), {"record.gradient_norm=true"});
+  const auto clipped = train(small_job(), {"updater.clip_norm=0.05"}),
+             free = train(small_job(), {"record.gradient_norm=true"});
   ASSERT_FALSE(clipped.norms.empty());
   EXPECT_EQ(clipped.norms[0], free.norms[0]);
 }
