@@ -7,7 +7,7 @@ namespace {
 
 class Renamed : public LoadTest {};
 
-constexpr const char* net = R"(
+constexpr const char* labelled_net = R"(
 [[layer]]
 name = "data"
 type = "csv"
@@ -53,7 +53,7 @@ timeout = 30
 [checkpoint]
 best_by = "none"
 )";
-  const Job before = job(old + net), now = job(present + net);
+  const Job before = job(old + labelled_net), now = job(present + labelled_net);
   EXPECT_EQ(to_toml(before, ""), to_toml(now, ""));
   EXPECT_TRUE(now.remarks.empty());
   EXPECT_EQ(before.remarks.size(), 14U);
@@ -61,10 +61,10 @@ best_by = "none"
 }
 
 TEST_F(Renamed, OverridesToo) {
-  const Job before =
-      job(net, {"train.last=wrap", "train.start.from=first", "topology={ copy = \"sync\" }", "recovery.silence=3"});
-  const Job now = job(net, {"train.last_batch=wrap", "train.init_from.path=first",
-                            "topology={ device_copies = \"sync\" }", "recovery.timeout=3"});
+  const Job before = job(labelled_net, {"train.last=wrap", "train.start.from=first", "topology={ copy = \"sync\" }",
+                                        "recovery.silence=3"});
+  const Job now = job(labelled_net, {"train.last_batch=wrap", "train.init_from.path=first",
+                                     "topology={ device_copies = \"sync\" }", "recovery.timeout=3"});
   EXPECT_EQ(to_toml(before, ""), to_toml(now, ""));
   EXPECT_EQ(before.remarks.size(), 5U);
   EXPECT_EQ(before.remarks[0],
@@ -73,8 +73,8 @@ TEST_F(Renamed, OverridesToo) {
 
 // Of the layers that had it; others may have an option of that name.
 TEST_F(Renamed, AnOptionOfLosses) {
-  const Job job =
-      this->job(concat(net, "ignored = 3\n[[layer]]\nname = \"own\"\ntype = \"dense\"\nsrc = \"data\"\nunits = 2\n"));
+  const Job job = this->job(
+      concat(labelled_net, "ignored = 3\n[[layer]]\nname = \"own\"\ntype = \"dense\"\nsrc = \"data\"\nunits = 2\n"));
   ASSERT_EQ(job.layers[1].options.entries.size(), 1U);
   EXPECT_EQ(job.layers[1].options.entries[0].first, "ignore_label");
   EXPECT_EQ(job.remarks.size(), 1U);
