@@ -133,7 +133,7 @@ class Plugins(Inspect):
         for name in "dense", "softmax_loss", "csv":
             self.put(f"{own_plugins}/{name}.so")
         said = self.inspect("dense")
-        self.assertRegex(said, r"\n  with an input of \[2, 4, 8, 8\] and \{ units = 2 \}:\n    output +data +\[2, 2\]\n"
+        self.assertRegex(said, r"\n  with an input of \[2, 4, 8, 8\] and \{ units = 2 \}:\n    output +y +\[2, 2\]\n"
                                r"    param +weight +\[2, 4, 8, 8\] +init = .*\n    param +bias +\[2\] +init = .*\n")
         self.assertRegex(said, r"\n  and, as each layer: .*frozen")
         self.assertRegex(self.inspect("softmax_loss"), r"\n    output +probabilities +\[2, 4\]\n")
