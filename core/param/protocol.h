@@ -1,4 +1,4 @@
-// The words of the parameter table. They are the same on every transport; docs/workers.md has them as one table.
+// The words of the parameter table. They are the same on every transport; docs/architecture.md has them as one table.
 //
 //   sender   word      receiver   effect
 //   leader   put       all        what all begin with is where it is read, here or in a mirror: servers replace what

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""words.py: each word of the parameter table stands in its header's table and in that of docs/workers.md, and no other."""
+"""words.py: each word of the parameter table stands in its header's table and in docs/architecture.md's, and no other."""
 import pathlib
 import re
 import sys
@@ -35,7 +35,7 @@ def main() -> int:
     header = (ROOT / "core/param/protocol.h").read_text()
     words = words_of_enum(header)
     told = {"the table of core/param/protocol.h": words_of_header_table(header),
-            "the table of docs/workers.md": words_of_docs((ROOT / "docs/workers.md").read_text())}
+            "the table of docs/architecture.md": words_of_docs((ROOT / "docs/architecture.md").read_text())}
     faults = 0
     for place, those in told.items():
         for word in sorted(words - those):
