@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/job_file.h"
 #include "cli/opened.h"
+#include "cli/run_named.h"
 #include "env/json_text.h"
 #include "record/run_folder.h"
 #include "run/audit_held.h"
@@ -351,7 +352,7 @@ Status audit_run(Context& context, const AuditOptions& options) {
 void add_audit(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("audit", "tell whose contributions, and which samples, made the params of a run");
   auto options = std::make_shared<AuditOptions>();
-  command->add_option("run", options->run, "the run's folder")->type_name("RUN")->required();
+  add_run_named(*command, options->run);
   command->add_option("--param", options->param, "of this param: which samples made a version of it")
       ->type_name("NAME");
   command->add_option("--version", options->version, "which version; without it the last")
@@ -373,7 +374,9 @@ void add_audit(CLI::App& app, Context& context) {
       "  dlhost audit runs/digits-... --param hidden.weight --version 120\n"
       "  dlhost audit runs/digits-... --param hidden.weight --dropped");
   command->callback([&context, options] {
-    if (Status status = audit_run(context, *options); !status.ok()) context.fail(status);
+    const auto run = run_named(context.host.disk(), options->run);
+    if (run.ok()) options->run = *run;
+    if (Status status = run.ok() ? audit_run(context, *options) : run.status(); !status.ok()) context.fail(status);
   });
 }
 

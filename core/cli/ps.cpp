@@ -92,8 +92,9 @@ Status list(Context& context, const PsOptions& options) {
     fmt::print("{:>{}}  {:>8}  {:>10}  {:>9}  {}{}\n", run.leader.host, width, run.leader.process, run.step,
                run.leader.past.times, run.folder,
                workers.empty() ? "" : fmt::format(" ({})", fmt::join(workers, ", ")));
-    // A leader that took the place of a killed one has no terminal.
-    if (const std::string output = run.folder + "/output.log"; disk.exists(output))
+    // A leader that took the place of a killed one has no terminal; until then the file is empty.
+    std::error_code none;
+    if (const std::string output = run.folder + "/output.log"; std::filesystem::file_size(output, none) > 0 && !none)
       fmt::print("{:>{}}  its output goes on in {}\n", "", width, output);
   }
   return {};
