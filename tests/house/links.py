@@ -38,10 +38,10 @@ shown = (sources / "docs/plugin-authors.md").read_text()
 example = {line.strip() for file in ("prelu.cpp", "conform.toml") for line in
            (sources / "examples/custom-layer" / file).read_text().splitlines()}
 walk = shown.partition("## A layer with a param")[2].partition("### Build it")[0]
-pieces = re.findall(r"^```(?:cpp|toml|c\+\+)\n(.*?)^```$", walk, re.M | re.S)
+pieces = re.findall(r"^```cpp\n(.*?)^```$|^```toml\n(\[\[case.*?)^```$", walk, re.M | re.S)
 assert pieces, "docs/plugin-authors.md shows no code of prelu"
-for piece in pieces:
-    for line in piece.splitlines():
+for code, case in pieces:
+    for line in (code or case).splitlines():
         if line.strip() and line.strip() not in example and not line.strip().startswith(("//", "#", "...")):
             faults.append(f"docs/plugin-authors.md: prelu has no line '{line.strip()}'")
 
