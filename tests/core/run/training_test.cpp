@@ -4,19 +4,12 @@
 #include <xmmintrin.h>
 #endif
 
-#include "trained.h"
+#include "several.h"
 
 namespace dlhost::test {
 namespace {
 
 using TrainingTest = Bench;
-
-void expect_near(const Trained& a, const Trained& b, double relative, std::size_t steps) {
-  ASSERT_GE(a.losses.size(), steps);
-  ASSERT_GE(b.losses.size(), steps);
-  for (std::size_t i = 0; i < steps; ++i)
-    EXPECT_NEAR(a.losses[i], b.losses[i], relative * std::abs(a.losses[i])) << "step " << i;
-}
 
 TEST_F(TrainingTest, LearnsAndIsTheSameTwice) {
   const auto one = train(small_job());
