@@ -137,6 +137,8 @@ constexpr Case cases[] = {
     {"average pooling", "[64, 56, 56]", 16, "\"pooling\", method = \"average\", global = true"},
     {"batch_norm", "[64, 56, 56]", 16, "\"batch_norm\""},
     {"layer_norm", "[64, 28, 28]", 16, "\"layer_norm\""},
+    {"group_norm", "[64, 56, 56]", 16, "\"group_norm\", groups = 32"},
+    {"rms_norm", "[64, 28, 28]", 16, "\"rms_norm\""},
     {"lrn across", "[64, 28, 28]", 64, "\"lrn\""},
     {"lrn within", "[64, 28, 28]", 64, "\"lrn\", region = \"within\", size = 3"},
     {"relu", "[64, 56, 56]", 16, "\"relu\""},

@@ -2,6 +2,7 @@
 #include <dlhost/plugin.h>
 #include <dlhost/source.h>
 
+#include "broken.h"
 #include "content.h"
 #include "file_cache.h"
 #include "image_file.h"
@@ -22,6 +23,8 @@ class Images : public Source {
     bool keep_ratio = true;
     std::int64_t cache = 256;
     std::vector<std::string> unlabelled;
+    bool skip_broken = false;
+    double broken_limit = 0.01;
   };
 
   static Schema schema() {
@@ -35,7 +38,11 @@ class Images : public Source {
                 "crop: a picture is resized until it just covers the size, and its middle is taken; stretch: it is "
                 "resized to the size")
         .option("cache", &Options::cache, "MiB of files, packed as they are, that are kept in memory",
-                between(0, 1 << 20));
+                between(0, 1 << 20))
+        .choice("broken", &Options::skip_broken, {{"error", false}, {"skip", true}},
+                "a picture that cannot be read ends the run, or the next one that can takes its place")
+        .option("broken_limit", &Options::broken_limit, "with skip: the share of broken pictures that ends the run",
+                between(0, 1));
     return schema;
   }
 
@@ -43,6 +50,7 @@ class Images : public Source {
 
   Status open(Host& host, const std::string& folder) override {
     disk_ = &host.disk();
+    log_ = &host.log();
     DLHOST_TRY(make_target());
     if (!options_.unlabelled.empty()) return open_unlabelled(folder);
     DLHOST_TRY(phases_.open(
@@ -55,31 +63,34 @@ class Images : public Source {
     s.output("data", TensorDesc{DType::u8, {target_.channels, target_.height, target_.width}, {}});
     s.output("label", TensorDesc{DType::i32, {}, {}});
     s.has_gradient = false;
+    layer_ = s.layer;
     return {};
   }
 
   std::int64_t count(Phase phase) const override { return phases_.count(phase); }
 
+  // With skip: whoever reads a sample, and whatever was read before, its place is taken by the same picture.
   Status read(Phase phase, std::int64_t index, std::span<std::byte* const> outputs) const override {
-    const auto [set, image] = phases_.find(phase, index);
-    const ImageList& list = set.list;
-    const auto reader = readers_.borrow();
-    const auto path = [&, at = image] { return list.path(at); };
-    DLHOST_ASSIGN(const auto file, set.cache->read(*disk_, image, path, reader->file));
-    Status status = reader->decoder.decode(file, target_, reinterpret_cast<std::uint8_t*>(outputs[0]));
-    if (!status.ok()) return std::move(status).at(path());
-    *reinterpret_cast<std::int32_t*>(outputs[1]) = list.label(image);
-    return {};
+    const std::int64_t samples = count(phase);
+    for (std::int64_t step = 0; step < samples; ++step) {
+      const auto [set, image] = phases_.find(phase, (index + step) % samples);
+      if (set.broken->knows(image)) continue;
+      Status status = read_picture(set, image, outputs);
+      if (status.ok() || !skips() || !blames_the_file(status)) return status;
+      DLHOST_TRY(leave_out(set, image, status));
+    }
+    return Status::corrupt("none of the ", samples, " pictures can be read");
   }
 
   std::vector<std::string> class_names() const override { return classes_; }
+  // Class and name are those of the picture in the sample's place, as far as is known.
   std::optional<std::int64_t> class_of(Phase phase, std::int64_t index) const override {
     if (!options_.unlabelled.empty()) return {};
-    const auto [set, image] = phases_.find(phase, index);
+    const auto [set, image] = shown(phase, index);
     return set.list.label(image);
   }
   std::string sample_name(Phase phase, std::int64_t index) const override {
-    const auto [set, image] = phases_.find(phase, index);
+    const auto [set, image] = shown(phase, index);
     return set.list.path(image);
   }
 
@@ -87,12 +98,65 @@ class Images : public Source {
   struct Set {
     ImageList list;
     std::unique_ptr<FileCache> cache;
+    std::unique_ptr<BrokenPictures> broken;
     std::int64_t count() const { return list.count(); }
   };
   struct Reader {
     PictureDecoder decoder;
     std::vector<std::byte> file;
   };
+
+  // A prediction has a row for each picture.
+  bool skips() const { return options_.skip_broken && options_.unlabelled.empty(); }
+
+  std::pair<const Set&, std::int64_t> shown(Phase phase, std::int64_t index) const {
+    const std::int64_t samples = count(phase);
+    for (std::int64_t step = 0; step < samples; ++step)
+      if (const auto found = phases_.find(phase, (index + step) % samples); !found.first.broken->knows(found.second))
+        return found;
+    return phases_.find(phase, index);
+  }
+
+  Status read_picture(const Set& set, std::int64_t image, std::span<std::byte* const> outputs) const {
+    const auto reader = readers_.borrow();
+    const auto path = [&] { return set.list.path(image); };
+    DLHOST_ASSIGN(const auto file, set.cache->read(*disk_, image, path, reader->file));
+    Status status = reader->decoder.decode(file, target_, reinterpret_cast<std::uint8_t*>(outputs[0]));
+    if (!status.ok()) return std::move(status).at(path());
+    *reinterpret_cast<std::int32_t*>(outputs[1]) = set.list.label(image);
+    return {};
+  }
+
+  // Names the first few, and then counts.
+  Status leave_out(const Set& set, std::int64_t image, const Status& why) const {
+    constexpr std::int64_t named = 5;
+    const std::int64_t known = set.broken->add(image);
+    if (known == 0) return {};
+    const std::string so_far = concat(known, " of ", set.count(), " pictures cannot be read so far");
+    if (static_cast<double>(known) > options_.broken_limit * static_cast<double>(set.count()))
+      return Status::corrupt(so_far, ", more than broken_limit = ", options_.broken_limit, " lets pass (",
+                             names_of_broken(set),
+                             "): repair them, take them away or raise broken_limit; the last: ", why.message());
+    if (known <= named)
+      warn(concat("the next picture takes the place of one that cannot be read: ", why.message()));
+    else if (is_round(known))
+      warn(concat(so_far, "; the next ones take their places"));
+    return {};
+  }
+  void warn(const std::string& what) const { log_->write(LogLevel::warning, concat("source '", layer_, "': ", what)); }
+  static std::string names_of_broken(const Set& set) {
+    constexpr std::size_t listed = 3;
+    std::string names;
+    const auto first = set.broken->first(listed + 1);
+    for (std::size_t i = 0; i < first.size(); ++i)
+      names += concat(i == 0 ? "" : ", ", i == listed ? "..." : set.list.path(first[i]));
+    return names;
+  }
+  // 10, 100, 1000, ...
+  static bool is_round(std::int64_t number) {
+    while (number >= 10 && number % 10 == 0) number /= 10;
+    return number == 1;
+  }
 
   Status make_target() {
     if (options_.size.empty() || options_.size.size() > 2)
@@ -118,7 +182,8 @@ class Images : public Source {
   Set with_cache(ImageList list) const {
     // The training set may fill the cache before the others; each phase has its own.
     auto cache = std::make_unique<FileCache>(list.count(), static_cast<std::uint64_t>(options_.cache) << 20);
-    return {std::move(list), std::move(cache)};
+    auto broken = std::make_unique<BrokenPictures>(list.count());
+    return {std::move(list), std::move(cache), std::move(broken)};
   }
 
   Result<ImageList> list(const std::string& path, const Set* first) const {
@@ -136,6 +201,8 @@ class Images : public Source {
 
   Options options_;
   Disk* disk_ = nullptr;
+  Log* log_ = nullptr;
+  std::string layer_;
   PictureTarget target_;
   Phases<Set> phases_;
   std::vector<std::string> classes_;

@@ -28,7 +28,11 @@ class BatchNorm final : public Layer {
     const Shape channels{s.input(0)[1]};
     training_ = s.phase == Phase::train;
     DLHOST_TRY(check_values(s.input(0)));
-    ops_.setup(s, channels, channels, !training_);
+    NormSpec spec;
+    spec.kind = NormSpec::Kind::batch;
+    spec.epsilon = options_.epsilon;
+    spec.given_statistics = !training_;
+    ops_.setup(s, spec);
     const TensorDesc desc{DType::f32, channels, {}};
     running_mean_ = s.buffer({.name = "running_mean", .desc = desc, .life = Life::running, .merge = Merge::mean});
     running_variance_ =
@@ -37,10 +41,7 @@ class BatchNorm final : public Layer {
   }
 
   Status prepare(Prepare& p) override {
-    NormSpec spec;
-    spec.kind = NormSpec::Kind::batch;
-    spec.epsilon = options_.epsilon;
-    DLHOST_TRY(ops_.prepare(p, spec));
+    DLHOST_TRY(ops_.prepare(p));
     const Shape& x = p.input(0).shape;
     DLHOST_TRY(check_values(x)); // of a worker's own part
     places_ = x.count() / (x[0] * x[1]);

@@ -21,21 +21,16 @@ class LayerNorm final : public Layer {
 
   Status setup(Setup& s) override {
     DLHOST_TRY(expect_inputs(s, 1, 1));
-    const auto axis = static_cast<std::size_t>(options_.axis);
-    DLHOST_TRY(expect_rank(s, 0, axis + 1));
-    const Shape& x = s.input(0);
-    const std::span<const std::int64_t> dims(x.begin(), x.end());
-    ops_.setup(s, Shape(dims.subspan(axis)), Shape(dims.first(axis)), false);
-    return {};
-  }
-
-  Status prepare(Prepare& p) override {
     NormSpec spec;
     spec.kind = NormSpec::Kind::layer;
     spec.axis = static_cast<std::size_t>(options_.axis);
     spec.epsilon = options_.epsilon;
-    return ops_.prepare(p, spec);
+    DLHOST_TRY(expect_rank(s, 0, spec.axis + 1));
+    ops_.setup(s, spec);
+    return {};
   }
+
+  Status prepare(Prepare& p) override { return ops_.prepare(p); }
 
   void compute_feature(const Pass& pass, Frame& f) const override { ops_.compute_feature(pass, f); }
   void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const override {

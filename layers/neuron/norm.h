@@ -1,5 +1,5 @@
-// The ops of batch norm and layer norm: statistics, scale and shift in one pass, and what may be fused behind them.
-// Input 0, output 0; param 0 is the scale, param 1 the shift.
+// The ops of the layers that normalise: statistics, scale and shift in one pass, and what may be fused behind them.
+// Input 0, output 0; param 0 is the scale, param 1, which RMS norm has not, the shift.
 #pragma once
 
 #include <array>
@@ -12,28 +12,30 @@ namespace dlhost::plugins {
 
 class NormOps {
  public:
-  // Declares the params and where the statistics of a batch go; `given`: they come from elsewhere.
-  void setup(Setup& s, const Shape& params, const Shape& statistics, bool given) {
+  // Declares the params and where the statistics of a batch go. Of the spec, what is not x, y or an epilogue is given.
+  void setup(Setup& s, const NormSpec& spec) {
+    spec_ = spec;
+    spec_.x.shape = s.input(0);
     s.output("y", s.input(0));
-    s.param({.name = "scale", .shape = params, .init = {"constant", {.entries = {{"value", {1.0, {}}}}}}});
-    s.param({.name = "shift", .shape = params, .init = {"constant", {}}});
-    given_ = given;
-    if (given) return;
-    const TensorDesc desc{DType::f32, statistics, {}};
-    mean_ = s.buffer({.name = "mean", .desc = desc});
-    variance_ = s.buffer({.name = "variance", .desc = desc});
+    s.param({.name = "scale", .shape = spec_.params(), .init = {"constant", {.entries = {{"value", {1.0, {}}}}}}});
+    if (shifts()) s.param({.name = "shift", .shape = spec_.params(), .init = {"constant", {}}});
+    if (spec_.given_statistics) return;
+    const TensorDesc desc{DType::f32, spec_.statistics(), {}};
+    if (shifts()) mean_ = s.buffer({.name = "mean", .desc = desc});
+    variance_ = s.buffer({.name = shifts() ? "variance" : "square", .desc = desc});
   }
 
-  Status prepare(Prepare& p, NormSpec spec) {
+  Status prepare(Prepare& p) {
+    NormSpec spec = spec_;
     spec.x = p.input(0).as(p.compute());
-    if (spec.kind == NormSpec::Kind::layer) spec.x.format = Format::plain(); // a sample lies in one piece
+    const bool by_channel = spec.kind == NormSpec::Kind::batch || spec.kind == NormSpec::Kind::group;
+    if (!by_channel) spec.x.format = Format::plain(); // what is normalised together lies in one piece
     spec.y = spec.x.as(Format::any());
-    spec.given_statistics = given_;
     spec.epilogue = p.epilogue();
     DLHOST_ASSIGN(feature_, p.op(spec));
     p.reads(0, feature_->in[0]);
     p.gives(0, feature_->out[0]);
-    for (std::size_t i = 0; i < 2; ++i) params_[i] = p.uses(i, {DType::f32, p.param_shape(i), {}});
+    for (std::size_t i = 0; i < params(); ++i) params_[i] = p.uses(i, {DType::f32, p.param_shape(i), {}});
     if (!feature_->epilogue_taken) spec.epilogue = {};
     if (spec.epilogue.add) {
       addend_ = p.addend();
@@ -45,17 +47,18 @@ class NormOps {
     return {};
   }
 
-  // `given` are the mean and the variance, where setup was told so.
+  // `given` are the mean and the variance, where the spec says so.
   void compute_feature(const Pass& pass, Frame& f, std::array<const void*, 2> given = {}) const {
-    std::array<const void*, 6> in{f.input(0), f.param(params_[0]), f.param(params_[1])};
-    std::size_t ins = 3;
-    if (given_)
+    std::array<const void*, 6> in{f.input(0)};
+    std::size_t ins = 1;
+    for (std::size_t i = 0; i < params(); ++i) in[ins++] = f.param(params_[i]);
+    if (spec_.given_statistics)
       for (const void* statistic : given) in[ins++] = statistic;
     if (addend_) in[ins++] = f.input(*addend_);
     std::array<void*, 4> out{f.output(0)};
     std::size_t outs = 1;
-    if (!given_) {
-      out[outs++] = mean(f);
+    if (!spec_.given_statistics) {
+      if (shifts()) out[outs++] = mean(f);
       out[outs++] = variance(f);
       if (workspace_) out[outs++] = f.buffer(*workspace_);
     }
@@ -66,32 +69,39 @@ class NormOps {
   void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const {
     if (!gradient_) return;
     if (wanted == Wanted::params && !unused_dx_) return hand_over_param_gradients(pass, f);
-    std::array<const void*, 8> in{f.input(0), f.output_gradient(0), f.param(params_[0]), f.param(params_[1]),
-                                  mean(f),    variance(f)};
-    std::size_t ins = 6;
+    std::array<const void*, 8> in{f.input(0), f.output_gradient(0)};
+    std::size_t ins = 2;
+    for (std::size_t i = 0; i < params(); ++i) in[ins++] = f.param(params_[i]);
+    if (shifts()) in[ins++] = mean(f);
+    in[ins++] = variance(f);
     if (reads_y_) in[ins++] = f.output(0);
     if (workspace_) in[ins++] = f.buffer(*workspace_);
     std::array<void*, 4> out{unused_dx_ ? f.buffer(*unused_dx_) : f.input_gradient(0)};
-    for (std::size_t i = 0; i < 2; ++i) {
+    std::size_t outs = 1;
+    for (std::size_t i = 0; i < params(); ++i) {
       void* own = wants_params(wanted) ? f.param_gradient(i) : nullptr;
-      out[1 + i] = own ? own : f.buffer(kept_[i]);
+      out[outs++] = own ? own : f.buffer(kept_[i]);
     }
-    if (addend_) out[3] = unused_daddend_ ? f.buffer(*unused_daddend_) : f.input_gradient(*addend_);
-    gradient_->execute(*f.stream, {in.data(), ins}, {out.data(), addend_ ? 4U : 3U}, f.scratch, f.dynamic(pass));
+    if (addend_) out[outs++] = unused_daddend_ ? f.buffer(*unused_daddend_) : f.input_gradient(*addend_);
+    gradient_->execute(*f.stream, {in.data(), ins}, {out.data(), outs}, f.scratch, f.dynamic(pass));
   }
 
   void* mean(const Frame& f) const { return f.buffer(mean_); }
-  void* variance(const Frame& f) const { return f.buffer(variance_); }
+  void* variance(const Frame& f) const { return f.buffer(variance_); } // of RMS norm, the mean square
 
  private:
+  bool shifts() const { return spec_.kind != NormSpec::Kind::rms; }
+  std::size_t params() const { return shifts() ? 2 : 1; }
+
   Status prepare_gradient(Prepare& p, NormSpec spec) {
-    const bool params = p.wants_param_gradient(0) || p.wants_param_gradient(1);
-    if (!params && !p.wants_input_gradient(0) && !(addend_ && p.wants_input_gradient(*addend_))) return {};
+    bool wanted = p.wants_input_gradient(0) || (addend_ && p.wants_input_gradient(*addend_));
+    for (std::size_t i = 0; i < params(); ++i) wanted = wanted || p.wants_param_gradient(i);
+    if (!wanted) return {};
     spec.role = Role::input_gradient;
     spec.x = feature_->in[0];
     spec.y = feature_->out[0];
     DLHOST_ASSIGN(gradient_, p.op(spec, Role::input_gradient));
-    constexpr std::size_t without_y = 6;
+    const std::size_t without_y = shifts() ? 6 : 4;
     reads_y_ = gradient_->in.size() > without_y;
     if (!spec.epilogue.empty() && !gradient_->epilogue_taken)
       return Status::unsupported("the device fuses the layers behind this norm into its feature, but not into its "
@@ -102,18 +112,19 @@ class NormOps {
       unused_daddend_ = p.buffer("unused addend gradient", device.bytes(spec.y), Life::scratch);
     const TensorDesc param{DType::f32, p.param_shape(0), {}};
     kept_[0] = p.buffer("kept scale gradient", device.bytes(param), Life::workspace);
-    kept_[1] = p.buffer("kept shift gradient", device.bytes(param), Life::workspace);
+    if (shifts()) kept_[1] = p.buffer("kept shift gradient", device.bytes(param), Life::workspace);
     DLHOST_ASSIGN(copy_, p.op(ReorderSpec{param, param}, Role::param_gradient));
     return {};
   }
 
   void hand_over_param_gradients(const Pass& pass, Frame& f) const {
-    for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t i = 0; i < params(); ++i)
       if (void* own = f.param_gradient(i))
         copy_->run(*f.stream, {f.buffer(kept_[i])}, {own}, f.scratch, f.dynamic(pass));
   }
 
-  bool given_ = false, reads_y_ = false;
+  NormSpec spec_;
+  bool reads_y_ = false;
   std::size_t mean_ = 0, variance_ = 0;
   std::array<std::size_t, 2> params_{}, kept_{};
   std::optional<std::size_t> addend_, workspace_, unused_dx_, unused_daddend_;

@@ -15,15 +15,16 @@ class Pooling final : public Layer {
     bool count_padding = false;
   };
   static Schema schema() {
-    return windowed(
-        SchemaOf<Options>("The greatest or the average element of each window of x[n, c, ...].")
-            .choice("method", &Options::method, {{"max", PoolSpec::Kind::max}, {"average", PoolSpec::Kind::average}},
-                    "what is made of a window")
-            .option("kernel", static_cast<std::vector<std::int64_t> Options::*>(&Options::kernel),
-                    "size of the window: one number, or one for each spatial axis", at_least(1))
-            .option("global", &Options::global, "one window over all of the spatial axes")
-            .option("ceil", &Options::ceil, "a last window that is only partly inside counts as well")
-            .option("count_padding", &Options::count_padding, "an average divides by the padding's elements, too"));
+    return windowed(SchemaOf<Options>("The greatest or the average element of each window of x[n, c, ...].")
+                        .choice("method", &Options::method,
+                                {{"max", PoolSpec::Kind::max}, {"average", PoolSpec::Kind::average}},
+                                "what is made of a window")
+                        .option("kernel", static_cast<std::vector<std::int64_t> Options::*>(&Options::kernel),
+                                "size of the window: one number, or one for each spatial axis", at_least(1))
+                        .option("global", &Options::global, "one window over all of the spatial axes")
+                        .option("ceil", &Options::ceil, "a last window that is only partly inside counts as well")
+                        .option("count_padding", &Options::count_padding,
+                                "an average divides by the padding's elements, too: by those of pad and pad_end"));
   }
   explicit Pooling(Options options) : options_(std::move(options)) {}
 
@@ -33,6 +34,7 @@ class Pooling final : public Layer {
     const Shape& x = s.input(0);
     DLHOST_TRY(options_.global ? settle_global(x) : settle_window(x.rank() - 2));
     Shape y{x[0], x[1]};
+    spec_.uncounted.assign(x.rank() - 2, 0);
     for (std::size_t axis = 0; axis < x.rank() - 2; ++axis) {
       DLHOST_ASSIGN(const std::int64_t size, settle_size(s, axis));
       y.push_back(size);
@@ -79,7 +81,7 @@ class Pooling final : public Layer {
   }
 
   // The output's size along an axis. In ceil mode the padding at the end grows as far as the last window needs, which
-  // must begin inside the source or the padding before it.
+  // must begin inside the source or the padding before it; what it grows by counts for nothing.
   Result<std::int64_t> settle_size(const Setup& s, std::size_t axis) {
     const std::int64_t size = s.input(0)[axis + 2];
     const std::int64_t window = spec_.window[axis], stride = spec_.stride[axis];
@@ -91,6 +93,7 @@ class Pooling final : public Layer {
     std::int64_t count = (room + stride - 1) / stride + 1;
     if ((count - 1) * stride >= size + pad) --count;
     spec_.pad_high[axis] = std::max(pad_end, (count - 1) * stride + window - size - pad);
+    spec_.uncounted[axis] = spec_.pad_high[axis] - pad_end;
     return count;
   }
 

@@ -104,13 +104,19 @@ at_end = false
   void normalise(const std::string& name) {
     const Image from = some_image();
     const std::int64_t channels = from.channels;
-    switch (below(3)) {
+    switch (below(5)) {
     case 0: add(name, "lrn", {from.name}, {concat("size = ", pick({3, 5}))}); break;
     case 1: {
       const char* method = below(2) == 0 ? "method = \"max\"" : "method = \"average\"";
       add(name, "pooling", {from.name}, {method, "kernel = 3", "stride = 1", "pad = 1"});
       break;
     }
+    case 2: {
+      const int groups = channels % 4 == 0 ? 4 : channels % 3 == 0 ? 3 : 1;
+      add(name, "group_norm", {from.name}, {concat("groups = ", groups)});
+      break;
+    }
+    case 3: add(name, "rms_norm", {from.name}, {}); break;
     default: add(name, "batch_norm", {from.name}, {});
     }
     made(name, channels);

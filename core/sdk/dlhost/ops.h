@@ -57,37 +57,52 @@ struct ConvSpec {
 };
 
 // feature: in {x} out {y, [workspace]}; input_gradient: in {dy, [workspace]} out {dx}. The op says in `workspace_bytes`
-// whether max needs one. Average divides by the window's elements inside the input, or by all (`count_padding`). Of
-// equal maxima the first in the order of the axes gets the gradient. A window that lies in the padding alone is
-// refused.
+// whether max needs one. Average divides by the window's elements inside the input; with `count_padding` by those in
+// the padding too, but for the last `uncounted` of an axis. Of equal maxima the first in the order of the axes gets the
+// gradient. A window that lies in the padding alone is refused.
 struct PoolSpec {
   Role role = Role::feature;
   enum class Kind : std::uint8_t { max, average } kind = Kind::max;
   bool count_padding = false;
   TensorDesc x, y;
-  std::vector<std::int64_t> window, stride, pad_low, pad_high; // a ceil-mode pool has more pad_high
-  bool training = true;                                        // else no workspace is written
+  std::vector<std::int64_t> window, stride, pad_low, pad_high;
+  std::vector<std::int64_t> uncounted; // of pad_high, what a ceil-mode pool added to it; empty: nothing
+  bool training = true;                // else no workspace is written
+
+  DLHOST_API Status check() const; // for devices: an error says what does not hold together
 };
 
-// Batch norm: statistics over all axes but 1. Layer norm: over the axes from `axis` on.
+// What shares a statistic, and what shares a scale and a shift:
+//   batch  statistics [c] over all axes but 1; params [c]
+//   layer  statistics [the axes before `axis`] over the axes from `axis` on; params [the axes from `axis` on]
+//   group  statistics [n, groups] over a sample's c / groups channels, from axis 1 on; params [c]
+//   rms    as layer, but x is divided by the root of its mean square, and not shifted: y = x / sqrt(square + epsilon)
+//          scale. There is no mean and no shift, and `square`, the mean square, stands for the variance.
 // feature, batch statistics: in {x, scale, shift, [addend]} out {y, mean, variance, [workspace]}
 // feature, given statistics: in {x, scale, shift, mean, variance, [addend]} out {y}
 // input_gradient (makes the params' gradients too):
 //   in {x, dy, scale, shift, mean, variance, [y], [workspace]} out {dx, dscale, dshift, [daddend]}
-// Batch statistics are made of the rows before Dynamic::valid only; so are their gradients. The variance is the mean
-// squared distance (not that of a sample). Layer norm has one mean and variance for each of the axes before `axis`.
-// Gradient ops with given statistics take these as constants.
-// scale, shift, mean, variance are f32 and plain. With an epilogue the gradient takes dy behind it, so that no pass
-// over dy is made for it; `daddend` is what goes to the addend. Where the pointwise's gradient is from the output it
-// may take y too: its `in` says so, and who finds the slope from x leaves y out, which then need not be kept.
+// rms, feature: in {x, scale, [addend]} out {y, square, [workspace]}
+// rms, input_gradient: in {x, dy, scale, square, [y], [workspace]} out {dx, dscale, [daddend]}
+// Batch norm's statistics are made of the rows before Dynamic::valid only; so are their gradients. The variance is the
+// mean squared distance (not that of a sample). Only batch norm can be given statistics; gradient ops take these as
+// constants.
+// scale, shift, mean, variance, square are f32 and plain. With an epilogue the gradient takes dy behind it, so that no
+// pass over dy is made for it; `daddend` is what goes to the addend. Where the pointwise's gradient is from the output
+// it may take y too: its `in` says so, and who finds the slope from x leaves y out, which then need not be kept.
 struct NormSpec {
   Role role = Role::feature;
-  enum class Kind : std::uint8_t { batch, layer } kind = Kind::batch;
+  enum class Kind : std::uint8_t { batch, layer, group, rms } kind = Kind::batch;
   TensorDesc x, y;
-  std::size_t axis = 1;
+  std::size_t axis = 1;    // of layer and rms
+  std::int64_t groups = 1; // of group: they divide the channels
   double epsilon = 1e-5;
   bool given_statistics = false;
   Epilogue epilogue;
+
+  DLHOST_API Status check() const; // for devices: an error says what does not hold together
+  DLHOST_API Shape params() const; // of scale and shift
+  DLHOST_API Shape statistics() const;
 };
 
 // Local response normalisation. feature: in {x} out {y, [workspace]}; input_gradient: in {x, dy, [workspace]} out {dx}.

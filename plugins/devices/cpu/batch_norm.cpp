@@ -5,7 +5,6 @@
 
 #include <dlhost/parallel.h>
 
-#include "channel_kernels.h"
 #include "channels.h"
 #include "norm.h"
 
@@ -124,7 +123,7 @@ class BatchNormFeature final : public BatchNorm {
     const auto per_channel = static_cast<double>(std::max<std::int64_t>(1, rows * channels_.per_sample()));
     const auto sum = [&](std::int64_t which, std::int64_t first, std::int64_t last, Sums& sums) {
       float pivot[wide_group];
-      read_pivot(inputs[0], which, pivot);
+      channels_.read_first(type_, inputs[0], 0, which, pivot);
       for (auto sample = first; sample < std::min(last, rows); ++sample)
         channels_.each_piece(sample, which, [&](const Channels::Piece& p) {
           channel_kernels().moments(type_, {inputs[0], nullptr, nullptr, p.offset, p.rows, p.step, p.width}, pivot,
@@ -133,7 +132,7 @@ class BatchNormFeature final : public BatchNorm {
     };
     const auto settle = [&](std::int64_t which, const Sums& sums, Numbers& numbers) {
       float pivot[wide_group];
-      read_pivot(inputs[0], which, pivot);
+      channels_.read_first(type_, inputs[0], 0, which, pivot);
       numbers = {};
       each_channel(which, [&](std::int64_t i, std::int64_t channel) {
         double mean = 0, variance = 0;
@@ -160,21 +159,6 @@ class BatchNormFeature final : public BatchNorm {
     };
     run(scratch, !spec_.given_statistics, sum, settle, spread);
   }
-
- private:
-  // Distances are taken from a channel's first element, so that squares do not lose what the mean has.
-  void read_pivot(const void* x, std::int64_t which, float* pivot) const {
-    std::fill_n(pivot, wide_group, 0.0F);
-    bool taken = false;
-    channels_.each_piece(0, which, [&](const Channels::Piece& p) {
-      if (taken) return;
-      taken = true;
-      const auto* from = static_cast<const std::byte*>(x) + p.offset * static_cast<std::int64_t>(size_of(type_));
-      const auto first = std::min(channels_.lanes(), p.width);
-      map_kernels().load(type_, from, pivot, first);
-      for (auto i = first; i < channels_.columns(); ++i) pivot[i] = pivot[i % channels_.lanes()];
-    });
-  }
 };
 
 class BatchNormGradient final : public BatchNorm {
@@ -182,10 +166,7 @@ class BatchNormGradient final : public BatchNorm {
   BatchNormGradient(const NormSpec& spec, const Channels& channels) : BatchNorm(spec, channels) {
     in = {spec.x, spec.y, param_, param_, param_, param_};
     out = {spec.x, param_, param_};
-    // Without an addend the relu's input is found again from x, which is read anyway.
-    mask_ = !relu_ ? Mask::none : spec.epilogue.add ? Mask::from_output : Mask::from_input;
-    if (mask_ == Mask::from_output) in.push_back(spec.y);
-    if (spec.epilogue.add) out.push_back(spec.y);
+    mask_ = add_epilogue_operands(spec, *this);
     operations = 12.0 * static_cast<double>(spec.x.count());
   }
 
@@ -242,23 +223,12 @@ class BatchNormGradient final : public BatchNorm {
   Mask mask_ = Mask::none;
 };
 
-// Why the epilogue is not taken; nothing if it is.
-std::string refusal(const Epilogue& epilogue) {
-  const auto& pointwise = epilogue.pointwise;
-  if (!pointwise) return {};
-  if (pointwise->known != Known::relu) return "not fused: batch norm takes a relu and a sum only";
-  if (epilogue.add && !pointwise->from_output) return "not fused: the gradient would need the sum before the relu";
-  return {};
-}
-
 } // namespace
 
 Prepared prepare_batch_norm(const NormSpec& wanted) {
   NormSpec spec = wanted;
-  if (spec.x.format.is_any()) spec.x.format = spec.y.format.is_any() ? Format::plain() : spec.y.format;
-  spec.y.format = spec.y.format.is_any() ? spec.x.format : spec.y.format;
-  if (spec.x != spec.y) return Status::unsupported("batch norm: x and y need one format and dtype");
-  const auto refused = refusal(spec.epilogue);
+  DLHOST_TRY(settle_alike(spec));
+  const auto refused = refused_by_channel(spec.epilogue);
   if (!refused.empty()) spec.epilogue = {};
   DLHOST_ASSIGN(const auto channels, Channels::of(spec.x, wide_group));
   std::unique_ptr<Op> op;

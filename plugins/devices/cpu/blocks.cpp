@@ -65,9 +65,15 @@ template <class Linear> Sides sides_of(const Linear& spec, const Op& op) {
   return sides;
 }
 Sides sides_of(const GatherSpec&, const Op&) { return {{Holds::samples, Holds::samples}, {Holds::sum}}; }
-Sides sides_of(const NormSpec&, const Op&) {
-  constexpr auto samples = Holds::samples, neither = Holds::neither;
-  return {{samples, samples, neither, neither, samples, samples}, {samples, Holds::sum, Holds::sum}};
+// Of a gradient op.
+Sides sides_of(const NormSpec& spec, const Op& op) {
+  Sides sides{std::vector<Holds>(op.in.size(), Holds::samples), std::vector<Holds>(op.out.size(), Holds::samples)};
+  sides.in[2] = Holds::neither; // the scale
+  sides.out[1] = Holds::sum;
+  if (spec.kind == NormSpec::Kind::rms) return sides;
+  sides.in[3] = Holds::neither; // the shift
+  sides.out[2] = Holds::sum;
+  return sides;
 }
 Sides sides_of(const MapSpec& spec, const Op& op) {
   const std::int64_t all = samples_of(spec);
@@ -251,7 +257,7 @@ Prepared prepare_in_blocks(const OpSpec& spec, const Request& request, const Pre
   if (const auto* gemm = std::get_if<GemmSpec>(&spec)) return made_of_blocks(*gemm, request, one);
   if (const auto* conv = std::get_if<ConvSpec>(&spec)) return made_of_blocks(*conv, request, one);
   if (const auto* gather = std::get_if<GatherSpec>(&spec)) return made_of_blocks(*gather, request, one);
-  if (const auto* norm = std::get_if<NormSpec>(&spec); norm && norm->kind == NormSpec::Kind::layer)
+  if (const auto* norm = std::get_if<NormSpec>(&spec); norm && norm->kind != NormSpec::Kind::batch)
     return made_of_blocks(*norm, request, one);
   if (const auto* map = std::get_if<MapSpec>(&spec); map && !map->expression.draws())
     return made_of_blocks(*map, request, one);

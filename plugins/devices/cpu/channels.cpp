@@ -5,6 +5,7 @@
 #include <dlhost/parallel.h>
 
 #include "channel_kernels.h"
+#include "map/kernels.h"
 
 namespace dlhost::plugins::cpu {
 
@@ -35,6 +36,19 @@ Result<Channels> Channels::of(const TensorDesc& desc, std::int64_t widest) {
   if (made.width_ > group) made.columns_ = widest;
   made.sample_step_ = made.padded_ * made.spatial_;
   return made;
+}
+
+void Channels::read_first(DType type, const void* data, std::int64_t sample, std::int64_t which, float* numbers) const {
+  std::fill_n(numbers, columns(), 0.0F);
+  bool taken = false;
+  each_piece(sample, which, [&](const Piece& p) {
+    if (taken) return;
+    taken = true;
+    const auto* from = static_cast<const std::byte*>(data) + p.offset * static_cast<std::int64_t>(size_of(type));
+    const auto first = std::min(lanes(), p.width);
+    map_kernels().load(type, from, numbers, first);
+    for (auto i = first; i < columns(); ++i) numbers[i] = numbers[i % lanes()];
+  });
 }
 
 void Channels::add(DType type, void* data, const float* values) const {

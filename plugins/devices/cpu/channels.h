@@ -59,6 +59,10 @@ class Channels {
       call(start_of(which) + pixel * width_, pixel, side_by_side(which));
   }
 
+  // Each column's first element of a sample, of `columns()` numbers: a pivot, from which distances are taken so that
+  // their squares do not lose what the mean has.
+  void read_first(DType, const void* data, std::int64_t sample, std::int64_t which, float* numbers) const;
+
   // Each column's number becomes the sum over the columns of its channel.
   void fold(double* numbers) const {
     if (!packed_) return;

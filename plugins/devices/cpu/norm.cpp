@@ -22,8 +22,7 @@ Prepared prepare_layer_norm(const NormSpec& spec, const Request& request) {
   }
   const auto x = spec.x.as(Format::plain()), y = spec.y.as(Format::plain());
   const auto size = x.shape.past(spec.axis), rows = x.count() / size;
-  Shape trailing(std::span(x.shape.begin() + spec.axis, x.shape.end()));
-  const TensorDesc param{DType::f32, trailing, {}}, statistic{DType::f32, {rows}, {}};
+  const TensorDesc param{DType::f32, spec.params(), {}}, statistic{DType::f32, spec.statistics(), {}};
   const memory::desc data({rows, size}, dtype_of(x.dtype), memory::format_tag::ab);
   const memory::desc result({rows, size}, dtype_of(y.dtype), memory::format_tag::ab);
   const memory::desc numbers({rows}, memory::data_type::f32, memory::format_tag::a);
@@ -74,14 +73,37 @@ Prepared prepare_layer_norm(const NormSpec& spec, const Request& request) {
   return std::unique_ptr<Op>(std::move(op));
 }
 
+Status settle_alike(NormSpec& spec) {
+  if (spec.x.format.is_any()) spec.x.format = spec.y.format.is_any() ? Format::plain() : spec.y.format;
+  if (spec.y.format.is_any()) spec.y.format = spec.x.format;
+  return spec.x == spec.y ? Status() : Status::unsupported("norm by channel: x and y need one format and dtype");
+}
+
+std::string refused_by_channel(const Epilogue& epilogue) {
+  const auto& pointwise = epilogue.pointwise;
+  if (!pointwise) return {};
+  if (pointwise->known != Known::relu) return "not fused: a norm by channel takes a relu and a sum only";
+  if (epilogue.add && !pointwise->from_output) return "not fused: the gradient would need the sum before the relu";
+  return {};
+}
+
+// Without an addend the relu's input is found again from x, which is read anyway.
+Mask add_epilogue_operands(const NormSpec& spec, Op& op) {
+  const bool relu = spec.epilogue.pointwise.has_value();
+  if (relu && spec.epilogue.add) op.in.push_back(spec.y);
+  if (spec.epilogue.add) op.out.push_back(spec.y);
+  return !relu ? Mask::none : spec.epilogue.add ? Mask::from_output : Mask::from_input;
+}
+
 Prepared prepare(const NormSpec& spec, const Request& request) {
-  const bool batch = spec.kind == NormSpec::Kind::batch;
-  const auto rank = spec.x.shape.rank();
-  if (spec.x.shape != spec.y.shape || rank < 2 || (!batch && (spec.axis < 1 || spec.axis >= rank)))
-    return Status::invalid("norm: x ", to_string(spec.x.shape), " and y ", to_string(spec.y.shape),
-                           " must have one shape, [n, c, ...]; layer norm is over axes from 1 or more on");
-  if (!batch && spec.given_statistics) return Status::invalid("norm: layer norm makes its statistics itself");
-  return batch ? prepare_batch_norm(spec) : prepare_layer_norm(spec, request);
+  DLHOST_TRY(spec.check());
+  switch (spec.kind) {
+  case NormSpec::Kind::batch: return prepare_batch_norm(spec);
+  case NormSpec::Kind::layer: return prepare_layer_norm(spec, request);
+  case NormSpec::Kind::group: return prepare_group_norm(spec);
+  case NormSpec::Kind::rms: return prepare_rms_norm(spec);
+  }
+  return Status::internal("norm: a kind that this device does not know");
 }
 
 } // namespace dlhost::plugins::cpu

@@ -2,6 +2,7 @@
 #include "formats.h"
 #include "prepare.h"
 #include "primitive.h"
+#include "uncounted.h"
 
 namespace dlhost::plugins::cpu {
 namespace {
@@ -10,27 +11,10 @@ using From = PrimitiveOp::From;
 using dnnl::pooling_backward;
 using dnnl::pooling_forward;
 
-Status check(const PoolSpec& spec) {
-  const auto rank = spec.x.shape.rank();
-  if (rank < 3 || rank > 5 || spec.y.shape.rank() != rank)
-    return Status::invalid("pool: x ", to_string(spec.x.shape), " and y ", to_string(spec.y.shape),
-                           " must have one to three spatial axes");
-  for (const auto* list : {&spec.window, &spec.stride, &spec.pad_low, &spec.pad_high})
-    if (list->size() != rank - 2) return Status::invalid("pool: the window's lists need ", rank - 2, " numbers");
-  for (std::size_t i = 0; i < rank - 2; ++i) {
-    const auto last = (spec.y.shape[i + 2] - 1) * spec.stride[i] - spec.pad_low[i];
-    if (spec.window[i] <= spec.pad_low[i] || last >= spec.x.shape[i + 2])
-      return Status::invalid("pool: a window lies in the padding alone");
-  }
-  for (const auto* desc : {&spec.x, &spec.y})
-    if (!has_dtype(desc->dtype)) return Status::unsupported("pool: the cpu device has none in ", name_of(desc->dtype));
-  return {};
-}
-
 dnnl::algorithm algorithm_of(const PoolSpec& spec) {
   if (spec.kind == PoolSpec::Kind::max) return dnnl::algorithm::pooling_max;
-  return spec.count_padding ? dnnl::algorithm::pooling_avg_include_padding
-                            : dnnl::algorithm::pooling_avg_exclude_padding;
+  return counting(spec) != Counting::none ? dnnl::algorithm::pooling_avg_include_padding
+                                          : dnnl::algorithm::pooling_avg_exclude_padding;
 }
 
 Status settle(TensorDesc& wanted, const dnnl::memory::desc& chosen) {
@@ -44,7 +28,9 @@ Status settle(TensorDesc& wanted, const dnnl::memory::desc& chosen) {
 } // namespace
 
 Prepared prepare(const PoolSpec& wanted, const Request& request) {
-  DLHOST_TRY(check(wanted));
+  DLHOST_TRY(wanted.check());
+  for (const auto* desc : {&wanted.x, &wanted.y})
+    if (!has_dtype(desc->dtype)) return Status::unsupported("pool: the cpu device has none in ", name_of(desc->dtype));
   PoolSpec spec = wanted;
   // A pool has no wishes of its own: it works in the format that it is given.
   if (spec.x.format.is_any()) spec.x.format = spec.y.format.is_any() ? Format::plain() : spec.y.format;
@@ -86,6 +72,7 @@ Prepared prepare(const PoolSpec& wanted, const Request& request) {
     op->add(DNNL_ARG_DIFF_SRC, backward.diff_src_desc(), From::output, 0);
     finish(backward, From::input);
   }
+  if (counting(spec) == Counting::some) return without_uncounted(std::move(op), spec);
   return std::unique_ptr<Op>(std::move(op));
 }
 

@@ -6,26 +6,20 @@ namespace dlhost::plugins::ref {
 namespace {
 
 Result<Geometry> geometry_of(const PoolSpec& spec) {
+  DLHOST_TRY(spec.check());
   const std::vector<std::int64_t> none(spec.window.size(), 1);
-  if (spec.x.shape.rank() < 2 || spec.y.shape.rank() < 2 || spec.x.shape[0] != spec.y.shape[0] ||
-      spec.x.shape[1] != spec.y.shape[1])
-    return Status::invalid("pool: x ", to_string(spec.x.shape), " and y ", to_string(spec.y.shape),
-                           " must have the same samples and channels");
-  DLHOST_ASSIGN(auto made, Geometry::make("pool", spec.x.shape, spec.y.shape, spec.window, spec.stride, spec.pad_low,
-                                          spec.pad_high, none));
-  for (std::int64_t at = 0; at < made.small_size(); ++at) {
-    bool covers = false;
-    made.each(at, [&](auto, auto) { covers = true; });
-    if (!covers) return Status::invalid("pool: window ", at, " lies in the padding alone; make the padding smaller");
-  }
-  return made;
+  return Geometry::make("pool", spec.x.shape, spec.y.shape, spec.window, spec.stride, spec.pad_low, spec.pad_high,
+                        none);
 }
 
 // The workspace of max holds, for each element of y, the place in its channel of the element that it is.
 template <class T> class Pooling : public Loops<T> {
  public:
   Pooling(const PoolSpec& spec, const Manner& manner, const Choice&)
-      : Loops<T>(manner), spec_(spec), geometry_(*geometry_of(spec)) {
+      : Loops<T>(manner), spec_(spec), geometry_(*geometry_of(spec)), counted_end_(geometry_.big) {
+    const std::size_t unused = counted_end_.size() - spec.window.size(); // the axes that come last are there
+    for (std::size_t i = 0; i < spec.window.size(); ++i)
+      counted_end_[unused + i] += spec.pad_high[i] - (spec.uncounted.empty() ? 0 : spec.uncounted[i]);
     const bool feature = spec.role == Role::feature;
     if (feature) {
       x_ = this->takes(spec.x);
@@ -50,9 +44,24 @@ template <class T> class Pooling : public Loops<T> {
   std::int64_t channels() const { return spec_.y.shape[0] * spec_.y.shape[1]; }
 
   T share(std::int64_t at) const {
-    std::int64_t inside = 0;
-    geometry_.each(at, [&](auto, auto) { ++inside; });
-    return T{1} / static_cast<T>(spec_.count_padding ? geometry_.window_size() : inside);
+    std::int64_t divisor = 0;
+    if (spec_.count_padding)
+      divisor = counted(at);
+    else
+      geometry_.each(at, [&](auto, auto) { ++divisor; });
+    return T{1} / static_cast<T>(divisor);
+  }
+
+  // Elements of a window, with those in the padding that counts.
+  std::int64_t counted(std::int64_t at) const {
+    const Geometry& g = geometry_;
+    const Geometry::Three p{at / (g.small[1] * g.small[2]), at / g.small[2] % g.small[1], at % g.small[2]};
+    std::int64_t elements = 1;
+    for (std::size_t d = 0; d < 3; ++d) {
+      const std::int64_t first = p[d] * g.stride[d] - g.pad[d];
+      elements *= std::min(g.window[d], counted_end_[d] - first);
+    }
+    return elements;
   }
 
   void feature(const Call& call) {
@@ -96,6 +105,7 @@ template <class T> class Pooling : public Loops<T> {
 
   PoolSpec spec_;
   Geometry geometry_;
+  Geometry::Three counted_end_; // of the padding that counts
   Operand<T> x_, y_;
 };
 

@@ -25,12 +25,13 @@ struct Inputs {
   Names operator()(const ConvSpec& s) const { return linear(s.role, s.b.shape.rank() > 0, s.epilogue); }
   Names operator()(const PoolSpec& s) const { return {s.role == Role::feature ? "x" : "dy"}; }
   Names operator()(const NormSpec& s) const {
-    Names names{"x", "scale", "shift"};
-    if (s.role != Role::feature) names = {"x", "dy", "scale", "shift"};
-    if (s.role != Role::feature || s.given_statistics) names.insert(names.end(), {"mean", "variance"});
-    if (s.role == Role::feature && taken && s.epilogue.add) names.push_back("addend");
-    if (s.role != Role::feature && taken && s.epilogue.pointwise && s.epilogue.pointwise->from_output &&
-        count > names.size())
+    const bool rms = s.kind == NormSpec::Kind::rms, feature = s.role == Role::feature;
+    Names names = feature ? Names{"x", "scale"} : Names{"x", "dy", "scale"};
+    if (!rms) names.push_back("shift");
+    if (!rms && (!feature || s.given_statistics)) names.insert(names.end(), {"mean", "variance"});
+    if (rms && !feature) names.push_back("square");
+    if (feature && taken && s.epilogue.add) names.push_back("addend");
+    if (!feature && taken && s.epilogue.pointwise && s.epilogue.pointwise->from_output && count > names.size())
       names.push_back("y");
     return names;
   }
@@ -64,9 +65,13 @@ struct Outputs {
   Names operator()(const GemmSpec& s) const { return linear(s.role, s.b.shape.rank() > 0); }
   Names operator()(const ConvSpec& s) const { return linear(s.role, s.b.shape.rank() > 0); }
   Names operator()(const NormSpec& s) const {
+    const bool rms = s.kind == NormSpec::Kind::rms;
+    if (s.role == Role::feature && rms) return {"y", "square"};
     if (s.role == Role::feature) return s.given_statistics ? Names{"y"} : Names{"y", "mean", "variance"};
-    if (taken && s.epilogue.add) return {"dx", "dscale", "dshift", "daddend"};
-    return {"dx", "dscale", "dshift"};
+    Names names{"dx", "dscale"};
+    if (!rms) names.push_back("dshift");
+    if (taken && s.epilogue.add) names.push_back("daddend");
+    return names;
   }
   Names operator()(const SoftmaxLossSpec& s) const {
     return s.role == Role::feature ? Names{"y", "total"} : Names{"dx"};

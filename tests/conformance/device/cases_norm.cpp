@@ -13,7 +13,7 @@ Case norm(const std::string& name, Shape x, NormSpec::Kind kind, std::size_t axi
   NormSpec spec{.kind = kind, .x = {DType::f32, x, {}}, .y = {DType::f32, x, {}}, .axis = axis};
   Case made{.name = "norm_" + name, .spec = spec, .roles = both_roles};
   made.fills["scale"] = between_numbers(0.5, 1.5);
-  made.fills["variance"] = between_numbers(0.5, 2);
+  for (const char* statistic : {"variance", "square"}) made.fills[statistic] = between_numbers(0.5, 2);
   made.terms = static_cast<double>(x.count()) * 4;
   made.in_blocks = true;
   return made;
@@ -21,6 +21,13 @@ Case norm(const std::string& name, Shape x, NormSpec::Kind kind, std::size_t axi
 
 Case batch_norm(const std::string& name, Shape x) {
   Case made = norm(name, x, NormSpec::Kind::batch, 1);
+  made.in_formats = x.rank() == 4;
+  return made;
+}
+
+Case group_norm(const std::string& name, Shape x, std::int64_t groups) {
+  Case made = norm(name, x, NormSpec::Kind::group, 1);
+  std::get<NormSpec>(made.spec).groups = groups;
   made.in_formats = x.rank() == 4;
   return made;
 }
@@ -84,7 +91,7 @@ std::vector<Case> norm_cases() {
   const auto functions = neurons();
   const Pointwise relu = functions.at(0).second, tanh_of = functions.at(4).second;
   const Case image = batch_norm("batch", {4, 16, 3, 3}), odd = batch_norm("batch_odd", {5, 3, 5, 3}),
-             wide = batch_norm("batch_wide", {3, 88, 9, 8});
+             wide = batch_norm("batch_wide", {3, 88, 9, 8}), groups = group_norm("group", {4, 32, 3, 5}, 4);
   const Shape scores{6, 10};
   return {
       image,
@@ -107,6 +114,24 @@ std::vector<Case> norm_cases() {
       norm("layer", {6, 32}, NormSpec::Kind::layer, 1),
       norm("layer_odd", {3, 5, 7}, NormSpec::Kind::layer, 2),
       norm("layer_two", {3, 4, 5}, NormSpec::Kind::layer, 1),
+      groups,
+      group_norm("group_odd", {3, 9, 4, 3}, 3),
+      group_norm("group_across", {2, 40, 3, 2}, 2), // groups that end within 16 channels
+      group_norm("group_one", {3, 5, 7}, 1),
+      group_norm("group_each", {2, 6, 4, 4}, 6),
+      group_norm("group_flat", {5, 12}, 4),
+      group_norm("group_flat_wide", {3, 96}, 3),
+      group_norm("group_volume", {1, 4, 3, 2, 5}, 2),
+      with(groups, "relu", {.pointwise = relu}),
+      with(groups, "tanh", {.pointwise = tanh_of}),
+      with(groups, "add", {.add = true}),
+      with(groups, "add_relu", {.add = true, .pointwise = relu}),
+      norm("rms", {6, 32}, NormSpec::Kind::rms, 1),
+      norm("rms_odd", {3, 5, 7}, NormSpec::Kind::rms, 2),
+      norm("rms_two", {3, 4, 5}, NormSpec::Kind::rms, 1),
+      norm("rms_rows", {13, 7, 67}, NormSpec::Kind::rms, 2),
+      with(norm("rms", {6, 32}, NormSpec::Kind::rms, 1), "relu", {.pointwise = relu}),
+      with(norm("rms", {6, 32}, NormSpec::Kind::rms, 1), "add", {.add = true}),
       softmax("classes", {7, 10}, 1, false),
       softmax("image", {2, 5, 3, 4}, 1, false),
       softmax("last", {2, 3, 9}, 2, false),

@@ -32,6 +32,13 @@ Case pool(const std::string& name, PoolSpec::Kind kind, bool count_padding, cons
   return made;
 }
 
+// As a ceil-mode pool with padding of its own: of the padding at the end, `added` does not count.
+Case uncounted(const std::string& name, const Pooling& p, const List& added) {
+  Case made = pool(name, PoolSpec::Kind::average, true, p);
+  std::get<PoolSpec>(made.spec).uncounted = added;
+  return made;
+}
+
 Case lrn(const std::string& name, Shape x, bool within, std::int64_t size) {
   LrnSpec spec{.within_channel = within, .x = {DType::f32, x, {}}, .y = {DType::f32, x, {}}, .size = size};
   spec.alpha = 0.3;
@@ -63,6 +70,10 @@ std::vector<Case> window_cases() {
     cases.push_back(pool(concat("average_", names[i]), PoolSpec::Kind::average, false, shapes[i]));
     cases.push_back(pool(concat("average_all_", names[i]), PoolSpec::Kind::average, true, shapes[i]));
   }
+  cases.push_back(uncounted("average_uncounted", {{2, 16, 8, 7}, {3, 3}, {2, 2}, {1, 1}, {2, 1}}, {1, 0}));
+  cases.push_back(uncounted("average_uncounted_odd", {{2, 5, 6, 9}, {3, 4}, {2, 3}, {0, 1}, {1, 3}}, {1, 2}));
+  cases.push_back(uncounted("average_uncounted_alone", {{2, 9, 6, 6}, {3, 3}, {2, 2}, {0, 0}, {1, 1}}, {1, 1}));
+  cases.push_back(uncounted("average_uncounted_line", {{2, 4, 12}, {3}, {2}, {1}, {2}}, {1}));
   Case inference = pool("max_inference", PoolSpec::Kind::max, false, shapes[0]);
   std::get<PoolSpec>(inference.spec).training = false;
   inference.roles = {Role::feature};

@@ -143,6 +143,87 @@ TEST_F(ImagesTest, AList) {
   EXPECT_EQ(images.values<std::uint8_t>(Phase::train, 1), Bytes(48, 2));
 }
 
+// Whatever was read before, a broken picture's place is taken by the next one that can be read: so neither readers nor
+// workers nor a resumed run see another sample.
+TEST_F(ImagesTest, TheNextTakesABrokenOnesPlace) {
+  std::string list;
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = concat("p", i, ".png");
+    if (i != 6) picture(name, static_cast<std::uint8_t>(10 * i)); // of 6 there is no file
+    list += concat(name, " ", i, "\n");
+  }
+  write("list.txt", list);
+  write("p2.png", "no picture");
+  write("p3.png", std::string_view(png(gradient(4, 4))).substr(0, 50));
+  write("p7.png", "");
+  const std::int32_t expected[] = {0, 1, 4, 4, 4, 5, 0, 0};
+  for (const int first : {0, 2, 3, 6, 7})
+    for (const int step : {1, 3, 7}) {
+      auto images = open("images", {{"train", value("list.txt")},
+                                    {"size", value({4})},
+                                    {"broken", value("skip")},
+                                    {"broken_limit", value(0.5)}});
+      ASSERT_TRUE(images.status.ok()) << images.status.message();
+      EXPECT_EQ(images.source->count(Phase::train), 8);
+      for (int turn = 0; turn < 8; ++turn) {
+        const int index = (first + turn * step) % 8, label = expected[index];
+        EXPECT_EQ(images.label(Phase::train, index), label) << index;
+        EXPECT_EQ(images.values<std::uint8_t>(Phase::train, index), Bytes(48, static_cast<std::uint8_t>(10 * label)));
+        EXPECT_THAT(images.source->sample_name(Phase::train, index), testing::EndsWith(concat("p", label, ".png")));
+      }
+    }
+}
+
+// A phase's samples are replaced by its own: no test picture is trained on.
+TEST_F(ImagesTest, APhaseKeepsToItself) {
+  for (const char* name : {"train/ant/1.png", "train/ant/3.png", "train/ant/4.png"}) picture(name, 1);
+  picture("train/ant/2.png", 2);
+  write("train/ant/3.png", "no picture");
+  auto images = open("images", {{"train", value("train")},
+                                {"test_every", value(2)},
+                                {"size", value({4})},
+                                {"broken", value("skip")},
+                                {"broken_limit", value(0.25)}});
+  ASSERT_TRUE(images.status.ok()) << images.status.message();
+  EXPECT_EQ(images.values<std::uint8_t>(Phase::train, 1), Bytes(48, 1)); // 3's place: 1, since 2 and 4 test
+  EXPECT_EQ(images.values<std::uint8_t>(Phase::test, 0), Bytes(48, 2));
+}
+
+TEST_F(ImagesTest, TooManyBrokenOnesEndTheRun) {
+  for (int i = 0; i < 10; ++i) picture(concat("train/ant/", i, ".png"), 1);
+  for (int i : {2, 4, 5}) write(concat("train/ant/", i, ".png"), "no picture");
+  Bytes data(48), label(4);
+  std::byte* places[] = {reinterpret_cast<std::byte*>(data.data()), reinterpret_cast<std::byte*>(label.data())};
+  const auto read_all = [&](double limit) {
+    auto images = open(
+        "images",
+        {{"train", value("train")}, {"size", value({4})}, {"broken", value("skip")}, {"broken_limit", value(limit)}});
+    for (std::int64_t i = 0; i < 10; ++i)
+      if (Status status = images.source->read(Phase::train, i, places); !status.ok()) return status;
+    return Status();
+  };
+  EXPECT_TRUE(read_all(0.3).ok());
+  EXPECT_THAT(read_all(0.2).message(),
+              testing::AllOf(testing::HasSubstr("3 of 10 pictures cannot be read so far, more than broken_limit = 0.2 "
+                                                "lets pass ("),
+                             testing::HasSubstr("train/ant/2.png, "),
+                             testing::HasSubstr("train/ant/5.png): repair them, take them away or raise broken_limit"),
+                             testing::HasSubstr("; the last: ")));
+  EXPECT_THAT(read_all(0).message(), testing::StartsWith("1 of 10 pictures"));
+  for (int i = 0; i < 10; ++i) write(concat("train/ant/", i, ".png"), "no picture");
+  EXPECT_EQ(read_all(1).message(), "none of the 10 pictures can be read");
+}
+
+TEST_F(ImagesTest, APredictionLeavesNoneOut) {
+  picture("new/a.png", 1);
+  write("new/b.png", "no picture");
+  auto images = open("images", {{"unlabelled", value({"new"})}, {"size", value({4})}, {"broken", value("skip")}});
+  ASSERT_TRUE(images.status.ok()) << images.status.message();
+  Bytes data(48), label(4);
+  std::byte* places[] = {reinterpret_cast<std::byte*>(data.data()), reinterpret_cast<std::byte*>(label.data())};
+  EXPECT_THAT(images.source->read(Phase::test, 1, places).message(), testing::HasSubstr("new/b.png: is no picture"));
+}
+
 TEST_F(ImagesTest, SaysWhatIsWrong) {
   picture("train/cat/a.png", 1);
   picture("val/dog/a.png", 1);

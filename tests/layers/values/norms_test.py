@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""norms_test.py DLHOST DEVICE: batch_norm with its running means, layer_norm and lrn are what docs/layers.md says."""
+"""norms_test.py DLHOST DEVICE: batch_norm with its running means, layer_norm, group_norm, rms_norm and lrn are what
+docs/layers.md says."""
 import json
 import math
 import statistics
@@ -105,6 +106,66 @@ class LayerNorm(Values):
                 mean, deviation = statistics.fmean(piece), math.sqrt(statistics.pvariance(piece) + epsilon)
                 expected += [s * (number - mean) / deviation + t for number, s, t in zip(piece, scale, shift)]
             self.assert_near(made[f"ln{axis}"], Array(x.shape, expected), f"axis {axis}")
+
+
+class GroupNorm(Values):
+    def test_each_group_of_a_sample_by_itself(self) -> None:
+        for shape, groups, epsilon in (((5, 6, 3, 2), 3, 0.2), ((3, 4, 5), 1, 1e-5), ((3, 4, 5), 4, 0.7), ((4, 6), 2, 1e-5)):
+            x = Array.drawn(shape, groups)
+            scale, shift = Array.drawn(shape[1:2], 1), Array.drawn(shape[1:2], 2)
+            made = self.run_job({"x": x}, f"""
+[[layer]]
+name = "gn"
+type = "group_norm"
+src = "x"
+frozen = true
+groups = {groups}
+epsilon = {epsilon}
+""", ["gn"], {"gn.scale": scale, "gn.shift": shift})
+            expected, length, places = [], math.prod(shape[1:]) // groups, math.prod(shape[2:])
+            for first in range(0, len(x.numbers), length):
+                group = x.numbers[first:first + length]
+                mean, deviation = statistics.fmean(group), math.sqrt(statistics.pvariance(group) + epsilon)
+                for place, number in enumerate(group, first):
+                    channel = place // places % shape[1]
+                    expected.append(scale[channel] * (number - mean) / deviation + shift[channel])
+            self.assert_near(made["gn"], Array(shape, expected), f"{groups} groups of {shape}")
+
+    def test_as_pytorch(self) -> None:
+        """What torch.nn.GroupNorm(2, 4) is defined to make of 1, 2, ..., 8 as [1, 4, 2]: groups of 1 to 4 and 5 to 8."""
+        made = self.run_job({"x": Array((1, 4, 2), [float(number) for number in range(1, 9)])},
+                            '[[layer]]\nname = "gn"\ntype = "group_norm"\nsrc = "x"\nfrozen = true\ngroups = 2\n', ["gn"])
+        self.assert_near(made["gn"], Array((1, 4, 2), 2 * [-1.3416355, -0.4472118, 0.4472118, 1.3416355]))
+
+    def test_groups_that_do_not_divide(self) -> None:
+        self.run_job({"x": Array.drawn((2, 6, 2), 1)},
+                     '[[layer]]\nname = "gn"\ntype = "group_norm"\nsrc = "x"\nfrozen = true\ngroups = 3\n')
+        said = self.call("check", "job.toml", "--set", "layer.gn.groups=4", code=1)
+        self.assertRegex(said, "layer 'gn': groups is 4, which does not divide the 6 channels of .*: .*, 3 for example")
+
+
+class RmsNorm(Values):
+    def test_over_the_axis_and_all_after_it(self) -> None:
+        x = Array.drawn((5, 2, 3, 4), 1)
+        cases = ((1, 0.2), (2, 0.7), (3, 1e-5))
+        layers = "".join(f'[[layer]]\nname = "rms{axis}"\ntype = "rms_norm"\nsrc = "x"\nfrozen = true\n'
+                         f'axis = {axis}\nepsilon = {epsilon}\n' for axis, epsilon in cases)
+        params = {f"rms{axis}.scale": Array.drawn(x.shape[axis:], axis) for axis, _ in cases}
+        made = self.run_job({"x": x}, layers, ["rms1", "rms2", "rms3"], params)
+        for axis, epsilon in cases:
+            length, scale = math.prod(x.shape[axis:]), params[f"rms{axis}.scale"].numbers
+            expected = []
+            for first in range(0, len(x.numbers), length):
+                piece = x.numbers[first:first + length]
+                root = math.sqrt(statistics.fmean(number**2 for number in piece) + epsilon)
+                expected += [s * number / root for number, s in zip(piece, scale)]
+            self.assert_near(made[f"rms{axis}"], Array(x.shape, expected), f"axis {axis}")
+
+    def test_as_pytorch(self) -> None:
+        """What torch.nn.RMSNorm(4, eps=1e-5) is defined to make of 1, 2, 3, 4, whose mean square is 7.5."""
+        made = self.run_job({"x": Array((1, 4), [1.0, 2.0, 3.0, 4.0])},
+                            '[[layer]]\nname = "rms"\ntype = "rms_norm"\nsrc = "x"\nfrozen = true\n', ["rms"])
+        self.assert_near(made["rms"], Array((1, 4), [0.3651481, 0.7302962, 1.0954443, 1.4605924]))
 
 
 class LocalResponse(Values):

@@ -2,6 +2,7 @@
 """sources_test.py DLHOST DEVICE HAS_PNG: what sources make of files by their options is what docs/data.md and
 `dlhost inspect` say, down to the layers that read them."""
 import csv
+import json
 import pathlib
 import struct
 import subprocess
@@ -165,6 +166,45 @@ class Images(Sources):
         self.assertEqual(label.numbers, [4, 1, 0])
         corners = [tuple(data[n, c, 1, 1] for c in range(3)) for n in range(3)]
         self.assertEqual(corners, [self.RED, self.BLUE, self.RED])
+
+    def test_broken_pictures(self) -> None:
+        """The next one takes a broken one's place, for any number of readers and workers, and in a run that goes on."""
+        for name, colour in (("ant", self.RED), ("bee", self.GREEN), ("cow", self.BLUE)):
+            for number in range(3):
+                shade = [[tuple(part // (number + 1) for part in colour)] * 2] * 2
+                write_png(self.root / f"pictures/{name}/{number}.png", shade)
+        for broken in ("ant/2", "cow/0"):
+            (self.root / f"pictures/{broken}.png").write_bytes(b"no picture")
+        source = 'type = "images"\ntrain = "pictures"\nsize = [2]\nbroken_limit = 0.25\n'
+        job = f'name = "broken"\n[train]\ndevice = "{self.device}"\nthreads = 1\nbatch = 4\nlast_batch = "wrap"\n' \
+              'stop = { steps = 12 }\n[record]\ntensorboard = false\nfolder = "runs"\n' \
+              '[updater]\nmomentum = 0.9\nrate = 1e-5\n[[layer]]\nname = "data"\n' + source + \
+              '[[layer]]\nname = "out"\ntype = "dense"\nsrc = "data"\nunits = 3\n' \
+              '[[layer]]\nname = "loss"\ntype = "softmax_loss"\nsrc = ["out", "data:label"]\n'
+        (self.root / "job.toml").write_text(job)
+        self.assertRegex(self.call("run", "job.toml", code=1), r"pictures/(ant/2|cow/0)\.png: is no picture")
+        skip = "--set=layer.data.broken=skip"
+
+        def losses(*words: str) -> list[float]:
+            """Of each step, and of the steps of the run that it goes on with."""
+            before = set((self.root / "runs").glob("*"))
+            self.call("run", *words)
+            folder = next(iter(set((self.root / "runs").iterdir()) - before), None) or self.run_folder
+            self.run_folder = folder
+            rows = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+            return [row["metrics"]["loss"] for row in rows if row.get("phase") == "train"]
+
+        every = "--set=record.every={ steps = 1 }"
+        whole = losses("job.toml", skip, every)
+        self.assertEqual(len(whole), 12)
+        self.assertEqual(losses("job.toml", skip, every, "--set=train.readers=3"), whole)
+        for one, other in zip(losses("job.toml", skip, every, "--set=topology.workers_per_group=2"), whole):
+            self.assert_close(one, other, "two workers")
+        losses("job.toml", skip, every, "--set=train.stop.steps=5")
+        self.assertEqual(losses("--resume", str(self.run_folder), "--set=train.stop.steps=12"), whole)
+        said = self.call("run", "job.toml", skip, "--set=layer.data.broken_limit=0.2", code=1)
+        self.assertRegex(said, r"source 'data'.*: 2 of 9 pictures cannot be read so far, more than broken_limit = 0\.2")
+        self.assertIn("warning: source 'data': the next picture takes the place of one that cannot be read: ", said)
 
     def test_fit(self) -> None:
         """Of red, green, green, red in bars of two columns `crop` shows the green middle, `stretch` all of them."""

@@ -51,14 +51,19 @@ class Window(NamedTuple):
             if all(0 <= i < size for i, size in zip(place, source)):
                 yield place, within
 
+    def counted(self, at: Sequence[int], source: Sequence[int]) -> int:
+        """Of the window at a place: elements in the source and its padding. What rounding up adds behind it is none."""
+        firsts = [a * s - p for a, s, p in zip(at, self.stride, self.pad)]
+        return math.prod(min(size, length + end - first)
+                         for first, size, length, end in zip(firsts, self.kernel, source, self.pad_end))
+
 
 class Pooling(Values):
     def pooled(self, x: Array, window: Window, ceil: bool = False) -> None:
         """Greatest and average, which divides by the padding or not."""
         text = window.text(("kernel", "stride", "pad")) + f"ceil = {str(ceil).lower()}\n"
-        methods = {"max": 'method = "max"\n', "average": 'method = "average"\n'}
-        if not ceil:  # what a window counts that was rounded up is written nowhere
-            methods["all"] = 'method = "average"\ncount_padding = true\n'
+        methods = {"max": 'method = "max"\n', "average": 'method = "average"\n',
+                   "all": 'method = "average"\ncount_padding = true\n'}
         layers = "".join(f'[[layer]]\nname = "{name}"\ntype = "pooling"\nsrc = "x"\n{options}{text}'
                          for name, options in methods.items())
         made = self.run_job({"x": x}, layers, list(methods))
@@ -71,9 +76,8 @@ class Pooling(Values):
         self.assert_near(made["max"], Array.of(shape, lambda n, c, *at: max(each(n, c, at))), f"max of {window}")
         expected = Array.of(shape, lambda n, c, *at: statistics.fmean(each(n, c, at)))
         self.assert_near(made["average"], expected, f"average of {window}")
-        if "all" in methods:
-            expected = Array.of(shape, lambda n, c, *at: sum(each(n, c, at)) / math.prod(window.kernel))
-            self.assert_near(made["all"], expected, f"average with the padding of {window}")
+        expected = Array.of(shape, lambda n, c, *at: sum(each(n, c, at)) / window.counted(at, spatial))
+        self.assert_near(made["all"], expected, f"average with the padding of {window}")
 
     def test_over_one_axis(self) -> None:
         self.pooled(Array.drawn((3, 2, 9), 1), Window.of(3, stride=[2]))
@@ -92,6 +96,24 @@ class Pooling(Values):
         self.pooled(Array.drawn((3, 2, 5), 7), Window.of(2, stride=[3], pad=[1]), ceil=True)  # a third had no source
         self.pooled(Array.drawn((3, 2, 6, 8), 8), Window.of(3, 3, stride=[2, 3], pad=[1, 1]), ceil=True)
         self.pooled(Array.drawn((2, 2, 4, 5, 6), 9), Window.of(3, 2, 3, stride=[2, 2, 2]), ceil=True)
+
+    def test_what_rounding_up_adds_is_not_counted(self) -> None:
+        """What torch.nn.AvgPool1d(3, 2, padding=1, ceil_mode=True) is defined to make of 1, 2, ..., 6, and the same
+        without the padding of 1, 2, ..., 4: the last windows are (6 + 0) / 2 and (3 + 4) / 2."""
+        for numbers, pad, expected in (([1, 2, 3, 4, 5, 6], 1, [1, 3, 5, 3]), ([1, 2, 3, 4], 0, [2, 3.5])):
+            made = self.run_job({"x": Array((1, 1, len(numbers)), [float(number) for number in numbers])}, f"""
+[[layer]]
+name = "pool"
+type = "pooling"
+src = "x"
+method = "average"
+kernel = 3
+stride = 2
+pad = {pad}
+ceil = true
+count_padding = true
+""", ["pool"])
+            self.assert_near(made["pool"], Array((1, 1, len(expected)), expected), f"pad {pad}")
 
     def test_padded_otherwise_at_the_end(self) -> None:
         self.pooled(Array.drawn((3, 2, 6, 7), 10), Window.of(3, 2, stride=[2, 1], pad=[0, 1], pad_end=[2, 0]))
@@ -138,6 +160,24 @@ class Convolution(Values):
                        groups=2)
         self.convolved(Array.drawn((3, 4, 7, 6), 5), 4, Window.of(3, 3, stride=[1, 2], pad=[2, 1], dilation=[2, 1]),
                        groups=4, bias=False)
+
+    def test_what_rounding_up_adds_is_not_counted(self) -> None:
+        """What torch.nn.AvgPool1d(3, 2, padding=1, ceil_mode=True) is defined to make of 1, 2, ..., 6, and the same
+        without the padding of 1, 2, ..., 4: the last windows are (6 + 0) / 2 and (3 + 4) / 2."""
+        for numbers, pad, expected in (([1, 2, 3, 4, 5, 6], 1, [1, 3, 5, 3]), ([1, 2, 3, 4], 0, [2, 3.5])):
+            made = self.run_job({"x": Array((1, 1, len(numbers)), [float(number) for number in numbers])}, f"""
+[[layer]]
+name = "pool"
+type = "pooling"
+src = "x"
+method = "average"
+kernel = 3
+stride = 2
+pad = {pad}
+ceil = true
+count_padding = true
+""", ["pool"])
+            self.assert_near(made["pool"], Array((1, 1, len(expected)), expected), f"pad {pad}")
 
     def test_padded_otherwise_at_the_end(self) -> None:
         """As what others call "same" is, where the kernel is even or the stride leaves something."""

@@ -118,6 +118,127 @@ TEST_F(Augmentations, ColourMovesAllPixelsAlike) {
   for (const auto byte : apply<std::uint8_t>(bytes, Bytes{128, 128, 128}, true)) EXPECT_TRUE(byte == 0 || byte == 255);
 }
 
+// Red is a pixel's column, green its row: linear interpolation keeps that, and a result tells which piece it shows.
+std::vector<float> places_of(std::int64_t height, std::int64_t width) {
+  std::vector<float> sample;
+  for (std::int64_t channel = 0; channel < 2; ++channel)
+    for (std::int64_t y = 0; y < height; ++y)
+      for (std::int64_t x = 0; x < width; ++x) sample.push_back(static_cast<float>(channel == 0 ? x : y));
+  return sample;
+}
+
+TEST_F(Augmentations, ResizedCropDrawsAreaAndAspect) {
+  constexpr std::int64_t height = 60, width = 80;
+  constexpr std::size_t side = 200; // every piece is enlarged
+  const auto crop = chain(
+      {{"random_resized_crop", {{"size", value({200})}, {"area", value({0.1, 0.5})}, {"aspect", value({0.5, 2.0})}}}},
+      {DType::f32, {2, height, width}, {}});
+  const auto sample = places_of(height, width);
+  double area_sum = 0;
+  int wide = 0;
+  for (std::uint32_t i = 0; i < 400; ++i) {
+    const auto piece = apply<float>(crop, sample, true, i);
+    // A fifth and four fifths of the way lie far from the edges.
+    const auto at = [&](std::size_t channel, std::size_t y, std::size_t x) {
+      return static_cast<double>(piece[(channel * side + y) * side + x]);
+    };
+    const double across = (at(0, 100, 160) - at(0, 100, 40)) * side / 120;
+    const double down = (at(1, 160, 100) - at(1, 40, 100)) * side / 120;
+    const double area = across * down / (height * width), aspect = across / down;
+    EXPECT_TRUE(area > 0.09 && area < 0.52) << area; // sides are whole pixels
+    EXPECT_TRUE(aspect > 0.47 && aspect < 2.1) << aspect;
+    EXPECT_TRUE(at(0, 100, 0) >= -1e-3 && at(0, 100, side - 1) <= width - 1 + 1e-3);
+    EXPECT_TRUE(at(1, 0, 100) >= -1e-3 && at(1, side - 1, 100) <= height - 1 + 1e-3);
+    area_sum += area / 400;
+    wide += aspect > 1 ? 1 : 0;
+  }
+  EXPECT_NEAR(area_sum, 0.3, 0.02);
+  EXPECT_NEAR(wide, 200, 45);
+}
+
+TEST_F(Augmentations, ResizedCropShowsTheMiddleOtherwise) {
+  const auto sample = places_of(64, 80);
+  const TensorDesc picture{DType::f32, {2, 64, 80}, {}};
+  // 0.875 of 64 rows: 56 from row 4 on, of 80 columns from 12 on.
+  const auto middle = apply<float>(chain({{"random_resized_crop", {{"size", value({56})}}}}, picture), sample, false);
+  EXPECT_EQ(middle[0], 12);
+  EXPECT_EQ(middle[55], 67);
+  EXPECT_EQ(middle[56 * 56], 4);
+  const auto whole = chain({{"random_resized_crop", {{"size", value({64, 80})}, {"middle", value(1.0)}}}}, picture);
+  EXPECT_EQ(apply<float>(whole, sample, false), sample);
+  // A piece that is the whole picture, drawn; and one of an aspect that the picture has not.
+  const auto all = chain(
+      {{"random_resized_crop", {{"size", value({4})}, {"area", value({1.0, 1.0})}, {"aspect", value({1.0, 1.0})}}}},
+      four_by_four);
+  EXPECT_EQ(apply<std::uint8_t>(all, sixteen, true), sixteen);
+  const auto tall = chain(
+      {{"random_resized_crop", {{"size", value({4, 2})}, {"area", value({1.0, 1.0})}, {"aspect", value({0.5, 0.5})}}}},
+      four_by_four);
+  EXPECT_EQ(apply<std::uint8_t>(tall, sixteen, true), (Bytes{1, 2, 5, 6, 9, 10, 13, 14}));
+}
+
+// The weights of Pillow's BILINEAR: halved, a pixel is made of three or four, by 3 : 3 : 1 at the edge.
+TEST_F(Augmentations, ResizedCropFilters) {
+  const auto half =
+      chain({{"random_resized_crop", {{"size", value({2})}, {"middle", value(1.0)}}}}, {DType::f32, {1, 4, 4}, {}});
+  const std::vector<float> columns{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
+  const auto small = apply<float>(half, columns, false);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(small[i], i % 2 == 0 ? 5.0 / 7 : 16.0 / 7, 1e-6) << i;
+}
+
+// Whatever the sizes are, weights make 1 together.
+TEST_F(Augmentations, ResizedCropKeepsAFlatPicture) {
+  for (const int height : {1, 3, 40, 700})
+    for (const int width : {1, 7, 90, 1000})
+      for (const int to : {2, 5, 64, 300}) {
+        const TensorDesc picture{DType::u8, {3, height, width}, {}};
+        const auto crop =
+            chain({{"random_resized_crop", {{"size", value({to, 3 * to})}, {"middle", value(1.0)}}}}, picture);
+        const Bytes flat(static_cast<std::size_t>(picture.count()), 77);
+        for (const bool training : {false, true})
+          for (const auto byte : apply<std::uint8_t>(crop, flat, training))
+            ASSERT_EQ(byte, 77) << height << 'x' << width;
+      }
+}
+
+TEST_F(Augmentations, EraseWritesOverARectangle) {
+  const TensorDesc picture{DType::u8, {3, 40, 50}, {}};
+  const Bytes grey(3 * 40 * 50, 100);
+  const auto erase = chain({{"random_erase",
+                             {{"probability", value(0.4)},
+                              {"area", value({0.1, 0.3})},
+                              {"aspect", value({0.5, 2.0})},
+                              {"value", value({1.0, 2.0, 3.0})}}}},
+                           picture);
+  int erased = 0;
+  double share_sum = 0;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    const auto made = apply<std::uint8_t>(erase, grey, true, i);
+    if (made == grey) continue;
+    ++erased;
+    std::int64_t top = 40, bottom = 0, left = 50, right = 0, count = 0;
+    for (std::int64_t at = 0; at < 2000; ++at) {
+      const auto pixel = static_cast<std::size_t>(at);
+      if (made[pixel] == 100) continue;
+      ASSERT_TRUE(made[pixel] == 1 && made[pixel + 2000] == 2 && made[pixel + 4000] == 3);
+      top = std::min(top, at / 50);
+      bottom = std::max(bottom, at / 50 + 1);
+      left = std::min(left, at % 50);
+      right = std::max(right, at % 50 + 1);
+      ++count;
+    }
+    ASSERT_EQ(count, (bottom - top) * (right - left));
+    const double share = static_cast<double>(count) / 2000;
+    const double aspect = static_cast<double>(bottom - top) / static_cast<double>(right - left);
+    EXPECT_TRUE(share > 0.085 && share < 0.32) << share;
+    EXPECT_TRUE(aspect > 0.42 && aspect < 2.3) << aspect;
+    share_sum += share;
+  }
+  EXPECT_NEAR(erased, 400, 60);
+  EXPECT_NEAR(share_sum / erased, 0.2, 0.02);
+  EXPECT_EQ(apply<std::uint8_t>(erase, grey, false), grey);
+}
+
 TEST_F(Augmentations, ChainsPassTheSampleOn) {
   const auto all = chain({{"pad_crop", {{"pad", value(2)}}},
                           {"crop", {{"size", value({2, 3})}}},
@@ -135,6 +256,15 @@ TEST_F(Augmentations, SayWhatIsWrong) {
   EXPECT_THAT(why("mirror", {}, {DType::f32, {16}, {}}), testing::HasSubstr("augmentation 1 (mirror): the sample has"));
   EXPECT_THAT(why("pad_crop", {{"value", value(300.0)}}, four_by_four), testing::HasSubstr("0 to 255"));
   EXPECT_THAT(why("normalize", {{"mean", value({1.0, 2.0})}}, four_by_four), testing::HasSubstr("must have 1 or 1"));
+  EXPECT_THAT(why("random_resized_crop", {{"size", value({2})}, {"area", value({0.5, 0.1})}}, four_by_four),
+              testing::HasSubstr("area must be [low, high] with 0 < low <= high <= 1, but has 2 numbers, 0.5 and 0.1"));
+  EXPECT_THAT(why("random_resized_crop", {{"size", value({1})}}, {DType::u8, {1, 4, 600}, {}}),
+              testing::HasSubstr("less than one part in 512 of the picture"));
+  EXPECT_THAT(why("random_erase", {{"aspect", value({1.0})}}, four_by_four),
+              testing::HasSubstr("aspect must be [low, high] with 0 < low <= high, but has 1 numbers"));
+  EXPECT_THAT(why("random_erase", {{"value", value({1.0, 2.0})}}, four_by_four),
+              testing::HasSubstr("must have 1 or 1"));
+  EXPECT_THAT(why("random_erase", {{"value", value({300.0})}}, four_by_four), testing::HasSubstr("0 to 255"));
   EXPECT_THAT(why("colour", {}, four_by_four), testing::HasSubstr("red, green and blue"));
 }
 

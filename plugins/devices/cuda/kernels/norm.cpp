@@ -1,164 +1,30 @@
-// Batch norm and layer norm. Ours, since the contract wants statistics of the first rows only, any epsilon and
-// epilogue, and variances rather than their inverse roots; cuDNN has none of these.
+// Batch norm, layer norm, group norm and RMS norm. Ours, since the contract wants statistics of the first rows only,
+// any epsilon and epilogue, and variances rather than their inverse roots; cuDNN has none of these.
 #include <optional>
 
 #include "finish.h"
 #include "launch.h"
 #include "norm_columns.h"
+#include "norm_elements.h"
 #include "prepare.h"
 
 namespace dlhost::plugins::cuda {
 
 namespace {
 
-// Which elements share a statistic, and which a scale.
-struct NormGroups {
-  bool batch = true;
-  std::int64_t inner = 1, size = 1; // batch: elements behind the channel, channels; layer: 1, elements together
-  std::int64_t statistics = 1, count = 0;
-
-  DLHOST_BODY std::int64_t statistic(std::int64_t i) const {
-    return batch ? quotient(i, inner) % size : quotient(i, size);
-  }
-  DLHOST_BODY std::int64_t param(std::int64_t i) const { return batch ? quotient(i, inner) % size : i % size; }
-  // Element `term` of those that share a statistic; for layer norm also of those that share a scale.
-  DLHOST_BODY std::int64_t of_statistic(std::int64_t s, std::int64_t term) const {
-    if (!batch) return s * size + term;
-    const std::int64_t n = quotient(term, inner);
-    return (n * size + s) * inner + (term - n * inner);
-  }
-  DLHOST_BODY std::int64_t of_param(std::int64_t p, std::int64_t term) const {
-    return batch ? of_statistic(p, term) : term * size + p;
-  }
-};
-
-struct Statistics {
-  using Sum = Spread;
-  NormGroups groups;
-  Source x;
-  float *mean, *variance;
-  DLHOST_BODY Sum zero() const { return {}; }
-  DLHOST_BODY void take(Sum& sum, std::int64_t s, std::int64_t term) const {
-    sum.take(x[groups.of_statistic(s, term)]);
-  }
-  DLHOST_BODY void join(Sum& sum, const Sum& other) const { sum.join(other); }
-  DLHOST_BODY void finish(std::int64_t s, const Sum& sum) const {
-    mean[s] = sum.mean();
-    variance[s] = sum.variance();
-  }
-};
-
-struct Normal {
-  NormGroups groups;
-  float epsilon;
-  Source x;
-  const float *scale, *shift, *mean, *variance;
-
-  DLHOST_BODY float inverse(std::int64_t s) const { return 1 / std::sqrt(variance[s] + epsilon); }
-  DLHOST_BODY float normalised(std::int64_t i, std::int64_t s) const { return (x[i] - mean[s]) * inverse(s); }
-};
-
-struct NormFeature {
-  Normal normal;
-  Target y;
-  Finish finish;
-  DLHOST_BODY void operator()(std::int64_t i) const {
-    const std::int64_t p = normal.groups.param(i);
-    const float value = normal.normalised(i, normal.groups.statistic(i)) * normal.scale[p] + normal.shift[p];
-    y.set(i, finish(i, value));
-  }
-};
-
-// dy before the epilogue.
-struct Through {
-  Normal normal;
-  Source dy, y; // y.data null: the slope is found from x
-  Function slope;
-
-  DLHOST_BODY float operator()(std::int64_t i, float normalised) const {
-    if (slope.result < 0) return dy[i];
-    const std::int64_t p = normal.groups.param(i);
-    return dy[i] * slope(y.data ? y[i] : normalised * normal.scale[p] + normal.shift[p]);
-  }
-};
-
-// The gradients of scale and shift.
-struct ParamGradients {
-  using Sum = Pair;
-  Through through;
-  float *dscale, *dshift;
-  DLHOST_BODY Sum zero() const { return {0, 0}; }
-  DLHOST_BODY void take(Sum& sum, std::int64_t p, std::int64_t term) const {
-    const std::int64_t i = through.normal.groups.of_param(p, term);
-    const float x = through.normal.normalised(i, through.normal.groups.statistic(i)), dy = through(i, x);
-    sum.shift += dy;
-    sum.scale += dy * x;
-  }
-  DLHOST_BODY void join(Sum& sum, const Sum& other) const { sum.join(other); }
-  DLHOST_BODY void finish(std::int64_t p, const Sum& sum) const {
-    dshift[p] = sum.shift;
-    dscale[p] = sum.scale;
-  }
-};
-
-// What dx loses through the mean and the variance, of layer norm.
-struct StatisticGradients {
-  using Sum = Pair;
-  Through through;
-  float *means, *slopes;
-  DLHOST_BODY Sum zero() const { return {0, 0}; }
-  DLHOST_BODY void take(Sum& sum, std::int64_t s, std::int64_t term) const {
-    const std::int64_t i = through.normal.groups.of_statistic(s, term);
-    const float x = through.normal.normalised(i, s);
-    const float dy = through(i, x) * through.normal.scale[through.normal.groups.param(i)];
-    sum.shift += dy;
-    sum.scale += dy * x;
-  }
-  DLHOST_BODY void join(Sum& sum, const Sum& other) const { sum.join(other); }
-  DLHOST_BODY void finish(std::int64_t s, const Sum& sum) const {
-    means[s] = sum.shift;
-    slopes[s] = sum.scale;
-  }
-};
-
-struct NormGradient {
-  Through through;
-  const float *means, *slopes; // null: the statistics were given, and are constants
-  bool unscaled;               // means and slopes are of dy without the scale: of batch norm, the params' gradients
-  float each_part;             // one over the elements of a statistic
-  std::int64_t counted;        // elements, from the first on
-  Target dx, daddend;
-  DLHOST_BODY void operator()(std::int64_t i) const {
-    const Normal& normal = through.normal;
-    const std::int64_t s = normal.groups.statistic(i);
-    const float x = normal.normalised(i, s), dy = through(i, x);
-    if (daddend.data) daddend.set(i, dy);
-    const float scale = normal.scale[normal.groups.param(i)];
-    float inner = dy * scale;
-    if (means && i < counted) inner -= (means[s] + x * slopes[s]) * (unscaled ? scale * each_part : each_part);
-    dx.set(i, inner * normal.inverse(s));
-  }
-};
-
 class Norm final : public KernelOp {
  public:
   explicit Norm(const NormSpec& spec)
-      : batch_(spec.kind == NormSpec::Kind::batch), feature_(spec.role == Role::feature), given_(spec.given_statistics),
-        epsilon_(static_cast<float>(spec.epsilon)), rows_(spec.x.shape[0]), row_(spec.x.shape.past(1)),
-        places_(spec.x.shape.past(2)) {
-    groups_.batch = batch_;
-    groups_.count = spec.x.count();
-    groups_.inner = batch_ && spec.x.format.is_plain() ? spec.x.shape.past(2) : 1;
-    groups_.size = batch_ ? spec.x.shape[1] : spec.x.shape.past(spec.axis);
-    groups_.statistics = batch_ ? groups_.size : groups_.count / std::max<std::int64_t>(groups_.size, 1);
+      : batch_(spec.kind == NormSpec::Kind::batch), rms_(spec.kind == NormSpec::Kind::rms),
+        feature_(spec.role == Role::feature), given_(spec.given_statistics), epsilon_(static_cast<float>(spec.epsilon)),
+        rows_(spec.x.shape[0]), row_(spec.x.shape.past(1)), places_(spec.x.shape.past(2)),
+        groups_(NormGroups::of(spec)) {
     take_epilogue(spec.epilogue);
     relu_ = function_.result >= 0 && spec.epilogue.pointwise->known == Known::relu;
     columns_ = batch_ && groups_.inner == 1 && spec.x.dtype == spec.y.dtype && (relu_ || function_.result < 0) &&
                (spec.x.dtype == DType::f32 || spec.x.dtype == DType::bf16 || spec.x.dtype == DType::f16);
     if (columns_ && relu_ && !adds_) from_output_ = false; // x says where the slope is 0, and is read anyway
-    Shape scales{groups_.size};
-    if (!batch_) scales = Shape(std::span(spec.x.shape.begin() + spec.axis, spec.x.shape.end()));
-    const TensorDesc param{DType::f32, scales, {}}, statistic{DType::f32, {groups_.statistics}, {}};
+    const TensorDesc param{DType::f32, spec.params(), {}}, statistic{DType::f32, spec.statistics(), {}};
     if (feature_)
       feature_operands(spec, param, statistic);
     else
@@ -193,39 +59,46 @@ class Norm final : public KernelOp {
   }
 
   void feature_operands(const NormSpec& spec, const TensorDesc& param, const TensorDesc& statistic) {
-    in = {spec.x, param, param};
+    in = {spec.x, param};
+    if (!rms_) in.push_back(param);
     if (given_) in.insert(in.end(), {statistic, statistic});
     out = {spec.y};
     if (adds_) in.push_back(out[0]);
     if (given_) return;
-    out.insert(out.end(), {statistic, statistic});
+    if (!rms_) out.push_back(statistic);
+    out.push_back(statistic);
     if (columns_)
-      column_sums_ = room<std::byte>(static_cast<std::int64_t>(column_room<Spread>(most_terms(), groups_.size)));
+      column_sums_ = room<std::byte>(static_cast<std::int64_t>(column_room<Spread>(most_terms(), groups_.params)));
+    else if (rms_)
+      sums<MeanSquares>(groups_.statistics, most_terms());
     else
       sums<Statistics>(groups_.statistics, most_terms());
     settle_sums();
   }
   void gradient_operands(const NormSpec& spec, const TensorDesc& param, const TensorDesc& statistic) {
-    in = {spec.x, spec.y, param, param, statistic, statistic};
+    in = {spec.x, spec.y, param};
+    if (!rms_) in.insert(in.end(), {param, statistic});
+    in.push_back(statistic);
     if (from_output_) in.push_back(in[1]);
-    out = {spec.x, param, param};
+    out = {spec.x, param};
+    if (!rms_) out.push_back(param);
     if (adds_) out.push_back(in[1]);
     if (columns_) {
-      column_sums_ = room<std::byte>(static_cast<std::int64_t>(column_room<Pair>(most_terms(), groups_.size)));
+      column_sums_ = room<std::byte>(static_cast<std::int64_t>(column_room<Pair>(most_terms(), groups_.params)));
       return;
     }
     if (!batch_) {
-      means_ = room<float>(groups_.statistics);
+      if (!rms_) means_ = room<float>(groups_.statistics);
       slopes_ = room<float>(groups_.statistics);
       sums<StatisticGradients>(groups_.statistics, most_terms());
     }
-    sums<ParamGradients>(groups_.size, batch_ ? most_terms() : groups_.statistics);
+    sums<ParamGradients>(groups_.params, groups_.count / std::max<std::int64_t>(groups_.params, 1));
     settle_sums();
   }
 
   // Of a statistic, with all rows counted. Fewer rows are cut into no more parts.
   std::int64_t most_terms() const { return terms(rows_); }
-  std::int64_t terms(std::int64_t counted) const { return batch_ ? counted * places_ : groups_.size; }
+  std::int64_t terms(std::int64_t counted) const { return batch_ ? counted * places_ : groups_.together; }
 
   static const float* floats(const Call& call, std::size_t i) { return static_cast<const float*>(call.in[i]); }
 
@@ -237,14 +110,14 @@ class Norm final : public KernelOp {
          *variance = given_ ? nullptr : static_cast<float*>(call.out[2]);
     params.mean = given_ ? floats(call, 3) : mean;
     params.variance = given_ ? floats(call, 4) : variance;
-    by_type_and_width<4>(in[0].dtype, groups_.size, {call.in[0], addend, call.out[0]}, [&](auto type, auto width) {
+    by_type_and_width<4>(in[0].dtype, groups_.params, {call.in[0], addend, call.out[0]}, [&](auto type, auto width) {
       using T = decltype(type);
       constexpr int wide = decltype(width)::value;
       if (!given_)
-        reduce_columns(stream, terms(call.counted(rows_)), groups_.size,
-                       ColumnStatistics<T, wide>{call.in[0], groups_.size, mean, variance}, column_sums_.in(call));
-      each_row(stream, most_terms(), groups_.size,
-               ColumnNorm<T, wide>{params, groups_.size, relu_, call.in[0], addend, call.out[0]});
+        reduce_columns(stream, terms(call.counted(rows_)), groups_.params,
+                       ColumnStatistics<T, wide>{call.in[0], groups_.params, mean, variance}, column_sums_.in(call));
+      each_row(stream, most_terms(), groups_.params,
+               ColumnNorm<T, wide>{params, groups_.params, relu_, call.in[0], addend, call.out[0]});
     });
   }
 
@@ -255,13 +128,13 @@ class Norm final : public KernelOp {
     auto *dscale = static_cast<float*>(call.out[1]), *dshift = static_cast<float*>(call.out[2]);
     const std::int64_t counted = terms(call.counted(rows_));
     by_type_and_width<4>(
-        in[0].dtype, groups_.size, {call.in[0], call.in[1], y, call.out[0], daddend}, [&](auto type, auto width) {
+        in[0].dtype, groups_.params, {call.in[0], call.in[1], y, call.out[0], daddend}, [&](auto type, auto width) {
           using T = decltype(type);
           constexpr int wide = decltype(width)::value;
-          const ColumnThrough<T, wide> through{groups_.size, relu_, call.in[0], call.in[1], y};
-          reduce_columns(stream, counted, groups_.size, ColumnParamGradients<T, wide>{params, through, dscale, dshift},
-                         column_sums_.in(call));
-          each_row(stream, most_terms(), groups_.size,
+          const ColumnThrough<T, wide> through{groups_.params, relu_, call.in[0], call.in[1], y};
+          reduce_columns(stream, counted, groups_.params,
+                         ColumnParamGradients<T, wide>{params, through, dscale, dshift}, column_sums_.in(call));
+          each_row(stream, most_terms(), groups_.params,
                    ColumnNormGradient<T, wide>{params, through, given_ ? nullptr : dscale, given_ ? nullptr : dshift,
                                                1 / static_cast<float>(std::max<std::int64_t>(counted, 1)), counted,
                                                call.out[0], daddend});
@@ -270,10 +143,15 @@ class Norm final : public KernelOp {
 
   void feature(WorkStream& stream, const Call& call) {
     if (columns_) return feature_by_columns(stream, call);
-    Normal normal{groups_, epsilon_, {call.in[0], in[0].dtype}, floats(call, 1), floats(call, 2), nullptr, nullptr};
+    Normal normal{groups_, epsilon_, {call.in[0], in[0].dtype}, floats(call, 1), nullptr, nullptr, nullptr};
+    if (!rms_) normal.shift = floats(call, 2);
     if (given_) {
       normal.mean = floats(call, 3);
       normal.variance = floats(call, 4);
+    } else if (rms_) {
+      auto* square = static_cast<float*>(call.out[1]);
+      reduce(stream, groups_.statistics, most_terms(), MeanSquares{groups_, normal.x, square}, sums_in(call));
+      normal.variance = square;
     } else {
       auto *mean = static_cast<float*>(call.out[1]), *variance = static_cast<float*>(call.out[2]);
       reduce(stream, groups_.statistics, terms(call.counted(rows_)), Statistics{groups_, normal.x, mean, variance},
@@ -289,14 +167,19 @@ class Norm final : public KernelOp {
 
   void gradient(WorkStream& stream, const Call& call) {
     if (columns_) return gradient_by_columns(stream, call);
-    const Normal normal{groups_,         epsilon_,       {call.in[0], in[0].dtype}, floats(call, 2), floats(call, 3),
-                        floats(call, 4), floats(call, 5)};
-    const Source y = from_output_ ? Source{call.in[6], in[6].dtype} : Source{};
+    Normal normal{groups_, epsilon_, {call.in[0], in[0].dtype}, floats(call, 2), nullptr, nullptr, nullptr};
+    if (!rms_) {
+      normal.shift = floats(call, 3);
+      normal.mean = floats(call, 4);
+    }
+    normal.variance = floats(call, rms_ ? 3 : 5);
+    const Source y = from_output_ ? Source{call.in[in.size() - 1], in.back().dtype} : Source{};
     const Through through{normal, {call.in[1], in[1].dtype}, y, slope_};
     const std::int64_t counted = batch_ ? call.counted(rows_) : rows_, together = terms(counted);
-    auto *dscale = static_cast<float*>(call.out[1]), *dshift = static_cast<float*>(call.out[2]);
-    reduce(stream, groups_.size, batch_ ? together : groups_.statistics, ParamGradients{through, dscale, dshift},
-           sums_in(call));
+    auto* dscale = static_cast<float*>(call.out[1]);
+    auto* dshift = rms_ ? nullptr : static_cast<float*>(call.out[2]);
+    reduce(stream, groups_.params, batch_ ? together : groups_.count / std::max<std::int64_t>(groups_.params, 1),
+           ParamGradients{through, dscale, dshift}, sums_in(call));
     NormGradient last{.through = through,
                       .means = nullptr,
                       .slopes = nullptr,
@@ -309,16 +192,16 @@ class Norm final : public KernelOp {
       last.means = dshift;
       last.slopes = dscale;
     } else if (!given_) {
-      reduce(stream, groups_.statistics, together, StatisticGradients{through, means_.in(call), slopes_.in(call)},
-             sums_in(call));
-      last.means = means_.in(call);
-      last.slopes = slopes_.in(call);
+      float *means = rms_ ? nullptr : means_.in(call), *slopes = slopes_.in(call);
+      reduce(stream, groups_.statistics, together, StatisticGradients{through, means, slopes}, sums_in(call));
+      last.means = means;
+      last.slopes = slopes;
     }
-    if (adds_) last.daddend = {call.out[3], out[3].dtype};
+    if (adds_) last.daddend = {call.out[out.size() - 1], out.back().dtype};
     each(stream, groups_.count, last);
   }
 
-  bool batch_, feature_, given_, adds_ = false, from_output_ = false, relu_ = false, columns_ = false;
+  bool batch_, rms_, feature_, given_, adds_ = false, from_output_ = false, relu_ = false, columns_ = false;
   float epsilon_;
   std::int64_t rows_, row_, places_; // a sample's elements, and those of one of its channels
   NormGroups groups_;
@@ -330,20 +213,15 @@ class Norm final : public KernelOp {
 } // namespace
 
 Prepared prepare_own(const NormSpec& wanted) {
+  DLHOST_TRY(wanted.check());
   NormSpec spec = wanted;
-  const bool batch = spec.kind == NormSpec::Kind::batch;
-  if (batch) {
+  if (spec.kind == NormSpec::Kind::batch || spec.kind == NormSpec::Kind::group) {
     DLHOST_TRY(settle("norm", spec.x, spec.y));
   } else {
-    DLHOST_TRY(need_plain("layer norm", {&spec.x, &spec.y}));
+    DLHOST_TRY(need_plain("norm over the last axes", {&spec.x, &spec.y}));
     spec.x = plain_of(spec.x);
     spec.y = plain_of(spec.y);
   }
-  const std::size_t rank = spec.x.shape.rank();
-  if (spec.x.shape != spec.y.shape || rank < 2 || (!batch && (spec.axis < 1 || spec.axis >= rank)))
-    return Status::invalid("norm: x ", to_string(spec.x.shape), " and y ", to_string(spec.y.shape),
-                           " must have one shape, [n, c, ...]; layer norm is over axes from 1 or more on");
-  if (!batch && spec.given_statistics) return Status::invalid("norm: layer norm makes its statistics itself");
   return std::unique_ptr<Op>(std::make_unique<Norm>(spec));
 }
 

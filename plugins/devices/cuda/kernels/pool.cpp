@@ -15,10 +15,20 @@ namespace {
 struct Pooling {
   Geometry geometry;
   bool max, count_padding;
+  std::int64_t counted_end[3]; // of the padding that counts
 
-  // Of a window that covers these.
-  DLHOST_BODY float share(const Places& these) const {
-    return 1.0F / static_cast<float>(count_padding ? geometry.window_size() : these.size());
+  // Of the window at `at`, which covers these.
+  DLHOST_BODY float share(std::int64_t at, const Places& these) const {
+    return 1.0F / static_cast<float>(count_padding ? counted(at) : these.size());
+  }
+  DLHOST_BODY std::int64_t counted(std::int64_t at) const {
+    std::int64_t elements = 1;
+    for (int d = 3; d-- > 0;) {
+      const std::int64_t first = last_digit(at, geometry.small[d]) * geometry.stride[d] - geometry.pad[d];
+      const std::int64_t up_to_end = counted_end[d] - first;
+      elements *= geometry.window[d] < up_to_end ? geometry.window[d] : up_to_end;
+    }
+    return elements;
   }
 };
 
@@ -44,7 +54,7 @@ struct PoolFeature {
           best = place;
           most = value;
         }
-    y.set(i, pool.max ? most : sum * pool.share(these));
+    y.set(i, pool.max ? most : sum * pool.share(at, these));
     if (largest) largest[i] = static_cast<std::int32_t>(best);
   }
 };
@@ -65,7 +75,7 @@ struct PoolGradient {
         for (std::int64_t c = these.first[2]; c < these.last[2]; ++c) {
           const std::int64_t at = (a * geometry.small[1] + b) * geometry.small[2] + c;
           if (!pool.max)
-            sum += dy[start + at] * pool.share(geometry.places_covered(at));
+            sum += dy[start + at] * pool.share(at, geometry.places_covered(at));
           else if (largest[start + at] == place)
             sum += dy[start + at];
         }
@@ -82,7 +92,7 @@ struct PlacesOf {
 struct ColumnPooling {
   std::int64_t channels;
   Divider groups, big[3], small[3], stride[3]; // groups of channels
-  std::int32_t pad[3], window[3];
+  std::int32_t pad[3], window[3], counted_end[3];
   bool max, count_padding;
 
   ColumnPooling(const Pooling& pool, std::int64_t channels, int width)
@@ -93,6 +103,7 @@ struct ColumnPooling {
       stride[d] = Divider(pool.geometry.stride[d]);
       pad[d] = static_cast<std::int32_t>(pool.geometry.pad[d]);
       window[d] = static_cast<std::int32_t>(pool.geometry.window[d]);
+      counted_end[d] = static_cast<std::int32_t>(pool.counted_end[d]);
     }
   }
   // Where the first of the channels lies, with `places` of a side.
@@ -122,8 +133,16 @@ struct ColumnPooling {
     }
     return these;
   }
-  DLHOST_BODY float share(const PlacesOf& these) const {
-    return 1.0F / static_cast<float>(count_padding ? window[0] * window[1] * window[2] : these.size());
+  DLHOST_BODY float share(const std::int32_t (&at)[3], const PlacesOf& these) const {
+    return 1.0F / static_cast<float>(count_padding ? counted(at) : these.size());
+  }
+  DLHOST_BODY std::int32_t counted(const std::int32_t (&at)[3]) const {
+    std::int32_t elements = 1;
+    for (int d = 0; d < 3; ++d) {
+      const std::int32_t up_to_end = counted_end[d] - (at[d] * stride[d].by() - pad[d]);
+      elements *= window[d] < up_to_end ? window[d] : up_to_end;
+    }
+    return elements;
   }
   // Takes an item apart: its place, and its first channel; the sample is returned.
   DLHOST_BODY std::int32_t take_apart(std::int64_t item, const Divider (&places)[3], int width,
@@ -176,7 +195,7 @@ template <class T, int width> struct PoolFeatureColumns {
             }
           }
         }
-    for (int w = 0; !pool.max && w < width; ++w) made.at[w] *= pool.share(these);
+    for (int w = 0; !pool.max && w < width; ++w) made.at[w] *= pool.share(at, these);
     const std::int64_t to = pool.element(n, at[0], at[1], at[2], pool.small, channel);
     store_some<T, width>(y, to, made);
     if (largest) *reinterpret_cast<Together<std::int32_t, width>*>(largest + to) = best;
@@ -213,7 +232,7 @@ template <class T, int width> struct PoolGradientColumns {
             const auto values = values_of<T, width>(read[k]);
             if (!pool.max) {
               at[2] = c + k;
-              const float share = pool.share(pool.covered(at));
+              const float share = pool.share(at, pool.covered(at));
               for (int w = 0; w < width; ++w) sum.at[w] += values.at[w] * share;
             } else {
               for (int w = 0; w < width; ++w) sum.at[w] += best[k].at[w] == number ? values.at[w] : 0.0F;
@@ -227,7 +246,12 @@ template <class T, int width> struct PoolGradientColumns {
 class Pool final : public KernelOp {
  public:
   Pool(const PoolSpec& spec, const Geometry& geometry)
-      : feature_(spec.role == Role::feature), pool_{geometry, spec.kind == PoolSpec::Kind::max, spec.count_padding} {
+      : feature_(spec.role == Role::feature), pool_{
+                                                  geometry, spec.kind == PoolSpec::Kind::max, spec.count_padding, {}} {
+    for (std::size_t d = 0; d < 3; ++d) pool_.counted_end[d] = geometry.big[d];
+    const std::size_t unused = 3 - spec.window.size(); // the axes that come last are there
+    for (std::size_t i = 0; i < spec.window.size(); ++i)
+      pool_.counted_end[unused + i] += spec.pad_high[i] - (spec.uncounted.empty() ? 0 : spec.uncounted[i]);
     in = {feature_ ? spec.x : spec.y};
     out = {feature_ ? spec.y : spec.x};
     channels_ = spec.x.shape[1];
@@ -278,16 +302,10 @@ class Pool final : public KernelOp {
   std::int64_t channels_ = 0;
 };
 
-bool covers_something(const Geometry& geometry, std::int64_t at) {
-  const Places these = geometry.places_covered(at);
-  for (int d = 0; d < 3; ++d)
-    if (these.first[d] >= these.last[d]) return false;
-  return true;
-}
-
 } // namespace
 
 Prepared prepare_own(const PoolSpec& wanted) {
+  DLHOST_TRY(wanted.check());
   PoolSpec spec = wanted;
   DLHOST_TRY(settle("pool", spec.x, spec.y));
   const bool typed = spec.x.dtype == spec.y.dtype && is_float(spec.x.dtype) && spec.x.dtype != DType::f64;
@@ -296,16 +314,9 @@ Prepared prepare_own(const PoolSpec& wanted) {
     return Status::unsupported(
         "cuda: pool with the channels last has x and y of one floating-point type, and below 2^31 "
         "elements");
-  if (spec.x.shape.rank() < 2 || spec.y.shape.rank() < 2 || spec.x.shape[0] != spec.y.shape[0] ||
-      spec.x.shape[1] != spec.y.shape[1])
-    return Status::invalid("pool: x ", to_string(spec.x.shape), " and y ", to_string(spec.y.shape),
-                           " must have the same samples and channels");
   const std::vector<std::int64_t> none(spec.window.size(), 1);
   DLHOST_ASSIGN(const auto geometry, Geometry::make("pool", spec.x.shape, spec.y.shape, spec.window, spec.stride,
                                                     spec.pad_low, spec.pad_high, none));
-  for (std::int64_t at = 0; at < geometry.small_size(); ++at)
-    if (!covers_something(geometry, at))
-      return Status::invalid("pool: window ", at, " lies in the padding alone; make the padding smaller");
   return std::unique_ptr<Op>(std::make_unique<Pool>(spec, geometry));
 }
 

@@ -130,6 +130,21 @@ TEST(CudaColumns, NormsAreThoseOfPlainTensors) {
     }
 }
 
+TEST(CudaColumns, GroupNormsAreThoseOfPlainTensors) {
+  for (const DType type : {DType::f32, DType::bf16, DType::f16})
+    for (const std::int64_t groups : {1, 3, 12})
+      for (const Role role : {Role::feature, Role::input_gradient})
+        for (const bool add : {false, true}) {
+          const Shape picture{5, 12, 7, 6};
+          NormSpec spec{.role = role, .kind = NormSpec::Kind::group, .groups = groups};
+          spec.x.shape = spec.y.shape = picture;
+          spec.epilogue.add = add;
+          compare(
+              spec, picture, type, {},
+              concat(name_of(type), " ", groups, role == Role::feature ? " feature" : " gradient", add ? " add" : ""));
+        }
+}
+
 // What x says of the slope is what y says.
 TEST(CudaColumns, ASlopeIsFoundFromX) {
   const Shape picture{4, 8, 6, 6};
@@ -167,6 +182,7 @@ TEST(CudaColumns, PoolsAreThoseOfPlainTensors) {
           PoolSpec spec;
           spec.kind = kind;
           spec.count_padding = padded;
+          if (padded) spec.uncounted = {1, 0};
           spec.x.shape = {3, channels, 13, 11};
           spec.y.shape = {3, channels, padded ? 7 : 6, padded ? 6 : 5};
           spec.window = {3, 3};
