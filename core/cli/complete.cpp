@@ -151,16 +151,15 @@ Words candidates(CLI::App& app, Context& context, const Words& given) {
   for (const auto& before : words) {
     const CLI::Option* option = option_named(command ? *command : app, before);
     if (open)
-      open = nullptr;
+      open = nullptr; // it is the option's value
     else if (option)
       open = option->get_expected_min() > 0 ? option : nullptr;
     else if (before.starts_with("-"))
       continue;
     else if (command)
       ++places;
-    else
-      command = command_named(app, before);
-    if (!open && !option && !command) return {};
+    else if (command = command_named(app, before); !command)
+      return {};
   }
   const auto equals = word.find('=');
   if (!open && word.starts_with("--") && equals != std::string::npos && command) {

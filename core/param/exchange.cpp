@@ -82,7 +82,7 @@ class Matching {
     }
     unexpected(taken);
     for (const auto& pattern : naming_.unused())
-      problem(concat("'", pattern, "' is renamed or kept, but no param of this net is called so",
+      problem(concat("'", pattern, "' is renamed or left out, but no param of this net is called so",
                      guess(pattern, names_of_ours())));
     if (problems_.empty()) return {};
     return Status::invalid(file_.what, " does not fit this net:", problems_, "\n", remedy);
@@ -214,7 +214,7 @@ Result<std::vector<NamedTensor>> give(const TensorFile& file, const config::Name
   std::vector<std::string> ours;
   for (const auto& tensor : file.tensors) ours.push_back(tensor.name);
   for (const auto& pattern : naming.unused())
-    problems += concat("\n  '", pattern, "' is renamed or kept, but nothing is called so", guess(pattern, ours));
+    problems += concat("\n  '", pattern, "' is renamed or left out, but nothing is called so", guess(pattern, ours));
   if (!problems.empty()) return Status::invalid(file.what, " cannot be written under these names:", problems);
   return given;
 }

@@ -70,8 +70,7 @@ Status Predictor::Net::find_plugins(std::vector<std::string> folders) {
   Dl_info library{};
   if (dladdr(&own_address, &library) != 0 && library.dli_fname) {
     const auto installed = std::filesystem::path(library.dli_fname).parent_path() / "dlhost/plugins";
-    std::error_code ignored;
-    if (std::filesystem::is_directory(installed, ignored)) folders.push_back(installed.string());
+    if (host_.disk().exists(installed.string())) folders.push_back(installed.string());
   }
   registry_ = std::make_unique<plugin::Registry>(plugin::entries_of(plugin::settings_of_process(folders)), host_);
   host_.set_maker([this](Kind kind, const Part& part) { return registry_->make(kind, part.type, part.options); });
@@ -81,7 +80,8 @@ Status Predictor::Net::find_plugins(std::vector<std::string> folders) {
 // A file of params says what the net takes where dlhost wrote it.
 Status Predictor::Net::find_params(const std::string& path, const Options& options) {
   nlohmann::json said;
-  if (std::filesystem::is_directory(path)) {
+  if (!host_.disk().exists(path)) return Status::not_found("there is no '", path, "' to predict by");
+  if (host_.disk().list(path).ok()) { // a folder
     DLHOST_ASSIGN(auto checkpoint,
                   options.last ? run::Checkpoints::find(host_, path) : run::Checkpoints::find_best(host_, path));
     if (options.averaged) DLHOST_TRY(param::use_averages(checkpoint));

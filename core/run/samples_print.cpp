@@ -16,9 +16,9 @@ namespace {
 constexpr std::int64_t looked_at = 9;
 
 // Reads samples of one source into memory of its own.
-class Reader {
+class SampleReader {
  public:
-  Reader(Session& session, const Session::OpenSource& open, Phase phase)
+  SampleReader(Session& session, const Session::OpenSource& open, Phase phase)
       : session_(session), open_(open), phase_(phase) {
     for (const Port& port : open.outputs) places_.push_back(outputs_.emplace_back(port.desc.plain_bytes()).data());
   }
@@ -47,7 +47,7 @@ bool SamplesPrint::is_like(const SamplesPrint& other) const {
 
 Result<SamplesPrint> print_of(Session& session, const Session::OpenSource& open, Phase phase, Reading reading) {
   SamplesPrint print{.count = open.source->count(phase), .digest = {}, .of_all = {}};
-  Reader reader(session, open, phase);
+  SampleReader reader(session, open, phase);
   std::vector<std::byte> text; // of the few, one behind the other
   for (std::int64_t i = 0; i < std::min(looked_at, print.count); ++i) {
     const std::int64_t index = print.count <= looked_at ? i : (print.count - 1) * i / (looked_at - 1);

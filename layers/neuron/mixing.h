@@ -1,6 +1,6 @@
 // What mixup and cutmix have in common: in training each sample is mixed with the next of its batch, by a share that is
-// drawn for it, and so is what it is to be taken for. src = [data, labels]; outputs: x, f32 as the data, and target, f32
-// [batch, classes]. Pairs are of the rows of one worker. Computes on the host.
+// drawn for it, and so is what it is to be taken for. src = [data, labels]; outputs: x, f32 as the data, and target,
+// f32 [batch, classes]. Pairs are of the rows of one worker. Computes on the host.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +72,8 @@ class Mixing : public Layer {
       const std::int64_t other = row + 1 < pass.valid ? row + 1 : 0;
       if (pass.phase == Phase::train && counts && other != row) {
         Random random({pass.seed, f.draw_stream}, pass.epoch, pass.samples[static_cast<std::size_t>(row)]);
-        if (random.uniform() < options_.probability) share = mix(f, row, other, drawn(random), random, x + row * elements);
+        if (random.uniform() < options_.probability)
+          share = mix(f, row, other, drawn(random), random, x + row * elements);
       }
       add_share(target, row, labels[row], share, counts);
       if (share < 1) add_share(target, row, labels[other], 1 - share, counts);

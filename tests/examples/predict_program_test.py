@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as work:
     short = pathlib.Path(work) / "short.txt"
     short.write_text("1 2 3\n")
     said = run(built / "digits", kept, short, expected=1)
-    assert "takes samples of [1, 8, 8] f32, but 3 values are given" in said, said
+    assert "takes samples of 1x8x8 f32, but 3 values are given" in said, said
     params = pathlib.Path(work) / "digits.safetensors"
     run(dlhost, "export", kept, "-o", params)
     assert "name the job of its net (Options::job)" in run(built / "digits", params, example / "two.txt", expected=1)

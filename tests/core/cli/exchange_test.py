@@ -242,16 +242,16 @@ class Exchange(unittest.TestCase):
                          "'fc2.weight' is 4x3 there and 3x4 here: its axes lie in another order",
                          "'fc1.weight' is 4x6 there and 4x7 here\n", "'bn.shift' has elements of type i32",
                          "'fc1.bais' of the file is not in this net; did you mean 'fc1.bias'?",
-                         "'fc3.*' is renamed or kept, but no param of this net is called so", "rename", "ignore"):
+                         "'fc3.*' is renamed or left out, but no param of this net is called so", "rename", "unused"):
             self.assertIn(expected, text)
         self.assertFalse((self.root / "taken").exists())
         text = self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "taken", "--rename", "fc1.*=fc2.*", code=1)
         self.assertIn("both take 'fc2.weight'", text)
 
     def test_a_file_of_names_is_checked(self) -> None:
-        (self.root / "names.toml").write_text('kep = ["a"]\n[rename]\n"a*" = "b"\nb = 3\nc = { name = "d", order = [0, 2] }\n')
+        (self.root / "names.toml").write_text('exept = ["a"]\n[rename]\n"a*" = "b"\nb = 3\nc = { name = "d", order = [0, 2] }\n')
         text = self.dlhost("export", str(self.run_folder), "-o", "x.npz", "--map", "names.toml", code=1)
-        for expected in ("names.toml:1:1: kep: unknown option; did you mean 'keep'?", "names.toml:3:1: rename.a*: 'a*' has 1 *",
+        for expected in ("names.toml:1:1: exept: unknown option; did you mean 'except'?", "names.toml:3:1: rename.a*: 'a*' has 1 *",
                          "names.toml:4:1: rename.b: must be a name", "names.toml:5:1: rename.c: order must name each axis once"):
             self.assertIn(expected, text)
         self.assertFalse((self.root / "x.npz").exists())

@@ -17,6 +17,8 @@ commands = re.findall(r"^  ([a-z]+) ", told("--help").partition("Subcommands:")[
 assert len(commands) > 15, commands
 for command in commands:
     assert f"\n.SS \\fB{command}\\fR" in page, command
+    if command in ("conform", "bench"):
+        continue  # programs of their own say what they take
     part = page.partition(f"\n.SS \\fB{command}\\fR")[2].partition("\n.SS ")[0].replace("\\-", "-")
     for option in set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", told(command, "--help"), re.M)) - {"--help"}:
         assert f"\\fB{option}\\fR" in part, f"{command} {option}"

@@ -102,7 +102,7 @@ with tempfile.TemporaryDirectory() as work:
         count = passed(project / "build/meson-logs/testlog.txt")
         assert count > 0, f"the suite of '{kind}' tried nothing on {name}"
         shown = run(dlhost, "inspect", f"build/{name}.so", folder=project)
-        assert shown.startswith(f"{'layer' if kind == 'source' else kind} '{name}': "), shown
+        assert shown.startswith(f"{'layer' if kind in ('source', 'loss') else kind} '{name}': "), shown
         print(f"{kind}: Meson, {count} checks")
         has_kernels(project / "build", name)
         if kind in USES:

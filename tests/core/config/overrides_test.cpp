@@ -72,11 +72,12 @@ TEST_F(Override, SaysWhatDoesNotFit) {
             "--set =3: must be KEY=VALUE, such as train.batch=32 or layer.fc1.units=100");
   EXPECT_EQ(
       problems(net, {"trian.batch=3"}),
-      "--set trian.batch=3: unknown key 'trian'; did you mean 'train'? (known: block, checkpoint, get_data, folder, "
+      "--set trian.batch=3: unknown key 'trian'; did you mean 'train'? (known: block, checkpoint, folder, get_data, "
       "layer, name, record, recovery, seed, test, topology, train, updater, validate)");
   EXPECT_EQ(problems(net, {"train.bacth=3"}),
             "--set train.bacth=3: train.bacth: unknown option; did you mean 'batch'? (known: algorithm, batch, "
-            "device, dtype, fuse, hang_limit, last, prefetch, readers, reproducible, shuffle, start, stop, threads)");
+            "device, dtype, fuse, hang_limit, init_from, last_batch, prefetch, readers, reproducible, shuffle, stop, "
+            "threads)");
   EXPECT_EQ(problems(net, {"train.batch=0"}), "--set train.batch=0: train.batch: must be at least 1, but is 0");
   EXPECT_EQ(
       problems(net, {"layer.dta.train=y"}),

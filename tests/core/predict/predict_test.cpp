@@ -109,6 +109,7 @@ TEST_F(PredictTest, NeitherDataNorOutputsAreTouched) {
   job += "[[layer]]\nname = \"file\"\ntype = \"csv_output\"\nsrc = \"fc2\"\nfile = \"out/rows.csv\"\n"
          "[[layer]]\nname = \"right\"\ntype = \"accuracy\"\nsrc = [\"fc2\", \"data:label\"]\n";
   const std::string kept = folder_ / "csv";
+  ASSERT_TRUE(host_.disk().make_directory(folder_ / "out").ok());
   train(job, {}, 0, "", kept);
   ASSERT_TRUE(host_.disk().exists(written));
   for (const auto& gone : {rows, folder_ / "out"}) ASSERT_TRUE(host_.disk().remove(gone).ok());
@@ -124,9 +125,9 @@ TEST_F(PredictTest, WhatDoesNotFitIsSaid) {
   auto net = Predictor::open(checkpoints_, options());
   ASSERT_TRUE(net.ok()) << net.status().message();
   EXPECT_EQ(net->predict(std::vector<float>(8)).status().message(),
-            "input 'data' takes samples of [7] f32, but 8 values are given, which are no whole number of samples");
+            "input 'data' takes samples of 7 f32, but 8 values are given, which are no whole number of samples");
   EXPECT_EQ(net->predict(std::vector<std::uint8_t>(7)).status().message(),
-            "input 'data' takes samples of [7] f32, but values of u8 are given");
+            "input 'data' takes samples of 7 f32, but values of u8 are given");
   EXPECT_TRUE(net->predict(std::span<const float>()).ok());
   auto with = options();
   with.layer = "fc3";

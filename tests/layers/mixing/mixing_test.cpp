@@ -40,7 +40,8 @@ class MixingTest : public Bench {
     frame.inputs = in;
     frame.outputs = out;
     frame.draw_stream = 3;
-    (*made)->compute_feature({.phase = phase, .epoch = epoch, .valid = valid, .global_batch = rows, .seed = 7, .samples = samples}, frame);
+    (*made)->compute_feature(
+        {.phase = phase, .epoch = epoch, .valid = valid, .global_batch = rows, .seed = 7, .samples = samples}, frame);
     return result;
   }
   static Table with(double alpha, double probability = 1) {
@@ -70,7 +71,8 @@ TEST_F(MixingTest, ATargetHasTheSharesOfWhatTheSampleIsMadeOf) {
       const std::int64_t other = (row + 1) % rows;
       const double share = target(mixed, row, row);
       EXPECT_NEAR(share + target(mixed, row, other), 1, 1e-6);
-      EXPECT_NEAR(mean_of_row(mixed, row), share * static_cast<double>(row + 1) + (1 - share) * static_cast<double>(other + 1), 1e-3);
+      EXPECT_NEAR(mean_of_row(mixed, row),
+                  share * static_cast<double>(row + 1) + (1 - share) * static_cast<double>(other + 1), 1e-3);
       shares += share;
     }
     EXPECT_NEAR(shares / rows, 0.5, 0.2);
@@ -82,12 +84,14 @@ TEST_F(MixingTest, CutmixPutsABoxInItsPlace) {
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t i = 0; i < elements; ++i) {
       const float value = mixed.x[static_cast<std::size_t>(row * elements + i)];
-      EXPECT_TRUE(value == static_cast<float>(row + 1) || value == static_cast<float>((row + 1) % rows + 1)) << row << " " << i;
+      EXPECT_TRUE(value == static_cast<float>(row + 1) || value == static_cast<float>((row + 1) % rows + 1))
+          << row << " " << i;
     }
 }
 
 TEST_F(MixingTest, DrawsAreThoseOfSampleAndEpoch) {
-  const Mixed once = mixed("mixup", with(0.4)), again = mixed("mixup", with(0.4)), later = mixed("mixup", with(0.4), Phase::train, 1);
+  const Mixed once = mixed("mixup", with(0.4)), again = mixed("mixup", with(0.4)),
+              later = mixed("mixup", with(0.4), Phase::train, 1);
   EXPECT_EQ(once.x, again.x);
   EXPECT_NE(once.x, later.x);
 }
