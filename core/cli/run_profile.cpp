@@ -28,9 +28,11 @@ Status write_profile(Context& context, run::Session& session, const run::Trainin
   Disk& disk = context.host.disk();
   DLHOST_TRY(disk.write_text(folder.file("profile.json"), record::profile_json(profile)));
   const std::vector<std::string> tracks{"worker 0, the mean step"};
-  DLHOST_TRY(record::write_trace(disk, folder.file("trace.json"), record::mean_step(profile), tracks));
-  fmt::print("{}\nprofile.json and trace.json (for ui.perfetto.dev) are in {}\n", record::profile_table(profile),
-             folder.path());
+  // Its name and its metadata say that it is no record of what happened.
+  const std::string what = fmt::format("one step, each part as long as its mean over {} steps", steps);
+  DLHOST_TRY(record::write_trace(disk, folder.file("mean-step.trace.json"), record::mean_step(profile), tracks, what));
+  fmt::print("{}\nprofile.json and mean-step.trace.json (for ui.perfetto.dev) are in {}\n",
+             record::profile_table(profile), folder.path());
   return {};
 }
 

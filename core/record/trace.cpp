@@ -25,9 +25,10 @@ Status append(NewFile& file, const std::string& text) { return file.append(std::
 } // namespace
 
 Status write_trace(Disk& disk, const std::string& path, std::span<const TraceEvent> events,
-                   std::span<const std::string> tracks) {
+                   std::span<const std::string> tracks, const std::string& what) {
   DLHOST_ASSIGN(const auto file, disk.create(path));
-  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  std::string text =
+      fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"what\":{}}},\"traceEvents\":[\n", quoted(what));
   text += R"({"name":"process_name","ph":"M","pid":1,"args":{"name":"dlhost"}})";
   for (std::size_t track = 0; track < tracks.size(); ++track)
     text += fmt::format(",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":{},\"args\":{{\"name\":{}}}}}",

@@ -20,6 +20,7 @@ struct TraceEvent {
 };
 
 // `tracks` names the rows: "worker 0". Events of one track lie inside or beside each other.
-Status write_trace(Disk&, const std::string& path, std::span<const TraceEvent>, std::span<const std::string> tracks);
+Status write_trace(Disk&, const std::string& path, std::span<const TraceEvent>, std::span<const std::string> tracks,
+                   const std::string& what = {});
 
 } // namespace dlhost::record
