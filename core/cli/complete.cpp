@@ -88,6 +88,18 @@ Words settings(Context& context, const Words& words, const std::string& word) {
   return found;
 }
 
+// "FORMAT:{csv,npy}"; none: it lists none.
+Words choices_of(const std::string& type) {
+  Words choices;
+  const auto brace = type.find('{');
+  for (std::size_t at = brace == std::string::npos ? type.size() : brace + 1; at < type.size();) {
+    const auto end = std::min(type.find_first_of(",}", at), type.size());
+    choices.push_back(type.substr(at, end - at));
+    at = end + 1;
+  }
+  return choices;
+}
+
 // By what its option or its place is called.
 Words values(Context& context, const std::string& type, const Words& words, const std::string& word) {
   if (type == "RUN") return runs_in(context.host.disk(), "runs");
@@ -99,14 +111,7 @@ Words values(Context& context, const std::string& type, const Words& words, cons
     for (const Kind kind : all_kinds()) kinds.emplace_back(name_of(kind));
     return kinds;
   }
-  if (!type.starts_with('{')) return {};
-  Words choices; // "{csv,npy}"
-  for (std::size_t at = 1; at < type.size();) {
-    const auto end = std::min(type.find_first_of(",}", at), type.size());
-    choices.push_back(type.substr(at, end - at));
-    at = end + 1;
-  }
-  return choices;
+  return choices_of(type);
 }
 
 const CLI::App* command_named(const CLI::App& app, const std::string& word) {
@@ -114,10 +119,10 @@ const CLI::App* command_named(const CLI::App& app, const std::string& word) {
   return found.empty() ? nullptr : found[0];
 }
 
+// What stands there is called PHASE, or is one of "TEXT:{csv,npy}".
 std::string type_of(const CLI::Option& option) {
-  std::string type = option.get_type_name();
-  const auto brace = type.find('{'); // of what may stand there, behind what it is
-  return brace == std::string::npos ? type.substr(0, type.find(':')) : type.substr(brace);
+  const std::string type = option.get_type_name();
+  return type.starts_with("PHASE") ? "PHASE" : type;
 }
 
 const CLI::Option* option_named(const CLI::App& command, const std::string& word) {
