@@ -75,7 +75,8 @@ TEST_F(MixingTest, ATargetHasTheSharesOfWhatTheSampleIsMadeOf) {
                   share * static_cast<double>(row + 1) + (1 - share) * static_cast<double>(other + 1), 1e-3);
       shares += share;
     }
-    EXPECT_NEAR(shares / rows, 0.5, 0.2);
+    // Of a box that reaches beyond the picture what is inside counts: so more of the sample itself is left.
+    EXPECT_NEAR(shares / rows, layer == std::string("mixup") ? 0.5 : 0.72, 0.15);
   }
 }
 
