@@ -26,7 +26,7 @@ if grep -rlF -- "$build" "$prefix"; then fail "these files name the build folder
 # Each library finds what it links.
 while read -r file; do
   if ldd "$file" 2>/dev/null | grep 'not found'; then fail "$file does not find its libraries"; fi
-done < <(find "$prefix" -type f -perm /111)
+done < <(find "$prefix" -type f \( -perm /111 -o -name '*.so*' \))
 
 # What is bundled brings its licence.
 if compgen -G "$prefix/lib*/*/dlhost/libdnnl.so*" "$prefix/lib*/dlhost/libdnnl.so*" >/dev/null; then
