@@ -120,7 +120,7 @@ void print_samples(const run::Session& session, bool verbose) {
   const auto found = run::samples_found(session);
   const auto names = run::class_names(session);
   if (found.empty()) return;
-  fmt::print("samples     {}\n", run::to_string(found));
+  fmt::print("samples     {}\n", run::to_string(found, 12));
   for (const auto& remark : run::remarks(found, names)) fmt::print("            {}\n", remark);
   if (!verbose) return;
   std::size_t classes = 0;

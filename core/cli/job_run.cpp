@@ -280,7 +280,7 @@ Status JobRun::open_folder() {
 void JobRun::tell_samples(const run::Session& session) {
   const auto found = run::samples_found(session);
   if (found.empty()) return;
-  terminal_.write(concat("samples: ", run::to_string(found), "\n"));
+  terminal_.write(concat("samples  ", run::to_string(found, 9), "\n"));
   for (const auto& remark : run::remarks(found, run::class_names(session)))
     terminal_.write(concat("note: ", remark, "\n"));
 }

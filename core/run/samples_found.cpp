@@ -75,9 +75,9 @@ std::vector<std::string> class_names(const Session& session) {
   return {};
 }
 
-std::string to_string(const std::vector<SamplesFound>& all) {
+std::string to_string(const std::vector<SamplesFound>& all, std::size_t indent) {
   std::string text;
-  for (const auto& found : all) text += (text.empty() ? "" : ", ") + to_string(found);
+  for (const auto& found : all) text += (text.empty() ? "" : "\n" + std::string(indent, ' ')) + to_string(found);
   return text;
 }
 

@@ -20,8 +20,9 @@ struct SamplesFound {
 std::vector<SamplesFound> samples_found(const Session&);
 std::vector<std::string> class_names(const Session&);
 
-// "train 60000 (10 classes of 5421 to 6742; 32 left over in each epoch), test 10000 (10 classes of 892 to 1135)"
-std::string to_string(const std::vector<SamplesFound>&);
+// "train 60000 (10 classes of 5421 to 6742; 32 left over in each epoch)", and so on, a line each, those after the first
+// indented by so many spaces.
+std::string to_string(const std::vector<SamplesFound>&, std::size_t indent);
 // What is likely to be a mistake, a sentence each: a class without samples, many samples that each epoch leaves out.
 std::vector<std::string> remarks(const std::vector<SamplesFound>&, const std::vector<std::string>& class_names);
 

@@ -58,7 +58,7 @@ class Samples(Check):
     def test_classes_are_counted(self) -> None:
         (self.root / "rows.csv").write_text("1,cat\n2,dog\n3,cat\n4,dog\n" * 4)
         self.write(self.CSV)
-        found = "train 12 (3 classes of 0 to 8; 2 left over in each epoch), test 4 (3 classes of 0 to 4)"
+        found = "train 12 (3 classes of 0 to 8; 2 left over in each epoch)\n            test 4 (3 classes of 0 to 4)"
         said = self.check(0, "-v")
         self.assertIn(f"samples     {found}\n", said)
         self.assertIn("no train sample is of class 'eel' (2)\n", said)
@@ -75,14 +75,14 @@ class Samples(Check):
         words = [dlhost, "--plugin-dir", "plugins", "run", "job.toml", "--set=train.stop.steps=3"]
         done = subprocess.run(words, cwd=self.root, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout.count("samples: train 60 (3 classes of 20), test 20 (3 classes of 0 to 20)\n"), 1, done.stdout)
+        self.assertEqual(done.stdout.count("samples  train 60 (3 classes of 20)\n         test 20 (3 classes of 0 to 20)\n"), 1, done.stdout)
         self.assertIn("note: no test sample is of class 'cat' (0), 'eel' (2)\n", done.stdout)
 
     def test_where_classes_are_unknown_samples_are_counted(self) -> None:
         (self.root / "rows.csv").write_text("1,0.5\n2,0.25\n" * 10)
         self.write(self.CSV.replace("classes = ", "label = \"value\"\n# ").replace("softmax_loss", "euclidean_loss")
                    .replace("units = 10", "units = 1"))
-        self.assertIn("samples     train 15, test 5\n", self.check(0))
+        self.assertIn("samples     train 15\n            test 5\n", self.check(0))
 
 
 class BrokenPlugins(Check):
