@@ -28,7 +28,7 @@ TEST_F(JobErrors, Empty) {
 
 TEST_F(JobErrors, UnknownTopKey) {
   EXPECT_EQ(problems("nmae = \"x\"\n"), "job.toml:1:1: nmae: unknown option; did you mean 'name'? (known: block, "
-                                        "checkpoint, get_data, folder, include, layer, "
+                                        "checkpoint, folder, get_data, include, layer, "
                                         "name, "
                                         "record, recovery, seed, test, topology, train, updater, validate)\n"
                                         "job.toml:1:1: the job has no layers; it needs at least one [[layer]]");
