@@ -8,6 +8,7 @@
 #include "cli/job_file.h"
 #include "env/json_text.h"
 #include "env/machine.h"
+#include "env/printable.h"
 #include "record/quantity.h"
 #include "run/samples_found.h"
 #include "run/session.h"
@@ -116,8 +117,9 @@ void print_reasons(const program::Program& program) {
   if (any) fmt::print("\n");
 }
 
-void print_samples(const run::Session& session, bool verbose) {
-  const auto found = run::samples_found(session);
+using Samples = std::vector<run::SamplesFound>;
+
+void print_samples(const run::Session& session, const Samples& found, bool verbose) {
   const auto names = run::class_names(session);
   if (found.empty()) return;
   fmt::print("samples     {}\n", run::to_string(found, 12));
@@ -126,14 +128,14 @@ void print_samples(const run::Session& session, bool verbose) {
   std::size_t classes = 0;
   for (const auto& phase : found) classes = std::max(classes, phase.of_class.size());
   for (std::size_t number = 0; number < classes; ++number) {
-    fmt::print("  class {:<4}{:<16}", number, number < names.size() ? names[number] : "");
+    fmt::print("  class {:<4}{:<16}", number, number < names.size() ? env::printable(names[number], 60) : "");
     for (const auto& phase : found)
       if (number < phase.of_class.size()) fmt::print("  {} {:>7}", config::key_of(phase.phase), phase.of_class[number]);
     fmt::print("\n");
   }
 }
 
-void print_net(const program::Program& program, const run::Session& session, bool verbose) {
+void print_net(const program::Program& program, const run::Session& session, const Samples& samples, bool verbose) {
   using record::short_bytes;
   print_layers(program, verbose);
   if (!verbose) print_reasons(program);
@@ -152,7 +154,7 @@ void print_net(const program::Program& program, const run::Session& session, boo
   if (on_device)
     fmt::print("on device   {} in all{}\n", short_bytes(there.total),
                free_there ? fmt::format(", of {} that are free", short_bytes(free_there->free)) : "");
-  print_samples(session, verbose);
+  print_samples(session, samples, verbose);
   if (program.link_count() > 0)
     fmt::print("conversions {} a step, between layers that want a feature in different memory formats\n",
                program.link_count());
@@ -164,15 +166,15 @@ void print_net(const program::Program& program, const run::Session& session, boo
     fmt::print("\nIt would not be run on this device: {}\n", room.message());
 }
 
-nlohmann::json samples_json(const run::Session& session) {
+nlohmann::json samples_json(const Samples& samples) {
   nlohmann::json phases = nlohmann::json::object();
-  for (const auto& found : run::samples_found(session))
+  for (const auto& found : samples)
     phases[std::string(config::key_of(found.phase))] = {
         {"count", found.count}, {"of_class", found.of_class}, {"left_over", found.left_over}};
   return phases;
 }
 
-void print_json(const program::Program& program, const run::Session& session) {
+void print_json(const program::Program& program, const run::Session& session, const Samples& samples) {
   nlohmann::json layers = nlohmann::json::array();
   for (const auto& unit : program.units()) {
     nlohmann::json ops = nlohmann::json::array();
@@ -212,7 +214,7 @@ void print_json(const program::Program& program, const run::Session& session) {
                                                    ? nlohmann::json()
                                                    : nlohmann::json(session.device_need(program, Phase::train).total)},
                               {"conversions", program.link_count()},
-                              {"samples", samples_json(session)}};
+                              {"samples", samples_json(samples)}};
   fmt::print("{}\n", env::json_text(net, 2));
 }
 
@@ -220,10 +222,11 @@ Status check_job(Context& context, const CheckOptions& options) {
   DLHOST_ASSIGN(const auto job, load_job(context, options.job, options.set, run::Purpose::looking));
   DLHOST_ASSIGN(auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::looking));
   DLHOST_ASSIGN(auto* program, session->trainer());
+  DLHOST_ASSIGN(const Samples samples, run::samples_found(*session));
   if (options.json)
-    print_json(*program, *session);
+    print_json(*program, *session, samples);
   else
-    print_net(*program, *session, options.verbose);
+    print_net(*program, *session, samples, options.verbose);
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "cli/disk_room.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "env/machine.h"
@@ -16,6 +18,16 @@ std::uint64_t checkpoint_bytes(const param::Store& store) {
   return bytes;
 }
 
+// Checkpoints that lie there, of a run that goes on.
+std::uint64_t count_saved(Disk& disk, const std::string& folder) {
+  const auto entries = disk.list(folder);
+  if (!entries.ok()) return 0;
+  const auto saved = [](const DirectoryEntry& entry) {
+    return entry.name == "best" || entry.name.starts_with("step-");
+  };
+  return static_cast<std::uint64_t>(std::ranges::count_if(*entries, saved));
+}
+
 } // namespace
 
 Status check_disk_room(run::Session& session, const std::string& folder) {
@@ -25,7 +37,7 @@ Status check_disk_room(run::Session& session, const std::string& folder) {
   const std::uint64_t one = checkpoint_bytes(session.store());
   const auto kept = static_cast<std::uint64_t>(job.checkpoint.keep) + (job.checkpoint.best != "none" ? 1 : 0);
   // A new one is whole before the oldest is removed.
-  const std::uint64_t all = one * (kept + 1);
+  const std::uint64_t all = one * (kept + 1 - std::min(kept, count_saved(session.host().disk(), folder)));
   if (*free >= all) return {};
   const std::string found = fmt::format("a checkpoint of this net takes {}, and the disk of '{}' has {} free",
                                         record::short_bytes(one), folder, record::short_bytes(*free));

@@ -83,7 +83,7 @@ class JobRun final : private run::Attempts {
   bool is_to_end() const override { return env::interrupted(); }
   Status end_at(const Point&, const Status& lost) override;
   Status open_folder();
-  void tell_samples(const run::Session&);
+  Status tell_samples(const run::Session&);
   Status tell_changes();
   std::string parent_of_runs() const { return job_.record.folder.empty() ? "runs" : job_.record.folder; }
   std::string parent_of_checkpoints() const {
@@ -111,6 +111,7 @@ class JobRun final : private run::Attempts {
   std::optional<run::Leadership> leadership_; // of the run in that folder
   std::optional<run::Standby> standby_;
   record::Summary summary_;
+  bool saw_room_ = false;                 // on the disk: it is looked at once, and a run that goes on is not refused
   bool began_ = false;                    // its first step was about to be made
   bool asked_ = false;                    // for the one that the job has now, which has not begun yet
   bool rearranged_ = false;               // its next attempt goes on with other programs
@@ -175,9 +176,9 @@ Status JobRun::attempt(Point from) {
   } else {
     DLHOST_ASSIGN(const auto taken, training.start());
     if (taken) terminal_.write(param::to_string(*taken) + "\n");
-    tell_samples(*session);
+    DLHOST_TRY(tell_samples(*session));
   }
-  if (recovery_.past().times == 0)
+  if (!std::exchange(saw_room_, true) && recovery_.past().times == 0)
     DLHOST_TRY(check_disk_room(*session, folder_ ? checkpoint_folder(job_, *folder_) : parent_of_checkpoints()));
   DLHOST_TRY(folder_ ? keep_job() : make_folder());
   bequeath(training);
@@ -277,12 +278,13 @@ Status JobRun::open_folder() {
   return begin_succession();
 }
 
-void JobRun::tell_samples(const run::Session& session) {
-  const auto found = run::samples_found(session);
-  if (found.empty()) return;
+Status JobRun::tell_samples(const run::Session& session) {
+  DLHOST_ASSIGN(const auto found, run::samples_found(session));
+  if (found.empty()) return {};
   terminal_.write(concat("samples  ", run::to_string(found, 9), "\n"));
   for (const auto& remark : run::remarks(found, run::class_names(session)))
     terminal_.write(concat("note: ", remark, "\n"));
+  return {};
 }
 
 // It goes on with another job than it had: by what was set, or by the file that was named.

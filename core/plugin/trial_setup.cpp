@@ -8,6 +8,8 @@
 #include <dlhost/source.h>
 #include <nlohmann/json.hpp>
 
+#include "env/printable.h"
+
 namespace dlhost::plugin {
 
 using nlohmann::json;
@@ -43,6 +45,8 @@ std::vector<std::vector<Port>> trials() {
   return {{picture}, {row}, {row, label}, {row, value}, {row, row}, {picture, picture}, {label}};
 }
 
+std::string shown_name(const std::string& text) { return env::printable(text, env::longest_foreign_text); }
+
 json shape_of(const Shape& shape) { return std::vector<std::int64_t>(shape.begin(), shape.end()); }
 
 json described(const Setup& setup) {
@@ -50,11 +54,12 @@ json described(const Setup& setup) {
       {"inputs", json::array()}, {"outputs", json::array()}, {"params", json::array()}, {"metrics", json::array()}};
   for (const auto& port : setup.inputs) shown["inputs"].push_back(shape_of(port.desc.shape));
   for (const auto& port : setup.outputs)
-    shown["outputs"].push_back({{"name", port.name}, {"shape", shape_of(port.desc.shape)}});
+    shown["outputs"].push_back({{"name", shown_name(port.name)}, {"shape", shape_of(port.desc.shape)}});
   for (const auto& param : setup.params)
-    shown["params"].push_back(
-        {{"name", param.name}, {"shape", shape_of(param.shape)}, {"init", dlhost::detail::written(param.init)}});
-  for (const auto& metric : setup.metrics) shown["metrics"].push_back(metric.name);
+    shown["params"].push_back({{"name", shown_name(param.name)},
+                               {"shape", shape_of(param.shape)},
+                               {"init", shown_name(dlhost::detail::written(param.init))}});
+  for (const auto& metric : setup.metrics) shown["metrics"].push_back(shown_name(metric.name));
   return shown;
 }
 

@@ -5,29 +5,29 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "env/printable.h"
+#include "plugin/contained.h"
 #include "run/training_samples.h"
 
 namespace dlhost::run {
 namespace {
 
 constexpr std::int64_t most_classes = 1 << 20; // a label above is no class, whatever the source says
+constexpr std::size_t longest_name = 60;       // bytes
 constexpr std::size_t most_named = 10;         // classes in one sentence
 constexpr std::int64_t many = 10;              // one in so many samples left out is worth a sentence
 
-// Of the first source that knows them.
-std::vector<std::int64_t> count_classes(const Session& session, Phase phase, std::int64_t samples) {
-  for (const auto& open : session.sources()) {
-    std::vector<std::int64_t> of_class(open.source->class_names().size());
-    for (std::int64_t index = 0; index < samples; ++index) {
-      const auto label = open.source->class_of(phase, index);
-      if (!label || *label < 0 || *label >= most_classes) break;
-      const auto at = static_cast<std::size_t>(*label);
-      if (at >= of_class.size()) of_class.resize(at + 1);
-      ++of_class[at];
-      if (index + 1 == samples) return of_class;
-    }
+// Empty: there is a sample whose class the source does not know.
+std::vector<std::int64_t> count_classes(const Source& source, Phase phase, std::int64_t samples) {
+  std::vector<std::int64_t> of_class(source.class_names().size());
+  for (std::int64_t index = 0; index < samples; ++index) {
+    const auto label = source.class_of(phase, index);
+    if (!label || *label < 0 || *label >= most_classes) return {};
+    const auto at = static_cast<std::size_t>(*label);
+    if (at >= of_class.size()) of_class.resize(at + 1);
+    ++of_class[at];
   }
-  return {};
+  return of_class;
 }
 
 std::int64_t left_over(const Session& session, std::int64_t samples) {
@@ -37,7 +37,8 @@ std::int64_t left_over(const Session& session, std::int64_t samples) {
 }
 
 std::string named(std::size_t number, const std::vector<std::string>& names) {
-  return number < names.size() ? fmt::format("'{}' ({})", names[number], number) : std::to_string(number);
+  return number < names.size() ? fmt::format("'{}' ({})", env::printable(names[number], longest_name), number)
+                               : std::to_string(number);
 }
 
 std::string to_string(const SamplesFound& found) {
@@ -56,13 +57,17 @@ std::string to_string(const SamplesFound& found) {
 
 } // namespace
 
-std::vector<SamplesFound> samples_found(const Session& session) {
+Result<std::vector<SamplesFound>> samples_found(const Session& session) {
   std::vector<SamplesFound> all;
   if (session.sources().empty()) return all;
   for (const Phase phase : {Phase::train, Phase::validate, Phase::test}) {
     SamplesFound found{.phase = phase, .count = session.samples(phase)};
     if (found.count == 0) continue;
-    found.of_class = count_classes(session, phase, found.count);
+    for (const auto& open : session.sources())
+      if (found.of_class.empty()) // the first that knows them
+        DLHOST_TRY(plugin::tried(open.actor, "class_of", [&] {
+                     return found.of_class = count_classes(*open.source, phase, found.count);
+                   }).at("source '", open.name, "'"));
     if (phase == Phase::train) found.left_over = left_over(session, found.count);
     all.push_back(std::move(found));
   }

@@ -17,7 +17,7 @@ struct SamplesFound {
 };
 
 // Of each phase that has any.
-std::vector<SamplesFound> samples_found(const Session&);
+Result<std::vector<SamplesFound>> samples_found(const Session&);
 std::vector<std::string> class_names(const Session&);
 
 // "train 60000 (10 classes of 5421 to 6742; 32 left over in each epoch)", and so on, a line each, those after the first

@@ -117,6 +117,7 @@ Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std
   DLHOST_TRY(check_samples(open.outputs, of_more));
   for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
     DLHOST_TRY(plugin::tried(open.actor, "count", [&] { return open.source->count(phase); }));
+  DLHOST_TRY(plugin::tried(open.actor, "class_names", [&] { return open.source->class_names(); }));
   for (const Port& port : open.outputs)
     DLHOST_TRY(net::check_extent(port.desc.shape).at("its output '", port.name, "'"));
   if (open.outputs.empty()) return Status::internal("a source that declares no output; this is a bug in the plugin");

@@ -2,11 +2,11 @@
 
 #include <dlhost/plugin.h>
 
-#include "norm.h"
+#include "sample_norm.h"
 
 namespace dlhost::plugins {
 
-class GroupNorm final : public Layer {
+class GroupNorm final : public SampleNorm {
  public:
   static constexpr std::string_view name = "group_norm";
   struct Options {
@@ -37,13 +37,6 @@ class GroupNorm final : public Layer {
     return {};
   }
 
-  Status prepare(Prepare& p) override { return ops_.prepare(p); }
-
-  void compute_feature(const Pass& pass, Frame& f) const override { ops_.compute_feature(pass, f); }
-  void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const override {
-    ops_.compute_gradient(pass, f, wanted);
-  }
-
  private:
   // The greatest below the number that was asked for.
   std::int64_t nearest_divisor(std::int64_t channels) const {
@@ -53,7 +46,6 @@ class GroupNorm final : public Layer {
   }
 
   Options options_;
-  NormOps ops_;
 };
 
 } // namespace dlhost::plugins

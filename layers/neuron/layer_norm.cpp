@@ -1,45 +1,18 @@
 #include <dlhost/plugin.h>
 
-#include "norm.h"
+#include "sample_norm.h"
 
 namespace dlhost::plugins {
 
-class LayerNorm final : public Layer {
+class LayerNorm final : public AxisNorm {
  public:
   static constexpr std::string_view name = "layer_norm";
-  struct Options {
-    std::int64_t axis = 1;
-    double epsilon = 1e-5;
-  };
+  struct Options : AxisNormOptions {};
   static Schema schema() {
-    return SchemaOf<Options>("Layer normalisation: each sample by its own mean and variance.")
-        .option("axis", &Options::axis, "statistics are over this axis and all after it",
-                between(1, static_cast<double>(max_rank - 1)))
-        .option("epsilon", &Options::epsilon, "is added to the variance", above(0));
+    return by_axis(SchemaOf<Options>("Layer normalisation: each sample by its own mean and variance."),
+                   "statistics are over", "variance");
   }
-  explicit LayerNorm(Options options) : options_(options) {}
-
-  Status setup(Setup& s) override {
-    DLHOST_TRY(expect_inputs(s, 1, 1));
-    NormSpec spec;
-    spec.kind = NormSpec::Kind::layer;
-    spec.axis = static_cast<std::size_t>(options_.axis);
-    spec.epsilon = options_.epsilon;
-    DLHOST_TRY(expect_rank(s, 0, spec.axis + 1));
-    ops_.setup(s, spec);
-    return {};
-  }
-
-  Status prepare(Prepare& p) override { return ops_.prepare(p); }
-
-  void compute_feature(const Pass& pass, Frame& f) const override { ops_.compute_feature(pass, f); }
-  void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const override {
-    ops_.compute_gradient(pass, f, wanted);
-  }
-
- private:
-  Options options_;
-  NormOps ops_;
+  explicit LayerNorm(Options options) : AxisNorm(NormSpec::Kind::layer, options) {}
 };
 
 } // namespace dlhost::plugins

@@ -1,0 +1,57 @@
+// The layers that normalise each sample by itself: by axes from one on (layer norm, RMS norm), or by groups of channels.
+#pragma once
+
+#include <dlhost/layer.h>
+#include <dlhost/schema.h>
+
+#include "norm.h"
+
+namespace dlhost::plugins {
+
+class SampleNorm : public Layer {
+ public:
+  Status prepare(Prepare& p) final { return ops_.prepare(p); }
+  void compute_feature(const Pass& pass, Frame& f) const final { ops_.compute_feature(pass, f); }
+  void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const final {
+    ops_.compute_gradient(pass, f, wanted);
+  }
+
+ protected:
+  NormOps ops_; // set up by the layer
+};
+
+struct AxisNormOptions {
+  std::int64_t axis = 1;
+  double epsilon = 1e-5;
+};
+
+template <class Options>
+SchemaOf<Options> by_axis(SchemaOf<Options> schema, const std::string& what_over, const std::string& what_to) {
+  return schema
+      .option("axis", static_cast<std::int64_t Options::*>(&AxisNormOptions::axis), what_over + " this axis and all after it",
+              between(1, static_cast<double>(max_rank - 1)))
+      .option("epsilon", static_cast<double Options::*>(&AxisNormOptions::epsilon), "is added to the " + what_to, above(0));
+}
+
+class AxisNorm : public SampleNorm {
+ public:
+  Status setup(Setup& s) final {
+    DLHOST_TRY(expect_inputs(s, 1, 1));
+    NormSpec spec;
+    spec.kind = kind_;
+    spec.axis = static_cast<std::size_t>(options_.axis);
+    spec.epsilon = options_.epsilon;
+    DLHOST_TRY(expect_rank(s, 0, spec.axis + 1));
+    ops_.setup(s, spec);
+    return {};
+  }
+
+ protected:
+  AxisNorm(NormSpec::Kind kind, AxisNormOptions options) : kind_(kind), options_(options) {}
+
+ private:
+  NormSpec::Kind kind_;
+  AxisNormOptions options_;
+};
+
+} // namespace dlhost::plugins
