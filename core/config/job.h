@@ -216,7 +216,7 @@ struct Job {
   std::string path;                 // the job file
   std::string folder;               // where relative paths start
   std::string data_from;            // how people get what its sources read
-  std::vector<std::string> remarks; // for whoever wrote it: keys that have another name now
+  std::vector<std::string> remarks; // warnings for the user: keys that have another name now
   Train train;
   Evaluate validate, test;
   Updater updater;

@@ -13,7 +13,7 @@ namespace dlhost::config {
 // its place.
 void rename_old_keys(Table& document, std::vector<std::string>& said);
 void rename_old_keys(Layers&, std::vector<std::string>& said);
-// The same of a table of names (config/names.h), which is told nobody.
+// The same for a table of names (config/names.h); gives no warning.
 void rename_old_names(Table& names);
 
 // The path of an override: "train.last" is "train.last_batch" now.

@@ -211,7 +211,7 @@ Status Ledger::sync() {
   DLHOST_TRY(write_exchanges());
   for (std::size_t which = 0; which < chains_.size(); ++which) DLHOST_TRY(write(which));
   Status written = file_->sync();
-  // A full disk keeps nobody from training: the lines wait in memory for the next time.
+  // A full disk does not stop training: the lines stay in memory until the next sync.
   if (written.code() == Code::no_space) return {};
   synced_ = written.ok();
   return written;

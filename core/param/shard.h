@@ -88,7 +88,7 @@ class Shard {
   // To its slices; where whole steps are chosen the chooser counts.
   const Arrivals& arrivals() const { return arrivals_; }
 
-  // Of all gradients of the newest version that its group made; none: nobody looks at it.
+  // The norm of all gradients in the newest version of its group; none: norms are not computed.
   std::optional<double> gradient_norm() const { return last_norm_; }
 
   // Of its first slice; 0: it has none.

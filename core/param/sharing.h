@@ -36,7 +36,7 @@ class Sharing {
   virtual void converts(bool begins) = 0;
   // Between two ops: whatever waits for this worker.
   virtual Status progress() = 0;
-  // Of all gradients of the newest update that this worker knows of, where it is looked at.
+  // The norm of all gradients in the newest update that this worker knows; none: norms are not computed.
   virtual std::optional<double> gradient_norm() const = 0;
   // The others are to see that it is alive.
   virtual void beat() = 0;

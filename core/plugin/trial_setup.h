@@ -1,5 +1,5 @@
-// What a layer declares, seen by setting it up for small inputs: so that somebody who writes a job knows what its
-// outputs and params are called, and what their first values are.
+// What a layer declares, found by setting it up for small inputs: the names of its outputs and params, and the default
+// initialisers, for the author of a job.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -97,7 +97,7 @@ class Program {
   std::vector<Metric>& metrics() { return metrics_; }
   // Of a program that does not train.
   const std::vector<CountTable>& tables() const { return tables_; }
-  // Of the last step's gradients, before they were clipped; none: nobody looks at it.
+  // The norm of the last step's gradients before clipping; none: norms are not computed.
   std::optional<double> gradient_norm() const { return sharing_ ? sharing_->gradient_norm() : gradient_norm_; }
   // Of one that computes in f16; null: gradients are as they are.
   LossScale* loss_scale() { return loss_scale_ ? &*loss_scale_ : nullptr; }

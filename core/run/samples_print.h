@@ -12,7 +12,7 @@ namespace dlhost::run {
 struct SamplesPrint {
   std::int64_t count = 0;
   std::string digest;
-  std::string of_all; // the digest of all of them; empty: nobody has read them for it
+  std::string of_all; // the digest of all samples; empty: not computed
   // As far as both know.
   bool is_like(const SamplesPrint&) const;
 };

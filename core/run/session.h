@@ -40,7 +40,7 @@ class Session {
   // All that is wrong at once, each with its place in the job: with what it asks for, its sources, the nets of its
   // phases, and, where it is to train, with what that needs. Before anything is made. `turn`: the worker's among those
   // of its machine, which says on what it computes.
-  // `stand_in` makes each source, where somebody else gives its samples than the plugin that the job names.
+  // `stand_in` makes each source in place of the plugin that the job names: for samples that a program gives.
   using StandIn = std::function<Result<std::unique_ptr<Layer>>(const config::Layer&)>;
   static Result<std::unique_ptr<Session>> open(Host&, plugin::Registry&, const config::Job&,
                                                Purpose = Purpose::training, std::uint32_t turn = 0,

@@ -69,7 +69,7 @@ class Images : public Source {
 
   std::int64_t count(Phase phase) const override { return phases_.count(phase); }
 
-  // With skip: whoever reads a sample, and whatever was read before, its place is taken by the same picture.
+  // With skip: the same picture takes the place of a broken one for every reader, in every order of reads.
   Status read(Phase phase, std::int64_t index, std::span<std::byte* const> outputs) const override {
     const std::int64_t samples = count(phase);
     for (std::int64_t step = 0; step < samples; ++step) {

@@ -1,4 +1,5 @@
-// The layers that normalise each sample by itself: by axes from one on (layer norm, RMS norm), or by groups of channels.
+// The layers that normalise each sample by itself: by axes from one on (layer norm, RMS norm), or by groups of
+// channels.
 #pragma once
 
 #include <dlhost/layer.h>
@@ -28,9 +29,10 @@ struct AxisNormOptions {
 template <class Options>
 SchemaOf<Options> by_axis(SchemaOf<Options> schema, const std::string& what_over, const std::string& what_to) {
   return schema
-      .option("axis", static_cast<std::int64_t Options::*>(&AxisNormOptions::axis), what_over + " this axis and all after it",
-              between(1, static_cast<double>(max_rank - 1)))
-      .option("epsilon", static_cast<double Options::*>(&AxisNormOptions::epsilon), "is added to the " + what_to, above(0));
+      .option("axis", static_cast<std::int64_t Options::*>(&AxisNormOptions::axis),
+              what_over + " this axis and all after it", between(1, static_cast<double>(max_rank - 1)))
+      .option("epsilon", static_cast<double Options::*>(&AxisNormOptions::epsilon), "is added to the " + what_to,
+              above(0));
 }
 
 class AxisNorm : public SampleNorm {

@@ -13,6 +13,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto inputs = dlhost::run::inputs_of(json, "fuzz");
   if (!inputs.ok()) return 0;
   for (const auto& [name, input] : *inputs)
-    if (input.outputs.empty()) std::abort(); // whoever reads them looks at the first
+    if (input.outputs.empty()) std::abort(); // the predictor reads the first
   return 0;
 }

@@ -50,7 +50,7 @@ class Check(unittest.TestCase):
 
 
 class Samples(Check):
-    """What was found is compared with what somebody meant to give."""
+    """`check` and `run` say which samples they found, so that the user sees a wrong folder or column."""
 
     CSV = JOB.replace('type = "synthetic"\nshape = [30]', 'type = "csv"\ntrain = "rows.csv"\ntest_every = 4\n'
                       'classes = ["cat", "dog", "eel"]')

@@ -1,4 +1,4 @@
-// A trained net, opened by a program of somebody's: it predicts what an evaluation finds, from any thread, without
+// A trained net in a user's own program: it predicts what an evaluation finds, from any thread, without
 // data.
 #include <dlhost/predict.h>
 

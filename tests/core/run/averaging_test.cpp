@@ -52,7 +52,7 @@ TEST_F(AveragingTest, ItIsTheMeanAndThenForgets) {
   expect_near(averages_in(folder), expected);
 }
 
-// Servers keep it, whoever they are; training is the same with it and without.
+// Servers keep the average; it does not change training.
 TEST_F(AveragingTest, SeveralWorkersHaveThoseOfOne) {
   for (const char* updater :
        {"{ type = \"sgd\", momentum = 0.9, rate = 0.05, average = 0.9 }",

@@ -1,4 +1,4 @@
-// The norm of all gradients is told whoever adds them up, and training is the same with it.
+// The norm of all gradients, with one worker and with servers; it does not change training.
 #include <algorithm>
 #include <cmath>
 
