@@ -7,6 +7,7 @@
 #include "cli/run_named.h"
 #include "cli/unfinished.h"
 #include "env/interrupt.h"
+#include "env/launched.h"
 #include "env/write_signals.h"
 #include "record/run_folder.h"
 #include "run/agent.h"
@@ -102,6 +103,7 @@ void add_run(CLI::App& app, Context& context) {
     env::catch_interrupts("\ndlhost: saving after this step, then it ends; Ctrl-C again ends it at once\n");
     env::outlive_readers();
     if (Status status = run_job(context, *options); !status.ok()) context.fail(status);
+    if (!options->members.launched.empty() && context.exit_code == 0) context.exit_code = env::ended_well;
   });
 }
 

@@ -9,6 +9,10 @@
 
 namespace dlhost::env {
 
+// The exit status of a process that `dlhost launch` started, once its run has ended well. Not 0: a plugin can end its
+// process with that, past every guard.
+inline constexpr int ended_well = 64;
+
 // The rendezvous that the launcher offers: "pmix" under srun --mpi=pmix, mpirun and prterun; empty: there is none.
 std::string launcher();
 // Which of its job's pods this is, in Kubernetes; none: it is in no such job.

@@ -16,7 +16,8 @@ constexpr Nanoseconds given_to_leave = 15'000'000'000; // for those who are told
 constexpr std::uint32_t most_processes = 1024;         // on one host
 constexpr int unreachable = 255, not_found = 127;      // as ssh and shells have it
 constexpr int killed = 128, interrupted = 130;         // shells add a signal's number; dlhost's own
-constexpr const char* ssh = "ssh -o BatchMode=yes";    // it asks nobody for a password
+constexpr int failed = 1;
+constexpr const char* ssh = "ssh -o BatchMode=yes"; // it asks nobody for a password
 
 // The part of `text` that is whole lines is said, each after `prefix`; the rest waits in `line`.
 void say(std::string& line, std::string_view text, const std::string& prefix, std::FILE* to, bool all) {
@@ -81,7 +82,9 @@ Result<int> Launcher::run() {
   return exit_status();
 }
 
-bool Launcher::Member::lost() const { return ended == unreachable || (ended > killed && ended != interrupted); }
+bool Launcher::Member::lost() const {
+  return ended == 0 || ended == unreachable || (ended > killed && ended != interrupted);
+}
 
 bool Launcher::is_over() const {
   const Member& first = members_.front();
@@ -91,12 +94,15 @@ bool Launcher::is_over() const {
 
 // Those that do not lead end well when the run does, however it ended.
 int Launcher::exit_status() const {
-  if (!members_.front().lost()) return *members_.front().ended;
-  const auto led =
-      std::ranges::find_if(members_, [](const Member& one) { return !one.lost() && one.ended.value_or(0) != 0; });
+  const Member& first = members_.front();
+  if (!first.lost()) return first.ended == env::ended_well ? 0 : *first.ended;
+  const auto led = std::ranges::find_if(members_, [](const Member& one) {
+    return !one.lost() && one.ended.value_or(env::ended_well) != env::ended_well;
+  });
   if (led != members_.end()) return *led->ended;
   const bool survived = std::ranges::any_of(members_, [](const Member& one) { return !one.lost(); });
-  return survived ? 0 : *members_.front().ended;
+  if (survived) return 0;
+  return first.ended == 0 ? failed : *first.ended;
 }
 
 void Launcher::ask_to_end() {
@@ -182,10 +188,11 @@ Status Launcher::see_end(Member& member) {
     relay(member);
   const int status = *member.talk->process().exit_status();
   member.ended = status;
-  if (asked_) ask_to_end();                                     // the others, if it was the first
-  if (stops_ || (status == 0 && place_->complete())) return {}; // before the run has begun nobody is done
+  if (asked_) ask_to_end();                                                   // the others, if it was the first
+  if (stops_ || (status == env::ended_well && place_->complete())) return {}; // no run ends before it has begun
   const bool leads = &member == &members_.front();
   std::string why = *member.talk->process().ended();
+  if (status == 0) why += ", before its run had ended: a plugin of the job has ended the process";
   if (status == unreachable) why += ", as ssh does where it cannot reach a host (see above)";
   if (status == not_found)
     why += concat(", as shells do where there is no such program: either here '",

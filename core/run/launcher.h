@@ -55,7 +55,7 @@ class Launcher {
     std::unique_ptr<env::Conversation> talk;
     std::string line, error;  // what it has said of one, so far
     std::optional<int> ended; // its exit status
-    // It was killed, or its host is out of reach: others may go on without it, whatever it did.
+    // It was killed, or a plugin ended it, or its host is out of reach: others may go on without it, whatever it did.
     bool lost() const;
   };
   Status found();

@@ -120,6 +120,38 @@ class Launched(Members):
         self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 2))
         self.nothing_is_left()
 
+    def test_a_leader_that_ends_with_0_before_its_run_has_not_led_it_well(self) -> None:
+        """As a plugin that makes the system call itself, which no guard of the process sees."""
+        alone = self.run_job(PROCESSES, *LONG)
+        self.newest_run().rename(self.root / "alone")
+        for hosts in ("a,b", "a"):
+            with self.subTest(hosts=hosts):
+                program = self.root / "early"
+                program.write_text(f"""#!/bin/sh
+case "$*" in
+*"--rank 0 "*)
+  exec 3<&0
+  {self.dlhost} "$@" <&3 &
+  until [ -e end ]; do sleep 0.05; done
+  kill -9 $!
+  exit 0 ;;
+esac
+exec {self.dlhost} "$@"
+""")
+                program.chmod(0o700)
+                process = self.launch(hosts, "job.toml", *LONG, f"--program={program}")
+                self.until(self.has_point)
+                (self.root / "end").touch()
+                out, err = process.communicate(timeout=PATIENCE)
+                self.assertIn("launch: a ended with exit status 0, before its run had ended", err)
+                if hosts == "a":
+                    self.assertEqual(process.returncode, 1, f"{out}\n{err}")
+                else:
+                    self.assertEqual(process.returncode, 0, f"{out}\n{err}")
+                    self.assertEqual(self.outcome()["params"], alone["params"])
+                (self.root / "end").unlink()
+                self.newest_run().rename(self.root / f"of-{hosts}")
+
     def test_where_nobody_sees_the_run_the_remedy_is_told(self) -> None:
         """As where its folder is on the lost machine's disk."""
         process = self.launch("a,b,c", "job.toml", *LONG, "--set=train.stop.steps=1000000000")
