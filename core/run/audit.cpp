@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "run/audit_reader.h"
-
 namespace dlhost::run {
 namespace {
 
@@ -62,19 +60,12 @@ std::uint64_t Audit::dropped_from(const Slice& slice, std::size_t contributor) c
                                     std::ranges::count(slice.dropped, contributor, &Audit::Part::contributor));
 }
 
-Result<Audit> audit(Disk& disk, const std::string& folder, const record::LedgerOf& of, std::int64_t servers_per_group) {
-  DLHOST_ASSIGN(auto audit, read_ledger(disk, folder, of));
-  if (audit.contributors == 0 && audit.faults.empty())
-    return Status::not_found(
-        "'", folder,
-        "' holds no ledger: one worker alone keeps none (each step's samples make each version), nor do several whose "
-        "devices sum gradients (topology.device_copies = \"none\"), or with record.ledger = false");
+void look_through(Audit& audit, std::int64_t servers_per_group) {
   std::ranges::stable_sort(audit.slices, {}, &Audit::Slice::id); // of server groups one after another
   std::ranges::sort(audit.dropped);                              // all servers of a group hear of each
   audit.dropped.erase(std::unique(audit.dropped.begin(), audit.dropped.end()), audit.dropped.end());
   look_for_doubles(audit);
   look_for_second_owners(audit, static_cast<std::uint32_t>(servers_per_group));
-  return audit;
 }
 
 Status verdict(std::span<const std::string> faults) {

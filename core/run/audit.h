@@ -93,6 +93,9 @@ struct Audit {
 // The ledger in a folder, of server groups of so many servers; `of`: its first attempt. Not found: there is none.
 Result<Audit> audit(Disk&, const std::string& folder, const record::LedgerOf& of, std::int64_t servers_per_group);
 
+// What was read of all servers is put in order, and what counts twice or has two owners is among the faults.
+void look_through(Audit&, std::int64_t servers_per_group);
+
 // Not ok where there are faults: the first of them.
 Status verdict(std::span<const std::string> faults);
 

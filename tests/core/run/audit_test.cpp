@@ -1,6 +1,8 @@
 // A ledger is written as a shard writes it, and read as an audit reads it.
 #include "run/audit.h"
 
+#include <map>
+
 #include <gmock/gmock.h>
 
 #include "../../temporary_folder.h"
@@ -311,6 +313,19 @@ TEST_F(AuditTest, DamageIsToldWithoutTheParsersWords) {
     ASSERT_EQ(faults.size(), 1U) << line;
     EXPECT_THAT(faults[0],
                 AllOf(HasSubstr("server-0.jsonl:2: "), Not(HasSubstr("json.exception")), Not(HasSubstr("::"))));
+  }
+}
+
+TEST_F(AuditTest, ABeginningOfOtherWorkersOrOfNoWholeNumbersIsNamed) {
+  const std::string before = R"({"begin":0,"of":")" + record::to_string({}) + R"(","server":0,"steps":[0,0],)";
+  for (const auto& [line, told] : std::map<std::string, std::string>{
+           {R"("origins":[],"slices":[{"slice":0,"param":"a","first":0,"count":1,"steps":[0,0,0]}]})",
+            "slice 0 is of 3 workers of 2"},
+           {R"("origins":[[0,0,1e40]],"slices":[]})", "below 0 or not whole"},
+           {R"("origins":[[0,-1,0]],"slices":[]})", "below 0 or not whole"}}) {
+    write({});
+    add(before + line);
+    EXPECT_THAT(audited().faults, ElementsAre(AllOf(HasSubstr("server-0.jsonl:1: "), HasSubstr(told))));
   }
 }
 
