@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "record/axis.h"
-#include "record/palette.h"
-#include "record/svg.h"
+#include "tools/chart/axis.h"
+#include "tools/chart/palette.h"
+#include "tools/chart/svg.h"
 
 namespace dlhost::bench {
 
@@ -29,23 +29,23 @@ std::string size_text(double bytes) {
   return bytes >= 1024 ? fmt::format("{:g} KiB", bytes / 1024) : fmt::format("{:g}", bytes);
 }
 
-record::Axis axis_of(const Plot& plot, double (*value)(const std::pair<std::size_t, double>&)) {
+tools::Axis axis_of(const Plot& plot, double (*value)(const std::pair<std::size_t, double>&)) {
   double low = 0, high = 0;
   for (const auto& line : plot.lines)
     for (const auto& one : line.values) {
       low = low > 0 ? std::min(low, value(one)) : value(one);
       high = std::max(high, value(one));
     }
-  return record::Axis::logarithmic(low, high, 6);
+  return tools::Axis::logarithmic(low, high, 6);
 }
 
 std::string_view color_of(std::size_t line) { return record::colors[line % record::colors.size()].hex; }
 
-void draw(record::Svg& svg, record::Place corner, const Plot& plot) {
-  const record::Axis x = axis_of(plot, [](const auto& one) { return static_cast<double>(one.first); });
-  const record::Axis y = axis_of(plot, [](const auto& one) { return one.second; });
+void draw(tools::Svg& svg, tools::Place corner, const Plot& plot) {
+  const tools::Axis x = axis_of(plot, [](const auto& one) { return static_cast<double>(one.first); });
+  const tools::Axis y = axis_of(plot, [](const auto& one) { return one.second; });
   const auto at = [&](const std::pair<std::size_t, double>& one) {
-    return record::Place{corner.x + x.place(static_cast<double>(one.first)) * width,
+    return tools::Place{corner.x + x.place(static_cast<double>(one.first)) * width,
                          corner.y + (1 - y.place(one.second)) * height};
   };
   svg.text({corner.x, corner.y - 13}, plot.title, "class=\"title\"");
@@ -62,7 +62,7 @@ void draw(record::Svg& svg, record::Place corner, const Plot& plot) {
              "class=\"tick\" text-anchor=\"middle\"");
   svg.line({corner.x, corner.y + height}, {corner.x + width, corner.y + height}, "class=\"base\"");
   for (std::size_t line = 0; line < plot.lines.size(); ++line) {
-    std::vector<record::Place> places;
+    std::vector<tools::Place> places;
     for (const auto& one : plot.lines[line].values) places.push_back(at(one));
     svg.curve(places, fmt::format("class=\"main\" stroke=\"{}\"", color_of(line)), plot.lines[line].name);
     for (const auto& place : places) svg.dot(place, 2.6, fmt::format("fill=\"{}\"", color_of(line)));
@@ -74,7 +74,7 @@ void draw(record::Svg& svg, record::Place corner, const Plot& plot) {
 std::string draw(const std::string& description, const std::vector<Plot>& plots) {
   const auto count = static_cast<double>(std::max<std::size_t>(plots.size(), 1));
   const std::size_t lines = plots.empty() ? 0 : plots.front().lines.size();
-  record::Svg svg(left + count * width + (count - 1) * between + 24,
+  tools::Svg svg(left + count * width + (count - 1) * between + 24,
                   above + height + below + legend_row * (1 + static_cast<double>((lines + 3) / 4)), description, style);
   svg.rectangle({0, 0}, left + count * width + (count - 1) * between + 24, above + height + below + 3 * legend_row,
                 "class=\"paper\"");
@@ -82,7 +82,7 @@ std::string draw(const std::string& description, const std::vector<Plot>& plots)
     if (!plots[plot].lines.empty())
       draw(svg, {left + static_cast<double>(plot) * (width + between), above}, plots[plot]);
   for (std::size_t line = 0; line < lines; ++line) {
-    const record::Place key{left + static_cast<double>(line % 4) * 230,
+    const tools::Place key{left + static_cast<double>(line % 4) * 230,
                             above + height + below + static_cast<double>(line / 4) * legend_row};
     svg.line({key.x, key.y - 4}, {key.x + 22, key.y - 4}, fmt::format("class=\"main\" stroke=\"{}\"", color_of(line)));
     svg.text({key.x + 30, key.y}, plots.front().lines[line].name, "class=\"key\"");

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/tools.h"
 
 namespace dlhost::cli {
 namespace {
@@ -63,7 +64,20 @@ constexpr std::pair<const char*, const char*> environment[] = {
     {"XDG_DATA_HOME", "The user's plugins are in dlhost/plugins below it, or below ~/.local/share."},
 };
 
-void print_manual(const CLI::App& app) {
+// A tool prints its own command, and dlhost those that are not tools.
+bool is_tool(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* one) { return one->check_name("run"); }).empty();
+}
+bool is_elsewhere(const CLI::App& command) {
+  return !is_tool(*command.get_parent()) && *description_of_tool(command.get_name());
+}
+
+void print_commands(const CLI::App& app) {
+  for (const auto* command : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
+    if (!is_elsewhere(*command)) print_command(*command);
+}
+
+void print_manual(const CLI::App& app, Context& context) {
   fmt::print(".TH DLHOST 1 \"\" \"dlhost\" \"User commands\"\n"
              ".SH NAME\ndlhost \\- trains deep\\-learning models, with everything a plugin\n"
              ".SH SYNOPSIS\n\\fBdlhost\\fR [\\fIOPTION\\fR...] \\fICOMMAND\\fR [\\fIARGUMENT\\fR...]\n"
@@ -71,8 +85,8 @@ void print_manual(const CLI::App& app) {
              plain(app.get_description()));
   print_options(app);
   fmt::print(".SH COMMANDS\n");
-  for (const auto* command : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
-    print_command(*command);
+  print_commands(app);
+  print_manuals_of_tools(context);
   fmt::print(".SH ENVIRONMENT\n");
   for (const auto& [name, meaning] : environment) fmt::print(".TP\n{}\n{}\n", bold(name), plain(meaning));
   fmt::print(".SH EXIT STATUS\n{}\n.SH SEE ALSO\nThe folder {} of the documentation.\n", plain(exit_statuses),
@@ -81,9 +95,14 @@ void print_manual(const CLI::App& app) {
 
 } // namespace
 
-void add_manual(CLI::App& app, Context&) {
+void add_manual(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("manual", "")->group("");
-  command->callback([&app] { print_manual(app); });
+  command->callback([&app, &context] {
+    if (is_tool(app))
+      print_commands(app);
+    else
+      print_manual(app, context);
+  });
 }
 
 } // namespace dlhost::cli

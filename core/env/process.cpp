@@ -39,6 +39,11 @@ std::string killed_by(int number) {
                 " (if nobody killed it, the kernel did because memory had run out: `dmesg | grep -i oom` tells)");
 }
 
+std::string& acted_for() {
+  static std::string program;
+  return program;
+}
+
 std::vector<std::string> own_words(const std::vector<std::string>& arguments) {
   std::vector<std::string> words{"dlhost"};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -60,7 +65,9 @@ Result<std::unique_ptr<Process>> Process::start_own(const std::vector<std::strin
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, words.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
   pid_t number = 0;
-  const int error = posix_spawn(&number, "/proc/self/exe", &files, nullptr, argv.data(), environ);
+  // By this name the own file is found where it has been replaced meanwhile.
+  const char* const program = acted_for().empty() ? "/proc/self/exe" : acted_for().c_str();
+  const int error = posix_spawn(&number, program, &files, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&files);
   if (error != 0) return Status::system(error, "start another process of dlhost");
   return std::unique_ptr<Process>(new Process(number));
@@ -163,7 +170,10 @@ bool is_child_of(int process, int parent) {
 int own_process() { return ::getpid(); }
 int parent_process() { return ::getppid(); }
 
+void act_for(std::string program) { acted_for() = std::move(program); }
+
 std::string own_program() {
+  if (!acted_for().empty()) return acted_for();
   std::error_code unknown;
   return std::filesystem::read_symlink("/proc/self/exe", unknown).string();
 }

@@ -14,7 +14,7 @@ namespace dlhost::env {
 
 class Process {
  public:
-  // Runs this program's own file with these arguments; what it says goes to the end of the file `words`. `in` is its
+  // Runs own_program() with these arguments; what it says goes to the end of the file `words`. `in` is its
   // standard input; -1: an empty one.
   static Result<std::unique_ptr<Process>> start_own(const std::vector<std::string>& arguments, const std::string& words,
                                                     int in = -1);
@@ -67,8 +67,11 @@ bool is_child_of(int process, int parent);
 // The numbers of this process and of the one that started it, or that has taken it over.
 int own_process();
 int parent_process();
-// The file that this one runs.
+// The program that this process is one of: its own file, unless it acts for another program.
 std::string own_program();
+// A tool acts for the program that it belongs to: start_own() starts that one, which also says where plugins lie. Before
+// any thread is started.
+void act_for(std::string program);
 // Where this one's relative paths begin.
 std::string working_folder();
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "env/process.h"
 #include "plugin/mapped.h"
 
 namespace dlhost::plugin {
@@ -57,11 +58,9 @@ SearchSettings settings_of_process(std::vector<std::string> plugin_dirs) {
   settings.data_home = variable("XDG_DATA_HOME");
   const std::string home = variable("HOME");
   if (settings.data_home.empty() && !home.empty()) settings.data_home = home + "/.local/share";
-  std::error_code error;
-  const auto program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    settings.program_folder = program.parent_path().string();
-    settings.install_folder = (program.parent_path() / DLHOST_PLUGINS_FROM_BIN).lexically_normal().string();
+  if (const auto folder = fs::path(env::own_program()).parent_path(); !folder.empty()) {
+    settings.program_folder = folder.string();
+    settings.install_folder = (folder / DLHOST_PLUGINS_FROM_BIN).lexically_normal().string();
   }
   return settings;
 }

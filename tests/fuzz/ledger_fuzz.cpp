@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "param/ledger_chain.h"
-#include "run/ledger_reader.h"
+#include "tools/audit/ledger_reader.h"
 
-using dlhost::run::Audit;
+using dlhost::tools::Audit;
 
 namespace {
 
@@ -28,7 +28,7 @@ std::string linked(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  dlhost::run::LedgerReader reader(0);
+  dlhost::tools::LedgerReader reader(0);
   const std::size_t half = text.find("\n\n"); // two attempts
   dlhost::record::LedgerOf of{.run = "fuzz", .arrangement = 1, .attempt = 1};
   reader.read(linked(text.substr(0, half)), "one", of);
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   reader.read(text, "three", of);
   Audit audit;
   reader.add_to(audit);
-  dlhost::run::look_through(audit, 1);
+  dlhost::tools::look_through(audit, 1);
   for (const Audit::Slice& slice : audit.slices) {
     slice.parts_of(slice.last);
     for (std::size_t one = 0; one < audit.contributors; ++one) {

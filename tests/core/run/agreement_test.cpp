@@ -43,7 +43,7 @@ TEST_F(AgreementTest, AWorkerKeepsToAParamsOwnPlan) {
   ASSERT_EQ(run.audit.slices.size(), 2U);
   for (const auto& slice : run.audit.slices)
     for (const std::size_t worker : {0U, 1U})
-      EXPECT_EQ(run::Audit::contributions(slice, worker), slice.param == "twin.applied" ? 3U : 6U) << slice.param;
+      EXPECT_EQ(tools::Audit::contributions(slice, worker), slice.param == "twin.applied" ? 3U : 6U) << slice.param;
 }
 
 // What is read where it is written lies there once, and is cut among servers; what is not, is whole.
@@ -53,7 +53,7 @@ TEST_F(AgreementTest, AParamLiesAsItsOwnHandlerReadsIt) {
                              "topology.consistency=hogwild"},
                             {.seed = 1});
   const auto pieces = [&](const char* param) {
-    return std::ranges::count(run.audit.slices, param, &run::Audit::Slice::param);
+    return std::ranges::count(run.audit.slices, param, &tools::Audit::Slice::param);
   };
   EXPECT_EQ(pieces("tally.applied"), 2);
   EXPECT_EQ(pieces("twin.applied"), 1);

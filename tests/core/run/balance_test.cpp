@@ -60,7 +60,7 @@ TEST_F(BalanceTest, AStepTakesLessTimeAndIsTheSame) {
                                         "topology.slice_elements=20"};
   auto settings = uneven;
   settings.push_back("topology.balance_steps=5");
-  const run::SimulationSpec spec{.seed = 3, .paces = {3, 3, 1}};
+  const tools::SimulationSpec spec{.seed = 3, .paces = {3, 3, 1}};
   const auto even = simulate(small_job(), uneven, spec), balanced = simulate(small_job(), settings, spec);
   EXPECT_TRUE(std::ranges::any_of(balanced.told, [](const std::string& line) {
     return line.find("goes on with 5, 5, 2 rows") != std::string::npos;

@@ -12,7 +12,7 @@
 #include <dlhost/random.h>
 
 #include "config/dump.h"
-#include "run/shrink.h"
+#include "tools/simulate/shrink.h"
 #include "simulated.h"
 
 namespace dlhost::test {
@@ -77,7 +77,7 @@ class Drawn {
   }
 
   // Of that run, which may be smaller than what was drawn. Empty: none.
-  std::string complaint(const run::Simulated& run, const config::Job& job) const {
+  std::string complaint(const tools::Simulated& run, const config::Job& job) const {
     if (!run.status.ok()) return "status: " + run.status.message();
     if (!run.audit.faults.empty()) return "audit: " + run.audit.faults.front();
     if (const std::string lacks = lacks_of_others(run.audit); !lacks.empty()) return "audit: " + lacks;
@@ -93,12 +93,12 @@ class Drawn {
   }
 
   std::vector<std::string> set;
-  run::SimulationSpec spec;
+  tools::SimulationSpec spec;
   bool product = false; // what counts is a product's gradient
   std::string beside;   // the handler of another param that counts; empty: there is none
 
  private:
-  std::string complaint_of(const std::string& param, const std::vector<float>& sums, const run::Simulated& run,
+  std::string complaint_of(const std::string& param, const std::vector<float>& sums, const tools::Simulated& run,
                            const config::Job& job) const {
     const std::int64_t warm = std::min(job.topology.warmup_steps, job.train.stop.steps); // of one group
     const auto all =
@@ -120,7 +120,7 @@ class Drawn {
   }
   // Where what servers have made outlives them, a run goes on where it was when one dies, but for the step that its
   // leader was at.
-  std::string made_again(const run::Simulated& run, const config::Job& job) const {
+  std::string made_again(const tools::Simulated& run, const config::Job& job) const {
     if (handler_ != "strict" && handler_ != "bounded" && handler_ != "eventual") return "";
     if (job.topology.replicas == 1 || spec.kills > 1 || spec.cuts > 0 || spec.stops > 0 || spec.ends > 0) return "";
     if (spec.lost > 0 || spec.reordered > 0) return "";
@@ -133,7 +133,7 @@ class Drawn {
                                    : fmt::format("{} steps were made again, in {} recoveries", again, run.recoveries);
   }
   // At the end every server group has what all others have made.
-  static std::string lacks_of_others(const run::Audit& audit) {
+  static std::string lacks_of_others(const tools::Audit& audit) {
     for (const auto& slice : audit.slices) {
       const auto learned = audit.learned(slice, slice.last);
       std::size_t group = 0;
@@ -150,7 +150,7 @@ class Drawn {
   // What comes too late is dropped, and counted: of a worker's steps, up to the last that was decided about, each is in
   // or dropped, once. A version is made as if all had contributed. Where servers' work outlives them, nobody decides
   // about what only some of a group had sent when one died.
-  static std::string complaint_of_dropping(const run::Simulated& run, const config::Job& job) {
+  static std::string complaint_of_dropping(const tools::Simulated& run, const config::Job& job) {
     const config::Topology& topology = job.topology;
     std::map<std::uint32_t, double> versions; // of each server group's, by all that it serves
     for (const auto& slice : run.audit.slices)
@@ -184,7 +184,7 @@ class Drawn {
     return std::abs(sum - all) < 0.01 ? "" : fmt::format("tally: {} samples count, not {}", sum, all);
   }
   // Where the chooser that counts them is the leader's, and none was there before it.
-  static std::string complaint_of_arrivals(const run::Simulated& run, const config::Job& job) {
+  static std::string complaint_of_arrivals(const tools::Simulated& run, const config::Job& job) {
     const config::Topology& topology = job.topology;
     if (topology.server_groups > 1 || topology.warmup_steps > 0 || run.recoveries > 0) return "";
     if (run.audit.begun != 1) return "";
@@ -193,7 +193,7 @@ class Drawn {
     };
     std::uint64_t made = 0;
     for (std::size_t c = 0; c < run.audit.contributors; ++c)
-      made += run::Audit::contributions(run.audit.slices.front(), c);
+      made += tools::Audit::contributions(run.audit.slices.front(), c);
     const auto [came, late] = run.outcome.arrivals;
     const std::uint64_t dropped = of_a_group(run.audit.dropped.size()), waits = came - late - of_a_group(made);
     if (late == dropped && waits < static_cast<std::uint64_t>(topology.worker_groups)) return "";
@@ -203,7 +203,7 @@ class Drawn {
   // Late contributions are folded in: all that a worker brought is in, each once, from its first step to its last;
   // which that is, is the leader's affair where whole steps are chosen. Chosen slice by slice, a contribution counts
   // for its group's share of all that a server group serves.
-  std::string complaint_of_folding(const run::Simulated& run, const config::Job& job) const {
+  std::string complaint_of_folding(const tools::Simulated& run, const config::Job& job) const {
     const config::Topology& topology = job.topology;
     const auto counts = [&](const run::Place& place) { return handler_ == "by_slice" ? 1.0 / place.served : 1.0; };
     const bool alone = run::Place::seats(topology) == 1; // who keeps no ledger
@@ -212,7 +212,7 @@ class Drawn {
       const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
       for (const auto& slice : run.audit.slices) {
         if (slice.server / topology.servers_per_group != place.server_group) continue;
-        const std::uint64_t in = run::Audit::contributions(slice, c), last = last_step(slice, c);
+        const std::uint64_t in = tools::Audit::contributions(slice, c), last = last_step(slice, c);
         if (in != last) return fmt::format("audit: of worker {} {} contributions are in, of {}", c, in, last);
         if ((handler_ == "by_slice" || place.group == 0) && in != static_cast<std::uint64_t>(job.train.stop.steps))
           return fmt::format("audit: of worker {} {} contributions are in, and it made more", c, in);
@@ -229,7 +229,7 @@ class Drawn {
     return std::abs(sum - all) < 0.01 ? "" : fmt::format("tally: {} samples count, not {}", sum, all);
   }
   // The number of them up to that one.
-  static std::uint64_t last_step(const run::Audit::Slice& slice, std::size_t contributor) {
+  static std::uint64_t last_step(const tools::Audit::Slice& slice, std::size_t contributor) {
     std::uint64_t last = 0;
     for (const auto& word : slice.words)
       for (const auto& part : word.parts)
@@ -287,18 +287,18 @@ class SeedsTest : public SimulationTest {
   // As a program of its own would be started with it.
   std::string smaller(const Drawn& drawn, const config::Job& job, const std::string& complaint) {
     const auto plugins = plugin::entries_of(plugin::settings_of_process({}));
-    const auto told = [&](const run::Failing& run) { return run::simulate(run.job, plugins, run.spec); };
-    const run::Failing small = run::shrink({job, drawn.spec}, [&](const run::Failing& run) {
+    const auto told = [&](const tools::Failing& run) { return tools::simulate(run.job, plugins, run.spec); };
+    const tools::Failing small = tools::shrink({job, drawn.spec}, [&](const tools::Failing& run) {
       const auto simulated = told(run);
       return simulated.status.code() != Code::invalid &&
              kind_of(drawn.complaint(simulated, run.job)) == kind_of(complaint);
     });
     const auto simulated = told(small);
     return fmt::format("{}\n{}\n{}{}", drawn.complaint(simulated, small.job),
-                       config::to_toml(small.job, folder_.path()), run::flags_of(small.spec), history_of(simulated));
+                       config::to_toml(small.job, folder_.path()), tools::flags_of(small.spec), history_of(simulated));
   }
 
-  run::Simulated look_at(const Drawn& drawn) {
+  tools::Simulated look_at(const Drawn& drawn) {
     const std::uint64_t seed = drawn.spec.seed;
     const std::string path = folder_ / "job.toml";
     EXPECT_TRUE(host_.disk().write_text(path, tally_job(drawn.product, drawn.beside)).ok());
@@ -306,13 +306,13 @@ class SeedsTest : public SimulationTest {
     EXPECT_TRUE(job.ok()) << job.status().message();
     if (!job.ok()) return {};
     const auto plugins = plugin::entries_of(plugin::settings_of_process({}));
-    auto run = run::simulate(*job, plugins, drawn.spec);
+    auto run = tools::simulate(*job, plugins, drawn.spec);
     const std::string complaint = drawn.complaint(run, *job);
     if (!complaint.empty())
       ADD_FAILURE() << "seed " << seed << " (" << fmt::format("{}", fmt::join(drawn.set, " ")) << " " << drawn.beside
                     << "): " << complaint << history_of(run) << "\n\nmade smaller: " << smaller(drawn, *job, complaint);
     if (seed % 10 == 0) {
-      EXPECT_EQ(run.history, run::simulate(*job, plugins, drawn.spec).history)
+      EXPECT_EQ(run.history, tools::simulate(*job, plugins, drawn.spec).history)
           << "seed " << seed << " is not the same twice";
     }
     return run;
@@ -353,17 +353,17 @@ TEST_F(SeedsTest, WhatFailsIsMadeSmaller) {
   ASSERT_TRUE(job.ok()) << job.status().message();
   const auto plugins = plugin::entries_of(plugin::settings_of_process({}));
   int tried = 0;
-  const auto counts_wrongly = [&](const run::Failing& failing) {
+  const auto counts_wrongly = [&](const tools::Failing& failing) {
     ++tried;
-    const auto run = run::simulate(failing.job, plugins, failing.spec);
+    const auto run = tools::simulate(failing.job, plugins, failing.spec);
     if (!run.status.ok()) return false;
     float sum = 0;
     for (const float times : run.params.begin()->second) sum += times;
     return sum != static_cast<float>(failing.job.train.stop.steps * failing.job.train.batch);
   };
-  const run::Failing first{*job, {.seed = 3, .kills = 2, .cuts = 1, .within = 50'000'000}};
+  const tools::Failing first{*job, {.seed = 3, .kills = 2, .cuts = 1, .within = 50'000'000}};
   ASSERT_TRUE(counts_wrongly(first));
-  const auto small = run::shrink(first, counts_wrongly);
+  const auto small = tools::shrink(first, counts_wrongly);
   EXPECT_TRUE(counts_wrongly(small));
   EXPECT_EQ(small.spec.kills + small.spec.cuts, 0);
   EXPECT_LE(small.job.topology.workers_per_group, 2);

@@ -1,5 +1,5 @@
 // What counts as a smaller run, without running any.
-#include "run/shrink.h"
+#include "tools/simulate/shrink.h"
 
 #include <gmock/gmock.h>
 

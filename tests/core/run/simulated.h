@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "run/simulation.h"
+#include "tools/simulate/simulation.h"
 #include "share.h"
 #include "trained.h"
 
@@ -13,16 +13,16 @@ namespace dlhost::test {
 
 class SimulationTest : public Bench {
  protected:
-  run::Simulated simulate_whatever_comes(const std::string& text, const std::vector<std::string>& set,
-                                         const run::SimulationSpec& spec) {
+  tools::Simulated simulate_whatever_comes(const std::string& text, const std::vector<std::string>& set,
+                                         const tools::SimulationSpec& spec) {
     const std::string path = folder_ / "job.toml";
     EXPECT_TRUE(host_.disk().write_text(path, text).ok());
     auto job = config::load(host_.disk(), path, set, *registry_);
     EXPECT_TRUE(job.ok()) << job.status().message();
-    return job.ok() ? run::simulate(*job, plugin::entries_of(plugin::settings_of_process({})), spec) : run::Simulated();
+    return job.ok() ? tools::simulate(*job, plugin::entries_of(plugin::settings_of_process({})), spec) : tools::Simulated();
   }
-  run::Simulated simulate(const std::string& text, const std::vector<std::string>& set,
-                          const run::SimulationSpec& spec) {
+  tools::Simulated simulate(const std::string& text, const std::vector<std::string>& set,
+                          const tools::SimulationSpec& spec) {
     auto simulated = simulate_whatever_comes(text, set, spec);
     EXPECT_TRUE(simulated.status.ok()) << simulated.status.message() << history_of(simulated);
     EXPECT_THAT(simulated.audit.faults, testing::IsEmpty()) << history_of(simulated);
@@ -30,7 +30,7 @@ class SimulationTest : public Bench {
     return simulated;
   }
 
-  static std::string history_of(const run::Simulated& simulated) {
+  static std::string history_of(const tools::Simulated& simulated) {
     std::string lines;
     for (const auto& line : simulated.told) lines += "\n" + line;
     return lines;
@@ -39,7 +39,7 @@ class SimulationTest : public Bench {
 
 // At the end all server groups have the same, but for the last bits of sums that each made in another order. Empty: so
 // it is.
-inline std::string differs_elsewhere(const run::Simulated& run) {
+inline std::string differs_elsewhere(const tools::Simulated& run) {
   constexpr float last_bits = 1e-3F;
   for (const auto& params : run.elsewhere)
     for (const auto& [name, values] : params)

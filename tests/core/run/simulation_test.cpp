@@ -26,7 +26,7 @@ TEST_F(SimulationTest, StrictTrainsAsOneRealWorkerDoes) {
 }
 
 TEST_F(SimulationTest, OneSeedIsOneHistory) {
-  const run::SimulationSpec spec{.seed = 5, .kills = 2, .within = 50'000'000};
+  const tools::SimulationSpec spec{.seed = 5, .kills = 2, .within = 50'000'000};
   const auto one = simulate(small_job(), four_workers, spec), again = simulate(small_job(), four_workers, spec);
   EXPECT_EQ(one.history, again.history);
   EXPECT_EQ(one.told, again.told);
@@ -141,19 +141,19 @@ TEST_F(SimulationTest, UnderStrictEachSampleIsAppliedOnceAnEpochWhoeverDies) {
       ASSERT_EQ(times, 4) << "seed " << seed << history_of(killed);
     for (const auto& slice : killed.audit.slices) // and so say the servers
       for (std::size_t worker = 0; worker < 4; ++worker)
-        ASSERT_EQ(run::Audit::contributions(slice, worker), 24U) << "seed " << seed << history_of(killed);
+        ASSERT_EQ(tools::Audit::contributions(slice, worker), 24U) << "seed " << seed << history_of(killed);
     recoveries += killed.recoveries;
   }
   EXPECT_GT(recoveries, share_of(12U)) << "the deaths have to be in time to matter";
 }
 
 // What the checks say of a run whose samples are to count once an epoch, for four epochs; empty: nothing.
-std::string complaint(const run::Simulated& run) {
+std::string complaint(const tools::Simulated& run) {
   if (!run.status.ok()) return "status: " + run.status.message();
   if (!run.audit.faults.empty()) return "audit: " + run.audit.faults.front();
   for (const auto& slice : run.audit.slices)
     for (std::size_t worker = 0; worker < run.audit.contributors; ++worker)
-      if (const auto count = run::Audit::contributions(slice, worker); count != 24)
+      if (const auto count = tools::Audit::contributions(slice, worker); count != 24)
         return concat("audit: ", count, " contributions of worker ", worker);
   for (const float times : run.params.begin()->second)
     if (times != 4) return concat("tally: ", times);
@@ -226,7 +226,7 @@ TEST_F(SimulationTest, AServerGroupWhoseValuesAreItsOwnIsSeen) {
 TEST_F(SimulationTest, MessagesThatAreLostDoubledOrReorderedChangeNothing) {
   const std::vector<std::string> settings{"topology.workers_per_group=4", "topology.servers_per_group=2",
                                           "topology.slice_elements=16", "recovery.restarts=100"};
-  const auto recoveries_with = [&](run::SimulationSpec spec) {
+  const auto recoveries_with = [&](tools::SimulationSpec spec) {
     std::uint32_t recoveries = 0;
     for (spec.seed = 1; spec.seed <= seeds(6); ++spec.seed) {
       const auto run = simulate(tally_job(), settings, spec);
@@ -434,7 +434,7 @@ TEST_F(SimulationTest, WhatServerGroupsExchangeIsAppliedOnceEverywhere) {
         for (const auto& params : killed.elsewhere) EXPECT_EQ(params, killed.params) << "seed " << seed;
         for (std::size_t worker = 0; worker < 4; ++worker) {
           std::uint64_t made = 0; // in the slices of whichever server group has its contributions
-          for (const auto& slice : killed.audit.slices) made += run::Audit::contributions(slice, worker);
+          for (const auto& slice : killed.audit.slices) made += tools::Audit::contributions(slice, worker);
           ASSERT_EQ(made, 24 * killed.audit.slices.size() / (all_groups ? 4U : 2U)) << "seed " << seed;
         }
         recoveries += killed.recoveries;

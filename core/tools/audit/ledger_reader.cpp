@@ -1,0 +1,272 @@
+#include "tools/audit/ledger_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "env/json_text.h"
+#include "record/json_fault.h"
+
+namespace dlhost::tools {
+
+using Json = nlohmann::json;
+
+namespace {
+
+// The run has gone on from before that step.
+bool is_void(const Audit::Part& part, const std::vector<std::uint64_t>& steps) {
+  return part.step >= steps.at(part.contributor);
+}
+
+// A ledger has no number that is not whole.
+bool counts(const Json& value) {
+  if (value.is_structured()) return std::ranges::all_of(value, counts);
+  return !value.is_number() || value.is_number_unsigned();
+}
+
+bool same(const Audit::Slice& a, const Audit::Slice& b) {
+  return a.param == b.param && a.first == b.first && a.count == b.count;
+}
+
+// What goes on from there has none of the steps behind it. Where slices are at versions of their own, their numbers
+// alone do not say which versions were made of such.
+void cut(Audit::Slice& slice, Version version, const std::vector<std::uint64_t>& steps) {
+  std::erase_if(slice.dropped, [&](const Audit::Part& part) { return is_void(part, steps); });
+  for (Audit::Word& word : slice.words) {
+    if (word.count == 0) { // amends a version
+      std::erase_if(word.parts, [&](const Audit::Part& part) { return word.first > version || is_void(part, steps); });
+      continue;
+    }
+    word.count = word.first > version ? 0 : std::min(word.count, version - word.first + 1);
+    for (const Audit::Part& part : word.parts)
+      word.count = is_void(part, steps) ? 0 : std::min(word.count, steps.at(part.contributor) - part.step);
+    if (word.count == 0) word.parts.clear();
+  }
+  std::erase_if(slice.words, [](const Audit::Word& word) { return word.parts.empty(); });
+}
+
+void exchange(Audit::Exchanges& exchanges, const Json& line) {
+  std::vector<param::Ledger::Heard> heard;
+  if (line.contains("heard"))
+    for (const auto& one : line.at("heard")) heard.push_back({one.at(0), one.at(1)});
+  if (line.contains("exchange"))
+    exchanges.exchanged.push_back({line.at("exchange"), line.at("learned"), line.at("version")});
+  else if (line.contains("told"))
+    exchanges.told.push_back({line.at("told"), line.at("part"), line.at("learned"), std::move(heard)});
+  else
+    exchanges.heard.push_back({line.at("version"), std::move(heard)});
+}
+
+bool take(std::string_view& text, std::uint64_t& number) {
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+  return true;
+}
+
+bool take(std::string_view& text, char sign) {
+  if (!text.starts_with(sign)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// "0+1:17*20"
+Result<Audit::Word> parse(std::string_view text, const std::vector<std::uint64_t>& next) {
+  const std::string whole(text);
+  const auto wrong = [&] { return Status::corrupt("'", whole, "' is not what made a version"); };
+  Audit::Word word;
+  do {
+    Audit::Part part;
+    if (!take(text, part.contributor) || part.contributor >= next.size()) return wrong();
+    part.step = next[part.contributor];
+    if (take(text, ':') && !take(text, part.step)) return wrong();
+    word.parts.push_back(part);
+  } while (take(text, '+'));
+  if (take(text, '*') && (!take(text, word.count) || word.count == 0)) return wrong();
+  if (!text.empty()) return wrong();
+  return word;
+}
+
+} // namespace
+
+void LedgerReader::read(std::string_view text, const std::string& path, const record::LedgerOf& of) {
+  time_ = of.attempt;
+  files_.push_back({.path = path, .attempt = of.attempt, .server = server_});
+  Audit::File& file = files_.back();
+  param::LedgerChain chain;
+  while (!text.empty() && file.whole) {
+    const auto end = text.find('\n');
+    if (end == std::string_view::npos) { // torn by the machine's stop: no checkpoint rests on it
+      torn_ = path;
+      return;
+    }
+    const Status status = take(text.substr(0, end), chain, of);
+    text.remove_prefix(end + 1);
+    if (status.ok())
+      file.chain.push_back(chain.last());
+    else
+      faults_.push_back(fmt::format("{}:{}: {}", path, file.chain.size() + 1, status.message()));
+    file.whole = status.ok();
+  }
+}
+
+Status LedgerReader::take(std::string_view text, param::LedgerChain& chain, const record::LedgerOf& of) {
+  if (!chain.takes(text))
+    return Status::corrupt(text.find(",\"chain\":\"") == std::string_view::npos
+                               ? "it has no link to the lines before it: it was cut, or another dlhost wrote it"
+                               : "it, or what stands before it, is not as it was written: a line was changed, "
+                                 "removed, added or moved; what follows in this file is not looked at");
+  try {
+    const Json line = env::parse_json(text);
+    if (!counts(line)) return Status::corrupt("it is no line of a ledger: a number in it is below 0 or not whole");
+    if (line.contains("begin") != (chain.lines() == 1))
+      return Status::corrupt("a file has one line that says where it begins: the first");
+    return chain.lines() == 1 ? begin_file(line, of) : take_line(line);
+  } catch (const Json::exception& error) {
+    return Status::corrupt("it is no line of a ledger: ", record::json_fault(error));
+  } catch (const std::exception&) {
+    return Status::corrupt("it is no line of a ledger: it names what is not there");
+  }
+}
+
+Status LedgerReader::begin_file(const Json& line, const record::LedgerOf& of) {
+  const auto is_of = line.value("of", std::string());
+  const auto server = line.value("server", std::uint64_t{0});
+  if (is_of != record::to_string(of) || server != server_)
+    return Status::corrupt("this is server ", server, "'s of ", is_of, ", and lies where that of server ", server_,
+                           " of ", record::to_string(of), " (run, arrangement, attempt) was");
+  return begin(line);
+}
+
+Status LedgerReader::take_line(const Json& line) {
+  if (!line.contains("slice")) return drop(line.at("dropped").get<std::string>(), dropped_);
+  const auto slice = slices_.find(line.at("slice").get<SliceId>());
+  if (slice == slices_.end()) return Status::corrupt("slice ", env::json_text(line.at("slice")), " was not begun with");
+  if (line.contains("dropped")) return drop(line.at("dropped").get<std::string>(), slice->second.slice.dropped);
+  if (line.contains("exchange") || line.contains("heard")) {
+    exchange(slice->second.slice.exchanges.back(), line);
+    return {};
+  }
+  if (line.contains("amended_by"))
+    return amend(slice->second, line.at("version").get<Version>(), line.at("amended_by").get<std::string>());
+  return extend(slice->second, line.at("version").get<Version>(), line.at("made_of").get<std::string>());
+}
+
+void LedgerReader::add_to(Audit& audit) {
+  for (auto& [id, read] : slices_) audit.slices.push_back(std::move(read.slice));
+  audit.contributors = std::max(audit.contributors, steps_.size());
+  audit.begun = std::max(audit.begun, begun_);
+  audit.origins = origins_;
+  audit.dropped.insert(audit.dropped.end(), dropped_.begin(), dropped_.end());
+  audit.faults.insert(audit.faults.end(), faults_.begin(), faults_.end());
+  std::ranges::move(files_, std::back_inserter(audit.files));
+  if (!torn_.empty()) audit.torn.push_back(torn_);
+}
+
+// From where `slice` begins; what was made of it after that is void.
+void LedgerReader::go_on(Audit::Slice& slice, Audit::Slice before) {
+  const Version begun = slice.begun;
+  const std::vector<std::uint64_t> steps = slice.steps;
+  if (before.last < begun)
+    faults_.push_back(fmt::format("the run begins once more with version {} of slice {} ({}), and those behind "
+                                  "version {} are not written down",
+                                  begun, slice.id, slice.param, before.last));
+  if (before.begun <= begun) {
+    slice.begun = before.begun;
+    slice.steps = std::move(before.steps);
+  }
+  slice.words = std::move(before.words);
+  slice.dropped = std::move(before.dropped);
+  slice.exchanges = std::move(before.exchanges);
+  cut(slice, begun, steps);
+}
+
+Status LedgerReader::begin(const Json& line) {
+  const auto version = line.at("begin").get<Version>();
+  auto all_steps = line.at("steps").get<std::vector<std::uint64_t>>();
+  if (all_steps.empty() || (contributors_ != 0 && all_steps.size() != contributors_))
+    return Status::corrupt("it is of ", all_steps.size(), " workers, and those before it of ", contributors_);
+  std::vector<param::Origin> origins;
+  for (const auto& origin : line.at("origins")) origins.push_back({origin.at(0), origin.at(1), origin.at(2)});
+  std::vector<Audit::Slice> slices;
+  for (const auto& one : line.at("slices")) {
+    const Version begun = one.value("version", version);
+    slices.push_back({.id = one.at("slice"),
+                      .server = server_,
+                      .param = one.at("param"),
+                      .first = one.at("first"),
+                      .count = one.at("count"),
+                      .begun = begun,
+                      .last = begun,
+                      .steps = one.value("steps", all_steps),
+                      .words = {},
+                      .dropped = {},
+                      .exchanges = {}});
+    if (slices.back().steps.size() != all_steps.size())
+      return Status::corrupt("slice ", slices.back().id, " is of ", slices.back().steps.size(), " workers of ",
+                             all_steps.size());
+  }
+  const bool summed = line.value("summed", false);
+  // The line is read as a whole: from here on nothing fails.
+  steps_ = std::move(all_steps);
+  origins_ = std::move(origins);
+  contributors_ = steps_.size();
+  ++begun_;
+  torn_.clear();
+  std::map<SliceId, Read> before = std::exchange(slices_, {});
+  for (Audit::Slice& slice : slices) {
+    const Version begun = slice.begun;
+    std::vector<std::uint64_t> steps = slice.steps;
+    if (const auto known = before.find(slice.id); known != before.end() && same(known->second.slice, slice))
+      go_on(slice, std::move(known->second.slice));
+    slice.exchanges.push_back(
+        {.time = time_, .begun = begun, .summed = summed, .exchanged = {}, .told = {}, .heard = {}});
+    slices_[slice.id] = {std::move(slice), std::move(steps)};
+  }
+  std::erase_if(dropped_, [&](const Audit::Part& part) { return is_void(part, steps_); });
+  return {};
+}
+
+Status LedgerReader::extend(Read& read, Version version, std::string_view words) {
+  if (version != read.slice.last + 1)
+    faults_.push_back(fmt::format("versions {} to {} of slice {} ({}) are not written down", read.slice.last + 1,
+                                  version - 1, read.slice.id, read.slice.param));
+  for (Version at = version; !words.empty();) {
+    const auto end = std::min(words.find(' '), words.size());
+    DLHOST_ASSIGN(Audit::Word word, parse(words.substr(0, end), read.next));
+    words.remove_prefix(std::min(end + 1, words.size()));
+    word.first = at;
+    at += word.count;
+    read.slice.last = at - 1;
+    for (const Audit::Part& part : word.parts) read.next[part.contributor] = part.step + word.count;
+    read.slice.words.push_back(std::move(word));
+  }
+  return {};
+}
+
+Status LedgerReader::amend(Read& read, Version version, std::string_view parts) {
+  if (version != read.slice.last)
+    faults_.push_back(fmt::format("version {} of slice {} ({}) is amended behind version {}", version, read.slice.id,
+                                  read.slice.param, read.slice.last));
+  DLHOST_ASSIGN(Audit::Word word, parse(parts, read.next));
+  word.first = version;
+  word.count = 0;
+  read.slice.words.push_back(std::move(word));
+  return {};
+}
+
+Status LedgerReader::drop(std::string_view words, std::vector<Audit::Part>& dropped) {
+  while (!words.empty()) {
+    const auto end = std::min(words.find(' '), words.size());
+    DLHOST_ASSIGN(const Audit::Word word, parse(words.substr(0, end), steps_));
+    dropped.push_back(word.parts.front());
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return {};
+}
+
+} // namespace dlhost::tools

@@ -1,0 +1,52 @@
+// The files that one server has written of a ledger (param/ledger.h), read line by line: what a line says stands in the
+// audit as far as its file is as it was written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "param/ledger_chain.h"
+#include "tools/audit/audit.h"
+
+namespace dlhost::tools {
+
+class LedgerReader {
+ public:
+  explicit LedgerReader(std::uint32_t server) : server_(server) {}
+
+  // The server's file of an attempt, up to the first line that is not as it was written. Attempts come in their order.
+  void read(std::string_view text, const std::string& path, const record::LedgerOf& of);
+  void add_to(Audit& audit);
+
+ private:
+  struct Read {
+    Audit::Slice slice;
+    std::vector<std::uint64_t> next; // of each contributor: the step that it goes on with
+  };
+  Status take(std::string_view text, param::LedgerChain& chain, const record::LedgerOf& of);
+  Status take_line(const nlohmann::json& line);
+  Status begin_file(const nlohmann::json& line, const record::LedgerOf& of);
+  void go_on(Audit::Slice& slice, Audit::Slice before);
+  Status begin(const nlohmann::json& line);
+  Status extend(Read& read, Version version, std::string_view words);
+  Status amend(Read& read, Version version, std::string_view parts);
+  Status drop(std::string_view words, std::vector<Audit::Part>& dropped);
+
+  std::uint32_t server_;
+  std::map<SliceId, Read> slices_;
+  std::vector<std::uint64_t> steps_; // of each contributor, where the run began last
+  std::vector<param::Origin> origins_;
+  std::vector<Audit::Part> dropped_;
+  std::size_t begun_ = 0, time_ = 0, contributors_ = 0;
+  std::vector<std::string> faults_;
+  std::vector<Audit::File> files_;
+  std::string torn_; // the file read last
+};
+
+} // namespace dlhost::tools

@@ -1,0 +1,16 @@
+// What `dlhost inspect` shows, for people; the JSON is that of plugin/describe.h and plugin/machine.h.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace dlhost::tools {
+
+// A line a product, then what was refused and why, then the folders.
+std::string list_text(const nlohmann::json& catalogue);
+// Plugins with every option of every product.
+std::string details_text(const nlohmann::json& plugins);
+std::string machine_text(const nlohmann::json& machine);
+
+} // namespace dlhost::tools

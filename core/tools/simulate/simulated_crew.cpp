@@ -1,0 +1,107 @@
+#include "tools/simulate/simulated_crew.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "run/follower.h"
+
+namespace dlhost::tools {
+namespace {
+
+constexpr Nanoseconds to_end = 10'000'000'000; // that a process is given when all is over
+constexpr Nanoseconds end_pause = 1'000'000;
+
+// What a worker's process does. All that it is given outlives it, the leader's own things do not.
+struct Work {
+  env::simulated::World& world;
+  Host& host;
+  plugin::Registry& registry;
+  const config::Job& job;
+  std::string folder;
+  std::uint32_t seat;
+  int leader; // process
+  std::shared_ptr<Succession> succession;
+
+  void operator()() const {
+    const auto leader_is_there = [this] { return world.runs(leader) ? Status() : Status::gone("the leader is gone"); };
+    run::FolderRoster roster(host, folder, run::Posting{run::Place::machines(job.topology)}, leader_is_there,
+                        [this](std::uint32_t other) {
+                          if (other == 0) world.kill(leader);
+                        });
+    const auto inherits = [this] {
+      return world.lives() && !world.runs(leader) && !succession->run.empty() &&
+             !std::exchange(succession->taken, true);
+    };
+    std::optional<run::Follower> follower;
+    follower.emplace([this](std::uint32_t turn) { return run::Session::open(host, registry, job, run::Purpose::training, turn); },
+                     roster, seat);
+    Status status = follower->run();
+    if (!status.ok()) roster.fail(std::move(status).at("worker ", seat));
+    const bool in_time = inherits();
+    if (in_time)
+      follower->salvage(succession->run, [](std::uint32_t) {}).ignore("the run goes on from the newest point, then");
+    follower.reset(); // that takes a while, too
+    if (world.lives() && (in_time || inherits())) succession->take_over();
+  }
+};
+
+} // namespace
+
+Result<std::unique_ptr<run::Crew>> SimulatedCrew::make(env::simulated::World& world, run::Session& leader,
+                                                  std::span<const config::Job> jobs, const std::string& folder,
+                                                  std::shared_ptr<Succession> succession) {
+  DLHOST_TRY(leader.host().disk().make_directory(folder));
+  std::unique_ptr<SimulatedCrew> crew(new SimulatedCrew(world, leader, jobs, folder, std::move(succession)));
+  crew->roster_.emplace(
+      leader.host(), folder, run::Posting{run::Place::machines(leader.job().topology)},
+      [crew = crew.get()] { return crew->look(); },
+      [crew = crew.get()](std::uint32_t seat) { crew->world_.kill(crew->processes_.at(seat - 1)); });
+  return std::unique_ptr<run::Crew>(std::move(crew));
+}
+
+// Where the leader itself was killed, they see that for themselves.
+SimulatedCrew::~SimulatedCrew() {
+  roster_->fail(Status::cancelled("it is over"));
+  const Nanoseconds end = world_.now() + to_end;
+  const auto runs = [this](int process) { return world_.runs(process); };
+  while (world_.lives() && world_.now() < end && std::ranges::any_of(processes_, runs))
+    world_.pause(end_pause, "waits for its workers to end");
+  if (world_.lives())
+    for (const int process : processes_) world_.kill(process);
+}
+
+Status SimulatedCrew::start() {
+  for (std::uint32_t seat = 1; seat < roster_->seats(); ++seat)
+    processes_.push_back(world_.start(concat("worker ", seat),
+                                      Work{.world = world_,
+                                           .host = leader_.host(),
+                                           .registry = leader_.registry(),
+                                           .job = jobs_[seat],
+                                           .folder = folder_,
+                                           .seat = seat,
+                                           .leader = world_.process(),
+                                           .succession = succession_},
+                                      world_.machine()));
+  return {};
+}
+
+std::vector<run::Located> SimulatedCrew::processes() {
+  std::vector<run::Located> all;
+  for (const int process : processes_) all.push_back({"world", process});
+  return all;
+}
+
+std::string SimulatedCrew::fate(std::uint32_t seat) {
+  if (seat == 0 || seat > processes_.size()) return {};
+  const int process = processes_[seat - 1];
+  return concat("process ", process, world_.runs(process) ? " runs" : " has ended");
+}
+
+Status SimulatedCrew::look() {
+  for (std::uint32_t seat = 1; seat <= processes_.size(); ++seat)
+    if (!world_.runs(processes_[seat - 1])) return Status::gone("worker ", seat, " is gone: ", fate(seat));
+  return {};
+}
+
+} // namespace dlhost::tools
