@@ -39,7 +39,7 @@ tools::Axis axis_of(const Plot& plot, double (*value)(const std::pair<std::size_
   return tools::Axis::logarithmic(low, high, 6);
 }
 
-std::string_view color_of(std::size_t line) { return record::colors[line % record::colors.size()].hex; }
+std::string_view color_of(std::size_t line) { return tools::colors[line % tools::colors.size()].hex; }
 
 void draw(tools::Svg& svg, tools::Place corner, const Plot& plot) {
   const tools::Axis x = axis_of(plot, [](const auto& one) { return static_cast<double>(one.first); });

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace dlhost::run {
+namespace dlhost::tools {
 namespace {
 
 // One message in so many: to lose more of them is no smaller a run.
@@ -57,4 +57,4 @@ TEST(ShrinkTest, ARunWhoseLedgersHaveFaultsHasFailed) {
 }
 
 } // namespace
-} // namespace dlhost::run
+} // namespace dlhost::tools
