@@ -8,9 +8,9 @@
 
 namespace dlhost::plugin {
 
-// {"with", "inputs": [SHAPE], "outputs": [{"name", "shape"}], "params": [{"name", "shape", "init"}], "metrics":
-// [NAME]}, of the first few inputs that it takes; null: it takes none of them, reads files, or is no layer. Runs its
-// code: for a process that may crash.
+// {"with", "inputs": [SHAPE], "outputs": [{"name", "shape"}], "params": [{"name", "shape", "init"}], "metrics": [NAME]}
+// for the first trial inputs that the layer accepts; null: it accepts none, reads files, or is no layer. Runs the
+// plugin's code, which may crash: call it in a child.
 nlohmann::json trial_setup(const Library&, const Factory&);
 
 } // namespace dlhost::plugin
