@@ -14,7 +14,7 @@ void spin_briefly(char** arguments) {
   const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
   if (length <= 0 || ::setenv(name, "1000", 0) != 0) return; // spins: some microseconds
   path[length] = '\0';
-  ::execv(path, arguments); // returns only on failure; then the setting stays as it was
+  ::execv(path, arguments); // returns only on failure; then libgomp keeps its spin time
 }
 
 } // namespace dlhost::env
