@@ -1,4 +1,4 @@
-// dlhost inspect: what plugins there are, what they take, and what this machine offers.
+// dlhost inspect: lists plugins, their options, and this machine's resources.
 #include <memory>
 
 #include <fmt/format.h>
@@ -23,9 +23,9 @@ using nlohmann::json;
 namespace {
 
 struct Request {
-  std::string what; // a name, a file, "host", or everything
+  std::string what; // a name, a file or "host"; empty: everything
   std::string kind;
-  std::vector<std::string> settings; // of a transport
+  std::vector<std::string> settings; // for a transport
   bool json = false;
 };
 
@@ -39,7 +39,7 @@ void print(const Request& request, const json& shown, std::string (*text)(const 
   fmt::print("{}", request.json ? env::json_text(shown, 2) + "\n" : text(shown));
 }
 
-// Leaves the products that were asked for, and the plugins that have any.
+// Keeps only the requested products, and plugins that have any.
 void keep(json& plugins, const Request& request) {
   const auto unwanted = [&](const json& product) {
     return (!request.kind.empty() && product["kind"] != request.kind) ||
@@ -49,7 +49,7 @@ void keep(json& plugins, const Request& request) {
   std::erase_if(*plugins.get_ptr<json::array_t*>(), [](const json& plugin) { return plugin["products"].empty(); });
 }
 
-// What core takes of each layer and each updater beside its own options.
+// Adds core's own options of layers and updaters.
 void add_common_options(json& plugins) {
   for (auto& plugin : plugins)
     for (auto& product : plugin["products"])
@@ -58,7 +58,7 @@ void add_common_options(json& plugins) {
           product["common_options"] = plugin::describe(schema)["options"];
 }
 
-// Everything that can be said about one file is said; that it is refused shows in the exit code too.
+// Reports everything about one file. A refused file gives a failure as exit code too.
 Status inspect_file(Context& context, const Request& request) {
   const auto path = request.what.find('/') == std::string::npos ? "./" + request.what : request.what;
   json plugins = json::array({plugin::describe(plugin::examine(path), "")});

@@ -14,7 +14,7 @@
 
 namespace {
 
-// A word that a command does not know, with what it may have been.
+// Explains a word that the command does not know, with a suggestion.
 void explain_words(const CLI::App& app, const CLI::App& command, const CLI::ParseError& error) {
   using namespace dlhost;
   const auto words = app.remaining(true);
@@ -33,7 +33,7 @@ void explain_words(const CLI::App& app, const CLI::App& command, const CLI::Pars
              command.get_name());
 }
 
-// Wrong usage, in words: of a command that there is, or of none.
+// Explains wrong usage of a known command, or an unknown command.
 void explain_usage(CLI::App& app, const CLI::ParseError& error) {
   using namespace dlhost;
   if (!app.get_subcommands().empty()) {
@@ -53,7 +53,7 @@ void explain_usage(CLI::App& app, const CLI::ParseError& error) {
              option ? "option" : "command", words[0], option ? "" : ": " + suggestion(words[0], known));
 }
 
-// The process's exit status.
+// Returns the process' exit status.
 int dlhost_main(int argc, char** argv) {
   using namespace dlhost;
   CLI::App app(
@@ -73,7 +73,7 @@ int dlhost_main(int argc, char** argv) {
   app.add_option("--plugin-dir", context.plugin_dirs,
                  "a folder to look for plugins in, before all others; may be given several times")
       ->type_name("FOLDER")
-      ->allow_extra_args(false); // what follows is a command, or a command's
+      ->allow_extra_args(false); // the next word is a command, or belongs to one
   app.add_flag("-v,--verbose", context.verbose, "tell also what goes as it should: the log's lines from info on");
   cli::add_run(app, context);
   cli::add_launch(app, context);

@@ -46,7 +46,7 @@ std::vector<std::string> disk_names() {
   return all;
 }
 
-// "kills=2"
+// Parses a fault such as "kills=2".
 Status read_fault(const std::string& text, run::SimulationSpec& spec) {
   const auto sign = std::min(text.find('='), text.size());
   const std::string kind = text.substr(0, sign), number = text.substr(std::min(sign + 1, text.size()));
@@ -61,7 +61,7 @@ Status read_fault(const std::string& text, run::SimulationSpec& spec) {
   return {};
 }
 
-// What was measured, for `dlhost plot`.
+// Writes the metrics of the simulated run, for `dlhost plot`.
 Status record(Context& context, const run::Simulated& simulated, const config::Job& job,
               const record::RunFolder& folder) {
   DLHOST_TRY(folder.write_job(config::to_toml(job, env::working_folder())));
@@ -79,7 +79,7 @@ Status record(Context& context, const run::Simulated& simulated, const config::J
   return log->sync();
 }
 
-// As the first did, and not because it became one that cannot be.
+// Searches for a smaller run that fails like the first, not by becoming invalid.
 Status shrink(Context& context, const run::Failing& first, const run::Simulated& failed,
               std::span<const plugin::SearchEntry> plugins, const std::string& path) {
   fmt::print("looking for a smaller run that fails alike\n");
@@ -101,7 +101,7 @@ Status simulate_job(Context& context, const SimulateOptions& options) {
   for (const auto& fault : options.faults) DLHOST_TRY(read_fault(fault, spec));
   spec.within = static_cast<Nanoseconds>(options.within * 1e9);
   spec.disk_fault = std::ranges::find(run::named_disks, options.disk, &run::NamedDisk::name)->fault;
-  std::optional<record::RunFolder> folder; // before the run, which may take long
+  std::optional<record::RunFolder> folder; // made before the run, which may take long
   if (!options.record.empty()) {
     DLHOST_ASSIGN(folder, record::RunFolder::make_at(context.host, options.record));
   }

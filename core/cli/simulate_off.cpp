@@ -1,4 +1,4 @@
-// dlhost simulate, in a build without Boost.Context.
+// dlhost simulate in a build without Boost.Context.
 #include "cli/command.h"
 
 namespace dlhost::cli {
