@@ -4,7 +4,7 @@
 // A line of metrics.jsonl is one JSON object:
 //   {"step":40,"epoch":1.25,"seconds":0.5,"phase":"train","rate":0.1,"metrics":{"loss":0.7},"items_per_second":5000}
 //   {"step":40,"epoch":1.25,"seconds":0.5,"phase":"validation","metrics":{"loss":0.8},"items_per_second":9000}
-// {"step":40,"phase":"resumed","resumed_from":40}    earlier lines of later steps no longer count
+//   {"step":40,"phase":"resumed","resumed_from":40}    earlier lines of later steps no longer count
 // Infinite and NaN numbers become null.
 #pragma once
 

@@ -1,10 +1,10 @@
 // The stamp of a message, by which its receiver knows and verifies the sender and the sequence number. It uses what
 // providers deliver with each message: 64 bits of data and a tag.
 //
-// data   16 bits   the sender's number at the receiver
-//         48        the message's number, counted from a start derived from the key of their meeting
-// tag    32        the receiver's token, as far as the provider's tags have room
-//         32        the caller's tag
+//   data   16 bits   the sender's number at the receiver
+//          48        the message's number, counted from a start derived from the key of their meeting
+//   tag    32        the receiver's token, as far as the provider's tags have room
+//          32        the caller's tag
 //
 // A sender that has not met the receiver must guess. Rooms match only messages with the token: others match none and
 // wait forever at the sender. Only numbers within a small window are accepted.

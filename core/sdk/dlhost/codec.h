@@ -1,10 +1,10 @@
 // Codecs compress contributions.
 //
-// contributor                      others                           the process that applies the sum
-// encode(round 0) -> bytes         decode_add() of each, or,
-//                                  with Traits::sums, add()
-// encode(round 1, sum of round 0)  the same again                   decode_add()
-// learn(sum of the last round)
+//   contributor                      others                           the process that applies the sum
+//   encode(round 0) -> bytes         decode_add() of each, or,
+//                                    with Traits::sums, add()
+//   encode(round 1, sum of round 0)  the same again                   decode_add()
+//   learn(sum of the last round)
 //
 // The error of an exchange is added to the next one (error feedback). The error and the learned values are state: core
 // keeps them for each contributor and param, and checkpoints them with the contributor. Thread: one task at a time.

@@ -5,13 +5,13 @@
 // weight. Handlers never block, read a clock or touch values: they decide, core acts. All their state lies in
 // SliceState::own, so that it is published, replicated and checkpointed with the slice.
 //
-// worker                      server half               core then
-// get(slice, have)            on_get                    answers now, or keeps it until the next decision
-// update(contribution)        on_update                 applies the chosen ones by one updater call, keeps, or drops
-// put(values)                 on_put                    replaces the value and its histories
-// (joins, leaves, dies)       on_member                 counts anew
-// (time passes)               on_timer                  decides again
-// (the run stands still)      weight_at_pause           applies the folded contributions
+//   worker                      server half               core then
+//   get(slice, have)            on_get                    answers now, or keeps it until the next decision
+//   update(contribution)        on_update                 applies the chosen ones by one updater call, keeps, or drops
+//   put(values)                 on_put                    replaces the value and its histories
+//   (joins, leaves, dies)       on_member                 counts anew
+//   (time passes)               on_timer                  decides again
+//   (the run stands still)      weight_at_pause           applies the folded contributions
 #pragma once
 
 #include <cstdint>
