@@ -1,4 +1,4 @@
-// What the kernel reports of this machine, for `dlhost inspect host` and for memory limits.
+// The kernel's facts about this machine, for `dlhost inspect host` and for memory limits.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What each task is doing. Cheap enough for every layer call: entering and leaving are a few stores. The fault handler
-// reads it when a plugin crashes or hangs. A task claims a slot for its life.
+// The current activity of each task. Cheap enough for every layer call: entering and leaving are a few stores. The
+// fault handler reads it when a plugin crashes or hangs. A task claims a slot for its life.
 #pragma once
 
 #include <array>

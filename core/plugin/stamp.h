@@ -22,7 +22,7 @@ struct Product {
   auto operator<=>(const Product&) const = default;
 };
 
-// What a file's stamp says. Texts end at their first zero byte and hold printable characters only.
+// The contents of a file's stamp. Texts end at their first zero byte and hold printable characters only.
 struct FileStamp {
   Stamp raw;
   std::string machine; // from the ELF header: "x86_64", or "machine 42"
@@ -35,7 +35,7 @@ struct FileStamp {
 // Reads the stamp from a shared object's note. Errors: not ELF, truncated, not a plugin, or an inconsistent stamp.
 Result<FileStamp> read_stamp(std::span<const std::byte> file);
 
-// What this process offers to plugins.
+// The build and CPU of this process, which a stamp is checked against.
 struct HostTraits {
   Stamp stamp;           // as this library was compiled
   std::uint64_t isa = 0; // bits of StampIsa that the CPU has and the system enables

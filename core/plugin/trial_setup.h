@@ -1,4 +1,4 @@
-// What a layer declares, found by setting it up for small inputs: the names of its outputs and params, and the default
+// A layer's declarations, found by setting it up for small inputs: the names of its outputs and params, and the default
 // initialisers, for the author of a job.
 #pragma once
 

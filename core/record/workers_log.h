@@ -1,5 +1,5 @@
 // workers.jsonl of a run folder: the state of each of several workers, a line about every second. The leader writes it,
-// on one task; `dlhost top` reads its end. A long file is started anew.
+// on one task; `dlhost top` reads its end. A file that grows too long is replaced.
 //
 //   {"seconds":12.5,"step":400,"workers":[{"steps":300,"seconds":11.5,"computing":9.25,"input":0.0,"params":0.5,
 //    "serving":1.5,"waiting":0.25,"awaits":"param 'fc1.weight' on worker 1, its server","at":400,"stale":0,"made":400},

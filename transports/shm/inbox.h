@@ -28,7 +28,7 @@ struct Inbox {
   std::uint64_t layout;
   std::int32_t process = 0;
   std::atomic<std::uint32_t> closed{0};
-  alignas(64) std::atomic<std::uint32_t> sleeping{0}; // the one that resets this rings the bell
+  alignas(64) std::atomic<std::uint32_t> sleeping{0}; // the sender that resets it rings the bell
   std::atomic<std::uint32_t> bell{0};
   alignas(64) std::atomic<std::uint32_t> announcements{0};
   Slot slots[256];

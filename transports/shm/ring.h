@@ -135,7 +135,7 @@ template <class Memory = RealMemory> class RingReader {
     part.bytes = {ring_.place(next_, used_, part.head.size), part.head.size};
     return part;
   }
-  // Finishes that part. True: the writer was told of free room.
+  // Finishes `part`. True: the writer was notified of free room.
   bool done(const Part& part) {
     ++next_;
     if (part.bytes.size() > in_cell) ++used_;

@@ -1,5 +1,5 @@
-// Where the endpoints of one process find each other: a box for each, into which others put letters. Thread: any;
-// nothing here waits.
+// Connects the endpoints of one process: each has a box, into which other endpoints put letters. Thread: any; no call
+// waits.
 #pragma once
 
 #include <deque>

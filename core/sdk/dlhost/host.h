@@ -1,4 +1,4 @@
-// What the host lends to a plugin: clock, tasks, files, other plugins and the log. Bundled plugins use these only
+// The host's services for a plugin: clock, tasks, files, other plugins and the log. Bundled plugins use these only
 // through this interface, so that a simulation can replace all of them (docs/architecture.md, seams).
 // Owns: a Host outlives every plugin. Thread: any, unless a part says otherwise.
 #pragma once

@@ -59,7 +59,7 @@ struct BufferSpec {
   float initial = 0; // for carried and running buffers
 };
 
-// What a gradient reads. Core may reuse the other tensors after the feature pass.
+// The tensors that a gradient reads. Core may reuse the other tensors after the feature pass.
 struct Reads {
   bool inputs = true;
   bool outputs = false;

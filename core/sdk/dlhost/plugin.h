@@ -1,4 +1,4 @@
-// What a plugin library exports: a stamp, and an alias to a descriptor.
+// The exports of a plugin library: a stamp, and an alias to a descriptor.
 //
 //   class Cube : public Layer {
 //    public:

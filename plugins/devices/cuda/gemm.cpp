@@ -1,6 +1,6 @@
 // Matrix products by cuBLASLt, which is column-major: a row-major y[n, u] is for it Y with u rows and n columns.
 //
-//   feature         Y[u, n] = W'[u, k] X[k, n]     W, X as they lie: k rows
+//   feature         Y[u, n] = W'[u, k] X[k, n]     W, X as stored: k rows
 //   input gradient  X[k, n] = W[k, u] Y[u, n]
 //   param gradient  W[k, u] = X[k, n] Y'[n, u]
 //

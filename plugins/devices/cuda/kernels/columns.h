@@ -6,7 +6,7 @@
 //   static constexpr int width;
 //   static constexpr int ahead;                 rows that a thread reads before it works on the first of them
 //   Columns of(std::int64_t column) const;      what a thread knows of its columns, from `column` on
-//   Read read(std::int64_t row, std::int64_t column) const;                              as it lies there
+//   Read read(std::int64_t row, std::int64_t column) const;                              the stored values
 // of a pass
 //   void operator()(const Columns&, const Read&, std::int64_t row, std::int64_t column) const;
 // and of a sum

@@ -11,7 +11,7 @@ namespace {
 struct Neighbours {
   std::int64_t size = 1, before = 0; // of a window along each axis; elements before its own
   std::int32_t axes = 0;
-  std::int64_t length[max_rank] = {}, step[max_rank] = {}; // of those axes
+  std::int64_t length[max_rank] = {}, step[max_rank] = {}; // of the window's axes
   std::int64_t elements = 1;                               // of a window, padding included
 
   // Element `k` in i's window; -1: outside.

@@ -1,4 +1,4 @@
-// What an op needs of its stream, and what all own kernels share. No CUDA header is needed here: the host test makes
+// An op's interface to its stream, and the base of all own kernels. No CUDA header is needed here: the host test makes
 // the same ops from plain C++.
 #pragma once
 
