@@ -46,7 +46,7 @@ void draw(tools::Svg& svg, tools::Place corner, const Plot& plot) {
   const tools::Axis y = axis_of(plot, [](const auto& one) { return one.second; });
   const auto at = [&](const std::pair<std::size_t, double>& one) {
     return tools::Place{corner.x + x.place(static_cast<double>(one.first)) * width,
-                         corner.y + (1 - y.place(one.second)) * height};
+                        corner.y + (1 - y.place(one.second)) * height};
   };
   svg.text({corner.x, corner.y - 13}, plot.title, "class=\"title\"");
   for (const auto& tick : y.ticks()) {
@@ -75,7 +75,7 @@ std::string draw(const std::string& description, const std::vector<Plot>& plots)
   const auto count = static_cast<double>(std::max<std::size_t>(plots.size(), 1));
   const std::size_t lines = plots.empty() ? 0 : plots.front().lines.size();
   tools::Svg svg(left + count * width + (count - 1) * between + 24,
-                  above + height + below + legend_row * (1 + static_cast<double>((lines + 3) / 4)), description, style);
+                 above + height + below + legend_row * (1 + static_cast<double>((lines + 3) / 4)), description, style);
   svg.rectangle({0, 0}, left + count * width + (count - 1) * between + 24, above + height + below + 3 * legend_row,
                 "class=\"paper\"");
   for (std::size_t plot = 0; plot < plots.size(); ++plot)
@@ -83,7 +83,7 @@ std::string draw(const std::string& description, const std::vector<Plot>& plots)
       draw(svg, {left + static_cast<double>(plot) * (width + between), above}, plots[plot]);
   for (std::size_t line = 0; line < lines; ++line) {
     const tools::Place key{left + static_cast<double>(line % 4) * 230,
-                            above + height + below + static_cast<double>(line / 4) * legend_row};
+                           above + height + below + static_cast<double>(line / 4) * legend_row};
     svg.line({key.x, key.y - 4}, {key.x + 22, key.y - 4}, fmt::format("class=\"main\" stroke=\"{}\"", color_of(line)));
     svg.text({key.x + 30, key.y}, plots.front().lines[line].name, "class=\"key\"");
   }

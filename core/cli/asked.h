@@ -1,4 +1,4 @@
-// What people ask for of a run, by whichever command begins it.
+// The options of a run that several commands share.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 namespace dlhost::cli {
 
 struct Asked {
-  std::string job, resume; // of the two at least one
+  std::string job, resume; // at least one of the two is given
   std::vector<std::string> set;
   bool profile = false;
-  bool accepts_data = false;  // other than the run was trained on so far
-  bool verifies_data = false; // all of it, not a few samples
-  bool goes_on = false;       // with the job's newest run, if that has not come to its end
+  bool accepts_data = false;  // other data than the run was trained on
+  bool verifies_data = false; // reads all samples first, not a few
+  bool goes_on = false;       // continues the job's newest unfinished run
 
   bool is_nothing() const { return job.empty() && resume.empty(); }
 };
 
-// `where`: whose files these are, " of the first host", where it is not clear.
+// `where`: the place of the files for the help text, such as " of the first host".
 void add_asked_options(CLI::App& command, Asked&, const std::string& where = {});
 [[noreturn]] void tell_that_nothing_is_asked();
 

@@ -1,4 +1,4 @@
-// dlhost bench: runs one of the benchmarks, which are programs of their own.
+// dlhost bench: runs a benchmark, which is a separate program.
 #include <cstdlib>
 
 #include <dlhost/nearest.h>
@@ -10,7 +10,7 @@
 namespace dlhost::cli {
 namespace {
 
-// They look for plugins where DLHOST_PLUGIN_PATH says.
+// Benchmarks search for plugins in DLHOST_PLUGIN_PATH.
 void name_plugins(const Companions& companions) {
   const char* known = std::getenv("DLHOST_PLUGIN_PATH");
   std::string path = known ? known : "";
@@ -41,7 +41,8 @@ Status bench(Context& context, std::vector<std::string> words) {
 void add_bench(CLI::App& app, Context& context) {
   auto* command =
       app.add_subcommand("bench", "run a benchmark: ops, layers, transports, ...; without a name, list them");
-  command->prefix_command()->fallthrough(false)->set_help_flag(); // everything behind it is the benchmark's, --help too
+  // All further words belong to the benchmark, --help too.
+  command->prefix_command()->fallthrough(false)->set_help_flag();
   command->callback([&context, command] {
     if (Status status = bench(context, command->remaining()); !status.ok()) context.fail(status);
   });

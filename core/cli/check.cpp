@@ -1,4 +1,4 @@
-// dlhost check: the resolved net, before anything is trained.
+// dlhost check: prints the resolved net without training.
 #include <algorithm>
 #include <utility>
 
@@ -35,7 +35,7 @@ std::int64_t elements_of(const net::Node& node) {
   return sum;
 }
 
-// What another layer's op does is not done by the layer itself.
+// Whether the layer runs this op itself: a fused op runs in another layer's.
 bool runs(const program::Unit& unit, const program::OpReport& op) {
   return op.role == Role::feature ? !unit.feature_fused : !unit.gradient_fused;
 }
@@ -46,7 +46,7 @@ double operations_of(const program::Unit& unit) {
   return sum;
 }
 
-// Its params, with what the updater keeps, and its part of the rest when that is fullest.
+// The memory of a layer: params with the updater's histories, and its part of the arena at the fullest step.
 program::Footprint::Part memory_of(const program::Program& program, const program::Unit& unit) {
   const auto& parts = program.footprint().parts;
   const auto found = std::ranges::find(parts, unit.described->name, &program::Footprint::Part::layer);
@@ -104,7 +104,7 @@ void print_layers(const program::Program& program, bool verbose) {
         "the reason stands there too.\n\n");
 }
 
-// What the device passed over: nothing to be seen in most nets.
+// Prints why the device did not choose faster kernels; most nets have no such lines.
 void print_reasons(const program::Program& program) {
   bool any = false;
   for (const auto& unit : program.units())

@@ -18,7 +18,7 @@ plugin::Registry& Context::registry() {
 
 void say(const std::string& error) {
   const std::string shown = env::printable(error, env::longest_message);
-  std::fputs(concat("dlhost: ", shown, "\n").c_str(), stderr); // where even that fails, nobody is there to be told
+  std::fputs(concat("dlhost: ", shown, "\n").c_str(), stderr); // an error of standard error cannot be shown
 }
 
 void Context::fail(const Status& status) {

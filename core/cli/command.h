@@ -1,5 +1,5 @@
-// What every command of dlhost is given, and how it is added. A command is one file with one add_ function, which
-// declares its options and what to do when it is called; main.cpp lists them.
+// The shared context of all commands. A command is one file with one add_ function, which declares its options and its
+// callback; main.cpp lists them.
 #pragma once
 
 #include <functional>
@@ -15,20 +15,20 @@
 
 namespace dlhost::cli {
 
-// An error, for whoever watches.
+// Prints an error to standard error.
 void say(const std::string& error);
 
-// What commands share. The registry searches when it is first asked for, so that commands that need none start at once.
+// The shared state of commands. The registry searches on first use, so that commands without plugins start at once.
 class Context {
  public:
   env::RealHost host{LogLevel::warning};
   std::vector<std::string> plugin_dirs;
-  bool verbose = false; // lines of the log from info on are shown as well
+  bool verbose = false; // shows log lines from level info on
   plugin::Registry& registry();
 
-  // What the process returns; set by the command that ran.
+  // The exit status of the process; set by the command that runs.
   int exit_code = 0;
-  // Prints a failure and sets the exit code.
+  // Prints the error, writes it to the run's log, and sets the exit code.
   void fail(const Status&);
 
  private:

@@ -1,5 +1,5 @@
-// What belongs to dlhost beside its binary, in a folder of the install or in one of the build: examples, and programs
-// of their own, so that the host links neither a test library nor what it is measured against.
+// Files installed beside the binary: examples and separate programs (benchmarks, conformance), so that the host does
+// not link their libraries. They lie in a folder of the install or of the build.
 #pragma once
 
 #include <string>
@@ -12,24 +12,24 @@ namespace dlhost::cli {
 
 class Companions {
  public:
-  // `places`: folders, as seen from that of this program.
+  // `places`: folders relative to this program's.
   Companions(Context& context, const std::vector<std::string>& places);
 
-  // Empty: there is none of that name.
+  // The path of a companion; empty: none of that name.
   std::string find(std::string_view name) const;
   std::vector<std::string> names() const;
   const std::vector<std::string>& folders() const { return folders_; }
   std::string looked() const;
-  // They lie elsewhere, and would not find the install's plugins by themselves.
+  // The install's plugin folders: companions lie elsewhere and would not find them.
   std::vector<std::string> plugin_folders() const;
 
  private:
   Context& context_;
-  std::string install_folder_; // of plugins
+  std::string install_folder_; // the install's plugin folder
   std::vector<std::string> folders_;
 };
 
-// This process is that program from now on. Returns only when it cannot be.
+// Replaces this process by that program (exec). Returns only on failure.
 Status become(const std::string& path, std::vector<std::string> words);
 
 } // namespace dlhost::cli

@@ -1,5 +1,5 @@
-// dlhost complete: what may stand where the cursor is, a line each, for the completion of shells. Of what is a file
-// nothing is said: shells know files.
+// dlhost complete: prints the candidates at the cursor for shell completion, one on each line. Prints none for files:
+// shells complete them.
 #include <algorithm>
 #include <set>
 
@@ -38,7 +38,7 @@ Words runs_in(Disk& disk, const std::string& folder) {
   return names;
 }
 
-// The job that stands on the line, as far as it is right; none: there is none.
+// The job on the command line, as far as it is readable; none: no job.
 std::optional<config::Job> job_on(Context& context, const Words& words) {
   const auto file = std::ranges::find_if(words, [](const std::string& word) { return word.ends_with(".toml"); });
   if (file == words.end()) return {};
@@ -46,14 +46,14 @@ std::optional<config::Job> job_on(Context& context, const Words& words) {
   return config::load(context.host.disk(), *file, {}, context.registry(), ignored);
 }
 
-// What may stand behind the `=` of one key; empty: anything.
+// The values of a key after `=`; empty: free text.
 Words values_of(plugin::Registry& registry, const Option& option) {
   if (option.type == OptionType::boolean) return {"true", "false"};
   if (option.type == OptionType::part) return registry.names(option.part);
   return option.choices;
 }
 
-// Each key that --set takes, with what it may be set to.
+// The keys of --set with their values.
 std::vector<std::pair<std::string, Words>> keys_of(Context& context, const Words& words) {
   plugin::Registry& registry = context.registry();
   std::vector<std::pair<std::string, Words>> keys;
@@ -75,7 +75,7 @@ std::vector<std::pair<std::string, Words>> keys_of(Context& context, const Words
   return keys;
 }
 
-// `word` is KEY, or KEY=VALUE.
+// `word`: KEY or KEY=VALUE.
 Words settings(Context& context, const Words& words, const std::string& word) {
   Words found;
   const auto equals = word.find('=');
@@ -88,7 +88,7 @@ Words settings(Context& context, const Words& words, const std::string& word) {
   return found;
 }
 
-// "FORMAT:{csv,npy}"; none: it lists none.
+// The choices in "FORMAT:{csv,npy}"; empty: none listed.
 Words choices_of(const std::string& type) {
   Words choices;
   const auto brace = type.find('{');
@@ -100,7 +100,7 @@ Words choices_of(const std::string& type) {
   return choices;
 }
 
-// By what its option or its place is called.
+// Candidates by the type name of an option or positional.
 Words values(Context& context, const std::string& type, const Words& words, const std::string& word) {
   if (type == "RUN") return runs_in(context.host.disk(), "runs");
   if (type == "PHASE") return {"train", "validation", "test"};
@@ -119,7 +119,7 @@ const CLI::App* command_named(const CLI::App& app, const std::string& word) {
   return found.empty() ? nullptr : found[0];
 }
 
-// What stands there is called PHASE, or is one of "TEXT:{csv,npy}".
+// PHASE, or the type name as declared, such as "TEXT:{csv,npy}".
 std::string type_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   return type.starts_with("PHASE") ? "PHASE" : type;
@@ -130,7 +130,7 @@ const CLI::Option* option_named(const CLI::App& command, const std::string& word
   return word.starts_with("-") && !found.empty() ? found[0] : nullptr;
 }
 
-// The shells that part words at `=` give "--set", "=", "KEY", "=": these are one.
+// Joins words that a shell has split at `=`: "--set", "=", "KEY", "=".
 Words joined(const Words& words) {
   Words whole;
   bool open = false;
@@ -151,12 +151,12 @@ Words candidates(CLI::App& app, Context& context, const Words& given) {
   std::string word = words.back();
   words.pop_back();
   const CLI::App* command = nullptr;
-  std::size_t places = 0; // words of the command that stand by themselves
+  std::size_t places = 0; // positional words of the command
   const CLI::Option* open = nullptr;
   for (const auto& before : words) {
     const CLI::Option* option = option_named(command ? *command : app, before);
     if (open)
-      open = nullptr; // it is the option's value
+      open = nullptr; // the option's value
     else if (option)
       open = option->get_expected_min() > 0 ? option : nullptr;
     else if (before.starts_with("-"))
@@ -187,7 +187,7 @@ Words candidates(CLI::App& app, Context& context, const Words& given) {
   return {};
 }
 
-// With what stands before the word that the shell completes, which may be a part of ours.
+// Prints candidates without the part of the word that the shell has already split off.
 void print_candidates(const Words& found, const Words& given) {
   const Words whole = joined(given);
   const std::string word = whole.empty() ? "" : whole.back(), shown = given.empty() ? "" : given.back();

@@ -1,5 +1,5 @@
-// dlhost conform: runs the conformance suite of what a plugin file makes. The suites are a program of their own, so
-// that core links no test library.
+// dlhost conform: runs the conformance suite for the products of a plugin file. The suites are a separate program, so
+// that core does not link a test library.
 #include "cli/command.h"
 #include "cli/companions.h"
 
@@ -21,7 +21,7 @@ Status become_conform(Context& context, std::vector<std::string> words) {
 
 void add_conform(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("conform", "test a plugin file against the conformance suite of its kind");
-  command->prefix_command()->fallthrough(false)->set_help_flag(); // everything behind it is the suite's, --help too
+  command->prefix_command()->fallthrough(false)->set_help_flag(); // all further words belong to the suite, --help too
   command->callback([&context, command] {
     if (Status status = become_conform(context, command->remaining()); !status.ok()) context.fail(status);
   });

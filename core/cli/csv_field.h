@@ -1,4 +1,4 @@
-// A field of a CSV file, in quotes where spreadsheets and pandas need them.
+// A field of a CSV file, quoted if spreadsheets and pandas need it.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 namespace dlhost::cli {
 namespace {
 
-// Values and what the updater keeps of them, in f32.
+// The size of a checkpoint: values and the updater's histories, in f32.
 std::uint64_t checkpoint_bytes(const param::Store& store) {
   std::uint64_t bytes = 0;
   for (const auto& param : store.params())
@@ -18,7 +18,7 @@ std::uint64_t checkpoint_bytes(const param::Store& store) {
   return bytes;
 }
 
-// Checkpoints that lie there, of a run that goes on.
+// The number of existing checkpoints of a resumed run.
 std::uint64_t count_saved(Disk& disk, const std::string& folder) {
   const auto entries = disk.list(folder);
   if (!entries.ok()) return 0;
@@ -36,7 +36,7 @@ Status check_disk_room(run::Session& session, const std::string& folder) {
   if (job.checkpoint.keep == 0 || !free) return {};
   const std::uint64_t one = checkpoint_bytes(session.store());
   const auto kept = static_cast<std::uint64_t>(job.checkpoint.keep) + (job.checkpoint.best != "none" ? 1 : 0);
-  // A new one is whole before the oldest is removed.
+  // A new checkpoint is complete before the oldest is removed.
   const std::uint64_t all = one * (kept + 1 - std::min(kept, count_saved(session.host().disk(), folder)));
   if (*free >= all) return {};
   const std::string found = fmt::format("a checkpoint of this net takes {}, and the disk of '{}' has {} free",

@@ -1,4 +1,4 @@
-// dlhost eval: the metrics of a checkpoint.
+// dlhost eval: computes the metrics of a checkpoint.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

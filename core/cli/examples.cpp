@@ -1,4 +1,4 @@
-// dlhost examples: the jobs that came with it.
+// dlhost examples: lists the bundled jobs.
 #include <fmt/format.h>
 
 #include "cli/companions.h"
@@ -6,7 +6,7 @@
 namespace dlhost::cli {
 namespace {
 
-// A job's first line says what it is.
+// The description of a job: its first line.
 std::string description_of(Disk& disk, const std::string& job) {
   const auto text = disk.read_text(job);
   if (!text.ok() || !text->starts_with("# ")) return {};

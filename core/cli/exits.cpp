@@ -1,5 +1,5 @@
-// The functions by which code ends its process, in front of the C library's: a plugin that calls one finds these, so
-// that it is named (plugin/exits.h). The C library's own calls do not come here, nor does what main returns.
+// Replaces the C library's functions that end a process, so that a plugin that calls one is named (plugin/exits.h). The
+// C library's internal calls and main's return do not come here.
 #include <cstdlib>
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// What runs at the end of a process is run.
+// Calls the C library's function, which runs the exit handlers.
 [[noreturn]] void go_on(const char* call, int status) {
   using Exit = void (*)(int);
   if (const auto next = reinterpret_cast<Exit>(dlsym(RTLD_NEXT, call))) next(status);

@@ -1,4 +1,4 @@
-// dlhost export: the params of a checkpoint as one file that others read.
+// dlhost export: writes a checkpoint's params to one file in a common format.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -30,7 +30,7 @@ Result<param::TensorFormat> format_of(const ExportOptions& options) {
   return Status::invalid("'", options.file, "' ends in neither .safetensors nor .npz; say which with --format");
 }
 
-// A dense layer behind a picture keeps its weight as [units, channels, height, width]; others have [units, inputs].
+// A dense layer after a picture has the weight [units, channels, height, width]; other programs expect [units, inputs].
 void flatten_matrices(const nlohmann::json& run, param::TensorFile& file) {
   const auto names = run.is_object() ? run.value("matrices", nlohmann::json::array()) : nlohmann::json::array();
   for (auto& tensor : file.tensors)

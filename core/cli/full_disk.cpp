@@ -17,12 +17,13 @@ constexpr Nanoseconds second = 1'000'000'000;
 
 std::string place_of(int process) { return concat("/dev/shm/dlhost-full-", process); }
 
-// Only this process's user may write there: what is written there says where the params go.
+// The folder for `dlhost save` requests. Only this process' user may write there, because a request names the place for
+// the params.
 class WaitingPlace {
  public:
   explicit WaitingPlace(Disk& disk) : disk_(disk), path_(place_of(env::own_process())) {
-    // A folder that an ended process of this number left is removed; one of another user stays, and then nobody can
-    // ask.
+    // Removes a folder left by an ended process of this number. Another user's folder stays; then `dlhost save` cannot
+    // be used.
     disk_.remove(path_).ignore("the next call says whether it is there");
     made_ = ::mkdir(path_.c_str(), S_IRWXU) == 0;
   }
@@ -32,7 +33,7 @@ class WaitingPlace {
   WaitingPlace(const WaitingPlace&) = delete;
   WaitingPlace& operator=(const WaitingPlace&) = delete;
 
-  // What `dlhost save` wishes; empty: nothing new.
+  // The folder requested by `dlhost save`; empty: no new request.
   std::string wish() {
     const std::string wished = path_ + "/to";
     if (!made_ || !disk_.exists(wished)) return {};
@@ -68,7 +69,7 @@ Status wait_for_room(Host& host, const std::string& run, double seconds, const r
       const Status saved = last.elsewhere(folder);
       place.answer(saved.ok() ? concat("saved ", folder) : saved.message());
       if (saved.ok()) {
-        clock.sleep(second); // `dlhost save` reads the answer meanwhile
+        clock.sleep(second); // `dlhost save` reads the answer in this time
         host.log().write(LogLevel::warning, concat("the params are saved in ", folder));
         return {};
       }

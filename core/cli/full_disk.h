@@ -1,6 +1,6 @@
-// A disk that is full when a run ends: its params wait in memory, for room or for another folder. Where they wait,
-// `dlhost save` finds a folder of that process in memory, which the disk's state does not concern: `to` is what is
-// wished there, and `answer` what became of it.
+// A run that ends on a full disk: its params wait in memory for room or for another folder. Requests of `dlhost save`
+// go through a folder in shared memory, which does not need the disk: the file `to` names the target, `answer` the
+// result.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace dlhost::cli {
 
-// Says what is the matter and what helps, and waits so many seconds; done as soon as the params are saved anywhere.
+// Reports the full disk and the remedy, and waits so many seconds. Returns as soon as the params are saved anywhere.
 Status wait_for_room(Host&, const std::string& run, double seconds, const run::LastSave&);
 
-// Has that process save into `folder`, an absolute path; the answer names what was written. Code::not_found: it waits
-// for nothing.
+// Asks that process to save into `folder`, an absolute path. Returns its answer. Errors: Code::not_found if it does not
+// wait for room.
 Result<std::string> save_elsewhere(Host&, int process, const std::string& folder);
 
 } // namespace dlhost::cli

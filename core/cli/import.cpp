@@ -1,4 +1,4 @@
-// dlhost import: params from elsewhere, as a run of the job that has not made a step yet.
+// dlhost import: makes a run without steps from foreign params.
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -24,8 +24,8 @@ Status import_params(Context& context, const ImportOptions& options) {
   DLHOST_ASSIGN(auto job, load_job(context, options.job, options.set, run::Purpose::reading));
   const std::string here = env::working_folder();
   job.train.start = {};
-  const std::string kept = config::to_toml(job, here); // a run from this checkpoint needs the file no more
-  job.topology = {};                                   // one worker takes the params, however many train them
+  const std::string kept = config::to_toml(job, here); // a run from this checkpoint no longer needs the file
+  job.topology = {};                                   // one worker takes the params, for any number of later workers
   job.train.last = config::Last::partial;              // no step is made: samples need not fill a batch
   job.train.start.from = (std::filesystem::path(here) / options.file).string();
   DLHOST_ASSIGN(job.train.start.names, names_of(disk, options.names));

@@ -7,7 +7,7 @@ namespace dlhost::cli {
 Result<config::Job> load_job(Context& context, const std::string& path, const std::vector<std::string>& set,
                              run::Purpose purpose) {
   auto& registry = context.registry();
-  DLHOST_TRY(plugin::any_found(registry.catalogue())); // else each name in the job would be unknown
+  DLHOST_TRY(plugin::any_found(registry.catalogue())); // without plugins each name in the job would be unknown
   config::Problems problems;
   auto job = config::load(context.host.disk(), path, set, registry, problems);
   if (job && !problems.empty()) run::Session::examine(context.host, registry, *job, purpose, problems);

@@ -1,4 +1,4 @@
-// A job file, read and checked, for the commands that take one.
+// Reads and checks a job file for a command.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace dlhost::cli {
 
-// `set` is what stood behind each --set. Of a name that no plugin has, or a broken one, the failure says why; and it
-// says all else that is in the way of a session for that purpose.
+// `set`: the texts after each --set. Errors: all obstacles to a session for this purpose, such as unknown or broken
+// plugins.
 Result<config::Job> load_job(Context&, const std::string& path, const std::vector<std::string>& set,
                              run::Purpose = run::Purpose::training);
 

@@ -42,13 +42,13 @@ std::string checkpoint_folder(const config::Job& job, const record::RunFolder& f
   return job.checkpoint.folder.empty() ? folder.file("checkpoints") : job.checkpoint.folder;
 }
 
-// As Ctrl-C does.
+// Ends the run as Ctrl-C does.
 Status end_as_asked() {
   env::ask_to_end(env::own_process());
   return {};
 }
 
-// This process leads, as worker 0: the answer is that it is gone.
+// Kills a worker. Worker 0 is this process: the missing leader is the answer.
 Status kill(run::Training& training, std::uint32_t worker) {
   if (worker == 0) env::kill(env::own_process());
   return training.kill(worker);
@@ -108,18 +108,18 @@ class JobRun final : private run::Attempts {
   run::Members* const members_;
   env::StandardTerminal terminal_{1};
   std::optional<record::RunFolder> folder_;
-  std::optional<run::Leadership> leadership_; // of the run in that folder
+  std::optional<run::Leadership> leadership_; // of the run in folder_
   std::optional<run::Standby> standby_;
   record::Summary summary_;
-  bool saw_room_ = false;                 // on the disk: it is looked at once, and a run that goes on is not refused
+  bool saw_room_ = false;                 // whether the disk's room was checked: once, and never for a recovered run
   bool began_ = false;                    // its first step was about to be made
-  bool asked_ = false;                    // for the one that the job has now, which has not begun yet
-  bool rearranged_ = false;               // its next attempt goes on with other programs
-  std::optional<config::Job> unbalanced_; // as it was before its workers' rows were to be others
-  std::optional<run::Scaling> scaling_;   // of that folder
-  Nanoseconds look_again_ = 0;            // for such a wish
-  bool began_elsewhere_ = false;          // with a checkpoint of another run
-  bool resumes_ = false;                  // its next attempt does what a person asked for
+  bool asked_ = false;                    // job_ is a requested one and has not started yet
+  bool rearranged_ = false;               // the next attempt has another arrangement of workers
+  std::optional<config::Job> unbalanced_; // the job before its batch shares were balanced
+  std::optional<run::Scaling> scaling_;   // requests for the run in folder_
+  Nanoseconds look_again_ = 0;            // the next time to look for a request
+  bool began_elsewhere_ = false;          // started from a checkpoint of another run
+  bool resumes_ = false;                  // the next attempt resumes at the user's request
 };
 
 Status JobRun::begin() {
@@ -133,7 +133,7 @@ Status JobRun::begin() {
 }
 
 Status JobRun::inherit() {
-  constexpr Nanoseconds to_notice = 60'000'000'000; // for one who lives, and is out
+  constexpr Nanoseconds to_notice = 60'000'000'000; // for a leader that lives, but was lost, to notice that
   const std::string& run = beginning_.resume;
   auto leadership = beginning_.succeeds
                         ? run::Leadership::await(disk_, context_.host.clock(), run, host(), membership(), to_notice)
@@ -156,7 +156,7 @@ Status JobRun::inherit() {
                       " (recovery.restarts says how many may)");
 }
 
-// The folder is made when all is ready for the first step: what is wrong before leaves none.
+// Makes the run's folder only when everything is ready for the first step: earlier errors leave none.
 Status JobRun::attempt(Point from) {
   const config::Job job = run::arranged_at(job_, from ? run::Checkpoints::step_of(*from) : 0);
   DLHOST_ASSIGN(auto session, run::Session::open(context_.host, context_.registry(), job));
@@ -164,7 +164,8 @@ Status JobRun::attempt(Point from) {
   if (members_) training.employ(run::MembersCrew::maker(*members_));
   if (leadership_)
     DLHOST_TRY(leadership_->tell({.host = host(), .process = env::own_process(), .past = recovery_.past()}));
-  const bool known = folder_ && (!began_elsewhere_ || disk_.exists(folder_->file("recovery"))); // how it began
+  // Whether the start of the run is on disk.
+  const bool known = folder_ && (!began_elsewhere_ || disk_.exists(folder_->file("recovery")));
   if (known) bequeath(training);
   DLHOST_TRY(training.prepare());
   if (beginning_.verifies_data && !began_) DLHOST_TRY(training.read_all_samples());
@@ -207,8 +208,8 @@ bool JobRun::is_asked() {
   return scaling_->is_wished();
 }
 
-// Goes on with the job that somebody wishes for; where it cannot begin, with the one that it had. Nobody does: the
-// first group has warmed up, or there are others to share the work with.
+// Continues with the requested job; if that cannot start, with the old one. Without a request: the first group has
+// warmed up, or the members have changed.
 Status JobRun::rearrange() {
   run::Scaling& scaling = *scaling_;
   if (members_) DLHOST_TRY(members_->await_leavers(context_.host.clock()));
@@ -240,7 +241,7 @@ Status JobRun::rearrange() {
   asked_ = true;
   DLHOST_ASSIGN(auto point, newest_point());
   Status status = attempt(std::move(point));
-  if (!asked_ || status.code() == Code::gone) return status; // it began, or may begin once more
+  if (!asked_ || status.code() == Code::gone) return status; // the new job has started, or may start again
   job_ = std::move(before);
   recovery_ = recovery;
   return refuse(status);
@@ -265,13 +266,13 @@ void JobRun::bequeath(run::Training& training) {
   if (recovery_.on() && leadership_) training.bequeath(std::filesystem::absolute(folder_->path()).string());
 }
 
-// A run that is resumed goes on in its own folder, and nobody else may be at it.
+// A resumed run continues in its own folder and needs its lock.
 Status JobRun::open_folder() {
   auto own = record::RunFolder::open(context_.host, beginning_.resume);
-  if (!own.ok()) return {}; // it is a checkpoint
+  if (!own.ok()) return {}; // a checkpoint
   DLHOST_TRY(lead(own->path()));
   run::Scaling scaling(disk_, own->path());
-  if (scaling.is_wished()) scaling.forget(); // whoever wished it has gone
+  if (scaling.is_wished()) scaling.forget(); // the process that requested it is gone
   run::Steering(disk_, own->path()).forget();
   folder_ = *std::move(own);
   DLHOST_TRY(keep_log());
@@ -287,17 +288,17 @@ Status JobRun::tell_samples(const run::Session& session) {
   return {};
 }
 
-// It goes on with another job than it had: by what was set, or by the file that was named.
+// Prints how the job differs from the run's saved one, by --set or another file.
 Status JobRun::tell_changes() {
   const auto kept = record::RunFolder::job_above(disk_, beginning_.resume);
-  if (!kept.ok()) return {}; // a checkpoint that was taken out of its run
+  if (!kept.ok()) return {}; // a checkpoint outside of its run's folder
   DLHOST_ASSIGN(const std::string before, disk_.read_text(*kept));
   for (const auto& change : config::changes(before, config::to_toml(job_, env::working_folder())))
     terminal_.write(concat("changed: ", change, "\n"));
   return {};
 }
 
-// What a run writes into is there before its first step; what says where, is told where it cannot be made.
+// Makes the run's folders before the first step. Errors name the key that gives the place.
 Status JobRun::make_folder() {
   const std::string& kept = job_.checkpoint.folder;
   if (const Status status = kept.empty() ? Status() : disk_.make_directory(kept); !status.ok())
@@ -308,7 +309,7 @@ Status JobRun::make_folder() {
     return config::invalid_at(job_.place("record.folder"), "record.folder: ", made.status().message(),
                               "; name a folder that can be made, in which each run gets its own");
   folder_ = *std::move(made);
-  DLHOST_TRY(keep_job()); // before anybody may go on with it
+  DLHOST_TRY(keep_job()); // before another process may take over
   DLHOST_TRY(keep_log());
   DLHOST_TRY(lead(folder_->path()));
   return begin_succession();
@@ -318,7 +319,7 @@ Status JobRun::keep_log() { return context_.host.user_log().keep_in(disk_, folde
 
 Status JobRun::keep_job() { return folder_->write_job(config::to_toml(job_, env::working_folder())); }
 
-// Without locks a run goes on as well, but for what needs to know who leads it.
+// Takes the lock of the run. Without locks the run continues, without a standby and without `dlhost ps`.
 Status JobRun::lead(const std::string& run) {
   auto leadership = run::Leadership::take(disk_, run, host(), membership());
   if (leadership.ok()) {
@@ -332,7 +333,8 @@ Status JobRun::lead(const std::string& run) {
   return {};
 }
 
-// From here on the run outlives this process. Where it has members, these do without the leader.
+// Starts the standby: from here on the run survives the death of this process. Members need no standby: they elect a
+// new leader.
 Status JobRun::begin_succession() {
   if (!recovery_.on() || members_ || !leadership_ || standby_) return {};
   const std::string run = std::filesystem::absolute(folder_->path()).string();
@@ -351,7 +353,7 @@ void JobRun::end_succession() {
   standby_.reset();
 }
 
-// Trains, and writes down all that is to be known of it; the status is that of the training.
+// Trains and writes all records. Returns the status of the training.
 Status JobRun::train(run::Session& session, run::Training& training, bool resumed) {
   record::Progress progress(context_.host.clock(), terminal_);
   run::Checkpoints checkpoints(session, checkpoint_folder(job_, *folder_),
@@ -362,7 +364,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
     return wait_for_room(context_.host, folder_->path(), job_.checkpoint.wait, last);
   });
   if (recovery_.on()) training.recover_from(&points, began_elsewhere_ || job_.topology.replicas > 1);
-  const std::string testing = checkpoint_folder(job_, *folder_) + "/testing"; // whence the best is moved
+  const std::string testing = checkpoint_folder(job_, *folder_) + "/testing"; // the best one is moved out of here
   run::Checkpoints tested(session, testing, 1);
   if (job_.topology.testing_group) training.test_beside(&tested);
   if (!scaling_) scaling_.emplace(disk_, folder_->path());
@@ -410,7 +412,7 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   if (stands_ && is_to_balance()) unbalanced_ = std::exchange(job_, run::balanced(job_, outcome.workers));
   if (stands_) return {};
   DLHOST_TRY(unless_full(record::write_summary(disk_, *folder_, summary_)));
-  training.dismiss(); // before what somebody else would go on with is taken away
+  training.dismiss(); // before files that another process would continue from are removed
   DLHOST_TRY(training.part());
   if (job_.checkpoint.keep > 0) disk_.remove(folder_->file("recovery")).ignore("it takes room and does no harm");
   if (job_.topology.testing_group) disk_.remove(testing).ignore("it takes room and does no harm");
@@ -422,14 +424,14 @@ Status JobRun::train(run::Session& session, run::Training& training, bool resume
   return {};
 }
 
-// The params are saved: what else has no room is told, and no reason to fail.
+// A full disk is only a warning here: the params are saved already.
 Status JobRun::unless_full(Status written) {
   if (written.code() != Code::no_space) return written;
   context_.host.log().write(LogLevel::warning, written.message());
   return {};
 }
 
-// Of a run that had made its last step before it was resumed, or before its leader died.
+// Reads the last training metrics of a run that had made its last step before it was resumed or lost its leader.
 void JobRun::tell_last_record() {
   const auto curves = record::read_curves(disk_, folder_->path());
   if (curves.ok()) summary_.train = record::recorded_at(*curves, "train", summary_.steps);
@@ -454,14 +456,15 @@ void JobRun::tell_failure(const Status& status) {
   summary_.status = "failed";
   summary_.reason = env::printable(status.message(), env::longest_message);
   record::write_summary(disk_, *folder_, summary_).ignore("what ended the run is what has to be told");
-  summary_.reason.clear(); // it is told below the table
+  summary_.reason.clear(); // printed below the table
   terminal_.write(record::summary_table(summary_, terminal_.unicode()));
 }
 
-// Of a run that began with a checkpoint of another one, the beginning is that.
+// The newest point to continue from. For a run that started from another run's checkpoint, the first is that
+// checkpoint.
 Result<run::Attempts::Point> JobRun::newest_point() {
   if (folder_) {
-    // What lies in a folder that the job names may be of other runs as well.
+    // A folder that the job names may contain other runs' checkpoints.
     const auto folders = job_.checkpoint.folder.empty() ? run::Checkpoints::folders_of(folder_->path())
                                                         : std::vector{folder_->file("recovery"), std::string()};
     DLHOST_ASSIGN(auto newest, newest_in(folders));

@@ -1,4 +1,4 @@
-// A run, from its job to its end: one attempt, or, where workers die that are processes, several in one folder.
+// A run from its job to its end: one attempt, or several in one folder if worker processes die.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 namespace dlhost::cli {
 
 struct Beginning {
-  std::string resume = {}; // the folder of a run, or a checkpoint; empty: at the first step
-  int take_over = -1;      // in the place of a leader that died: the lock that this process holds already
-  int standby = -1;        // and its line to its standby
-  bool succeeds = false;   // in the place of one that was lost, perhaps with its machine
+  std::string resume = {}; // a run's folder or a checkpoint; empty: starts at step 0
+  int take_over = -1;      // descriptor of the run's lock, held from before exec, for taking over from a killed leader
+  int standby = -1;        // descriptor of the line to the standby
+  bool succeeds = false;   // succeeds a lost leader, perhaps on a lost machine
   bool profile = false;
-  bool accepts_data = false; // of a resumed run, other than it had
+  bool accepts_data = false; // the resumed run may have other data
   bool verifies_data = false;
 };
 
-// `members`: who shares out the workers; null: this process starts all of them.
+// `members`: divide the workers among processes; null: this process starts all workers.
 Status run_to_its_end(Context&, const Beginning&, config::Job, run::Members*);
 
 } // namespace dlhost::cli

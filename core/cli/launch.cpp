@@ -1,4 +1,4 @@
-// dlhost launch: a run on several hosts.
+// dlhost launch: starts a run on several hosts.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -20,7 +20,7 @@ struct LaunchOptions {
   std::string hosts, shell, listen, program;
 };
 
-// As the other hosts reach this one.
+// This host's address as the other hosts reach it.
 Result<std::string> place_of(const std::vector<run::Launch::On>& hosts) {
   const auto elsewhere = std::ranges::find_if_not(hosts, env::is_this_machine, &run::Launch::On::host);
   if (elsewhere == hosts.end()) return std::string("127.0.0.1:0");

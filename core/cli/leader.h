@@ -1,4 +1,4 @@
-// Who leads a run that goes on, for the commands that steer it from elsewhere.
+// The leader of a running run, for commands that steer it.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace dlhost::cli {
 
 struct Led {
   run::Leader by;
-  // By a process of this machine that may be signalled. Only one that has the run's file open is believed to lead it:
-  // numbers are given again.
+  // Whether a process of this machine leads and may be signalled. Requires that it has the run's lock file open,
+  // because process numbers are reused.
   bool here = false;
 };
 Result<Led> leader_of(Context&, const std::string& run);

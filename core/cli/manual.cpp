@@ -1,4 +1,4 @@
-// dlhost manual: the manual page, of what --help says of each command.
+// dlhost manual: prints the manual page, made from each command's --help.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace dlhost::cli {
 namespace {
 
-// Text as troff takes it: no word of it is a request.
+// Escapes text for troff: no word becomes a request.
 std::string plain(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -27,7 +27,7 @@ std::string plain(std::string_view text) {
 std::string bold(std::string_view text) { return fmt::format("\\fB{}\\fR", plain(text)); }
 std::string italic(std::string_view text) { return fmt::format("\\fI{}\\fR", plain(text)); }
 
-// "-o, --output FILE"
+// Such as "-o, --output FILE".
 std::string heading(const CLI::Option& option) {
   std::string names;
   for (const auto& name : option.get_snames()) names += (names.empty() ? "" : ", ") + bold("-" + name);

@@ -12,7 +12,7 @@
 namespace dlhost::cli {
 namespace {
 
-// HOST:PORT is where the embedded one listens; else the plugin's name, with the options that the job has for that one.
+// HOST:PORT means the embedded rendezvous at that place; other text is a plugin's name, with the job's options for it.
 Part rendezvous_named(const std::string& text, const Part& of_job) {
   if (text == of_job.type) return of_job;
   Part part;

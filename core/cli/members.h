@@ -1,5 +1,5 @@
-// Processes that were started one by one, by a launcher or by hand, and are to be one run: what people say of it, and
-// how this one finds the others.
+// Joins processes that were started separately, by a launcher or by hand, into one run: the user's options, and how
+// this process finds the others.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace dlhost::cli {
 
 struct MembersOptions {
   std::string rendezvous, secret, host;
-  std::string launched; // by dlhost launch, which has founded that place, and tells the secret on standard input
+  std::string launched; // the place founded by dlhost launch, which sends the secret on standard input
   std::optional<std::uint32_t> rank, members;
 };
 void add_members_options(CLI::App& command, MembersOptions&);
 
-// Null: nothing says that there are others. The job's workers become processes where there are.
+// Null: no option names other processes. Otherwise sets the job's workers to processes.
 Result<std::unique_ptr<run::Members>> join_members(Context&, config::Job&, const MembersOptions&);
 
 } // namespace dlhost::cli

@@ -1,4 +1,4 @@
-// The options by which export and import say how the other side calls the params.
+// The options of export and import for the other side's names of params.
 #pragma once
 
 #include <string>

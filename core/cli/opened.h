@@ -1,4 +1,4 @@
-// A finished or interrupted run, opened again: its job and the checkpoint to look at.
+// Opens a finished or interrupted run: its job and a checkpoint.
 #pragma once
 
 #include <functional>
@@ -12,21 +12,21 @@
 
 namespace dlhost::cli {
 
-// Which of the params that a run has.
+// The choice among a run's params.
 struct ParamsChoice {
-  bool last = false;     // those of the newest checkpoint, also where a best one is kept
-  bool averaged = false; // the averages that the updater kept (updater.average)
+  bool last = false;     // of the newest checkpoint, even if a best one is kept
+  bool averaged = false; // the averages of the updater (updater.average)
 };
 
 struct RunChoice {
   std::string run;              // a run's folder, or a checkpoint
-  std::string job;              // the job file; empty: the one that the run kept
+  std::string job;              // the job file; empty: the one saved by the run
   std::vector<std::string> set; // overrides
   ParamsChoice params;
 };
 void add_run_choice(CLI::App& command, RunChoice&);
 void add_params_choice(CLI::App& command, ParamsChoice&);
-// Of a run's folder the best checkpoint, where one is kept, else the newest; or the one that is named.
+// For a run's folder: the best checkpoint if one is kept, else the newest. For a checkpoint: that one.
 Result<param::CheckpointFiles> checkpoint_named(Host&, const std::string& run, const ParamsChoice&);
 
 struct OpenedRun {
@@ -34,8 +34,7 @@ struct OpenedRun {
   param::CheckpointFiles checkpoint;
   std::unique_ptr<run::Session> session; // refers to job
 };
-// The params are read by load_params, after the programs that are to use them have been built. `more` says what else of
-// the job is to be set.
+// load_params reads the params later, after the programs that use them are built. `more`: further settings for the job.
 using Overrides = std::function<Result<std::vector<std::string>>(const config::Job&)>;
 Result<std::unique_ptr<OpenedRun>> open_run(Context&, const RunChoice&, const Overrides& more = {});
 

@@ -1,4 +1,4 @@
-// The --phase option of commands that look at samples.
+// The --phase option of commands that read samples.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace dlhost::cli {
 
 inline void add_phase(CLI::App& command, std::string& phase) {
   command.add_option("--phase", phase, "whose samples: train, validation or test")
-      ->check(CLI::IsMember({"train", "validation", "validate", "test"})) // "validate", as in jobs
+      ->check(CLI::IsMember({"train", "validation", "validate", "test"})) // "validate": the name in jobs
       ->type_name("PHASE")
       ->capture_default_str();
 }

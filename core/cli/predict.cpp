@@ -1,4 +1,4 @@
-// dlhost predict: the features of any layer, sample by sample.
+// dlhost predict: writes any layer's features for each sample.
 #include <fmt/format.h>
 
 #include "cli/opened.h"
@@ -17,12 +17,12 @@ struct PredictOptions {
   std::string layer, file = "predictions.csv", phase = "test";
 };
 
-// Probabilities of classes for a whole sample.
+// Whether the output has class probabilities for each whole sample.
 bool are_of_classes(const std::string& name, const Shape& shape) {
   return shape.rank() == 2 && name.ends_with(":probabilities");
 }
 
-// What the samples are, of the source that says it.
+// The names of samples and classes, from the first sources that have them.
 Predictions::Names names_of(const run::Session& session, Phase phase) {
   Predictions::Names names;
   for (const auto& open : session.sources()) {

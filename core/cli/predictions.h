@@ -1,4 +1,4 @@
-// Predictions as a file: rows for people and spreadsheets (.csv), lines for programs (.jsonl), an array (.npy).
+// Writes predictions to a file: rows for people and spreadsheets (.csv), lines for programs (.jsonl), an array (.npy).
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace dlhost::cli {
 class Predictions {
  public:
   struct Names {
-    std::vector<std::string> classes;                     // empty: they have numbers
-    std::function<std::string(std::int64_t)> sample = {}; // null: they have numbers
+    std::vector<std::string> classes;                     // empty: classes are numbers
+    std::function<std::string(std::int64_t)> sample = {}; // null: samples are numbers
   };
 
   enum class Format : std::uint8_t { csv, jsonl, npy };
-  // By the name's ending.
+  // By the file name's ending.
   static Result<Format> format_of(const std::string& path);
 
-  // `of_classes`: a value is the probability of a class.
+  // `of_classes`: the values are class probabilities.
   Predictions(Format format, const Shape& sample, bool of_classes, Names names);
-  // The values of samples, in their order.
+  // Adds the values of further samples, in order.
   void add(std::span<const float> values);
   Status write(Disk&, const std::string& path) const;
 
@@ -41,7 +41,7 @@ class Predictions {
   Names names_;
   std::int64_t rows_ = 0;
   std::string text_;
-  std::vector<float> values_; // of an array
+  std::vector<float> values_; // for .npy
 };
 
 } // namespace dlhost::cli

@@ -16,7 +16,7 @@
 namespace dlhost::cli {
 namespace {
 
-// A word that a command does not know, with what it may have been.
+// Explains a word that the command does not know, with a suggestion.
 void explain_words(const CLI::App& app, const CLI::App& command, const CLI::ParseError& error) {
   const auto words = app.remaining(true);
   if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError) || words.empty()) {
@@ -34,7 +34,7 @@ void explain_words(const CLI::App& app, const CLI::App& command, const CLI::Pars
              command.get_name());
 }
 
-// Wrong usage, in words: of a command that there is, or of none.
+// Explains wrong usage of a known command, or an unknown command.
 void explain_usage(CLI::App& app, const CLI::ParseError& error) {
   if (!app.get_subcommands().empty()) {
     explain_words(app, *app.get_subcommands().front(), error);
@@ -53,7 +53,7 @@ void explain_usage(CLI::App& app, const CLI::ParseError& error) {
              option ? "option" : "command", words[0], option ? "" : ": " + suggestion(words[0], known));
 }
 
-// The process's exit status.
+// Returns the process' exit status.
 int run_program(int argc, char** argv, AddCommands add_commands) {
   CLI::App app(
       "dlhost trains deep-learning models. A job is one TOML file; everything in it - layers, updaters, devices - "
@@ -72,7 +72,7 @@ int run_program(int argc, char** argv, AddCommands add_commands) {
   app.add_option("--plugin-dir", context.plugin_dirs,
                  "a folder to look for plugins in, before all others; may be given several times")
       ->type_name("FOLDER")
-      ->allow_extra_args(false); // what follows is a command, or a command's
+      ->allow_extra_args(false); // the next word is a command, or belongs to one
   app.add_flag("-v,--verbose", context.verbose, "tell also what goes as it should: the log's lines from info on");
   add_commands(app, context);
   add_complete(app, context);

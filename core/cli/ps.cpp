@@ -1,4 +1,4 @@
-// dlhost ps: the runs of this machine that go on.
+// dlhost ps: lists the running runs of this machine.
 #include <algorithm>
 #include <filesystem>
 
@@ -26,21 +26,21 @@ struct Running {
   std::uint64_t step = 0;
 };
 
-// Those of this machine, led by processes that may be looked at.
+// The runs led by processes of this machine that this user may inspect.
 std::vector<Running> led_here(Disk& disk) {
   std::vector<Running> runs;
   for (const auto& holder : env::holders_of(run::Leadership::file_name)) {
     const std::string folder = std::filesystem::path(holder.path).parent_path().string();
     std::error_code error;
-    if (!std::filesystem::is_regular_file(holder.path, error)) continue; // what it is may block who reads it
+    if (!std::filesystem::is_regular_file(holder.path, error)) continue; // reading another kind of file may block
     const auto leader = run::Leadership::told(disk, folder);
-    if (!leader.ok() || leader->process != holder.process) continue; // another's file of that name
+    if (!leader.ok() || leader->process != holder.process) continue; // another file of that name
     runs.push_back({folder, *leader, record::last_step(disk, folder)});
   }
   return runs;
 }
 
-// Those that lie there and are led by somebody, wherever that is.
+// Adds the runs in a folder that have a leader on any machine.
 Status add_those_in(Disk& disk, const std::string& folder, std::vector<Running>& runs) {
   DLHOST_ASSIGN(const auto entries, disk.list(folder));
   for (const auto& entry : entries) {
@@ -92,7 +92,7 @@ Status list(Context& context, const PsOptions& options) {
     fmt::print("{:>{}}  {:>8}  {:>10}  {:>9}  {}{}\n", run.leader.host, width, run.leader.process, run.step,
                run.leader.past.times, run.folder,
                workers.empty() ? "" : fmt::format(" ({})", fmt::join(workers, ", ")));
-    // A leader that took the place of a killed one has no terminal; until then the file is empty.
+    // A successor of a killed leader has no terminal and writes here; before that the file is empty.
     std::error_code none;
     if (const std::string output = run.folder + "/output.log"; std::filesystem::file_size(output, none) > 0 && !none)
       fmt::print("{:>{}}  its output goes on in {}\n", "", width, output);

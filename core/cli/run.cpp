@@ -1,4 +1,4 @@
-// dlhost run: trains the job.
+// dlhost run: trains a job.
 #include "cli/asked.h"
 #include "cli/job_file.h"
 #include "cli/job_run.h"
@@ -18,11 +18,11 @@ namespace {
 
 struct RunOptions {
   Asked asked;
-  int take_over = -1, standby = -1; // what a process does that takes the place of a leader that was killed
+  int take_over = -1, standby = -1; // descriptors for a process that replaces a killed leader
   MembersOptions members;
 };
 
-// By the run's leader, which has it.
+// Whether the run's leader sends the job, so that this process needs no job file.
 bool is_told_the_job(const RunOptions& options) {
   return !options.members.launched.empty() && options.members.rank.value_or(0) != 0;
 }
@@ -33,7 +33,7 @@ Status lead(Context& context, const Beginning& beginning, config::Job job, run::
   return status;
 }
 
-// What this process was started with was for a beginning; what the run is stands in its folder.
+// Leads a run from its folder: this process was started with options for the first start, which no longer apply.
 Status lead_on(Context& context, const std::string& run, bool profile, run::Members& members) {
   DLHOST_ASSIGN(const std::string file, record::RunFolder::job_above(context.host.disk(), run));
   DLHOST_ASSIGN(auto job, load_job(context, file, {}));

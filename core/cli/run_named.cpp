@@ -23,7 +23,7 @@ Result<std::string> run_named(Disk& disk, const std::string& words) {
                              " here: name a run's folder, or begin one (dlhost run JOB.toml)");
   }
   if (disk.exists(words)) {
-    const auto newest = record::RunFolder::newest(disk, words, ""); // it has runs: it is none itself
+    const auto newest = record::RunFolder::newest(disk, words, ""); // a folder of runs, not a run
     return newest.ok() ? *newest : words;
   }
   const auto slash = words.rfind('/');

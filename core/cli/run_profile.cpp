@@ -18,7 +18,7 @@ Status write_profile(Context& context, run::Session& session, const run::Trainin
     profile.rows.push_back({timing.what, timing.type, timing.direction, timing.seconds, timing.calls,
                             timing.operations * static_cast<double>(timing.calls),
                             timing.bytes * static_cast<double>(timing.calls), 0});
-  // Where there is no memory for it beside the net, they are not known.
+  // 0: not measured, because memory beside the net is missing.
   const auto known = [](const Result<double>& rate) { return rate.ok() ? *rate : 0; };
   Clock& clock = session.host().clock();
   profile.peak_operations =
@@ -28,7 +28,7 @@ Status write_profile(Context& context, run::Session& session, const run::Trainin
   Disk& disk = context.host.disk();
   DLHOST_TRY(disk.write_text(folder.file("profile.json"), record::profile_json(profile)));
   const std::vector<std::string> tracks{"worker 0, the mean step"};
-  // Its name and its metadata say that it is no record of what happened.
+  // The file name and metadata say that the trace is no record of actual times.
   const std::string what = fmt::format("one step, each part as long as its mean over {} steps", steps);
   DLHOST_TRY(record::write_trace(disk, folder.file("mean-step.trace.json"), record::mean_step(profile), tracks, what));
   fmt::print("{}\nprofile.json and mean-step.trace.json (for ui.perfetto.dev) are in {}\n",

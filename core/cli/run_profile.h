@@ -1,4 +1,4 @@
-// Where the time of a step went: on the terminal, as profile.json and as a trace in the run's folder.
+// Writes where the time of a step went: to the terminal, to profile.json and as a trace into the run's folder.
 #pragma once
 
 #include "cli/command.h"
@@ -8,7 +8,7 @@
 
 namespace dlhost::cli {
 
-// `steps`: that were made since it is measured.
+// `steps`: the number of measured steps.
 Status write_profile(Context&, run::Session&, const run::Training&, const record::RunFolder&, const run::Outcome&,
                      std::uint64_t steps);
 

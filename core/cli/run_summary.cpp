@@ -27,7 +27,7 @@ const char* status_of(run::Ending ending) {
   return "";
 }
 
-// A word as a shell takes it.
+// Quotes a word for the shell.
 std::string shell_word(const std::string& word) {
   static constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+:@%,=";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
@@ -36,16 +36,16 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-// How this process was called, before the command: what finds the plugins.
+// The command line of this process up to the command: with the options that find plugins.
 std::string called(const Context& context) {
   std::string words = "dlhost";
   for (const auto& folder : context.plugin_dirs) words += " --plugin-dir " + shell_word(folder);
   return words;
 }
 
-// How commands name the newest checkpoint of a run.
+// The words by which commands name the newest checkpoint of a run.
 struct Newest {
-  std::string place, job; // as a shell takes them; the job is empty where the place has it
+  std::string place, job; // quoted for the shell; job empty: the place has it
 };
 std::optional<Newest> newest(run::Session& session, const std::string& folder) {
   const std::string& elsewhere = session.job().checkpoint.folder;
@@ -59,7 +59,7 @@ std::optional<Newest> newest(run::Session& session, const std::string& folder) {
   return Newest{shell_word(folder), ""};
 }
 
-// Of a run of several processes those of the others were told when they last stood still.
+// The memory of all processes: those of other workers reported it when the run last stood still.
 void count_memory(record::Summary& summary) {
   std::uint64_t others = 0;
   for (const auto& worker : summary.workers) {
@@ -70,7 +70,8 @@ void count_memory(record::Summary& summary) {
       others == 0 ? env::peak_resident_bytes() : env::peak_private_bytes() + others + summary.shared_bytes;
 }
 
-// A net's own threads wait for one another's cores for a part of the time, also where nothing else runs.
+// Whether threads waited long for cores. A net's own threads wait for each other's cores part of the time even on an
+// idle machine.
 bool lacked_cores(double waited, double trained) {
   constexpr double least = 2, share = 0.5;
   return waited > least && waited > share * trained;

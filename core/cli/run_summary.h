@@ -1,4 +1,4 @@
-// What summary.json and the closing table say of a run: at its start, that it is running; at its end, how it ended.
+// The contents of summary.json and the closing table: "running" at the start, the outcome at the end.
 #pragma once
 
 #include "cli/command.h"
@@ -7,9 +7,9 @@
 
 namespace dlhost::cli {
 
-// A process that is killed, or that a plugin crashes, leaves this behind.
+// The summary of a starting run: it remains if the process is killed.
 record::Summary summary_of_start(run::Session&, const record::RunFolder&);
-// Fills in the end, and what can be done next.
+// Fills in the outcome and the next commands.
 void add_end(record::Summary&, const Context&, run::Session&, const run::Outcome&);
 
 } // namespace dlhost::cli

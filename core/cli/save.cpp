@@ -1,4 +1,4 @@
-// dlhost save: the params of a run that ended on a full disk, into another folder.
+// dlhost save: saves the params of a run that ended on a full disk to another folder.
 #include <filesystem>
 
 #include <fmt/format.h>

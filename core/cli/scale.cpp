@@ -1,4 +1,4 @@
-// dlhost scale: other workers and servers for a run that goes on.
+// dlhost scale: changes the workers and servers of a running run.
 #include <fmt/format.h>
 
 #include "cli/job_file.h"
@@ -28,12 +28,12 @@ struct ScaleOptions {
     add("workers_per_group", workers_per_group);
     add("server_groups", server_groups);
     add("servers_per_group", servers_per_group);
-    if (workers_per_group) set.push_back("topology.batch_shares=[]"); // these were of others
+    if (workers_per_group) set.push_back("topology.batch_shares=[]"); // the old shares were for other workers
     return set;
   }
 };
 
-// What is wrong with it is told here, before the run hears of it.
+// Checks the wanted job here, before the run is asked.
 Result<config::Job> wanted_of(Context& context, const ScaleOptions& options) {
   const auto settings = options.settings();
   if (settings.empty())

@@ -1,4 +1,4 @@
-// The leader's standby: waits for its end, and takes its place should it be killed.
+// The leader's standby: waits for the leader's end, and takes over if it was killed.
 #include <algorithm>
 
 #include "cli/succession.h"
@@ -13,8 +13,8 @@ struct StandbyOptions {
   int leader = 0;
 };
 
-// Workers go first: they may have what servers made since the last point. Whether the lock is held says nothing yet:
-// the leader may still be about to end.
+// Waits for the workers to end: they may hold values that servers made since the last recovery point and take over
+// first. The lock does not help here: the dead leader may not have released it yet.
 void let_workers_go_first(Context& context, const std::string& run, int dead) {
   constexpr Nanoseconds pause = 10'000'000, longest = 10'000'000'000;
   const auto before = run::Leadership::told(context.host.disk(), run);
@@ -29,7 +29,7 @@ void let_workers_go_first(Context& context, const std::string& run, int dead) {
 
 Status stand_by(Context& context, const StandbyOptions& options) {
   constexpr Nanoseconds pause = 3600'000'000'000;
-  env::ignore_interrupts(); // the leader says when it is over
+  env::ignore_interrupts(); // the leader says when the run is over
   env::Watcher leader;
   DLHOST_TRY(leader.say_that_it_watches());
   std::optional<env::Watcher::End> end;
@@ -42,7 +42,7 @@ Status stand_by(Context& context, const StandbyOptions& options) {
 
 } // namespace
 
-// Started by a run with run_as = "processes", and by nobody else.
+// Only a run with run_as = "processes" starts it.
 void add_standby(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("standby", "stands by for the leader of a run; the run starts it");
   command->group("");

@@ -1,4 +1,4 @@
-// dlhost stop and dlhost kill: to end a run from elsewhere, and one of its workers.
+// dlhost stop and dlhost kill: end a run from elsewhere, or kill one of its workers.
 #include <fmt/format.h>
 
 #include "cli/leader.h"
@@ -53,7 +53,7 @@ Status stop(Context& context, StopOptions options) {
                          " s: it may be in a long step (--wait SECONDS), or hang (dlhost kill ", options.run, " 0)");
 }
 
-// Who leads does it. A leader that is itself the one answers nothing.
+// The leader kills the worker. A leader that kills itself gives no answer.
 Status have_killed(Context& context, const KillOptions& options, const run::Leader& leader) {
   constexpr Nanoseconds pause = 20'000'000, longest = 30'000'000'000;
   run::Steering steering(context.host.disk(), options.run);

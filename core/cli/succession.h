@@ -1,8 +1,8 @@
-// How a process of a run whose leader was killed takes the leader's place: a worker, or the leader's standby.
+// How a process takes the place of a killed leader: a worker, or the leader's standby.
 //
-// Whoever holds the lock of the run's folder leads. The others wait until the new leader has workers again, for it may
-// be killed as well. Before anybody can know the new leader, it has a standby of its own: so a run is lost only when
-// all of its processes are gone.
+// The process that holds the lock of the run's folder leads. The others wait until the new leader has workers, because
+// it may be killed as well. The new leader starts its own standby before it is announced. So a run is lost only when
+// all its processes are gone.
 #pragma once
 
 #include <optional>
@@ -20,11 +20,11 @@ struct Succession {
   env::Lifeline standby;
 };
 
-// The arguments by which other processes find the plugins that this one finds.
+// The arguments by which other processes find this process' plugins.
 std::vector<std::string> plugin_arguments(const Context&);
-// None: another process leads the run, or it is over. `dead`: the number of the leader that was killed.
+// None: another process leads the run, or it is over. `dead`: the killed leader's process number.
 Result<std::optional<Succession>> succeed(Context&, const std::string& run, int dead);
-// This process becomes the leader; returns only where that cannot be.
+// Makes this process the leader; returns only on failure.
 Status lead_instead(Context&, const std::string& run, Succession);
 
 } // namespace dlhost::cli

@@ -1,5 +1,5 @@
-// The tools: commands that are programs of their own beside dlhost, dlhost-NAME, so that what trains does not carry them.
-// Who calls `dlhost NAME` gets that program, with the same command line.
+// The tools: commands that are programs of their own beside dlhost, dlhost-NAME, so that what trains does not carry
+// them. Who calls `dlhost NAME` gets that program, with the same command line.
 #pragma once
 
 #include "cli/command.h"

@@ -1,4 +1,4 @@
-// dlhost top: where the workers and servers of a run are, live.
+// dlhost top: shows the progress of a run's workers and servers, live.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -28,17 +28,17 @@ struct TopOptions {
 
 struct WorkerRow {
   run::Located at;
-  std::uint64_t steps = 0, behind = 0;                        // the worker that is furthest
+  std::uint64_t steps = 0, behind = 0;                        // steps behind the furthest worker
   std::uint64_t stale = 0;                                    // versions
-  double rate = 0;                                            // steps a second
-  double computing = 0, params = 0, serving = 0, waiting = 0; // parts of the time
+  double rate = 0;                                            // steps per second
+  double computing = 0, params = 0, serving = 0, waiting = 0; // fractions of the time
   std::string awaits;
 };
 
 struct ServerRow {
-  std::size_t worker = 0; // that it sits beside
+  std::size_t worker = 0; // the worker beside the server
   std::uint64_t version = 0;
-  double rate = 0; // versions a second
+  double rate = 0; // versions per second
 };
 
 struct Rows {
@@ -46,7 +46,7 @@ struct Rows {
   std::vector<ServerRow> servers;
 };
 
-// What happened between the last two reports.
+// The changes between the last two reports.
 Rows rows_of(const std::vector<record::WorkersReport>& reports, const run::Leader& leader) {
   Rows rows;
   if (reports.empty()) return rows;
@@ -129,7 +129,7 @@ std::string json(const run::Leader& leader, const Rows& rows) {
   return env::json_text(out, 2) + "\n";
 }
 
-// Of a run of one worker: its newest record.
+// The newest record, for a run of one worker.
 std::string newest_record(Disk& disk, const std::string& run, const run::Leader& leader) {
   std::string text = fmt::format("{}: one worker, process {} of {}\n", run, leader.process, leader.host);
   for (const auto& line : record::last_lines(disk, run + "/metrics.jsonl")) {
@@ -144,7 +144,7 @@ std::string newest_record(Disk& disk, const std::string& run, const run::Leader&
   return text + "no step was recorded yet\n";
 }
 
-// "ended 12:03, done"
+// Such as "ended 12:03, done".
 std::string ending_of(Disk& disk, const std::string& run) {
   struct stat file {};
   std::string at;
@@ -159,7 +159,7 @@ std::string ending_of(Disk& disk, const std::string& run) {
                              : fmt::format("ended{}, {}\n", at, status);
 }
 
-// Lines that end where the terminal does.
+// Cuts lines at the terminal's width.
 std::string cut(const std::string& text, int columns) {
   std::string shown;
   for (std::size_t at = 0; at < text.size();) {

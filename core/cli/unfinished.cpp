@@ -12,7 +12,7 @@
 namespace dlhost::cli {
 namespace {
 
-// Empty: there is none.
+// Empty: no run.
 Result<std::string> newest_run(Disk& disk, const config::Job& job) {
   const std::string& named = job.record.folder;
   auto newest = record::RunFolder::newest(disk, named.empty() ? "runs" : named, job.name);
@@ -40,7 +40,8 @@ Result<std::string> unfinished_run_of(Context& context, const config::Job& job, 
   DLHOST_ASSIGN(const std::string newest, newest_run(disk, job));
   if (newest.empty()) return std::string();
   const std::string status = record::status_told(disk, newest);
-  if (status != "running" && status != "failed") return std::string(); // "failed": of one that noticed that it is out
+  // "failed": a leader that noticed that it was replaced.
+  if (status != "running" && status != "failed") return std::string();
   const auto leader = run::Leadership::told(disk, newest);
   if (!leader.ok() || leader->membership != membership) return std::string();
   const auto began_with = disk.read_text(record::RunFolder::first_job_of(newest));

@@ -1,4 +1,4 @@
-// The newest run of a job, where it has not come to its end.
+// Finds the newest unfinished run of a job.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace dlhost::cli {
 
-// What `dlhost run --continue` goes on with. Its folder; empty: there is none, it is done, or it left nothing to go on
-// from.
+// The run to continue for `dlhost run --continue`: its folder; empty: there is none, it is done, or it left nothing to
+// continue from.
 Result<std::string> unfinished_run(Context&, const config::Job&);
 
-// That of a membership (run::Members::name) in which nobody is left who knew of it: what those go on with who come. Its
-// folder; empty: it had none that began with this job, or none that is to be seen here.
+// The run of a membership (run::Members::name) whose earlier members are all gone: new members continue it. Its folder;
+// empty: none that started with this job, or none visible here.
 Result<std::string> unfinished_run_of(Context&, const config::Job&, const std::string& membership);
 
 } // namespace dlhost::cli

@@ -35,7 +35,7 @@ Result<Unlabelled> Unlabelled::open(Context& context, const std::vector<std::str
   return opened;
 }
 
-// The paths in standard input, a line each, and the others.
+// All paths, with the lines of standard input as paths.
 std::vector<std::string> Unlabelled::listed() const {
   std::vector<std::string> paths;
   for (const auto& path : paths_) {

@@ -1,4 +1,4 @@
-// What --data names: samples without labels, for a job whose source can read such.
+// The samples of --data, without labels, for a job whose source can read them.
 #pragma once
 
 #include <optional>
@@ -13,17 +13,17 @@ namespace dlhost::cli {
 
 class Unlabelled {
  public:
-  // `data`: files and folders; "-" is standard input, which holds a file, or the paths of several.
+  // `data`: files and folders; "-" is standard input, with a file's content or one path on each line.
   static Result<Unlabelled> open(Context&, const std::vector<std::string>& data);
-  // What is to be set in a job, so that its test samples are these.
+  // The overrides that make these samples the job's test samples.
   Result<std::vector<std::string>> overrides(plugin::Registry&, const config::Job&) const;
 
  private:
   std::vector<std::string> listed() const;
 
   std::vector<std::string> paths_;
-  std::optional<env::TemporaryFolder> folder_; // has what came from standard input
-  std::string come_;                           // that
+  std::optional<env::TemporaryFolder> folder_; // holds the content of standard input
+  std::string come_;                           // the content of standard input
 };
 
 } // namespace dlhost::cli

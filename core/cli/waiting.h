@@ -1,6 +1,6 @@
 // While a command waits for something outside of this process: says every few seconds what for, and ends the process at
-// Ctrl-C or SIGTERM, since there is nothing to save yet.
-// Thread: made and destroyed by the one that waits; works on a task of its own.
+// Ctrl-C or SIGTERM, because there is nothing to save yet.
+// Thread: made and destroyed by the waiting task; runs a task of its own.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace dlhost::cli {
 
 class Waiting {
  public:
-  // `what`: "waits for the other processes of the run at 10.0.0.1:4242".
+  // `what`: the message, such as "waits for the other processes of the run at 10.0.0.1:4242".
   Waiting(Host&, std::string what);
   ~Waiting();
 

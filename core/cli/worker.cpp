@@ -19,7 +19,7 @@ struct WorkerOptions {
   int leader = 0;
 };
 
-// Where nothing outlives the dead, the run goes on from the newest point there is.
+// Salvages the newest versions after the leader's death; without any, the run continues from its newest point.
 void salvage(Context& context, const std::string& run, const std::vector<run::Located>& workers,
              run::Follower& follower) {
   const Status status = follower.salvage(run, [&](std::uint32_t seat) {
@@ -30,7 +30,7 @@ void salvage(Context& context, const std::string& run, const std::vector<run::Lo
 }
 
 Status work(Context& context, const WorkerOptions& options) {
-  env::ignore_interrupts(); // the leader says when it is over
+  env::ignore_interrupts(); // the leader says when the run is over
   DLHOST_ASSIGN(const auto job, load_job(context, run::MeetingFolder::job_in(options.folder), {}));
   std::string orphaned;
   std::optional<Succession> succession;
@@ -47,7 +47,7 @@ Status work(Context& context, const WorkerOptions& options) {
 
 } // namespace
 
-// Started by a run with run_as = "processes", and by nobody else.
+// Only a run with run_as = "processes" starts it.
 void add_worker(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("worker", "one worker of a run that is several processes; the run starts it");
   command->group("");

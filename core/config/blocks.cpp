@@ -14,38 +14,38 @@ namespace dlhost::config {
 
 namespace {
 
-// Keys of a layer that a use hands on to every layer of the block.
+// Keys that a use of a block passes to every layer of the block.
 constexpr std::string_view handed_on[] = {"phases", "dtype", "frozen"};
 
-// So many layers are a mistake (or a hostile file), not a net.
+// More layers are a mistake or a hostile file.
 constexpr std::size_t most_layers = 20'000;
 
-// So many blocks in blocks: each is a level of calls here.
+// The deepest nesting of blocks: each level is a recursive call here.
 constexpr std::size_t most_open = 32;
 
 struct Block {
   BlockKeys keys;
   Location where;
   std::vector<const Table*> layers;
-  std::set<std::string, std::less<>> names; // of the layers
-  bool sound = true;                        // nothing has been said against it
+  std::set<std::string, std::less<>> names; // names of the layers
+  bool sound = true;                        // no problem was found in it
 };
 
-// One source that a use of a block names, and where it does.
+// A source that a use of a block names, and its place in the file.
 struct Input {
   std::string name;
   Location where;
 };
 
-// Where a list of layers is being expanded.
+// The context in which a list of layers is expanded.
 struct Site {
   std::string prefix; // "conv2.1."; empty at the top
   const Block* block = nullptr;
   Scope scope;
-  std::vector<Input> inputs;      // what "@in" stands for
-  std::vector<const Block*> open; // the uses around this one
-  Location used_at;               // the outermost one of them
-  Table handed;                   // keys that the uses hand on
+  std::vector<Input> inputs;      // the value of "@in"
+  std::vector<const Block*> open; // the blocks of the uses around this one
+  Location used_at;               // the outermost use
+  Table handed;                   // keys that the uses pass on
 };
 
 std::string text_of(const Table& table, std::string_view key) {
@@ -68,7 +68,7 @@ class Expander {
   explicit Expander(Problems& problems) : problems_(problems) {}
 
   Layers run(Table& document) {
-    // A key that was probably meant to be `block` may have those that are used.
+    // A misspelt key may be meant as `block`: then an unknown block name is not reported.
     const std::string key = "block";
     all_named_ = std::ranges::none_of(document.entries, [&](const auto& entry) {
       return entry.first != key && !nearest(entry.first, {&key, 1}).empty();
@@ -87,7 +87,7 @@ class Expander {
           result_.list.push_back({*table, {}});
       }
     if (instances_ > most_layers || room_.is_full())
-      result_.list.clear(); // it has been said; nothing is gained by checking them all
+      result_.list.clear(); // the problem is reported; checking them all would gain nothing
     return std::move(result_);
   }
 
@@ -144,7 +144,7 @@ class Expander {
     problems_.refuse_layer(text_of(table, "name"));
   }
 
-  // A [[layer]] with `block`: its layers, as often as it says. False where they are not all to be had.
+  // Expands a [[layer]] with `block`, `repeat` times. False: some of its layers are missing.
   bool unfold(const Table& table, const Site& around) {
     BlockUse keys;
     const std::string place = concat("layer '", text_of(table, "name"), "'");
@@ -157,7 +157,7 @@ class Expander {
       problems_.add(table.find("block")->where, place, ": ", why..., in(around));
       return false;
     };
-    if (block == blocks_.end() && !all_named_) return false; // it may be one of those
+    if (block == blocks_.end() && !all_named_) return false; // a misspelt [[block]] may define it
     if (block == blocks_.end())
       return refuse("unknown block '", keys.block, "'; ", problems_.suggest(keys.block, result_.blocks));
     if (std::ranges::find(around.open, &block->second) != around.open.end())
@@ -194,7 +194,7 @@ class Expander {
     return inputs;
   }
 
-  // What the use gives for the block's parameters, and the defaults of the others.
+  // Fills the scope with the block's defaults and the values of the use.
   bool parameters(const Table& table, const BlockUse& keys, const std::string& place, const std::string& suffix,
                   Site& site) {
     const BlockKeys& block = site.block->keys;
@@ -205,7 +205,7 @@ class Expander {
       known.insert(name);
     }
     bool right = true;
-    std::set<std::string> meant; // by the first names that are unknown
+    std::set<std::string> meant; // known names that unknown names are nearest to
     const std::vector<std::string> names(known.begin(), known.end());
     int unknown = 0;
     for (const auto& [name, value] : keys.with.entries) {
@@ -226,7 +226,7 @@ class Expander {
     return right;
   }
 
-  // The layers of one instance. False when there are too many, or when they could not be filled in.
+  // Expands one instance. False: too many layers, or a parameter could not be filled in.
   bool expand(const std::string& name, std::int64_t index, Site& site) {
     if (++instances_ > most_layers) {
       if (instances_ == most_layers + 1)
@@ -276,7 +276,7 @@ class Expander {
     return true;
   }
 
-  // `src` as the rest of core reads it: full names. Left out, it is the layer before, or the block's inputs.
+  // The full names of a layer's sources. Without `src`: the layer before, or the block's inputs for the first.
   Value sources(const Table& layer, const std::string& before, const Site& site) {
     const Value* given = layer.find("src");
     List list;
@@ -295,7 +295,7 @@ class Expander {
       if (room_.is_full()) break;
       const auto* text = std::get_if<std::string>(&item.data);
       if (!text)
-        list.push_back(item); // the schema will complain
+        list.push_back(item); // the schema reports it
       else if (text->starts_with("@"))
         for (const auto& input : inputs(*text, item.where, site)) append(input.name, input.where);
       else
@@ -304,7 +304,7 @@ class Expander {
     return {list, given->where};
   }
 
-  // "x", "x:1" and "x.inner" are local where the block has a layer x.
+  // "x", "x:1" and "x.inner" are local if the block has a layer x.
   static bool is_local(std::string_view text, const Site& site) {
     const std::string_view name = text.substr(0, text.find(':'));
     for (auto end = name.find('.');; end = name.find('.', end + 1)) {
@@ -313,7 +313,7 @@ class Expander {
     }
   }
 
-  // Says once that there is none.
+  // Reports a full room once.
   bool has_room(const Value& added, const Site& site) {
     if (room_.take(added)) return true;
     if (!std::exchange(is_full_, true))
@@ -346,10 +346,10 @@ class Expander {
 
   Problems& problems_;
   std::map<std::string, Block, std::less<>> blocks_;
-  bool all_named_ = true; // the blocks: a name that is unknown is wrong
+  bool all_named_ = true; // all blocks have their key: an unknown name is an error
   std::size_t instances_ = 0;
   Room room_;
-  bool is_full_ = false; // and has been said
+  bool is_full_ = false; // and reported
   Layers result_;
 };
 

@@ -13,7 +13,7 @@
 //   src = "data"
 //   with = { maps = 64 }
 //
-// A step of load(): takes `layer` and `block` out of a document and gives the layers that they come to.
+// A step of load(): takes `layer` and `block` out of a document and returns the expanded layers.
 #pragma once
 
 #include <string_view>
@@ -25,7 +25,7 @@ namespace dlhost::config {
 
 Layers expand_blocks(Table& document, Problems&);
 
-// Whether a key may stand in a [[layer]] that uses a block.
+// Whether a [[layer]] that uses a block may have this key.
 bool is_use_key(std::string_view key);
 
 } // namespace dlhost::config

@@ -54,7 +54,7 @@ class Builder {
   void head(const Table& document, Job& job) {
     Head head;
     problems_.of_schema(head_schema(), head_schema().parse(document, &head, &plugins_, others_), "", others_);
-    // The folder of a run is called after it, with the time behind it: file systems take 255 bytes.
+    // A run's folder is named after the job plus the time; file systems allow 255 bytes.
     constexpr std::size_t longest_name = 200;
     if (head.name.size() > longest_name)
       problems_.of_key("name", document.find("name")->where, "must be at most ", longest_name,
@@ -71,7 +71,7 @@ class Builder {
     problems_.of_schema(schema, schema.parse(table, into, &plugins_, others), path, others);
   }
 
-  // The table of a name, an empty one when it is left out or is none.
+  // The table with this name; empty if it is missing or not a table.
   const Table& table(const Table& parent, std::string_view name, std::string_view path = {}) {
     static const Table empty;
     const Value* value = parent.find(name);
@@ -90,7 +90,7 @@ class Builder {
     start(source, train.start);
   }
 
-  // A bare text is where it starts from.
+  // Reads init_from; a bare text is the path.
   void start(const Table& source, Start& start) {
     const Value* value = source.find("init_from");
     if (const auto* from = value ? std::get_if<std::string>(&value->data) : nullptr) {
@@ -132,7 +132,7 @@ class Builder {
     updater.average = keys.average;
   }
 
-  // A table that holds core's keys, `type` and the options of the plugin of that type.
+  // Parses a table with core's keys, `type` and the options of the plugin of that type.
   void parse_with_plugin(Kind kind, const Schema& core, const Table& source, void* keys, const std::string& path,
                          Part& plugin) {
     Table own, others;
@@ -193,7 +193,7 @@ class Builder {
 Job build(const Table& document, const Layers& layers, SchemaSource& plugins, Problems& problems) {
   Job job = Builder(plugins, problems).build(document);
   job.layers = build_layers(layers, plugins, problems);
-  if (!layers.whole) problems.refuse("layer"); // there may be more, could they be read
+  if (!layers.whole) problems.refuse("layer"); // an expansion failed: some layers are missing
   if (problems.refused("layer")) return job;
   if (layers.list.empty()) {
     problems.add(document.where, "the job has no layers; it needs at least one [[layer]]");

@@ -1,5 +1,5 @@
-// Tables to Job: the step of load() that checks a document, in which includes, overrides and blocks have been worked
-// in, against every schema.
+// From tables to a Job: the step of load() that checks a document against every schema, after includes, overrides and
+// blocks.
 #pragma once
 
 #include <map>
@@ -15,18 +15,18 @@ namespace dlhost::config {
 // A [[layer]] after the expansion of blocks.
 struct RawLayer {
   Table table;
-  Location used_at; // of the block that it comes from; line 0: from none
+  Location used_at; // the use of the block that it comes from; line 0: none
 };
 
 struct Layers {
   std::vector<RawLayer> list;
-  // What the name of a block's use stands for as a source: the layer whose output is the block's.
+  // The layer whose output is a use's output, by the name of the use.
   std::map<std::string, std::string> outputs;
   std::vector<std::string> blocks; // the names of the [[block]]s
-  bool whole = true;               // false: there would be more of them, were it not for what is wrong
+  bool whole = true;               // false: some layers are missing because of problems
 };
 
-// `document` without its layers and blocks. What is wrong is told to `problems`; the Job then is not to be used.
+// `document`: without its layers and blocks. Errors are added to `problems`; the Job is then not to be used.
 Job build(const Table& document, const Layers&, SchemaSource&, Problems&);
 
 } // namespace dlhost::config

@@ -70,7 +70,7 @@ class LayerBuilder {
     problems_.refuse_layer(layer_.name);
   }
 
-  // Which of core's keys the unknown ones among the others were probably meant to be: they are not missing.
+  // Core's keys that unknown keys were probably meant as: they are not reported as missing.
   std::vector<std::string> mistaken(const Schema& core, const std::string& type, const Table& others) {
     const Schema* options = type.empty() ? nullptr : plugins_.find(Kind::layer, type);
     std::vector<std::string> known, meant;
@@ -81,7 +81,7 @@ class LayerBuilder {
       if (options && options->find(key)) continue;
       if (std::string near = nearest(key, known); core.find(near)) {
         if (type.empty())
-          add(value.where, key, ": unknown option; ", problems_.suggest(key, known)); // no plugin will say so
+          add(value.where, key, ": unknown option; ", problems_.suggest(key, known)); // no plugin reports it
         meant.push_back(std::move(near));
       }
     }
@@ -163,8 +163,8 @@ class LayerBuilder {
   Layer layer_;
 };
 
-// Whether there may be a layer of that name, could all that is wrong be read: one whose own name is missing, or one of
-// a block whose use is wrong.
+// Whether a layer of that name may exist in spite of problems: a layer without a readable name, or one of a block whose
+// use failed.
 bool may_be_there(std::string_view name, const Layers& raw, const Problems& problems) {
   if (problems.refused("layer") || problems.refused_layer("")) return true;
   for (auto end = name.size(); !raw.whole && end != name.npos; end = name.substr(0, end).find_last_of('.'))
@@ -172,7 +172,7 @@ bool may_be_there(std::string_view name, const Layers& raw, const Problems& prob
   return false;
 }
 
-// Sources that name the use of a block read its output; every other name must be a layer's.
+// A source that names a use of a block becomes the block's output layer; any other name must be a layer.
 void resolve(std::vector<Layer>& layers, const Layers& raw, Problems& problems) {
   std::map<std::string_view, const Layer*> known;
   std::vector<std::string> names;

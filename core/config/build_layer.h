@@ -1,4 +1,4 @@
-// The layers of a job, one by one: core's keys, the options of the plugin, sources and params. A part of build().
+// Builds the layers of a job: core's keys, the plugin's options, sources and params. A part of build().
 #pragma once
 
 #include "config/build.h"

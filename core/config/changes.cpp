@@ -21,7 +21,7 @@ bool is_list_of_tables(const List& list) {
          std::ranges::all_of(list, [](const Value& one) { return std::holds_alternative<Table>(one.data); });
 }
 
-// Layers and the like go by their names, wherever they stand.
+// In paths, layers and other named tables are identified by their names.
 void flatten(const Table& table, const std::string& path, Lines& lines) {
   for (const auto& [key, value] : table.entries) {
     const std::string here = path.empty() ? key : concat(path, ".", key);
@@ -72,7 +72,7 @@ std::vector<std::string> distinctions(std::span<const std::string> jobs) {
     const auto found = std::ranges::find(lines, key, &Lines::value_type::first);
     return found == lines.end() ? std::string() : found->second;
   };
-  std::vector<std::string> keys; // that differ, in the order of the first job that has them
+  std::vector<std::string> keys; // keys that differ, in the order of the first job with the key
   for (const auto& lines : all)
     for (const auto& line : lines) {
       const std::string& key = line.first;
@@ -80,7 +80,7 @@ std::vector<std::string> distinctions(std::span<const std::string> jobs) {
       if (std::ranges::any_of(all, [&](const Lines& other) { return value_in(other, key) != line.second; }))
         keys.push_back(key);
     }
-  // "units", "rate.base": of a part's type and first option its own name too.
+  // "units", "rate.base": for a part's type and first option, its own name as well.
   const auto last_word = [](const std::string& key) {
     auto dot = key.rfind('.');
     const std::string word = key.substr(dot + 1);

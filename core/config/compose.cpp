@@ -33,19 +33,19 @@ std::string join_path(const std::string& folder, const std::string& path) {
 
 namespace {
 
-// What one job may include: more is a mistake, or a hostile file.
+// Limits of what one job may include: more is a mistake or a hostile file.
 constexpr std::size_t most_files = 256;
 constexpr std::size_t longest_chain = 32;
-constexpr std::uint64_t most_bytes = std::uint64_t{16} << 20; // of all files, those that come twice counted twice
+constexpr std::uint64_t most_bytes = std::uint64_t{16} << 20; // sum over all files, repeated ones counted again
 
-// Where each key stands. A few are looked for one by one.
+// Finds keys of a table: by a map, or one by one for few lookups.
 class Keys {
  public:
   Keys(Table& table, std::size_t lookups) : table_(table), first_(table.entries.size()) {
     if (lookups < 16) return;
     for (std::size_t i = 0; i < first_; ++i) places_.emplace(table.entries[i].first, i);
   }
-  // One of those that were there at first.
+  // The value of a key that was there at construction.
   Value* find(const std::string& key) {
     if (!places_.empty()) {
       const auto place = places_.find(key);
@@ -69,7 +69,7 @@ const std::string* text_at(const Table& table, std::string_view key) {
 
 void merge(Table& base, Table over);
 
-// Tables with a name each: [[layer]], [[block]].
+// Merges lists of named tables: [[layer]], [[block]].
 void merge_named(List& base, List over, bool whole) {
   std::unordered_map<std::string, std::size_t> places;
   const auto name_of = [](const Value& value) {
@@ -104,7 +104,7 @@ void merge_value(const std::string& key, Value& base, Value over) {
 }
 
 void merge(Table& base, Table over) {
-  // Another type has other options: nothing of the old ones stays.
+  // A new type has other options: none of the old ones stay.
   const auto* type = text_at(over, "type");
   const auto* old_type = text_at(base, "type");
   if (type && old_type && *type != *old_type) {
@@ -146,7 +146,7 @@ class Composer {
   }
 
  private:
-  // What the file includes, merged; takes the key out of the table.
+  // Reads and merges the included files; takes the key out of the table.
   Table include(Table& table, const std::string& path) {
     Table whole;
     const auto entry = std::ranges::find(table.entries, "include", [](const auto& item) { return item.first; });
@@ -173,7 +173,7 @@ class Composer {
     return whole;
   }
 
-  // Says once what is too much.
+  // Reports each exceeded limit once.
   bool may_include(const Location& where) {
     if (++files_ < most_files && open_.size() < longest_chain && bytes_ <= most_bytes) return true;
     if (files_ == most_files)
@@ -191,9 +191,9 @@ class Composer {
 
   Disk& disk_;
   Problems& problems_;
-  std::size_t files_ = 0;         // that were included
-  std::uint64_t bytes_ = 0;       // of all of them
-  std::vector<std::string> open_; // the chain of files that are being read
+  std::size_t files_ = 0;         // number of included files
+  std::uint64_t bytes_ = 0;       // sum of their sizes
+  std::vector<std::string> open_; // the chain of files being read
 };
 
 } // namespace

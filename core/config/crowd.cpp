@@ -17,7 +17,7 @@ Value* find(Table& table, std::string_view key) {
   return nullptr;
 }
 
-// All that core knows of, in whichever table.
+// Whether core knows the key, in any table.
 bool is_known(const std::string& key) {
   static const std::set<std::string, std::less<>> known = [] {
     std::set<std::string, std::less<>> names = {"include", "type"};

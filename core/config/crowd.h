@@ -1,5 +1,5 @@
-// Keys that nobody can mean all of: where a table has a thousand keys that core does not know, the rest are taken out
-// of it before the schemas see them, which look for the nearest name of each.
+// Unknown keys in large numbers. If a table has a thousand keys that core does not know, the rest are removed before
+// the schemas see them, because finding the nearest name for each would take too long.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace dlhost::config {
 
 class Crowd {
  public:
-  // Takes them out of the tables that options stand in; tables whose keys are names of the user's stay whole.
+  // Removes them from tables of options; tables whose keys are user-given names stay whole.
   explicit Crowd(Table& document);
-  // Says that they are unknown: after the schemas, so that those are listed first whose nearest was looked for.
+  // Reports them as unknown. Call after the schemas, so that keys with a suggestion are listed first.
   void tell(Problems&) const;
 
  private:

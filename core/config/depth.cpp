@@ -20,7 +20,7 @@ class Scanner {
   }
 
  private:
-  // Of the key, the header or the value that is being read.
+  // The level of the key, header or value being read.
   std::size_t level() const { return base_ + parts_ * (doubled_ ? 2 : 1); }
 
   void step(char letter) {
@@ -44,7 +44,7 @@ class Scanner {
   }
 
   void advance() {
-    // Bytes that go on with a character are no columns of their own.
+    // Continuation bytes of UTF-8 are no columns.
     if ((static_cast<unsigned char>(text_[at_]) & 0xc0) != 0x80) ++place_.column;
     ++at_;
   }
@@ -63,7 +63,7 @@ class Scanner {
 
   void begin_header() {
     in_header_ = true;
-    // Each name of an array of tables is a list with a table in it.
+    // In an array of tables each name is a list with a table in it: two levels.
     doubled_ = text_.substr(at_).starts_with("[[");
     base_ = 0;
     parts_ = 1;
@@ -78,7 +78,7 @@ class Scanner {
   }
 
   void open() {
-    if (open_ < around_.size()) around_[open_] = base_; // deeper than that, level() has said so
+    if (open_ < around_.size()) around_[open_] = base_; // deeper levels: level() has reported it
     ++open_;
     base_ = level();
     parts_ = 1;
@@ -97,7 +97,7 @@ class Scanner {
     while (at_ < text_.size()) {
       const char letter = text_[at_];
       if (letter == '\n') {
-        if (!long_text) return; // it lacks its end, which the parser will say
+        if (!long_text) return; // unterminated; the parser reports it
         ++at_;
         place_ = {place_.line + 1, 1};
       } else if (letter == '\\' && quote == '"' && at_ + 1 < text_.size() && text_[at_ + 1] != '\n') {
@@ -110,7 +110,7 @@ class Scanner {
       } else {
         std::size_t quotes = 0;
         for (; quotes < 5 && at_ < text_.size() && text_[at_] == quote; ++quotes) advance();
-        if (quotes >= 3) return; // one or two of its own may stand before the three that end it
+        if (quotes >= 3) return; // one or two quotes of the text may precede the closing three
       }
     }
   }
@@ -118,10 +118,10 @@ class Scanner {
   std::string_view text_;
   std::size_t at_ = 0;
   TextPlace place_;
-  std::size_t base_ = 0;                              // the level of what is around
-  std::size_t parts_ = 1;                             // of the key that is being read
-  std::size_t open_ = 0;                              // brackets around
-  std::array<std::size_t, most_levels + 1> around_{}; // base_ outside of each
+  std::size_t base_ = 0;                              // the level of the surroundings
+  std::size_t parts_ = 1;                             // parts of the key being read
+  std::size_t open_ = 0;                              // open brackets
+  std::array<std::size_t, most_levels + 1> around_{}; // base_ outside of each bracket
   bool line_is_empty_ = true;
   bool in_header_ = false;
   bool doubled_ = false;

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
-// The library asserts some things that a malformed file can break ("[|x]"), and in release builds turns these asserts
-// into assumptions, which is worse. It goes on to check them properly, so that they are left out, in every build.
+// A malformed file ("[|x]") can break some asserts of the library, and release builds turn them into assumptions, which
+// is worse. The library checks the same conditions properly afterwards, so the asserts are off in every build.
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
 #include <toml++/impl/preprocessor.h>
-// It also calls a place unreachable that every text with letters beyond ASCII reaches; there "no" is the right answer.
+// The library also marks a place as unreachable that every text with letters beyond ASCII reaches; the right answer
+// there is "no".
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE                                                                                               \
   return {}
@@ -47,7 +48,7 @@ class Reader {
   }
 
  private:
-  // A value's place is its key's, which is where people look; elements of a list have their own.
+  // A value's place is its key's, where people look; elements of a list have their own.
   Value value(const toml::node& node, const Location& where) const {
     switch (node.type()) {
     case toml::node_type::table: return {table_at(*node.as_table(), where), where};
@@ -62,7 +63,7 @@ class Reader {
     }
   }
 
-  // Every path, name and message that is made of the text would end there.
+  // Paths, names and messages made of such a text would end at the zero byte.
   void refuse_nul(std::string_view text, const Location& where) const {
     if (text.find('\0') != std::string_view::npos)
       problems_.add(where, "a text with the character U+0000 in it means nothing in a job file");

@@ -1,4 +1,4 @@
-// TOML text as tables whose values know their place. The only user of the TOML library.
+// Parses TOML text into tables whose values know their place. The only user of the TOML library.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace dlhost::config {
 
-// `name` is what messages call the file. What could be read is returned even when there are problems.
+// `name`: the file's name in messages. Returns the readable part even if there are problems.
 Table parse_document(std::string_view text, const std::string& name, Problems&);
 
-// The value of one override, as TOML; a bare word is a text.
+// Parses an override's value as TOML; a bare word is a text.
 Value parse_value(const std::string& text, const Location& where, Problems&);
 
 } // namespace dlhost::config

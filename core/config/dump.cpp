@@ -48,7 +48,7 @@ std::string_view word(RunAs run_as) { return run_as == RunAs::threads ? "threads
 
 class Writer {
  public:
-  // The canonical form has sorted options and leaves out what training does not depend on.
+  // `canonical`: sorted options, without keys that do not affect training.
   Writer(bool canonical, std::string here) : canonical_(canonical), here_(std::move(here)) {}
 
   std::string write(const Job& job) {
@@ -169,7 +169,7 @@ class Writer {
     if (topology.testing_group) line("testing_group", topology.testing_group);
     line("group_data", word(topology.data));
     line("run_as", word(topology.run_as));
-    // The default goes without saying: one worker needs no handler.
+    // Left out at the default: one worker needs no handler.
     if (topology.consistency.type != Topology().consistency.type || !topology.consistency.options.entries.empty())
       line("consistency", topology.consistency);
     line("device", topology.device);
@@ -250,7 +250,7 @@ class Writer {
 std::string to_toml(const Job& job, const std::string& here) { return Writer(false, here).write(job); }
 
 std::string job_hash(const Job& job) {
-  // FNV-1a of 64 bits (Fowler, Noll, Vo): stable, and nobody attacks it.
+  // FNV-1a of 64 bits (Fowler, Noll, Vo): stable; needs no resistance to attacks.
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char letter : Writer(true, "").write(job)) {
     hash ^= static_cast<unsigned char>(letter);

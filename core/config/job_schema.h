@@ -1,5 +1,5 @@
-// The schemas of the tables that core owns. They are declared as a plugin's options are, so that `dlhost inspect` and
-// the errors about a job file come from the same place.
+// The schemas of core's own tables. Declared like a plugin's options, so that `dlhost inspect` and the errors about a
+// job file have the same source.
 #pragma once
 
 #include "config/job.h"
@@ -15,7 +15,7 @@ struct Head {
 };
 const Schema& head_schema();
 
-// [train] without `stop` and `start`, which are tables of their own.
+// [train] without the tables `stop` and `init_from`.
 const Schema& train_schema();
 const Schema& stop_schema();
 
@@ -25,7 +25,7 @@ struct StartKeys {
   std::vector<std::string> keep, ignore;
 };
 const Schema& start_schema();
-// The same without `from`: a file of names.
+// The same without the path: a file of names.
 const Schema& names_schema();
 const Schema& cadence_schema();
 const Schema& evaluate_schema();
@@ -34,7 +34,7 @@ const Schema& checkpoint_schema();
 const Schema& recovery_schema();
 const Schema& record_schema();
 
-// What stands in [updater] beside `type` and the plugin's options.
+// The keys of [updater] beside `type` and the plugin's options.
 struct UpdaterKeys {
   Part rate{"fixed", {}};
   double clip_value = 0;
@@ -43,7 +43,7 @@ struct UpdaterKeys {
 };
 const Schema& updater_schema();
 
-// What stands in a [[layer]] beside the plugin's options.
+// The keys of a [[layer]] beside the plugin's options.
 struct LayerKeys {
   std::string name;
   std::string type;
@@ -67,7 +67,7 @@ struct ParamKeys {
 };
 const Schema& param_schema();
 
-// What stands in a [[layer]] that uses a block, and in a [[block]] itself (config/blocks.h).
+// The keys of a [[layer]] that uses a block, and of a [[block]] (config/blocks.h).
 struct BlockUse {
   std::string name;
   std::string block;

@@ -11,7 +11,7 @@ namespace dlhost::config {
 
 namespace {
 
-// `folder` moves the start of relative paths for the layers of the file that says so; on the command line, for all.
+// `folder` is the start of relative paths for the layers of its own file; on the command line, for all layers.
 void place_folders(const Table& document, Job& job) {
   const Value* given = document.find("folder");
   if (!given || job.folder.empty()) {
@@ -30,13 +30,13 @@ void place_folders(const Table& document, Job& job) {
 std::optional<Job> load(Disk& disk, const std::string& path, std::span<const std::string> texts, SchemaSource& plugins,
                         Problems& problems) {
   Table document = compose(disk, path, problems);
-  // A file that could not be read whole would only bring up a crowd of errors about what it lacks.
+  // An incompletely read file would only cause errors about its missing parts.
   if (!problems.empty()) return std::nullopt;
   std::vector<std::string> remarks;
   rename_old_keys(document, remarks);
   Overrides overrides(texts, problems, remarks);
   overrides.apply(document);
-  rename_old_keys(document, remarks); // in tables that were set whole
+  rename_old_keys(document, remarks); // again, for tables that an override sets whole
   const Crowd crowd(document);
   Layers layers = expand_blocks(document, problems);
   overrides.apply(layers);

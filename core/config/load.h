@@ -1,5 +1,5 @@
-// From a job file to a Job: parse, compose what it includes, apply overrides, expand blocks, check everything against
-// the schemas of core and of the plugins that it names. Called by the commands, on one task.
+// From a job file to a Job: parses it, composes its includes, applies overrides, expands blocks, and checks everything
+// against the schemas of core and of the job's plugins. Called by the commands. Thread: one.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@
 
 namespace dlhost::config {
 
-// `overrides` are what stands behind each --set: "train.batch=32". The status of a failure has one line for each
-// problem: "job.toml:12:3: layer 'fc1': unit: unknown option; did you mean 'units'? (known: ...)".
+// `overrides`: the texts after each --set, such as "train.batch=32". Errors: one line for each problem: "job.toml:12:3:
+// layer 'fc1': unit: unknown option; did you mean 'units'? (known: ...)".
 Result<Job> load(Disk&, const std::string& path, std::span<const std::string> overrides, SchemaSource&);
 
-// The same for those who look on at what has problems: nothing where the file could not be read, else a job that holds
-// what `problems` does not refuse, and defaults for the rest.
+// The same for callers that continue in spite of problems. None: the file could not be read; else a job with everything
+// that `problems` does not refuse, and defaults for the rest.
 std::optional<Job> load(Disk&, const std::string& path, std::span<const std::string> overrides, SchemaSource&,
                         Problems&);
 

@@ -47,7 +47,7 @@ Names names_of(const StartKeys& keys, const std::string& path, Problems& problem
       theirs.name = *name;
     } else if (const auto* table = std::get_if<Table>(&value.data)) {
       problems.of_schema(name_schema(), name_schema().parse(*table, &theirs), prefix + ours);
-      if (theirs.name.empty()) continue; // said already
+      if (theirs.name.empty()) continue; // reported already
     } else {
       problems.add(value.where, prefix, ours, ": must be a name in quotes, or { name = \"...\", order = [1, 0] }");
       continue;

@@ -1,4 +1,4 @@
-// Reads how params are called elsewhere: from a job's [train.init_from], from a file of its own, from the command line.
+// Reads foreign names of params: from a job's [train.init_from], from a separate file, from the command line.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace dlhost::config {
 
-// `path` stands in front of the keys in messages.
+// `path`: the prefix of keys in messages.
 Names names_of(const StartKeys&, const std::string& path, Problems&);
 
 // A TOML file with the keys `rename`, `except` and `unused`.
 Result<Names> load_names(Disk&, const std::string& path);
 
-// Adds "ours=theirs".
+// Adds a rename from text such as "ours=theirs".
 Status add_rename(Names&, const std::string& text);
 
 } // namespace dlhost::config

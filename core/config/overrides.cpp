@@ -14,7 +14,7 @@ namespace dlhost::config {
 
 namespace {
 
-// The tables that a job file may have at its top, and the keys of the top itself.
+// The names of the top-level tables and keys of a job file.
 std::vector<std::string> top_names() {
   std::vector<std::string> names;
   for (const auto& [path, schema] : core_tables()) {
@@ -26,7 +26,7 @@ std::vector<std::string> top_names() {
   return names;
 }
 
-// Of the tables whose name starts the path, the one with the longest name: names may have dots in them.
+// The table with the longest name that starts the path: names may contain dots.
 template <class Tables, class TableOf> Table* named(Tables& tables, std::string_view path, const TableOf& table_of) {
   Table* best = nullptr;
   std::size_t length = 0;
@@ -61,7 +61,7 @@ Overrides::Overrides(std::span<const std::string> texts, Problems& problems, std
       continue;
     }
     Value value = parse_value(text.substr(equals + 1), where, problems);
-    if (std::holds_alternative<std::monostate>(value.data)) continue; // said already
+    if (std::holds_alternative<std::monostate>(value.data)) continue; // reported already
     list_.push_back({renamed_path(text.substr(0, equals), said), std::move(value)});
   }
 }
@@ -79,8 +79,8 @@ void Overrides::set(Table& table, const Override& change, std::size_t from) {
       if (last) return;
       place = &std::get<Table>(place->entries.back().second.data);
     } else if (last) {
-      // Another type of a part has other options: nothing of the old ones stays, as where a file includes another. What
-      // a layer is told beside its type (src, rows of params) is of the net.
+      // A new type of a part has other options: none of the old ones stay, as with includes. The keys of a layer beside
+      // its type (src, params) belong to the net and stay.
       const bool other =
           key == "type" && place != &table && detail::written(entry->second) != detail::written(change.value);
       if (other)
@@ -101,7 +101,7 @@ void Overrides::set(Table& table, const Override& change, std::size_t from) {
 void Overrides::apply(Table& document) {
   std::vector<Override> rest;
   const auto known = top_names();
-  // What else is set concerns the new type, in whatever order they were given.
+  // Types first: the other overrides apply to the new type, in any order on the command line.
   std::stable_partition(list_.begin(), list_.end(),
                         [](const Override& change) { return change.path.ends_with(".type"); });
   for (auto& change : list_) {
@@ -124,7 +124,7 @@ void Overrides::apply(Table& document) {
     List none;
     Table* table = named(list ? *list : none, std::string_view(change.path).substr(dot + 1),
                          [](Value& value) { return std::get_if<Table>(&value.data); });
-    // A use of a block and a layer inside it start alike: conv2.with.width, conv2.1.a.units.
+    // The path of a block's use and of a layer inside it start alike: conv2.with.width, conv2.1.a.units.
     const std::size_t key = table ? dot + 2 + name_length(*table) : 0;
     const bool inside = table && top == "layer" && table->find("block") &&
                         !is_use_key(change.path.substr(key, change.path.find('.', key) - key));

@@ -1,5 +1,5 @@
-// What the command line changes in a job: --set layer.fc1.units=100. First worked into the document, then, for layers
-// that come out of blocks, into the expanded layers.
+// Changes of a job by the command line: --set layer.fc1.units=100. Applied to the document first, then to the expanded
+// layers for layers that come from blocks.
 #pragma once
 
 #include <span>
@@ -13,11 +13,12 @@ namespace dlhost::config {
 
 class Overrides {
  public:
-  // `said`: which of their keys have another name now.
+  // `said`: receives a line for each renamed key.
   Overrides(std::span<const std::string> texts, Problems&, std::vector<std::string>& said);
 
   void apply(Table& document);
-  // The rest, which names layers that the document does not have; what still fits nothing is a problem.
+  // Applies the rest, which name layers that the document does not have. An override that still fits nothing is a
+  // problem.
   void apply(Layers&);
 
  private:

@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t listed_of_a_kind = 20;
 constexpr std::size_t listed = 1000;
 constexpr std::size_t longest_message = 4096;
-constexpr std::size_t most_letters = 100'000'000; // pairs of letters that are compared for all suggestions: a second
+// Limit for pairs of letters compared for all suggestions: about a second.
+constexpr std::size_t most_letters = 100'000'000;
 
 std::size_t letters_of(std::span<const std::string> names) {
   std::size_t letters = 0;
@@ -20,8 +21,8 @@ std::size_t letters_of(std::span<const std::string> names) {
   return letters;
 }
 
-// What messages of one kind have in common: no names, numbers or paths of keys. "layer 'a': units: must be at least 1,
-// but is 0" gives "must be at least #, but is #".
+// The common part of messages of one kind, without names, numbers and paths: "layer 'a': units: must be at least 1, but
+// is 0" gives "must be at least #, but is #".
 std::string kind_of(std::string_view message) {
   std::string kind;
   char quote = 0;
@@ -44,11 +45,11 @@ std::string kind_of(std::string_view message) {
   return kind;
 }
 
-// For people's terminals: cut where it is long, and without what would steer them.
+// Makes a message fit for terminals: cuts it if long and replaces control characters.
 std::string shown(std::string message) {
   if (message.size() > longest_message) {
     std::size_t end = longest_message;
-    while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xc0) == 0x80) --end; // within a character
+    while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xc0) == 0x80) --end; // not inside a character
     message = concat(std::string_view(message).substr(0, end), " ... (", message.size() - end, " bytes more)");
   }
   for (char& letter : message)
@@ -66,11 +67,11 @@ std::string to_string(const Location& where) {
 
 std::string Problems::suggest(std::string_view name, std::span<const std::string> known) {
   if (letters_compared_ > most_letters) return "too many names are unknown to look for the nearest of each";
-  letters_compared_ += (name.size() + 20) * letters_of(known); // they are sorted as well
+  letters_compared_ += (name.size() + 20) * letters_of(known); // 20: sorting them
   return suggestion(name, known);
 }
 
-// The nets of several phases are wrong in the same way.
+// Skips duplicates: the nets of several phases have the same faults.
 void Problems::note(Problem problem) {
   problem.message = shown(std::move(problem.message));
   const std::size_t hash = std::hash<std::string>()(concat(to_string(problem.where), "\n", problem.message));
@@ -110,7 +111,7 @@ bool Problems::refused(std::string_view key) const {
 
 Status Problems::status() const {
   if (list_.empty()) return {};
-  // Files in the order in which they first come up, lines in the order of the file.
+  // Files in the order of their first problem, lines in the order of the file.
   std::vector<const std::string*> files;
   const auto file_of = [&](const Problem& problem) {
     const auto same = [&](const std::string* file) {

@@ -22,7 +22,7 @@ constexpr std::array keys{
     Renamed{"recovery", "silence", "timeout"},     Renamed{"checkpoint", "best", "best_by"},
 };
 constexpr Renamed label{"layer", "ignored", "ignore_label"};
-constexpr std::string_view labelled[] = {"softmax_loss", "accuracy", "confusion"}; // the layers that have it
+constexpr std::string_view labelled[] = {"softmax_loss", "accuracy", "confusion"}; // the layers with this option
 constexpr std::array names{Renamed{"", "keep", "except"}, Renamed{"", "ignore", "unused"}};
 
 std::string path_of(std::string_view table, std::string_view key) {
@@ -42,7 +42,7 @@ void rename(Table& table, const Renamed& key, std::vector<std::string>& said) {
     }
 }
 
-// Null: it has no such table.
+// Null: no such table.
 Table* table_at(Table& document, std::string_view path) {
   Table* table = &document;
   while (!path.empty()) {

@@ -26,7 +26,7 @@ class Arithmetic {
  public:
   Arithmetic(std::string_view text, const Scope& scope) : text_(text), scope_(scope) {}
 
-  // Nothing when the text is no arithmetic; `error` says when it is, but has no value.
+  // None: the text is no arithmetic; if it is but has no value, `error` is set.
   std::optional<Number> value() {
     const auto result = sum();
     skip();
@@ -161,7 +161,7 @@ std::string as_text(const Value& value) {
   return text ? *text : detail::written(value);
 }
 
-// One "$name" or "${name}" at the start of `text`; how many letters it has.
+// Parses "$name" or "${name}" at the start of `text`: the name and the number of letters.
 std::pair<std::string_view, std::size_t> name_at(std::string_view text) {
   const bool braces = text.size() > 1 && text[1] == '{';
   const std::size_t start = braces ? 2 : 1;
@@ -207,7 +207,7 @@ Value fill_in(const std::string& text, const Location& where, const Filling& fil
   return {std::move(filled), where};
 }
 
-// What copying it costs, about.
+// The approximate cost of a copy.
 std::size_t bytes_of(const Value& value) {
   std::size_t bytes = sizeof(Value);
   if (const auto* text = std::get_if<std::string>(&value.data)) bytes += text->size();

@@ -1,5 +1,5 @@
-// What a block's templates are filled in with: "$width" becomes the parameter's value, "$width * 4" is worked out, and
-// in any other text the value is put in its place. Pure functions.
+// Fills in a block's templates: "$width" becomes the parameter's value, "$width * 4" is computed, and in any other text
+// the value is inserted. Pure functions.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@ namespace dlhost::config {
 
 using Scope = std::map<std::string, Value, std::less<>>;
 
-// What the filled-in values of a job may come to: a parameter that stands in its own text twice, block in block,
-// doubles it each time.
+// The memory budget of a job's filled-in values: a parameter that stands twice in its own text doubles with each nested
+// block.
 class Room {
  public:
-  // A value or a text that is added. False: there is no room for it any more.
+  // Takes space for a value or text. False: the budget is spent.
   bool take(const Value&);
   bool take(std::size_t bytes);
   bool is_full() const { return left_ == 0; }
@@ -31,12 +31,12 @@ struct Filling {
   const Scope& scope;
   Room& room;
   std::function<void(const Location&, const std::string& message)> complain;
-  // Of a name that is unknown: what there is, and what was probably meant.
+  // The hint for an unknown name: the known ones and the nearest.
   std::function<std::string(std::string_view name)> suggest;
 };
 
-// A copy of the value with everything filled in; what cannot be filled in is complained of and stays as it is. Once
-// the room is full, the rest is left out: the caller looks, and says so.
+// A copy of the value with everything filled in. A text that cannot be filled in is reported and stays. When the room
+// is full, the rest is left out; the caller checks is_full() and reports it.
 Value substitute(const Value&, const Filling&);
 
 } // namespace dlhost::config

@@ -1,5 +1,5 @@
-// A program of the system that is talked with: what it is told, and what it says, goes through pipes that this process
-// holds. When this one ends, however it does, the other's input ends.
+// A conversation with another program through pipes: its standard input, output and error. When this process ends, in
+// any way, the program sees the end of its input.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ class Conversation {
 
   Process& process() { return *process_; }
   Status tell(std::string_view text);
-  // Nothing more will be told.
+  // Closes the program's input.
   void end_input() { in_ = Descriptor(); }
 
-  // One of the two files that it writes to. Not valid: it has closed it, or ended.
+  // The program's standard output and error. Not valid: the program has closed the file, or ended.
   Descriptor& out() { return out_; }
   Descriptor& err() { return err_; }
-  // What has come there since, without waiting.
+  // Reads what has arrived, without waiting.
   static std::string hear(Descriptor&);
-  // Until something has come at one of them, for as long as `limit`, in nanoseconds.
+  // Waits until data has arrived at one of the files, for at most `limit` nanoseconds.
   static void await(std::span<const Descriptor* const> any, std::int64_t limit);
 
  private:

@@ -17,7 +17,8 @@ static_assert(std::endian::native == std::endian::little, "a digest's first byte
 } // namespace
 
 std::string digest(std::span<const std::byte> of, std::size_t bytes) {
-  // Before this libsodium computes with what every processor has, at half the speed. Should it fail, it goes on so.
+  // Before sodium_init libsodium uses code that runs on every processor, at half the speed. If it fails, that code
+  // stays.
   [[maybe_unused]] static const int ready = sodium_init();
   std::array<unsigned char, crypto_generichash_BYTES_MAX> sum{};
   const std::size_t made = std::max<std::size_t>(bytes, crypto_generichash_BYTES_MIN);

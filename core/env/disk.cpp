@@ -24,7 +24,7 @@ Result<std::vector<DirectoryEntry>> PosixDisk::list(const std::string& path) {
   std::error_code error;
   std::vector<DirectoryEntry> entries;
   for (fs::directory_iterator item(path, error), end; !error && item != end; item.increment(error)) {
-    // What vanishes or cannot be read meanwhile is listed with size 0; opening it will say why.
+    // An entry that vanishes or cannot be read meanwhile gets size 0; opening it reports the error.
     std::error_code unreadable;
     const bool directory = item->is_directory(unreadable);
     const auto size = directory ? 0 : item->file_size(unreadable);
@@ -53,7 +53,7 @@ Status PosixDisk::rename(const std::string& from, const std::string& to) {
   DLHOST_TRY(check_path(to, "rename to"));
   if (::rename(from.c_str(), to.c_str()) != 0) {
     if (errno != ENOTEMPTY && errno != EEXIST) return failed(errno, concat("rename ", from, " to"), to);
-    // A folder with something in it is replaced by exchange, so that the name never lacks a whole one.
+    // A folder that is not empty is replaced by exchange, so that the name always has a whole folder.
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0)
       return failed(errno, concat("rename ", from, " to"), to);
     DLHOST_TRY(remove(from));

@@ -1,5 +1,6 @@
-// The file system, for real runs. A file that is created appears whole, by rename after fsync, or not at all. Any
-// thread may call; a NewFile and a LogFile belong to one task at a time.
+// The file system, for real runs. A created file appears whole, by rename after fsync, or not at all.
+//
+// Thread: any; a NewFile and a LogFile belong to one task at a time.
 #pragma once
 
 #include <dlhost/host.h>

@@ -50,7 +50,7 @@ bool write_escaped(int file, std::string_view reason) {
 } // namespace
 
 void prepare_failure_note(const std::string& path, const std::string& before, const std::string& after) {
-  // A handler may be reading an older one: none is freed before the process ends.
+  // A signal handler may still read an older note, so no note is freed before the process ends.
   static auto& guard = *new std::mutex;
   static auto& notes = *new std::vector<std::unique_ptr<Note>>;
   const std::scoped_lock lock(guard);

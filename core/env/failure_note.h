@@ -1,5 +1,5 @@
-// The file that says how a run went, prepared for an end that nobody ordered: a handler of signals, or whoever finds
-// that this process hangs, only puts the reason in.
+// The run's outcome file, prepared in advance for a crash or a hang: the signal handler or the watchdog adds only the
+// reason.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace dlhost::env {
 
-// Should this process fail, the file `path` becomes `before`, the reason as JSON would have it, and `after`. One at a
-// time; an empty path: none. Thread: one at a time.
+// If this process fails, the file `path` gets `before`, the reason as the inside of a JSON string, and `after`. The
+// last call counts; an empty path: no file. Thread: one at a time.
 void prepare_failure_note(const std::string& path, const std::string& before, const std::string& after);
-// Writes it, once. Async-signal-safe.
+// Writes the prepared note, once. Async-signal-safe.
 void write_failure_note(std::string_view reason) noexcept;
 
 } // namespace dlhost::env

@@ -17,7 +17,7 @@ struct flock whole_file(short type) {
 
 } // namespace
 
-// Locks of open files, not of processes: closing another handle of the file does not lose them, and they outlast exec.
+// The lock belongs to the open file, not to the process: it survives closing another handle of the file, and exec.
 Result<std::optional<FileLock>> FileLock::lock(const std::string& path, short type) {
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644));
   if (!file.valid()) return failed(errno, "open", path);
@@ -32,7 +32,7 @@ Result<std::optional<FileLock>> FileLock::lock(const std::string& path, short ty
 Result<std::optional<FileLock>> FileLock::take(const std::string& path) { return lock(path, F_WRLCK); }
 Result<std::optional<FileLock>> FileLock::share(const std::string& path) { return lock(path, F_RDLCK); }
 
-// Those that this process starts are not to have it: they would hold the lock for as long as they live.
+// Child processes must not inherit the descriptor: they would hold the lock for as long as they live.
 Result<FileLock> FileLock::adopt(int descriptor, std::string path) {
   FileLock lock(Descriptor(descriptor), std::move(path));
   if (::fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0) return failed(errno, "take over the lock of", lock.path_);

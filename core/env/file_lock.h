@@ -1,5 +1,5 @@
-// A file that one process at a time holds, or several that share it. The kernel lets go of it when they end, however
-// they end. Code::unsupported where the file system knows no locks.
+// A lock on a file: exclusive, or shared by several processes. The kernel releases it when its process ends, in any
+// way. Errors: Code::unsupported if the file system has no locks.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,15 @@ namespace dlhost::env {
 
 class FileLock {
  public:
-  // Makes the file where there is none. None: another process holds it.
+  // Takes an exclusive lock; makes the file if it is missing. None: another process holds a lock.
   static Result<std::optional<FileLock>> take(const std::string& path);
-  // The same, beside others that share it.
+  // Takes a shared lock. None: another process holds an exclusive one.
   static Result<std::optional<FileLock>> share(const std::string& path);
-  // One that the program before this one, in the same process, has handed over by its descriptor.
+  // Takes over a lock by its descriptor, which this process' program before exec has handed over.
   static Result<FileLock> adopt(int descriptor, std::string path);
-  // For the program that this process runs next; by this one it is given up.
+  // Gives up the lock to the program that this process runs next; returns its descriptor.
   Result<int> hand_over();
-  // Whether somebody holds it. Does not touch it, so that nobody who wants it meets this.
+  // Whether a process holds a lock. Takes none itself, so that it never gets in the way of take().
   static Result<bool> held(const std::string& path);
 
  private:

@@ -23,8 +23,8 @@ std::string_view word_of(mode_t mode) {
 
 } // namespace
 
-// Only files that have an end and are there at once: a pipe waits for its writer, and a device may never end. Opening
-// does not wait either, so that the file can be looked at first.
+// Opens regular files only: a pipe waits for its writer, and a device may never end. O_NONBLOCK keeps open itself from
+// waiting, so that the type of the file can be checked first.
 Result<std::unique_ptr<File>> PosixFile::open(const std::string& path) {
   DLHOST_TRY(check_path(path, "open"));
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -79,7 +79,7 @@ Result<std::unique_ptr<NewFile>> PosixNewFile::create(const std::string& path) {
     Descriptor descriptor(::open(hidden.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (descriptor.valid())
       return std::unique_ptr<NewFile>(std::make_unique<PosixNewFile>(path, std::move(hidden), std::move(descriptor)));
-    if (errno != EEXIST) return failed(errno, "create", path); // EEXIST: left by a dead process of the same number
+    if (errno != EEXIST) return failed(errno, "create", path); // EEXIST: a dead process with the same number left it
   }
 }
 
@@ -108,7 +108,7 @@ Status PosixNewFile::commit() {
   if (hidden_.empty()) return Status::internal(path_, " is committed already");
   DLHOST_TRY(flush());
   if (::fsync(descriptor_.get()) != 0) return failed(errno, "sync", path_);
-  // Some file systems tell of a full disk only here.
+  // Some file systems report a full disk only here.
   if (::close(descriptor_.release()) != 0) return failed(errno, "close", path_);
   if (::rename(hidden_.c_str(), path_.c_str()) != 0) return failed(errno, "put into place", path_);
   hidden_.clear();
@@ -121,13 +121,13 @@ Result<std::unique_ptr<LogFile>> PosixLogFile::open(const std::string& path) {
   Descriptor descriptor(::open(path.c_str(), flags));
   if (!descriptor.valid() && errno == ENOENT) {
     descriptor = Descriptor(::open(path.c_str(), flags | O_CREAT, 0666));
-    // A file that is synced is still lost where its folder does not know it.
+    // A synced file is still lost if its folder entry is not synced.
     if (descriptor.valid()) DLHOST_TRY(sync_folder(folder_of(path)));
   }
   if (!descriptor.valid()) return failed(errno, "open", path);
   struct stat about {};
   if (::fstat(descriptor.get(), &about) != 0) return failed(errno, "look at", path);
-  if (!S_ISREG(about.st_mode) && !S_ISCHR(about.st_mode)) // a device takes what it is told, or says why not
+  if (!S_ISREG(about.st_mode) && !S_ISCHR(about.st_mode)) // a device takes the lines, or reports an error
     return Status::invalid("cannot open ", path, ": it is ", word_of(about.st_mode), ", not a file");
   return std::unique_ptr<LogFile>(std::make_unique<PosixLogFile>(path, std::move(descriptor)));
 }
@@ -135,7 +135,7 @@ Result<std::unique_ptr<LogFile>> PosixLogFile::open(const std::string& path) {
 Status PosixLogFile::append(std::string_view bytes) {
   const off_t before = ::lseek(descriptor_.get(), 0, SEEK_END);
   Status status = write_whole(descriptor_.get(), std::as_bytes(std::span(bytes)), path_);
-  // Half a record is worse than none.
+  // A torn record at the end is worse than none.
   if (!status.ok() && ::lseek(descriptor_.get(), 0, SEEK_END) > before && ::ftruncate(descriptor_.get(), before) != 0)
     return std::move(status).at("the end of a log is torn");
   return status;

@@ -1,4 +1,4 @@
-// The files that env/disk hands out.
+// The files that env/disk opens.
 #pragma once
 
 #include <mutex>
@@ -38,9 +38,9 @@ class PosixNewFile : public NewFile {
   Status flush();
 
   std::string path_;
-  std::string hidden_; // where it is written; empty once it is gone from there
+  std::string hidden_; // the path while writing; empty once committed
   Descriptor descriptor_;
-  std::vector<std::byte> gathered_; // small appends, until they are worth a call
+  std::vector<std::byte> gathered_; // small appends, gathered for one write call
 };
 
 class PosixLogFile : public LogFile {

@@ -1,14 +1,14 @@
-// Whether others may go on with what this process does when it is gone: they may while a file of its making is there.
-// Being killed leaves it; what ends this process by its own doing (a second Ctrl-C, a crash of its code) takes it away.
+// Whether a standby may continue this process' work after it is gone: it may while the file exists. A process that is
+// killed leaves the file. One that ends by itself (a second Ctrl-C, a crash) removes it.
 #pragma once
 
 #include <string>
 
 namespace dlhost::env {
 
-// One path at a time; empty: none.
+// Names the file. The last call counts; an empty path: none.
 void leave_to_heirs(const std::string& path);
-// Async-signal-safe.
+// Removes the file. Async-signal-safe.
 void disinherit() noexcept;
 
 } // namespace dlhost::env

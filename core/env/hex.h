@@ -1,4 +1,4 @@
-// Bytes as text, where text is all that can be written.
+// Bytes as hexadecimal text.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace dlhost::env {
 
 std::string hex(std::string_view bytes);
-// None: it is no such text.
+// None: malformed text.
 std::optional<std::string> from_hex(std::string_view text);
 
 } // namespace dlhost::env

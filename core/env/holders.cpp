@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Processes and their files come and go while they are looked at: what cannot be read is passed over.
+// Processes and files come and go during the search: entries that cannot be read are skipped.
 void look_at(const fs::path& process, int number, std::string_view file_name, std::vector<Holder>& found) {
   std::error_code gone;
   for (fs::directory_iterator file(process / "fd", gone), end; !gone && file != end; file.increment(gone)) {

@@ -1,5 +1,5 @@
-// Which processes of this machine have a file of some name open: what the kernel knows of locks and who holds them, and
-// forgets when they end. Processes of other users are not seen.
+// The processes of this machine that have a file of the given name open. The kernel keeps this and forgets it when a
+// process ends. Processes of other users are not seen.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Holder {
   std::string path; // of the file
 };
 
-// By path, then by process.
+// Sorted by path, then by process.
 std::vector<Holder> holders_of(std::string_view file_name);
 
 } // namespace dlhost::env

@@ -16,14 +16,14 @@ namespace {
 constexpr int end_of_input = -1;
 
 std::atomic<bool> asked{false};
-std::atomic<int> interrupted_by_what{0};       // a signal, or the end of input
-std::atomic<int> interrupted_by_whom{-1};      // a user; -1: the terminal
-std::atomic<const char*> said_to_whom_pressed; // Ctrl-C
+std::atomic<int> interrupted_by_what{0};       // a signal number, or end_of_input
+std::atomic<int> interrupted_by_whom{-1};      // a user id; -1: the terminal
+std::atomic<const char*> said_to_whom_pressed; // on Ctrl-C
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
                   std::atomic<const char*>::is_always_lock_free,
               "a signal handler sets them");
 
-// Asking again from elsewhere does no harm; a person who presses Ctrl-C again means it.
+// A second request from elsewhere is ignored; a second Ctrl-C ends the process.
 void on_signal(int number, siginfo_t* from, void*) {
   if (!asked.exchange(true)) {
     interrupted_by_what = number;
@@ -51,7 +51,7 @@ void catch_interrupts(const char* words) {
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction before {};
   sigaction(SIGHUP, nullptr, &before);
-  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr); // nohup: it is to outlive its terminal
+  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr); // nohup: outlives the terminal
 }
 
 void end_with_input() {

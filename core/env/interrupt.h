@@ -1,5 +1,5 @@
-// Ctrl-C, SIGTERM and a terminal that is closed: the first asks the run to save and end; a second Ctrl-C ends the
-// process at once.
+// Ctrl-C, SIGTERM and a closed terminal: the first asks the run to save and end; a second Ctrl-C ends the process at
+// once.
 #pragma once
 
 #include <atomic>
@@ -7,12 +7,12 @@
 
 namespace dlhost::env {
 
-// `told`: what is said on the terminal where Ctrl-C was pressed; lives as long as the process.
+// `told`: the text shown on the terminal at Ctrl-C. Requires: it lives as long as the process.
 void catch_interrupts(const char* told = "");
-// The end of standard input, which whoever started this process holds, asks as well.
+// The end of standard input is an interrupt as well: the parent process holds the other end.
 void end_with_input();
 const std::atomic<bool>& interrupted();
-// By what: "by Ctrl-C". Empty: nothing was asked.
+// The cause, such as "by Ctrl-C". Empty: no interrupt.
 std::string interrupted_by();
 
 } // namespace dlhost::env

@@ -33,7 +33,7 @@ std::string host_name() {
 
 bool is_this_machine(const std::string& host) { return host == "localhost" || host == host_name(); }
 
-// Nothing is sent: the system says by which of its addresses it would go.
+// Sends nothing: connecting a datagram socket only selects the source address.
 Result<std::string> own_address_towards(const std::string& host) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_DGRAM;

@@ -1,4 +1,4 @@
-// How this process was started: on which machine, and whether by a launcher that starts many at once.
+// How this process was started: on which machine, and by which launcher.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace dlhost::env {
 // process with that, past every guard.
 inline constexpr int ended_well = 64;
 
-// The rendezvous that the launcher offers: "pmix" under srun --mpi=pmix, mpirun and prterun; empty: there is none.
+// The rendezvous of the launcher: "pmix" under srun --mpi=pmix, mpirun and prterun; empty: none.
 std::string launcher();
-// Which of its job's pods this is, in Kubernetes; none: it is in no such job.
+// The pod's index in its Kubernetes job; none: not in such a job.
 std::optional<std::uint32_t> index_in_job();
 std::string host_name();
 bool is_this_machine(const std::string& host);
-// The address of this machine from which that host is reached.
+// The address of this machine on the route to `host`.
 Result<std::string> own_address_towards(const std::string& host);
 
 } // namespace dlhost::env

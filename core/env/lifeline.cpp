@@ -11,7 +11,7 @@ namespace dlhost::env {
 namespace {
 
 constexpr char watches = 'w', ends = 'e';
-constexpr std::int64_t to_end = 2'000'000'000; // that a watcher is given which was let go
+constexpr std::int64_t to_end = 2'000'000'000; // nanoseconds that a watcher has to end after let_go
 
 bool is_readable(int line, std::int64_t nanoseconds) {
   pollfd one{line, POLLIN, 0};

@@ -1,6 +1,5 @@
-// A line between a process and one that it has started, by which the second learns how the first one ends: it says so
-// before it ends in order, and the kernel closes the line of one that is killed. It outlasts exec, when it is handed
-// over.
+// A line between a parent process and its watcher, by which the watcher learns how the parent ends. The parent sends a
+// byte before an orderly end; if it is killed, the kernel closes the line. A handed-over line survives exec.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +16,22 @@
 
 namespace dlhost::env {
 
-// The end of the process that may be killed.
-// Thread: one at a time. Owns: its end of the line, and the other process, unless that was started before an exec.
+// The parent's end.
+// Thread: one at a time. Owns: its end of the line, and the watcher if this program has started it (not one before
+// exec).
 class Lifeline {
  public:
-  // Starts this program's own file with these arguments; the other end of the line is its standard input.
+  // Starts this program's own file with these arguments; the watcher's end of the line is its standard input.
   static Result<Lifeline> start_own(const std::vector<std::string>& arguments, const std::string& words);
-  // For the program that this process runs next; by this one it is given up.
+  // Gives up this end to the program that this process runs next; returns its descriptor.
   Result<int> hand_over();
   static Result<Lifeline> adopt(int descriptor);
 
-  // Until the other process has said that it watches. Errors: it has ended, or has not said so within the limit.
+  // Waits until the watcher says that it watches. Errors: it has ended, or has not said so within the limit.
   Status await_watcher(std::int64_t nanoseconds);
-  // The other process is gone.
+  // Whether the watcher is gone.
   bool is_cut() const;
-  // This process ends in order: the other one ends as well, and is waited for where this one has started it.
+  // Announces an orderly end: the watcher ends as well. Waits for it if this program has started it.
   void let_go();
 
  private:
@@ -40,12 +40,12 @@ class Lifeline {
   std::unique_ptr<Process> watcher_; // null: an earlier program of this process has started it
 };
 
-// The other end, which is standard input.
+// The watcher's end: its standard input.
 class Watcher {
  public:
   enum class End { in_order, killed };
   Status say_that_it_watches();
-  // None: the other process lives, after so many nanoseconds.
+  // None: the parent still lives after so many nanoseconds.
   std::optional<End> await_end(std::int64_t nanoseconds);
 };
 

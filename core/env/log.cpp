@@ -42,8 +42,8 @@ struct UserLog::Sink {
 };
 
 UserLog::UserLog(LogLevel lowest) : lowest_(lowest), sink_(std::make_unique<Sink>()) {
-  sink_->logger.set_level(spdlog::level::trace); // what is below the lowest level never comes to it
-  // The level's word in front, as compilers do, but coloured where the terminal can.
+  sink_->logger.set_level(spdlog::level::trace); // lower levels are filtered in write()
+  // The level first, as compilers print it; coloured if the terminal can.
   sink_->logger.set_pattern("%^%l%$: %v");
 }
 

@@ -1,5 +1,4 @@
-// Words to the user, on standard error, and all of them in a file once there is one. Any thread may write; each line
-// stays whole.
+// Messages to the user on standard error, and in a log file once there is one. Thread: any; lines stay whole.
 #pragma once
 
 #include <memory>
@@ -12,15 +11,15 @@ namespace dlhost::env {
 
 class UserLog : public Log {
  public:
-  // On standard error stand lines from `lowest` on.
+  // Standard error gets lines of level `lowest` and higher.
   explicit UserLog(LogLevel lowest);
   ~UserLog() override;
-  // From now on; before tasks are started.
+  // Requires: no tasks have been started.
   void set_lowest(LogLevel lowest) { lowest_ = lowest; }
-  // Lines from info on stand there as well, each with its time (UTC) and its level, behind what the file has; those of
-  // before too, as many as were kept. Another file than before takes its place.
+  // Also appends lines of level info and higher to this file, each with its time (UTC) and level. Earlier lines are
+  // kept up to a limit and go there first. A later call replaces the file.
   Status keep_in(Disk&, const std::string& path);
-  // A line for that file alone: standard error has it already.
+  // Writes a line to the file alone: standard error has it already.
   void keep(LogLevel, std::string_view);
   bool shows(LogLevel) override;
   void write(LogLevel, std::string_view) override;
@@ -29,10 +28,10 @@ class UserLog : public Log {
   struct Sink; // keeps spdlog out of the headers
   LogLevel lowest_;
   std::unique_ptr<Sink> sink_;
-  std::mutex guard_; // of what follows
+  std::mutex guard_; // guards the members below
   std::string path_;
-  std::unique_ptr<LogFile> file_; // null: there is none yet
-  std::string kept_;              // for it
+  std::unique_ptr<LogFile> file_; // null: none yet
+  std::string kept_;              // lines for the file while there is none
 };
 
 } // namespace dlhost::env

@@ -23,7 +23,7 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-// The value behind "name<spaces>:", or behind "name ", in a file such as /proc/cpuinfo.
+// The value after "name<spaces>:" or "name " in a file such as /proc/cpuinfo.
 std::string value_in(const fs::path& path, std::string_view name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -34,7 +34,7 @@ std::string value_in(const fs::path& path, std::string_view name) {
   return "";
 }
 
-// The number in front; nothing for "max", "-1" or an empty file.
+// The leading number; none for "max", "-1" or an empty text.
 std::optional<std::uint64_t> number_in(std::string_view text) {
   std::uint64_t number = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -50,7 +50,7 @@ std::vector<std::string> names_in(const fs::path& folder, std::string_view prefi
   return names;
 }
 
-// How the two versions of control groups call what they tell of memory.
+// The memory files of the two versions of control groups.
 struct GroupNames {
   const char *limit, *used, *cached;
 };
@@ -62,8 +62,8 @@ struct ControlGroup {
   GroupNames names;
 };
 
-// Those that limit this process: its own and all above it. In a container the path is often that of outside, and only
-// the topmost of them is to be seen.
+// The control groups that limit this process: its own and all above it. In a container the path is often the host's,
+// and only the topmost group is visible.
 std::vector<ControlGroup> control_groups(const std::string& root) {
   std::vector<ControlGroup> groups;
   std::ifstream file(root + "/proc/self/cgroup"); // "0::/user.slice/..." or "4:memory:/docker/..."
@@ -114,7 +114,7 @@ MemorySizes memory_of_machine(const std::string& root) {
     const auto limit = number_in(first_line(group.folder + "/" + group.names.limit));
     if (!limit || *limit >= memory.total_bytes) continue;
     memory.limit_bytes = std::min(*limit, memory.limit_bytes.value_or(*limit));
-    // Files that are only cached count as used, but make room.
+    // Pages of cached files count as used, but the kernel can free them.
     const auto used = number_in(first_line(group.folder + "/" + group.names.used)).value_or(0);
     const auto cached = number_in(value_in(group.folder + "/memory.stat", group.names.cached)).value_or(0);
     const auto held = used - std::min(used, cached);

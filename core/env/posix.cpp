@@ -50,7 +50,7 @@ std::string folder_of(const std::string& path) {
 Status sync_folder(const std::string& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor.valid()) return failed(errno, "open", folder);
-  // Some file systems cannot sync a folder, and then need not.
+  // Some file systems cannot sync a folder (EINVAL) and do not need to.
   if (::fsync(descriptor.get()) != 0 && errno != EINVAL) return failed(errno, "sync", folder);
   return {};
 }

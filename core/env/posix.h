@@ -1,4 +1,4 @@
-// What the files of env/disk share: owned descriptors, whole writes and errors that name the remedy.
+// Shared by the files of env/disk: owned descriptors, whole writes, and errors that name the remedy.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +29,13 @@ class Descriptor {
   int number_;
 };
 
-// An errno about a path, in words; a full disk says how much is left and what to do.
+// The error of an errno about a path; for a full disk it says how much is left and what to do.
 Status failed(int error, std::string_view doing, const std::string& path);
-// Not ok: the path has a byte of zero in it, at which the system would take it to end.
+// Errors: the path contains a zero byte, where the system would cut it.
 Status check_path(const std::string& path, std::string_view doing);
-// Writes everything, however often the system takes only a part.
+// Writes all bytes: repeats the call after partial writes.
 Status write_whole(int descriptor, std::span<const std::byte> bytes, const std::string& path);
-// The folder that a path lies in: "." for a bare name.
+// The folder part of a path; "." for a bare name.
 std::string folder_of(const std::string& path);
 Status sync_folder(const std::string& folder);
 

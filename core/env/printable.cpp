@@ -9,23 +9,23 @@ namespace {
 
 struct Letter {
   std::size_t bytes = 1;
-  bool shown = false; // as it stands
+  bool shown = false; // printed unescaped
 };
 
 unsigned byte_at(std::string_view text, std::size_t at) {
   return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
 }
 
-// Of ASCII: no controls but a line's end and a tab.
+// Printable ASCII, line feed or tab.
 bool is_plain(unsigned byte) { return byte == '\n' || byte == '\t' || (byte >= 0x20 && byte < 0x7f); }
 
-// Controls of the upper half, and the marks that turn the direction of what follows.
+// Control characters of the upper half, and marks that change the writing direction.
 bool is_hidden(unsigned code) {
   return code < 0xa0 || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
          (code >= 0x2066 && code <= 0x2069);
 }
 
-// The one that `text` begins with. A byte that begins no letter of UTF-8 is one by itself.
+// The first letter of `text`. A byte that starts no valid UTF-8 is a letter of its own.
 Letter first_of(std::string_view text) {
   const unsigned lead = byte_at(text, 0);
   if (lead < 0x80) return {.bytes = 1, .shown = is_plain(lead)};
@@ -41,7 +41,7 @@ Letter first_of(std::string_view text) {
   return {.bytes = bytes, .shown = !is_hidden(code)};
 }
 
-// How much of `text` was taken, and how much was written.
+// The number of bytes read from `text` and the number written.
 struct Done {
   std::size_t taken = 0, written = 0;
 };

@@ -30,7 +30,7 @@ std::vector<char*> argv_of(const std::vector<std::string>& words) {
   return argv;
 }
 
-// "SIGKILL"; who kills most often without being asked is the kernel.
+// Such as "SIGKILL", with the kernel's out-of-memory killer named as its usual cause.
 std::string killed_by(int number) {
   const char* const name = ::sigabbrev_np(number);
   const std::string signal = name ? concat("SIG", name) : concat("signal ", number);
@@ -154,7 +154,7 @@ void end_now(int status) noexcept {
   while (true) ::syscall(SYS_exit_group, status);
 }
 
-// What is no number of a process means whole groups to the system.
+// Process numbers up to 1 are refused: kill() takes 0 and negatives for groups of processes.
 bool ask_to_end(int process) { return process > 1 && ::kill(process, SIGTERM) == 0; }
 bool kill(int process) { return process > 1 && ::kill(process, SIGKILL) == 0; }
 

@@ -1,5 +1,4 @@
-// Another process, of this program or of another one. Started by exec: a fork of a process whose threads compute would
-// hang.
+// A child process, of this program or another. Started by exec: a fork of a process with computing threads would hang.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +13,29 @@ namespace dlhost::env {
 
 class Process {
  public:
-  // Runs own_program() with these arguments; what it says goes to the end of the file `words`. `in` is its
-  // standard input; -1: an empty one.
+  // Runs own_program() with these arguments; appends its output to the file `words`. `in`: its standard input; -1: empty.
   static Result<std::unique_ptr<Process>> start_own(const std::vector<std::string>& arguments, const std::string& words,
                                                     int in = -1);
-  // Runs a program of the system, found where shells look, whose standard files are these descriptors. Ctrl-C at the
-  // terminal does not reach it.
+  // Runs a program found by PATH, with these descriptors as its standard files. Ctrl-C at the terminal does not reach
+  // it.
   struct Files {
     int in = 0, out = 1, err = 2;
   };
   static Result<std::unique_ptr<Process>> start(const std::vector<std::string>& words, const Files&);
-  // Ends it at once where it has not ended by itself.
+  // Kills the process if it still runs.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   int number() const { return number_; }
-  // How it ended, in words: "was killed by SIGTERM", "ended with exit status 1"; none: it runs.
+  // How it ended: "was killed by SIGTERM", "ended with exit status 1"; none: it runs.
   std::optional<std::string> ended();
-  // It has ended, with this status or by a signal of a fault in its code, such as SIGSEGV.
+  // Whether it has ended with this status, or by a fault signal such as SIGSEGV.
   bool ended_by_fault(int status);
-  // As a shell has it; none: it runs.
+  // The exit status as a shell gives it; none: it runs.
   std::optional<int> exit_status();
-  // Ends it at once.
   void kill();
-  // Until it has ended by itself; false: it has not, after so many nanoseconds.
+  // Waits until it ends; false: it still runs after so many nanoseconds.
   bool wait(std::int64_t limit);
 
  private:
@@ -49,37 +46,34 @@ class Process {
   std::optional<int> status_;
 };
 
-// This process runs this program anew, with these arguments; what it says goes to the end of the file `words`. Returns
-// only where that cannot be.
+// Replaces this process' program by a new start of it (exec) with these arguments; appends its output to the file
+// `words`. Returns only on failure.
 Status become_own(const std::vector<std::string>& arguments, const std::string& words);
 
-// Ends this process at once: nothing that libraries have registered for its end is run. Async-signal-safe.
+// Ends this process at once, without exit handlers. Async-signal-safe.
 [[noreturn]] void end_now(int status) noexcept;
 
-// Asks a process to end, or ends it. False: there is no such process, or it is another's.
+// Sends SIGTERM or SIGKILL. False: no such process, or no permission.
 bool ask_to_end(int process);
 bool kill(int process);
-// Whether there is such a process.
 bool runs(int process);
-// Whether `process` was started by `parent` and is there.
+// Whether `process` exists and is a child of `parent`.
 bool is_child_of(int process, int parent);
 
-// The numbers of this process and of the one that started it, or that has taken it over.
+// The numbers of this process and of its parent (the process that has adopted it, after the first parent's end).
 int own_process();
 int parent_process();
-// The program that this process is one of: its own file, unless it acts for another program.
+// The path of the program that this process belongs to: its own file, unless act_for() named another.
 std::string own_program();
-// A tool acts for the program that it belongs to: start_own() starts that one, which also says where plugins lie. Before
-// any thread is started.
+// For a tool: start_own() starts `program`, and plugins are searched from its folder. Call before any thread starts.
 void act_for(std::string program);
-// Where this one's relative paths begin.
+// The folder where relative paths start.
 std::string working_folder();
 
-// "alice"; "user 1001" where the system has no name for that number.
+// "alice"; "user 1001" if the system has no name for the number.
 std::string user_named(std::uint32_t user);
 
-// Ctrl-C, and what ends a whole group or job, reaches all processes of it: those that are told by another what to do
-// let it pass.
+// Ctrl-C and the signals of a whole group or job reach all its processes: those that obey another process ignore them.
 void ignore_interrupts();
 
 } // namespace dlhost::env

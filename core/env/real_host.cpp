@@ -10,9 +10,9 @@ namespace dlhost::env {
 
 namespace {
 
-// cgroup v2 writes "QUOTA PERIOD" or "max PERIOD"; 0 when there is no limit.
+// cgroup v2 writes "QUOTA PERIOD" or "max PERIOD"; 0: no limit.
 int cgroup_limit(Disk& disk) {
-  // The file says that its size is 0, so that it is read by hand.
+  // The file reports size 0, so this reads byte by byte.
   auto file = disk.open("/sys/fs/cgroup/cpu.max");
   if (!file.ok()) return 0;
   std::string text;

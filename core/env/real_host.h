@@ -1,5 +1,5 @@
-// The host of real runs: this machine's clock, threads, files and terminal. Made once, by main, before any plugin is
-// loaded, and destroyed after the last.
+// The host of real runs: this machine's clock, threads, files and terminal. Main makes it before any plugin is loaded
+// and destroys it after the last.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace dlhost::env {
 
 class RealHost : public Host {
  public:
-  // Makes the product of a part: the plugin registry, which lies above env and is handed in once it is there.
+  // Makes a part's plugin: the plugin registry, which lies above env and sets this hook later.
   using Maker = std::function<Result<std::unique_ptr<Plugin>>(Kind, const Part&)>;
 
   explicit RealHost(LogLevel lowest = LogLevel::info) : log_(lowest) {}
@@ -27,9 +27,9 @@ class RealHost : public Host {
   Log& log() override { return log_; }
   Result<std::unique_ptr<Plugin>> make(Kind, const Part&) override;
 
-  // The same log, with what only the program itself asks of it: the file it is kept in, its lowest level.
+  // The same log, with the settings that only the program may change: its file and its lowest level.
   UserLog& user_log() { return log_; }
-  // Before the first plugin is made, from one task.
+  // Requires: no plugin has been made yet, one task.
   void set_maker(Maker maker) { maker_ = std::move(maker); }
 
  private:
@@ -40,7 +40,7 @@ class RealHost : public Host {
   Maker maker_;
 };
 
-// The processors that this process may use: affinity and cgroup limits respected.
+// The number of processors for this process, within its affinity and cgroup limits.
 int usable_processors();
 
 } // namespace dlhost::env

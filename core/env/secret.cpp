@@ -26,7 +26,7 @@ std::optional<Secret> secret_in(std::string_view text) {
 }
 
 bool others_may_read(const std::string& path) {
-  std::error_code unknown; // what cannot be looked at cannot be read either, which is told there
+  std::error_code unknown; // opening the file reports the error
   const auto modes = std::filesystem::status(path, unknown).permissions();
   return !unknown && (modes & std::filesystem::perms::others_read) != std::filesystem::perms::none;
 }

@@ -1,15 +1,15 @@
-// The three files that a process starts with, when whoever started it was careless with them.
+// The three standard files of a process, for parents that have closed one.
 #pragma once
 
 #include <dlhost/status.h>
 
 namespace dlhost::env {
 
-// First thing in main: where one is closed, the null device takes its place. Else the next file that is opened would,
-// and words for people would land in it.
+// Call first in main: a closed standard file becomes the null device. Else the next opened file would take its number
+// and get the program's output.
 void hold_standard_files();
 
-// Last thing in main: what was printed is written, or why it could not be.
+// Call last in main. Errors: what was printed could not be written.
 Status flush_standard_output();
 
 } // namespace dlhost::env

@@ -36,7 +36,7 @@ class ThreadWaiter : public Waiter {
   }
 
   bool wait(std::uint64_t ticket, Nanoseconds limit) override {
-    // A year is for ever; more would overflow the clock's sums.
+    // A year counts as unlimited; more would overflow the clock's sums.
     constexpr Nanoseconds longest = Nanoseconds{365} * 24 * 3600 * 1'000'000'000;
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::nanoseconds(std::min(limit, longest)),

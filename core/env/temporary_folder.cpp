@@ -10,22 +10,22 @@
 namespace dlhost::env {
 namespace {
 
-constexpr const char* lock_name = "/in-use"; // shared by all who use it
-constexpr std::size_t drawn = 6;             // letters at the end of a name
+constexpr const char* lock_name = "/in-use"; // shared by all users of the folder
+constexpr std::size_t drawn = 6;             // random letters at the end of a name
 
-// One lock, not one for the owner and one for the others: of two who leave at once, each could then meet the other with
-// one of the two, and neither would remove the folder.
+// One lock for owner and joiners: with two, if both left at once, each could find the other's lock taken, and neither
+// would remove the folder.
 void remove_if_abandoned(const std::string& path) {
-  std::error_code ignored; // what is another user's is not ours to clear
+  std::error_code ignored; // another user's folder stays
   if (!std::filesystem::exists(path + lock_name, ignored)) return;
   const auto alone = FileLock::take(path + lock_name);
   if (alone.ok() && *alone) std::filesystem::remove_all(path, ignored);
 }
 
-constexpr const char* unnamed = "new-"; // begins the name of one that is not locked yet
+constexpr const char* unnamed = "new-"; // prefix of a folder that is not locked yet
 
-// Of the same prefix: folders whose owner was killed, also before they had their name. A process whose new folder is
-// removed here before it is locked makes another.
+// Removes folders of this prefix whose owner was killed, also before they got their name. If a folder is removed here
+// before its process locks it, that process makes another.
 void clear_abandoned(const std::filesystem::path& place, const std::string& prefix) {
   constexpr auto to_name_one = std::chrono::minutes(1);
   std::error_code ignored;
@@ -40,7 +40,8 @@ void clear_abandoned(const std::filesystem::path& place, const std::string& pref
 
 } // namespace
 
-// The folder gets its name once it is locked. Not found: another process took it for an abandoned one and removed it.
+// The folder gets its name after it is locked. Errors: Code::not_found if another process took it for abandoned and
+// removed it.
 Result<TemporaryFolder> TemporaryFolder::make_one(const std::string& place, const std::string& prefix) {
   std::string path = concat(place, "/", unnamed, prefix, "XXXXXX");
   if (!::mkdtemp(path.data())) return Status::system(errno, concat("make a folder in ", place));
@@ -67,7 +68,7 @@ Result<TemporaryFolder> TemporaryFolder::make(const std::string& prefix) {
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;   // what cannot be removed is the system's to clean
+  std::error_code ignored;   // what stays is left to the system's cleaning
   if (path_.empty()) return; // moved from
   std::filesystem::remove_all(path_, ignored);
   const std::filesystem::path own = path_;

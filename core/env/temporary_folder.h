@@ -1,5 +1,5 @@
-// A folder of this process' own for what nobody needs afterwards; it goes with all that is in it. One whose process was
-// killed is removed by the next that makes one of that prefix.
+// A temporary folder of this process, removed with its contents by the destructor. If the process is killed, the next
+// process that makes a folder of the same prefix removes it.
 #pragma once
 
 #include <optional>
@@ -29,11 +29,10 @@ class TemporaryFolder {
   static Result<TemporaryFolder> make_one(const std::string& place, const std::string& prefix);
   TemporaryFolder(std::string path, FileLock lock) : path_(std::move(path)), lock_(std::move(lock)) {}
   std::string path_;
-  FileLock lock_; // shared: it is in use
+  FileLock lock_; // shared: the folder is in use
 };
 
-// Another process uses such a folder as well: it is not cleared meanwhile, and when its owner is gone the last to leave
-// removes it.
+// Another process' use of such a folder: the folder stays meanwhile, and if its owner is gone the last user removes it.
 class SharedFolder {
  public:
   static Result<SharedFolder> join(std::string path);

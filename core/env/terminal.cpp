@@ -20,7 +20,7 @@ std::string_view variable(const char* name) {
   return value ? value : "";
 }
 
-// As the C library would choose the locale's character set, without changing the locale of the process.
+// Follows the C library's choice of the locale's character set, without changing the locale of the process.
 bool says_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string_view value = variable(name);

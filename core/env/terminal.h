@@ -1,5 +1,5 @@
-// Where words for people go that are no log lines: progress, tables, charts. Made by the command line, lent to whoever
-// prints; one task writes at a time.
+// The output for people beside the log: progress, tables, charts. The command line makes it and lends it. Thread: one
+// task at a time.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace dlhost::env {
 class Terminal {
  public:
   virtual ~Terminal() = default;
-  // A person watches, and a line can be drawn over; else a file or a pipe takes what is written.
+  // True: a person watches, and lines can be redrawn; false: a file or a pipe.
   virtual bool interactive() = 0;
-  virtual int columns() = 0; // as it is now: people resize
+  virtual int columns() = 0; // the present width: people resize
   virtual bool unicode() = 0;
   virtual bool color() = 0;
   virtual void write(std::string_view) = 0;
@@ -28,7 +28,7 @@ class StandardTerminal final : public Terminal {
   int columns() override;
   bool unicode() override { return unicode_; }
   bool color() override { return color_; }
-  // What the system does not take is lost: nobody is there to be told.
+  // Errors of the system are ignored: nothing could show them.
   void write(std::string_view) override;
 
  private:
@@ -38,20 +38,20 @@ class StandardTerminal final : public Terminal {
   bool color_;
 };
 
-// Keys as they are pressed at standard input, without being shown there; afterwards the terminal is as it was. Where
-// standard input is no terminal, no key is pressed.
+// Keys pressed at standard input, without echo. The destructor restores the terminal. If standard input is no terminal,
+// no key comes.
 class Keys {
  public:
   Keys();
   ~Keys();
   Keys(const Keys&) = delete;
   Keys& operator=(const Keys&) = delete;
-  // The next one, at most so many nanoseconds later; a signal ends the wait.
+  // The next key; waits at most so many nanoseconds. A signal ends the wait.
   std::optional<char> next(std::int64_t limit);
 
  private:
-  struct Before;                   // how the terminal was
-  std::unique_ptr<Before> before_; // null: there is none
+  struct Before;                   // the terminal's settings
+  std::unique_ptr<Before> before_; // null: no terminal
 };
 
 } // namespace dlhost::env

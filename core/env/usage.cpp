@@ -8,10 +8,10 @@
 
 namespace dlhost::env {
 
-// Not getrusage's figure where it can be helped: that one counts what the process was before its exec, too.
+// getrusage is the fallback: its peak includes the process before exec.
 namespace {
 
-// A line of what the kernel says of this process, in bytes; 0: it does not say.
+// A value of /proc/self/status in bytes; 0: not given.
 std::uint64_t kernel_says(const char* line_format) {
   unsigned long long kilobytes = 0;
   if (FILE* file = std::fopen("/proc/self/status", "r")) {

@@ -1,4 +1,4 @@
-// What this process has used so far.
+// The memory and time that this process has used.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 namespace dlhost::env {
 
 std::uint64_t peak_resident_bytes();
-// Of that, what no other process can have as well: without the shared memory that it has mapped now.
+// The peak without shared memory that is mapped now.
 std::uint64_t peak_private_bytes();
 std::uint64_t resident_bytes();
-// For how long the threads that it has now were ready to run and had no core, together. 0: the kernel does not say.
+// The total time in which the present threads were ready to run but had no core; 0: the kernel does not say.
 double seconds_without_a_core();
 
 } // namespace dlhost::env

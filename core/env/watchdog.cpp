@@ -16,7 +16,7 @@ namespace {
 constexpr Nanoseconds one_second = 1'000'000'000;
 constexpr int taken[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM};
 
-std::atomic<int> watched_process{0}; // that has the thread
+std::atomic<int> watched_process{0}; // the process whose thread runs
 std::atomic<std::uint32_t> woken{0};
 
 Nanoseconds steady_now() {
@@ -46,7 +46,7 @@ void start_watchdog(Look look) noexcept {
   sigset_t own, before;
   sigfillset(&own);
   for (const int number : taken) sigdelset(&own, number);
-  pthread_sigmask(SIG_SETMASK, &own, &before); // which the thread inherits
+  pthread_sigmask(SIG_SETMASK, &own, &before); // the thread inherits the mask
   pthread_t thread{};
   if (pthread_create(&thread, nullptr, watch, reinterpret_cast<void*>(look)) == 0)
     pthread_detach(thread);

@@ -1,13 +1,12 @@
-// Signals that a write can bring, where an error is told instead.
+// Write errors instead of signals that end the process.
 #pragma once
 
 namespace dlhost::env {
 
-// A file that grows beyond the limit of this process (`ulimit -f`) is an error like a full disk. For main.
+// A file beyond the process' size limit (`ulimit -f`) becomes an error like a full disk. Call in main.
 void tell_file_limits();
 
-// A write that nobody reads any more fails, instead of ending the process: a run goes on when the pager or the terminal
-// that showed it is gone.
+// Writing to a closed pipe becomes an error: a run goes on when its pager or terminal is gone.
 void outlive_readers();
 
 } // namespace dlhost::env

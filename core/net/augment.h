@@ -1,5 +1,5 @@
-// The augmentations of a source, one after another: what happens to a sample of its output 0 on the way into a batch.
-// Made with the net, because it decides the shape that the net sees; applied by the feeder's readers, from any task.
+// The augmentations of a source, applied in order to each sample of its output 0. Made with the net, because they
+// decide the shape that the net gets. The feeder's readers apply them. Thread: any.
 #pragma once
 
 #include <memory>
@@ -14,23 +14,23 @@ namespace dlhost::net {
 class Augment {
  public:
   Augment() = default;
-  // `sample`: the source's output 0, without the batch axis. Messages name the augmentation and its number.
+  // `sample`: the source's output 0, without the batch axis. Errors name the augmentation and its number.
   static Result<Augment> make(Host&, std::span<const Part>, const TensorDesc& sample);
 
   bool empty() const { return steps_.empty(); }
-  // A sample after all of them.
+  // A sample after all augmentations.
   const TensorDesc& result() const { return result_; }
-  // Memory that apply needs beside its arguments: for the sample as the source gives it, and what lies between.
+  // Memory that apply() needs beside its arguments: for the source's sample, and for samples between augmentations.
   std::size_t source_bytes() const { return source_bytes_; }
   std::size_t scratch_bytes() const { return 2 * between_bytes_; }
-  // Not for an empty chain.
+  // Requires: the chain is not empty.
   void apply(const std::byte* src, std::byte* dst, std::byte* scratch, bool training, Random&) const;
 
  private:
   std::vector<std::unique_ptr<Augmentation>> steps_;
   TensorDesc result_;
   std::size_t source_bytes_ = 0;
-  std::size_t between_bytes_ = 0; // the largest sample between two of them
+  std::size_t between_bytes_ = 0; // the largest sample between two augmentations
 };
 
 } // namespace dlhost::net

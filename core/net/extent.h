@@ -1,5 +1,5 @@
-// Sizes come from numbers that people write. One that no machine could hold is refused where its shape first appears,
-// so that no product that is made of it later overflows.
+// Checks sizes where a shape first appears: sizes that users write may exceed every machine, and later products of them
+// must not overflow.
 #pragma once
 
 #include <dlhost/status.h>
@@ -7,7 +7,7 @@
 
 namespace dlhost::net {
 
-// Not ok: an axis without elements, or too many in all. The message stands behind what the tensor is.
+// Errors: an axis without elements, or too many elements. The message continues after the tensor's name.
 Status check_extent(const Shape&);
 
 } // namespace dlhost::net

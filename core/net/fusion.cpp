@@ -5,18 +5,18 @@
 namespace dlhost::net {
 namespace {
 
-// The node that alone reads output 0 of `node`, if there is just one reader.
+// The reader of the node's output 0, if it is the node's only output and reader.
 std::optional<std::size_t> sole_reader(const Node& node) {
   if (node.readers.size() != 1 || node.readers[0].size() != 1) return {};
   return node.readers[0][0].node;
 }
 
-// A pointwise whose gradient needs its input loses that when it is fused.
+// A fused pointwise has no input to read, so its gradient must not need the input.
 bool can_fuse_pointwise(const Node& node, bool training) {
   return node.setup.pointwise && (node.setup.pointwise->from_output || !training || !node.needs_gradient);
 }
 
-// Whose op does nothing in an epilogue, whatever the device can.
+// Whether the node has no op that could take an epilogue, on any device.
 bool takes_none(const Node& node) {
   return node.source || node.setup.is_view || node.setup.host || node.setup.pointwise || node.setup.is_sum;
 }
@@ -46,7 +46,7 @@ std::vector<Fusion> find_fusions(const Graph& graph, bool training) {
   const auto& nodes = graph.nodes();
   std::vector<Fusion> fusions;
   std::vector<bool> taken(nodes.size());
-  // From the last node down, so that of a sum's two producers the later one, which then has its addend, takes it.
+  // From the last node down: of a sum's two producers the later one takes the sum, because its addend exists by then.
   for (std::size_t i = nodes.size(); i-- > 0;) {
     const Node& producer = nodes[i];
     if (takes_none(producer)) continue;
@@ -64,7 +64,7 @@ std::vector<Fusion> find_fusions(const Graph& graph, bool training) {
     }
     if (next && can_fuse_pointwise(nodes[*next], training)) fusion.pointwise = *next;
     if (!fusion.add && !fusion.pointwise) continue;
-    // The producer's own gradient must not need the output that is now something else's input only.
+    // After fusion the producer's own output is never stored, so its gradient must not need it.
     if (training && producer.setup.reads.outputs) continue;
     if (fusion.add) taken[*fusion.add] = true;
     if (fusion.pointwise) taken[*fusion.pointwise] = true;

@@ -19,7 +19,7 @@ class Builder {
   Builder(const Graph::Request& request, std::vector<Node>& nodes, config::Problems& problems)
       : request_(request), nodes_(nodes), problems_(problems) {}
 
-  // Whether all is well.
+  // Returns whether the net has no errors.
   bool build() {
     choose();
     connect();
@@ -42,7 +42,7 @@ class Builder {
     });
   }
 
-  // The layers of this phase, made but not yet set up.
+  // Makes the layers of this phase; set_up() follows later.
   void choose() {
     std::uint32_t stream = 0;
     for (const auto& layer : request_.job->layers) {
@@ -82,7 +82,7 @@ class Builder {
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       for (const auto& src : config(i).src)
         if (const auto found = index.find(src.layer); found != index.end())
-          nodes_[i].inputs.push_back({found->second, 0}); // the port is looked up when the source is set up
+          nodes_[i].inputs.push_back({found->second, 0}); // the port is resolved when the source is set up
         else
           not_here(nodes_[i], src, names);
   }
@@ -107,12 +107,13 @@ class Builder {
         forget(nodes_[i]);
         below[i].clear();
       }
-      order = feature_order(below); // are there others?
+      order = feature_order(below); // finds further cycles
     }
     rearrange(order.nodes);
   }
 
-  // One through a layer that is wrong itself may be there for that alone: two layers of one name.
+  // Reports a cycle, unless one of its layers is wrong itself: then that may be the cause, such as two layers of one
+  // name.
   void refuse_cycle(const std::vector<std::size_t>& cycle) {
     if (std::ranges::any_of(cycle, [&](std::size_t i) { return problems_.refused_layer(nodes_[i].name); })) return;
     const Node& first = nodes_[cycle.front()];
@@ -145,7 +146,7 @@ class Builder {
     node.setup.compute = config(i).dtype.value_or(request_.compute);
     node.setup.batch = request_.batch;
     node.setup.layer = node.name;
-    if (node.source) { // was set up when it was opened: by now another graph's tasks may read from it
+    if (node.source) { // set up when opened: by now another graph's tasks may read from it
       node.setup.outputs = request_.sources->at(node.name).outputs;
       node.setup.has_gradient = false;
     } else if (const Status status = plugin::contained(*request_.activity, node.actor, "setup", plugin::no_step,
@@ -159,7 +160,7 @@ class Builder {
     settle_params(i);
   }
 
-  // What it gives is not known.
+  // Marks the node's outputs as unknown.
   static void forget(Node& node) {
     node.layer = nullptr;
     node.setup = {};
@@ -179,8 +180,8 @@ class Builder {
                                [&](const BufferSpec& b) { return good("buffer", b.name, b.desc.shape); });
   }
 
-  // A node whose source is not known is passed over: one mistake, one message. In a net with cycles a node may be set
-  // up before its source: it sees an input without a shape, and close_cycles() connects the two.
+  // False: a source of the node is unknown; not reported, because its own error is. In a net with cycles a node may be
+  // set up before its source: it gets an input without a shape, and close_cycles() connects it.
   bool resolve_ports(std::size_t i) {
     Node& node = nodes_[i];
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
@@ -265,7 +266,7 @@ class Builder {
       }
   }
 
-  // One param of several layers: of one shape, and what one of them says of it holds for all.
+  // Checks params that layers share: one shape, and settings that one of the layers gives hold for all.
   void share_params() {
     std::map<std::string_view, std::vector<Sharer>> sharers;
     for (std::size_t i = 0; i < nodes_.size(); ++i)
@@ -292,7 +293,7 @@ class Builder {
   struct Sharer {
     Node* node;
     ParamUse* use;
-    const config::Param* set; // null: the job says nothing of it
+    const config::Param* set; // null: the job has no settings for it
   };
 
   template <class T>
@@ -317,7 +318,7 @@ class Builder {
         fmt::format("its param '{}' is '{}', which is shared, and {}", sharer.use->spec.name, sharer.use->name, why));
   }
 
-  // What is above the lowest live param is computed backward, and nothing below it.
+  // A layer needs a gradient if it or a layer below it has live params.
   void find_gradients() {
     for (Node& node : nodes_) {
       node.live = std::ranges::any_of(node.params, [](const ParamUse& use) { return !use.frozen; });

@@ -1,7 +1,7 @@
 // The net of one phase at one batch size: layer objects, connected and set up, in feature order.
 //
-// Built by run and by the commands that only look (check, plan); read by program. A Graph owns its layers, except
-// sources, which all graphs of a run share. Nothing here computes.
+// Built by `run` and by the inspecting commands (check, plan); read by program. Owns: its layers, except sources, which
+// all graphs of a run share. Computes nothing.
 #pragma once
 
 #include <map>
@@ -29,12 +29,12 @@ struct Reader {
   std::size_t input = 0;
 };
 
-// A param as one layer declares it and the job settles it.
+// A layer's param with the job's settings.
 struct ParamUse {
   std::string name; // "fc1.weight", or the shared name
   ParamSpec spec;
   Part init;
-  Location init_at; // where the job says so; else its layer's place
+  Location init_at; // its place in the job, else the layer's
   double rate_scale = 1, decay_scale = 1;
   bool frozen = false;
   Part consistency{}; // type empty: the job's
@@ -43,25 +43,25 @@ struct ParamUse {
 struct Node {
   std::string name;
   std::string type;
-  const plugin::Actor* actor = nullptr; // how the layer is named when it throws, crashes or hangs
+  const plugin::Actor* actor = nullptr; // names the layer in reports of exceptions, crashes and hangs
   Location where;
   std::unique_ptr<Layer> owned;
-  Layer* layer = nullptr;   // null only while the net is built: what it would be is not known
-  Source* source = nullptr; // the same object, where it is one
+  Layer* layer = nullptr;   // null only during the build: unknown because of an error
+  Source* source = nullptr; // the same object, if it is a source
   std::vector<Port> input_ports;
   Setup setup;
   std::vector<Edge> inputs;
-  std::vector<std::vector<Reader>> readers; // of each output
+  std::vector<std::vector<Reader>> readers; // for each output
   std::vector<ParamUse> params;
-  std::uint32_t draw_stream = 0; // by the layer's place in the job, the same in every phase
+  std::uint32_t draw_stream = 0; // the layer's number in the job, the same in every phase
   bool live = false;             // has params that learn
-  bool needs_gradient = false;   // it learns, or something below it does
+  bool needs_gradient = false;   // it or a layer below it is live
 
-  // Its own name; with the metric's behind a point where it has several.
+  // The layer's name; plus ".metric" if it has several metrics.
   std::string metric_name(const MetricSpec&) const;
 };
 
-// What a source offers behind its augmentations, for a batch.
+// A source's outputs after augmentation, for a batch.
 struct SourceView {
   Source* source = nullptr;
   std::vector<Port> outputs;
@@ -72,16 +72,16 @@ class Graph {
   struct Request {
     const config::Job* job = nullptr;
     plugin::Registry* registry = nullptr;
-    plugin::Activity* activity = nullptr; // of the task that builds it
+    plugin::Activity* activity = nullptr; // of the building task
     const std::map<std::string, SourceView>* sources = nullptr;
     Phase phase = Phase::train;
-    std::int64_t batch = 0; // 0: not known, and so no shape is
+    std::int64_t batch = 0; // 0: unknown, and so are all shapes
     DType compute = DType::f32;
-    std::optional<bool> cyclic; // the algorithm accepts cycles; nothing: it is not known
+    std::optional<bool> cyclic; // the algorithm accepts cycles; none: unknown
   };
 
-  // Nothing where something is wrong with a layer, now or before: all of it goes to `problems`, each with its place in
-  // the job. Layers that were refused, and what reads them, are left out; the others are connected and set up.
+  // None: a layer has an error, or had one before. All errors go to `problems` with their places in the job. Refused
+  // layers and their readers are left out; the others are connected and set up.
   static std::optional<Graph> build(const Request&, config::Problems&);
   Graph(Graph&&) = default;
   Graph& operator=(Graph&&) = delete;

@@ -8,7 +8,7 @@ namespace {
 
 enum class Mark : unsigned char { fresh, open, done };
 
-// One cycle among nodes that none is before, or nothing.
+// A cycle among the nodes; empty: none.
 std::vector<std::size_t> find_cycle(const std::vector<std::vector<std::size_t>>& below) {
   std::vector<Mark> marks(below.size(), Mark::fresh);
   std::vector<std::size_t> path, cycle;
@@ -42,7 +42,7 @@ FeatureOrder feature_order(const std::vector<std::vector<std::size_t>>& below) {
     while (placed[first]) ++first;
     std::size_t next = first;
     while (next < below.size() && !ready(next)) ++next;
-    if (next == below.size()) { // only cycles are left: the job's first goes on
+    if (next == below.size()) { // only cycles are left: continues with the job's first node
       next = first;
       if (order.cycle.empty()) order.cycle = find_cycle(below);
     }

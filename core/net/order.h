@@ -1,4 +1,4 @@
-// The order in which features can be computed: sources before their readers, and otherwise the order of the job.
+// The order for computing features: sources before their readers, otherwise the order of the job.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 namespace dlhost::net {
 
 struct FeatureOrder {
-  std::vector<std::size_t> nodes; // all of them; those on a cycle in the order of the job
-  std::vector<std::size_t> cycle; // one cycle, when there is one
+  std::vector<std::size_t> nodes; // all nodes; those on a cycle in the order of the job
+  std::vector<std::size_t> cycle; // one cycle, if there is one
 };
 
 // below[i]: the nodes that i reads.

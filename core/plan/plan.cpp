@@ -20,7 +20,7 @@ Json choices(const Plan& plan) {
   return {{"device", plan.device}, {"threads", plan.threads}, {"batch", plan.batch}, {"ops", ops}};
 }
 
-// By layer, role and kind, numbered where a layer has several alike: what was chosen.
+// The choices by layer, role and kind of op, with a number for repeated ones.
 std::map<std::string, std::string> by_op(const Json& ops) {
   std::map<std::string, std::string> found;
   if (!ops.is_array()) return found;

@@ -1,6 +1,6 @@
-// What was chosen for a program: the device, the threads, and for each op the kernel and the formats that the device
-// settled on. It stands in the manifest of each checkpoint, so that a run that goes on elsewhere, or under another
-// build, is told what differs; its hash stands in the summary.
+// The choices made for a program: the device, the threads, and for each op the kernel and the formats. Each
+// checkpoint's manifest holds the plan, so that a run resumed on another machine or build reports the differences. The
+// summary holds its hash.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct OpChoice {
   std::string layer;
   Role role = Role::feature;
   std::string op;      // "gemm"
-  std::string kernel;  // as the device calls it
+  std::string kernel;  // the device's name for it
   std::string formats; // "f32:ab f32:AB16b64a > f32:ab"
 };
 
@@ -24,7 +24,7 @@ struct Plan {
   int threads = 1;
   std::int64_t batch = 0;
   std::vector<OpChoice> ops;
-  // What follows from the choices.
+  // Results of the choices.
   std::size_t activation_bytes = 0, param_bytes = 0, links = 0;
 };
 
@@ -33,10 +33,10 @@ std::string_view word(Role);
 
 nlohmann::json to_json(const Plan&);
 
-// Of the choices: equal where they are.
+// Over the choices only.
 std::string hash(const Plan&);
 
-// What differs between the plan of a manifest, of which nothing is believed, and this one, in words; the first few.
+// The first few differences between a manifest's plan and this one, in words. `then` is untrusted.
 std::vector<std::string> differences(const nlohmann::json& then, const Plan& now);
 
 } // namespace dlhost::plan

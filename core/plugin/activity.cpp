@@ -18,7 +18,7 @@ std::array<ActivitySlot, slot_count> activity_slots;
 
 namespace {
 
-detail::ActivitySlot unnamed_slot; // shared by those who found no free one
+detail::ActivitySlot unnamed_slot; // shared by all tasks that found no free slot
 
 // Signal frames hold the vector registers, which have grown beyond the traditional size.
 std::size_t stack_bytes() {
@@ -27,7 +27,7 @@ std::size_t stack_bytes() {
 }
 
 bool operator<(const Actor& a, const Actor& b) {
-  // Immortal texts are equal exactly when their addresses are.
+  // Compares addresses: immortal texts are equal exactly when their addresses are.
   return std::tie(a.kind, a.instance, a.plugin, a.path) < std::tie(b.kind, b.instance, b.plugin, b.path);
 }
 

@@ -10,11 +10,12 @@
 namespace dlhost::plugin {
 namespace {
 
-// Filled from the front, and never changed: a handler reads as many as there are. More than fit go unnamed.
+// Filled from the front; entries never change, so that a signal handler can read the first `count`. Further files stay
+// unnamed.
 std::array<Code, 1024> codes;
 std::atomic<std::size_t> count{0};
 
-// Where each file was mapped that the loader has; those of plugins are never unloaded.
+// The load addresses of all files seen so far; plugins are never unloaded.
 std::set<std::uintptr_t>& known() {
   static auto& all = *new std::set<std::uintptr_t>;
   return all;

@@ -1,5 +1,5 @@
-// Where the code of each plugin lies, and of the libraries that it brought: whom an address belongs to, for the
-// handlers of faults, which ask when nobody noted a call.
+// The address ranges of the plugins' code and of the libraries that they brought. The fault handlers find the owner of
+// an address here if no call was noted.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@
 
 namespace dlhost::plugin {
 
-// What the loader has mapped of one file.
+// The mapped range of one file.
 struct Code {
   std::uintptr_t begin = 0, end = 0;
-  const Actor* plugin = nullptr; // whose file it is, or who brought it
-  const char* file = nullptr;    // "/path/cube.so"; immortal, as the actor is
+  const Actor* plugin = nullptr; // the plugin of this file, or the plugin that brought it
+  const char* file = nullptr;    // "/path/cube.so"; immortal, like the actor
 };
 
-// Before and after a plugin is loaded: what is new between the two is the plugin's. Call it from one task at a time.
+// Call before and after loading a plugin: files that are new after it belong to the plugin. Thread: one at a time.
 void note_host_code();
 void note_code_of(const Actor* plugin);
 
-// Async-signal-safe. Null: of no plugin.
+// Async-signal-safe. Null: the address is in no plugin.
 const Code* code_at(const void* address) noexcept;
-// The first of these addresses, innermost first, that belongs to a plugin; null: none does.
+// The first of these addresses (innermost first) that is in a plugin; null: none is.
 const void* first_of_plugins(std::span<void* const> frames) noexcept;
-// Of each file that a plugin brought or is.
+// One entry for each file of a plugin or brought by one.
 std::span<const Code> code_of_plugins() noexcept;
 
 } // namespace dlhost::plugin

@@ -1,5 +1,5 @@
-// What a plugin throws stays one message: an exception that leaves a call into it becomes a Status that names the
-// plugin, the instance, the phase and the step, as the fault handler does for a crash. Exceptions of core's own go on.
+// Turns a plugin's exception into a Status that names the plugin, the instance, the phase and the step, as the fault
+// handler does for a crash. Core's own exceptions pass through.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,18 @@
 
 namespace dlhost::plugin {
 
-// Inside catch: the text of what was caught, which a plugin wrote: cut, and fit to be shown.
+// Call inside catch. The exception's text, cut and made printable because a plugin wrote it.
 std::string text_of_exception();
-// What a plugin gave, its text cut and fit to be shown.
+// The same for a plugin's Status.
 Status shown(Status);
 template <class T> Result<T> shown(Result<T> result) {
   return result.ok() ? std::move(result) : Result<T>(shown(std::move(result).status()));
 }
 
-// Inside catch: what was caught, while `activity` is in a call of a plugin; else it is thrown again.
+// Call inside catch. Returns the exception as a Status if `activity` is in a plugin's call; else rethrows.
 Status caught(const Activity& activity);
 
-// `call` notes in `activity` which plugin it is in; it is in none afterwards.
+// Runs `call`, which enters `activity` itself; leaves `activity` afterwards.
 template <class Call> auto contained(Activity& activity, Call&& call) -> decltype(call()) {
   try {
     auto result = call();
@@ -46,8 +46,8 @@ auto contained(Activity& activity, const Actor* actor, const char* phase, std::u
   });
 }
 
-// One call that asks a plugin for what it never changes (its traits, a count): what goes wrong in it is named here, so
-// that the same question may be asked without a guard later.
+// Makes one call that asks a plugin for something constant (its traits, a count). If this succeeds, later calls need no
+// guard.
 template <class Call> Status tried(const Actor* actor, const char* phase, Call&& call) {
   Activity activity;
   return contained(activity, actor, phase, no_step, [&]() -> Status {
@@ -56,7 +56,7 @@ template <class Call> Status tried(const Actor* actor, const char* phase, Call&&
   });
 }
 
-// Destroys what a plugin has made; until that is done the calling task is in a call of it.
+// Destroys an object of a plugin, noted as a call of that plugin.
 template <class T> void destroy(const Actor* actor, std::unique_ptr<T>& product) {
   if (!product) return;
   Activity activity;

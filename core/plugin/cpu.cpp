@@ -24,7 +24,7 @@ Leaf leaf(unsigned number, unsigned sub = 0) {
   return l;
 }
 
-// Which register states the system saves: without that, AVX traps although the CPU has it.
+// The register states that the system saves: without them AVX traps even if the CPU has it.
 std::uint64_t saved_states(const Leaf& basic) {
   if (!(basic.c & bit_OSXSAVE)) return 0;
   unsigned low = 0, high = 0;

@@ -1,4 +1,4 @@
-// What instruction sets this CPU has and the system lets programs use, as bits of StampIsa.
+// The instruction sets that this CPU has and the system enables, as bits of StampIsa.
 #pragma once
 
 #include <cstdint>

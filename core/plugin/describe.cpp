@@ -13,7 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-// What a plugin says of itself.
+// A plugin's text about itself, made printable.
 std::string foreign(std::string_view text) { return env::printable(text, env::longest_foreign_text); }
 
 json describe_option(const Option& option) {
@@ -33,7 +33,8 @@ json describe_option(const Option& option) {
   return shown;
 }
 
-// Marks products that another file provides too: in an earlier folder that one is used, in the same one neither.
+// Marks products that another file provides as well. The file in the earlier folder is used; within one folder both are
+// refused.
 void mark_duplicates(const Catalogue& catalogue, json& plugins) {
   std::map<Product, std::size_t> first; // into the candidates
   for (std::size_t i = 0; i < catalogue.candidates.size(); ++i) {

@@ -1,4 +1,4 @@
-// What inspect shows, as JSON: programs read it as it is, core/cli makes text of it.
+// The contents of `inspect`, as JSON; core/cli turns it into text.
 //
 //   {"folders": [{"path", "origin", "exists", "problems": []}],
 //    "plugins": [{"path", "folder", "name", "version", "compiler", "epoch", "problems": [], "warnings": [],

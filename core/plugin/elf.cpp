@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Every access goes through these two: nothing outside the file is ever touched, and nothing is assumed aligned.
+// Every access goes through these two functions: they check bounds and assume no alignment.
 template <class T> std::optional<T> value_at(Bytes bytes, std::uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
   T value;
@@ -46,13 +46,13 @@ std::string_view machine_named(std::uint16_t number) {
   }
 }
 
-// The headers of a file whose segments lie inside it.
+// The headers of a file, all of whose segments lie inside it.
 struct Object {
   Bytes file;
   Elf64_Ehdr head{};
   std::vector<Elf64_Phdr> segments;
 
-  // Where the bytes of a loaded address lie in the file.
+  // The file's bytes for a load address, to the end of its segment.
   std::optional<Bytes> at_address(std::uint64_t address) const {
     for (const auto& segment : segments)
       if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
@@ -105,7 +105,7 @@ Result<Object> read_object(Bytes file) {
   return object;
 }
 
-// The body of the note that is ours, or empty.
+// The body of dlhost's note; empty: none.
 Bytes stamp_in(Bytes notes) {
   constexpr auto align4 = [](std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; };
   std::uint64_t offset = 0;
@@ -125,7 +125,7 @@ Bytes stamp_in(Bytes notes) {
 
 constexpr std::uint64_t no_text = ~std::uint64_t{0};
 
-// The dynamic segment's entries that lead to the symbols.
+// The entries of the dynamic segment that lead to the symbols.
 struct Dynamic {
   std::uint64_t symbols = 0, strings = 0, strings_size = 0, gnu_hash = 0, hash = 0, run_path = no_text;
   std::vector<std::uint64_t> needed; // offsets into the strings
@@ -154,7 +154,7 @@ Dynamic read_dynamic(const Object& object) {
   return dynamic;
 }
 
-// The symbol table does not say how long it is; the hash tables do. The GNU one: past the last chain's end.
+// The symbol table does not store its length; the hash tables do. In the GNU one it is the end of the last chain.
 std::uint64_t count_in_gnu_hash(Bytes table) {
   struct Head {
     std::uint32_t buckets, first, bloom_words, bloom_shift;
@@ -239,7 +239,7 @@ bool is_standard(std::string_view name) {
     return true;
   };
   if (!skip("_Z")) return false;
-  // Guards, tables and what lies inside a function stand in front of the name of their owner.
+  // The marks of guards, tables and local names precede their owner's name.
   if (!skip("GV")) {
     for (std::string_view table : {"TV", "TI", "TS", "TT"})
       if (skip(table)) break;

@@ -1,7 +1,6 @@
-// Reads what the host wants to know of a shared object without loading it: the plugin stamp's note, whether the alias
-// is defined in the file itself, unique symbols, and sanitizer run-times that it needs. It looks where the loader will
-// look (program headers and the dynamic segment; section headers may be stripped) and trusts no byte: any input gives
-// either facts or a reason.
+// Reads facts about a shared object without loading it: the plugin stamp's note, whether the file itself defines the
+// alias, its unique symbols, and the sanitizer run-times that it needs. It follows the loader's way (program headers
+// and the dynamic segment; section headers may be stripped) and trusts no byte: any input gives facts or an error.
 #pragma once
 
 #include <cstddef>
@@ -17,28 +16,28 @@ namespace dlhost::plugin {
 
 inline constexpr std::string_view alias_name = "dlhost_plugin";
 
-// The views point into the bytes that were read.
+// The views point into the bytes of the file.
 struct ElfNotes {
-  std::string_view machine;         // "x86_64"; "machine 42" is empty here and a number below
+  std::string_view machine;         // "x86_64"; empty for an unknown machine
   std::uint16_t machine_number = 0; // e_machine
-  std::span<const std::byte> stamp; // the note's body; empty when there is none
+  std::span<const std::byte> stamp; // the note's body; empty: no note
 };
 
-// Costs a look at the headers and the note.
+// Reads only the headers and the note.
 Result<ElfNotes> read_notes(std::span<const std::byte> file);
 
 struct ElfSymbols {
-  bool alias = false;                       // dlhost_plugin is defined here, and not weakly from elsewhere
-  std::vector<std::string_view> unique;     // STB_GNU_UNIQUE, defined here, outside std
-  std::vector<std::string_view> sanitizers; // "AddressSanitizer", ...: run-times that it calls
+  bool alias = false;                       // the file defines dlhost_plugin itself
+  std::vector<std::string_view> unique;     // STB_GNU_UNIQUE symbols defined here, outside std
+  std::vector<std::string_view> sanitizers; // run-times that it calls: "AddressSanitizer", ...
   std::vector<std::string_view> needed;     // the libraries that it links
-  std::string_view run_path;                // where it looks for them first
+  std::string_view run_path;                // RUNPATH: where the loader looks for them first
 };
 
-// Costs a walk over the dynamic symbol table.
+// Walks the dynamic symbol table.
 Result<ElfSymbols> read_symbols(std::span<const std::byte> file);
 
-// Of a mangled name: whether it belongs to the standard library, whose unique symbols are meant to be shared.
+// Whether a mangled name belongs to the standard library, whose unique symbols may be shared.
 bool is_standard(std::string_view mangled);
 
 } // namespace dlhost::plugin

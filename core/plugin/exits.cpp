@@ -20,11 +20,11 @@ constexpr Nanoseconds end_limit = 10'000'000'000;
 constexpr int not_ordered = -1;
 
 std::atomic<int> guarded_process{0};
-std::atomic<int> ordered{not_ordered}; // the status
+std::atomic<int> ordered{not_ordered}; // the exit status of order_end
 
 bool is_ordered() { return ordered.load() != not_ordered; }
 
-// Of what libraries run at exit, before whom it was registered.
+// Keeps an ordered status other than 0: a library's exit handler may call exit after order_end.
 [[noreturn]] void tell_exit(const char* call, const int* status, const Doing& doing, const void* place) {
   FaultLine what;
   what << "called " << call;
@@ -33,7 +33,7 @@ bool is_ordered() { return ordered.load() != not_ordered; }
                ordered.load() > 0 ? ordered.load() : fault_exit_code);
 }
 
-// Somebody called it from where no call of ours was to be seen: libc itself (err, error), or a library of the system.
+// A call of exit that judge_exit did not see: from libc itself (err, error) or a library of the system.
 void on_exit() {
   if (getpid() != guarded_process || is_ordered()) return;
   std::array<void*, 48> frames{};
@@ -52,7 +52,7 @@ void install_exit_guard() {
 void order_end(int status) {
   ordered = status;
   static const Deadline* const deadline = new Deadline(
-      remember("", "", "exit", ""), "what libraries run when the process ends", end_limit); // it lives as long as that
+      remember("", "", "exit", ""), "what libraries run when the process ends", end_limit); // lives until the very end
   static_cast<void>(deadline);
 }
 

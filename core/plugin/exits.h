@@ -1,15 +1,16 @@
-// Ends that nobody ordered: code of a plugin, or of a library that it brought, ends this process. That is a failure,
-// whatever status it gives; it is told as a crash is.
+// Finds exits that dlhost did not order: a plugin, or a library that it brought, calls exit. With any status this is a
+// fault, reported like a crash.
 #pragma once
 
 namespace dlhost::plugin {
 
-// Once, by main: what runs at the end of a process sees whether that end was ordered.
+// Called once by main. Registers the check that runs when the process ends.
 void install_exit_guard();
-// By main, when all is done: the process ends with this status. What libraries run at exit has a limit from here on.
+// Called by main at the end: the process ends with this status. From here on the exit handlers of libraries have a time
+// limit.
 void order_end(int status);
-// `call` ("exit") was called with `status`, by the code at `caller`. Returns where that is nobody's fault: a forked
-// child that ends, or code of this program.
+// The code at `caller` called `call` ("exit") with `status`. Returns if that is no fault: a forked child ends, or code
+// of this program calls.
 void judge_exit(const char* call, int status, const void* caller);
 
 } // namespace dlhost::plugin

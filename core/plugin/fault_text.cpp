@@ -7,7 +7,7 @@
 namespace dlhost::plugin {
 
 FaultLine& FaultLine::operator<<(std::string_view part) {
-  size_ += env::make_printable(part, {text_ + size_, sizeof text_ - 1 - size_}); // one byte stays for the line's end
+  size_ += env::make_printable(part, {text_ + size_, sizeof text_ - 1 - size_}); // one byte stays for the line feed
   return *this;
 }
 

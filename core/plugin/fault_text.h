@@ -1,5 +1,4 @@
-// What the fault handlers say. Everything here may be called inside a signal handler: no allocation, no locks, no
-// library state.
+// The lines of the fault handlers. Everything here is async-signal-safe: no allocation, no locks, no library state.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +9,7 @@
 
 namespace dlhost::plugin {
 
-// One line on its way to the terminal; what cannot be shown is escaped, what does not fit is cut.
+// One line for standard error. Unprintable bytes are escaped; a line that is too long is cut.
 class FaultLine {
  public:
   FaultLine() { *this << mark_; }
@@ -19,7 +18,7 @@ class FaultLine {
   FaultLine& hex(std::uint64_t);
   // Ends the line and writes it to standard error.
   void write();
-  // What was put into it.
+  // The text without the mark "dlhost: ".
   std::string_view text() const { return std::string_view(text_, size_).substr(mark_.size()); }
 
  private:
@@ -28,17 +27,17 @@ class FaultLine {
   std::size_t size_ = 0;
 };
 
-// "plugin 'cube' (/path/cube.so)"; "dlhost's own 'x'" for what is no plugin.
+// "plugin 'cube' (/path/cube.so)"; "dlhost's own 'x'" for an actor without a file.
 void put_plugin(FaultLine&, const Actor&);
 // "layer 'cube1', compute_feature, step 12"
 void put_place(FaultLine&, const Actor&, const char* phase, std::uint64_t step);
 
-// What a thread is doing: its slot that was claimed last. actor is null when it is in no plugin.
+// Reads the thread's slot that was claimed last. actor is null: in no plugin.
 Doing doing_of_thread(int thread);
-// A line for each other task that is inside a plugin.
+// Writes a line for each other task that is inside a plugin.
 void write_others(int except_thread);
 
-// The line about the newest checkpoint.
+// Writes the line about the newest checkpoint.
 void write_checkpoint(const char* path);
 
 } // namespace dlhost::plugin

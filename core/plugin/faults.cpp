@@ -49,15 +49,16 @@ bool is_far(std::uintptr_t address) {
   });
 }
 
-// The first to come tells; whoever else crashes meanwhile waits for the end. Nobody is to go on from here: it would
-// crash there as well.
+// The first thread to crash reports; others that crash meanwhile wait for the end. A standby must not take over: it
+// would crash as well.
 void claim_telling() {
   if (telling.exchange(true))
     for (;;) pause();
   env::disinherit();
 }
 
-// Says it, and leaves it in the run's summary. Where nobody noted a call, the code at `place` says who it was.
+// Writes the line to standard error and into the run's summary. If no call was noted, the code at `place` tells the
+// plugin.
 void write_first_line(const Doing& doing, std::string_view what_happened, const void* place) {
   FaultLine line;
   const Code* const code = doing.actor ? nullptr : code_at(place);
@@ -103,8 +104,8 @@ void write_remedy(const Doing& doing, const void* place) {
   line.write();
 }
 
-// The calls that led here. Should the unwinder wait for something that the crash holds, the alarm ends the process,
-// after what is known without them.
+// The stack of the crash. If the unwinder waits for a lock that the crashed code holds, SIGALRM ends the process, after
+// the first line without a stack.
 class Frames {
  public:
   Frames() {
@@ -116,7 +117,7 @@ class Frames {
     count_ = backtrace(frames_.data(), static_cast<int>(frames_.size()));
     alarm(0);
   }
-  // In the innermost code of a plugin; null: in none.
+  // The innermost address in a plugin's code; null: none.
   const void* of_plugin() const { return first_of_plugins({frames_.data(), static_cast<std::size_t>(count_)}); }
   void write() const {
     alarm(5);
@@ -137,7 +138,7 @@ void on_fault(int number, siginfo_t* info, void*) {
   FaultLine what;
   what << "crashed with " << fault_signals[index_of(number)].name;
   if (doing.actor) {
-    Frames::told = true; // whatever the unwinder does
+    Frames::told = true; // before the unwinder may hang
     write_first_line(doing, what.text(), nullptr);
   }
   const Frames frames;
@@ -148,8 +149,8 @@ void on_fault(int number, siginfo_t* info, void*) {
   write_remedy(doing, place);
   write_checkpoint(checkpoint_to_tell());
   frames.write();
-  // Whoever was there before, or the system, does the rest: the faulting instruction runs again, or the signal comes
-  // again when it was sent.
+  // The previous handler or the system does the rest: the faulting instruction runs again; a signal that was sent is
+  // raised again.
   sigaction(number, &handlers_before[index_of(number)], nullptr);
   if (info->si_code <= 0) raise(number);
 }
@@ -189,7 +190,7 @@ void install_fault_handlers() {
   static bool installed = false;
   if (std::exchange(installed, true)) return;
   void* frame = nullptr;
-  backtrace(&frame, 1); // loads the unwinder now: inside a handler it would be too late
+  backtrace(&frame, 1); // loads the unwinder now: a handler must not
   for (std::size_t i = 0; i < std::size(fault_signals); ++i) {
     struct sigaction action {};
     action.sa_sigaction = on_fault;

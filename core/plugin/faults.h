@@ -1,6 +1,6 @@
-// When the process is about to die of a plugin's fault: says in words which plugin, which instance, which phase and
-// step, what to do, and where the last whole checkpoint is, and leaves that in the run's summary (env/failure_note.h);
-// then lets the process end as the system would. Handlers use nothing that a signal may not use.
+// Handlers for a process that dies of a plugin's fault. They report which plugin, instance, phase and step it was, what
+// to do, and the newest complete checkpoint, also in the run's summary (env/failure_note.h). Then the process ends as
+// the system would end it. All handlers are async-signal-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace dlhost::plugin {
 
-// For SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT and std::terminate. Once, by main, before plugins are loaded. Handlers
-// that were there (a sanitizer's) get their turn afterwards.
+// Handles SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT and std::terminate. Called once by main, before plugins are loaded.
+// Previous handlers (a sanitizer's) run afterwards.
 void install_fault_handlers();
 
-// The newest checkpoint that is complete on disk, an immortal text; null while there is none.
+// The newest checkpoint that is complete on disk, as an immortal text; null: none yet.
 void tell_checkpoint(const char* path) noexcept;
 const char* checkpoint_to_tell() noexcept;
 
-// While it lives, a fault inside these bytes is explained as a touch of device memory that the host cannot reach. At
-// most 256 of them at once; more go unexplained.
+// While it lives, a fault inside these bytes is reported as an access to device memory from the host. At most 256 at
+// once; more go without this report.
 class FarMemory {
  public:
   FarMemory() = default;
@@ -38,8 +38,8 @@ class FarMemory {
   const void* begin_ = nullptr;
 };
 
-// Ends the process, naming the actor, unless it is destroyed within `limit`. For what cannot be interrupted otherwise:
-// a library's start-up code, init. `doing` is immortal: "loading".
+// Ends the process, naming the actor, unless destroyed within `limit`. For code that cannot be interrupted otherwise: a
+// library's start-up code, init. Requires: `doing` is immortal, such as "loading".
 class Deadline {
  public:
   Deadline(const Actor*, const char* doing, Nanoseconds limit);
@@ -48,21 +48,21 @@ class Deadline {
   Deadline& operator=(const Deadline&) = delete;
 
  private:
-  std::size_t record_; // one past the last: more deadlines than records, this one is not watched
+  std::size_t record_; // index; one past the last: no free record, so not watched
 };
 
-// From now on: a task that is inside one call of a plugin for longer than `limit` ends the process, named;
-// `when_asked`: after the process was asked to end. 0: never.
+// From now on a call of a plugin that takes longer than `limit` ends the process and is named. `when_asked`: the limit
+// after the process was asked to end. 0: no limit.
 void watch_progress(Nanoseconds limit, Nanoseconds when_asked = 0);
-// What holds until somebody says otherwise, from the first library on.
+// The limits until watch_progress is called.
 inline constexpr Nanoseconds call_limit = 600'000'000'000;
 inline constexpr Nanoseconds call_limit_when_asked = 10'000'000'000;
 
-// What a process returns that a plugin has ended, or that was ended because one hangs.
+// The exit status after a plugin ended the process or hung.
 inline constexpr int fault_exit_code = 70;
 
-// Says that a plugin did `what` ("called exit(0)"), and ends the process with that status. `place`: an address in the
-// code that did it, where `doing` does not say who it was; may be null. Async-signal-safe.
+// Reports that a plugin did `what` ("called exit(0)") and ends the process with `status`. `place`: an address in the
+// code that did it, for a `doing` without an actor; may be null. Async-signal-safe.
 [[noreturn]] void end_by_fault(std::string_view what, const Doing& doing, const void* place, std::string_view remedy,
                                int status) noexcept;
 

@@ -1,5 +1,5 @@
-// How this thread's floating-point unit rounds, traps and treats denormal numbers. A library that was linked with
-// -ffast-math switches denormals off in whoever loads it; this puts the state back and tells.
+// The calling thread's modes of rounding, traps and denormal numbers. Loading a library linked with -ffast-math
+// switches denormals off; restore() undoes this.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@ namespace dlhost::plugin {
 
 class FloatState {
  public:
-  // Remembers the calling thread's state.
+  // Saves the calling thread's state.
   FloatState();
-  // Puts it back, on the same thread; true when it had been changed. Exceptions that were merely recorded do not count.
+  // Restores it, on the same thread. True: it had been changed; recorded exceptions do not count.
   bool restore() const;
-  // What a thread begins with: rounds to nearest, traps nothing, knows denormal numbers.
+  // Sets the state of a new thread: rounds to nearest, no traps, denormals on.
   static void set_standard();
 
  private:

@@ -16,8 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-// How each library tells its version.
-// Of a whole sentence, as some tell it, the first number with points.
+// The first number with points in the text: some libraries return a sentence.
 std::string text_version(void* function) {
   const std::string text = reinterpret_cast<const char* (*)()>(function)();
   constexpr const char* parts = "0123456789.";
@@ -80,7 +79,7 @@ constexpr Known known_libraries[] = {
     {"zlib", "libz.so.1", "zlibVersion", text_version, "gzipped data sets"},
 };
 
-// Where the plugins say that their libraries lie (RUNPATH), in which a bundled copy is found.
+// The folders where plugins look for their libraries (RUNPATH), to find a bundled copy.
 std::vector<std::string> folders_of_plugins(const Catalogue& catalogue, const std::string& library) {
   std::vector<std::string> folders;
   for (const auto& candidate : catalogue.candidates) {
@@ -109,7 +108,7 @@ void* open_library(const Catalogue& catalogue, const std::string& library) {
   return dlopen(library.c_str(), mode);
 }
 
-// The name of the file that it was opened from, whatever links lead there: all that tells some libraries' version.
+// The name of the opened file after all links: the only sign of some libraries' version.
 std::string file_of(void* opened) {
   link_map* map = nullptr;
   if (dlinfo(opened, RTLD_DI_LINKMAP, &map) != 0) return "";

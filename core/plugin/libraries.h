@@ -1,4 +1,4 @@
-// The libraries that bundled plugins stand on: whether this process would find them, and in which version.
+// The libraries that bundled plugins link: whether this process finds them, and their versions.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

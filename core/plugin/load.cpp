@@ -21,7 +21,7 @@ namespace dlhost::plugin {
 
 namespace {
 
-// The loader's words, with the symbol that it misses as a person would write it.
+// The loader's error text, with a missing symbol demangled and the remedy.
 std::string remedied(std::string words) {
   constexpr std::string_view missing = "undefined symbol: ";
   const auto at = words.find(missing);
@@ -54,15 +54,15 @@ Status Library::open() {
   try {
     file_.load(path_, error, mode);
   } catch (...) {
-    std::terminate(); // thrown by a static object, through the loader, which cannot go on; the handler names the plugin
+    std::terminate(); // a static object threw through the loader, which cannot go on; the handler names the plugin
   }
   if (error) {
     std::string words = loader_words();
-    // Boost looks at other things after the failure, which may have eaten the words: ask the loader once more.
+    // Boost's own calls after the failure may have cleared the text: ask the loader once more.
     if (words.empty() && !dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL)) words = loader_words();
     return Status::invalid("cannot be loaded: ", remedied(words.empty() ? error.message() : words));
   }
-  // From here on, closing it does not unload it.
+  // From here on, closing does not unload the file.
   if (!dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE))
     return Status::internal("cannot be kept loaded: ", loader_words());
   const std::string alias(alias_name);
@@ -131,7 +131,7 @@ Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host&
   return library;
 }
 
-// What it throws here ends the process, and is named.
+// An exception of fini ends the process, and the plugin is named.
 Library::~Library() {
   if (!initialised_ || !descriptor_->fini) return;
   const Actor* actor = remember("", "", name_, path_);
@@ -147,7 +147,7 @@ const Factory* Library::find(const Product& product) const {
   return nullptr;
 }
 
-// Runs the plugin's code so that a crash in it is named and an exception from it becomes a Status.
+// Runs the plugin's code: a crash is named, an exception becomes a Status.
 template <class Call> Status Library::guarded(const Factory& factory, const char* phase, Call call) const {
   Activity activity;
   activity.enter(actor(factory, factory.name), phase);

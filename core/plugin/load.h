@@ -1,9 +1,9 @@
-// Loads one plugin file that search found usable: looks at its symbols, opens it with Boost.DLL, takes its descriptor
-// and runs its init. What a plugin may do wrong here ends as a Status that names it; floating-point state and handlers
-// of signals that its start-up code changed are put back.
+// Loads one plugin file that search found usable: checks its symbols, opens it with Boost.DLL, reads its descriptor and
+// runs its init. A plugin's errors become a Status that names it. Floating-point state and signal handlers that its
+// start-up code changed are restored.
 //
-// A library stays loaded until the process ends, whatever is destroyed: code, type information and static objects of a
-// plugin may be referred to from anywhere.
+// A library stays loaded until the process ends, even after its Library is destroyed: other code may refer to a
+// plugin's code, type information and static objects.
 #pragma once
 
 #include <memory>
@@ -26,13 +26,13 @@ inline constexpr Nanoseconds load_limit = 5'000'000'000;
 
 class Library {
  public:
-  enum class Init { run, skip }; // skip: only to look at it
+  enum class Init { run, skip }; // skip: for inspection only
 
-  // `candidate` is usable. Call it from one task at a time. Start-up code and init may each take `limit`; then the
-  // process is ended, naming the plugin: nothing else helps against code that does not come back.
+  // Requires: `candidate` is usable. Thread: one at a time. Start-up code and init have `limit` each; after it the
+  // process ends and names the plugin, because code that hangs cannot be interrupted.
   static Result<std::unique_ptr<Library>> load(const Candidate& candidate, Host& host, Nanoseconds limit = load_limit,
                                                Init = Init::run);
-  // Runs fini, which has load_limit; every product must be gone. The code stays.
+  // Runs fini within load_limit. Requires: all its products are destroyed. The code stays loaded.
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
@@ -40,13 +40,13 @@ class Library {
   const std::string& path() const { return path_; }
   const std::string& name() const { return name_; }
   std::span<const Factory> factories() const { return descriptor_->factories; }
-  // Null when it does not make it.
+  // Null: the library does not make this product.
   const Factory* find(const Product&) const;
 
-  // Of one of its factories: the schema, within `limit` as above, and a product. Exceptions become a Status.
+  // The schema (within `limit`, as above) or a product of one of its factories. Exceptions become a Status.
   Result<Schema> schema(const Factory&, Nanoseconds limit = load_limit) const;
   Result<std::unique_ptr<Plugin>> make(const Factory&, const Table& options) const;
-  // How the fault handler names an instance.
+  // The actor by which the fault handler names an instance.
   const Actor* actor(const Factory&, std::string_view instance) const;
 
  private:
@@ -63,7 +63,7 @@ class Library {
   bool initialised_ = false;
 };
 
-// "plugin 'cube' (/path/cube.so)": how messages name a plugin.
+// "plugin 'cube' (/path/cube.so)", as messages name a plugin.
 std::string described(const Candidate&);
 
 } // namespace dlhost::plugin

@@ -12,7 +12,7 @@
 namespace dlhost::plugin {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  // A FIFO or a device must not make the search wait.
+  // O_NONBLOCK: a FIFO or a device must not make the search wait.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return Status::system(errno, "it cannot be opened");
   struct stat about {};

@@ -1,4 +1,4 @@
-// A file mapped for reading: only the pages that are looked at are read. Owned by one task.
+// A file mapped for reading: only touched pages are read. Owned by one task.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace dlhost::plugin {
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::string& path);
-  // The file's own, whatever links lead to it; empty if they lead nowhere.
+  // The file's own name after all links; empty: the links lead nowhere.
   static std::string name_of(const std::string& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&&) = delete;

@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A user's own group: his first one, named after him, as most systems make it. Users without an entry (containers) own
-// the group of their number.
+// Whether `group` is the owner's private group: the owner's first group, with the owner's name, as most systems make
+// it. Users without a passwd entry (containers) own the group with their number.
 bool own_group(uid_t owner, gid_t group) {
   const passwd* user = getpwuid(owner);
   if (!user) return owner == group;
@@ -74,7 +74,7 @@ std::vector<std::string> permission_problems(const std::string& path, const Trus
     std::error_code error;
     const auto folder = fs::path(here).parent_path();
     const auto target = folder / fs::read_symlink(here, error); // an absolute target replaces the folder
-    // Folders on the way may be links as well: where '..' leads from there, only the system knows.
+    // Folders on the way may be links as well, so the system resolves '..'.
     const auto target_folder = fs::canonical(target.parent_path(), error);
     if (error) {
       problems.push_back(
@@ -82,7 +82,7 @@ std::vector<std::string> permission_problems(const std::string& path, const Trus
       return problems;
     }
     here = (target_folder / target.filename()).string();
-    // Who can change the folder where the target lies can change the target.
+    // A user who can change the target's folder can change the target.
     struct stat around {};
     if (target_folder != folder && stat(target_folder.c_str(), &around) == 0)
       judge_one(target_folder.string(), around, trusted, problems);

@@ -14,7 +14,8 @@ namespace dlhost::plugin {
 
 namespace {
 
-// A file whose stamp cannot be read may still be the one that is meant: cube.so or libcube.so for 'cube'.
+// Whether a file may be the wanted plugin by its name: cube.so or libcube.so for 'cube'. For files without a readable
+// stamp.
 bool named_after(const Candidate& candidate, std::string_view name) {
   const auto stem = std::filesystem::path(candidate.path).stem().string();
   return stem == name || stem == concat("lib", name);
@@ -59,7 +60,7 @@ Result<const Candidate*> Registry::candidate(Kind kind, std::string_view name) c
       return Status::exists("two plugins of one folder provide the ", name_of(kind), " '", name, "': ", chosen->path,
                             " and ", candidate.path, "; remove one of them");
     } else if (candidate.stamp) {
-      chosen = &candidate; // it says that it is the one; the other was a guess from the file's name
+      chosen = &candidate; // its stamp names the product; the other matched by file name only
     }
   }
   if (!chosen) return unknown(kind, name);
@@ -79,7 +80,7 @@ std::vector<std::string> Registry::known(Kind kind) const {
 std::vector<std::string> Registry::names(Kind kind) { return known(kind); }
 
 Status Registry::unknown(Kind kind, std::string_view name) const {
-  // Files whose stamp cannot be read may be what is meant, under any name.
+  // A file without a readable stamp may be the wanted plugin, under any name.
   constexpr std::size_t most = 3;
   std::vector<std::string> unread;
   for (const auto& candidate : catalogue_.candidates)
@@ -130,7 +131,7 @@ std::vector<Registry::Build> Registry::builds() {
   return builds;
 }
 
-// Each file is read once: every checkpoint asks.
+// Cached: every checkpoint asks for the digests.
 const std::string& Registry::digest_of(const Library& library) {
   const auto [known, is_new] = digests_.try_emplace(&library);
   if (!is_new) return known->second;

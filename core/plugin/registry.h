@@ -1,8 +1,8 @@
-// Every plugin that this process can use, by kind and name. It searches once, when made, and loads a file when
-// something in it is first asked for: `run` loads only what its job names.
+// All plugins of this process, by kind and name. Searches once, when made. Loads a file when a product of it is first
+// asked for: `run` loads only what its job names.
 //
-// All of it may be called from any task; a call may load a library and then takes as long as that. Factories and
-// schemas stay valid as long as the registry; products must be gone before it.
+// Thread: any; a call may load a library and takes that long. Factories and schemas stay valid as long as the registry;
+// products must be destroyed before it.
 #pragma once
 
 #include <map>
@@ -25,16 +25,16 @@ namespace dlhost::plugin {
 
 class Registry final : public SchemaSource {
  public:
-  // `limit` is for each of a plugin's start-up code, init and schema.
+  // `limit`: the time for each of a plugin's start-up code, init and schema.
   Registry(std::span<const SearchEntry>, Host&, Nanoseconds limit = load_limit);
-  // Runs the fini of every loaded plugin, last loaded first.
+  // Runs the fini of every loaded plugin, in reverse order of loading.
   ~Registry() override;
 
-  // Not ok: unknown (lists the known names and the nearest), broken, or provided twice by one folder.
+  // Errors: the name is unknown (lists known names and the nearest), broken, or provided twice by one folder.
   Result<const Factory*> factory(Kind, std::string_view name);
-  // The same for its schema.
+  // The schema of a product; errors as above.
   Result<const Schema*> schema(Kind, std::string_view name);
-  // A product made from a table that was checked against its schema. An exception becomes a Status.
+  // Makes a product. Requires: the table was checked against its schema. Exceptions become a Status.
   Result<std::unique_ptr<Plugin>> make(Kind, std::string_view name, const Table& options);
 
   template <class T> Result<std::unique_ptr<T>> create(std::string_view name, const Table& options) {
@@ -45,23 +45,23 @@ class Registry final : public SchemaSource {
     return std::unique_ptr<T>(object);
   }
 
-  // How the fault handler is to name an instance of it; made once, when the instance is prepared.
+  // The actor by which the fault handler names an instance; made once, when the instance is prepared.
   Result<const Actor*> actor(Kind, std::string_view name, std::string_view instance);
 
-  // SchemaSource: null also for what is there but broken; why_not() has the reason.
+  // SchemaSource: null also for a broken plugin; why_not() has the reason.
   const Schema* find(Kind, std::string_view name) override;
-  // What can be asked for, sorted.
+  // The available names, sorted.
   std::vector<std::string> names(Kind) override;
   std::string why_not(Kind kind, std::string_view name) override { return schema(kind, name).status().message(); }
 
-  // The files that were loaded, by name.
+  // The loaded files, sorted by name.
   struct Build {
     std::string name, version, digest;
   };
   std::vector<Build> builds();
 
   const Catalogue& catalogue() const { return catalogue_; }
-  // The file that a name comes from and everything it overrides or is broken by; for inspect and for manifests.
+  // The file that provides a name, with its overridden and broken rivals; for inspect and manifests.
   Result<const Candidate*> candidate(Kind, std::string_view name) const;
 
  private:
@@ -82,9 +82,9 @@ class Registry final : public SchemaSource {
   Catalogue catalogue_;
   std::recursive_mutex loading_;                              // init may ask for another plugin
   std::map<std::string, std::unique_ptr<Library>> libraries_; // by path
-  std::vector<Library*> order_;                               // as loaded
-  std::map<const Library*, std::string> digests_;             // as asked for
-  std::map<std::string, Status> failed_;                      // by path; a file is tried once
+  std::vector<Library*> order_;                               // in the order of loading
+  std::map<const Library*, std::string> digests_;             // filled on demand
+  std::map<std::string, Status> failed_;                      // by path; each file is tried once
   std::map<Product, Loaded> asked_for_;
   std::map<const Factory*, Schema> schemas_;
 };

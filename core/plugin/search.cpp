@@ -21,7 +21,7 @@ std::string variable(const char* name) {
 void judge_file(Candidate& candidate, const HostTraits& host) {
   const auto file = MappedFile::open(candidate.path);
   if (!file.ok()) {
-    // What keeps it from being opened may have been seen on the way to it.
+    // The permission check may have found the reason already.
     if (candidate.problems.empty()) candidate.problems.push_back(file.status().message());
     return;
   }
@@ -35,7 +35,8 @@ void judge_file(Candidate& candidate, const HostTraits& host) {
   std::ranges::move(verdict.problems, std::back_inserter(candidate.problems));
   std::ranges::move(verdict.warnings, std::back_inserter(candidate.warnings));
   if (candidate.problems.empty()) return;
-  // Of a good one, all symbols are read when it is loaded. What is refused is to hear everything at once.
+  // For a refused file, the symbols are checked as well, to report all problems at once. A good file's symbols are
+  // checked when it is loaded.
   for (auto& problem : judge_symbols(file->bytes(), host).problems)
     if (std::ranges::find(candidate.problems, problem) == candidate.problems.end())
       candidate.problems.push_back(std::move(problem));
@@ -69,7 +70,7 @@ std::vector<SearchEntry> entries_of(const SearchSettings& settings) {
   std::vector<SearchEntry> entries;
   const auto add = [&entries](const std::string& path, std::string_view origin) {
     if (path.empty()) return;
-    // What is typed on the command line is meant from where it is typed; nothing else may depend on that.
+    // Only paths of the command line are relative to the working folder.
     std::error_code error;
     const auto absolute = origin == "--plugin-dir" ? fs::absolute(path, error) : fs::path(path);
     const auto folder = absolute.lexically_normal().string();

@@ -1,5 +1,5 @@
-// Whom this process calls when a signal comes. Libraries that put handlers of their own there as they are loaded take
-// them from whoever tells people what crashed; this puts them back.
+// The signal handlers of this process. A library that installs handlers while it is loaded displaces the fault
+// handlers; this restores them.
 #pragma once
 
 #include <array>
@@ -9,13 +9,13 @@ namespace dlhost::plugin {
 
 class SignalHandlers {
  public:
-  // Remembers those of now.
+  // Saves the present handlers.
   SignalHandlers();
-  // Puts them back; true when one had been changed.
+  // Restores them; true: one had been changed.
   bool restore() const;
 
  private:
-  std::array<struct sigaction, SIGSYS + 1> handlers_{}; // by their numbers; those of real time are nobody's
+  std::array<struct sigaction, SIGSYS + 1> handlers_{}; // by signal number; without real-time signals
 };
 
 } // namespace dlhost::plugin

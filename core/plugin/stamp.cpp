@@ -10,7 +10,7 @@ namespace dlhost::plugin {
 
 namespace {
 
-// A text from outside: up to its first 0, and nothing that could play with a terminal.
+// A stamp's text up to its first zero byte, with unprintable characters replaced.
 template <std::size_t N> std::string text_of(const std::array<char, N>& field) {
   std::string text(field.data(), strnlen(field.data(), N));
   for (char& c : text)
@@ -28,7 +28,7 @@ Result<std::vector<Product>> products_in(std::string_view provides) {
     const auto colon = word.find(':');
     if (colon == std::string_view::npos || colon + 1 == word.size())
       return Status::corrupt("its plugin stamp lists '", word, "', which is no KIND:NAME: build it again");
-    // A kind that this host does not know is no fault: the epoch says whether the two fit.
+    // An unknown kind is no error here: the epoch decides whether plugin and host fit.
     if (const auto kind = kind_named(word.substr(0, colon)))
       products.push_back({*kind, std::string(word.substr(colon + 1))});
   }
@@ -63,10 +63,10 @@ constexpr struct {
     {isa_arm_bf16, "BF16"},
 };
 
-// Two builds that disagree in one of these see other layouts of the same types.
+// A difference in one of these flags changes the layout of shared types.
 constexpr struct {
   StampFlag flag;
-  std::string_view plugin_only; // what to say when only the plugin has it
+  std::string_view plugin_only; // the message if only the plugin has it
   std::string_view host_only;
 } flag_table[] = {
     {stamp_cxx11_strings,
@@ -217,7 +217,7 @@ Verdict judge_symbols(std::span<const std::byte> bytes, const HostTraits& host) 
                                       "), which two plugins with classes of one name would share: build it with "
                                       "-fno-gnu-unique -fvisibility=hidden (pkg-config --cflags dlhost)"));
   }
-  // A sanitizer may be on although its stamp does not say so: not every compiler tells the source.
+  // A sanitizer may be on without its flag in the stamp: not every compiler tells the source.
   for (const auto& row : sanitizer_table)
     if (!(host.stamp.flags & row.flag) && std::ranges::find(symbols->sanitizers, row.name) != symbols->sanitizers.end())
       judge_sanitizer(row.name, row.option, verdict);

@@ -1,5 +1,5 @@
-// The stamp of a plugin file, read without loading it, and whether this process can take the plugin. Everything that
-// stands between them is said at once, each with its fix. Pure functions but for this_host(); any thread.
+// The stamp of a plugin file, read without loading it, and whether this process can load the plugin. Reports all
+// obstacles at once, each with its fix. Pure functions except this_host(). Thread: any.
 #pragma once
 
 #include <compare>
@@ -22,7 +22,7 @@ struct Product {
   auto operator<=>(const Product&) const = default;
 };
 
-// What a file says about itself; texts are cut at their first 0 and hold printable characters only.
+// The contents of a file's stamp. Texts end at their first zero byte and hold printable characters only.
 struct FileStamp {
   Stamp raw;
   std::string machine; // from the ELF header: "x86_64", or "machine 42"
@@ -32,23 +32,23 @@ struct FileStamp {
   std::vector<Product> provides;
 };
 
-// Reads the note of a shared object. Not ok: no ELF file, truncated, no plugin, or a stamp that does not hold together.
+// Reads the stamp from a shared object's note. Errors: not ELF, truncated, not a plugin, or an inconsistent stamp.
 Result<FileStamp> read_stamp(std::span<const std::byte> file);
 
-// What the process offers to plugins.
+// The build and CPU of this process, which a stamp is checked against.
 struct HostTraits {
   Stamp stamp;           // as this library was compiled
-  std::uint64_t isa = 0; // what the CPU has, and the system lets use, of StampIsa
+  std::uint64_t isa = 0; // bits of StampIsa that the CPU has and the system enables
 };
 const HostTraits& this_host();
 
 struct Verdict {
-  std::vector<std::string> problems; // any: the plugin is refused
+  std::vector<std::string> problems; // if any: the plugin is refused
   std::vector<std::string> warnings;
 };
 Verdict judge(const FileStamp&, const HostTraits&);
 
-// The second look, at the dynamic symbols, just before the file is loaded.
+// The second check, of the dynamic symbols, just before the file is loaded.
 Verdict judge_symbols(std::span<const std::byte> file, const HostTraits&);
 
 // "AVX2, FMA": the names of StampIsa bits.

@@ -1,5 +1,5 @@
-// The watchdogs of faults.h. A thread of its own looks: what hangs in foreign code, wherever that is and whatever
-// signals it has blocked, is not needed for it.
+// The watchdogs of faults.h. They run in their own thread, so that code which hangs, or has blocked signals, cannot
+// stop them.
 #include "plugin/faults.h"
 
 #include <algorithm>
@@ -25,13 +25,13 @@ struct Record {
   std::atomic<const Actor*> actor{nullptr};
   std::atomic<const char*> doing{nullptr};
   std::atomic<Nanoseconds> limit{0};
-  std::atomic<unsigned> generation{0}; // odd: in use; tells a new deadline from an older one
+  std::atomic<unsigned> generation{0}; // odd: in use; each new deadline increases it
 };
 std::array<Record, 32> records;
 
-// What the watchdog alone knows. Of each deadline: since when it has been there. Of each slot: how often it had been
-// entered at the last look, and how long it has been inside the same call; a process that was stopped for a while is
-// given the time of one look for it.
+// State of the watchdog's thread alone. For each deadline: when it was first seen. For each slot: the number of calls
+// at the last look, and how long the same call lasts. After a stop of the whole process the time between looks counts
+// as at most two pauses.
 struct Deadlined {
   unsigned generation = 0;
   Nanoseconds since = 0;
@@ -48,7 +48,7 @@ constexpr int looks_in_limit = 4;
 std::atomic<Nanoseconds> progress_limit{call_limit};
 std::atomic<Nanoseconds> progress_limit_when_asked{call_limit_when_asked};
 
-// Where the hang is in no call of a plugin, each that is loaded may be the one.
+// If the hang is in no plugin's call, lists all loaded plugins as candidates.
 void put_loaded(FaultLine& line) {
   const Actor* before = nullptr;
   for (const Code& code : code_of_plugins()) {
@@ -59,7 +59,7 @@ void put_loaded(FaultLine& line) {
   }
 }
 
-// Others may take over from here, as from a process that was killed.
+// A standby may take over, as from a killed process.
 [[noreturn]] void end_for_hanging(const Actor& actor, const char* phase, std::uint64_t step, Nanoseconds limit) {
   FaultLine line;
   put_plugin(line, actor);
@@ -84,7 +84,7 @@ Nanoseconds limit_of_calls() {
   return limit == 0 ? asked : std::min(limit, asked);
 }
 
-// How long until the next look.
+// Returns the time until the next look.
 Nanoseconds look_at_calls(Nanoseconds now) {
   const Nanoseconds limit = limit_of_calls();
   const Nanoseconds pause = limit > 0 ? std::clamp(limit / looks_in_limit, shortest_pause, one_second) : one_second;

@@ -1,4 +1,4 @@
-// A source whose samples a program gives from memory, batch by batch, in place of the one that the job names.
+// A source of samples that a program gives from memory, batch by batch, in place of the job's source.
 #pragma once
 
 #include <cstring>
@@ -10,11 +10,11 @@ namespace dlhost::predict {
 
 class GivenSource final : public Source {
  public:
-  // It has `rows` samples for a test, whatever is given.
+  // Reports `rows` test samples, however many are given.
   GivenSource(std::vector<Port> outputs, std::int64_t rows) : outputs_(std::move(outputs)), rows_(rows) {}
 
-  // From here on: `rows` samples of the first output, one behind another. What else it gives is zero: labels, which a
-  // prediction does not read, and rows that are not there.
+  // Sets the samples of the first output for the next batch: `rows` of them, one after the other. Further rows and
+  // outputs are zero: a prediction does not read labels.
   void give(const std::byte* samples, std::int64_t rows) {
     samples_ = samples;
     given_ = rows;

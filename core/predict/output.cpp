@@ -7,12 +7,12 @@
 namespace dlhost::predict {
 namespace {
 
-// Losses, measures and tables are of a batch; what a source gives is there already.
+// Losses, metrics and tables belong to a batch; a source's output is no prediction.
 bool is_of_samples(const net::Node& node, std::size_t port) {
   return !node.source && std::ranges::find(node.setup.metrics, port, &MetricSpec::output) == node.setup.metrics.end();
 }
 
-// All that have a row for each sample.
+// All outputs with a row for each sample.
 std::vector<net::Edge> outputs_of(const net::Graph& graph) {
   std::vector<net::Edge> found;
   for (std::size_t n = 0; n < graph.nodes().size(); ++n)

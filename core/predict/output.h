@@ -1,4 +1,4 @@
-// Which output of a net is predicted: one that has a row for each sample.
+// Selects the predicted output of a net: one with a row for each sample.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@ namespace dlhost::predict {
 
 // "fc1:data"
 std::string name_of(const net::Graph&, const net::Edge&);
-// By its whole name, or by its layer's, which stands for the first of it. Empty: the probabilities of a softmax loss,
-// else what the loss reads first.
+// Finds an output by its full name, or the first of a layer by the layer's name. Empty: the probabilities of a softmax
+// loss, else the first input of the loss.
 Result<net::Edge> find_output(const net::Graph&, const std::string& name);
 
-// Leaves the layers alone on which an output of `layer` depends: what a prediction takes no part in, a file that is
-// written or a measure, is not made.
+// Keeps only the layers on which the outputs of `layer` depend, so that a prediction makes no measures and writes no
+// files.
 void keep_what_makes(const std::string& layer, config::Job&);
 
 } // namespace dlhost::predict

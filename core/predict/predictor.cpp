@@ -19,11 +19,11 @@ namespace dlhost {
 
 namespace {
 
-const char own_address = 0; // lies in this library
+const char own_address = 0; // an address inside this library
 
 } // namespace
 
-// The host and the plugins of this process, and one worker for each thread that predicts at the same time.
+// The host and the plugins of this process, and one worker for each concurrent call of predict().
 class Predictor::Net {
  public:
   static Result<std::unique_ptr<Net>> open(const std::string& path, Options options);
@@ -62,10 +62,10 @@ class Predictor::Net {
   param::TensorFile params_;
   std::string layer_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<predict::Worker>> idle_; // before what they refer to
+  std::vector<std::unique_ptr<predict::Worker>> idle_; // destroyed before the members that they refer to
 };
 
-// Those that were installed with this library lie beside it, whichever program has loaded it.
+// Adds the plugin folder installed beside this library, whichever program has loaded it.
 Status Predictor::Net::find_plugins(std::vector<std::string> folders) {
   Dl_info library{};
   if (dladdr(&own_address, &library) != 0 && library.dli_fname) {
@@ -77,7 +77,7 @@ Status Predictor::Net::find_plugins(std::vector<std::string> folders) {
   return plugin::any_found(registry_->catalogue());
 }
 
-// A file of params says what the net takes where dlhost wrote it.
+// Also reads the input description that dlhost writes into files of params.
 Status Predictor::Net::find_params(const std::string& path, const Options& options) {
   nlohmann::json said;
   if (!host_.disk().exists(path)) return Status::not_found("there is no '", path, "' to predict by");
@@ -106,9 +106,9 @@ Status Predictor::Net::load_job(const Options& options) {
   DLHOST_ASSIGN(job_, config::load(host_.disk(), job_file_, options.set, *registry_));
   if (options.batch < 1) return Status::invalid("Options::batch is ", options.batch, ", but must be at least 1");
   job_.test.batch = options.batch;
-  job_.topology = {};      // one worker
-  job_.train.readers = 0;  // samples are there: nothing is read ahead
-  job_.train.prefetch = 0; // of them
+  job_.topology = {};     // one worker
+  job_.train.readers = 0; // samples are in memory: nothing to read ahead
+  job_.train.prefetch = 0;
   return {};
 }
 
@@ -161,7 +161,7 @@ Result<std::vector<float>> Predictor::predict(std::span<const void* const> input
   for (const void* input : inputs) begins.push_back(static_cast<const std::byte*>(input));
   std::vector<float> values;
   DLHOST_ASSIGN(auto worker, net_->borrow());
-  DLHOST_TRY(worker->predict(begins, samples, values)); // a worker that failed is not used again
+  DLHOST_TRY(worker->predict(begins, samples, values)); // a failed worker is not used again
   net_->give_back(std::move(worker));
   return values;
 }

@@ -55,7 +55,7 @@ Status Worker::predict(std::span<const std::byte* const> samples, std::int64_t c
       const std::size_t bytes = inputs_[input]->first().desc.plain_bytes();
       inputs_[input]->give(samples[input] + static_cast<std::size_t>(done) * bytes, rows);
     }
-    DLHOST_TRY(feeds_->seek(0)); // what was read before was given before
+    DLHOST_TRY(feeds_->seek(0)); // forgets the previous batch
     DLHOST_ASSIGN(const auto* view, feeds_->next());
     program::BatchView batch = *view;
     batch.valid = rows;

@@ -1,4 +1,4 @@
-// One net that predicts: its params, its program and its memory. Used by one task at a time.
+// One predicting net: its params, its program and its memory. Thread: one task at a time.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,11 @@ namespace dlhost::predict {
 
 class Worker {
  public:
-  // `job` and `params` outlive it. `layer`: whose output, as find_output() takes it.
+  // Requires: `job` and `params` outlive it. `layer`: the output, as for find_output().
   static Result<std::unique_ptr<Worker>> make(Host&, plugin::Registry&, const config::Job& job, const run::Inputs&,
                                               const param::TensorFile& params, const std::string& layer);
 
-  // Its whole name; nothing is computed for it.
+  // The full name of an output; computes nothing.
   static Result<std::string> output_named(Host&, plugin::Registry&, const config::Job&, const run::Inputs&,
                                           const std::string& layer);
 
@@ -29,7 +29,7 @@ class Worker {
   const std::vector<std::string>& names() const { return names_; }
   const Shape& output() const { return output_shape_; } // of one sample
 
-  // `samples`: of each input, one behind another. Appends the output's values to `into`.
+  // `samples`: for each input, one after the other. Appends the output's values to `into`.
   Status predict(std::span<const std::byte* const> samples, std::int64_t count, std::vector<float>& into);
 
  private:
@@ -37,10 +37,10 @@ class Worker {
   Status open(Host&, plugin::Registry&, const config::Job&, const run::Inputs&);
 
   std::unique_ptr<run::Session> session_;
-  std::vector<GivenSource*> inputs_; // the session's
+  std::vector<GivenSource*> inputs_; // owned by the session
   std::vector<std::string> names_;
   std::int64_t batch_ = 0;
-  program::Program* program_ = nullptr; // the session's
+  program::Program* program_ = nullptr; // owned by the session
   std::unique_ptr<run::Feeds> feeds_;
   net::Edge output_;
   Shape output_shape_;

@@ -1,6 +1,6 @@
-// The builder's own state; see builder.h for what it does. Its parts stand in preparing.cpp (units, links, fusion),
-// expanding.cpp (visits to steps), factoring.cpp (gradients that others multiply), joining.cpp (updates that are made
-// as one) and laying_out.cpp (memory, frames).
+// The builder's internal state; builder.h says what it does. Its parts: preparing.cpp (units, links, fusion),
+// expanding.cpp (visits to steps), factoring.cpp (gradients sent as factors), joining.cpp (updates joined into one op)
+// and laying_out.cpp (memory, frames).
 #pragma once
 
 #include <map>
@@ -76,7 +76,7 @@ class Builder {
   struct Joining {
     param::Likeness likeness;
     Program::Joined joined;
-    std::uint32_t last = 0; // step
+    std::uint32_t last = 0; // step of the last update
     std::int64_t elements = 0;
   };
   void join_updates();
@@ -103,15 +103,15 @@ class Builder {
   std::vector<net::Fusion> fusions_;
   std::vector<const net::Fusion*> fusion_of_;               // by producer
   std::vector<std::vector<SlotId>> node_outputs_;           // slots of frame 0
-  std::vector<bool> done_feature_, passed_through_;         // by node: another unit does it
-  SlotId frame_slots_ = 0;                                  // slots of one frame
-  std::map<SlotId, std::vector<SlotId>> contributions_;     // to the gradient of a feature slot, of any frame
-  std::set<SlotId> sole_;                                   // contributions that nothing else reads
-  std::map<std::size_t, bool> folded_;                      // unit frames whose output gradients are known
-  std::map<std::pair<std::size_t, int>, int> param_visits_; // gradient calls of a node in a frame, for its params
-  std::map<param::Param*, int> awaited_;                    // contributions that are still to come
-  std::map<param::Param*, SlotId> param_gradient_;          // so far
-  Updater::Rule rule_;                                      // of a program that trains
+  std::vector<bool> done_feature_, passed_through_;         // by node: another unit does this work
+  SlotId frame_slots_ = 0;                                  // number of slots in a frame
+  std::map<SlotId, std::vector<SlotId>> contributions_;     // to the gradient of a feature slot, in any frame
+  std::set<SlotId> sole_;                                   // contributions with no other reader
+  std::map<std::size_t, bool> folded_;                      // unit frames whose output gradients are summed
+  std::map<std::pair<std::size_t, int>, int> param_visits_; // gradient calls for params, by node and frame
+  std::map<param::Param*, int> awaited_;                    // contributions still missing
+  std::map<param::Param*, SlotId> param_gradient_;          // the sum so far
+  Updater::Rule rule_;                                      // of a training program
   std::vector<std::pair<const Slot*, Block>> placed_;       // in the device's arena
   std::map<const param::Param*, std::size_t> update_of_;
   struct Replacement {

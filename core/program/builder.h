@@ -1,9 +1,9 @@
-// Builds a program: prepares every layer, puts links where neighbours disagree, fuses what devices accept, follows the
-// recorded visits to find every tensor's life, and lays them out.
+// Builds a program: prepares every layer, puts links between neighbours with different formats, fuses ops that devices
+// can fuse, follows the recorded visits to find every tensor's life, and lays the tensors out.
 //
-// Gradients are found by following the record backward as data flows: each visit of a reader contributes a tensor to
-// what it read; when the producer's turn comes its contributions are summed. Tensors of the step are written once, so
-// a sum or an in-place layer reuses memory exactly where the old content is no longer read.
+// Gradients follow the record: each gradient visit of a reader contributes a tensor to the features that it read, and
+// the producer's visit sums its contributions. Each tensor of a step is written once, so a sum or an in-place layer
+// reuses memory exactly when the old content has no more readers.
 #pragma once
 
 #include <functional>
@@ -21,32 +21,31 @@ struct BuildRequest {
   std::unique_ptr<net::Graph> graph;
   Record record;
   Device* device = nullptr;
-  plugin::Registry* registry = nullptr; // where companions of layers are found
-  std::string device_type;              // what they are named after
+  plugin::Registry* registry = nullptr; // finds the companions of layers
+  std::string device_type;              // the part of their names after '@'
   Stream* stream = nullptr;
   param::Store* store = nullptr;
-  plugin::Activity* activity = nullptr; // of the task that builds and runs it
+  plugin::Activity* activity = nullptr; // of the task that builds and runs the program
   bool training = false;
   bool needs_loss = true;
   bool fuse = true;
-  std::int64_t block_samples = 0; // sums over samples are made of such blocks; 0: as the device likes
+  std::int64_t block_samples = 0; // sums over samples are made of blocks of this size; 0: the device chooses
   // Training only.
   const Updater* updater = nullptr;
   const plugin::Actor* updater_actor = nullptr;
   param::UpdateSettings update_settings;
   double clip_norm = 0;
-  bool scales_loss = false;          // gradients are scaled, and may overflow
-  param::Sharing* sharing = nullptr; // whose the params are; null: they are its own
-  param::Others* others = nullptr;   // who have the same params of their own; null: this worker is the only one, or
-                                     // shares them
-  bool crosses_beside = false;       // what leaves the device for the others leaves beside the computing
-  // "layer" or "layer:output", to be read after a step.
+  bool scales_loss = false;          // scales gradients, which may then overflow
+  param::Sharing* sharing = nullptr; // shares the params with other workers; null: the program owns them
+  param::Others* others = nullptr; // workers with their own copies of the params; null: none, or the params are shared
+  bool crosses_beside = false;     // contributions leave the device beside the computing
+  // "layer" or "layer:output": outputs to read after a step.
   std::vector<std::string> kept;
-  // Asked when all is laid out and nothing is made: not ok, and no memory is.
+  // Called after layout and before any memory is made. An error stops the build.
   std::function<Status(const Program&)> admit;
-  // Whether updates need to know of all gradients first.
+  // Whether updates wait for all gradients.
   bool updates_at_the_end() const { return clip_norm > 0 || scales_loss; }
-  bool make = true; // false: the program is only looked at, and its memory is never made
+  bool make = true; // false: for inspection only, makes no memory
 };
 
 Result<std::unique_ptr<Program>> build(BuildRequest);

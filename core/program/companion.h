@@ -1,5 +1,5 @@
-// The companion of one layer for the device of its program: the plugin "layer@device", loaded when the layer first asks
-// for one of its kernels. What it does is noted as its own: a companion that crashes is named, not its layer.
+// The companion of a layer for the program's device: the plugin "layer@device", loaded when the layer first asks for a
+// kernel. Its calls are noted as its own, so that a crash names the companion, not the layer.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class Companion {
  public:
   Companion(plugin::Registry&, plugin::Activity&, const net::Node& layer, const std::string& device_type);
 
-  // True for one that is broken too: that is an error, and never passed over.
+  // True also for a broken companion: then preparing fails, instead of falling back.
   bool exists() const;
   Result<std::unique_ptr<Op>> prepare(Device&, const KernelSpec&, const Choice&);
 

@@ -1,4 +1,4 @@
-// The builder's second part: from the recorded visits to the steps of the program, with every gradient's way.
+// The builder's second part: from the recorded visits to the program's steps, and the sums of gradients.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -55,8 +55,8 @@ Status Builder::expand() {
         if (!param->declared.frozen) ++awaited_[param];
     }
 
-  // Losses are looked at when all are there and, with the usual algorithms, nothing is updated yet. Whatever the host
-  // gave to this step has then arrived, so that the feeder may reuse its memory.
+  // Losses are checked after the last feature: with the usual algorithms before any update. By then all data of this
+  // step has arrived, so the feeder may reuse its memory.
   const auto is_feature = [](const Visit& visit) { return visit.kind == Visit::Kind::feature; };
   const auto last_feature = std::ranges::find_if(visits.rbegin(), visits.rend(), is_feature);
   for (const auto& visit : visits) {
@@ -97,7 +97,7 @@ void Builder::emit_links(SlotId from, int frame) {
   }
 }
 
-// Once, before the first frame's rows are read: it comes as a whole.
+// Emits the wait for a source once, before the first frame reads it: the batch arrives as a whole.
 void Builder::emit_arrival(std::size_t source) {
   const Program::Step arrival{.act = Program::Act::arrive, .index = static_cast<std::uint32_t>(source)};
   const auto is_arrival = [&](const Program::Step& step) {
@@ -166,13 +166,13 @@ Result<SlotId> Builder::emit_call(Op* op, std::vector<SlotId> in, const TensorDe
   Program::Call call{.op = op, .in = std::move(in), .scalar = scalar, .what = what};
   call.out = new_slot(out, false);
   const SlotId result = call.out;
-  if (out == program_.slots_[static_cast<std::size_t>(call.in[0])].desc) // a sum may be made where a summand lies
+  if (out == program_.slots_[static_cast<std::size_t>(call.in[0])].desc) // a sum may take a summand's place
     for (auto slot = call.in.rbegin(); slot != call.in.rend(); ++slot) may_replace(result, *slot, here());
   push_call(std::move(call));
   return result;
 }
 
-// One slot that holds the sum.
+// Sums the contributions into one slot.
 Status Builder::add_up(std::vector<SlotId>& contributions) {
   while (contributions.size() > 1) {
     const TensorDesc desc = program_.slots_[static_cast<std::size_t>(contributions[0])].desc;
@@ -183,7 +183,7 @@ Status Builder::add_up(std::vector<SlotId>& contributions) {
   return {};
 }
 
-// The gradient of a feature: what its readers contributed, and what came back through its links.
+// The gradient of a feature: the sum of its readers' contributions, including those through its links.
 Result<SlotId> Builder::fold(SlotId feature, int frame) {
   for (std::size_t i = program_.links_.size(); i-- > 0;) {
     if (in_frame(program_.links_[i].from, frame) != feature) continue;
@@ -216,7 +216,7 @@ Status Builder::fold_outputs(std::size_t unit, int frame) {
   return {};
 }
 
-// What lies otherwise is made anew.
+// The slot in the wanted form; emits a reorder if the forms differ.
 Result<SlotId> Builder::reformed(SlotId from, const TensorDesc& wanted, const char* what) {
   const TensorDesc desc = program_.slots_[static_cast<std::size_t>(from)].desc;
   if (desc == wanted) return from;
@@ -226,8 +226,8 @@ Result<SlotId> Builder::reformed(SlotId from, const TensorDesc& wanted, const ch
   return made;
 }
 
-// A sum or a view: the gradient goes on as it is, but that a sum in another layer's op is told of in that op's form,
-// whatever form its summands have.
+// A sum or a view passes its gradient on. If the sum is fused into another layer's op, the gradient has the form of
+// that op; each summand gets its own form.
 Status Builder::pass_gradient_on(Unit& unit, const Visit& visit, SlotId gradient) {
   const auto& slots = unit_frame(visit.node, visit.frame);
   for (std::size_t i = 0; i < slots.input_slots.size(); ++i) {
@@ -249,19 +249,20 @@ Status Builder::pass_gradient_on(Unit& unit, const Visit& visit, SlotId gradient
   return {};
 }
 
-// Where a layer leaves its part of a feature's gradient: a place of its own, or, if it adds, the last that lies there.
+// The slot for a layer's contribution to a feature's gradient: a new one, or the last contribution if the layer adds to
+// it.
 Result<SlotId> Builder::input_gradient(const Unit& unit, std::size_t input, SlotId feature) {
   const TensorDesc desc = program_.slots_[static_cast<std::size_t>(feature)].desc;
   auto& contributions = contributions_[feature];
   const bool adds = input < unit.adds_input_gradient.size() && unit.adds_input_gradient[input];
   if (!adds || contributions.empty()) {
     contributions.push_back(new_slot(desc, unit.on_host));
-    if (adds) { // who was to come before did not: the sum starts at zero
+    if (adds) { // no other contribution came first: the sum starts at zero
       Program::Call zero{.out = contributions.back(), .what = "zero"};
       zero.bytes = program_.slots_[static_cast<std::size_t>(zero.out)].bytes;
       push_call(std::move(zero));
     }
-  } else if (!sole_.contains(contributions.back())) { // others read it as it is
+  } else if (!sole_.contains(contributions.back())) { // others read it unchanged
     DLHOST_ASSIGN(Op * copy, adder(desc, true));
     DLHOST_ASSIGN(contributions.back(), emit_call(copy, {contributions.back()}, desc, 1, "sum"));
   }
@@ -297,7 +298,7 @@ Status Builder::emit_gradient(const Visit& visit) {
   }
   for (std::size_t p = 0; wants_params(visit.wanted) && p < unit.params.size(); ++p) {
     if (unit.params[p]->declared.frozen || unit.params[p]->factors) continue;
-    SlotId& gradient = slots.param_gradient_slots[p]; // a later sweep's is made in the same place
+    SlotId& gradient = slots.param_gradient_slots[p]; // a later sweep uses the same slot
     if (gradient == no_slot) gradient = new_slot(unit.gradient_forms[p], unit.on_host);
     params = true;
   }
@@ -308,7 +309,7 @@ Status Builder::emit_gradient(const Visit& visit) {
   if (params)
     for (auto slot : slots.param_gradient_slots) touch(slot, step);
   for (auto slot : slots.output_gradient_slots) touch(slot, step);
-  if (node.setup.reads.inputs) // its own: no gradient needs the addend of an epilogue
+  if (node.setup.reads.inputs) // the layer's own inputs: no gradient needs an epilogue's addend
     for (std::size_t i = 0; i < node.setup.inputs.size(); ++i) touch(slots.input_slots[i], step);
   if (node.setup.reads.outputs || unit.reads_output)
     for (auto slot : slots.output_slots) touch(slot, step);
@@ -325,7 +326,7 @@ Status Builder::emit_gradient(const Visit& visit) {
   return send_factors(visit);
 }
 
-// A param's contributions of this step, from all frames, sweeps and layers that share it, add up.
+// Sums a param's contributions of this step: from all frames, sweeps and layers that share it.
 Status Builder::add_param_gradients(const Visit& visit) {
   const Unit& unit = program_.units_[visit.node];
   for (std::size_t p = 0; p < unit.params.size(); ++p) {
@@ -339,7 +340,7 @@ Status Builder::add_param_gradients(const Visit& visit) {
     const auto sum = param_gradient_.find(param);
     const TensorDesc desc = program_.slots_[static_cast<std::size_t>(gradient)].desc;
     if (sum == param_gradient_.end()) {
-      if (visit.sign != 1 || param_visits_[{visit.node, visit.frame}] > 1) { // it will be overwritten
+      if (visit.sign != 1 || param_visits_[{visit.node, visit.frame}] > 1) { // a later pass overwrites it
         DLHOST_ASSIGN(Op * scale, adder(desc, true));
         DLHOST_ASSIGN(gradient, emit_call(scale, {gradient}, desc, visit.sign, "sum"));
       }

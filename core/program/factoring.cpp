@@ -1,6 +1,5 @@
-// The builder's part about params whose gradients are never made: their factors leave, and whoever makes the update
-// multiplies them, or adds rows to those of a table. That takes a gradient that is one of these: of a param of one
-// layer, in one pass a step.
+// The builder's part for params whose gradients are sent as factors: the servers multiply the factors, or add rows to
+// those of a table. Requires: the param belongs to one layer, and one pass a step makes its gradient.
 #include <algorithm>
 
 #include "program/assembly.h"
@@ -12,7 +11,7 @@ TensorDesc plain(DType dtype, const Shape& shape) { return {dtype, shape, Format
 
 } // namespace
 
-// Of this program's rows.
+// The factors of this program's rows.
 param::Factors Builder::factors_of(const net::Node& node, const Setup::Factors& declared) const {
   const auto& edge = node.inputs.at(declared.input);
   const DType x = declared.of_rows ? DType::i32 : node.setup.compute, dy = declared.of_rows ? DType::f32 : x;
@@ -21,7 +20,7 @@ param::Factors Builder::factors_of(const net::Node& node, const Setup::Factors& 
           .of_rows = declared.of_rows};
 }
 
-// How its gradient lies when it is made of them, where the params are. Not so: it cannot be.
+// The form of the gradient made from the factors, on the store's device. Errors: the device cannot make it.
 Result<TensorDesc> Builder::made_of(const param::Factors& own, const param::Param& param) const {
   if (own.of_rows) {
     TensorDesc table = param.master;
@@ -46,7 +45,8 @@ bool Builder::is_one_product(const param::Param& param, std::size_t node) const 
          std::ranges::find_if(visits, makes_it)->sign == 1;
 }
 
-// Its layer is not asked for that gradient. How it lies, and so the master, is what the product makes of it.
+// Decides which gradients of a unit are sent as factors; the layer then does not compute them. The master takes the
+// form of the product.
 Status Builder::settle_factors(Unit& unit) {
   if (!request_.training) return {};
   for (auto* param : unit.params) param->factors.reset();
@@ -61,7 +61,7 @@ Status Builder::settle_factors(Unit& unit) {
     const std::int64_t batch = program_.graph_->batch();
     if (own.x.shape[0] != batch || own.dy.shape[0] != batch || !is_one_product(param, unit.node)) continue;
     const auto made = made_of(own, param);
-    if (!made.ok()) continue; // the layer can
+    if (!made.ok()) continue; // the layer computes the gradient itself
     const auto pieces = param::Pieces::of(request_.store->device(), *made);
     if (!pieces) continue;
     param.factors = request_.sharing->factors(param, own, *pieces);
@@ -89,7 +89,7 @@ Status Builder::send_factors(const Visit& visit) {
   return {};
 }
 
-// A copy where the others look for it.
+// Copies a factor to the memory where servers read it.
 Result<SlotId> Builder::leave(SlotId from, const TensorDesc& wanted, const param::Param& param, std::size_t at) {
   if (request_.store->apart()) {
     DLHOST_ASSIGN(from, reformed(from, wanted, "factor"));
@@ -110,7 +110,8 @@ Result<SlotId> Builder::leave(SlotId from, const TensorDesc& wanted, const param
   return left;
 }
 
-// Of what the host cannot reach. What a source made there takes the way through the device as well.
+// The same from device memory that the host cannot reach. A source's output on the host goes through the device as
+// well, for its form.
 SlotId Builder::left_on_host(SlotId from, const param::Param& param, std::size_t at) {
   const Slot made = program_.slots_[static_cast<std::size_t>(from)];
   const auto copy = [&](SlotId source, bool to_host) {
@@ -125,7 +126,7 @@ SlotId Builder::left_on_host(SlotId from, const param::Param& param, std::size_t
   };
   if (made.on_host) from = copy(from, false);
   const SlotId left = copy(from, true);
-  // It may be on its way until the step ends.
+  // The copy may last until the step ends, so the slot keeps its memory.
   if (request_.crosses_beside) program_.slots_[static_cast<std::size_t>(from)].kept = true;
   share(left, param, at);
   return left;

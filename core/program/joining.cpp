@@ -1,12 +1,12 @@
-// The builder's part about small params on a device that works behind the host: their updates wait for one another, and
-// are one op. On a device that is done when run() returns each is made while its gradient is in the cache.
+// The builder's part for small params on an asynchronous device: their updates are joined into one op. On a synchronous
+// device each update runs alone, while its gradient is in the cache.
 #include <algorithm>
 
 #include "program/assembly.h"
 
 namespace dlhost::program {
 
-// The unit whose params a step reads; SIZE_MAX: none's.
+// The unit whose params a step reads; SIZE_MAX: none.
 std::size_t Builder::reader_of_params(const Program::Step& step) const {
   switch (step.act) {
   case Program::Act::feature:
@@ -31,7 +31,7 @@ void Builder::join_updates() {
   };
   for (std::uint32_t s = 0; s < program_.steps_.size(); ++s) {
     const auto& step = program_.steps_[s];
-    if (const auto reader = reader_of_params(step); reader != SIZE_MAX) { // it is to see what was updated before it
+    if (const auto reader = reader_of_params(step); reader != SIZE_MAX) { // the reader must see the earlier updates
       const auto& read = program_.units_[reader].params;
       for (auto group = open.begin(); group != open.end();) {
         const bool waits = std::ranges::any_of(group->joined.updates, [&](std::uint32_t update) {
@@ -56,8 +56,8 @@ void Builder::join_updates() {
   while (!open.empty()) close(open.begin());
 }
 
-// Where gradients are summed with others' beside the computing, updates wait for the step's end, and so do their
-// gradients; but not behind who reads what has been updated, since an algorithm may visit a layer again.
+// If gradients are summed among devices beside the computing, updates and their gradients wait for the end of the step.
+// A step that reads an updated param settles the updates first: an algorithm may visit a layer again.
 void Builder::mark_settling() {
   program_.settles_.assign(program_.steps_.size(), false);
   if (!request_.others || request_.updates_at_the_end()) return;
@@ -75,7 +75,7 @@ void Builder::mark_settling() {
   }
 }
 
-// What the device has no op for is updated one by one, when each gradient is there.
+// Prepares the joined updates. Without an op on the device, each update runs alone.
 Status Builder::prepare_joined() {
   for (auto& joined : program_.joined_) {
     std::vector<param::Update*> updates;

@@ -1,4 +1,4 @@
-// The builder's third part: which slots share memory, where each lies, and the pointers of every frame.
+// The builder's third part: which slots share memory, their places, and the pointers of every frame.
 #include <algorithm>
 
 #include "program/assembly.h"
@@ -20,7 +20,7 @@ SlotId Builder::root(SlotId slot) const {
   return slot;
 }
 
-// What lies in one place lives as long as the longest of it.
+// Slots in the same place live as long as the longest of them.
 void Builder::join_lives() {
   for (std::size_t s = 0; s < program_.slots_.size(); ++s) {
     const Slot& slot = program_.slots_[s];
@@ -32,7 +32,7 @@ void Builder::join_lives() {
   }
 }
 
-// A result takes the place of an operand whose last reader makes it.
+// A result takes the place of an operand if the step that makes it is the operand's last reader.
 void Builder::reuse_in_place() {
   for (const auto& candidate : replacements_) {
     const SlotId written = root(candidate.written), read = root(candidate.read);
@@ -53,7 +53,7 @@ void Builder::place_slots() {
   std::vector<std::pair<Slot*, std::size_t>> device_slots, host_slots;
   for (auto& slot : program_.slots_) {
     if (slot.alias != no_slot || slot.external || slot.shared) continue;
-    if (slot.last < 0 && !slot.kept) continue; // nobody ever touches it
+    if (slot.last < 0 && !slot.kept) continue; // no step touches it
     Block block{.bytes = std::max<std::size_t>(slot.bytes, 1), .first = slot.first, .last = slot.last};
     if (slot.kept) block.first = 0, block.last = end;
     auto& blocks = slot.on_host ? host_blocks : device_blocks;
@@ -68,9 +68,9 @@ void Builder::place_slots() {
   for (auto [slot, block] : device_slots) placed_.emplace_back(slot, device_blocks[block]);
 }
 
-// Whose the memory is that is in use when most is, and whose the params.
+// Notes each layer's part of the arena at its fullest step, and the memory of params.
 void Builder::note_footprint() {
-  std::map<const Slot*, std::size_t> owner; // the first unit that has to do with it
+  std::map<const Slot*, std::size_t> owner; // the first unit that uses the slot
   std::set<const Slot*> of_params;
   for (const auto& at : program_.unit_frames_)
     for (const auto* slots : {&at.output_slots, &at.buffer_slots, &at.param_gradient_slots, &at.input_gradient_slots})
@@ -200,7 +200,7 @@ void Builder::make_metrics() {
   program_.metric_values_.resize(program_.metrics_.size() * 2);
 }
 
-// Tables are of whole evaluations: nobody looks at those of training steps.
+// Only for evaluations: no caller reads tables of training steps.
 void Builder::add_table(const std::string& name, SlotId slot) {
   if (request_.training) return;
   const Shape& shape = program_.slots_[static_cast<std::size_t>(slot)].desc.shape;
@@ -231,7 +231,7 @@ void Builder::lay_out() {
 Status Builder::bind_params() {
   DLHOST_TRY(request_.store->allocate(request_.updater ? &rule_ : nullptr));
   for (auto* param : program_.updated_) {
-    if (request_.sharing) break; // who owns the slices updates them
+    if (request_.sharing) break; // the slices' servers update them
     DLHOST_ASSIGN(auto update,
                   param::Update::prepare(*request_.store, *param, *request_.updater, rule_, request_.update_settings));
     program_.updates_.push_back(std::move(update));

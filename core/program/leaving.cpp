@@ -32,7 +32,7 @@ Status Leaving::send_what_is_there(const Send& send) {
     if (!there) return {};
     DLHOST_TRY(send(update));
   }
-  return stream_->wait(); // for its errors: nothing is left to be done
+  return stream_->wait(); // for its errors: the copies are done
 }
 
 void Leaving::begin() {

@@ -1,5 +1,5 @@
-// What leaves a device whose memory the host cannot reach, beside the computing: copies on a stream of its own, and the
-// updates that may be sent once they are there. Used by the task that computes.
+// Copies from a device whose memory the host cannot reach, on their own stream beside the computing, and the updates to
+// send when their copies are done. Thread: the computing task.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ class Leaving {
  public:
   static Result<std::unique_ptr<Leaving>> make(Device&, std::size_t updates);
 
-  // Once `computing` has done what it was given so far.
+  // Copies after the work queued on `computing` so far.
   Status copy(Stream& computing, void* to, const void* from, std::size_t bytes);
-  // All that this update needs is on its way.
+  // All copies for this update are queued.
   Status add(std::uint32_t update);
-  // Those whose copies are there, in the order in which they were added; not ok ends it.
+  // Sends the updates whose copies are done, in the order of add(). Stops at an error.
   using Send = std::function<Status(std::uint32_t update)>;
   Status send_what_is_there(const Send&);
   bool empty() const { return sent_ == added_.size(); }
-  // Until all copies are done, sent or not.
+  // Waits for all copies, sent or not.
   Status wait() { return stream_->wait(); }
-  // Before the next step: all have been sent.
+  // Call before the next step. Requires: all updates are sent.
   void begin();
 
  private:
@@ -33,7 +33,7 @@ class Leaving {
   Device& device_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Event> made_;
-  std::vector<std::unique_ptr<Event>> left_; // of each update
+  std::vector<std::unique_ptr<Event>> left_; // one for each update
   std::vector<std::uint32_t> added_;         // in this step
   std::size_t sent_ = 0;
 };

@@ -3,7 +3,7 @@
 namespace dlhost::program {
 namespace {
 
-constexpr std::uint64_t long_enough = 2000; // steps after which twice as much is tried
+constexpr std::uint64_t long_enough = 2000; // steps until the doubled scale is tried
 constexpr double most = 1 << 24;
 
 } // namespace

@@ -1,6 +1,6 @@
-// The factor on all gradients of a net that computes in f16, whose least numbers are larger than many a gradient: as
-// large as can be without that one overflows. It is found by trying: a step with a gradient that is not finite is not
-// made, and the next one is tried with half of it; after many that went well, with twice as much.
+// The factor on all gradients of a net that computes in f16, whose smallest numbers are above many gradients. The
+// factor should be as large as possible without overflow, and is found by trial: a step with a gradient that is not
+// finite is skipped and the factor halved; after many good steps it is doubled.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace dlhost::program {
 
 class LossScale {
  public:
-  // What a run goes on with.
+  // The state saved in checkpoints.
   struct State {
     double value = 65536;
-    std::uint64_t went_well = 0; // steps since it was changed
-    std::uint64_t skipped = 0;   // steps, in all
+    std::uint64_t went_well = 0; // steps since the last change
+    std::uint64_t skipped = 0;   // all skipped steps
     bool operator==(const State&) const = default;
   };
 
@@ -23,7 +23,7 @@ class LossScale {
   void restore(const State& state) { state_ = state; }
   double value() const { return state_.value; }
   void went_well();
-  // The step is not made. Not ok: there is nothing left to halve.
+  // The step is skipped. Errors: the factor cannot be halved any more.
   Status overflowed(std::uint64_t step);
 
  private:

@@ -1,4 +1,4 @@
-// What a program's steps are called where they are measured, and what each moves and computes.
+// Names the program's steps for measurements, with the bytes and operations of each.
 #include <fmt/format.h>
 
 #include "program/program.h"
@@ -12,7 +12,7 @@ void Program::measure(Clock* clock) {
   for (const Step& step : steps_) {
     Timing timing;
     switch (step.act) {
-    case Act::arrive: // what is left of it: no bytes, since most of them came while something else was done
+    case Act::arrive: // only the rest of the wait; no bytes, because most of the copy ran beside other work
       timing = {.what = "copy", .type = "connector", .direction = "between"};
       break;
     case Act::feature:

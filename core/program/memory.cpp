@@ -37,7 +37,7 @@ std::size_t alive(const std::vector<Block>& blocks, int step) {
 }
 
 int fullest(const std::vector<Block>& blocks) {
-  std::map<int, std::int64_t> changes; // of what is alive, by step
+  std::map<int, std::int64_t> changes; // bytes alive, by step
   for (const Block& block : blocks) {
     changes[block.first] += static_cast<std::int64_t>(block.bytes);
     changes[block.last + 1] -= static_cast<std::int64_t>(block.bytes);

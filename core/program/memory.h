@@ -1,4 +1,4 @@
-// Where tensors lie: blocks of one arena, shared by tensors whose lives do not overlap.
+// Places tensors as blocks in one arena; tensors whose lives do not overlap share memory.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@ namespace dlhost::program {
 
 struct Block {
   std::size_t bytes = 0;
-  int first = 0, last = 0; // the steps of the program between which it lives, both included
+  int first = 0, last = 0; // the program steps of its life, both included
   std::size_t offset = 0;
 };
 
-// Gives every block its offset, largest first, each at the lowest place that is free for the whole of its life;
-// returns the arena's size.
+// Gives every block its offset, largest block first, each at the lowest place that is free for its whole life. Returns
+// the arena's size.
 std::size_t place(std::vector<Block>& blocks, std::size_t alignment);
 
-// The step at which most is alive; that much no placing can go below.
+// The step with the most bytes alive: a lower bound for any placing.
 int fullest(const std::vector<Block>& blocks);
 std::size_t alive(const std::vector<Block>& blocks, int step);
 

@@ -1,4 +1,4 @@
-// What was chosen while a program was built.
+// The plan: the choices made while the program was built.
 #include <dlhost/parallel.h>
 
 #include "program/program.h"

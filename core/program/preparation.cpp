@@ -12,7 +12,7 @@ const Epilogue* epilogue_of(const OpSpec& spec) {
   return nullptr;
 }
 
-// "f32:ab f32:AB16b64a > f32:ab"
+// Such as "f32:ab f32:AB16b64a > f32:ab".
 std::string formats_of(const Op& op, const Device& device) {
   std::string text;
   const auto add = [&](const std::vector<TensorDesc>& descs) {
@@ -57,7 +57,7 @@ Result<std::unique_ptr<Op>> Preparation::kernel(const KernelSpec& spec, Role rol
   return op;
 }
 
-// For reports, and for the scratch that all of the layer's ops share.
+// Notes the op for reports, and for the scratch memory that the layer's ops share.
 void Preparation::note(const Op& op, std::string_view spec, Role role) {
   unit_.scratch = std::max(unit_.scratch, op.scratch_bytes);
   double bytes = 0;

@@ -1,4 +1,4 @@
-// Core's side of Layer::prepare: answers the layer's questions about its piece of the net and writes down what it says.
+// Core's side of Layer::prepare: answers the layer's questions about its place in the net and records its calls.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ class Preparation final : public Prepare {
     bool training = false;
     DType compute = DType::f32;
     std::int64_t batch = 0;
-    std::int64_t block_samples = 0;  // sums are made of blocks of so many; 0: as the device likes
-    std::vector<TensorDesc> inputs;  // as the producers leave them
-    std::vector<TensorDesc> outputs; // plain
+    std::int64_t block_samples = 0;  // block size for sums over samples; 0: the device chooses
+    std::vector<TensorDesc> inputs;  // in the producers' formats
+    std::vector<TensorDesc> outputs; // in plain format
     Epilogue epilogue;
     TensorDesc addend;
     Companion companion;
@@ -52,14 +52,14 @@ class Preparation final : public Prepare {
   void gives_gradient(std::size_t param, const TensorDesc&) override;
   std::size_t buffer(std::string name, std::size_t bytes, Life) override;
 
-  // What the layer said.
-  std::vector<TensorDesc> read_forms;  // of inputs, the addend last when there is one
+  // The layer's calls.
+  std::vector<TensorDesc> read_forms;  // of inputs; the addend is last, if there is one
   std::vector<TensorDesc> given_forms; // of outputs
-  bool epilogue_passed = false;        // to an op
-  bool epilogue_taken = false;         // by that op
+  bool epilogue_passed = false;        // the layer passed it to an op
+  bool epilogue_taken = false;         // that op accepted it
   bool gradient_taken = false, output_read = false;
   std::string epilogue_remark;
-  std::string misused; // what the layer must not do; empty: nothing
+  std::string misused; // a forbidden call of the layer; empty: none
 
  private:
   void note(const Op&, std::string_view spec, Role);

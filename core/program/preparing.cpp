@@ -1,4 +1,4 @@
-// The builder's first part: units, their links and what is fused.
+// The builder's first part: units, their links and fusion.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ Status Builder::prepare_units() {
   done_feature_.resize(nodes_.size());
   passed_through_.resize(nodes_.size());
   if (request_.fuse) fusions_ = net::find_fusions(*program_.graph_, request_.training);
-  // A feature that somebody asks to see has to be made.
+  // A feature that is kept for reading must be made, so it is not fused away.
   const auto asked = [&](std::size_t node) {
     return std::ranges::any_of(
         request_.kept, [&](const std::string& name) { return name.substr(0, name.find(':')) == nodes_[node].name; });
@@ -51,7 +51,7 @@ Status Builder::prepare_units() {
   return {};
 }
 
-// Whether another layer contributes to the gradient of this feature before this one does.
+// Whether another layer contributes to this feature's gradient before this one.
 bool Builder::adds_to_others(const net::Node& node, std::size_t index, std::size_t input) const {
   if (!node.setup.accumulates) return false;
   const auto& visits = request_.record.visits;
@@ -85,8 +85,8 @@ SlotId Builder::new_block(std::size_t bytes) {
   return static_cast<SlotId>(program_.slots_.size() - 1);
 }
 
-// Whether a source's output is taken on a device whose memory the host cannot reach, where it is brought ahead: it is
-// read, by no layer on the host, and the rows of each frame begin where the device wants memory to.
+// Whether a source's output is delivered ahead to the memory of a device that the host cannot reach. Requires: it has
+// readers, none on the host, and the rows of each frame start at the device's alignment.
 bool Builder::is_delivered(std::size_t source, std::size_t output) const {
   const auto& readers = nodes_[source].readers.at(output);
   const auto on_host = [&](const net::Reader& reader) { return nodes_[reader.node].setup.host; };
@@ -95,7 +95,7 @@ bool Builder::is_delivered(std::size_t source, std::size_t output) const {
   return !program_.cut_ || frame % program_.device_->traits().alignment == 0;
 }
 
-// The slot of a node's output; in a net with cycles it may be read before its node is prepared, and is then plain.
+// The slot of a node's output. In a net with cycles it may be read before its node is prepared; then it is plain.
 SlotId Builder::source_slot(std::size_t node, std::size_t output) const { return node_outputs_[node].at(output); }
 
 Status Builder::declare(Unit& unit) {
@@ -168,7 +168,7 @@ Status Builder::prepare_unit(std::size_t index) {
   for (const auto& edge : node.inputs) {
     const Slot& slot = program_.slots_[static_cast<std::size_t>(source_slot(edge.node, edge.output))];
     context.inputs.push_back(slot.desc);
-    if (node.setup.host) { // a host layer is given plain f32, or the integers as they are
+    if (node.setup.host) { // a host layer gets plain f32, or integers unchanged
       context.inputs.back().format = Format::plain();
       if (is_float(slot.desc.dtype)) context.inputs.back().dtype = DType::f32;
     }
@@ -207,7 +207,7 @@ Status Builder::prepare_unit(std::size_t index) {
     unit.outputs = node_outputs_[index];
   } else {
     for (std::size_t o = 0; o < node.setup.outputs.size(); ++o) {
-      if (node_outputs_[index].size() > o) { // was read before, in a cycle
+      if (node_outputs_[index].size() > o) { // read earlier, in a cycle
         if (preparation.given_forms[o] != node.setup.outputs[o].desc)
           return Status::unsupported(
               "lies in a format of its own, but is read across a cycle, which needs plain tensors");
@@ -218,11 +218,12 @@ Status Builder::prepare_unit(std::size_t index) {
     }
     node_outputs_[index] = unit.outputs;
     settle_fusion(unit, fusion, preparation);
-    if (addend != no_slot && unit.epilogue_addend == SIZE_MAX) unit.wants_input_gradient.pop_back(); // refused
+    // The op refused the epilogue.
+    if (addend != no_slot && unit.epilogue_addend == SIZE_MAX) unit.wants_input_gradient.pop_back();
     if (unit.epilogue_addend != SIZE_MAX) {
       DLHOST_ASSIGN(const SlotId slot, linked(addend, preparation.read_forms.back(), unit.on_host));
       unit.inputs.push_back(slot);
-      if (!preparation.gradient_taken) unit.wants_input_gradient.back() = false; // core passes it on itself
+      if (!preparation.gradient_taken) unit.wants_input_gradient.back() = false; // core passes the gradient on
     }
   }
   for (const auto& buffer : unit.buffers) {
@@ -234,7 +235,7 @@ Status Builder::prepare_unit(std::size_t index) {
   return {};
 }
 
-// The output is the input's memory. A view that changes the shape needs it plain.
+// A view's output is its input's memory. A change of shape needs plain memory.
 Status Builder::prepare_view(Unit& unit) {
   const net::Node& node = *unit.described;
   const auto& edge = node.inputs.at(0);
@@ -316,7 +317,7 @@ SlotId Builder::copied(SlotId from, Direction direction) {
   return program_.links_.back().to;
 }
 
-// The slot that holds `from` in the wanted form, on the wanted side; made by links where it has to be.
+// The slot with `from` in the wanted form, on the wanted side; makes links if necessary.
 Result<SlotId> Builder::linked(SlotId from, const TensorDesc& wanted, bool on_host) {
   const Slot source = program_.slots_[static_cast<std::size_t>(from)];
   if (wanted.shape != source.desc.shape || wanted.format.is_any())

@@ -11,7 +11,7 @@
 
 namespace dlhost::program {
 
-// On a device that works behind the host, what was given last may still have to be done, by ops that go now.
+// An asynchronous device may still have work queued that uses ops destroyed here.
 Program::~Program() {
   if (stream_) stream_->wait().ignore("who wanted to know has waited");
 }
@@ -49,13 +49,14 @@ void Program::set_passes(const BatchView& batch, const StepInfo& info) {
 
 namespace {
 
-// What the stream may start as one whole, until it ends, however that is.
+// The stream may start these ops as one whole (begin_step to end_step), also if the step fails.
 class OneStep {
  public:
   explicit OneStep(Stream& stream) : stream_(stream), thrown_(std::uncaught_exceptions()) { stream_.begin_step(); }
   OneStep(const OneStep&) = delete;
   OneStep& operator=(const OneStep&) = delete;
-  // Ops that were held back run here, and may throw; but not behind what was thrown before, which says more.
+  // Ops that were held back run here and may throw. During unwinding their exception is dropped: the first one says
+  // more.
   ~OneStep() noexcept(false) {
     try {
       stream_.end_step();
@@ -85,8 +86,7 @@ Status Program::run(const BatchView& batch, const StepInfo& info) {
   return status;
 }
 
-// What is queued reads and writes memory of the feeders and of the table, which a worker that ends releases before its
-// programs.
+// Waits for queued work: it uses memory of the feeders and of the table, which a worker releases before its programs.
 void Program::abandon_step() {
   constexpr const char* why = "the step has failed already";
   plugin::contained(*activity_, [this]() -> Status {
@@ -96,7 +96,7 @@ void Program::abandon_step() {
   }).ignore(why);
 }
 
-// Where it is measured, what the work takes is the step's.
+// While measuring, the work's time counts for this step.
 template <class Work> Status Program::timed(std::size_t step, Work&& work) {
   if (!clock_) return work();
   const Nanoseconds begin = clock_->now();
@@ -131,7 +131,7 @@ Status Program::send_what_has_left() {
       [this](std::uint32_t update) { return sharing_->update(*updated_[update], info_.step, info_.rate); });
 }
 
-// Whoever waits for this worker's server does not wait for its device.
+// Serves other workers while the device copies.
 Status Program::send_all() {
   while (!leaving_->empty()) {
     DLHOST_TRY(sharing_->progress());
@@ -184,14 +184,14 @@ std::span<Program::UnitFrame> Program::frames_of(const Unit& unit) {
 }
 
 Status Program::collect(const Unit& unit) {
-  // Also what no pass reads: its gradient is not to be made anew before the last one has been taken.
+  // Collects all params, even without a reader: a new gradient must not replace the last one before that is taken.
   for (const auto* param : unit.params)
     if (sharing_) DLHOST_TRY(sharing_->collect(*param));
   if (sharing_) sharing_->converts(true);
   for (std::size_t u = 0; u < unit.uses.size(); ++u) {
     const auto& use = unit.uses[u];
     DLHOST_TRY(store_->refresh(*use.param, *use.copy));
-    for (UnitFrame& at : frames_of(unit)) at.params[u] = use.copy->data; // a new version may lie elsewhere
+    for (UnitFrame& at : frames_of(unit)) at.params[u] = use.copy->data; // a new version may have another address
   }
   DLHOST_TRY(store_->landed());
   if (sharing_) sharing_->converts(false);
@@ -209,7 +209,7 @@ Status Program::update(const Step& step) {
   return updates_at_the_end() ? Status() : apply(step);
 }
 
-// All updates so far, of the sums of all workers' gradients; those that wait for the last gradient are made at the end.
+// Runs all updates so far with the summed gradients. Updates that need all gradients run at the end of the step.
 Status Program::settle() {
   DLHOST_TRY(summing_->finish());
   for (const Step* step : unsettled_)
@@ -235,8 +235,7 @@ Program::Joined* Program::joined(std::uint32_t update) {
   return place == 0 ? nullptr : &joined_[place - 1];
 }
 
-// Where the norm of all gradients is wanted, the updates wait for the last of them: to clip them, or to know that all
-// are finite.
+// Runs the updates that wait for all gradients: to clip them by their norm, or to check that all are finite.
 Status Program::make_updates() {
   const auto each_update = [&](auto&& work) -> Status {
     for (std::size_t s = 0; s < steps_.size(); ++s)
@@ -280,7 +279,7 @@ Status Program::read_metrics() {
   return tables_.empty() ? Status() : read_tables();
 }
 
-// An op that cannot do its work says so to the stream, behind the host: the features once more, looking after each.
+// An asynchronous device reports an op's error late. Runs the features again and waits after each, to name the layer.
 Status Program::placed(Status status) {
   for (const Step& step : steps_) {
     if (step.act == Act::check_losses) break;
@@ -334,7 +333,7 @@ Result<std::string> Program::find_not_finite() {
   const auto finite = [](const std::vector<float>& values) {
     return std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
   };
-  // Gradients go down from the loss: of the layers whose params have become so, it began in the uppermost.
+  // Gradients flow down from the loss: of the layers with params that are not finite, the uppermost was first.
   for (auto unit = units_.rbegin(); unit != units_.rend(); ++unit)
     for (const auto* param : unit->params) {
       DLHOST_ASSIGN(const auto values,
@@ -343,10 +342,10 @@ Result<std::string> Program::find_not_finite() {
         return fmt::format("it began in layer '{}' ({}), whose param '{}' is not finite since an earlier update",
                            unit->described->name, unit->described->type, param->declared.name);
     }
-  for (const Step& step : steps_) { // the same batch once more, looking after each layer
+  for (const Step& step : steps_) { // runs the batch again and checks each layer
     if (step.act == Act::check_losses) break;
     if (step.act == Act::gradient || step.act == Act::update) break;
-    if (step.act == Act::collect) continue; // they are here
+    if (step.act == Act::collect) continue; // params are collected already
     DLHOST_TRY(execute(step));
     if (step.act != Act::feature) continue;
     const UnitFrame& at = unit_frames_[step.index];

@@ -1,6 +1,6 @@
-// One worker's program: the layers of a net at work on one batch size, in the order that the algorithm recorded, with
-// every tensor laid in memory and every op prepared. run() makes one step; it allocates nothing, looks nothing up and
-// takes no lock. A program belongs to one task.
+// One worker's program: a net for one batch size, in the order that the algorithm recorded, with every tensor laid out
+// and every op prepared. run() makes one step; it allocates nothing, looks nothing up and takes no lock. Thread: one
+// task.
 #pragma once
 
 #include <functional>
@@ -23,14 +23,14 @@
 
 namespace dlhost::program {
 
-// The batch of a step, as the feeder hands it over: for each source, by its node, the outputs in host memory, and, of
-// those that the program takes there, on the device.
+// The batch of a step from the feeder: for each source its outputs in host memory, and on the device those that the
+// program takes there.
 struct BatchView {
   struct SourceBatch {
     std::size_t node = 0;
     std::vector<void*> outputs;
-    std::span<void* const> delivered; // null: not taken there. Empty: none is
-    Event* arrived = nullptr;         // when all of `delivered` is there
+    std::span<void* const> delivered; // null: that output is not taken on the device; empty: none is
+    Event* arrived = nullptr;         // all of `delivered` has arrived
   };
   std::vector<SourceBatch> sources;
   std::span<const std::uint32_t> samples;
@@ -47,7 +47,7 @@ struct StepInfo {
 };
 
 struct Metric {
-  std::string name; // its layer's; with the metric's behind a point where the layer has several
+  std::string name; // its layer's name; plus ".metric" if the layer has several
   std::size_t node = 0;
   bool better_high = false;
   bool is_loss = false;
@@ -56,73 +56,72 @@ struct Metric {
   const float* host = nullptr;
 };
 
-// A table of counts, which an evaluation sums up.
+// A table of counts, summed by an evaluation.
 struct CountTable {
   record::Table last; // of the last step
   SlotId slot = no_slot;
 };
 
-// The memory that it takes, known once it is laid out. A layer's activations are what of the arena is its own when the
-// arena is fullest; its params come with histories and copies, and count only where the program is the first to use
-// them.
+// The program's memory, known after layout. A layer's activations are its part of the arena at the fullest step. Its
+// params include histories and copies, and count only in the first program that uses them.
 struct Footprint {
   struct Part {
-    std::string layer; // empty: what core puts between layers
+    std::string layer; // empty: core's steps between layers
     std::size_t activations = 0, params = 0;
   };
   std::vector<Part> parts;
-  std::size_t arena = 0, scratch = 0, params = 0; // of the device
-  std::size_t param_gradients = 0;                // the most of the arena that is theirs: no batch makes it smaller
-  std::size_t host = 0;                           // beside it, where the host cannot reach the device's memory
+  std::size_t arena = 0, scratch = 0, params = 0; // on the device
+  std::size_t param_gradients = 0; // the most bytes of param gradients in the arena; independent of the batch
+  std::size_t host = 0;            // extra host memory, if the host cannot reach the device's
 };
 
-// What one step of the program costs, when it is measured.
+// The measured cost of one step of the program.
 struct Timing {
   std::string what; // unit or param
   std::string type; // "dense", "sgd", "format"
   const char* direction = "";
   double seconds = 0;
   std::uint64_t calls = 0;
-  double operations = 0, bytes = 0; // of a call; 0: not known
+  double operations = 0, bytes = 0; // of one call; 0: unknown
 };
 
 class Program {
  public:
   ~Program();
-  // Makes one step. A loss that is not finite is a Status of Code::cancelled and leaves the params as they were.
+  // Makes one step. Errors: Code::cancelled for a loss that is not finite; the params are then unchanged.
   Status run(const BatchView&, const StepInfo&);
 
   bool trains() const { return training_; }
   const std::vector<Metric>& metrics() const { return metrics_; }
   std::vector<Metric>& metrics() { return metrics_; }
-  // Of a program that does not train.
+  // Of an evaluating program.
   const std::vector<CountTable>& tables() const { return tables_; }
   // The norm of the last step's gradients before clipping; none: norms are not computed.
   std::optional<double> gradient_norm() const { return sharing_ ? sharing_->gradient_norm() : gradient_norm_; }
-  // Of one that computes in f16; null: gradients are as they are.
+  // Of a program that computes in f16; null: gradients are not scaled.
   LossScale* loss_scale() { return loss_scale_ ? &*loss_scale_ : nullptr; }
   const LossScale* loss_scale() const { return loss_scale_ ? &*loss_scale_ : nullptr; }
-  // So many updates of each param are done already.
+  // Sets the number of updates that each param has had.
   void resume_at(std::uint64_t updates);
-  // Of a program that does not train: what its batches hand on begins anew.
+  // Resets state that is carried from batch to batch. Requires: the program does not train.
   Status restart();
-  // The first layer whose output is not finite, with the batch of the last run(); empty: none is.
+  // The first layer whose output is not finite, for the batch of the last run(); empty: none.
   Result<std::string> find_not_finite();
-  // A kept output of the last step, on the host in plain f32.
+  // A kept output of the last step, as plain f32 on the host.
   Result<std::vector<float>> read_output(std::size_t node, std::size_t output);
 
   const std::vector<Unit>& units() const { return units_; }
   const net::Graph& graph() const { return *graph_; }
-  plan::Plan plan() const; // what was chosen
+  plan::Plan plan() const; // the choices of the build
   const Footprint& footprint() const { return footprint_; }
-  std::size_t unshared_bytes() const { return unshared_bytes_; } // were nothing shared
+  std::size_t unshared_bytes() const { return unshared_bytes_; } // the memory without sharing
   double operations() const;
   std::size_t link_count() const { return links_.size(); }
   const TensorDesc& desc_of(std::size_t node, std::size_t output) const;
-  // Whether it takes this output of a source on the device, whose memory the host cannot reach.
+  // Whether the program takes this output of a source in device memory that the host cannot reach.
   bool takes_delivered(std::size_t node, std::size_t output) const;
 
-  // Timings of the steps so far, in order; clock null ends the measuring.
+  // Starts measuring all steps, in order. Null: ends it.
   void measure(Clock* clock);
   const std::vector<Timing>& timings() const { return timings_; }
 
@@ -133,24 +132,24 @@ class Program {
     Act act = Act::feature;
     Wanted wanted = Wanted::both;
     std::uint32_t sweep = 0;
-    std::uint32_t index = 0; // of a source's node, a frame, a call, a unit or an update
+    std::uint32_t index = 0; // of the source's node, frame, call, unit or update
     std::uint32_t frame = 0;
-    SlotId gradient = no_slot; // of an update
+    SlotId gradient = no_slot; // for an update
   };
-  // A conversion, an addition or a copy that core makes itself.
+  // A conversion, addition or copy that core makes.
   struct Call {
-    Op* op = nullptr; // null: a copy, or zeros where there is nothing to copy
+    Op* op = nullptr; // null: a copy, or zeros without an input
     std::vector<SlotId> in;
     SlotId out = no_slot;
     Direction direction = Direction::within;
-    bool leaves = false; // for other workers, beside the computing where there is a way for that
+    bool leaves = false; // for other workers; beside the computing if possible
     std::size_t bytes = 0;
     float scalar = 1;
     const char* what = "";
     std::vector<const void*> inputs;
     void* output = nullptr;
   };
-  // The pointers of one unit in one frame. The vectors back the spans of `frame`.
+  // The pointers of one unit in one frame. `frame` has spans of these vectors.
   struct UnitFrame {
     std::size_t unit = 0;
     std::vector<SlotId> input_slots, output_slots, output_gradient_slots, input_gradient_slots, param_gradient_slots,
@@ -159,25 +158,25 @@ class Program {
     std::vector<void*> outputs, input_gradients, param_gradients, buffers;
     Frame frame;
   };
-  // Updates that are made as one, when the gradient of the last is there.
+  // Updates joined into one, made when the last gradient is there.
   struct Joined {
     std::vector<std::uint32_t> updates; // in the order of their steps
     std::vector<SlotId> gradients;
     std::unique_ptr<param::UpdateTogether> update;
     std::vector<const void*> data; // of the gradients
   };
-  // An output of a source: where the batch's memory is to be put in.
+  // An output of a source: the places to put the batch's address.
   struct Feed {
     std::size_t node = 0, output = 0;
     int frame = 0;
     SlotId slot = no_slot;
-    bool delivered = false; // on the device, not where the feeder put it
+    bool delivered = false; // from the device copy, not the feeder's memory
     std::size_t row_bytes = 0;
     std::vector<const void**> readers;
   };
 
   Status run_steps();
-  void abandon_step(); // nothing of it is queued any more
+  void abandon_step(); // waits until nothing of the step is queued
   Status execute(const Step&);
   template <class Work> Status timed(std::size_t step, Work&& work);
   void bind(const BatchView&);
@@ -202,10 +201,10 @@ class Program {
   Stream* stream_ = nullptr;
   param::Store* store_ = nullptr;
   param::Sharing* sharing_ = nullptr;
-  std::unique_ptr<Leaving> leaving_; // null: what leaves is waited for
+  std::unique_ptr<Leaving> leaving_; // null: copies are waited for
   param::Others* others_ = nullptr;
-  std::unique_ptr<Summing> summing_;   // of all workers' gradients; null: there are no others, or they share params
-  std::vector<bool> settles_;          // by step: it reads what has been updated before in the same step
+  std::unique_ptr<Summing> summing_;   // over all workers; null: no other workers, or shared params
+  std::vector<bool> settles_;          // by step: it reads params updated earlier in the same step
   std::vector<const Step*> unsettled_; // updates that wait for their sums
   plugin::Activity* activity_ = nullptr;
   const plugin::Actor* updater_actor_ = nullptr;
@@ -223,18 +222,18 @@ class Program {
   std::vector<Step> steps_;
   std::vector<UnitFrame> unit_frames_;                  // unit * frames + frame
   std::vector<param::Param*> updated_;                  // in the order of their updates
-  std::vector<std::unique_ptr<param::Update>> updates_; // of each; none where they are shared
+  std::vector<std::unique_ptr<param::Update>> updates_; // one for each; none if the params are shared
   std::vector<Joined> joined_;
-  std::vector<std::uint32_t> joined_of_; // by update: one more than the place of what it is joined with; 0: none
+  std::vector<std::uint32_t> joined_of_; // by update: index in joined_ plus one; 0: not joined
   std::vector<Feed> feeds_;
-  std::vector<Event*> arrived_; // of this step's batch, by node
+  std::vector<Event*> arrived_; // by node, for this step's batch
   std::vector<Pass> passes_;
   std::vector<Metric> metrics_;
   std::vector<CountTable> tables_;
   std::vector<Timing> timings_;
   Clock* clock_ = nullptr;
   Memory arena_, scratch_;
-  plugin::FarMemory far_arena_; // where the device's memory is
+  plugin::FarMemory far_arena_; // the device's memory, for the fault handler
   std::vector<std::byte> host_arena_;
   std::vector<float> metric_values_, table_values_;
   Footprint footprint_;

@@ -59,7 +59,7 @@ class Recorder final : public NetView {
   void update(Node& node) override {
     if (node.has_params()) add({Visit::Kind::update, node.index()});
   }
-  // An update whose products are made now, unless the algorithm asked for them before.
+  // An update whose param gradients are computed now, unless the algorithm asked for them before.
   void update_late(Node& node) override {
     if (!node.has_params()) return;
     auto passes = gradients_of(node);
@@ -78,7 +78,7 @@ class Recorder final : public NetView {
       if (visit.kind == Visit::Kind::gradient && visit.node == node.index()) found.push_back(visit);
     return found;
   }
-  // The products of each pass that made the layer's input gradients; of each frame, where the layer needed none.
+  // Adds param gradients for each pass that computed the layer's input gradients; for each frame if there was none.
   void add_products(const Node& node, std::vector<Visit> passes) {
     for (int frame = 0; passes.empty() && frame < result.frames; ++frame)
       passes.push_back({.kind = Visit::Kind::gradient, .node = node.index(), .frame = frame});
@@ -94,7 +94,7 @@ class Recorder final : public NetView {
     }
   }
   void refuse(std::string why) {
-    if (error.empty()) error = std::move(why); // what comes later may follow from it
+    if (error.empty()) error = std::move(why); // later errors may follow from the first
   }
   void add(Visit visit) {
     if (visit.frame < 0 || visit.frame >= result.frames) {
@@ -108,7 +108,7 @@ class Recorder final : public NetView {
   std::vector<Node*> pointers_;
 };
 
-// An update is one, behind all gradients of its layer, and a live param needs it.
+// Checks that each layer has at most one update, after all its gradients, and that live params have one.
 std::string check(const Record& record, const net::Graph& graph) {
   std::vector<bool> gradient(graph.nodes().size()), updated(graph.nodes().size());
   for (const auto& visit : record.visits) {

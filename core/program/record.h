@@ -1,4 +1,4 @@
-// What an algorithm did when it ran once against a recording view: the visits of one step, in order.
+// The record of an algorithm that ran once against a recording view: the visits of one step, in order.
 #pragma once
 
 #include <memory>
@@ -22,14 +22,14 @@ struct Visit {
 struct Record {
   std::vector<Visit> visits;
   int frames = 1;
-  bool cut = false; // each frame sees its part of the batch
+  bool cut = false; // each frame gets its part of the batch
 };
 
-// Runs the algorithm once over the net. What it does wrong (an update without a gradient, a feature of a node whose
-// input was never made) is a Status that names the algorithm.
+// Runs the algorithm once over the net. Errors: a fault of the algorithm (an update without a gradient, a feature
+// without its input), with its name.
 Result<Record> record(Algorithm&, std::string_view algorithm_name, const net::Graph&);
 
-// Features of all nodes in order, and nothing else: evaluation.
+// The features of all nodes in order, for evaluation.
 Record record_features(const net::Graph&);
 
 } // namespace dlhost::program

@@ -3,8 +3,8 @@
 namespace dlhost::program {
 namespace {
 
-// A sum takes some tens of microseconds, however small it is; and the next one waits until one has begun.
-constexpr std::int64_t enough = std::int64_t{1} << 20; // elements that begin together
+// A sum takes some tens of microseconds even if small, and sums start one after the other.
+constexpr std::int64_t enough = std::int64_t{1} << 20; // elements that start a sum
 
 } // namespace
 
@@ -39,7 +39,7 @@ Status Summing::start() {
   return {};
 }
 
-// This worker's own computing, which is no waiting for others.
+// Waits for this worker's own computing, which does not count as waiting for others.
 Status Summing::until_computed() {
   while (true) {
     DLHOST_ASSIGN(const bool passed, made_->passed());
@@ -48,7 +48,7 @@ Status Summing::until_computed() {
   }
 }
 
-// An error among the devices leaves sums that never end, and only peers know of it.
+// An error among the devices leaves sums that never end; only the peers report it.
 Status Summing::finish() {
   DLHOST_TRY(start());
   if (!under_way_) return {};
@@ -59,7 +59,7 @@ Status Summing::finish() {
     return given ? summed_->passed() : Result<bool>(false);
   }));
   under_way_ = false;
-  return stream_->wait(); // for its errors: nothing is left to be done
+  return stream_->wait(); // for its errors: the sums are done
 }
 
 void Summing::give_up() noexcept {

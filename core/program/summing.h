@@ -1,5 +1,5 @@
-// Gradients that several workers' devices add up among themselves: beside the computing, on a stream of their own, and
-// small ones together. Used by the task that computes.
+// Sums gradients among several workers' devices: beside the computing, on a separate stream, small ones together.
+// Thread: the computing task.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace dlhost::program {
 
 class Summing {
  public:
-  // `most`: rows that are added in a step.
+  // `most`: the number of add() calls in a step.
   static Result<std::unique_ptr<Summing>> make(Device&, Stream& computing, param::Others&, std::size_t most);
 
-  // What the computing stream has been given makes it; all workers add the same rows in the same order. It must not be
-  // touched before finish().
+  // `values`: written by work that is queued on the computing stream; not to be touched before finish(). Requires: all
+  // workers add the same rows in the same order.
   Status add(void* values, std::int64_t count);
-  // Until the sums of all that was added are there.
+  // Waits for all sums.
   Status finish();
-  // The step ends in an error: no stream is left waiting for what will not come.
+  // The step failed: no stream may wait for sums that never come.
   void give_up() noexcept;
 
  private:
@@ -34,8 +34,8 @@ class Summing {
   param::Others& others_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Event> made_, summed_;
-  std::vector<Peers::Row> rows_; // that are not under way
-  std::int64_t elements_ = 0;    // of these
+  std::vector<Peers::Row> rows_; // not started yet
+  std::int64_t elements_ = 0;    // in rows_
   bool under_way_ = false;
 };
 

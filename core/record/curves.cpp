@@ -13,7 +13,7 @@ namespace dlhost::record {
 
 namespace {
 
-using Json = nlohmann::ordered_json; // a line's metrics stay in their order
+using Json = nlohmann::ordered_json; // keeps the order of a line's metrics
 
 constexpr std::string_view vital_signs[] = {"rate", "items_per_second"};
 
@@ -29,7 +29,7 @@ Curve& curve_of(Curves& curves, const std::string& metric, const std::string& ph
   return curves.curves.emplace_back(Curve{metric, phase, {}});
 }
 
-// What a resumed run does again, it replaces.
+// A resumed run repeats steps: their old points are removed.
 void forget_after(Curves& curves, double step) {
   for (Curve& curve : curves.curves)
     std::erase_if(curve.points, [step](const CurvePoint& point) { return point.step > step; });
@@ -70,7 +70,7 @@ Status take(Curves& curves, const Json& record) {
   return {};
 }
 
-// "runs/digits-1" of "runs/digits-1/" and of "runs/digits-1/metrics.jsonl": the folder's last name.
+// The name of a run's folder: "digits-1" for "runs/digits-1/" and "runs/digits-1/metrics.jsonl".
 std::string name_of_run(std::string path) {
   constexpr std::string_view usual = "/metrics.jsonl";
   if (path.ends_with(usual)) path.resize(path.size() - usual.size());
@@ -85,7 +85,7 @@ bool is_vital_sign(std::string_view metric) { return std::ranges::find(vital_sig
 
 Result<Curves> parse_curves(std::string_view text, const std::string& path) {
   Curves curves{name_of_run(path), {}};
-  std::optional<Status> torn; // a line that is no JSON: forgiven if it is the last of its session
+  std::optional<Status> torn; // a line that is no JSON: accepted as the last one of its session
   for (std::size_t number = 1; !text.empty(); ++number) {
     const auto end = text.find('\n');
     const std::string_view line = text.substr(0, end);
@@ -94,7 +94,7 @@ Result<Curves> parse_curves(std::string_view text, const std::string& path) {
     const Json record = env::ordered_json_or_discarded(line);
     if (record.is_discarded()) {
       if (torn) return *torn;
-      // A line that does not even begin like a record was not torn: it was never one.
+      // A first line that does not start like a record was not torn: the file is no metrics.jsonl.
       torn = wrong("not JSON").at(path, ":", number);
       if (number == 1 && !line.starts_with("{\"")) return *torn;
       continue;

@@ -1,4 +1,4 @@
-// What is wrong with JSON that this program wrote itself, for people: the library's own words name its functions.
+// Describes a fault in JSON that this program wrote, for people: the library's text names its own functions.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// How far a server's ledger had come when a checkpoint was written: that much of the file has to be there, unchanged.
-// Checkpoints and summaries hold the heads of all of a run's ledgers; `dlhost audit` looks for what they name.
+// The state of a server's ledger at a checkpoint: so many lines of the file must exist, unchanged. Checkpoints and
+// summaries hold the heads of all of a run's ledgers; `dlhost audit` looks for these lines.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace dlhost::record {
 
-// What a ledger is of.
+// The identity of a ledger.
 struct LedgerOf {
-  std::string run;               // its own name for itself, wherever its folder lies; empty: it keeps none
-  std::uint64_t arrangement = 1; // of the run's workers and servers
-  std::uint64_t attempt = 1;     // in that arrangement: the number of its folder
+  std::string run;               // the run's own name, independent of its folder; empty: no ledger
+  std::uint64_t arrangement = 1; // number of the arrangement of workers and servers
+  std::uint64_t attempt = 1;     // attempt within the arrangement; also the number of its folder
   bool operator==(const LedgerOf&) const = default;
 };
 // "8f14e45fceea167a/1/2"
@@ -23,24 +23,24 @@ std::string to_string(const LedgerOf&);
 
 struct LedgerHead {
   std::uint64_t arrangement = 1, attempt = 1;
-  std::uint32_t server = 0; // of all server groups
+  std::uint32_t server = 0; // index among the servers of all groups
   std::uint64_t lines = 0;
-  std::uint64_t chain = 0; // the digest at the end of the last of them
+  std::uint64_t chain = 0; // the digest at the end of the last line
   bool operator==(const LedgerHead&) const = default;
 };
 
 struct LedgerHeads {
-  std::string run; // whose; empty: it keeps none
+  std::string run; // empty: no ledger
   std::vector<LedgerHead> all;
-  std::vector<std::uint64_t> steps; // done by each worker of the newest attempt, all of which these have
+  std::vector<std::uint64_t> steps; // steps done by each worker of the newest attempt, all contained in these heads
 
-  // The same with what is known now, if anything is. What was known of another run is left out.
+  // Merges newer heads, if there are any. Drops heads of another run.
   void add(const LedgerHeads&);
 };
 
 // {"run":"8f14e45fceea167a","steps":[60,60],"heads":[[1,1,0,12,"0f1e2d3c4b5a6978"]]}
 nlohmann::ordered_json json_of(const LedgerHeads&);
-// Not ok (Code::corrupt): it is no such thing; the message says what is wrong.
+// Errors: Code::corrupt for malformed heads; the message says what is wrong.
 Result<LedgerHeads> ledger_heads(const nlohmann::json&);
 
 } // namespace dlhost::record

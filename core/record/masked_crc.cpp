@@ -7,7 +7,7 @@ namespace dlhost::record {
 namespace {
 
 constexpr std::array<std::uint32_t, 256> make_table() {
-  constexpr std::uint32_t castagnoli = 0x82f63b78; // reversed
+  constexpr std::uint32_t castagnoli = 0x82f63b78; // bits reversed
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t rest = byte;

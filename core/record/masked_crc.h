@@ -1,5 +1,5 @@
-// The checksum of TensorBoard's and TensorFlow's records: CRC-32C, rotated and shifted so that a checksum of bytes
-// which hold checksums stays a good one.
+// The checksum of TensorBoard's and TensorFlow's records: CRC-32C, rotated and with a constant added, so that checksums
+// of bytes that contain checksums stay good.
 #pragma once
 
 #include <cstdint>

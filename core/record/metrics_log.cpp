@@ -14,7 +14,7 @@ namespace dlhost::record {
 
 namespace {
 
-// A record that a crash tore in two gets its line end, so that the next one starts a line of its own.
+// Ends a line that a crash tore, so that the next record starts on its own line.
 Status close_torn_line(Disk& disk, const std::string& path, LogFile& lines) {
   DLHOST_ASSIGN(const auto file, disk.open(path));
   const std::uint64_t size = file->size();
@@ -89,7 +89,7 @@ Status MetricsLog::evaluation(const EvaluationReport& report) {
   return write_events(report.step);
 }
 
-// What TensorBoard lacks of a time without room, metrics.jsonl has.
+// A full disk is no error here: metrics.jsonl has the records.
 Status MetricsLog::write_events(std::uint64_t step) {
   Status status = events_->write(step);
   return status.code() == Code::no_space ? Status() : status;

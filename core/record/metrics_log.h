@@ -1,12 +1,11 @@
-// metrics.jsonl and the TensorBoard file of a run folder: what a run measured, one record after another. The run loop
-// owns it and calls it from one task. A record is written whole, at once, so that a run that dies leaves all that it
-// said.
+// metrics.jsonl and the TensorBoard file of a run folder: the measurements of a run, one record after another. Owned by
+// the run loop. Thread: one. Each record is written whole at once, so that a crash loses none.
 //
 // A line of metrics.jsonl is one JSON object:
 //   {"step":40,"epoch":1.25,"seconds":0.5,"phase":"train","rate":0.1,"metrics":{"loss":0.7},"items_per_second":5000}
 //   {"step":40,"epoch":1.25,"seconds":0.5,"phase":"validation","metrics":{"loss":0.8},"items_per_second":9000}
-//   {"step":40,"phase":"resumed","resumed_from":40}    what stands above of later steps does not count any more
-// A number that is not finite is null.
+//   {"step":40,"phase":"resumed","resumed_from":40}    earlier lines of later steps no longer count
+// Infinite and NaN numbers become null.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ namespace dlhost::record {
 struct MetricsLogOptions {
   bool tensorboard = true;
   bool resumed = false;
-  std::uint64_t resumed_from = 0; // the step of the checkpoint
+  std::uint64_t resumed_from = 0; // the checkpoint's step
 };
 
 class MetricsLog {
@@ -36,12 +35,12 @@ class MetricsLog {
 
   Status train(const StepReport&);
   Status evaluation(const EvaluationReport&);
-  // Once, at the end: after it the records outlast a loss of power. Code::no_space: the disk is full, and the last ones
-  // are not there.
+  // Call once at the end: afterwards the records survive a power loss. Errors: Code::no_space if the last ones could
+  // not be written.
   Status sync();
 
  private:
-  // A metric's name as it stands in JSON, made when it is first met.
+  // A metric's name quoted for JSON, cached.
   struct Key {
     std::string name;
     std::string quoted;
@@ -57,7 +56,7 @@ class MetricsLog {
   PatientLog lines_;
   std::unique_ptr<Tensorboard> events_;
   std::vector<Key> keys_;
-  std::string line_; // keeps its memory from record to record
+  std::string line_; // reused, so that records allocate nothing
 };
 
 } // namespace dlhost::record

@@ -1,4 +1,4 @@
-// A log whose disk may be full for a while: what it does not take is kept in memory, and written with the next line.
+// A log for a disk that may be full for a while: lines that it cannot write stay in memory until the next call.
 #pragma once
 
 #include <memory>
@@ -13,16 +13,16 @@ class PatientLog final : public LogFile {
  public:
   PatientLog(std::unique_ptr<LogFile> file, Host& host) : file_(std::move(file)), host_(host) {}
 
-  // The first line that is kept is told to the host's log.
+  // Warns in the host's log when it first keeps a line.
   Status append(std::string_view line) override;
-  // Code::no_space: what is kept could not be written.
+  // Errors: Code::no_space if kept lines could not be written.
   Status sync() override;
 
  private:
   std::unique_ptr<LogFile> file_;
   Host& host_;
   std::string kept_;
-  Nanoseconds next_try_ = 0; // while lines are kept
+  Nanoseconds next_try_ = 0; // while lines are kept in memory
 };
 
 } // namespace dlhost::record

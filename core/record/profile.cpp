@@ -22,7 +22,7 @@ std::vector<ProfileRow> sorted(std::vector<ProfileRow> rows) {
 }
 
 void add_to(ProfileRow& sum, const ProfileRow& row) {
-  // Bytes that are known of some rows only would belie the sum's time.
+  // If some rows do not know their bytes, the sum does not either: it would not fit the sum's time.
   const bool bytes_known = row.bytes > 0 && (sum.calls == 0 || sum.bytes > 0);
   sum.bytes = bytes_known ? sum.bytes + row.bytes : 0;
   sum.floor = row.floor > 0 && (sum.calls == 0 || sum.floor > 0) ? sum.floor + row.floor : 0;
@@ -45,11 +45,11 @@ ProfileRow rest_of(const Profile& profile) {
   ProfileRow rest{"rest", "", "outside of layers"};
   rest.seconds = profile.seconds;
   for (const ProfileRow& row : profile.rows) rest.seconds -= row.seconds;
-  rest.seconds = std::max(rest.seconds, 0.0); // clocks are read a little later than work ends
+  rest.seconds = std::max(rest.seconds, 0.0); // clocks are read a little after work ends
   return rest;
 }
 
-// A row's figures as they are shown; what is not known is negative.
+// A row's printed figures; unknown ones are negative.
 struct Figures {
   double milliseconds, share, gigaflops, of_peak, gigabytes, floor;
 };

@@ -20,7 +20,7 @@ constexpr int bar_weight = 58;
 constexpr std::size_t smallest_bar = 8;
 constexpr std::size_t largest_bar = 30;
 
-// A part of the line; where room is short, parts with the lowest weight go first.
+// A part of the line; if the line is too long, the parts with the lowest weight are dropped.
 struct Field {
   std::string text;
   int weight = 0;
@@ -136,7 +136,7 @@ void Progress::show(const StepReport& report) {
 }
 
 void Progress::draw(const StepReport& report) {
-  // The last column stays free: some terminals begin a new line when it is filled.
+  // The last column stays free: some terminals wrap when it is filled.
   const auto columns = static_cast<std::size_t>(std::max(terminal_.columns() - 1, 1));
   auto fields = fields_of(report, seconds_left(report));
   bool bar = report.total_steps > 0;
@@ -155,8 +155,8 @@ void Progress::draw(const StepReport& report) {
     const double part = static_cast<double>(report.step) / static_cast<double>(report.total_steps);
     line = bar_of(part, std::min(columns - width - 1, largest_bar), terminal_) + " ";
   }
-  // The cursor waits in front of the line, so that a message of another writer begins at the margin. What is behind the
-  // line is cleared down to the screen's end: a window that was made narrower has wrapped the line before.
+  // The cursor stays at the start of the line, so that another writer's message starts at the margin. Clears to the end
+  // of the screen: a window made narrower has wrapped the previous line.
   terminal_.write(fmt::format("\r{}{}\x1b[J\r", line, joined(fields)));
   drawn_ = true;
 }

@@ -1,6 +1,6 @@
-// What people see of a run while it goes on. On a terminal: one line, drawn over, at most ten times a second. In a file
-// or a pipe: a plain line about every five seconds and at each end of an epoch. Evaluations leave a line in both. One
-// task calls it; between lines a call costs a look at the clock and allocates nothing.
+// The display of a running run. On a terminal: one line, redrawn at most ten times a second. In a file or a pipe: a
+// line about every five seconds and at each end of an epoch. Evaluations print a line in both. Thread: one. Between
+// lines a call only reads the clock and allocates nothing.
 #pragma once
 
 #include <string>
@@ -14,23 +14,23 @@ namespace dlhost::record {
 
 class Progress {
  public:
-  // Both must outlive it.
+  // Requires: both outlive this object.
   Progress(Clock&, env::Terminal&);
 
-  // Whether step() would show something now: metrics that cost time are read only then. In a file or a pipe the end of
-  // an epoch is news as well, but not of each of many short ones.
+  // Whether step() would show something now: the caller reads costly metrics only then. In a file or a pipe the end of
+  // an epoch is shown as well, at most one a second.
   bool due(double epoch);
-  void step(const StepReport&); // after any step; shows it when due
+  void step(const StepReport&); // call after each step; shows it if due
   void evaluation(const EvaluationReport&);
-  // Before anybody else writes to the terminal: makes room. The line is there again with the next step that is due.
+  // Clears the line before another writer uses the terminal. The next due step draws it again.
   void interrupt();
-  // The last state, for good. Nothing may be called after it.
+  // Shows the last state. Call last.
   void finish(const StepReport&);
 
  private:
   void show(const StepReport&);
   void draw(const StepReport&);
-  double seconds_left(const StepReport&) const; // negative when nobody knows
+  double seconds_left(const StepReport&) const; // negative: unknown
 
   Clock& clock_;
   env::Terminal& terminal_;
@@ -39,7 +39,7 @@ class Progress {
   std::uint64_t shown_step_ = 0;
   bool drawn_ = false;
   bool begun_ = false;
-  std::uint64_t first_step_ = 0; // of this session, for the time left
+  std::uint64_t first_step_ = 0; // first step of this session, for the time left
   double first_seconds_ = 0;
 };
 

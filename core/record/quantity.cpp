@@ -9,7 +9,7 @@ namespace dlhost::record {
 
 namespace {
 
-// `usual` is the format of numbers that need no exponent and have decimals.
+// `usual`: the format of numbers with decimals and without exponent.
 std::string number_text(double number, fmt::format_string<double&> usual) {
   const double size = std::abs(number);
   if (!std::isfinite(number)) return fmt::format("{}", number);
@@ -64,7 +64,7 @@ std::string short_duration(double seconds) {
 }
 
 std::size_t width_of(const std::string& text) {
-  // Every byte of UTF-8 but those that go on with a code point.
+  // Counts all bytes except UTF-8 continuation bytes.
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }));
 }

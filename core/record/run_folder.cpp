@@ -15,7 +15,7 @@ namespace dlhost::record {
 
 namespace {
 
-// A run's first file: whose line stands first in it owns the folder.
+// A run's first file: the run whose line is first in it owns the folder.
 constexpr std::string_view claim_file = "started";
 
 std::string as_file_name(std::string_view text) {
@@ -26,7 +26,7 @@ std::string as_file_name(std::string_view text) {
   return name;
 }
 
-// Appended lines stay whole and in order, so that of several runs that start at once exactly one reads its own first.
+// Appended lines stay whole and in order: of several runs that start at once exactly one finds its own line first.
 Result<bool> claim(Host& host, const std::string& folder) {
   DLHOST_TRY(host.disk().make_directory(folder));
   const std::string path = concat(folder, "/", claim_file);
@@ -49,7 +49,7 @@ struct Started {
   std::string folder;
 };
 
-// Takes apart what make() put together.
+// Parses a folder name of make().
 std::optional<Started> started(const std::string& folder, std::string_view job_name) {
   constexpr std::size_t time_size = sizeof("20261121T070856Z") - 1;
   const auto last = folder.rfind('-');
@@ -141,7 +141,7 @@ Status RunFolder::write_job(std::string_view text) const {
   return disk_->write_text(job_file(path_, number), text);
 }
 
-// It lies in the run's folder, two above a checkpoint: RUN/checkpoints/step-000000100.
+// A checkpoint lies two folders below its run: RUN/checkpoints/step-000000100.
 Result<std::string> RunFolder::job_above(Disk& disk, const std::string& path) {
   for (const char* up : {"", "/..", "/../.."})
     if (auto job = job_in(disk, path + up); !job.empty()) return job;

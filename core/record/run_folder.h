@@ -1,5 +1,5 @@
-// The folder that a run leaves behind: its job, metrics, checkpoints and summary. Made once at the start of a run, by
-// one task; a folder that has a run in it is never written over, only resumed.
+// A run's output folder: its job, metrics, checkpoints and summary. Made once at the start of a run, by one task. A
+// folder with a run in it is never overwritten, only resumed.
 #pragma once
 
 #include <string>
@@ -11,28 +11,27 @@ namespace dlhost::record {
 
 class RunFolder {
  public:
-  // PARENT/<job name>-<UTC time>-<n>, of which n is the first that no other run has.
+  // Makes PARENT/<job name>-<UTC time>-<n>, with the first n that no other run has.
   static Result<RunFolder> make(Host&, const std::string& parent, std::string_view job_name);
-  // The folder that the job names: new, or empty.
+  // Makes the folder that the job names. Requires: it is new or empty.
   static Result<RunFolder> make_at(Host&, const std::string& path);
-  // One that a run made before, to go on in it.
+  // Opens the folder of an earlier run, to continue it.
   static Result<RunFolder> open(Host&, const std::string& path);
-  // The newest that make() left in PARENT: of this job, or of any when the name is empty.
+  // The newest folder that make() made in PARENT: for this job, or for any if `job_name` is empty.
   static Result<std::string> newest(Disk&, const std::string& parent, std::string_view job_name);
-  // The newest of those whose names begin so.
+  // The newest whose name starts with `beginning`.
   static Result<std::string> newest_named(Disk&, const std::string& parent, std::string_view beginning);
 
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const { return concat(path_, "/", name); }
 
-  // Keeps the job as it was run: job.toml, or job-2.toml and so on where a resumed run has another text than the
-  // newest.
+  // Saves the job as it was run: job.toml, or job-2.toml and so on if a resumed run's text differs from the newest.
   Status write_job(std::string_view text) const;
-  // The newest of them in a folder; empty when there is none.
+  // The newest saved job in a folder; empty: none.
   static std::string job_in(Disk&, const std::string& path);
-  // The newest that a run, or the run that a checkpoint is of, kept.
+  // The newest saved job of a run, or of a checkpoint's run.
   static Result<std::string> job_above(Disk&, const std::string& path);
-  // Where the first of them is, which the run began with.
+  // The path of the job with which a run started.
   static std::string first_job_of(const std::string& path);
 
  private:
@@ -42,7 +41,7 @@ class RunFolder {
   std::string path_;
 };
 
-// "20261121T070856Z": seconds since 1970 as a part of a file's name, which sorts as time does.
+// "20261121T070856Z": a UNIX time for file names, which sort by time.
 std::string utc_name(double wall_seconds);
 
 } // namespace dlhost::record

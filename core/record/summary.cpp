@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 Json metrics_json(const std::vector<Metric>& metrics, const std::vector<Table>& tables = {}) {
   Json json = Json::object();
-  for (const auto& [name, value] : metrics) json[name] = value; // what is not finite becomes null
+  for (const auto& [name, value] : metrics) json[name] = value; // infinity and NaN become null
   for (const auto& table : tables) json[table.name] = table_json(table);
   return json;
 }
@@ -31,7 +31,7 @@ struct Phase {
   const std::vector<Metric>* metrics;
 };
 
-// One row a phase that was run, one column a metric.
+// A row for each phase of the run, a column for each metric.
 std::string metrics_table(const Summary& summary) {
   std::vector<Phase> phases;
   for (const Phase& phase :
@@ -65,7 +65,7 @@ std::string smaller(std::string_view how, const Traffic& traffic) {
                               100.0 * static_cast<double>(traffic.sent) / static_cast<double>(traffic.dense)));
 }
 
-// Of the time of all workers' steps.
+// Percentages of the total time of all workers' steps.
 std::string shares(std::span<const WorkerReport> workers) {
   WorkerReport all;
   double computing = 0;
@@ -144,7 +144,7 @@ std::string summary_table(const Summary& summary, bool unicode) {
   text += '\n';
   if (!summary.remark.empty()) text += fmt::format("  {}\n", summary.remark);
   text += metrics_table(summary);
-  // What was tested is what counts in the end; without a test, what was validated.
+  // The test's tables; without a test, the validation's.
   for (const auto& table : summary.test_tables.empty() ? summary.validation_tables : summary.test_tables)
     text += table_text(table);
   if (const auto& best = summary.best) {
@@ -180,7 +180,7 @@ std::string summary_table(const Summary& summary, bool unicode) {
     widest = std::max(widest, width_of(step.first));
     longest = std::max(longest, width_of(step.second));
   }
-  constexpr std::size_t beside = 65; // of a row, in a terminal of 80 columns
+  constexpr std::size_t beside = 65; // width of a row's text in a terminal of 80 columns
   for (const auto& [command, what] : summary.next) {
     const char* name = &command == &summary.next.front().first ? "next" : "";
     if (widest + 2 + longest <= beside)
@@ -195,14 +195,15 @@ Status write_summary(Disk& disk, const RunFolder& folder, const Summary& summary
   env::prepare_failure_note("", "", "");
   const std::string path = folder.file(file_name);
   DLHOST_TRY(disk.write_text(path, summary_json(summary)));
-  if (summary.status != "running" && summary.status != "done") return {}; // what ended it is told
+  // Only a running or finished run may still end by a crash.
+  if (summary.status != "running" && summary.status != "done") return {};
   constexpr std::string_view reason = "the reason";
   Summary failed = summary;
   failed.status = "failed";
   failed.reason = reason;
   const std::string text = summary_json(failed);
   const auto at = text.find(reason);
-  const bool absolute = path.starts_with('/'); // a plugin may go elsewhere
+  const bool absolute = path.starts_with('/'); // a plugin may change the working folder
   env::prepare_failure_note(absolute ? path : concat(env::working_folder(), "/", path), text.substr(0, at),
                             text.substr(at + reason.size()));
   return {};

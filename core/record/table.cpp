@@ -13,7 +13,7 @@ namespace dlhost::record {
 
 namespace {
 
-constexpr std::size_t most_shown = 16; // classes of a table that fits a terminal
+constexpr std::size_t most_shown = 16; // most classes of a table that fits a terminal
 
 std::string share(double part) { return std::isfinite(part) ? fmt::format("{:.1f}%", 100 * part) : "-"; }
 

@@ -1,4 +1,4 @@
-// Tables of counts that an evaluation sums up: how often each class (row) was taken for each (column).
+// A table of counts from an evaluation: how often each class (row) was predicted as each class (column).
 #pragma once
 
 #include <string>
@@ -9,21 +9,20 @@
 namespace dlhost::record {
 
 struct Table {
-  std::string name; // its layer's
+  std::string name; // its layer's name
   std::size_t rows = 0, columns = 0;
   std::vector<double> counts; // row-major
 
   double at(std::size_t row, std::size_t column) const { return counts[row * columns + column]; }
 };
 
-// What a square table says of each class: the share of those taken for it that were it, and the share of it that was
-// found. Not a number where there were none.
+// Precision and recall of each class in a square table; NaN: no samples to count.
 struct ClassScores {
   std::vector<double> precision, recall;
 };
 ClassScores class_scores(const Table&);
 
-// For people: the whole table where it is small, else the classes that were taken for each other most.
+// For people: the whole table if small, else the most confused classes.
 std::string table_text(const Table&);
 std::string table_markdown(const Table&);
 // The counts, row by row.

@@ -12,7 +12,7 @@ std::vector<std::string> last_lines(Disk& disk, const std::string& path) {
   std::string end(bytes, '\0');
   if (!(*file)->read_at(size - bytes, std::as_writable_bytes(std::span(end))).ok()) return {};
   if (bytes < size) end.erase(0, end.find('\n') + 1);
-  end.erase(end.rfind('\n') + 1); // it is being written, or a kill tore it
+  end.erase(end.rfind('\n') + 1); // drops an unfinished line: still being written, or torn by a kill
   std::vector<std::string> lines;
   while (!end.empty()) {
     end.pop_back();

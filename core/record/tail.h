@@ -1,4 +1,4 @@
-// The last lines of a file that grows, newest first: its end is enough, however long it is.
+// Reads the last lines of a growing file, newest first, from its last part only.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dlhost::record {
 
-// Whole lines without their ends; none where there is no such file.
+// Whole lines without line feeds; empty: no such file.
 std::vector<std::string> last_lines(Disk&, const std::string& path);
 
 } // namespace dlhost::record

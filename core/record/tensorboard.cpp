@@ -15,7 +15,7 @@ void append_little_endian(std::string& bytes, std::uint64_t number, int count) {
   for (int i = 0; i < count; ++i) bytes += static_cast<char>(number >> (8 * i) & 0xff);
 }
 
-// length, checksum of the length, bytes, checksum of the bytes
+// Layout: length, checksum of the length, bytes, checksum of the bytes.
 void frame(std::string& record, const std::string& event) {
   record.clear();
   append_little_endian(record, event.size(), 8);
@@ -26,7 +26,7 @@ void frame(std::string& record, const std::string& event) {
 
 } // namespace
 
-// The buffers keep their memory from event to event.
+// Reuses its buffers from event to event.
 struct Tensorboard::Open {
   Clock& clock;
   std::unique_ptr<LogFile> file;
@@ -59,7 +59,7 @@ Tensorboard::~Tensorboard() = default;
 
 Result<std::unique_ptr<Tensorboard>> Tensorboard::open(Host& host, const std::string& folder,
                                                        std::uint64_t resumed_from) {
-  // TensorBoard reads every file of a folder whose name has "tfevents" in it, in the order of the names.
+  // TensorBoard reads all files of a folder with "tfevents" in the name, sorted by name.
   const auto seconds = static_cast<std::int64_t>(host.clock().wall_seconds());
   std::string path;
   for (int number = 0; path.empty() || host.disk().exists(path); ++number)
@@ -70,7 +70,7 @@ Result<std::unique_ptr<Tensorboard>> Tensorboard::open(Host& host, const std::st
   DLHOST_TRY(open->write(0));
   if (resumed_from > 0) {
     open->event.mutable_session_log()->set_status(tensorboard::SessionLog::START);
-    DLHOST_TRY(open->write(resumed_from + 1)); // the first step that does not count
+    DLHOST_TRY(open->write(resumed_from + 1)); // the first step that no longer counts
   }
   open->event.mutable_summary();
   return std::unique_ptr<Tensorboard>(new Tensorboard(std::move(open)));

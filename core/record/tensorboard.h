@@ -1,4 +1,4 @@
-// A TensorBoard event file: a log of scalars by tag and step, each record framed by checksums. One task at a time.
+// A TensorBoard event file: a log of scalars by tag and step, each record framed by checksums. Thread: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace dlhost::record {
 
 class Tensorboard {
  public:
-  // A new event file in the folder. With a step to go on from, TensorBoard forgets what older files say of later ones.
+  // Makes a new event file in the folder. `resumed_from`: TensorBoard drops later steps of older files; 0: not resumed.
   static Result<std::unique_ptr<Tensorboard>> open(Host&, const std::string& folder, std::uint64_t resumed_from);
   ~Tensorboard();
 
-  // One event is put together by add() and written by write().
+  // add() collects the values of one event; write() writes it.
   void add(std::string_view prefix, std::string_view name, double value); // the tag is prefix/name, or name
   void add_text(std::string_view prefix, std::string_view name, std::string markdown);
   Status write(std::uint64_t step);
 
-  // False where dlhost was built without protobuf: then nothing is written.
+  // False: built without protobuf; then nothing is written.
   static const bool built;
 
  private:

@@ -17,7 +17,7 @@ std::string quoted(const std::string& text) {
   return env::json_text(Json(text));
 }
 
-// The format counts in microseconds; fractions keep the nanoseconds.
+// The format is in microseconds; decimals keep the nanoseconds.
 std::string microseconds(Nanoseconds time) { return fmt::format("{}.{:03}", time / 1000, time % 1000); }
 
 Status append(NewFile& file, const std::string& text) { return file.append(std::as_bytes(std::span(text))); }

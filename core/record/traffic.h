@@ -1,17 +1,17 @@
-// What workers send, in bytes.
+// Bytes that workers send.
 #pragma once
 
 #include <cstdint>
 
 namespace dlhost::record {
 
-// Contributions of a worker that were sent as something smaller.
+// A worker's contributions that were compressed.
 struct Traffic {
-  std::uint64_t sent = 0, dense = 0; // what was sent, and what that is as gradients
+  std::uint64_t sent = 0, dense = 0; // bytes sent, and their size as dense gradients
 };
 
-// What a worker put on the network for those of other machines, by what it is: new values of params, contributions to
-// them, what all begin with and what is saved, and what it takes to agree. What a transport adds is not counted.
+// Bytes that a worker sent to other machines, by purpose: new values of params; contributions to them; first values and
+// saved state; agreement. A transport's own overhead is not counted.
 enum class Cargo : std::uint8_t { params, gradients, state, control };
 
 struct Freight {

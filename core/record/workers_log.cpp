@@ -51,7 +51,7 @@ Status WorkersLog::add(std::uint64_t step, std::vector<WorkerReport> workers) {
   const std::string text = env::json_text(line) + "\n";
   bytes_ += text.size();
   Status status = lines_->append(text);
-  return status.code() == Code::no_space ? Status() : status; // the next one says where they are then
+  return status.code() == Code::no_space ? Status() : status; // the next line has the present state
 }
 
 std::vector<WorkersReport> WorkersLog::newest(Disk& disk, const std::string& run) {
@@ -72,14 +72,14 @@ std::vector<WorkersReport> WorkersLog::newest(Disk& disk, const std::string& run
                          .gradients = worker.at("network").at("gradients"),
                          .state = worker.at("network").at("state"),
                          .control = worker.at("network").at("control")},
-             .each_step = std::nullopt, // none that a live view shows
+             .each_step = std::nullopt, // not shown by a live view
              .awaits = worker.at("awaits"),
              .at = worker.at("at"),
              .stale = worker.at("stale"),
              .made = worker.contains("made") ? std::optional(worker.at("made").get<std::uint64_t>()) : std::nullopt});
       reports.push_back(std::move(report));
     } catch (const Json::exception&) {
-      continue; // of another version
+      continue; // a line of another version
     }
     if (reports.size() == 2) break;
   }

@@ -1,12 +1,12 @@
-// workers.jsonl of a run folder: where each of several workers is, a line about every second. The leader of the run
-// writes it, from one task; `dlhost top` reads its end, and it is begun anew when it is long.
+// workers.jsonl of a run folder: the state of each of several workers, a line about every second. The leader writes it,
+// on one task; `dlhost top` reads its end. A file that grows too long is replaced.
 //
 //   {"seconds":12.5,"step":400,"workers":[{"steps":300,"seconds":11.5,"computing":9.25,"input":0.0,"params":0.5,
 //    "serving":1.5,"waiting":0.25,"awaits":"param 'fc1.weight' on worker 1, its server","at":400,"stale":0,"made":400},
 //    ...]}
 //
-// `steps` are those of its `seconds`; `at` is where in the run it is. `made` is the newest version of the server beside
-// a worker, where there is one.
+// `steps`: those within its `seconds`; `at`: the worker's step in the run; `made`: the newest version of the worker's
+// own server, if it has one.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@
 namespace dlhost::record {
 
 struct WorkersReport {
-  double seconds = 0; // of the leader's clock, whose zero is arbitrary
+  double seconds = 0; // by the leader's clock, whose zero is arbitrary
   std::uint64_t step = 0;
   std::vector<WorkerReport> workers;
 };
@@ -30,10 +30,10 @@ struct WorkersReport {
 class WorkersLog {
  public:
   static Result<std::unique_ptr<WorkersLog>> open(Host&, const RunFolder&);
-  bool due(); // a second has passed since the last
+  bool due(); // a second after the last line
   Status add(std::uint64_t step, std::vector<WorkerReport>);
 
-  // The last two, the newer one last; fewer where there are none.
+  // The last two reports, the newer one last; fewer if the file has fewer.
   static std::vector<WorkersReport> newest(Disk&, const std::string& run);
 
  private:

@@ -2,7 +2,7 @@
 
 namespace dlhost {
 
-// The defaults wait for what was asked: nothing else moves a slice.
+// The defaults suit handlers that decide only on get and update.
 void Consistency::on_put(SliceState&) {}
 UpdateVerdict Consistency::on_member(SliceState&) { return {}; }
 Nanoseconds Consistency::next_timer(const SliceState&) const { return 0; }

@@ -1,4 +1,4 @@
-// Symbolic differentiation, forward through the steps: each step gets its derivative from those of its operands.
+// Symbolic differentiation, forward through the steps: each step's derivative comes from those of its operands.
 #include <dlhost/expression.h>
 
 #include <algorithm>
@@ -56,11 +56,11 @@ class Differentiation {
   }
   Term choose(Term condition, Term yes, Term no) {
     if (yes.step() == no.step()) return yes;
-    const bool compared = whole_.steps_[condition.step()].fn == Fn::greater; // is 1 or 0 itself
+    const bool compared = whole_.steps_[condition.step()].fn == Fn::greater; // its value is 1 or 0
     return compared && is(yes, 1) && is(no, 0) ? condition : select(condition, yes, no);
   }
 
-  // `here` is the step's own value: exp, tanh and others have their derivative from it.
+  // `here`: the step's own value; the derivatives of exp, tanh and others use it.
   Term slope(Expression::Step step, std::uint16_t self) {
     const Term here = at(self);
     switch (step.fn) {
@@ -87,7 +87,7 @@ class Differentiation {
     }
   }
 
-  // Of a function of one operand.
+  // The derivative of a function of one operand.
   Term inner(Fn fn, Term a, Term here) {
     switch (fn) {
     case Fn::negate: return number(-1);
@@ -102,7 +102,7 @@ class Differentiation {
     }
   }
 
-  // Only the steps that the result needs, in their order.
+  // Keeps only the steps that the result needs, in their order.
   Expression pruned() {
     const auto& steps = whole_.steps_;
     std::vector<bool> needed(steps.size());

@@ -1,4 +1,4 @@
-// Expressions for people: infix, steps that are used more than once named first.
+// Prints expressions for people: infix; steps that are used several times are named first.
 #include <dlhost/expression.h>
 
 #include <string_view>
@@ -27,7 +27,7 @@ std::string_view word(Fn fn) {
   }
 }
 
-// How tightly a step's text holds together: 1 sums, 2 products, 3 signs, 4 all else.
+// The precedence of a step's text: 1 sums, 2 products, 3 signs, 4 all else.
 int tightness(Fn fn) {
   switch (fn) {
   case Fn::add:

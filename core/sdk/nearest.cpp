@@ -35,13 +35,13 @@ std::string folded(std::string_view name) {
   return text;
 }
 
-// Long lists are cut, so that a net of a thousand layers does not drown its own error.
+// Long lists are cut, so that the error about a net of a thousand layers stays readable.
 constexpr std::size_t listed_at_most = 40;
 
 } // namespace
 
 std::string nearest(std::string_view name, std::span<const std::string> known) {
-  constexpr std::size_t sane_length = 128; // the distance costs length squared, and the name may be anything
+  constexpr std::size_t sane_length = 128; // the distance costs length squared, and the name may be any text
   if (name.empty() || name.size() > sane_length) return {};
   const std::string wanted = folded(name);
   std::size_t best_distance = std::max<std::size_t>(1, wanted.size() / 3) + 1;
@@ -50,7 +50,7 @@ std::string nearest(std::string_view name, std::span<const std::string> known) {
     if (candidate.size() > sane_length) continue;
     const std::string other = folded(candidate);
     std::size_t distance = edit_distance(wanted, other);
-    // "momentum_" or "weight" for "weight_decay": a beginning counts as near.
+    // A common beginning counts as near: "weight" for "weight_decay".
     if (wanted.size() >= 3 && other.starts_with(wanted)) distance = std::min<std::size_t>(distance, 1);
     if (distance < best_distance) {
       best_distance = distance;

@@ -13,12 +13,12 @@ struct Word {
   std::string_view word; // without the byte order
   DType type;
 };
-// The first of a type is the one that is written.
+// npy_header writes the first entry of a type.
 constexpr Word words[] = {{"f4", DType::f32}, {"f8", DType::f64}, {"f2", DType::f16}, {"i8", DType::i64},
                           {"i4", DType::i32}, {"i1", DType::i8},  {"u1", DType::u8},  {"b1", DType::u8}};
 
-// The header is a Python dict of three known keys, written by NumPy in a fixed manner: found by key, not parsed in
-// full. This is what stands behind 'key':, without blanks in front.
+// The header is a Python dict of three known keys, always written by NumPy in the same manner: keys are searched, not
+// parsed in full. Returns the text after 'key':, without leading blanks.
 std::string_view value_of(std::string_view header, std::string_view key) {
   for (const char quote : {'\'', '"'}) {
     const auto word = concat(quote, key, quote);
@@ -41,7 +41,7 @@ Result<std::string_view> parse_type(std::string_view value) {
 }
 
 Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
-  constexpr std::size_t most = 64; // axes, as NumPy has it
+  constexpr std::size_t most = 64; // most axes, as in NumPy
   std::vector<std::int64_t> shape;
   if (!text.starts_with('(')) return Status::corrupt("the header has no shape");
   text.remove_prefix(1);
@@ -66,7 +66,7 @@ Result<NpyArray> parse_npy(std::span<const std::byte> bytes) {
     return Status::corrupt("is no npy file: it does not begin with \\x93NUMPY");
   const auto version = static_cast<unsigned>(bytes[6]);
   if (version < 1 || version > 3) return Status::unsupported("npy version ", version, "; known are 1, 2 and 3");
-  // The header's length lies behind the version, in 2 or 4 bytes.
+  // The header's length follows the version, in 2 or 4 bytes.
   const std::size_t digits = version == 1 ? 2 : 4, start = 8 + digits;
   if (bytes.size() < start) return Status::corrupt("ends inside its header; fetch the file again");
   std::size_t length = 0;
@@ -97,10 +97,10 @@ std::string npy_header(DType dtype, std::span<const std::int64_t> shape) {
     if (type.empty() && word.type == dtype) type = word.word;
   std::string dims;
   for (const auto dim : shape) dims += concat(dims.empty() ? "" : " ", dim, ",");
-  if (shape.size() > 1) dims.pop_back(); // Python wants the last comma behind a single number only
+  if (shape.size() > 1) dims.pop_back(); // Python needs the last comma only after a single number
   std::string text = concat("{'descr': '", size_of(dtype) == 1 ? '|' : '<', type,
                             "', 'fortran_order': False, 'shape': (", dims, "), }");
-  constexpr std::size_t before = 10, unit = 64; // what stands in front of the text; the whole is padded to
+  constexpr std::size_t before = 10, unit = 64; // bytes before the text; alignment of the whole
   text.append((unit - (before + text.size() + 1) % unit) % unit, ' ');
   text += '\n';
   std::string whole(magic);

@@ -8,8 +8,8 @@
 #include <omp.h>
 #endif
 
-// ThreadSanitizer does not see through an OpenMP library: the fork and the join of a region are told to it here, and
-// what that library hands to the threads of a region is read and written by a function that it does not look at.
+// ThreadSanitizer does not see into the OpenMP library. So forks and joins are reported here, and arguments passed by
+// that library are read and written in an uninstrumented function.
 #ifdef DLHOST_THREAD_SANITIZER
 extern "C" void __tsan_acquire(void*);
 extern "C" void __tsan_release(void*);
@@ -25,7 +25,7 @@ extern "C" void __tsan_release(void*);
 namespace dlhost {
 namespace {
 
-// The first exception of any task; later tasks are not started any more.
+// Keeps the first exception of any task; after it no new tasks start.
 class FirstError {
  public:
   bool any() const { return taken_.load(std::memory_order_relaxed); }
@@ -47,7 +47,7 @@ class FirstError {
 
 namespace {
 
-// What the threads of one region share.
+// The state that the threads of one region share.
 class ParallelRegion {
  public:
   ParallelRegion(std::int64_t tasks, void* context, void (*call)(void* context, std::int64_t task), int threads)
@@ -55,8 +55,8 @@ class ParallelRegion {
     DLHOST_BEFORE(fork_);
   }
 
-  // The first task of each thread is the same in every call, so that what it left in its cache is found again.
-  // A team may be smaller than asked for: then the tasks of those who are missing are taken by thread 0.
+  // Each thread's first task is the same in every call, so that it finds its data in its cache. If the team is smaller
+  // than requested, thread 0 takes the tasks of the missing threads.
   void work(int thread, int team) {
     DLHOST_AFTER(fork_);
     std::int64_t task = thread;

@@ -42,7 +42,7 @@ const Option* Schema::find(std::string_view name) const {
 }
 
 void Schema::add(Option option) {
-  // Lists of integers are sizes: what is computed from a few of them must not overflow.
+  // Lists of integers are sizes: products of a few must not overflow.
   constexpr double largest_size = std::numeric_limits<std::int32_t>::max();
   if (option.type == OptionType::integers) option.bounds.highest = std::min(option.bounds.highest, largest_size);
   options_.push_back(std::move(option));
@@ -50,7 +50,7 @@ void Schema::add(Option option) {
 
 namespace {
 
-// What one element of a list option is.
+// The type of a list option's elements.
 OptionType element_of(OptionType type) {
   switch (type) {
   case OptionType::integers: return OptionType::integer;
@@ -101,19 +101,19 @@ bool inside(const Bounds& bounds, double number) {
   return low && high;
 }
 
-// Checks the values of one table; collects what is wrong with them.
+// Checks the values of one table and collects the problems.
 class Check {
  public:
   explicit Check(SchemaSource* parts) : parts_(parts) {}
 
-  // The value in the form that Option::store reads, or nothing when a problem was found.
+  // The value in the form that Option::store reads; none: a problem was found.
   std::optional<Value> option(const Option& option, const Value& value) {
     const std::size_t before = problems.size();
     Value right = value;
     if (!is_list(option.type)) {
       element(option, option.type, option.name, right);
     } else {
-      // One value stands for a list of one: kernel = 3.
+      // A single value stands for a list of one: kernel = 3.
       if (!std::holds_alternative<List>(right.data)) right = Value{List{std::move(right)}, value.where};
       auto& list = std::get<List>(right.data);
       for (std::size_t i = 0; i < list.size(); ++i) {
@@ -179,7 +179,7 @@ class Check {
       problem(value.where, key, concat("'", *word, "' is not allowed; ", suggestion(*word, option.choices)));
   }
 
-  // Turns the short forms into a table with a type, then checks the table by the schema of that type.
+  // Turns the short forms into a table with a type, then checks the table against that type's schema.
   void part(const Option& option, const std::string& key, Value& value) {
     const std::string type_key = std::holds_alternative<Table>(value.data) ? key + ".type" : key;
     widen(option, value);
@@ -228,7 +228,7 @@ class Check {
 std::vector<Problem> Schema::parse(const Table& table, void* options, SchemaSource* parts,
                                    std::span<const std::string_view> also) const {
   Check check(parts);
-  std::vector<std::string> meant; // by keys that are unknown
+  std::vector<std::string> meant; // known keys that unknown keys are nearest to
   for (const auto& [key, value] : table.entries) {
     if (std::ranges::find(also, key) != also.end()) continue;
     if (const Option* option = find(key)) {

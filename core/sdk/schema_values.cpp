@@ -1,4 +1,4 @@
-// Values of options: how they are read into C++ and written as a job file would write them.
+// Reads options' values into C++ and writes them as in a job file.
 #include <dlhost/schema.h>
 
 #include <cmath>

@@ -26,7 +26,7 @@ template <class T> T load(const std::byte* src, bool swapped) {
   return std::bit_cast<T>(bytes);
 }
 
-// visit(T{}) with the type of the element.
+// Calls visit(T{}) with the element's type.
 template <class Visit> void with_type(Element element, Visit&& visit) {
   switch (element) {
   case Element::u8: return visit(std::uint8_t{});
@@ -105,7 +105,7 @@ Result<ArrayFile> array_of(Element element, bool swapped, std::span<const std::u
   if (dims.size() > max_rank)
     return Status::unsupported("has ", dims.size(), " axes, but at most ", max_rank, " are supported");
   ArrayFile array{element, swapped, {}, bytes};
-  // Divides what is there instead of multiplying what is claimed: nothing overflows.
+  // Divides the existing bytes instead of multiplying the claimed sizes, so that nothing overflows.
   std::uint64_t left = bytes.size() / size_of(element);
   const bool none = std::ranges::find(dims, 0U) != dims.end();
   for (const std::uint64_t dim : dims) {

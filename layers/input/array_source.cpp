@@ -6,7 +6,7 @@ namespace dlhost::input {
 
 namespace {
 
-// A sample's shape; pictures without channels get an axis for them.
+// A sample's shape; pictures without channels get an axis of 1 for them.
 Shape sample_shape(const ArrayFile& file, bool picture) {
   Shape shape;
   if (picture && file.shape.rank() == 3 && file.element == ArrayFile::Element::u8) shape.push_back(1);
@@ -62,7 +62,7 @@ Result<ArraySource::Set> ArraySource::load_set(Disk& disk, const std::string& fo
 }
 
 ArraySource::Label ArraySource::label_of(const ArrayFile& labels) {
-  // Classes are i32 whatever they are stored as.
+  // Classes are i32, in whatever type they are stored.
   return {labels.natural() == DType::u8 ? DType::i32 : labels.natural(), sample_shape(labels, false)};
 }
 
@@ -77,7 +77,7 @@ Status ArraySource::open(Host& host, const std::string& folder) {
   return {};
 }
 
-// What a label would be, other phases say; where their files are gone, it is a class.
+// Takes the label's form from another phase's files; without them, it is a class.
 Status ArraySource::open_unlabelled(Disk& disk, const std::string& folder) {
   DLHOST_ASSIGN(auto set, load_set(disk, folder, {options_.unlabelled}, nullptr));
   phases_.open_alone(std::move(set));

@@ -1,4 +1,4 @@
-// The source behind idx and npy: a file of samples and, if there are labels, a file of labels, for each phase.
+// The source behind idx and npy: a file of samples and optionally a file of labels, for each phase.
 #pragma once
 
 #include <optional>
@@ -54,7 +54,7 @@ class ArraySource : public Source {
   Scaling scaling_;
   Parse parse_;
   Phases<Set> phases_;
-  std::optional<Label> label_; // none: samples have none
+  std::optional<Label> label_; // none: no labels
 };
 
 } // namespace dlhost::input

@@ -1,4 +1,4 @@
-// Which pictures of a set were found to be broken. Any task may ask and say so; none waits for another.
+// Remembers the broken pictures of a set. Thread: any; no task waits for another.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace dlhost::input {
 
-// Is it the file that is wrong? All else (a disk that does not answer, no memory) may be gone when it is read again.
+// Whether the file itself is faulty. Other errors (an unresponsive disk, no memory) may be gone at the next read.
 inline bool blames_the_file(const Status& status) {
   return status.code() == Code::corrupt || status.code() == Code::invalid || status.code() == Code::not_found;
 }
@@ -21,12 +21,12 @@ class BrokenPictures {
   bool knows(std::int64_t picture) const {
     return known_[static_cast<std::size_t>(picture)].load(std::memory_order_relaxed);
   }
-  // How many there are now, where this one was not known; else 0.
+  // The new number of broken pictures if this one was not known; else 0.
   std::int64_t add(std::int64_t picture) {
     if (known_[static_cast<std::size_t>(picture)].exchange(true, std::memory_order_relaxed)) return 0;
     return count_.fetch_add(1, std::memory_order_relaxed) + 1;
   }
-  // The first ones in the set's order, at most so many.
+  // The first broken pictures in the set's order, at most `most`.
   std::vector<std::int64_t> first(std::size_t most) const {
     std::vector<std::int64_t> found;
     for (std::size_t i = 0; i < known_.size() && found.size() < most; ++i)

@@ -1,4 +1,4 @@
-// CIFAR-10 and CIFAR-100 in their binary form (data_batch_1.bin, ...; train.bin), packed by gzip or not.
+// CIFAR-10 and CIFAR-100 in their binary form (data_batch_1.bin, ...; train.bin), also gzipped.
 #include <algorithm>
 #include <cstring>
 

@@ -11,7 +11,7 @@
 namespace dlhost::input {
 
 inline constexpr std::size_t cifar_pixels = 3 * 32 * 32;
-// How many classes each label byte tells apart; the last byte is the one to learn.
+// The number of classes of each label byte; the last byte is the one to learn.
 inline constexpr std::uint8_t cifar10_classes[] = {10};
 inline constexpr std::uint8_t cifar100_classes[] = {20, 100}; // coarse and fine
 

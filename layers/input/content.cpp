@@ -6,7 +6,7 @@ namespace dlhost::input {
 
 namespace {
 
-// Far above any data set that is sensibly held in memory; far below what a hostile file could unpack to.
+// Far above any data set that fits into memory, and far below what a hostile file could unpack to.
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;
 
 } // namespace

@@ -1,5 +1,5 @@
-// All the bytes of a data file, for the sources that keep a file in memory: mapped where it lies plain on disk, held
-// where it had to be unpacked. Made in Source::open; reading is free for all tasks after that.
+// The bytes of a data file, for sources that keep a file in memory: mapped if plain on disk, held if unpacked. Made in
+// Source::open. Thread: any after that.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace dlhost::input {
 
 class Content {
  public:
-  // Unpacks gzip by its first bytes, not by the file's name. Messages start with the path.
+  // Unpacks gzip, detected by its first bytes, not by the file's name. Errors start with the path.
   static Result<Content> open(Disk&, const std::string& path);
 
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -29,7 +29,7 @@ class Content {
   std::span<const std::byte> bytes_;
 };
 
-// A path of a job file: relative ones start at the job file's folder.
+// Resolves a path of a job file: relative ones start at the job file's folder.
 std::string beside(const std::string& folder, const std::string& path);
 
 } // namespace dlhost::input

@@ -1,4 +1,4 @@
-// Delimited text, packed by gzip or not: a sample a row. The file is parsed once, in open; read copies a row.
+// Delimited text, also gzipped: each row is a sample. The file is parsed once, in open; read copies a row.
 #include <cstring>
 
 #include <dlhost/plugin.h>

@@ -24,7 +24,7 @@ std::string_view take(std::string_view& rest, char delimiter) {
   return field;
 }
 
-// What was found there, short enough for a message and safe for a terminal.
+// A field's text, short enough for a message and safe for a terminal.
 std::string shown(std::string_view field) {
   std::string text(field.substr(0, 24));
   for (char& c : text)
@@ -35,7 +35,7 @@ std::string shown(std::string_view field) {
 class CsvParser {
  public:
   CsvParser(std::string_view text, const CsvFormat& format) : rest_(text), format_(format) {
-    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf"; // which spreadsheets put in front
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf"; // spreadsheets put it in front
     if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
   }
 
@@ -56,7 +56,7 @@ class CsvParser {
   }
 
  private:
-  // The first row says how many columns there are.
+  // The first row sets the number of columns.
   Status start(std::string_view line) {
     width_ = std::count(line.begin(), line.end(), format_.delimiter) + 1;
     table_.columns = width_;

@@ -19,7 +19,7 @@ struct CsvFormat {
   bool header = false; // the first row names the columns
   CsvLabel label = CsvLabel::klass;
   std::int64_t column = -1;             // of the label; negative ones count from the last
-  std::span<const std::string> classes; // names that stand for the labels 0, 1, ...; empty: labels are numbers
+  std::span<const std::string> classes; // names for the labels 0, 1, ...; empty: labels are numbers
 };
 
 // Row-major, without the label's column.
@@ -32,7 +32,7 @@ struct CsvTable {
   std::int64_t count() const { return rows; }
 };
 
-// Messages name row and column, both from 1, as an editor counts lines.
+// Errors name row and column, both from 1, as editors count lines.
 Result<CsvTable> parse_csv(std::string_view text, const CsvFormat& format);
 
 } // namespace dlhost::input

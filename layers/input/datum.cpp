@@ -13,7 +13,7 @@ constexpr std::int64_t most_values = std::int64_t{1} << 31;
 
 enum class Wire : std::uint8_t { varint = 0, eight = 1, bytes = 2, four = 5 };
 
-// Goes through the fields of a protobuf message.
+// Iterates over the fields of a protobuf message.
 class Fields {
  public:
   explicit Fields(std::span<const std::byte> message) : message_(message) {}
@@ -64,7 +64,7 @@ class DatumParser {
     case Wire::varint: return number_field(number);
     case Wire::bytes: return bytes_field(number);
     case Wire::four: return float_field(number);
-    case Wire::eight: return fields_.take(8).has_value(); // none of Datum's: passed over, as protobuf does
+    case Wire::eight: return fields_.take(8).has_value(); // Datum has no such field: skipped, as protobuf does
     }
     return false;
   }
@@ -87,14 +87,14 @@ class DatumParser {
     if (!bytes) return false;
     if (number == 4) datum_.data = *bytes;
     if (number != 6) return true;
-    if (bytes->size() % 4 != 0 || datum_.float_count > 0) return false; // one packed run, and nothing else
+    if (bytes->size() % 4 != 0 || datum_.float_count > 0) return false; // only one packed run is allowed
     datum_.floats = *bytes;
     datum_.float_step = 4;
     datum_.float_count = static_cast<std::int64_t>(bytes->size() / 4);
     return true;
   }
 
-  // Floats that are not packed: each with a tag of one byte, all in a row.
+  // An unpacked float: each has a tag of one byte; they must be contiguous.
   bool float_field(std::uint64_t number) {
     const auto bytes = fields_.take(4);
     if (!bytes) return false;
@@ -129,7 +129,7 @@ class DatumParser {
   std::span<const std::byte> message_;
   Fields fields_;
   Datum datum_;
-  std::size_t first_ = 0; // byte of the first float that is not packed
+  std::size_t first_ = 0; // byte of the first unpacked float
 };
 
 } // namespace

@@ -1,5 +1,5 @@
-// Caffe's Datum, the message in which its databases keep a sample. Read where it lies: nothing is copied. Pure, for the
-// lmdb source and its fuzz target.
+// Caffe's Datum, the message for a sample in its databases. Read in place, without copies. Pure, for the lmdb source
+// and its fuzz target.
 //
 //   field  1 channels  2 height  3 width  5 label: varint    7 encoded: varint, 0 or 1
 //          4 data: bytes, [channels, height, width] or a packed picture    6 float_data: floats, packed or not
@@ -18,7 +18,7 @@ struct Datum {
   std::int32_t label = 0;
   bool encoded = false;
   std::span<const std::byte> data;
-  // Where float_data lies: runs of floats, each behind its tag; `float_step` bytes apart.
+  // float_data: floats at distances of `float_step` bytes, unpacked ones each after its tag.
   std::span<const std::byte> floats;
   std::size_t float_step = 0;
   std::int64_t float_count = 0;

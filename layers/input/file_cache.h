@@ -1,5 +1,5 @@
-// Small files that are read again in every epoch, kept as they lie on disk until a number of bytes is full; what comes
-// after that is read each time. Any task may read; none waits for another.
+// Caches small files that are read in every epoch, as stored, up to a number of bytes; further files are read each
+// time. Thread: any; no task waits for another.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class FileCache {
   FileCache& operator=(const FileCache&) = delete;
   ~FileCache();
 
-  // The bytes of file number `file`, whose path is only asked for when it is not kept. They lie in the cache, or in
+  // The bytes of file number `file`. Calls path() only if the file is not cached. The bytes lie in the cache, or in
   // `hold` until its next use.
   template <class Path>
   Result<std::span<const std::byte>> read(Disk& disk, std::int64_t file, Path&& path, std::vector<std::byte>& hold) {

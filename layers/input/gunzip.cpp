@@ -11,7 +11,7 @@ namespace {
 
 class Inflater {
  public:
-  // 16: a gzip header is expected.
+  // 16: expects a gzip header.
   Inflater() : ready_(inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK) {}
   ~Inflater() {
     if (ready_) inflateEnd(&stream_);
@@ -62,7 +62,7 @@ Result<std::vector<std::byte>> gunzip(std::span<const std::byte> packed, std::ui
     read += in - zlib->avail_in;
     written += out - zlib->avail_out;
     if (status == Z_STREAM_END) {
-      if (!is_gzip(packed.subspan(read))) break; // what follows the last member is padding
+      if (!is_gzip(packed.subspan(read))) break; // bytes after the last member are padding
       inflateReset(zlib.get());
     } else if (status == Z_BUF_ERROR && read == packed.size() && written < bytes.size()) {
       return Status::corrupt("the gzip stream is cut off at byte ", read, "; fetch the file again");

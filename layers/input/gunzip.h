@@ -1,4 +1,4 @@
-// Unpacks gzip streams whole. Pure: bytes in, bytes out, so that sources and fuzz targets share it.
+// Unpacks gzip streams as a whole. Pure: bytes in, bytes out, so that sources and fuzz targets share it.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace dlhost::input {
 
 bool is_gzip(std::span<const std::byte> bytes);
 
-// Several members one after another are one stream, as gzip says. Fails on damaged or cut bytes, and when more than
-// `limit` bytes come out: a few packed bytes can stand for very many.
+// Several members in sequence are one stream, as in the gzip standard. Errors: damaged or cut bytes, or more than
+// `limit` bytes of output: a few packed bytes can unpack to very many.
 Result<std::vector<std::byte>> gunzip(std::span<const std::byte> packed, std::uint64_t limit);
 
 } // namespace dlhost::input

@@ -1,5 +1,5 @@
-// Pictures out of JPEG and PNG files. Pure: bytes in, pixels out, so that the sources and the fuzz target share it.
-// A decoder keeps its memory from picture to picture and belongs to one task at a time.
+// Decodes pictures from JPEG and PNG files. Pure: bytes in, pixels out, so that the sources and the fuzz target share
+// it. A decoder keeps its memory from picture to picture. Thread: one task at a time.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace dlhost::input {
 struct PictureTarget {
   std::int64_t channels = 3; // 1: grey
   std::int64_t height = 0, width = 0;
-  // True: made as large as it must be to cover height and width, and the middle of it is taken. False: stretched.
+  // True: scaled to cover height and width, then the middle is taken. False: stretched.
   bool keep_ratio = true;
 };
 
@@ -25,23 +25,23 @@ struct Window {
   std::int64_t top = 0, left = 0, height = 0, width = 0;
 };
 
-// What a target shows of a picture of this size: the middle of it, or all.
+// The part of a picture of this size that the target shows: the middle, or all.
 Window shown_window(const PictureTarget&, std::int64_t height, std::int64_t width);
 
-// Interleaved, rows from the top. What lies outside of `shown` may be left out, or be anything.
+// Interleaved, rows from the top. Pixels outside of `shown` may be missing or arbitrary.
 struct Pixels {
   std::vector<std::uint8_t> data;
   std::int64_t height = 0, width = 0, channels = 0;
   Window shown{};
 };
 
-// As ITU-R BT.601 weighs colours, and JPEG with it.
+// The weights of ITU-R BT.601, which JPEG uses.
 inline std::uint8_t grey_of(unsigned red, unsigned green, unsigned blue) {
   return static_cast<std::uint8_t>((red * 77 + green * 150 + blue * 29 + 128) >> 8U);
 }
 
-// What a decoder for one format does: fills `into` with the picture, which may be made smaller by a whole factor while
-// it still covers the target, and with what the target shows of it.
+// A decoder for one format: fills `into` with the picture and its shown part. The picture may be reduced by an integer
+// factor as long as it covers the target.
 class PictureFormat {
  public:
   virtual ~PictureFormat() = default;
@@ -49,11 +49,11 @@ class PictureFormat {
   virtual Status decode(std::span<const std::byte> file, const PictureTarget&, Pixels& into) = 0;
 };
 
-// Those that this build knows; an unknown picture's message lists them.
+// The formats of this build; the error for an unknown picture lists them.
 std::unique_ptr<PictureFormat> jpeg_format();
 std::unique_ptr<PictureFormat> png_format();
 
-// Guards against files that claim to be enormous.
+// Errors: enormous sizes, which a hostile file may claim.
 Status check_size(std::int64_t height, std::int64_t width);
 
 class PictureDecoder {

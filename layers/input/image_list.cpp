@@ -9,7 +9,7 @@ namespace dlhost::input {
 
 namespace {
 
-constexpr int deepest = 8; // folders below a class
+constexpr int deepest = 8; // levels of folders below a class
 
 bool is_picture(std::string_view file) {
   std::string end(file.substr(file.rfind('.') + 1));

@@ -1,4 +1,4 @@
-// The pictures of a phase and their classes: found in a folder with a folder for each class, or named in a list.
+// The pictures of a phase and their classes: from a folder with a subfolder for each class, or from a list.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace dlhost::input {
 
 class ImageList {
  public:
-  // Classes are the folders' names in alphabetical order; `classes`, those of training, for every other phase.
+  // Classes are the folders' names in alphabetical order. `classes`: those of training, for every other phase.
   static Result<ImageList> in_folder(Disk&, const std::string& folder, const std::vector<std::string>* classes);
   static Result<std::vector<std::string>> classes_in(Disk&, const std::string& folder);
-  // These pictures, and all in these folders and below them; of class 0.
+  // These pictures and all pictures below these folders; their class is 0.
   static Result<ImageList> of(Disk&, const std::vector<std::string>& paths);
-  // A line a picture: a path, relative to `folder`, and the number of its class. Messages name the line.
+  // Each line is a path, relative to `folder`, and the number of its class. Errors name the line.
   static Result<ImageList> parse(std::string_view text, const std::string& folder);
 
   std::int64_t count() const { return static_cast<std::int64_t>(labels_.size()); }
@@ -32,7 +32,7 @@ class ImageList {
 
   std::string folder_;
   std::vector<std::string> classes_;
-  // All paths in one piece: a million small strings would cost more than the rest of the program.
+  // All paths in one string: a million small strings would use more memory than the rest of the program.
   std::string paths_;
   std::vector<std::uint64_t> ends_;
   std::vector<std::int32_t> labels_;

@@ -1,4 +1,4 @@
-// Pictures in folders named after their classes, or named in a list; decoded when they are read.
+// Pictures in folders named after their classes, or named in a list; decoded at each read.
 #include <dlhost/plugin.h>
 #include <dlhost/source.h>
 
@@ -69,7 +69,7 @@ class Images : public Source {
 
   std::int64_t count(Phase phase) const override { return phases_.count(phase); }
 
-  // With skip: the same picture takes the place of a broken one for every reader, in every order of reads.
+  // With skip_broken the same picture replaces a broken one for every reader, in every order of reads.
   Status read(Phase phase, std::int64_t index, std::span<std::byte* const> outputs) const override {
     const std::int64_t samples = count(phase);
     for (std::int64_t step = 0; step < samples; ++step) {
@@ -83,7 +83,7 @@ class Images : public Source {
   }
 
   std::vector<std::string> class_names() const override { return classes_; }
-  // Class and name are those of the picture in the sample's place, as far as is known.
+  // Class and name belong to the picture that takes the sample's place, as far as known.
   std::optional<std::int64_t> class_of(Phase phase, std::int64_t index) const override {
     if (!options_.unlabelled.empty()) return {};
     const auto [set, image] = shown(phase, index);
@@ -106,7 +106,7 @@ class Images : public Source {
     std::vector<std::byte> file;
   };
 
-  // A prediction has a row for each picture.
+  // Never for predictions: they have a row for each picture.
   bool skips() const { return options_.skip_broken && options_.unlabelled.empty(); }
 
   std::pair<const Set&, std::int64_t> shown(Phase phase, std::int64_t index) const {
@@ -127,7 +127,7 @@ class Images : public Source {
     return {};
   }
 
-  // Names the first few, and then counts.
+  // Notes a broken picture: warns by name for the first few, then by counts.
   Status leave_out(const Set& set, std::int64_t image, const Status& why) const {
     constexpr std::int64_t named = 5;
     const std::int64_t known = set.broken->add(image);
@@ -166,7 +166,7 @@ class Images : public Source {
     return {};
   }
 
-  // The classes are those of training, where its folder is there.
+  // The classes are those of training, if its folder exists.
   Status open_unlabelled(const std::string& folder) {
     std::vector<std::string> paths;
     for (const auto& path : options_.unlabelled) paths.push_back(beside(folder, path));
@@ -180,7 +180,7 @@ class Images : public Source {
   }
 
   Set with_cache(ImageList list) const {
-    // The training set may fill the cache before the others; each phase has its own.
+    // Each phase has its own cache, so that the training set cannot displace the others.
     auto cache = std::make_unique<FileCache>(list.count(), static_cast<std::uint64_t>(options_.cache) << 20);
     auto broken = std::make_unique<BrokenPictures>(list.count());
     return {std::move(list), std::move(cache), std::move(broken)};

@@ -13,7 +13,7 @@ namespace dlhost::input {
 
 namespace {
 
-// libjpeg-turbo is C: an error leaves its calls by longjmp, so nothing that has a destructor lives across them.
+// libjpeg-turbo is C: errors leave its calls by longjmp, so no object with a destructor may live across them.
 struct Failure {
   jpeg_error_mgr manager;
   std::jmp_buf leave;
@@ -26,13 +26,13 @@ struct Failure {
   std::longjmp(failure.leave, 1);
 }
 
-// Small defects are common in data sets and leave a whole picture; a picture cut off does not.
+// Small defects are common in data sets and leave the picture whole; a cut-off picture is an error.
 void warn(j_common_ptr jpeg, int level) {
   const int code = jpeg->err->msg_code;
   if (level < 0 && (code == JWRN_HIT_MARKER || code == JWRN_JPEG_EOF)) fail(jpeg);
 }
 
-// A small file can hold scans without end, each of which costs a whole picture's time.
+// A small file can hold endless scans, each as costly as a whole picture.
 void limit_scans(j_common_ptr jpeg) {
   constexpr int most = 500;
   if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= most) return;
@@ -80,12 +80,13 @@ class Jpeg : public PictureFormat {
     return true;
   }
 
-  // What is decoded, and where it goes: only the part that the target shows.
+  // Sets what is decoded, and where: only the part that the target shows.
   void lay_out(const PictureTarget& target, Pixels& into) {
     jpeg_.scale_num = 1;
     jpeg_.scale_denom = shrinking(target);
     const auto scaled = [&](JDIMENSION size) { return (size + jpeg_.scale_denom - 1) / jpeg_.scale_denom; };
-    const bool print = jpeg_.jpeg_color_space == JCS_CMYK || jpeg_.jpeg_color_space == JCS_YCCK; // no RGB of these
+    // libjpeg gives no RGB for these.
+    const bool print = jpeg_.jpeg_color_space == JCS_CMYK || jpeg_.jpeg_color_space == JCS_YCCK;
     jpeg_.out_color_space = print ? JCS_CMYK : target.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     into.channels = print ? 4 : target.channels;
     into.shown = shown_window(target, scaled(jpeg_.image_height), scaled(jpeg_.image_width));
@@ -111,8 +112,8 @@ class Jpeg : public PictureFormat {
     return true;
   }
 
-  // Columns that are not shown are decoded no further than their coefficients. A few beside those that are shown stay:
-  // colours are interpolated from their neighbours.
+  // Skips columns that are not shown, after decoding their coefficients. A few next to the shown ones stay, because
+  // colours are interpolated from neighbours.
   void skip_columns(Pixels& into) {
     constexpr std::int64_t beside = 2;
     const std::int64_t from = std::max<std::int64_t>(0, into.shown.left - beside);
@@ -124,8 +125,8 @@ class Jpeg : public PictureFormat {
     into.width = width;
   }
 
-  // Halving the size while decoding saves most of the work; done as long as the target stays covered. The factors
-  // between powers of two are slower in libjpeg-turbo than decoding in full.
+  // The scale of decoding: halving the size saves most of the work, as long as the target stays covered. Factors
+  // between powers of two are slower in libjpeg-turbo than full decoding.
   unsigned shrinking(const PictureTarget& target) const {
     for (unsigned denominator = 8; denominator > 1; denominator /= 2) {
       const auto w = (jpeg_.image_width + denominator - 1) / denominator;
@@ -135,7 +136,7 @@ class Jpeg : public PictureFormat {
     return 1;
   }
 
-  // CMYK as Adobe writes it, inverted, into what was asked for.
+  // Converts CMYK, inverted as Adobe writes it, to the wanted channels.
   static void from_print(Pixels& pixels, std::int64_t channels) {
     const auto count = static_cast<std::size_t>(pixels.width * pixels.height);
     std::uint8_t* const data = pixels.data.data();

@@ -1,4 +1,4 @@
-// Caffe's LMDB databases: a Datum a record. The database itself is read through the lmdb store.
+// Caffe's LMDB databases: a Datum for each record. The lmdb store reads the database.
 #include <cstring>
 
 #include <dlhost/plugin.h>
@@ -83,7 +83,7 @@ class Lmdb : public Source {
     return set;
   }
 
-  // All samples are as the first one.
+  // All samples have the shape of the first.
   Status find_shape(const Records& records) {
     std::vector<std::byte> hold;
     std::span<const std::byte> bytes;

@@ -1,4 +1,4 @@
-// Arrays in the npy format of NumPy.
+// Arrays in NumPy's npy format.
 #include <dlhost/plugin.h>
 
 #include "array_source.h"

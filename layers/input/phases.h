@@ -1,6 +1,6 @@
-// Which file, and which row of it, each phase's samples are: shared by the sources that read files. A phase has a file
-// (or a list of files) of its own, or every n-th row of the training file, or nothing: a job that only evaluates needs
-// no training file. Pure arithmetic: no list of rows is kept.
+// Maps each phase's samples to a file and a row; shared by the sources that read files. A phase has its own file (or
+// files), or every n-th row of the training file, or no samples: an evaluating job needs no training file. Pure
+// arithmetic: keeps no list of rows.
 #pragma once
 
 #include <array>
@@ -16,13 +16,14 @@
 
 namespace dlhost::input {
 
-// Base of a source's Options. Files: std::string, or std::vector<std::string> where a phase has several.
+// Base of a source's Options. Files: std::string, or std::vector<std::string> for sources with several files in a
+// phase.
 template <class Files> struct PhaseOptions {
   Files train, validate, test;
   std::int64_t test_every = 0, validate_every = 0;
 };
 
-// Adds those options to a source's schema; `what` says what the files are.
+// Adds those options to a source's schema; `what` describes the files.
 template <class Options> void add_phase_options(SchemaOf<Options>& schema, const std::string& what) {
   using Files = decltype(Options::train);
   const auto files = [](Files Options::*member) { return member; };
@@ -37,14 +38,14 @@ template <class Options> void add_phase_options(SchemaOf<Options>& schema, const
               at_least(0));
 }
 
-// Adds the option by which `dlhost predict --data` names what has no labels: the test's samples then, and no others are
-// there. Their label is 0, so that the net is that of the test.
+// Adds the option with which `dlhost predict --data` names samples without labels: they become the test's samples, and
+// there are no others. Their label is 0, so that the net is the test's.
 template <class Options, class Files>
 void add_unlabelled(SchemaOf<Options>& schema, Files Options::*member, const std::string& what) {
   schema.option("unlabelled", member, what + " without labels, in place of all others; dlhost predict --data sets it");
 }
 
-// Deals the rows of one set to the phases.
+// Divides the rows of one set among the phases.
 class Deal {
  public:
   Deal() = default;
@@ -66,7 +67,7 @@ class Deal {
   }
 
  private:
-  // The index-th of every n-th, and of those that are left when they are gone.
+  // The index-th row among every n-th, and the index-th among the others.
   static std::int64_t taken(std::int64_t index, std::int64_t n) { return index * n + n - 1; }
   static std::int64_t left(std::int64_t index, std::int64_t n) { return n > 0 ? index + index / (n - 1) : index; }
 
@@ -77,11 +78,11 @@ class Deal {
 // The sets of samples that a source has opened. Set has count().
 template <class Set> class Phases {
  public:
-  // The test's samples are `set`, and nothing else is there.
+  // Makes `set` the test's samples; there are no others.
   void open_alone(Set set) { first_ = &sets_[static_cast<std::size_t>(Phase::test)].emplace(std::move(set)); }
 
-  // load(files, first): Result<Set>; `first` is the set that was loaded first, the training one where there is one;
-  // null while that itself is loaded.
+  // load(files, first): Result<Set>; `first` is the first loaded set (training, if there is one); null while loading
+  // that one.
   template <class Files, class Load> Status open(const PhaseOptions<Files>& options, Load&& load) {
     DLHOST_TRY(check("test", options.test.empty(), options.test_every));
     DLHOST_TRY(check("validate", options.validate.empty(), options.validate_every));
@@ -95,7 +96,7 @@ template <class Set> class Phases {
     return {};
   }
 
-  // What all sets are like.
+  // The form that all sets have.
   const Set& first() const { return *first_; }
   std::int64_t count(Phase phase) const {
     const auto& own = sets_[static_cast<std::size_t>(phase)];

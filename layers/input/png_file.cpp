@@ -39,14 +39,14 @@ class Png : public PictureFormat {
     into.height = png->height;
     into.shown = shown_window(target, into.height, into.width);
     into.data.resize(PNG_IMAGE_SIZE(*png.get()));
-    const png_color black{0, 0, 0}; // what shows through transparent pixels
+    const png_color black{0, 0, 0}; // the background of transparent pixels
     if (!png_image_finish_read(png.get(), &black, into.data.data(), 0, nullptr)) return png.damaged();
     if (into.channels != target.channels) take_colours(into);
     return {};
   }
 
  private:
-  // The library's own grey weighs them as light, which is another one than that of JPEG.
+  // The library's own grey uses other weights than JPEG's.
   static void take_colours(Pixels& pixels) {
     const auto count = static_cast<std::size_t>(pixels.width * pixels.height);
     for (std::size_t i = 0; i < count; ++i) {

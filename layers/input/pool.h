@@ -1,5 +1,5 @@
-// Objects that tasks borrow for one call and that are worth keeping between calls: decoders with their memory. Made
-// when none is free; no task waits for another.
+// Objects that tasks borrow for one call and that are worth keeping: decoders with their memory. Makes a new one if
+// none is free; no task waits for another.
 #pragma once
 
 #include <array>

@@ -8,7 +8,7 @@ namespace dlhost::input {
 
 namespace {
 
-// How one axis is read: place `i` of the target is the weighted sum of `taps` places of the source from first(i) on.
+// The weights for one axis: pixel `i` of the target is the weighted sum of `taps` source pixels from first(i) on.
 class Axis {
  public:
   Axis(std::int64_t source, std::int64_t target)
@@ -17,7 +17,7 @@ class Axis {
 
   std::int64_t taps() const { return taps_; }
 
-  // The source's places and their weights; places beyond its edge repeat the edge.
+  // The source's pixels and their weights; pixels beyond the edge repeat the edge.
   void read(std::int64_t i, std::int64_t* places, float* weights) const {
     const double centre = (static_cast<double>(i) + 0.5) * step_ - 0.5;
     const auto first = static_cast<std::int64_t>(std::ceil(centre - reach_));
@@ -46,7 +46,7 @@ class Axis {
   }
 }
 
-// Three colours and whatever comes after them, as one vector: no loop over colours, which no compiler makes fast.
+// Three colours and the next value as one vector: compilers do not vectorise a loop over colours.
 using Four = float __attribute__((vector_size(16)));
 using FourNumbers = std::int32_t __attribute__((vector_size(16)));
 
@@ -56,8 +56,8 @@ Four four(const float* at) {
   return values;
 }
 
-// How a line of the target is read out of a line of the source's colours. The weights of a place make 1 together: what
-// is read out of bytes fits into bytes.
+// How a line of the target is computed from a line of the source's colours. The weights of a pixel sum to 1, so results
+// from bytes fit into bytes.
 struct Across {
   std::int64_t width, taps;
   const std::int64_t* places;
@@ -74,7 +74,7 @@ void read_grey(const float* line, Across across, std::uint8_t* dst, std::size_t)
 
 [[DLHOST_WIDE]] void read_colours(const float* line, Across across, std::uint8_t* dst, std::size_t plane) {
   for (std::int64_t x = 0; x < across.width; ++x, across.places += across.taps, across.weights += across.taps) {
-    // Two taps are what nearly every picture has.
+    // Nearly every picture has two taps.
     Four sums = across.weights[0] * four(line + 3 * across.places[0]) +
                 across.weights[1] * four(line + 3 * across.places[1]) + 0.5F;
     for (std::int64_t tap = 2; tap < across.taps; ++tap)
@@ -95,7 +95,7 @@ void read_grey(const float* line, Across across, std::uint8_t* dst, std::size_t)
   for (std::size_t i = 0; i < count; ++i) dst[i] += weight * static_cast<float>(src[i]);
 }
 
-// The part of a picture that is shown, line by line.
+// The shown part of a picture, by line.
 struct Lines {
   explicit Lines(const Pixels& src)
       : first(src.data.data() + (src.shown.top * src.width + src.shown.left) * src.channels),
@@ -107,7 +107,7 @@ struct Lines {
   std::size_t length;
 };
 
-// dst = the weighted sum of some lines.
+// dst = the weighted sum of several lines.
 void mix(const Lines& lines, std::int64_t taps, const std::int64_t* places, const float* weights, float* dst) {
   mix_lines(lines[places[0]], weights[0], lines[places[1]], weights[1], dst, lines.length);
   for (std::int64_t tap = 2; tap < taps; ++tap)
@@ -117,7 +117,7 @@ void mix(const Lines& lines, std::int64_t taps, const std::int64_t* places, cons
 void copy(const Lines& lines, const Pixels& src, std::uint8_t* dst) {
   const auto width = static_cast<std::size_t>(src.shown.width);
   const std::size_t plane = width * static_cast<std::size_t>(src.shown.height);
-  const std::size_t run = src.shown.width == src.width ? plane : width; // whole lines follow each other
+  const std::size_t run = src.shown.width == src.width ? plane : width; // whole lines are contiguous
   for (std::size_t at = 0; at < plane; at += run) {
     const std::uint8_t* const line = lines[static_cast<std::int64_t>(at / width)];
     if (src.channels == 1)
@@ -127,7 +127,7 @@ void copy(const Lines& lines, const Pixels& src, std::uint8_t* dst) {
   }
 }
 
-// The scratch memory of a resampling, cut into its parts.
+// The scratch memory of a resampling, divided into its parts.
 struct Tables {
   Tables(std::vector<std::byte>& scratch, std::size_t line_length, const Axis& down, const Axis& across,
          std::int64_t width) {

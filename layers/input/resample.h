@@ -1,5 +1,5 @@
-// Another size for a picture, by linear interpolation; where it becomes less than half as large, by a filter as wide as
-// the pixels that fall together, so that fine patterns do not turn into false ones.
+// Resizes a picture by linear interpolation. Below half the size the filter is as wide as the merged pixels, to avoid
+// aliasing.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace dlhost::input {
 
-// Writes what is shown of `src` as [channels, height, width]; `scratch` is kept by the caller from picture to picture.
+// Writes the shown part of `src` as [channels, height, width]. The caller keeps `scratch` from picture to picture.
 void resample(const Pixels& src, const PictureTarget&, std::uint8_t* dst, std::vector<std::byte>& scratch);
 
 } // namespace dlhost::input

@@ -1,4 +1,4 @@
-// (x - mean) * scale on its way into f32: what most sources offer beside the values as they lie in the file.
+// (x - mean) * scale, converted to f32: an option of most sources besides the unchanged values.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Samples out of nothing: to measure speed without a data set, and to see that a net can learn. Sample and label are
-// pure functions of the seed, the phase and the number of the sample.
+// Random samples, for measuring speed without a data set and for testing that a net can learn. Sample and label are
+// pure functions of the seed, the phase and the sample's number.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -51,8 +51,7 @@ class Synthetic : public Source {
   explicit Synthetic(Options options) : options_(std::move(options)) {}
 
   Status open(Host&, const std::string&) override {
-    // A table is drawn once and samples are pieced together from it: drawing each value anew would keep a processor
-    // busy that training needs.
+    // Samples are assembled from a table that is drawn once: drawing each value would take a core that training needs.
     table_ = drawn(options_.seed, options_.mode == Mode::uniform);
     return {};
   }
@@ -97,18 +96,18 @@ class Synthetic : public Source {
 
  private:
   static constexpr std::uint32_t table_size = 1 << 16;
-  static constexpr std::size_t stretch = 1 << 12; // values that are taken from the table in one piece
+  static constexpr std::size_t stretch = 1 << 12; // values taken from the table in one piece
 
   using Values = std::vector<float>;
 
-  // Of one sample; the first of them is its class.
+  // The draws of one sample; the first is its class.
   Random draws_of(Phase phase, std::int64_t index) const {
     return {{static_cast<std::uint64_t>(options_.seed), 1},
             static_cast<std::uint32_t>(phase),
             static_cast<std::uint32_t>(index)};
   }
 
-  // Drawn once for all in this process that draw alike: each of its workers opens a source of its own.
+  // Shared by all sources of this process with the same arguments: each worker opens its own source.
   static std::shared_ptr<const Values> drawn(std::int64_t seed, bool uniform) {
     static std::mutex mutex;
     static std::map<std::pair<std::int64_t, bool>, std::weak_ptr<const Values>> all;

@@ -1,5 +1,5 @@
-// Raw text as windows of symbols. A symbol is a byte; those of the training text, in the order of their codes, are
-// numbered 0, 1, ...
+// Raw text as windows of symbols. A symbol is a byte; the bytes of the training text are numbered 0, 1, ... in the
+// order of their codes.
 #include <algorithm>
 #include <array>
 

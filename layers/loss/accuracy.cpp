@@ -37,8 +37,8 @@ class Accuracy final : public ByLabels {
   }
 
  private:
-  // Among equal scores the lower class goes first, so that a net which says the same of all is not right by chance; a
-  // score that is not a number is beaten by all others.
+  // Among equal scores the lower class comes first, so that a net with equal scores for all classes is not right by
+  // chance. NaN loses to all other scores.
   bool is_among_top(const float* scores, std::int64_t label) const {
     const float own = scores[label * stride()];
     std::int64_t before = 0;

@@ -1,5 +1,5 @@
-// A loss that is a sum over the elements of a sample, each a function of a score and its target: the layer says the
-// function and its derivative, the rest is here. src = [scores, targets].
+// A loss that sums over the elements of a sample: each layer defines the function of a score and its target, and its
+// derivative; the rest is here. src = [scores, targets].
 #pragma once
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class ElementwiseLoss : public Layer {
 
  protected:
   virtual double weight() const = 0;
-  // Of one element: input 0 is the score, input 1 its target.
+  // The loss of one element: input 0 is the score, input 1 its target.
   virtual Term loss(Expression&) const = 0;
   virtual Term gradient(Expression&) const = 0; // d loss / d score
 
@@ -73,9 +73,9 @@ class ElementwiseLoss : public Layer {
     return Status::invalid("wants a target for each element of ", s.inputs[0].name, " (", to_string(s.input(0)),
                            "), but ", s.inputs[1].name, " is ", to_string(s.input(1)));
   }
-  // How the targets lie beside the scores: an axis of 1 stands for all of them.
+  // The shape of the targets beside the scores; an axis of 1 is repeated.
   virtual Shape target_shape(const Shape& scores) const { return scores; }
-  // A third tensor that the function reads, constant, as input 2: into more_ and the list.
+  // Adds a third, constant tensor as input 2 of the function: into more_ and the list.
   virtual Status more_inputs(Prepare& p, std::vector<TensorDesc>& in) {
     (void)p, (void)in;
     return {};

@@ -43,7 +43,7 @@ class HingeLoss final : public ElementwiseLoss {
   }
   Shape target_shape(const Shape& scores) const override { return {scores[0], 1}; }
 
-  // The number of each class, to tell the label's from the others.
+  // Adds the number of each class, to distinguish the label's class from the others.
   Status more_inputs(Prepare& p, std::vector<TensorDesc>& in) override {
     std::vector<float> classes(static_cast<std::size_t>(p.input(0).shape[1]));
     std::iota(classes.begin(), classes.end(), 0.0F);

@@ -1,5 +1,5 @@
-// Class labels beside scores x [n, classes, ...]: one i32 for each sample and place, [n, ...]; a sample's single label
-// may have an axis of its own, [n, 1].
+// Class labels for scores x [n, classes, ...]: an i32 for each sample and place, [n, ...]; a sample's single label may
+// have its own axis, [n, 1].
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline Status expect_labels(const Setup& s, std::size_t scores, std::size_t labe
                          "), but ", s.inputs[labels].name, " is ", to_string(label));
 }
 
-// What measures scores by labels on the host: inputs 0 and 1.
+// The base of layers that measure scores by labels on the host: inputs 0 and 1.
 class ByLabels : public Layer {
  public:
   Status prepare(Prepare& p) final {
@@ -32,7 +32,7 @@ class ByLabels : public Layer {
   }
 
  protected:
-  // The output that it makes of them is a metric, or a table.
+  // Declares the output as a metric or a table.
   static Status declare(Setup& s, std::string output, const Shape& shape, MetricSpec metric) {
     s.output(std::move(output), TensorDesc{DType::f32, shape, {}});
     s.metric(std::move(metric));
@@ -45,7 +45,7 @@ class ByLabels : public Layer {
     return expect_labels(s, 0, 1);
   }
 
-  // call(label, scores) for each sample and place that counts; class c's score is scores[c * stride()].
+  // Calls call(label, scores) for each counted sample and place; class c's score is scores[c * stride()].
   template <class Call> void each(const Pass& pass, const Frame& f, std::int64_t ignored, Call&& call) const {
     const auto* scores = static_cast<const float*>(f.input(0));
     const auto* labels = static_cast<const std::int32_t*>(f.input(1));

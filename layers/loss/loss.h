@@ -1,8 +1,8 @@
-// What all losses have in common. A loss gives output 0 "loss", f32 [2] {sum over the samples that count, their
-// weight}, from which the metric "loss" is made; its gradient is that of
+// Shared by all losses. A loss has output 0 "loss", f32 [2] {sum over the counted samples, their weight}, from which
+// the metric "loss" is computed; its gradient is that of
 //   weight / global_batch * (sum over the batch's valid samples of the sample's loss),
-// so that the contributions of batches, micro-batches and replicas add up and nothing is averaged twice.
-// Losses compute in f32 whatever the features are in.
+// so that the contributions of batches, micro-batches and replicas add up without further averaging. Losses compute in
+// f32, in whatever dtype the features are.
 #pragma once
 
 #include <vector>
@@ -27,20 +27,20 @@ inline void declare_loss(Setup& s) {
   s.is_loss = true;
 }
 
-// Labels and targets are given: nothing that could learn stands behind them.
+// Checks that labels and targets are given: no learning layer may produce them.
 inline Status expect_given(const Prepare& p, std::size_t input) {
   if (!p.wants_input_gradient(input)) return {};
   return Status::unsupported("source ", std::to_string(input + 1),
                              " learns, but this loss has a gradient for its first source only");
 }
 
-// The factor on a gradient whose loss is the mean over so many places of each sample.
+// The factor on the gradient of a loss that is the mean over `places` places of each sample.
 inline float gradient_factor(double weight, const Pass& pass, std::int64_t places) {
   return static_cast<float>(weight * pass.loss_scale /
                             (static_cast<double>(pass.global_batch) * static_cast<double>(places)));
 }
 
-// A constant tensor of the layer, on its device.
+// A constant tensor on the layer's device.
 inline Result<Memory> constant(Device& device, const std::vector<float>& values) {
   const std::size_t bytes = values.size() * sizeof(float);
   DLHOST_ASSIGN(auto memory, Memory::make(device, bytes));

@@ -82,8 +82,8 @@ class SoftmaxLoss final : public Layer {
   }
 
  private:
-  // This part's share of the global batch, over the weight of its labels that count; where none does, there is no
-  // gradient to divide.
+  // Divides this part's share of the global batch by the weight of its counted labels; without counted labels the
+  // gradient is 0.
   Status prepare_mean(Prepare& p, const TensorDesc& x) {
     MapSpec spec{.in = {x, {DType::f32, {}, {}}}, .out = {x}};
     Expression& e = spec.expression;

@@ -48,7 +48,7 @@ class Add final : public Layer {
 
   void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const override {
     if (!wants_inputs(wanted)) return;
-    // Gradient 0 may lie in place of the output's: last, so that the others still find that as it was.
+    // Gradient 0 may overwrite the output's gradient: it comes last, so that the others still read that unchanged.
     for (std::size_t i = count_; i-- > 0;)
       if (gradients_[i] && f.input_gradient(i) != f.output_gradient(0))
         gradients_[i]->run(*f.stream, {f.output_gradient(0)}, {f.input_gradient(i)}, f.scratch, f.dynamic(pass));

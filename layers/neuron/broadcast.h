@@ -1,5 +1,5 @@
-// A pointwise layer of several inputs (add, multiply). Inputs may differ in axes of 1, which are repeated; their
-// gradients are then summed over those axes. Equal shapes are computed in whatever format the first producer leaves.
+// A pointwise layer of several inputs (add, multiply). Inputs may have axes of 1, which are repeated; their gradients
+// are then summed over those axes. Equal shapes are computed in the format of the first producer.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ inline Result<Shape> broadcast_shape(const Setup& s) {
 
 class Broadcast {
  public:
-  // Settles the forms; y is `feature` of the inputs.
+  // Settles the forms and prepares y = `feature` of the inputs.
   Status prepare(Prepare& p, std::size_t count, const std::function<void(Expression&)>& feature) {
     alike_ = true;
     for (std::size_t i = 0; i < count; ++i) alike_ = alike_ && p.input(i).shape == p.output(0).shape;

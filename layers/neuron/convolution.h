@@ -1,5 +1,5 @@
-// Convolution and its transpose: options, geometry and ops of both. The two differ in the shape of their output and in
-// which axis of the weight is the output's.
+// Convolution and transposed convolution: options, geometry and ops of both. They differ in the shape of the output and
+// in the weight's axis of the output.
 #pragma once
 
 #include <utility>
@@ -80,13 +80,13 @@ class Convolving : public Layer {
 
   virtual const ConvolutionOptions& options() const = 0;
   virtual std::int64_t output_size(std::int64_t input, std::size_t axis) const = 0;
-  // What only one of the two knows about its geometry.
+  // Settles geometry that only one of the two has.
   virtual Status settle_more(std::size_t axes) {
     (void)axes;
     return {};
   }
 
-  // How many elements of the input's axis a window reaches over.
+  // The number of input elements that a window spans along the axis.
   std::int64_t reach(std::size_t axis) const { return spec_.dilation[axis] * (kernel_[axis] - 1) + 1; }
 
   ConvSpec spec_;
@@ -102,8 +102,8 @@ class Convolving : public Layer {
     return settle_more(axes);
   }
 
-  // By filters, each piece sees the whole input. By input channels, each piece makes a summand; a bias would be added
-  // by every piece, so only without one.
+  // By filters, each piece reads the whole input. By input channels, each piece makes a summand; every piece would add
+  // a bias, so this needs a layer without one.
   void declare_splits(Setup& s) const {
     using Need = Split::Need;
     const std::size_t filters = spec_.transposed ? 1 : 0; // axis of the weight

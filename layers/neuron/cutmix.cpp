@@ -21,7 +21,7 @@ class Cutmix final : public Mixing {
  protected:
   Status expect_data(const Setup& s) const override { return expect_rank(s, 0, 4, 4); }
 
-  // The box may reach beyond the picture: what of it is inside counts.
+  // The box may extend beyond the picture; only the part inside counts.
   double mix(const Frame& f, std::int64_t, std::int64_t other, double share, Random& random, float* x) const override {
     const std::int64_t channels = shape()[1], height = shape()[2], width = shape()[3];
     const double side = std::sqrt(1 - share);
@@ -38,7 +38,7 @@ class Cutmix final : public Mixing {
   }
 
  private:
-  // Of a stretch around a drawn middle, what is inside.
+  // The part inside of a stretch around a random middle.
   static std::pair<std::int64_t, std::int64_t> cut(std::int64_t length, double part, Random& random) {
     const auto stretch = static_cast<std::int64_t>(static_cast<double>(length) * part);
     const auto middle = static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(length)));

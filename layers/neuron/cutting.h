@@ -46,7 +46,7 @@ class Cutting : public Layer {
 
   void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const final {
     if (!device_ || !wants_inputs(wanted)) return;
-    // An output that nobody reads has no gradient.
+    // An output without a reader has no gradient.
     const bool gaps = !covers_ || std::ranges::count(f.output_gradients.first(count_), nullptr) > 0;
     if (gaps && !adds_)
       device_->fill_zero(*f.stream, f.input_gradient(0), x_.plain_bytes())

@@ -20,7 +20,7 @@ class Deconvolution final : public Convolving {
  protected:
   const ConvolutionOptions& options() const override { return options_; }
 
-  // What is added to the output is what the convolution back to the input leaves out at its end.
+  // output_pad extends the output by the rows that the convolution back to the input would leave out at its end.
   Status settle_more(std::size_t axes) override {
     DLHOST_ASSIGN(const auto more, each_axis("output_pad", options_.output_pad, axes));
     for (std::size_t axis = 0; axis < axes; ++axis) {

@@ -48,8 +48,8 @@ class Dense final : public Layer {
   }
 
  private:
-  // By units, each piece sees the whole input. By inputs, each piece makes a summand of all units; a bias would be
-  // added by every piece, so only without one.
+  // By units, each piece reads the whole input. By inputs, each piece makes a summand of all units; every piece would
+  // add a bias, so this needs a layer without one.
   void declare_splits(Setup& s) const {
     using Need = Split::Need;
     Split units{.axis = 1, .inputs = {{.need = Need::whole}}, .params = {{.need = Need::same, .axis = 0}}};

@@ -3,7 +3,7 @@
 
 namespace dlhost::plugins {
 
-// The mask is nowhere kept: the gradient draws the same numbers again, and so does any other device.
+// The mask is not stored: the gradient draws the same numbers again, on every device.
 class Dropout final : public Layer {
  public:
   static constexpr std::string_view name = "dropout";

@@ -38,7 +38,7 @@ class GroupNorm final : public SampleNorm {
   }
 
  private:
-  // The greatest below the number that was asked for.
+  // The largest divisor not above the requested number.
   std::int64_t nearest_divisor(std::int64_t channels) const {
     std::int64_t divisor = std::min(options_.groups, channels);
     while (channels % divisor != 0) --divisor;

@@ -20,7 +20,7 @@ class LeakyRelu final : public Neuron {
     Pointwise leaky{.known = Known::leaky_relu, .alpha = options_.slope, .from_output = true};
     const Term x = leaky.feature.input(0);
     leaky.feature.result(select(x, x, options_.slope * x));
-    Expression& gradient = leaky.gradient; // of y, which has the sign of x
+    Expression& gradient = leaky.gradient; // a function of y, which has the sign of x
     gradient.result(select(gradient.input(0), gradient.constant(1), gradient.constant(options_.slope)));
     return leaky;
   }

@@ -1,8 +1,8 @@
 // The ops of a layer that is linear in its input and its weight (dense, convolution, deconvolution): three products,
-// with a bias that may be missing. Input 0, output 0; param 0 is the weight, param 1 the bias.
+// and an optional bias. Input 0, output 0; param 0 is the weight, param 1 the bias.
 //
-// Spec is GemmSpec or ConvSpec. The layer fills in its geometry and how it wants x; the formats of y and of the weight
-// are the op's to choose, each product its own.
+// Spec is GemmSpec or ConvSpec. The layer sets its geometry and the form of x; each product's op chooses the formats of
+// y and of the weight.
 #pragma once
 
 #include <array>
@@ -82,8 +82,8 @@ template <class Spec> class LinearOps {
     return {};
   }
 
-  // The weight is frozen, or somebody else multiplies: what is left is a sum over rows. Where y lies in blocks there is
-  // no such op, and the weight's gradient is made all the same and goes nowhere.
+  // The weight is frozen, or sent as factors: only a sum over rows remains. For a blocked y there is no such op, so the
+  // weight's gradient is computed as well and discarded.
   Status prepare_bias_gradient(Prepare& p, const Spec& spec) {
     if (!spec.y.format.is_plain()) return prepare_param_gradient(p, spec, true);
     MapSpec sum;
@@ -98,7 +98,7 @@ template <class Spec> class LinearOps {
     return {};
   }
 
-  // One op makes both gradients.
+  // One op computes both gradients.
   Status prepare_param_gradient(Prepare& p, Spec spec, bool bias) {
     spec.role = Role::param_gradient;
     spec.w = {DType::f32, p.param_shape(0), Format::any()};
@@ -116,7 +116,7 @@ template <class Spec> class LinearOps {
   std::size_t weight_ = 0, backward_weight_ = 0;
   std::optional<std::size_t> bias_, addend_, unused_gradient_;
   bool bias_gradient_ = false, bias_alone_ = false;
-  bool adds_ = false; // to what others contributed to the input's gradient
+  bool adds_ = false; // to earlier contributions to the input's gradient
 };
 
 } // namespace dlhost::plugins

@@ -1,6 +1,6 @@
-// What mixup and cutmix have in common: in training each sample is mixed with the next of its batch, by a share that is
-// drawn for it, and so is what it is to be taken for. src = [data, labels]; outputs: x, f32 as the data, and target,
-// f32 [batch, classes]. Pairs are of the rows of one worker. Computes on the host.
+// The base of mixup and cutmix: in training each sample and its target are mixed with the next sample of the batch, by
+// a random share. src = [data, labels]; outputs: x, f32 with the data's shape, and target, f32 [batch, classes]. Pairs
+// are rows of one worker. Computes on the host.
 #pragma once
 
 #include <algorithm>
@@ -84,8 +84,8 @@ class Mixing : public Layer {
   explicit Mixing(MixingOptions options) : options_(options) {}
 
   virtual Status expect_data(const Setup& s) const { return expect_rank(s, 0, 2); }
-  // Puts into `x`, which has the row's values, what is `share` of the row and the rest of `other`; returns the share
-  // that it is.
+  // Mixes into `x`, which has the row's values, so that `share` of it is from the row and the rest from `other`.
+  // Returns the actual share.
   virtual double mix(const Frame&, std::int64_t row, std::int64_t other, double share, Random&, float* x) const = 0;
 
   float value(const Frame& f, std::int64_t row, std::int64_t element) const {
@@ -95,7 +95,7 @@ class Mixing : public Layer {
   const Shape& shape() const { return shape_; }
 
  private:
-  // What a distribution asks for numbers.
+  // The random number generator for a distribution.
   struct Bits {
     using result_type = std::uint32_t;
     static constexpr result_type min() { return 0; }
@@ -120,7 +120,7 @@ class Mixing : public Layer {
     std::transform(from, from + elements, x, [](std::uint8_t byte) { return static_cast<float>(byte); });
   }
 
-  // Rows that do not count may repeat anything.
+  // Rows that do not count may have any label.
   void add_share(float* target, std::int64_t row, std::int32_t label, double share, bool counts) const {
     if (label >= 0 && label < options_.classes) {
       target[row * options_.classes + label] += static_cast<float>(share);

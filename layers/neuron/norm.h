@@ -1,5 +1,5 @@
-// The ops of the layers that normalise: statistics, scale and shift in one pass, and what may be fused behind them.
-// Input 0, output 0; param 0 is the scale, param 1, which RMS norm has not, the shift.
+// The ops of normalising layers: statistics, scale and shift in one pass, plus fused layers. Input 0, output 0; param 0
+// is the scale, param 1 the shift (not for RMS norm).
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace dlhost::plugins {
 
 class NormOps {
  public:
-  // Declares the params and where the statistics of a batch go. Of the spec, what is not x, y or an epilogue is given.
+  // Declares the params and the buffers of the statistics. `spec`: complete except x, y and epilogue.
   void setup(Setup& s, const NormSpec& spec) {
     spec_ = spec;
     spec_.x.shape = s.input(0);
@@ -29,7 +29,7 @@ class NormOps {
     NormSpec spec = spec_;
     spec.x = p.input(0).as(p.compute());
     const bool by_channel = spec.kind == NormSpec::Kind::batch || spec.kind == NormSpec::Kind::group;
-    if (!by_channel) spec.x.format = Format::plain(); // what is normalised together lies in one piece
+    if (!by_channel) spec.x.format = Format::plain(); // elements normalised together must be contiguous
     spec.y = spec.x.as(Format::any());
     spec.epilogue = p.epilogue();
     DLHOST_ASSIGN(feature_, p.op(spec));
@@ -47,7 +47,7 @@ class NormOps {
     return {};
   }
 
-  // `given` are the mean and the variance, where the spec says so.
+  // `given`: mean and variance, for a spec with given statistics.
   void compute_feature(const Pass& pass, Frame& f, std::array<const void*, 2> given = {}) const {
     std::array<const void*, 6> in{f.input(0)};
     std::size_t ins = 1;
@@ -65,7 +65,7 @@ class NormOps {
     feature_->execute(*f.stream, {in.data(), ins}, {out.data(), outs}, f.scratch, f.dynamic(pass));
   }
 
-  // One op makes all gradients. Where only the inputs' are wanted, the params' are kept for the call that wants them.
+  // One op computes all gradients. If only the inputs' are wanted, the params' are kept for the later call.
   void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const {
     if (!gradient_) return;
     if (wanted == Wanted::params && !unused_dx_) return hand_over_param_gradients(pass, f);
@@ -87,7 +87,7 @@ class NormOps {
   }
 
   void* mean(const Frame& f) const { return f.buffer(mean_); }
-  void* variance(const Frame& f) const { return f.buffer(variance_); } // of RMS norm, the mean square
+  void* variance(const Frame& f) const { return f.buffer(variance_); } // for RMS norm the mean square
 
  private:
   bool shifts() const { return spec_.kind != NormSpec::Kind::rms; }

@@ -1,5 +1,5 @@
-// The two ops of a layer from x to y that has no params (pooling, local response normalisation, softmax), and the
-// workspace that the one may leave for the other. Spec has role, x and y; x is taken as the producer leaves it.
+// The two ops of a layer from x to y without params (pooling, local response normalisation, softmax), and the workspace
+// between them. Spec has role, x and y; x keeps the producer's form.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ template <class Spec> class OpPair {
     feature_->execute(*f.stream, {&x, 1}, {out.data(), workspace_ ? 2U : 1U}, f.scratch, f.dynamic(pass));
   }
 
-  // `in` is what the gradient op reads, without the workspace.
+  // `in`: the gradient op's inputs without the workspace.
   template <std::size_t count>
   void compute_gradient(const Pass& pass, Frame& f, Wanted wanted, const std::array<const void*, count>& in) const {
     if (!gradient_ || !wants_inputs(wanted)) return;

@@ -1,4 +1,4 @@
-// A tensor and pieces of it along one axis, and the ops that copy between the two (concat, slice, split). Plain.
+// A tensor and its pieces along one axis, and the ops that copy between them (concat, slice, split). Plain.
 #pragma once
 
 #include <memory>
@@ -18,18 +18,19 @@ template <class Options> SchemaOf<Options> along_axis(SchemaOf<Options> schema, 
                        between(1, static_cast<double>(max_rank - 1)));
 }
 
-// Indices and labels stay what they are; features are in what the net computes in.
+// Indices and labels keep their dtype; features get the net's compute dtype.
 inline DType kept_dtype(const Setup& s) {
   const DType dtype = s.inputs[0].desc.dtype;
   return is_float(dtype) ? s.compute : dtype;
 }
 
-// Copies pieces out of the whole, or into it. Piece i begins where `from` says along the axis.
+// Copies pieces out of the whole, or into it.
 class Pieces {
  public:
   enum class Way { cut, join };
 
-  // An op for each piece whose place is wanted; its number stays that of the piece. `add`: to what lies there.
+  // Prepares an op for each wanted piece; numbers stay those of the pieces. `from`: where piece 0 starts along the
+  // axis. `add`: adds to the destination.
   template <class IsWanted>
   Status prepare(Prepare& p, Way way, Role role, const TensorDesc& whole, std::size_t axis,
                  const std::vector<TensorDesc>& pieces, std::int64_t from, IsWanted wanted, bool add = false) {

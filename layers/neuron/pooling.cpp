@@ -81,7 +81,7 @@ class Pooling final : public Layer {
   }
 
   // The output's size along an axis. In ceil mode the padding at the end grows as far as the last window needs, which
-  // must begin inside the source or the padding before it; what it grows by counts for nothing.
+  // must start inside the source or the padding before it; the added padding never counts in averages.
   Result<std::int64_t> settle_size(const Setup& s, std::size_t axis) {
     const std::int64_t size = s.input(0)[axis + 2];
     const std::int64_t window = spec_.window[axis], stride = spec_.stride[axis];

@@ -28,7 +28,7 @@ class Reshape final : public View {
     if (std::ranges::count(wanted, 0) > 0)
       return Status::invalid("an axis of shape is 0, but must be at least 1, or -1");
     const std::int64_t elements = x.past(1);
-    std::int64_t left = elements; // for the axis that is not known
+    std::int64_t left = elements; // for the unknown axis
     bool fits = true;
     for (const std::int64_t dim : wanted)
       if (dim > 0) fits = fits && left % dim == 0, left /= dim;

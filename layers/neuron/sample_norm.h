@@ -1,4 +1,4 @@
-// The layers that normalise each sample by itself: by axes from one on (layer norm, RMS norm), or by groups of
+// Layers that normalise each sample alone: over the axes from one on (layer norm, RMS norm), or over groups of
 // channels.
 #pragma once
 

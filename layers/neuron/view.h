@@ -1,4 +1,4 @@
-// A layer that only sees its source's elements in another shape: nothing is computed, nothing is copied.
+// A layer that gives its source's elements another shape, without computing or copying.
 #pragma once
 
 #include <dlhost/layer.h>
@@ -28,7 +28,7 @@ class View : public Layer {
   void compute_gradient(const Pass&, Frame&, Wanted) const final {}
 
  protected:
-  // The shape of as many elements as x has.
+  // A shape with as many elements as x.
   virtual Result<Shape> shape(const Shape& x) const = 0;
 };
 

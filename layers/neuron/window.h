@@ -1,5 +1,5 @@
-// A window that moves over the spatial axes of x[n, c, ...]: what convolution, deconvolution and pooling have in
-// common. An option of one number stands for all axes, a list has one for each.
+// A window that moves over the spatial axes of x[n, c, ...], shared by convolution, deconvolution and pooling. An
+// option with one number applies to all axes; a list has one for each.
 #pragma once
 
 #include <string_view>
@@ -26,7 +26,7 @@ template <class Options> SchemaOf<Options> windowed(SchemaOf<Options> schema) {
               "zeros at the end of each axis, where they are others than at its beginning; empty: as pad", at_least(0));
 }
 
-// One number for each of the spatial axes.
+// One number for each spatial axis.
 inline Result<std::vector<std::int64_t>> each_axis(std::string_view option, const std::vector<std::int64_t>& numbers,
                                                    std::size_t axes) {
   if (numbers.size() == axes) return numbers;
@@ -35,7 +35,7 @@ inline Result<std::vector<std::int64_t>> each_axis(std::string_view option, cons
                          " spatial axes: give one number for all of them, or one for each");
 }
 
-// Padding at the beginning and at the end of each axis, of a spec.
+// Sets a spec's padding at the start and end of each axis.
 template <class Spec> Status settle_padding(const WindowOptions& options, std::size_t axes, Spec& spec) {
   DLHOST_ASSIGN(spec.pad_low, each_axis("pad", options.pad, axes));
   spec.pad_high = spec.pad_low;

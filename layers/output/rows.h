@@ -1,5 +1,5 @@
-// What all file sinks share: when a file is opened, how rows reach it and how errors are told. A format says its header
-// and how it writes a row.
+// Shared by all file sinks: opening the file, receiving rows and reporting errors. A format defines its header and how
+// it writes a row.
 #pragma once
 
 #include <algorithm>
@@ -89,7 +89,7 @@ class RowSink : public Sink {
   virtual std::size_t most_inputs() const { return 1; }
   virtual Status can_write(const TensorDesc&) const = 0;
   virtual std::string header(const std::vector<TensorDesc>& inputs, std::int64_t samples) const = 0;
-  // One sample of one input, as it lies in host memory.
+  // Appends one sample of one input, from host memory.
   virtual void append(std::string& text, DType, std::span<const std::byte> sample) const = 0;
   virtual void end_row(std::string&) const {}
 

@@ -5,8 +5,8 @@
 
 namespace dlhost::plugins {
 
-// Each micro-batch goes forth and back before the next, so that one frame's memory serves them all; a param leaves for
-// its updater as soon as the last micro-batch has added to its gradient.
+// Each micro-batch goes forward and backward before the next, so that one frame's memory serves all. A param's update
+// is sent when the last micro-batch has added to its gradient.
 class BackPropagation final : public Algorithm {
  public:
   static constexpr std::string_view name = "bp";

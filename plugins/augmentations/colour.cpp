@@ -18,7 +18,7 @@ class Colour : public Augmentation {
   static constexpr std::string_view name = "colour";
   struct Options {
     double deviation = 0.1;
-    // Of ImageNet's pixels, red, green and blue of 0 to 1.
+    // The default: ImageNet's pixels, red, green and blue from 0 to 1.
     std::vector<double> values{0.2175, 0.0188, 0.0045};
     std::vector<double> vectors{-0.5675, 0.7192, 0.4009, -0.5808, -0.0045, -0.8140, -0.5836, -0.6948, 0.4203};
     double full = 255;

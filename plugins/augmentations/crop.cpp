@@ -1,4 +1,4 @@
-// Cuts a piece of fixed size: anywhere in training, from the middle else.
+// Cuts a piece of fixed size: anywhere in training, else from the middle.
 #include <cstring>
 
 #include <dlhost/plugin.h>

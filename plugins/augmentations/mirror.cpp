@@ -9,8 +9,8 @@
 namespace dlhost::augment {
 namespace {
 
-// Eight bytes at a time, the last eight over some of those before them: rows are short, and a compiler's loop over
-// vectors would leave half of a row to single bytes.
+// Eight bytes at a time; the last eight overlap the ones before. Rows are short, and a compiler's vector loop would
+// leave half of a row to single bytes.
 void flip_row(const std::uint8_t* src, std::uint8_t* __restrict dst, std::size_t width) {
   constexpr std::size_t word = sizeof(std::uint64_t);
   if (width < word) {

@@ -1,4 +1,4 @@
-// (x - mean) * scale into f32: one number for all, or one a channel.
+// (x - mean) * scale into f32: one number for all, or one for each channel.
 #include <dlhost/plugin.h>
 
 #include "pictures.h"
@@ -71,7 +71,7 @@ class Normalize : public Augmentation {
   };
 
   Options options_;
-  std::vector<Line> lines_; // of each channel
+  std::vector<Line> lines_; // for each channel
   std::size_t stretch_ = 0;
   bool bytes_ = false;
 };

@@ -1,5 +1,5 @@
-// Puts a border around the picture and cuts a piece of fixed size: anywhere in training, from the middle else. Nothing
-// is padded in memory: what falls outside is written as the border's value.
+// Adds a border to the picture and cuts a piece of fixed size: anywhere in training, else from the middle. Makes no
+// padded copy: places outside of the picture get the border's value.
 #include <algorithm>
 #include <cstring>
 
@@ -48,7 +48,7 @@ class PadCrop : public Augmentation {
     const std::int64_t y = training ? random.below(static_cast<std::uint32_t>(high) + 1) : high / 2;
     const std::int64_t x = training ? random.below(static_cast<std::uint32_t>(wide) + 1) : wide / 2;
     const std::int64_t top = y - options_.pad, left = x - options_.pad;
-    // Columns of the piece that lie inside the picture.
+    // Columns of the piece inside the picture.
     const std::int64_t from = std::clamp<std::int64_t>(-left, 0, dst_.width);
     const std::int64_t to = std::clamp<std::int64_t>(src_.width - left, from, dst_.width);
     for (std::int64_t channel = 0; channel < dst_.channels; ++channel, src += src_.plane_bytes())

@@ -1,4 +1,4 @@
-// What the augmentations of pictures agree on: a sample is [channels, height, width], plain, of bytes or of f32.
+// Shared by the augmentations of pictures: a sample is [channels, height, width], plain, u8 or f32.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ inline Result<Picture> picture_of(const TensorDesc& sample) {
   return Picture{sample.shape[0], sample.shape[1], sample.shape[2], size_of(sample.dtype)};
 }
 
-// An option like size = 32 or size = [32, 48]: height and width.
+// Parses an option like size = 32 or size = [32, 48]: height and width.
 inline Result<std::pair<std::int64_t, std::int64_t>> height_and_width(const std::vector<std::int64_t>& size) {
   if (size.size() == 1) return std::pair{size[0], size[0]};
   if (size.size() == 2) return std::pair{size[0], size[1]};

@@ -1,5 +1,5 @@
-// Writes a value over a rectangle of drawn area, aspect and place, in training (Zhong et al. 2017, as torchvision's
-// RandomErasing draws it).
+// Writes a value over a rectangle of random area, aspect and place, in training (Zhong et al. 2017, drawn like
+// torchvision's RandomErasing).
 #include <algorithm>
 #include <cstring>
 #include <limits>

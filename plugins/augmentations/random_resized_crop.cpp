@@ -1,5 +1,5 @@
-// Cuts a piece of drawn area and aspect and brings it to a fixed size (Szegedy et al. 2014, as torchvision's
-// RandomResizedCrop draws it); outside of training the middle of the picture.
+// Cuts a piece of random area and aspect and resizes it to a fixed size (Szegedy et al. 2014, drawn like torchvision's
+// RandomResizedCrop). Outside of training: the middle of the picture.
 #include <limits>
 
 #include <dlhost/plugin.h>
@@ -49,7 +49,7 @@ class RandomResizedCrop : public Augmentation {
   }
 
  private:
-  // Where ten draws do not go into the picture, the largest middle of an aspect in the range.
+  // If ten draws do not fit into the picture: the largest middle window with an aspect in the range.
   Window drawn(Random& random) const {
     for (int attempt = 0; attempt < 10; ++attempt) {
       const auto [height, width] = draw_sides(src_, area_, aspect_, random);

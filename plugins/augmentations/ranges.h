@@ -1,4 +1,4 @@
-// Options of two numbers between which something is drawn, and windows of a drawn area and aspect.
+// Options of two numbers as a range for draws, and windows of random area and aspect.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@ struct Range {
   double draw(Random& random) const { return low + (high - low) * static_cast<double>(random.uniform()); }
 };
 
-// [low, high], both above 0 and at most `most`.
+// Parses [low, high]. Errors: not 0 < low <= high <= most.
 inline Result<Range> range_of(std::string_view option, const std::vector<double>& numbers, double most) {
   if (numbers.size() != 2 || !(numbers[0] > 0) || numbers[0] > numbers[1] || numbers[1] > most)
     return Status::invalid(option, " must be [low, high] with 0 < low <= high",
@@ -24,8 +24,8 @@ inline Result<Range> range_of(std::string_view option, const std::vector<double>
   return Range{numbers[0], numbers[1]};
 }
 
-// Height and width of a part of a picture: its share of the area is drawn from one range, width over height from the
-// other, evenly by its logarithm. Either may be 0, or more than the picture has.
+// Height and width of a random part of a picture: its share of the area from one range, width over height from the
+// other, uniform in the logarithm. Either may be 0, or more than the picture's.
 inline std::pair<std::int64_t, std::int64_t> draw_sides(const Picture& picture, const Range& area, const Range& aspect,
                                                         Random& random) {
   const double pixels = static_cast<double>(picture.plane()) * area.draw(random);

@@ -9,18 +9,17 @@ namespace {
 
 constexpr std::int64_t smallest_factor = 512;
 
-// How one axis is read: place `i` of the target is the weighted sum of some neighbours in the source.
+// The weights for one axis: pixel `i` of the target is the weighted sum of some neighbours in the source.
 class Taps {
  public:
   Taps(std::int64_t source, std::int64_t target)
       : source_(source), step_(static_cast<double>(source) / static_cast<double>(target)),
         reach_(std::max(step_, 1.0)) {}
 
-  // That a place has.
+  // The most weights of a pixel.
   std::int64_t most() const { return static_cast<std::int64_t>(std::ceil(2 * reach_)); }
   std::int64_t first(std::int64_t i) const { return std::clamp<std::int64_t>(edge(i, -reach_), 0, source_ - 1); }
-  // Writes the weights from first(i) on, which make 1 together, and behind them zeros, as many as make most(). Returns
-  // the number of weights.
+  // Writes the weights from first(i) on, with sum 1, and zeros up to most(). Returns the number of weights.
   std::int64_t weigh(std::int64_t i, float* weights) const {
     const std::int64_t from = first(i), end = std::min(source_, from + most()); // edges are rounded
     const std::int64_t to = std::clamp(edge(i, reach_), from + 1, end);
@@ -44,7 +43,7 @@ class Taps {
   double step_, reach_;
 };
 
-// dst = the weighted sum of some lines, `stride` apart.
+// dst = the weighted sum of several lines, `stride` apart.
 template <class T>
 inline void mix(const T* lines, std::int64_t stride, const float* weights, std::int64_t taps, float* __restrict dst,
                 std::int64_t width) {
@@ -66,15 +65,14 @@ inline void mix(const T* lines, std::int64_t stride, const float* weights, std::
 void store(float value, std::uint8_t* to) { *to = static_cast<std::uint8_t>(std::clamp(value + 0.5F, 0.0F, 255.0F)); }
 void store(float value, float* to) { *to = value; }
 
-// Some columns of the target at a time: their weights, and the part of a line that they are read from, are on the
-// stack.
+// Works on a few columns of the target at a time: their weights and the part of a line that they read are on the stack.
 template <class T> class Resize {
  public:
   Resize(const Picture& src, const Window& window, const Picture& dst)
       : src_(src), dst_(dst), window_(window), down_(window.height, dst.height), across_(window.width, dst.width) {}
 
   void run(const T* from, T* to) {
-    // A column is read from `most` pixels, and the next one from as many more as it lies further.
+    // A column reads `most` pixels; each further column starts later by its distance.
     const std::int64_t most = across_.most(), together = std::clamp<std::int64_t>(room / most - 1, 1, most_columns);
     for (std::int64_t x = 0; x < dst_.width; x += together) {
       columns_ = std::min(together, dst_.width - x);
@@ -94,7 +92,7 @@ template <class T> class Resize {
 
   void make_columns(const T* plane, T* to) {
     const std::int64_t taps = across_.most();
-    std::fill_n(line_ + span_, taps, 0.0F); // what the last columns have no weight for
+    std::fill_n(line_ + span_, taps, 0.0F); // the last columns read these with weight 0
     for (std::int64_t y = 0; y < dst_.height; ++y, to += dst_.width) {
       const T* lines = plane + (window_.top + down_.first(y)) * src_.width + window_.left + left_;
       const std::int64_t mixed = down_.weigh(y, line_weights_);

@@ -1,7 +1,6 @@
-// A window of a picture in another size, by linear interpolation; where it becomes smaller, by a filter as wide as the
-// pixels that fall together, so that fine patterns do not turn into false ones. These are the weights of Pillow's
-// BILINEAR, and of torchvision's with antialias = True. Takes no memory but the stack's: readers call it for each
-// sample.
+// Resizes a window of a picture by linear interpolation. For smaller sizes the filter is as wide as the merged pixels,
+// to avoid aliasing. The weights are those of Pillow's BILINEAR, and of torchvision's with antialias = True. Allocates
+// nothing: readers call it for each sample.
 #pragma once
 
 #include "pictures.h"
@@ -12,12 +11,12 @@ struct Window {
   std::int64_t top = 0, left = 0, height = 0, width = 0;
 };
 
-// The middle of a picture: the largest window of height : width that goes into it, its sides then times `share`.
+// The middle of a picture: the largest window with the ratio height : width, its sides then multiplied by `share`.
 Window middle_window(const Picture& of, double height, double width, double share);
 
-// An error where a side would become too small a part of what it was.
+// Errors: a side shrinks by too large a factor.
 Status check_resize(const Picture& src, const Picture& dst);
-// `window` lies inside of `src`; check_resize() has passed.
+// Requires: `window` lies inside of `src`, and check_resize() has passed.
 void resize(const Picture& src, const Window& window, const Picture& dst, const std::byte* from, std::byte* to);
 
 } // namespace dlhost::augment

@@ -1,4 +1,4 @@
-// Codes of up to 8 bits, one behind the other.
+// Packs codes of up to 8 bits.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class Bits {
   explicit Bits(int width) : width_(static_cast<std::size_t>(width)) {}
   std::size_t bytes(std::size_t count) const { return (count * width_ + 7) / 8; }
 
-  // Codes from `first` on, a multiple of 8, to or from where all of them lie.
+  // Packs or unpacks the codes from `first` on; `first` is a multiple of 8. The byte spans hold all codes.
   void pack(std::span<const std::uint8_t> codes, std::size_t first, std::span<std::byte> out) const {
     std::byte* to = &out[first / 8 * width_];
     for (std::size_t i = 0; i < codes.size(); i += 8, to += width_) {

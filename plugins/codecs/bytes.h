@@ -1,4 +1,4 @@
-// Numbers in an encoding, in this machine's byte order: all machines of a job have one.
+// Reads and writes numbers in an encoding, in this machine's byte order: all machines of a job have the same.
 #pragma once
 
 #include <cstddef>

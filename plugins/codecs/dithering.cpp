@@ -10,8 +10,8 @@
 
 namespace dlhost::plugins {
 
-// QSGD (Alistarh et al. 2017), and natural dithering (Horvath et al. 2019): of each element its sign and a level of the
-// block's norm, the one below or the one above at random, so that the mean is right.
+// QSGD (Alistarh et al. 2017) and natural dithering (Horvath et al. 2019): each element becomes its sign and a level of
+// the block's norm, rounded up or down at random, so that the mean is right.
 class Dithering final : public Codec {
  public:
   static constexpr std::string_view name = "dithering";
@@ -61,7 +61,7 @@ class Dithering final : public Codec {
         const std::size_t i = at - first;
         if (norm > 0) {
           codec_kernels().to_levels(&some[i], norm, levels_, &drawn[i], &made[i], &arrives[i], part);
-        } else { // nothing but zeros, or not a number
+        } else { // all zeros, or NaN
           std::fill_n(&made[i], part, std::uint8_t{0});
           std::fill_n(&arrives[i], part, 0 * norm);
         }
@@ -89,7 +89,7 @@ class Dithering final : public Codec {
  private:
   std::size_t norms(std::size_t count) const { return (count + block_ - 1) / block_; }
 
-  // Where an element is no number, none of the block shall arrive as one.
+  // NaN if an element is not finite: then the whole block arrives as NaN.
   float norm_of(const Wanted& wanted, std::size_t first) const {
     const std::size_t last = std::min(wanted.size(), first + block_);
     const float most = wanted.greatest(first, last - first);

@@ -1,4 +1,4 @@
-// Error feedback: what an encoding leaves out is wanted again in the next one (Seide et al. 2014).
+// Error feedback: the next encoding adds the error of this one (Seide et al. 2014).
 #pragma once
 
 #include <algorithm>
@@ -23,18 +23,18 @@ template <class Options> SchemaOf<Options> with_feedback(SchemaOf<Options> schem
                        "what an exchange leaves out is added to the next");
 }
 
-// So many elements are worked on at a time: what is made of them on the way stays in the first cache.
+// Elements are processed in pieces of this size: intermediate values stay in the first cache.
 inline constexpr std::size_t piece = 1024;
 template <class T> using Piece = std::array<T, piece>;
 
-// What one exchange is to send: the values, and what was left out before. Piece by piece, or one by one.
+// The values to send in one exchange: the given ones plus the earlier error. Piece by piece, or one by one.
 class Wanted {
  public:
   Wanted(std::span<const float> values, std::span<float> error) : values_(values), error_(error) {}
   std::size_t size() const { return values_.size(); }
 
   float operator[](std::size_t i) const { return error_.empty() ? values_[i] : values_[i] + error_[i]; }
-  // All that is wanted is left out, and lies there; then single elements are sent after all, as they are.
+  // Adds all values to the error and returns it; take() then takes out the elements that are sent unchanged.
   std::span<const float> keep() const {
     if (error_.empty()) return values_;
     codec_kernels().add(values_.data(), error_.data(), error_.data(), size());
@@ -42,18 +42,18 @@ class Wanted {
   }
   float take(std::size_t i) const { return error_.empty() ? values_[i] : std::exchange(error_[i], 0.0F); }
 
-  // At most a piece, in `room` where it lies nowhere yet.
+  // At most a piece; computed into `room` if there is an error to add.
   std::span<const float> some(std::size_t first, std::size_t count, Piece<float>& room) const {
     if (error_.empty()) return values_.subspan(first, count);
     codec_kernels().add(&values_[first], &error_[first], room.data(), count);
     return std::span(room).first(count);
   }
-  // `wanted`, from `first` on, arrives so.
+  // The receiver gets `arrives` for `wanted`, from element `first` on: the difference becomes the error.
   void sent(std::size_t first, std::span<const float> wanted, const Piece<float>& arrives) const {
     if (!error_.empty()) codec_kernels().subtract(wanted.data(), arrives.data(), &error_[first], wanted.size());
   }
 
-  // The greatest size of `count` elements; not a number where one is not finite.
+  // The largest absolute value of `count` elements; NaN if one is not finite.
   float greatest(std::size_t first, std::size_t count) const {
     Piece<float> room;
     float most = 0;

@@ -1,4 +1,4 @@
-// Encodings that are f32 as they are.
+// Encodings of unchanged f32 values.
 #pragma once
 
 #include <span>

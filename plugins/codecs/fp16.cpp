@@ -8,8 +8,8 @@
 
 namespace dlhost::plugins {
 
-// Gradients are small, and f16 ends at 6e-8: a slice is scaled by the power of two that brings its greatest element
-// near the upper end.
+// Gradients are small, and f16 ends at 6e-8: a slice is scaled by the power of two that brings its largest element near
+// f16's upper end.
 class Fp16 final : public Codec {
  public:
   static constexpr std::string_view name = "fp16";

@@ -7,7 +7,7 @@
 
 namespace dlhost::plugins {
 
-// Blocks have a scale each, by their greatest element. Rounding is up or down at random, so that the mean is right.
+// Each block has a scale from its largest element. Rounds up or down at random, so that the mean is right.
 class Int8 final : public Codec {
  public:
   static constexpr std::string_view name = "int8";
@@ -41,7 +41,7 @@ class Int8 final : public Codec {
         const std::size_t i = at - first;
         if (scale > 0) {
           codec_kernels().to_int8(&some[i], scale, &drawn[i], &codes[at], &arrives[i], part);
-        } else { // nothing but zeros, or not a number
+        } else { // all zeros, or NaN
           std::ranges::fill(codes.subspan(at, part), std::byte{});
           std::fill_n(&arrives[i], part, 0 * scale);
         }
@@ -64,7 +64,7 @@ class Int8 final : public Codec {
  private:
   std::size_t scales(std::size_t count) const { return (count + block_ - 1) / block_; }
 
-  // Where an element is no number, none of the block shall arrive as one.
+  // NaN if an element is not finite: then the whole block arrives as NaN.
   float scale_of(const Wanted& wanted, std::size_t first) const {
     return wanted.greatest(first, std::min(block_, wanted.size() - first)) / 127;
   }

@@ -39,7 +39,7 @@ void Difference(const float* a, const float* b, float* differences, std::size_t 
                   HWY_ATTR { hn::StoreU(hn::Sub(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, differences + i); });
 }
 
-// As whole numbers the bits of sizes are in the order of the sizes, with what is not finite on top.
+// As integers, the bits of absolute values sort like the values, with infinity and NaN on top.
 float Greatest(const float* values, std::size_t count) {
   const hn::ScalableTag<std::int32_t> di;
   auto most = hn::Zero(di);
@@ -72,7 +72,7 @@ void AddBf16(const std::byte* in, float factor, float* values, std::size_t count
   add_each(factor, values, count, [&](auto d, std::size_t i) HWY_ATTR { return LoadBf16(d, from + i); });
 }
 
-// `scale` is a power of two, so that both divisions are exact.
+// `scale` is a power of two, so both divisions are exact.
 void ToF16(const float* values, float scale, std::byte* out, float* arrives, std::size_t count) {
   auto* to = reinterpret_cast<std::uint16_t*>(out);
   each(count, [&](auto d, std::size_t i) HWY_ATTR {
@@ -107,7 +107,7 @@ void AddInt8(const std::byte* codes, float scale, float* values, std::size_t cou
   });
 }
 
-// Where a level lies between 0 and 1.
+// The value of a level, from 0 to 1.
 template <class D> HWY_INLINE hn::VFromD<D> Place(D d, hn::VFromD<hn::RebindToSigned<D>> level, Levels levels) {
   const hn::RebindToSigned<D> di;
   if (!levels.natural) return hn::Div(hn::ConvertTo(d, level), hn::Set(d, static_cast<float>(levels.top)));
@@ -117,7 +117,7 @@ template <class D> HWY_INLINE hn::VFromD<D> Place(D d, hn::VFromD<hn::RebindToSi
 
 template <class D> HWY_INLINE hn::VFromD<D> Decoded(D d, hn::VFromD<hn::RebindToSigned<D>> code, Levels levels) {
   const hn::RebindToSigned<D> di;
-  // A code that no encoder makes is as good as the highest level.
+  // Codes above the highest level (from no encoder) count as the highest.
   const auto size = Place(d, hn::Min(hn::ShiftRight<1>(code), hn::Set(di, levels.top)), levels);
   return hn::CopySign(size, hn::BitCast(d, hn::ShiftLeft<31>(code)));
 }
@@ -163,7 +163,7 @@ SignSums ToSigns(const float* values, std::uint8_t* codes, std::size_t count) {
     const hn::RebindToSigned<decltype(d)> di;
     const hn::Rebind<std::uint8_t, decltype(d)> db;
     const auto value = hn::LoadU(d, values + i);
-    const auto negative = hn::Lt(value, hn::Zero(d)); // not so what is no number
+    const auto negative = hn::Lt(value, hn::Zero(d)); // false for NaN
     hn::StoreU(hn::DemoteTo(db, hn::IfThenElseZero(hn::RebindMask(di, negative), hn::Set(di, 1))), db, codes + i);
     const auto low = hn::IfThenElseZero(negative, value), high = hn::IfThenZeroElse(negative, value);
     if constexpr (std::is_same_v<decltype(d), std::remove_const_t<decltype(many)>>) {

@@ -9,8 +9,8 @@
 
 namespace dlhost::plugins {
 
-// Each row of the matrix is sent as its signs and two numbers: the mean of what is negative and of what is not. Without
-// feedback this learns nothing good (Seide et al. 2014), so there is no choice.
+// Each row of the matrix is sent as its signs and two numbers: the means of its negative and its other elements.
+// Without feedback training fails (Seide et al. 2014), so feedback is always on.
 class OneBit final : public Codec {
  public:
   static constexpr std::string_view name = "one_bit";
@@ -67,7 +67,7 @@ class OneBit final : public Codec {
   }
 
  private:
-  using Means = std::array<float, 2>; // of what is not below zero, and of what is
+  using Means = std::array<float, 2>; // of elements not below zero, and of those below
 
   static Means means_of(const Wanted& wanted, std::size_t first, std::size_t columns) {
     Piece<float> room;
@@ -87,7 +87,7 @@ class OneBit final : public Codec {
     return means;
   }
 
-  // A vector is one row.
+  // A vector counts as one row.
   static std::size_t rows(const Shape& shape) {
     return shape.rank() < 2 || shape[0] == 0 ? 1 : static_cast<std::size_t>(shape[0]);
   }

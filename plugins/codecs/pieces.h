@@ -1,4 +1,4 @@
-// A slice in pieces, and where blocks of elements share a number, in parts of pieces.
+// Splits a slice into pieces, and pieces into parts within blocks that share a number.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ template <class Call> void each_piece(std::size_t size, Call&& call) {
   for (std::size_t first = 0; first < size; first += piece) call(first, std::min(piece, size - first));
 }
 
-// The parts of one piece, each in one block: call(block, first element, count).
+// Splits a piece into parts, each within one block: call(block, first element, count).
 template <class Call> void each_part(std::size_t first, std::size_t count, std::size_t block, Call&& call) {
   for (const std::size_t end = first + count; first < end;) {
     const std::size_t last = std::min(end, (first / block + 1) * block);
@@ -24,7 +24,7 @@ template <class Call> void each_part(std::size_t first, std::size_t count, std::
   }
 }
 
-// Draws of one encoding, a number for each element.
+// The draws of one encoding: a number for each element.
 inline vectors::Draws drawn_from(Random& random) {
   const std::uint64_t high = random.bits();
   return {.key = {.seed = high << 32U | random.bits()}};

@@ -9,9 +9,9 @@
 
 namespace dlhost::plugins {
 
-// PowerSGD (Vogels et al. 2019): a matrix M as P Q^T of a low rank, by one step of the power method an exchange. Round
-// 0 adds up P = M Q with the Q of the last exchange; round 1, with P made orthonormal, adds up Q = M^T P. Here P and Q
-// lie row by row of their transposed, so that all loops are over neighbours.
+// PowerSGD (Vogels et al. 2019): approximates a matrix M as P Q^T of low rank, by one step of the power method in each
+// exchange. Round 0 sums P = M Q with the Q of the last exchange; round 1 makes P orthonormal and sums Q = M^T P. P and
+// Q are stored transposed, so that all loops run over neighbours.
 class PowerSgd final : public Codec {
  public:
   static constexpr std::string_view name = "power_sgd";
@@ -104,7 +104,7 @@ class PowerSgd final : public Codec {
 
   // P = M Q, into factor_.
   void first_factor(const Sizes& sizes, std::span<const float> values, State state, Random& random) {
-    for (std::size_t k = 0; k < sizes.rank; ++k) { // what nothing is known of, or what has died out, is drawn
+    for (std::size_t k = 0; k < sizes.rank; ++k) { // a row of zeros (at the start, or died out) gets random values
       const auto q = state.learned.subspan(k * sizes.columns, sizes.columns);
       if (std::ranges::all_of(q, [](float v) { return v == 0; }))
         for (float& v : q) v = 2 * random.uniform() - 1;
@@ -119,7 +119,7 @@ class PowerSgd final : public Codec {
       }
   }
 
-  // Q = M^T P with P in basis_, into factor_; then what P Q^T leaves out.
+  // Q = M^T P with P in basis_, into factor_; then the error that P Q^T leaves.
   void second_factor(const Sizes& sizes, std::span<const float> values, std::span<float> error) {
     factor_.assign(sizes.rank * sizes.columns, 0.0F);
     for (std::size_t row = 0; row < sizes.rows; ++row)
@@ -137,7 +137,7 @@ class PowerSgd final : public Codec {
     }
   }
 
-  // The columns of P, made orthonormal (Gram and Schmidt); one that says nothing new becomes zero.
+  // Makes the columns of P orthonormal (Gram-Schmidt); a dependent column becomes zero.
   Status take_basis(const Sizes& sizes, std::span<const std::byte> p) {
     basis_.resize(sizes.rank * sizes.rows);
     DLHOST_TRY(of_size(p, basis_.size() * sizeof(float)));
@@ -156,7 +156,7 @@ class PowerSgd final : public Codec {
     return {};
   }
 
-  // In 16 sums, which the compiler keeps in vectors.
+  // Uses 16 partial sums, which the compiler keeps in vectors.
   static float product(const float* a, const float* b, std::size_t count) {
     float sums[16] = {};
     std::size_t i = 0;

@@ -8,8 +8,8 @@
 
 namespace dlhost::plugins {
 
-// A slice is cut into as many runs as elements are sent, and of each run one is drawn: every element has the same
-// chance, a draw is needed for what is sent only, and places are not sent but drawn again from the seed.
+// Cuts a slice into as many runs as elements are sent, and sends a random element of each. All elements have the same
+// chance, draws are needed only for sent elements, and positions are not sent but drawn again from the seed.
 class RandomK final : public Codec {
  public:
   static constexpr std::string_view name = "random_k";
@@ -58,7 +58,7 @@ class RandomK final : public Codec {
     return static_cast<std::size_t>(std::min(count, std::ceil(options_.share * count)));
   }
 
-  // call(which, first and last of its run, the element that is drawn)
+  // call(number of the run, its first and last element, the drawn element)
   template <class Call> void each(std::uint64_t seed, const Shape& shape, Call&& call) const {
     const auto count = static_cast<std::size_t>(shape.count()), runs = sent(shape);
     Random random({.seed = seed}, 0, 0);

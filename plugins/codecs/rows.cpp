@@ -9,7 +9,7 @@
 
 namespace dlhost::plugins {
 
-// How many rows, their numbers, and the rows; or `all`, and everything, where that is no longer.
+// An encoding is the number of rows, their indices, and the rows; or `all` and the whole matrix if that is not longer.
 class Rows final : public Codec {
  public:
   static constexpr std::string_view name = "rows";
@@ -27,7 +27,7 @@ class Rows final : public Codec {
   Result<std::size_t> encode(const Turn&, const Shape& shape, std::span<const float> values, State,
                              std::span<std::byte> out, Random&) override {
     const std::size_t rows = rows_of(shape), columns = values.size() / rows;
-    const std::size_t fits = values.size_bytes() / (head + columns * sizeof(float)); // rows, with their numbers
+    const std::size_t fits = values.size_bytes() / (head + columns * sizeof(float)); // rows that fit with their indices
     std::size_t sent = 0;
     for (std::size_t row = 0; row < rows; ++row) {
       if (is_zero(values.subspan(row * columns, columns))) continue;

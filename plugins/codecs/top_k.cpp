@@ -58,20 +58,20 @@ class TopK final : public Codec {
  private:
   static constexpr std::size_t entry = sizeof(std::uint32_t) + sizeof(float);
 
-  // Sizes as whole numbers, in the same order. What is not a number goes first, to be seen.
+  // Absolute values as integers, in the same order. NaN counts as infinity, so that it is sent first.
   static std::uint32_t size_of_element(float value) {
     constexpr auto infinite = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity());
     return std::min(std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFU, infinite);
   }
 
-  // What is sent: all that is greater, and the first so many that are as great. Equals go by their place, so that equal
-  // values make equal bytes.
+  // The sent elements: all larger ones, and the first `equals` of exactly this size. Equal ones go by position, so that
+  // equal values give equal bytes.
   struct Limit {
     std::uint32_t size = 0;
     std::size_t equals = 0;
   };
-  // The `count`th greatest, some of its bits at a time, from the top: of those that share what is known, so many have
-  // each value of the next bits.
+  // Finds the `count`th largest element by its bits, from the top in three steps: counts the next bits' values among
+  // the elements that share the known bits.
   Limit limit_of(std::span<const float> left, std::size_t count) {
     Limit limit{.size = 0, .equals = count};
     for (const auto& [shift, width] : {std::pair(19U, 12U), std::pair(9U, 10U), std::pair(0U, 9U)}) {

@@ -1,4 +1,4 @@
-// Synchronous with spare workers: the slowest few are not waited for.
+// Synchronous with spare workers: does not wait for the slowest few.
 #include <dlhost/plugin.h>
 
 #include "first.h"

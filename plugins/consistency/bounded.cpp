@@ -1,4 +1,4 @@
-// Stale synchronous: every contribution is applied when it comes, but nobody may be more than `bound` steps ahead of
+// Stale synchronous: every contribution is applied on arrival, but no worker may be more than `bound` steps ahead of
 // the slowest.
 #include <algorithm>
 
@@ -22,7 +22,7 @@ class Bounded final : public Consistency {
   }
   explicit Bounded(Options options) : bound_(static_cast<std::uint64_t>(options.bound)) {}
 
-  // Words: the steps of each contributor that are in.
+  // Words: the number of applied steps of each contributor.
   Traits traits() const override { return {.readers_overlap = true, .words_each = 1, .staleness = bound_}; }
   WorkerPlan plan(std::uint64_t, Version) const override { return {}; }
 

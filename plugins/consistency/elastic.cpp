@@ -1,5 +1,5 @@
-// Elastic averaging (Zhang, Choromanska, LeCun 2015), asynchronous: the servers hold a centre. Each worker trains
-// values of its own, and now and then these and the centre move towards each other by a part of their difference.
+// Elastic averaging (Zhang, Choromanska, LeCun 2015), asynchronous: the servers hold a centre. Each worker trains its
+// own values; every few steps these and the centre move towards each other by a part of their difference.
 #include <dlhost/consistency.h>
 #include <dlhost/plugin.h>
 

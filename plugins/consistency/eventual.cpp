@@ -1,4 +1,4 @@
-// Downpour: every contribution is an update of its own, made when it comes; nobody waits for anybody.
+// Downpour: every contribution is its own update, made on arrival; workers do not wait for each other.
 #include <dlhost/consistency.h>
 #include <dlhost/plugin.h>
 

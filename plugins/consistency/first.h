@@ -1,5 +1,5 @@
-// The first contributions to a version make it; what comes late does not. Who contributes is chosen for a whole step:
-// slice by slice, two workers that wait could each wait for a param that only the other can complete.
+// The first contributions to a version make it; late ones do not. The contributors are chosen for whole steps: if
+// slices chose separately, two waiting workers could each wait for a param that only the other can complete.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,10 @@ class First : public Consistency {
   UpdateVerdict on_member(SliceState& slice) override { return with(slice, slice.held.size()); }
 
  protected:
-  // How many contributions make a version.
+  // The number of contributions for a version.
   virtual std::size_t wanted(const SliceState&) const = 0;
-  // They are here, and beside them what was folded in: the sum stands for what all were to bring.
+  // The verdict when they have arrived, with the folded ones: their sum is scaled to the expected number of
+  // contributions.
   virtual UpdateVerdict made_of(const SliceState& slice, float count) const {
     return {.act = UpdateVerdict::Act::combine, .weight = static_cast<float>(slice.expected) / count};
   }

@@ -63,24 +63,24 @@ class FirstT final : public First {
     slice.own[round] = 0;
     return made_of(slice, slice.folded + 1);
   }
-  // For its share, as it is: a pause is no reason to go further.
+  // Without scaling up: a pause is no reason for a larger step.
   float weight_at_pause(const SliceState& slice) const override {
     return stands_for(slice) / static_cast<float>(slice.expected);
   }
-  // Where nobody waits, nobody is to be waited for.
+  // If slices choose, no worker waits for a version.
   UpdateVerdict on_member(SliceState& slice) override {
     return options_.choose == Choose::slice ? UpdateVerdict() : First::on_member(slice);
   }
 
  private:
-  // A slice's, or of whole steps.
+  // Words of a slice, or of the chooser of whole steps.
   enum Word : std::size_t { moved, came, came_late, round, words };
-  static constexpr std::uint64_t window = 8; // contributions of each that are looked at before T moves
+  static constexpr std::uint64_t window = 8; // contributions of each worker before T moves
 
-  // Of a group.
+  // The number of workers in a group.
   static std::uint64_t workers_of(const SliceState& slice) { return std::max(1U, slice.expected / slice.groups); }
 
-  // The word holds how far T has moved, in two's complement: it begins at 0.
+  // The word stores the movement of T in two's complement, starting at 0.
   std::size_t wanted(const SliceState& slice) const override {
     const auto t = options_.t + static_cast<std::int64_t>(slice.own[moved]);
     return static_cast<std::size_t>(std::clamp<std::int64_t>(t, 1, slice.groups));
@@ -105,7 +105,7 @@ class FirstT final : public First {
             .weight = stands_for(slice) / count,
             .rate_factor = options_.rate == Rate::share ? count / static_cast<float>(slice.expected) : 1};
   }
-  // As many contributions as are divided by the same samples: in a choice by slice those of a group.
+  // The number of contributions over which the same samples are divided; in a choice by slice those of a group.
   float stands_for(const SliceState& slice) const {
     return static_cast<float>(options_.choose == Choose::step ? slice.expected : workers_of(slice));
   }

@@ -1,4 +1,4 @@
-// Hogwild: every contribution is applied when it comes, where the others read; who reads may see it half made.
+// Hogwild: every contribution is applied in place on arrival; readers may see it half done.
 #include <dlhost/consistency.h>
 #include <dlhost/plugin.h>
 

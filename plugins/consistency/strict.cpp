@@ -1,5 +1,5 @@
 // Bulk synchronous: every update is the sum of one contribution from each worker, and every get waits for the version
-// that was asked for. All workers together make the steps that one would make alone.
+// it asks for. All workers together make the same steps as one worker.
 #include <dlhost/consistency.h>
 #include <dlhost/plugin.h>
 

@@ -17,8 +17,8 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-// Takes from `vector` what lies along the basis, twice: once leaves rounding behind where little remains. Returns the
-// length of the rest.
+// Subtracts the part of `vector` in the span of the basis. Twice: one pass leaves rounding errors if the rest is small.
+// Returns the length of the rest.
 double project_out(const std::vector<Vector>& basis, Vector& vector) {
   for (int pass = 0; pass < 2; ++pass)
     for (const Vector& known : basis) {
@@ -28,7 +28,7 @@ double project_out(const std::vector<Vector>& basis, Vector& vector) {
   return std::sqrt(dot(vector, vector));
 }
 
-// `count` orthonormal vectors of `length` >= count elements, in a direction that is uniformly distributed.
+// `count` orthonormal vectors of `length` >= count elements, uniformly distributed over all such frames.
 std::vector<Vector> orthonormal(std::size_t count, std::size_t length, Gaussian& draw) {
   std::vector<Vector> basis;
   basis.reserve(count);
@@ -36,7 +36,7 @@ std::vector<Vector> orthonormal(std::size_t count, std::size_t length, Gaussian&
     Vector vector(length);
     for (double& element : vector) element = draw();
     const double rest = project_out(basis, vector);
-    if (rest < 1e-6) continue; // by bad luck nearly in the span of the others: draw again
+    if (rest < 1e-6) continue; // by chance nearly in the span of the others: draw again
     for (double& element : vector) element /= rest;
     basis.push_back(std::move(vector));
   }

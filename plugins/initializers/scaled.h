@@ -1,4 +1,4 @@
-// Initialisers whose spread follows from how many inputs or outputs a param connects: variance = gain / fan.
+// Initialisers whose spread depends on the number of inputs or outputs of a param: variance = gain / fan.
 #pragma once
 
 #include <cmath>

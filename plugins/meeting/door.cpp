@@ -11,11 +11,12 @@
 namespace dlhost::plugins::meeting {
 namespace {
 
-constexpr std::size_t most_callers = 128;             // that have not shown that they know the secret
-constexpr Nanoseconds time_to_show = 5'000'000'000;   // which they are given
+constexpr std::size_t most_callers = 128;             // without proof of the secret so far
+constexpr Nanoseconds time_to_show = 5'000'000'000;   // to prove it
 constexpr Nanoseconds between_words = 10'000'000'000; // about strangers
 
-// accept() makes a file before it looks whether there is anybody for it: several times as dear, where nobody mostly is.
+// accept() allocates a file before it checks for a connection. poll() is several times cheaper in the usual case of
+// none.
 bool somebody_calls(int socket) {
   pollfd file{socket, POLLIN, 0};
   return ::poll(&file, 1, 0) > 0;
@@ -29,7 +30,7 @@ Result<Door> Door::open(const Where& where) {
   Door door;
   door.socket_ = Socket(::socket(place.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (door.socket_.get() < 0) return Status::system(errno, "making a socket");
-  const int yes = 1; // a port that somebody has just left is free
+  const int yes = 1; // reuse a port that was closed just now
   setsockopt(door.socket_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (bind(door.socket_.get(), address, place.size) != 0 || listen(door.socket_.get(), 128) != 0)
     return Status::system(errno, concat("listening on ", where.text()));
@@ -78,7 +79,7 @@ std::vector<std::unique_ptr<Link>> Door::turn(Host& host, const Terms& terms) {
   return known;
 }
 
-// Of many, few are told of.
+// Logs a few of many.
 void Door::turn_away(Host& host, const Terms& terms, const std::string& from, const Status& why) {
   ++strangers_;
   const Nanoseconds now = host.clock().now();

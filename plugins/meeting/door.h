@@ -1,5 +1,5 @@
-// Where others call: a socket that listens on one address, and those who have called and not yet shown that they know
-// the job's secret. These are few at a time, and are given little time.
+// A socket that listens on one address, and its callers that have not yet proved that they know the job's secret. Their
+// number and their time are limited.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,18 @@ namespace dlhost::plugins::meeting {
 
 class Door {
  public:
-  // Port 0: one that is free.
+  // Port 0: any free port.
   static Result<Door> open(const Where&);
 
   std::uint16_t port() const { return port_; }
   int socket() const { return socket_.get(); }
-  // Those that have shown it since the last time; strangers are counted, and the last one's offence told.
+  // Returns the callers that have proved it since the last call. Strangers are counted, and the last one's error
+  // logged.
   std::vector<std::unique_ptr<Link>> turn(Host&, const Terms&);
-  // Sockets that are new, to be watched.
+  // New sockets, to be polled.
   std::vector<int> take_new() { return std::exchange(new_, {}); }
   bool has_callers() const { return !callers_.empty(); }
-  // Of those who have not shown it yet.
+  // Sockets of callers without proof.
   std::vector<int> sockets() const {
     std::vector<int> all;
     for (const Caller& caller : callers_) all.push_back(caller.link->socket());

@@ -1,6 +1,6 @@
-// How two processes of a job meet, before anything else is heard: each proves that it knows the job's secret, over
-// numbers that both have drawn for this once, so that neither a stranger nor what was overheard gets in. Bytes in,
-// bytes out; who moves them is a link's affair.
+// The handshake of two processes of a job, before any other message. Each proves that it knows the job's secret, over
+// fresh random numbers of both sides. So strangers and replayed messages are refused. Works on bytes; a Link moves
+// them.
 //
 //   caller    hello      its number and its name
 //   callee    challenge  its number, and the proof
@@ -25,34 +25,34 @@ using Key = std::array<unsigned char, 32>;
 
 inline constexpr std::size_t longest_name = 512;
 
-// By which the callee knows whose a message is, and that it is of this meeting.
+// Tells the callee whose message it is, and that it belongs to this meeting.
 struct Ticket {
-  std::uint32_t number = 0; // of the caller, at the callee
+  std::uint32_t number = 0; // of the caller, assigned by the callee
   std::uint32_t token = 0;
 };
 
 class Handshake {
  public:
-  // `protocol`: what is spoken afterwards, a word that both have to say. `own` and `theirs` are names that each side
-  // has, such as its address as text.
+  // `protocol`: the protocol spoken afterwards, the same word on both sides. `own` and `theirs`: names of the sides,
+  // such as an address as text.
   static Handshake call(std::string_view protocol, const Secret&, std::string own, std::string theirs);
   static Handshake answer(std::string_view protocol, const Secret&, std::string own);
 
-  // What came; what is to go is added to `out`. Not ok: it is a stranger.
+  // Takes received bytes; adds the reply to `out`. Errors: the other side is a stranger.
   Status take(std::span<const char> bytes, std::string& out);
-  // Of the callee, once it has_proof(): what it gives the caller.
+  // The callee's ticket for the caller. Requires: has_proof().
   void welcome(const Ticket&, std::string& out);
 
-  // What was said after it, in the same breath.
+  // Bytes received after the handshake.
   std::string take_rest() { return std::exchange(heard_, {}); }
 
-  std::string begin(); // what the caller says first
+  std::string begin(); // the caller's first message
   bool is_silent() const { return at_ == At::hello && heard_.empty(); }
   bool has_proof() const { return at_ == At::proven || at_ == At::done; }
   bool done() const { return at_ == At::done; }
   const std::string& theirs() const { return theirs_; }
   const Ticket& ticket() const { return ticket_; }
-  // Of this meeting alone, for one purpose: both sides have the same, once they have met.
+  // A key of this meeting for one purpose, the same on both sides. Requires: done().
   Key key(std::string_view purpose) const;
 
  private:
@@ -60,10 +60,10 @@ class Handshake {
   using Nonce = std::array<char, 32>;
 
   Handshake(std::string_view protocol, const Secret& secret, std::string own, std::string theirs, At at);
-  // Of what both have said so far: only who knows the secret can tell.
+  // A seal of the messages so far, which needs the secret.
   std::string seal(std::string_view what, std::string_view more = {}) const;
   Status matches(std::string_view said, const std::string& seal) const;
-  Result<bool> step(std::string& out); // false: there is less than the next message
+  Result<bool> step(std::string& out); // false: incomplete message
   bool has(std::size_t bytes) const { return heard_.size() >= bytes; }
   std::string next(std::size_t bytes);
 

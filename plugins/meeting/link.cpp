@@ -12,11 +12,11 @@
 namespace dlhost::plugins::meeting {
 namespace {
 
-constexpr std::size_t much = std::size_t{1} << 16; // of bytes, in one turn
+constexpr std::size_t much = std::size_t{1} << 16; // bytes received in one turn
 
 void set(int socket, int level, int option, int value) { setsockopt(socket, level, option, &value, sizeof value); }
 
-// A machine that is cut off says nothing, and the kernel asks it whether it is there.
+// A disconnected machine sends nothing: keepalive and user timeout detect it.
 void watch(int socket, Nanoseconds silence) {
   const int seconds = std::max(1, static_cast<int>(silence / 1'000'000'000));
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -60,9 +60,9 @@ std::unique_ptr<Link> Link::answer(Socket socket, const Terms& terms) {
 }
 
 Status Link::turn() {
-  Status received = receive(); // what came before its end counts
+  Status received = receive(); // bytes received before the end count
   Status sent = send();
-  return received.ok() ? std::move(sent) : std::move(received); // the first tells why
+  return received.ok() ? std::move(sent) : std::move(received); // the receive error is the cause
 }
 
 Status Link::send() {

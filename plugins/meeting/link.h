@@ -1,5 +1,5 @@
-// A connection of two processes on which they meet, and by which each sees the other's end: the kernel tells of it,
-// however busy either is. Once they have met it carries what they say, as bytes; what these mean is others' affair.
+// A connection of two processes. They shake hands on it, and each detects the other's end: the kernel reports it
+// however busy either process is. After the handshake it carries bytes of any protocol.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ class Socket {
   int number_;
 };
 
-// On which a side meets others.
+// The terms of a side for its links.
 struct Terms {
-  std::string protocol; // what is spoken afterwards; messages to people begin with it
+  std::string protocol; // spoken afterwards; log messages begin with it
   Secret secret{};
   std::string own;                      // name of this side
-  Nanoseconds silence = 10'000'000'000; // of the other machine, that is taken for its end
+  Nanoseconds silence = 10'000'000'000; // after which the other machine counts as gone
 };
 
 class Link {
@@ -42,11 +42,11 @@ class Link {
   static std::unique_ptr<Link> answer(Socket, const Terms&);
 
   int socket() const { return socket_.get(); }
-  // Moves things along, both ways. Not ok: it is over, and why.
+  // Receives and sends. Errors: why the link is over.
   Status turn();
-  // Only what was said: nothing is heard that its owner, who has just looked, would not look at before it sleeps.
+  // Sends only: bytes received here would wait, since the owner has just read and may sleep next.
   Status send();
-  bool is_silent() const { return handshake_.is_silent(); } // has said nothing yet
+  bool is_silent() const { return handshake_.is_silent(); } // no byte received yet
   bool has_proof() const { return handshake_.has_proof(); }
   bool has_met() const { return handshake_.done(); }
   const std::string& theirs() const { return handshake_.theirs(); }
@@ -57,10 +57,10 @@ class Link {
     heard_ = handshake_.take_rest();
   }
 
-  // After they have met. What was heard and not taken yet; a turn adds no more than some ten KiB.
+  // Requires: has_met(). Bytes received and not taken yet; a turn adds little more than 64 KiB.
   std::string& heard() { return heard_; }
   void say(std::string_view bytes) { out_ += bytes; }
-  std::size_t unsaid() const { return out_.size(); } // that the other side does not take
+  std::size_t unsaid() const { return out_.size(); } // bytes that the other side has not accepted
 
  private:
   Link(Socket socket, Handshake handshake) : socket_(std::move(socket)), handshake_(std::move(handshake)) {}

@@ -16,7 +16,7 @@
 namespace dlhost::plugins::meeting {
 namespace {
 
-// An address of either family, and how many of its bits name the network.
+// An address of either family, and the number of its network bits.
 struct Network {
   int family = AF_UNSPEC;
   std::array<std::uint8_t, 16> bytes{};

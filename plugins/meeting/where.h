@@ -1,4 +1,4 @@
-// Where somebody listens, or is called: an address in numbers, and a port.
+// An address to listen on or to call: host and port.
 #pragma once
 
 #include <sys/socket.h>
@@ -16,10 +16,10 @@ struct Where {
   std::string host;
   std::uint16_t port = 0;
 
-  // "10.0.0.1:4242", "[fe80::1]:4242"; a host may be a name, whose first address is taken.
+  // "10.0.0.1:4242", "[fe80::1]:4242". A host may be a name; its first address is used.
   static Result<Where> find(std::string_view text);
   std::string text() const;
-  // For the kernel; `size` is what of it counts.
+  // A socket address; `size`: its used bytes.
   struct Place {
     sockaddr_storage bytes{};
     socklen_t size = 0;
@@ -27,7 +27,7 @@ struct Where {
   Result<Place> place() const;
 };
 
-// This machine's address in a network: "10.0.0.0/8", or an address itself.
+// This machine's address in a network such as "10.0.0.0/8"; a plain address is a network of one.
 Result<std::string> own_address_in(const std::string& network);
 
 } // namespace dlhost::plugins::meeting

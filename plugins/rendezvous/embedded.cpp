@@ -1,4 +1,4 @@
-// The rendezvous that needs nothing but itself: one of the job's processes listens, and the others call.
+// The rendezvous without a service: one of the job's processes listens, and the others call.
 #include <dlhost/plugin.h>
 
 #include "founder.h"

@@ -1,4 +1,4 @@
-// What goes on while a member is in: one task keeps its leases, another takes what the watch brings.
+// A member's background tasks: one renews its leases, the other applies the watch's events.
 #include <algorithm>
 #include <charconv>
 
@@ -29,7 +29,7 @@ void EtcdSession::keep() {
   }
 }
 
-// Where etcd does not answer, there may still be one.
+// Without an answer from etcd the lease may still exist.
 EtcdSession::Kept EtcdSession::keep_alive(std::int64_t lease) {
   const auto answer =
       gateway_.ask("lease/keepalive", {{"ID", std::to_string(lease)}}, now() + std::min(between_beats(), time_to_go));
@@ -49,21 +49,21 @@ void EtcdSession::take(const Json& changes) {
   if (number_of(field(changes, "compact_revision")) > 0) return look_again();
   const Json& events = field(changes, "events");
   const std::scoped_lock lock(mutex_);
-  if (!events.is_array()) return; // it has begun
+  if (!events.is_array()) return; // the watch's first answer
   std::int64_t last = revision_;
   for (const Json& event : events) {
     take_one(event);
     last = std::max(last, number_of(field(field(event, "kv"), "mod_revision")));
   }
-  revision_ = last; // all of one revision come together; the answer's own may be ahead of what it brings
+  revision_ = last; // an answer has all events of a revision; its header may be ahead of them
   changed_->notify_all();
 }
 
-// With the lock held, as all that follow.
+// Requires: the lock held, here and below.
 void EtcdSession::take_one(const Json& event) {
   const Json& kv = field(event, "kv");
   const std::int64_t revision = number_of(field(kv, "mod_revision"));
-  if (revision <= revision_) return; // is known
+  if (revision <= revision_) return; // known already
   const std::string name = bytes_of(field(kv, "key"));
   if (!name.starts_with(prefix_)) return;
   const std::string_view rest = std::string_view(name).substr(prefix_.size());
@@ -117,12 +117,12 @@ void EtcdSession::begin_epoch(std::int64_t revision) {
   complete_ = complete_ || members_.size() >= expected_;
 }
 
-// etcd has forgotten what happened meanwhile: what is there now counts.
+// etcd has compacted the missed events: reads the present members instead.
 void EtcdSession::look_again() {
   const auto answer =
       gateway_.ask("kv/range", {{"key", base64(key("members/"))}, {"range_end", base64(after(key("members/")))}},
                    now() + time_to_ask);
-  if (!answer.ok()) return; // the watch comes again
+  if (!answer.ok()) return; // the watch retries
   const std::scoped_lock lock(mutex_);
   std::map<std::uint32_t, Known> before;
   before.swap(members_);

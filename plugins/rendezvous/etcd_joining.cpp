@@ -1,4 +1,4 @@
-// How a member comes into a job: it finds the job or makes it, takes its rank, and waits for the others.
+// How a member joins a job: it finds or makes the job, takes its rank, and waits for the other members.
 #include <algorithm>
 
 #include <sodium.h>
@@ -16,7 +16,7 @@ std::string_view text_of(const JobSecret& secret) {
   return {reinterpret_cast<const char*>(secret.data()), secret.size()};
 }
 
-// Lets those who know the secret see that others know the same.
+// Proves to others with the secret that it is the same.
 std::string proof_of(const JobSecret& secret, const std::string& job) {
   const std::string said = "dlhost-etcd-1\n" + job;
   std::string proof(crypto_auth_BYTES, '\0');
@@ -68,9 +68,9 @@ Result<std::optional<EtcdSession::Job>> EtcdSession::read_job(Nanoseconds end) {
 }
 
 Status EtcdSession::find_job(const Joining& who, Nanoseconds end) {
-  // Members of a run that was killed are in until their leases end.
+  // Members of a killed run stay in until their leases end.
   const Nanoseconds patience = std::min(end, now() + (setup_.lease + 1) * one_second);
-  Status refused; // what the last look has shown: at the limit it tells more than that there was no time to look again
+  Status refused; // of the last look: more telling at the limit than a timeout
   for (;;) {
     auto found = read_job(end);
     if (!found.ok()) return refused.ok() ? std::move(found).status() : refused;
@@ -82,7 +82,7 @@ Status EtcdSession::find_job(const Joining& who, Nanoseconds end) {
         job_lease_ = job->lease;
         return {};
       }
-      // What a run has left that ended without a word is taken over, while nobody is in.
+      // The job of a run that ended without leaving is taken over once no member is in.
       const auto members = gateway_.ask(
           "kv/range",
           {{"key", base64(key("members/"))}, {"range_end", base64(after(key("members/")))}, {"count_only", true}}, end);
@@ -94,7 +94,7 @@ Status EtcdSession::find_job(const Joining& who, Nanoseconds end) {
         continue;
       }
     }
-    DLHOST_TRY(make_job(who, job, end)); // or another makes it
+    DLHOST_TRY(make_job(who, job, end)); // or another process makes it first
   }
 }
 
@@ -153,7 +153,7 @@ Status EtcdSession::enter(const Joining& who, Nanoseconds end) {
     if (members.is_array())
       for (const Json& kv : members) came(kv);
     const auto own = members_.find(rank_);
-    if (!in && own != members_.end() && own->second.id == id_) { // the answer to this was lost on its way
+    if (!in && own != members_.end() && own->second.id == id_) { // the answer to this was lost
       created_ = own->second.created;
       revision_ = revision_of(answer);
     } else if (!in) {
@@ -174,7 +174,7 @@ Status EtcdSession::enter(const Joining& who, Nanoseconds end) {
         keep_alive(job_lease_);
         kept = now();
       }
-      host_.clock().sleep(look_every); // whoever has it may be on its way out
+      host_.clock().sleep(look_every); // its holder may be leaving
       continue;
     }
     epoch_ = epoch_of(revision_);

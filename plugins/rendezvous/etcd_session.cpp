@@ -57,14 +57,14 @@ Json EtcdSession::is_own_member() const { return created_at(own_key(), created_)
 
 Status EtcdSession::still_in(const Json& answer, std::size_t at) {
   if (number_of(field(first(kvs(answer, at)), "create_revision")) == created_) return {};
-  // Why, the watch tells.
+  // The watch gives the reason.
   wait_until(now() + one_second, [] { return false; }).ignore("it is out in any case");
   is_over(out("its lease has ended, or it was reported gone"));
   const std::scoped_lock lock(mutex_);
   return over_;
 }
 
-// Until what the watch brings makes it true.
+// Waits until events of the watch make `is_so` true, or the session is over.
 Status EtcdSession::wait_until(Nanoseconds end, const std::function<bool()>& is_so) {
   for (;;) {
     const auto ticket = changed_->ticket();
@@ -114,7 +114,7 @@ Status EtcdSession::put(std::string_view name, std::string_view value) {
   DLHOST_TRY(still_in(answer, 0));
   const Json& there = first(kvs(answer, 1));
   const bool own = number_of(field(there, "lease")) == lease_ && bytes_of(field(there, "value")) == value;
-  if (again && own) return {}; // the first answer was lost on its way
+  if (again && own) return {}; // the first answer was lost
   return Status::exists("etcd: '", name, "' is written already in epoch ", of);
 }
 
@@ -140,7 +140,8 @@ Status EtcdSession::report_gone(std::uint32_t rank, std::string_view why) {
     const std::scoped_lock lock(mutex_);
     DLHOST_TRY(in());
     const auto found = members_.find(rank);
-    if (found == members_.end() || found->second.member.since > seen_) return {}; // one that has come since is another
+    // A later member of that rank is another.
+    if (found == members_.end() || found->second.member.since > seen_) return {};
     who = found->second;
   }
   const Nanoseconds end = now() + time_to_ask;
@@ -159,7 +160,7 @@ Status EtcdSession::report_gone(std::uint32_t rank, std::string_view why) {
   });
 }
 
-// With it, and at once, ends all that its member is, leads and has put.
+// Ends at once the member's key, its leads and its puts.
 Status EtcdSession::revoke(std::int64_t lease, Nanoseconds end) {
   Status status = gateway_.ask("lease/revoke", {{"ID", std::to_string(lease)}}, end).status();
   return status.code() == Code::not_found ? Status() : std::move(status);
@@ -205,7 +206,7 @@ void EtcdSession::leave(std::string_view why) {
         .ignore("its lease ends in any case");
   if (lease_ != 0) revoke(lease_, end).ignore("it ends by itself");
   if (base_ == 0) return;
-  // Who leaves last takes everything away.
+  // The last member to leave deletes all keys.
   const auto empty = gateway_.ask(
       "kv/txn",
       {{"compare", {none_under(key("members/"))}},

@@ -1,13 +1,13 @@
-// A member's session in etcd. Everything of a job lies under one prefix:
+// A member's session in etcd. All keys of a job have one prefix:
 //
-//   job              the secret or a proof of it, how many are expected, the job's lease; of the job's lease
-//   members/RANK     who it is; of the member's lease, so that it ends with the member
-//   gone/ID          why a member left, or was reported; of the job's lease
-//   store/EPOCH/KEY  what a member put; of its lease
-//   lead/WHAT        who leads it; of its lease
+//   job              the secret or a proof of it, the number expected, the job's lease; has the job's lease
+//   members/RANK     the member; has the member's lease, so that it ends with the member
+//   gone/ID          why a member left, or was reported; has the job's lease
+//   store/EPOCH/KEY  a member's put; has its lease
+//   lead/WHAT        the leader; has its lease
 //
-// A member keeps its lease alive, and the job's. Epochs are revisions of etcd, counted from that of `job`: each change
-// under members/ begins one, and a watch brings the changes to all in one order.
+// A member renews its lease and the job's. Epochs are revisions of etcd, counted from that of `job`: each change under
+// members/ begins one, and a watch delivers the changes to all members in one order.
 #pragma once
 
 #include <map>
@@ -82,16 +82,16 @@ class EtcdSession final : public Session {
   void look_again();
   void begin_epoch(std::int64_t revision);
   void is_over(Status);
-  Status out(std::string_view why) const; // what its member hears from then on
+  Status out(std::string_view why) const; // the member's error from then on
   std::string lease_ended() const {
     return concat("its lease of ", setup_.lease, " s has ended: etcd heard nothing of it");
   }
 
-  Status in() const;                                                      // with the lock held
-  Result<std::uint32_t> epoch() const;                                    // that this session is in, if it is not over
+  Status in() const;                                                      // Requires: the lock held
+  Result<std::uint32_t> epoch() const;                                    // of this session; Errors: it is over
   Json is_own_member() const;                                             // for a transaction
-  Status still_in(const Json& answer, std::size_t at);                    // of its own member's key, in an answer
-  Status wait_until(Nanoseconds end, const std::function<bool()>& is_so); // asked with the lock held
+  Status still_in(const Json& answer, std::size_t at);                    // checks the member's own key in an answer
+  Status wait_until(Nanoseconds end, const std::function<bool()>& is_so); // `is_so` is called with the lock held
   Status revoke(std::int64_t lease, Nanoseconds end);
   std::uint32_t epoch_of(std::int64_t revision) const { return static_cast<std::uint32_t>(revision - base_); }
 
@@ -105,15 +105,15 @@ class EtcdSession final : public Session {
   std::int64_t base_ = 0, lease_ = 0, job_lease_ = 0, created_ = 0;
 
   std::unique_ptr<Waiter> changed_, ends_;
-  mutable std::mutex mutex_; // of all below
+  mutable std::mutex mutex_; // of all members below
   Status over_;
   bool complete_ = false, leaves_ = false;
   std::uint32_t epoch_ = 0, seen_ = 0;
-  std::int64_t revision_ = 0; // up to which everything is known
+  std::int64_t revision_ = 0; // all events up to here are known
   std::map<std::uint32_t, Known> members_;
   std::map<std::string, std::string> reasons_; // by id
   std::vector<Departure> departures_;
-  std::unique_ptr<Task> keeper_, watcher_; // last: they use all of the above
+  std::unique_ptr<Task> keeper_, watcher_; // last: they use all members above
 };
 
 } // namespace dlhost::plugins::rendezvous

@@ -7,7 +7,7 @@ std::string words_of(const Json& json, std::string_view name, std::size_t longes
   return found.is_string() ? found.get_ref<const std::string&>().substr(0, longest) : std::string();
 }
 
-// Bytes that JSON cannot carry become others.
+// Bytes that are not UTF-8 are replaced.
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 const Json& kvs(const Json& answer, std::size_t at) {
@@ -38,7 +38,7 @@ Json created_at(const std::string& key, std::int64_t revision) {
 Json modified_at(const std::string& key, std::int64_t revision) {
   return {{"key", base64(key)}, {"target", "MOD"}, {"result", "EQUAL"}, {"mod_revision", std::to_string(revision)}};
 }
-// No key begins so: all of none were made at revision 0.
+// True if no key has the prefix: all of none were created at revision 0.
 Json none_under(const std::string& prefix) {
   Json none = created_at(prefix, 0);
   none["range_end"] = base64(after(prefix));

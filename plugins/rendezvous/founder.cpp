@@ -16,9 +16,9 @@ using meeting::Link, meeting::Socket;
 namespace {
 
 constexpr Nanoseconds millisecond = 1'000'000, second = 1'000 * millisecond;
-constexpr Nanoseconds between_progress = 250 * millisecond; // told while some are still to come
+constexpr Nanoseconds between_progress = 250 * millisecond; // reported while members are missing
 constexpr std::size_t most_waiting = 1024;                  // gets of one member
-constexpr std::size_t most_unsaid = std::size_t{64} << 20;  // that a member does not take
+constexpr std::size_t most_unsaid = std::size_t{64} << 20;  // unsent bytes for a member
 constexpr std::size_t most_guests = 1U << 16;
 constexpr Nanoseconds farewell = 200 * millisecond;
 
@@ -72,7 +72,7 @@ void Founder::run() {
       guest.link->send().ignore("its end is seen in the next round");
     }
   }
-  const Nanoseconds until = host_.clock().now() + farewell; // for those who have not yet heard all
+  const Nanoseconds until = host_.clock().now() + farewell; // for members that have not yet received everything
   const auto has_more = [](const Guest& guest) { return guest.link->unsaid() > 0; };
   while (std::ranges::any_of(guests_, has_more) && host_.clock().now() < until) {
     host_.clock().sleep(millisecond);
@@ -93,7 +93,7 @@ void Founder::sleep() {
 
 void Founder::admit(Nanoseconds now) {
   for (auto& link : door_.turn(host_, terms_)) {
-    if (guests_.size() >= most_guests) continue; // it calls again
+    if (guests_.size() >= most_guests) continue; // the caller tries again
     link->welcome({.number = 0, .token = 0});
     guests_.emplace_back(std::move(link), now);
   }
@@ -102,7 +102,7 @@ void Founder::admit(Nanoseconds now) {
 }
 
 Status Founder::hear(Guest& guest, Nanoseconds now) {
-  Status status = guest.link->turn(); // what came before its end counts
+  Status status = guest.link->turn(); // messages before its end count
   for (;;) {
     DLHOST_ASSIGN(const auto bytes, guest.frames.open(guest.link->heard()));
     if (!bytes) break;

@@ -1,6 +1,6 @@
-// The founder of an embedded rendezvous: it keeps the roll behind one door. A task of its own hears those who have
-// shown that they know the job's secret, one member a link, and tells them of each new epoch. A link that ends, or says
-// nothing for too long, is its member's end.
+// The founder of an embedded rendezvous: it keeps the roll behind one door. Its task serves callers that have proved to
+// know the job's secret, one link for each member, and announces each new epoch. A link that ends, or is silent for too
+// long, is its member's end.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 namespace dlhost::plugins::rendezvous {
 
 inline constexpr std::string_view founder_name = "founder", member_name = "member";
-// Each side says something so many times in the silence after which it is taken for gone.
+// Each side sends so many times within the silence that counts as its end.
 inline constexpr int beats_in_silence = 5;
 
 class Founder final : public Place {
@@ -36,12 +36,12 @@ class Founder final : public Place {
         : link(std::move(met)), frames(meeting::Frames::of_callee(*link)), heard(now), said(now) {}
     std::unique_ptr<meeting::Link> link;
     meeting::Frames frames;
-    std::optional<std::uint32_t> rank; // once it is in
+    std::optional<std::uint32_t> rank; // none until it has joined
     Nanoseconds heard, said;
-    std::uint32_t told = 0; // the epoch of the last membership
+    std::uint32_t told = 0; // the epoch of the last membership sent
     bool told_complete = false;
-    std::vector<Words> waiting; // gets of keys that are not there yet
-    bool leaves = false;        // as soon as it has been told why
+    std::vector<Words> waiting; // gets of keys that do not exist yet
+    bool leaves = false;        // after the reason is sent
   };
 
   Founder(Host& host, const meeting::Terms& terms, meeting::Door door, std::string address, std::uint32_t expected);
@@ -68,7 +68,7 @@ class Founder final : public Place {
   Nanoseconds told_progress_ = 0;
   std::atomic<std::uint64_t> strangers_{0};
   std::atomic<bool> complete_{false}, ends_{false};
-  std::unique_ptr<Task> task_; // last: it uses all of the above
+  std::unique_ptr<Task> task_; // last: uses all members above
 };
 
 } // namespace dlhost::plugins::rendezvous

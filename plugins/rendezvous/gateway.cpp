@@ -9,18 +9,18 @@ namespace dlhost::plugins::rendezvous {
 namespace {
 
 constexpr Nanoseconds one_ms = 1'000'000;
-constexpr Nanoseconds pause = 50 * one_ms; // once all endpoints have been tried in vain
+constexpr Nanoseconds pause = 50 * one_ms; // after all endpoints have failed
 constexpr std::size_t most_answered = std::size_t{64} << 20;
 constexpr int base64_kind = sodium_base64_VARIANT_ORIGINAL;
 
 std::size_t take(char* bytes, std::size_t size, std::size_t count, void* into) {
   auto& text = *static_cast<std::string*>(into);
-  if (text.size() + size * count > most_answered) return 0; // ends it
+  if (text.size() + size * count > most_answered) return 0; // ends the transfer
   text.append(bytes, size * count);
   return size * count;
 }
 
-// That an etcd without a leader, or in the midst of finding one, answers: later it will do better.
+// Whether the error is temporary: an etcd without a leader, or during an election.
 bool passes(long status, const Json& answer) {
   constexpr std::int64_t deadline = 4, unavailable = 14;
   const std::int64_t code = number_of(field(answer, "code"));
@@ -72,13 +72,13 @@ std::string base64(std::string_view bytes) {
   std::string text(sodium_base64_encoded_len(bytes.size(), base64_kind), '\0');
   sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
                     base64_kind);
-  text.pop_back(); // its zero
+  text.pop_back(); // the terminating zero
   return text;
 }
 
 std::string after(std::string prefix) {
   while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xFF) prefix.pop_back();
-  if (prefix.empty()) return std::string(1, '\0'); // to the end of all
+  if (prefix.empty()) return std::string(1, '\0'); // the end of all keys
   prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
   return prefix;
 }
@@ -95,7 +95,7 @@ std::string Gateway::url(std::size_t turn, std::string_view path) const {
   return concat(url, "/v3/", path);
 }
 
-// A member that has no leader says so, where it would wait otherwise.
+// hasleader: a member without a leader then reports an error; otherwise it would wait.
 Headers Gateway::headers() {
   return Headers(
       curl_slist_append(curl_slist_append(nullptr, "Content-Type: application/json"), "Grpc-Metadata-hasleader: true"));

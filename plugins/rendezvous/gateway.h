@@ -1,5 +1,5 @@
-// etcd's JSON gateway: questions over HTTP to one of several endpoints, and to the next where one does not answer,
-// until a limit. Calls may come from several tasks at once.
+// etcd's JSON gateway: requests over HTTP to one of several endpoints, and to the next if one does not answer, until a
+// limit. Thread: several at once.
 #pragma once
 
 #include <atomic>
@@ -19,18 +19,18 @@ namespace dlhost::plugins::rendezvous {
 
 using Json = nlohmann::json;
 
-// What etcd writes, read without trust: what is missing, or of another kind, is nothing.
+// Reads etcd's untrusted answers: a missing or mistyped value counts as empty.
 const Json& field(const Json&, std::string_view name);
-std::int64_t number_of(const Json&); // etcd writes them as text
-std::string bytes_of(const Json&);   // of base64
+std::int64_t number_of(const Json&); // etcd writes numbers as text
+std::string bytes_of(const Json&);   // from base64
 std::string base64(std::string_view bytes);
-// The first key after all that begin so: a range's end.
+// The first key after all keys with this prefix: the end of a range.
 std::string after(std::string prefix);
 
 struct GatewaySetup {
   std::vector<std::string> endpoints; // "http://10.0.0.1:2379"
   std::string ca, certificate, key;   // files, for https
-  Nanoseconds patience = 0;           // with one endpoint, before the next is asked
+  Nanoseconds patience = 0;           // time for one endpoint, before the next is asked
 };
 
 struct CloseHandle {
@@ -46,11 +46,11 @@ class Gateway {
  public:
   Gateway(Host& host, GatewaySetup setup) : host_(host), setup_(std::move(setup)) {}
 
-  // `again`, where it is given, says whether the question may have been answered before without our hearing it.
+  // `again`, unless null: set if the request may have been executed before without an answer.
   Result<Json> ask(std::string_view path, const Json& question, Nanoseconds end, bool* again = nullptr);
   std::string names() const; // of all endpoints
 
-  // Which endpoint is asked now; it did not do: the next is, unless another call has turned there already.
+  // The endpoint in use. turn_from() moves to the next, unless another call has done so.
   std::size_t turn() const { return at_; }
   void turn_from(std::size_t turn) { at_.compare_exchange_strong(turn, turn + 1); }
   std::string url(std::size_t turn, std::string_view path) const;
@@ -67,7 +67,7 @@ class Gateway {
 
   Host& host_;
   const GatewaySetup setup_;
-  std::atomic<std::size_t> at_{0}; // which of the endpoints, all of them over and over
+  std::atomic<std::size_t> at_{0}; // counts on, modulo the number of endpoints
 };
 
 } // namespace dlhost::plugins::rendezvous

@@ -17,10 +17,10 @@ using meeting::Frames, meeting::Link, meeting::Terms, meeting::Where;
 namespace {
 
 constexpr Nanoseconds tick = 1'000'000, moment = 1'000 * tick;
-constexpr Nanoseconds between_tries = 50 * tick;    // while the founder is not there yet, or a rank is not free
-constexpr Nanoseconds time_to_answer = 10 * moment; // of questions that have no limit of their own
+constexpr Nanoseconds between_tries = 50 * tick;    // while the founder is missing, or a rank is taken
+constexpr Nanoseconds time_to_answer = 10 * moment; // for requests without a limit of their own
 constexpr Nanoseconds time_to_leave = 500 * tick;
-constexpr std::size_t most_remembered = 64; // of departures
+constexpr std::size_t most_remembered = 64; // departures
 
 double seconds(Nanoseconds time) { return static_cast<double>(time / 1'000'000) / 1e3; }
 
@@ -60,7 +60,7 @@ Result<std::unique_ptr<Guest>> Guest::join(Host& host, const std::string& at, co
   return guest;
 }
 
-// Calls until somebody is there who knows the secret.
+// Calls until a founder that knows the secret answers.
 Result<std::unique_ptr<Link>> Guest::meet(Host& host, const std::string& at, const Terms& terms, Nanoseconds end) {
   const Nanoseconds begin = host.clock().now();
   Status why = Status::timeout("nothing was tried");
@@ -88,7 +88,7 @@ Result<std::unique_ptr<Link>> Guest::meet(Host& host, const std::string& at, con
 
 Status Guest::enter(const Joining& who, Nanoseconds end) {
   const Nanoseconds begin = host_.clock().now();
-  Status taken; // why it was not let in so far: whoever has its rank may be on its way out
+  Status taken; // why it was refused so far: the rank's holder may be leaving
   for (;;) {
     auto answer =
         ask({.kind = Words::Kind::join, .epoch = who.expected, .members = {who.self}}, end - host_.clock().now());
@@ -119,7 +119,7 @@ Status Guest::enter(const Joining& who, Nanoseconds end) {
   }
 }
 
-// Who is waited for in vain.
+// The timeout error, with the missing ranks.
 Status Guest::missing(Nanoseconds limit) {
   const std::scoped_lock lock(mutex_);
   std::string ranks;
@@ -272,14 +272,14 @@ void Guest::sleep() {
     files[1].fd = link_->socket();
     if (link_->unsaid() > 0) files[1].events |= POLLOUT;
   }
-  // leave() closes the socket only after it has rung; whoever gets its number then is looked at once, in vain.
+  // leave() rings before it closes the socket; at worst another file with its number is polled once, in vain.
   poll(files, 2, static_cast<int>(std::max<Nanoseconds>(1, longest / tick)));
   eventfd_t times = 0;
   if ((files[0].revents & POLLIN) != 0) eventfd_read(waker_.get(), &times);
 }
 
 Status Guest::hear(Nanoseconds now) {
-  Status status = link_->turn(); // what came before its end counts
+  Status status = link_->turn(); // messages before its end count
   for (;;) {
     DLHOST_ASSIGN(const auto bytes, frames_.open(link_->heard()));
     if (!bytes) break;

@@ -1,5 +1,5 @@
-// A member's session at an embedded rendezvous: a link to the founder, and a task that hears it, keeps what it tells of
-// the membership, and says from time to time that this member lives.
+// A member's session at an embedded rendezvous: a link to the founder, and a task that reads it, stores the membership,
+// and sends signs of life.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace dlhost::plugins::rendezvous {
 
 class Guest final : public Session {
  public:
-  // `at`: where the founder listens, as HOST:PORT. It may come later than its members.
+  // `at`: the founder's HOST:PORT. The founder may start later than its members.
   static Result<std::unique_ptr<Guest>> join(Host&, const std::string& at, const meeting::Terms&, const Joining&,
                                              Nanoseconds limit);
   ~Guest() override;
@@ -33,7 +33,7 @@ class Guest final : public Session {
   Result<bool> try_lead(std::string_view what) override;
   void leave(std::string_view why) override;
 
-  // What stays with the session to its end: the founder, where it is in this process.
+  // Keeps the founder alive with the session, if it is in this process.
   void keep(std::unique_ptr<Place> place) { place_ = std::move(place); }
 
  private:
@@ -43,10 +43,10 @@ class Guest final : public Session {
   Status enter(const Joining&, Nanoseconds end);
   Status missing(Nanoseconds limit);
 
-  // Says it, and waits for the answer to it.
+  // Sends a request and waits for its answer.
   Result<Words> ask(Words, Nanoseconds limit);
-  Status say(const Words&);      // with the lock held
-  std::uint32_t current() const; // the epoch that this session is in
+  Status say(const Words&);      // requires the lock
+  std::uint32_t current() const; // the session's epoch
   void run();
   Status hear(Nanoseconds now);
   void take(Words);
@@ -60,18 +60,18 @@ class Guest final : public Session {
   meeting::Socket waker_;
   std::uint32_t rank_ = any_rank, expected_ = 0;
 
-  mutable std::mutex mutex_; // of all below
+  mutable std::mutex mutex_; // guards all members below
   std::unique_ptr<Waiter> changed_;
   std::unique_ptr<meeting::Link> link_;
   meeting::Frames frames_;
-  Status over_; // not ok: nothing more can be asked, and why
+  Status over_; // not ok: no more requests, and why
   bool complete_ = false, leaves_ = false;
   Membership now_;           // the latest
-  std::uint32_t seen_ = 0;   // the epoch that was last given out
-  std::uint32_t number_ = 0; // of the last question
+  std::uint32_t seen_ = 0;   // the epoch last returned
+  std::uint32_t number_ = 0; // of the last request
   std::map<std::uint32_t, std::optional<Words>> answers_;
   Nanoseconds heard_ = 0, said_ = 0;
-  std::unique_ptr<Task> task_; // last: it uses all of the above
+  std::unique_ptr<Task> task_; // last: uses all members above
 };
 
 } // namespace dlhost::plugins::rendezvous

@@ -1,5 +1,5 @@
-// Processes that a PMIx launcher has started (srun --mpi=pmix, mpirun, prterun) find one another by what it knows: rank
-// 0 founds an embedded place, and hands over where it is, and the job's secret, through PMIx.
+// Processes of a PMIx launcher (srun --mpi=pmix, mpirun, prterun) find each other through it: rank 0 founds an embedded
+// place and hands over its address and the job's secret through PMIx.
 #include <dlhost/plugin.h>
 
 #include <atomic>
@@ -30,7 +30,7 @@ Result<JobSecret> secret_in(const std::string& hex) {
   return Status::corrupt("what rank 0 has handed over is no secret");
 }
 
-// A member that also hears of others' ends by PMIx.
+// A member that also learns of others' ends from PMIx.
 class PmixSession final : public Session {
  public:
   PmixSession(Host& host, PmixClient& client, std::unique_ptr<Guest> guest)
@@ -66,7 +66,7 @@ class PmixSession final : public Session {
   PmixClient& client_;
   std::unique_ptr<Guest> guest_;
   std::atomic<bool> ends_{false};
-  std::unique_ptr<Task> task_; // last: it uses all of the above
+  std::unique_ptr<Task> task_; // last: uses all members above
 };
 
 } // namespace
@@ -135,7 +135,7 @@ class Pmix final : public Rendezvous {
     return {};
   }
 
-  // What goes wrong is handed over as well, so that nobody waits for rank 0.
+  // Errors are handed over as well, so that no process waits for rank 0.
   Status hand_over(Host& host, PmixClient& client, const Joining& who, const std::string& prefix,
                    std::unique_ptr<Place>& place) {
     const JobSecret secret = who.secret ? *who.secret : drawn_secret();

@@ -17,7 +17,7 @@ Status failed(pmix_status_t status, std::string_view doing) {
   return Status::io(doing, ": PMIx says ", std::string_view(PMIx_Error_string(status)));
 }
 
-// What a call's answer is written into: whoever waited may have gone when it comes.
+// The result of a call: the waiting task may be gone when it arrives.
 struct Pending {
   explicit Pending(Host& host) : changed(host.tasks().waiter()) {}
   std::mutex mutex;
@@ -49,15 +49,15 @@ void got(pmix_status_t status, pmix_value_t* value, void* data) {
 
 void registered(pmix_status_t status, size_t, void* data) { took_part(status, data); }
 
-// Calls what answers later, and waits for it; `end` holds, whatever the server does.
+// Makes an asynchronous call and waits for its result until `end`, whatever the server does.
 Result<std::string> await(Host& host, Nanoseconds end, std::string_view doing,
                           const std::function<pmix_status_t(void*)>& call) {
   const auto pending = std::make_shared<Pending>(host);
   auto data = std::make_unique<Shared>(pending);
   const pmix_status_t called = call(data.get());
-  if (called == PMIX_OPERATION_SUCCEEDED) return std::string(); // and nothing is told
+  if (called == PMIX_OPERATION_SUCCEEDED) return std::string(); // no callback follows
   if (called != PMIX_SUCCESS) return failed(called, doing);
-  (void)data.release(); // the callback's
+  (void)data.release(); // owned by the callback
   for (;;) {
     const auto ticket = pending->changed->ticket();
     {

@@ -1,5 +1,5 @@
-// The PMIx server that started this process, asked with limits: what it knows of the job, and the little that processes
-// hand one another through it. One a process, from its first use to the plugin's end.
+// The PMIx server that started this process, with time limits: its data about the job, and the small store of its
+// processes. One for each process, from first use to the plugin's end.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@ namespace dlhost::plugins::rendezvous {
 
 class PmixClient {
  public:
-  // Was this process started by one?
+  // Whether a PMIx server started this process.
   static bool detected();
   static Result<PmixClient*> of_process(Host&);
   static void finish() noexcept;
 
   std::uint32_t rank() const { return rank_; }
   std::uint32_t size() const { return size_; }
-  const std::string& host() const { return host_name_; } // as the launcher calls it
+  const std::string& host() const { return host_name_; } // the launcher's name for it
   bool one_host() const { return one_host_; }
 
-  // Everyone of the job has to call it, as often as the others: what one puts, all others get afterwards.
+  // Collective: all processes of the job call it equally often. After it each has what the others put.
   Status put(const std::string& key, const std::string& value);
   Status fence(Nanoseconds end);
   Result<std::string> get(std::uint32_t rank, const std::string& key, Nanoseconds end);
-  std::uint32_t next_meeting() { return ++meetings_; } // by this, keys of several meetings are told apart
+  std::uint32_t next_meeting() { return ++meetings_; } // separates the keys of several meetings
 
   struct Lost {
     std::uint32_t rank = 0;
     std::string why;
   };
-  // Of whose end the server has told since the last time; it need not tell. Rung whenever it does.
+  // Processes whose end the server has reported since the last call; it may not report all. Rings for each report.
   std::vector<Lost> take_lost();
   Waiter& bell() { return *bell_; }
   void tell_lost(std::uint32_t rank, std::string why); // for the server's events

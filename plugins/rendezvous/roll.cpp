@@ -4,8 +4,8 @@ namespace dlhost::plugins::rendezvous {
 namespace {
 
 constexpr std::uint32_t most_members = 1U << 20;
-constexpr std::size_t most_departures = 64;                // that are remembered
-constexpr std::size_t most_bytes = std::size_t{256} << 20; // of what is put in one epoch
+constexpr std::size_t most_departures = 64;                // remembered departures
+constexpr std::size_t most_bytes = std::size_t{256} << 20; // put in one epoch
 constexpr std::size_t most_leaders = std::size_t{1} << 16;
 constexpr std::size_t longest_why = 1000;
 
@@ -27,7 +27,8 @@ void Roll::begin_epoch() {
 }
 
 Result<std::uint32_t> Roll::join(Member who, std::uint32_t expects) {
-  if (epoch_ == 0 && expected_ == 0) expected_ = expects; // who founded did not know, and who comes first does
+  // If the founder did not know the number, the first member sets it.
+  if (epoch_ == 0 && expected_ == 0) expected_ = expects;
   if (expects != 0 && expected_ != 0 && expects != expected_)
     return Status::invalid("it waits for ", expects, " members, and who founded this place for ", expected_,
                            "; start all of them with one number");

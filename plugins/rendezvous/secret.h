@@ -1,4 +1,4 @@
-// The job's secret where nobody handed one over: then only members of one process know one another.
+// The default secret, if none was handed over: only members of one process know each other.
 #pragma once
 
 #include <dlhost/rendezvous.h>

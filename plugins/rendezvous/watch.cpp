@@ -31,7 +31,7 @@ void Watch::run(const std::function<std::int64_t()>& next, const std::function<v
   }
 }
 
-// One JSON object a line.
+// Each line is a JSON object.
 std::size_t Watch::read(char* bytes, std::size_t size, std::size_t count, void* into) {
   auto& stream = *static_cast<Stream*>(into);
   stream.line.append(bytes, size * count);
@@ -39,7 +39,7 @@ std::size_t Watch::read(char* bytes, std::size_t size, std::size_t count, void* 
     const Json json =
         Json::parse(stream.line.begin(), stream.line.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
     const Json& result = field(json, "result");
-    if (!result.is_object()) return stream.over = true, 0; // an error, or no etcd
+    if (!result.is_object()) return stream.over = true, 0; // an error, or not etcd
     stream.heard = true;
     (*stream.take)(result);
     if (field(result, "canceled") == true) return stream.over = true, 0;
@@ -69,7 +69,7 @@ bool Watch::once(std::size_t at, std::int64_t from, const std::function<void(con
   int running = 1;
   while (!ends_ && running > 0 && host_.clock().now() - begin < renewed_) {
     curl_multi_perform(multi_, &running);
-    // The first word, that it watches, comes at once.
+    // The first message, which confirms the watch, comes at once.
     if (!stream.heard && host_.clock().now() - begin > 2'000'000'000) break;
     if (running > 0) curl_multi_poll(multi_, nullptr, 0, 500, nullptr);
   }

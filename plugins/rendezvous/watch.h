@@ -1,5 +1,5 @@
-// A watch on all keys of a job in etcd: what changes, in its order, from a revision on. It is asked for anew after a
-// while, and at another endpoint when it breaks: one that hangs, or is cut off, would say nothing.
+// A watch on all keys of a job in etcd: changes in order, from a revision on. It is renewed after a while, and at
+// another endpoint when it breaks: an endpoint that hangs or is cut off would be silent.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ class Watch {
   Watch(Host& host, Gateway& gateway, std::string prefix, Nanoseconds renewed);
   ~Watch();
 
-  // Gives each answer until end(). `next`: the revision from which on, asked before each new beginning.
+  // Passes on each answer until end(). `next`: returns the revision to start from; called at each renewal.
   void run(const std::function<std::int64_t()>& next, const std::function<void(const Json&)>& take);
   void end();
 

@@ -17,7 +17,7 @@ void append(std::string& to, const Member& member) {
   append(to, member.host);
 }
 
-// Takes from the front; once there is less than was announced, everything that it gives is empty.
+// Reads from the front; after a read beyond the end, all results are empty.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : left_(bytes) {}
@@ -51,7 +51,7 @@ class Reader {
     member.host = text(largest_host);
     return member;
   }
-  // How many come that take at least so many bytes each.
+  // A count of items with at least `each` bytes.
   std::uint32_t count(std::size_t each) {
     const std::uint32_t count = number();
     if (count > left_.size() / each) good_ = false;

@@ -1,16 +1,16 @@
-// What members and the founder of an embedded rendezvous say to one another, and how it lies in bytes.
+// The messages between the members and the founder of an embedded rendezvous, and their encoding.
 //
-//   member   join        who it is (members[0]), how many it expects (epoch)
+//   member   join        its data (members[0]), number of expected members (epoch)
 //   member   put         key, value, its epoch
-//   member   get         key, its epoch: answered when it is there, or a newer epoch begins
-//   member   forget      the get of that number
+//   member   get         key, its epoch: answered when the key exists, or a newer epoch starts
+//   member   forget      drops the get with that number
 //   member   lead        key
 //   member   report      that rank is gone, why (value), its epoch
 //   member   leave       why (value)
-//   founder  answer      to the number: code, value (or what is wrong)
-//   founder  membership  epoch, members, departures; code: cancelled while some are still to come (rank: how many are)
-//   founder  out         the member is, and why (value)
-//   both     beat        nothing: that they live
+//   founder  answer      to the number: code, value (or the error)
+//   founder  membership  epoch, members, departures; code: cancelled while members are missing (rank: how many)
+//   founder  out         the member is out, and why (value)
+//   both     beat        a sign of life
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct Words {
 inline constexpr std::size_t largest_host = 256;
 
 std::string encode(const Words&);
-// Comes from outside: lengths and counts are checked before anything is made of them.
+// Untrusted: lengths and counts are checked before use.
 Result<Words> decode(std::string_view);
 
 } // namespace dlhost::plugins::rendezvous

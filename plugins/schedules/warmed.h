@@ -1,6 +1,5 @@
-// What all schedules share: a base rate, and a warm-up that leads to it. A schedule says its rate after the warm-up;
-// during the first `warmup` steps the rate rises in equal parts from `warmup_from` to what the schedule says for the
-// end of the warm-up.
+// Shared by all schedules: a base rate and a warm-up. A schedule gives its rate after the warm-up; during the first
+// `warmup` steps the rate rises in equal parts from `warmup_from` to the schedule's rate at the end of the warm-up.
 #pragma once
 
 #include <algorithm>
@@ -48,15 +47,15 @@ template <class Options> class Warmed : public Schedule {
  protected:
   explicit Warmed(Options options) : options_(std::move(options)) {}
 
-  // when.step is at or past the end of the warm-up.
+  // The rate after the warm-up. Requires: when.step is at or past its end.
   virtual double rate_after(const When&) const = 0;
 
-  // Since the start of the run, warm-up included.
+  // The time since the start of the run, including the warm-up.
   static double time(const When& when, TimeUnit unit) {
     return unit == TimeUnit::steps ? static_cast<double>(when.step) : when.epoch;
   }
 
-  // How much of the way from the end of the warm-up to `steps` (0: the run's end) is gone, in [0, 1].
+  // The completed fraction, in [0, 1], of the time from the end of the warm-up to `steps` (0: the run's end).
   double progress(const When& when, std::int64_t steps) const {
     const double warmup = static_cast<double>(options_.warmup);
     const double last = static_cast<double>(steps > 0 ? static_cast<std::uint64_t>(steps) : when.total_steps);

@@ -1,4 +1,4 @@
-// Objects on this machine's disk: file:///data/train.idx, or a plain path. Everything goes through the host's disk.
+// Objects on this machine's disk: file:///data/train.idx, or a plain path. Uses the host's disk.
 #include <dlhost/plugin.h>
 #include <dlhost/store.h>
 

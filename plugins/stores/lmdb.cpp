@@ -1,5 +1,5 @@
-// The records of an LMDB database, read only: where Caffe keeps its data sets. They are handed out where they lie in
-// the mapped file; nothing is copied and no lock is taken.
+// The records of an LMDB database, read only: the format of Caffe's data sets. Records are returned in place in the
+// mapped file, without copies or locks.
 #include <sys/stat.h>
 
 #include <lmdb.h>
@@ -46,7 +46,7 @@ class LmdbRecords : public Records {
     struct stat data = entry;
     if (S_ISDIR(entry.st_mode) && ::stat((path + "/data.mdb").c_str(), &data) != 0) return Status::system(errno, path);
     if (!S_ISREG(data.st_mode)) return Status::invalid(path, ": is no file, nor a folder with a file data.mdb");
-    // Nobody may write meanwhile: a database of samples is finished before it is trained on.
+    // No process may write meanwhile: a database of samples is complete before training.
     unsigned flags = MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS;
     if (!S_ISDIR(entry.st_mode)) flags |= MDB_NOSUBDIR;
     if (const int error = mdb_env_create(&environment_)) return failed(error, path, "making its environment");
@@ -57,7 +57,7 @@ class LmdbRecords : public Records {
     return {};
   }
 
-  // A file that was cut off would end the process when its missing pages are touched.
+  // In a truncated file, access to a missing page would end the process.
   Status check_size(const std::string& path) const {
     MDB_envinfo info{};
     MDB_stat stat{};
@@ -72,7 +72,7 @@ class LmdbRecords : public Records {
     return {};
   }
 
-  // LMDB knows keys, not numbers: where each record lies is noted once.
+  // LMDB has keys, not numbers: the place of each record is stored once.
   Status find_all(const std::string& path) {
     MDB_dbi database = 0;
     MDB_cursor* cursor = nullptr;

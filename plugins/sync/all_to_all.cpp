@@ -1,4 +1,4 @@
-// One round: the least time on the way, and the most bytes.
+// One round: the least latency and the most bytes.
 #include <dlhost/plugin.h>
 
 #include "all_to_all.h"

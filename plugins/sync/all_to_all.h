@@ -1,5 +1,4 @@
-// Everyone sends what it began with to everyone, and adds up, in the order of the ranks: so that all make the same bits
-// of it.
+// Every rank sends its start row to all others, and sums in the order of the ranks, so that all get the same bits.
 #pragma once
 
 #include <dlhost/sync.h>
@@ -19,7 +18,7 @@ class ToAll final : public Exchange {
   void arrived(std::uint32_t peer, std::uint32_t, std::vector<SyncStep>& out) override { add_from(peer + 1, out); }
 
  private:
-  // Up to the first that has to arrive.
+  // Adds up to the first row that has not arrived.
   void add_from(std::uint32_t peer, std::vector<SyncStep>& out) const {
     for (; peer < count_; ++peer) {
       const auto act = peer == 0 ? SyncStep::Act::replace : SyncStep::Act::add;

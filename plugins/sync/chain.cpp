@@ -1,4 +1,4 @@
-// A chain: what was learned is added up from the first to the last, and the sum goes back.
+// A chain: the differences are summed from the first rank to the last, and the sum goes back.
 #include <dlhost/plugin.h>
 
 #include "merging.h"

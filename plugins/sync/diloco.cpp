@@ -1,5 +1,5 @@
-// DiLoCo (Douillard et al. 2023): groups make many steps by themselves; then the common value moves by the mean of what
-// they learned, with Nesterov's momentum.
+// DiLoCo (Douillard et al. 2023): groups make many steps alone; then the common value moves by the mean of their
+// differences, with Nesterov's momentum.
 #include <dlhost/plugin.h>
 
 #include "all_to_all.h"

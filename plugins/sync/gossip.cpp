@@ -1,5 +1,4 @@
-// Gossip along a tree, as in Minerva: what one learned goes from neighbour to neighbour, merged with what they have to
-// tell, and nobody waits.
+// Gossip along a tree, as in Minerva: differences go from neighbour to neighbour, merged with theirs; no rank waits.
 #include <dlhost/plugin.h>
 #include <dlhost/sync.h>
 

@@ -1,4 +1,4 @@
-// Halving and doubling: the fewest bytes, as around a ring, in fewer rounds. What is small goes to all at once.
+// Halving and doubling: the fewest bytes, like a ring, in fewer rounds. Small slices go to all at once.
 #include <numeric>
 
 #include <dlhost/plugin.h>

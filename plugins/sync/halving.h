@@ -1,6 +1,6 @@
-// Recursive halving and doubling (Rabenseifner): two ranks send each other one half of what they have, and add up the
-// other; then with one that is half as far away, until each has the sum of one piece; then the pieces go back the same
-// way. Ranks past the last power of two hand theirs to a partner, and get the sum from it.
+// Recursive halving and doubling (Rabenseifner). Two ranks send each other one half of their row and add the other;
+// then the same with a rank half as far away, until each has the sum of one piece; then the pieces go back the same
+// way. Ranks beyond the last power of two give their row to a partner and get the sum from it.
 #pragma once
 
 #include <bit>
@@ -13,10 +13,10 @@ namespace dlhost::plugins {
 
 class Halving final : public Exchange {
  public:
-  // What this one has: of its row as it began, or of the made one.
+  // The row of this rank: its start row, or the made one.
   enum class Has : std::uint8_t { begun, made };
 
-  // Of some of the ranks, of which this one is the `own`th.
+  // An exchange among some of the ranks; this one is ranks[own].
   Halving(std::vector<std::uint32_t> ranks, std::size_t own, std::int64_t elements, Has has = Has::begun,
           std::uint32_t first_round = 0)
       : ranks_(std::move(ranks)), own_(own), power_(std::bit_floor(ranks_.size())), extras_(ranks_.size() - power_),
@@ -56,7 +56,7 @@ class Halving final : public Exchange {
   };
 
   std::size_t distance(std::uint32_t level) const { return power_ >> (level + 1); }
-  // Of what is left at a level: the half that this one keeps, and the partner's.
+  // The half that this rank keeps at a level, and its partner's.
   std::pair<Part, Part> halves(std::uint32_t level) const {
     const Part all = parts_[level];
     const Part low{all.first, all.count / 2}, high{all.first + low.count, all.count - low.count};
@@ -70,9 +70,9 @@ class Halving final : public Exchange {
     swap(level, halve_ + level, its, begins ? SyncStep::Act::replace : SyncStep::Act::add, mine, out);
     if (begins) out[out.size() - 2].made = false;
   }
-  // What it began with is nowhere else: it need not be copied first.
+  // Whether the start row is used directly, without a copy in the made row.
   bool from_begun() const { return has_ == Has::begun && own_ >= extras_; }
-  // What is whole of a level is; it goes to the partner of the level before.
+  // Sends the finished part of a level to the partner of the level before.
   void give_back(std::uint32_t level, std::vector<SyncStep>& out) const {
     if (level > 0) {
       const auto [mine, its] = halves(level - 1);
@@ -100,11 +100,11 @@ class Halving final : public Exchange {
   }
 
   std::vector<std::uint32_t> ranks_;
-  std::size_t own_, power_, extras_; // of these the first `extras_` have a partner past `power_`
+  std::size_t own_, power_, extras_; // the first `extras_` ranks below `power_` have a partner beyond it
   std::int64_t elements_;
   Has has_;
-  std::uint32_t fold_, halve_, levels_, unfold_; // rounds, from these on
-  std::vector<Part> parts_;                      // what is left at each level
+  std::uint32_t fold_, halve_, levels_, unfold_; // first round of each stage
+  std::vector<Part> parts_;                      // the remaining part at each level
 };
 
 } // namespace dlhost::plugins

@@ -1,5 +1,5 @@
-// A hierarchy: the first rank of each host adds up what those beside it have; the first ranks halve and double among
-// themselves, so that each byte crosses between hosts as rarely as it can, and tell those beside them.
+// A hierarchy: the first rank of each host sums its host's rows. The first ranks halve and double among themselves, so
+// that each byte crosses between hosts as rarely as possible, and pass the sum on to their hosts.
 #include <algorithm>
 
 #include <dlhost/plugin.h>
@@ -42,7 +42,7 @@ class Hosts final : public Exchange {
   }
 
  private:
-  static constexpr std::uint32_t gather = 0, spread = 1, between = 2; // rounds; those between hosts from there on
+  static constexpr std::uint32_t gather = 0, spread = 1, between = 2; // rounds; those between hosts start there
 
   void add(std::uint32_t peer, std::vector<SyncStep>& out) const {
     if (peer < end_)
@@ -58,9 +58,9 @@ class Hosts final : public Exchange {
     out.push_back({.act = SyncStep::Act::done});
   }
 
-  std::uint32_t rank_, first_ = 0, end_ = 0; // of its host
+  std::uint32_t rank_, first_ = 0, end_ = 0; // the ranks of its host
   std::int64_t elements_;
-  std::unique_ptr<Halving> between_; // of the first of a host
+  std::unique_ptr<Halving> between_; // for the first rank of a host
 };
 
 } // namespace

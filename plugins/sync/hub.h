@@ -1,5 +1,5 @@
-// Hubs, which add up what their leaves learned, and one another's. With one hub it is a star. Two share the work: each
-// adds up its leaves', then half of the elements, and both send the whole on.
+// Hubs sum their leaves' differences, and each other's. One hub makes a star. Two share the work: each sums its leaves,
+// then half of the elements, and both send the whole to their leaves.
 #pragma once
 
 #include <dlhost/sync.h>
@@ -24,7 +24,7 @@ template <std::uint32_t most> class Hubs final : public Exchange {
   void arrived(std::uint32_t peer, std::uint32_t round, std::vector<SyncStep>& out) override {
     if (round == leaves) return add_leaf(peer + hubs_, out);
     if (round == whole) return out.push_back({.act = SyncStep::Act::done});
-    if (round == halves) { // this one's half is whole
+    if (round == halves) { // this hub's half is complete
       out.push_back(half(SyncStep::Act::send, rank_, other_half));
       out.push_back(half(SyncStep::Act::replace, 1 - rank_, other_half));
       return;
@@ -46,7 +46,7 @@ template <std::uint32_t most> class Hubs final : public Exchange {
       out.push_back({.act = SyncStep::Act::send, .peer = leaf, .count = elements_, .round = whole, .made = true});
     out.push_back({.act = SyncStep::Act::done});
   }
-  // To or from the other hub: the half of that hub.
+  // To or from the other hub: the half of hub `of`.
   SyncStep half(SyncStep::Act act, std::uint32_t of, std::uint32_t round) const {
     const std::int64_t middle = elements_ / 2;
     return {.act = act,

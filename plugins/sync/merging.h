@@ -1,5 +1,5 @@
-// A sync of equal neighbours: along a topology they exchange what they learned, and the common value moves by the mean
-// or the sum of it; or their gradients.
+// A sync of equal neighbours: they exchange their differences along a topology, and the common value moves by the mean
+// or the sum; or they exchange gradients.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ struct Merging {
   bool sum = false;
 };
 
-// `more`: of what is exchanged, beside params and gradients.
+// `more`: further choices of `of`, besides params and gradients.
 template <class Options>
 SchemaOf<Options> merging_options(SchemaOf<Options> schema,
                                   std::vector<std::pair<std::string, Sync::Traits::Of>> more = {},
                                   const std::string& says = "") {
   using Of = Sync::Traits::Of;
-  Of Options::*const of = &Merging::of; // its own by inheritance, as the schema wants it
+  Of Options::*const of = &Merging::of; // converted to the derived class for the schema
   more.insert(more.begin(), {{"params", Of::learned}, {"gradients", Of::gradients}});
   std::int64_t Options::*const every = &Merging::every;
   bool Options::*const sum = &Merging::sum;
@@ -42,7 +42,7 @@ inline Sync::Traits traits_of(const Merging& options) {
   return {.of = options.of, .averages = !options.sum, .every = static_cast<std::uint32_t>(options.every)};
 }
 
-// `Part`: one rank's part in the exchanges.
+// `Part`: one rank's state in the exchanges.
 template <class Part> class MergingSync : public Sync {
  public:
   using Options = Merging;

@@ -1,5 +1,5 @@
-// A ring: each slice is cut into a piece for each rank. In the first N - 1 rounds a piece goes once around and is added
-// to on its way; in the next N - 1 its sum goes around.
+// A ring: each slice is cut into a piece for each rank. In the first N - 1 rounds a piece goes around and is summed; in
+// the next N - 1 its sum goes around.
 #include <dlhost/plugin.h>
 
 #include "merging.h"
@@ -21,7 +21,7 @@ class Around final : public Exchange {
     out.push_back(step(SyncStep::Act::replace, before(), piece(0), 0));
   }
 
-  // The piece that arrived in a round goes on in the next.
+  // A piece that arrived in a round is sent on in the next.
   void arrived(std::uint32_t, std::uint32_t round, std::vector<SyncStep>& out) override {
     const std::uint32_t sums = count_ - 1;
     if (round < sums) out.push_back(step(SyncStep::Act::add, rank_, piece(round), round));
@@ -38,7 +38,7 @@ class Around final : public Exchange {
  private:
   std::uint32_t next() const { return (rank_ + 1) % count_; }
   std::uint32_t before() const { return (rank_ + count_ - 1) % count_; }
-  // That arrives in a round: the one before sent its own in the first, and hands on what it got in the others.
+  // The piece that arrives in a round: the rank before sends its own first, then the pieces that it received.
   std::uint32_t piece(std::uint32_t round) const { return (rank_ + 2 * count_ - 1 - round) % count_; }
   SyncStep step(SyncStep::Act act, std::uint32_t peer, std::uint32_t piece, std::uint32_t round) const {
     const auto first = [&](std::int64_t p) { return elements_ * p / count_; };

@@ -1,5 +1,5 @@
-// Shares: each rank adds up a piece of each slice of its own and tells all: as the servers of a table do, one beside
-// each worker.
+// Shares: each rank sums its own piece of each slice and sends it to all, like a table's servers, one beside each
+// worker.
 #include <dlhost/plugin.h>
 
 #include "merging.h"
@@ -13,7 +13,7 @@ class Sharing final : public Exchange {
       : rank_(ranks.rank), count_(ranks.count), elements_(elements) {}
 
   void begin(std::vector<SyncStep>& out) override {
-    for (std::uint32_t turn = 1; turn < count_; ++turn) { // not all to the same at once
+    for (std::uint32_t turn = 1; turn < count_; ++turn) { // not all to the same peer at once
       const std::uint32_t peer = (rank_ + turn) % count_;
       out.push_back(step(SyncStep::Act::send, peer, peer, gather));
     }
@@ -28,7 +28,8 @@ class Sharing final : public Exchange {
  private:
   static constexpr std::uint32_t gather = 0, spread = 1; // rounds
 
-  // Up to the first that has to arrive: in the order of the ranks, so that a run is the same each time.
+  // Adds up to the first piece that has not arrived; in the order of the ranks, so that every run gives the same
+  // result.
   void add_from(std::uint32_t peer, std::vector<SyncStep>& out) {
     for (; peer < count_; ++peer) {
       out.push_back(step(peer == 0 ? SyncStep::Act::replace : SyncStep::Act::add, peer, rank_, gather));
@@ -48,7 +49,7 @@ class Sharing final : public Exchange {
     return {.act = act, .peer = peer, .first = first(piece), .count = first(piece + 1) - first(piece), .round = round};
   }
 
-  std::uint32_t rank_, count_, known_ = 0; // pieces that are whole
+  std::uint32_t rank_, count_, known_ = 0; // number of complete pieces
   std::int64_t elements_;
 };
 

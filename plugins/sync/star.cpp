@@ -1,4 +1,4 @@
-// A star: the first group adds up what all learned, and tells all.
+// A star: the first group sums all differences and sends the sum to all.
 #include <dlhost/plugin.h>
 
 #include "hub.h"

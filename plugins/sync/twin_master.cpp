@@ -1,4 +1,4 @@
-// Two masters, each with every second group; they share what is left to add up.
+// Two masters, each for every second group; they share the final sum.
 #include <dlhost/plugin.h>
 
 #include "hub.h"

@@ -4,8 +4,8 @@
 
 namespace dlhost::plugins {
 
-// Duchi et al. 2011: s' = s + g^2;  w' = w - rate g / (sqrt(s') + epsilon), where the rate of update t may fall beside
-// its schedule: rate / (1 + rate_decay (t - 1)).
+// Duchi et al. 2011: s' = s + g^2;  w' = w - rate g / (sqrt(s') + epsilon). The rate of update t may also fall: rate /
+// (1 + rate_decay (t - 1)).
 class Adagrad final : public Updater {
  public:
   static constexpr std::string_view name = "adagrad";

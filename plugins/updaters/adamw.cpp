@@ -4,7 +4,7 @@
 
 namespace dlhost::plugins {
 
-// Loshchilov and Hutter 2019: as Adam, and w' is less rate weight_decay w.
+// Loshchilov and Hutter 2019: like Adam, with rate weight_decay w subtracted from w'.
 class AdamW final : public MomentUpdater {
  public:
   static constexpr std::string_view name = "adamw";

@@ -4,8 +4,8 @@
 
 namespace dlhost::plugins {
 
-// You et al. 2020: Adam's step with decoupled decay, d = c1 m' / (sqrt(c2 v') + epsilon) + weight_decay w, is stretched
-// to the length of the value: w' = w - rate |w| / |d| d, over the whole param; as it is where either length is 0.
+// You et al. 2020: Adam's step with decoupled decay, d = c1 m' / (sqrt(c2 v') + epsilon) + weight_decay w, is scaled to
+// the norm of the value: w' = w - rate |w| / |d| d, over the whole param; unscaled if either norm is 0.
 class Lamb final : public Updater {
  public:
   static constexpr std::string_view name = "lamb";

@@ -1,4 +1,4 @@
-// The running means of gradients and of their squares that Adam and its kin keep, and the corrections of their bias.
+// The running means of gradients and of their squares in Adam and its variants, and the corrections of their bias.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@ namespace dlhost::plugins {
 
 struct MomentOptions : DecayOptions {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  bool amsgrad = false; // of adam and adamw
+  bool amsgrad = false; // for adam and adamw
 };
 
 template <class Options> SchemaOf<Options> with_moments(SchemaOf<Options> schema) {
@@ -26,7 +26,7 @@ template <class Options> SchemaOf<Options> with_amsgrad(SchemaOf<Options> schema
                        "divide by the root of the greatest mean of squares so far (Reddi et al. 2018)");
 }
 
-// For the updaters whose decay is not part of the gradient.
+// For updaters whose decay is not part of the gradient.
 template <class Options> SchemaOf<Options> decoupled(SchemaOf<Options> schema) {
   return decayed(std::move(schema), "decoupled: rate times so much of the value is taken from it");
 }
@@ -42,12 +42,12 @@ struct Moments {
   Term first, second;
 };
 
-// What makes an unbiased mean of one that started from 0.
+// The factor that makes a mean that started from 0 unbiased.
 inline double correction(double beta, std::uint64_t update) {
   return 1 / (1 - std::pow(beta, static_cast<double>(update)));
 }
 
-// Adam and what differs from it in the direction of a step only: w' = w - rate direction.
+// Adam and variants that differ only in the direction of a step: w' = w - rate direction.
 class MomentUpdater : public Updater {
  public:
   using Options = MomentOptions;
@@ -70,7 +70,7 @@ class MomentUpdater : public Updater {
     return rule;
   }
 
-  // The corrections of the first mean, of the second, and of the first a step later.
+  // The corrections of the first mean, of the second, and of the first one step later.
   void scalars(const When& when, std::span<const double>, std::span<float> own) const override {
     own[0] = static_cast<float>(correction(options_.beta1, when.update));
     own[1] = static_cast<float>(correction(options_.beta2, when.update));

@@ -41,7 +41,7 @@ class Nadam final : public MomentUpdater {
     if (momentum_decay_ == 0) return options_.beta1;
     return options_.beta1 * (1 - 0.5 * std::pow(0.96, static_cast<double>(update) * momentum_decay_));
   }
-  // Of all momentums so far; what is too small to be seen beside 1 is 0.
+  // The product of all momentums so far; 0 if negligible beside 1.
   double product_to(std::uint64_t update) const {
     if (momentum_decay_ == 0) return std::pow(options_.beta1, static_cast<double>(update));
     const double falls = std::pow(0.96, momentum_decay_);

@@ -4,9 +4,9 @@
 
 namespace dlhost::plugins {
 
-// Tieleman and Hinton 2012: s' = rho s + (1 - rho) g^2;  d = g / (sqrt(s') + epsilon);  w' = w - rate d, or with
-// momentum v' = momentum v + d;  w' = w - rate v'. Centered (Graves 2013): m' = rho m + (1 - rho) g, and s' - m'^2
-// under the root, which is the variance.
+// Tieleman and Hinton 2012: s' = rho s + (1 - rho) g^2;  d = g / (sqrt(s') + epsilon);  w' = w - rate d; with momentum
+// v' = momentum v + d;  w' = w - rate v'. Centered (Graves 2013): m' = rho m + (1 - rho) g, and the variance s' - m'^2
+// under the root.
 class Rmsprop final : public Updater {
  public:
   static constexpr std::string_view name = "rmsprop";
@@ -36,7 +36,7 @@ class Rmsprop final : public Updater {
       rule.history.push_back({"mean"});
       const Term mean = options_.rho * terms.history(1) + (1 - options_.rho) * gradient;
       kept.push_back(mean);
-      spread = max(squares - mean * mean, 0.0); // below 0 by rounding alone
+      spread = max(squares - mean * mean, 0.0); // below 0 only by rounding
     }
     Term step = gradient / (sqrt(spread) + options_.epsilon);
     if (options_.momentum != 0) {

@@ -4,8 +4,8 @@
 
 namespace dlhost::plugins {
 
-// v' = momentum v + g;  w' = w - rate v', or with nesterov w - rate (g + momentum v'). With holds_rate, as Caffe: v' =
-// momentum v + rate g;  w' = w - v', or with nesterov w - (rate g + momentum v').
+// v' = momentum v + g;  w' = w - rate v'; with nesterov w' = w - rate (g + momentum v'). With holds_rate, like Caffe:
+// v' = momentum v + rate g;  w' = w - v'; with nesterov w' = w - (rate g + momentum v').
 class Sgd final : public Updater {
  public:
   static constexpr std::string_view name = "sgd";

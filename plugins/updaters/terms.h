@@ -1,5 +1,5 @@
-// How the rules of all updaters begin: the value, the gradient with its factor and, where it is added to the gradient
-// (L2), the weight decay.
+// The common start of all updaters' rules: the value, the gradient with its factor, and weight decay if it is added to
+// the gradient (L2).
 #pragma once
 
 #include <dlhost/schema.h>
@@ -16,12 +16,12 @@ template <class Options> SchemaOf<Options> decayed(SchemaOf<Options> schema, std
                        at_least(0));
 }
 
-// For the updaters whose decay is part of the gradient.
+// For updaters whose decay is part of the gradient.
 template <class Options> SchemaOf<Options> decayed(SchemaOf<Options> schema) {
   return decayed(std::move(schema), "L2: so much of the value is added to the gradient");
 }
 
-// The terms of one rule that is being built.
+// The terms of a rule under construction.
 class Terms {
  public:
   explicit Terms(Expression& rule) : rule_(rule) {}
@@ -32,7 +32,7 @@ class Terms {
     const Term plain = gradient();
     return options.weight_decay == 0 ? plain : plain + decay(options);
   }
-  // What weight decay takes from a value, before the rate.
+  // The weight decay of a value, before the rate.
   Term decay(const DecayOptions& options) {
     return options.weight_decay * rule_.scalar(Updater::decay_scale) * value();
   }

@@ -1,4 +1,4 @@
-// Elements of every dtype to f32 and back. Included once for each instruction set.
+// Converts elements of every dtype to f32 and back. Included once for each instruction set.
 #if defined(DLHOST_VECTORS_CONVERT) == defined(HWY_TARGET_TOGGLE)
 #ifdef DLHOST_VECTORS_CONVERT
 #undef DLHOST_VECTORS_CONVERT
@@ -26,7 +26,7 @@ template <class D> HWY_INLINE hn::VFromD<D> LoadBf16(D d, const std::uint16_t* s
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(dh, src))));
 }
 
-// To nearest, ties to even; what is not a number stays so. The bf16 is in the lower half of each lane.
+// Rounds to nearest, ties to even; NaN stays NaN. The bf16 is in the lower half of each lane.
 template <class D> HWY_INLINE auto Bf16InLanes(D, hn::VFromD<D> value) {
   const hn::RebindToUnsigned<D> du;
   const auto bits = hn::BitCast(du, value);
@@ -46,7 +46,7 @@ template <class D> HWY_INLINE void StoreBf16(D d, hn::VFromD<D> value, std::uint
   hn::StoreU(RoundBf16(d, value), dh, dst);
 }
 
-// To nearest, ties to even, as the SDK does; Highway cuts the bits off where the CPU has no instruction for it.
+// Rounds to nearest, ties to even, like the SDK; Highway truncates if the CPU has no instruction for it.
 #if HWY_TARGET == HWY_SCALAR || (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
 template <class D> HWY_INLINE hn::VFromD<D> LoadF16(D d, const std::uint16_t* src) {
   float values[hn::MaxLanes(d)];
@@ -78,7 +78,7 @@ template <class D> HWY_INLINE void StoreF16(D d, hn::VFromD<D> value, std::uint1
   hn::StoreU(RoundF16(d, value), hn::Rebind<std::uint16_t, D>(), dst);
 }
 
-// Whole vectors first, then one more of a padded copy.
+// Whole vectors first, then one more from a padded copy.
 template <class T, class One> HWY_INLINE void load_all(const void* from, float* dst, std::int64_t count, One&& one) {
   const auto* src = static_cast<const T*>(from);
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
@@ -110,7 +110,7 @@ template <class T> void load_numbers(const void* from, float* dst, std::int64_t 
   for (std::int64_t i = 0; i < count; ++i) dst[i] = static_cast<float>(src[i]);
 }
 
-// To nearest, kept inside the range; what is not a number becomes 0.
+// Rounds to nearest and limits to the range; NaN becomes 0.
 template <class T> void store_whole(const float* src, void* to, std::int64_t count) {
   auto* dst = static_cast<T*>(to);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -169,8 +169,8 @@ inline void Store(DType type, const float* src, void* dst, std::int64_t count) {
   }
 }
 
-// Rows of `width` elements, the elements of each two rows in turn: a0 b0 a1 b1 ... `count` is a multiple of 2 * width,
-// and width one of whole vectors. `in_lanes` rounds to 16 bits, in the lower half of each lane.
+// Interleaves each two rows of `width` elements: a0 b0 a1 b1 ... Requires: `count` is a multiple of 2 * width, and
+// width of whole vectors. `in_lanes` rounds to 16 bits, in the lower half of each lane.
 template <class InLanes>
 HWY_INLINE void store_pairs(const float* src, void* dst, std::int64_t count, std::int64_t width, InLanes&& in_lanes) {
   const hn::CappedTag<float, 16> d; // no row is narrower
@@ -184,7 +184,7 @@ HWY_INLINE void store_pairs(const float* src, void* dst, std::int64_t count, std
     }
 }
 
-// To bf16 or f16.
+// Converts to bf16 or f16.
 inline void StorePairs(DType type, const float* src, void* dst, std::int64_t count, std::int64_t width) {
   if (type == DType::bf16)
     store_pairs(src, dst, count, width, [](auto d, auto value) HWY_ATTR { return Bf16InLanes(d, value); });
@@ -192,9 +192,9 @@ inline void StorePairs(DType type, const float* src, void* dst, std::int64_t cou
     store_pairs(src, dst, count, width, [](auto d, auto value) HWY_ATTR { return F16InLanes(d, value); });
 }
 
-// As Store, past the caches where the memory lies for it.
+// Like Store, past the caches if the memory is aligned for it.
 inline void StoreStreaming(DType type, const float* src, void* dst, std::int64_t count) {
-#if HWY_TARGET <= HWY_AVX2 // here a row of 16-bit numbers fills a vector of its own
+#if HWY_TARGET <= HWY_AVX2 // here 16-bit numbers fill whole vectors
   const hn::ScalableTag<float> d;
   const hn::Rebind<std::uint16_t, decltype(d)> dh;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));

@@ -26,15 +26,15 @@ inline void Draw(const Draws& draws, std::uint64_t element, float* dst, std::int
 }
 #else
 
-// The words of `lanes` neighbouring blocks, starting with block `group`, as they are counted: 4 * lanes numbers.
-// Each 64-bit lane carries one word of a counter in its lower half; what gathers in the upper half is never read.
+// The words of `lanes` neighbouring blocks from block `group` on, in order: 4 * lanes numbers. The lower half of each
+// 64-bit lane carries one word of a counter; the upper half is never read.
 HWY_INLINE void draw_blocks(const Draws& draws, std::uint64_t group, float* dst) {
   const hn::ScalableTag<std::uint64_t> d;
   const hn::Repartition<std::uint32_t, decltype(d)> dw;
   const hn::Repartition<std::int32_t, decltype(d)> di;
   const hn::Repartition<float, decltype(d)> df;
   const std::uint64_t key = draws.key.seed ^ (std::uint64_t{draws.key.stream} * 0x9E3779B97F4A7C15);
-  // Lanes in the order in which the interleaving below puts them down.
+  // Lanes in the order required by the interleaving below.
   const std::size_t lanes = hn::Lanes(d);
   HWY_ALIGN std::uint64_t order[HWY_MAX_BYTES / sizeof(std::uint64_t)];
   for (std::size_t i = 0; i < lanes; ++i) order[i] = group + i / 2 + (i % 2) * (lanes / 2);
@@ -67,7 +67,7 @@ HWY_INLINE void draw_blocks(const Draws& draws, std::uint64_t group, float* dst)
 inline void Draw(const Draws& draws, std::uint64_t element, float* dst, std::int64_t count) {
   const auto step = static_cast<std::int64_t>(4 * hn::Lanes(hn::ScalableTag<std::uint64_t>()));
   float block[HWY_MAX_BYTES / 2];
-  auto skip = static_cast<std::int64_t>(element % 4); // of the first block
+  auto skip = static_cast<std::int64_t>(element % 4); // in the first block
   for (auto group = element / 4; count > 0; group += static_cast<std::uint64_t>(step / 4)) {
     const auto taken = std::min(count, step - skip);
     if (taken == step) {

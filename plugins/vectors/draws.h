@@ -6,7 +6,7 @@
 
 namespace dlhost::plugins::vectors {
 
-// Which draws: what dlhost::draw takes besides the element.
+// The arguments of dlhost::draw except the element.
 struct Draws {
   DrawKey key;
   std::uint32_t epoch = 0;

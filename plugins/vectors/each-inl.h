@@ -15,7 +15,7 @@ namespace dlhost::plugins::vectors {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// one(tag of f32, first element): whole vectors first, then the rest one by one, by the same code.
+// Calls one(tag of f32, first element): whole vectors first, then the rest one by one, with the same code.
 template <class One> HWY_INLINE void each(std::size_t count, One&& one) {
   const hn::ScalableTag<float> many;
   const hn::CappedTag<float, 1> single;

@@ -1,4 +1,4 @@
-// Where an endpoint of the fabric transport is found: a socket at which it is called, and its name on the wire.
+// The address of a fabric endpoint: a socket for links, and its name on the wire.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace dlhost::plugins::fabric {
 inline constexpr std::size_t longest_address = meeting::longest_name;
 
 struct Address {
-  std::string name;     // whose it is, for people
-  std::string provider; // both sides have to have the same
-  std::string host;     // numbers, not a name
+  std::string name;     // the endpoint's name, for people
+  std::string provider; // must be the same on both sides
+  std::string host;     // numeric, not a name
   std::uint16_t port = 0;
-  std::string wire; // as the provider names it: bytes
+  std::string wire; // the provider's name for it: bytes
 
-  // "fabric:seat3/tcp;ofi_rxm/10.0.0.1:4242/0200..."; comes from outside.
+  // Parses "fabric:seat3/tcp;ofi_rxm/10.0.0.1:4242/0200..."; untrusted.
   static Result<Address> parse(std::string_view);
   std::string text() const;
   meeting::Where where() const { return {host, port}; }
-  // As messages call it: "'seat3' at 10.0.0.1:4242".
+  // For messages: "'seat3' at 10.0.0.1:4242".
   std::string called() const { return concat("'", name, "' at ", host, ":", port); }
 };
 

@@ -15,18 +15,18 @@
 namespace dlhost::plugins::fabric {
 namespace {
 
-// Who waits looks again and again for a while, then lends its core to others, then sleeps in between, the longer the
-// longer nothing has come. Where both sides have the same core, what one waits for comes only when it lends it: who
-// finds that looking was in vain looks for less the next time.
+// A waiting task first polls, then yields its core between polls, then sleeps between them, longer each time. If both
+// sides share a core, the awaited message comes only after a yield: a task whose polling was in vain polls less the
+// next time.
 constexpr Nanoseconds longest_spin = 50'000, shortest_spin = 2'000, lend = 5'000'000, longest_sleep = 1'000'000;
-constexpr Nanoseconds nobody_else = 3'000; // a core that is lent is back within that if nobody wants it
-// Links are looked at so often while the wire is busy, and whenever it is not.
+constexpr Nanoseconds nobody_else = 3'000; // a yielded core is back within this time if no other thread wants it
+// The interval for checking links while the wire is busy; else they are checked at each turn.
 constexpr Nanoseconds look_again = 1'000'000;
-constexpr int handed_out_unlooked = 8;             // times, in a row
+constexpr int handed_out_unlooked = 8;             // the most turns without a look at the wire, in a row
 constexpr std::size_t operations_that_wait = 1024; // for one peer
 static_assert(operations_that_wait < Stamps::window);
 
-// Grows when it is full, which it is not for long.
+// Grows a full queue; rare.
 template <class T> void append(boost::circular_buffer<T>& queue, const T& value) {
   if (queue.full()) queue.set_capacity(queue.capacity() * 2);
   queue.push_back(value);
@@ -64,11 +64,11 @@ Status FabricEndpoint::post_send(PeerId id, std::uint64_t tag, std::span<const s
                    .peer = id,
                    .tag = tag,
                    .cookie = cookie,
-                   .bytes = const_cast<std::byte*>(bytes.data()), // which libfabric only reads
+                   .bytes = const_cast<std::byte*>(bytes.data()), // libfabric only reads it
                    .size = bytes.size()});
 }
 
-// A small one that has nothing before it. Where the wire does not take it now, or no more, it is posted as any other.
+// Sends a small message at once if none is before it. False: the wire does not take it; it is posted like any other.
 bool FabricEndpoint::leaves_at_once(Peer& to, std::uint64_t tag, std::span<const std::byte> bytes) {
   if (bytes.size() > inject_size_ || !to.under_way.empty() || !to.outgoing) return false;
   const Stamp stamp = to.outgoing->of(to.sent, tag);
@@ -130,7 +130,7 @@ bool FabricEndpoint::hand_over(Peer& to, Operation& operation) {
     const iovec local{operation.bytes, operation.size};
     const fi_rma_iov remote{operation.remote, operation.size, operation.key};
     const fi_msg_rma message{&local, nullptr, 1, to.at, &remote, 1, &operation.context, 0};
-    // It is done when it is there, and not when it is on its way.
+    // Complete at delivery, not at transmission.
     code = fi_writemsg(endpoint, &message, FI_DELIVERY_COMPLETE | FI_COMPLETION);
     break;
   }
@@ -152,7 +152,7 @@ bool FabricEndpoint::hand_over(Peer& to, Operation& operation) {
   return code == 0;
 }
 
-// Sends of one peer are told of in their order, whichever the provider has finished first.
+// Reports sends to one peer in their order, in whatever order the provider finishes them.
 void FabricEndpoint::tell_done(Peer& to) {
   while (to.posted > 0 && to.under_way.front()->done) {
     Operation* const operation = to.under_way.front();
@@ -198,19 +198,19 @@ void FabricEndpoint::done(const fi_cq_tagged_entry& entry) {
   tell_done(*peers_[operation.peer]);
 }
 
-// A message is longer than its room, or the wire to a peer broke.
+// Handles an error of the queue: a message longer than its room, or a broken wire to a peer.
 void FabricEndpoint::read_error() {
   fi_cq_err_entry error{};
   if (fi_cq_readerr(wire_->queue(), &error, 0) <= 0 || !error.op_context) return;
   Operation& operation = *static_cast<Operation*>(error.op_context);
   if (operation.kind == Operation::Kind::receive) {
     if (error.err == FI_ETRUNC) return arrived(operation, {error.data, error.tag}, error.len + error.olen);
-    rooms_.push_back(&operation); // for the next
+    rooms_.push_back(&operation); // for the next message
     return;
   }
   if (operation.orphan) return operations_.give_back(&operation);
   broke(operation.peer, *peers_[operation.peer], failed(error.err, "the wire broke"));
-  operation.orphan = false; // it is done
+  operation.orphan = false; // complete
   operations_.give_back(&operation);
 }
 
@@ -237,8 +237,8 @@ void FabricEndpoint::arrived(Operation& room, const Stamp& stamp, std::size_t by
   if (!from->early.empty()) tell_in_order(*from);
 }
 
-// A stranger's, of one that was let go, or the same again. Who finds the way onto the wire sends as much as it likes:
-// people are told of the first, and then of twice as many each time.
+// Drops a message from a stranger, from a removed peer, or a duplicate. A stranger on the wire may send many: the
+// warnings come at the first and at each doubled count.
 void FabricEndpoint::drop_stray() {
   if (!std::has_single_bit(++strays_)) return;
   host_.log().write(LogLevel::warning,
@@ -265,7 +265,8 @@ std::size_t FabricEndpoint::hand_out(std::span<Completion> out) {
 
 Result<std::size_t> FabricEndpoint::progress(std::span<Completion> out, Nanoseconds limit) {
   if (out.empty()) return Status::invalid("progress() needs room for a completion");
-  // What is done is handed out before more is looked for, which calls the kernel; not always, as others wait too.
+  // Hands out completions before looking for more, because looking calls the kernel; but not always, because other
+  // tasks wait too.
   if (done_.empty() || ++unlooked_ >= handed_out_unlooked) {
     unlooked_ = 0;
     turn();

@@ -1,9 +1,9 @@
-// An endpoint of the fabric transport: messages over one of libfabric's providers, each straight from the sender's
-// memory into the receiver's room, and beside them a link to each peer, on which the two meet and see one another's
-// end.
+// An endpoint of the fabric transport. Messages go over one of libfabric's providers, each directly from the sender's
+// memory into the receiver's room. Beside them is a link to each peer, on which the two sides meet and notice each
+// other's end.
 //
-// A message says of itself (stamps.h) whose it is, by the ticket that its sender got when they met, and the how
-// manieth: providers may finish a long message after a short one that was sent later.
+// A message carries its sender's ticket from their meeting, and a sequence number (stamps.h): providers may finish a
+// long message after a short one that was sent later.
 #pragma once
 
 #include <atomic>
@@ -31,16 +31,16 @@ using meeting::Door, meeting::Link, meeting::Secret, meeting::Socket, meeting::T
 inline constexpr std::size_t largest_message = std::size_t{1} << 32;
 
 struct Setup {
-  std::string provider;                 // "": the best that there is
-  std::string listen = "127.0.0.1";     // an address, or a network that this machine has one in
-  Nanoseconds silence = 10'000'000'000; // of a machine, that is taken for its end
+  std::string provider;                 // "": the best available
+  std::string listen = "127.0.0.1";     // an address, or a network in which this machine has one
+  Nanoseconds silence = 10'000'000'000; // silence of a machine that counts as its end
   Secret secret{};
 };
 
 class FabricEndpoint final : public Endpoint {
  public:
   static Result<std::unique_ptr<Endpoint>> open(Host&, std::string_view name, const Setup&);
-  // Of those that are opened so.
+  // The capabilities of endpoints with this setup.
   static Transport::Capabilities capabilities(const Setup&);
   ~FabricEndpoint() override;
 
@@ -60,12 +60,12 @@ class FabricEndpoint final : public Endpoint {
   Result<std::size_t> progress(std::span<Completion>, Nanoseconds limit) override;
   void wake() override;
 
-  // Who called and did not know the job's secret, and messages with the token that none of its peers sends.
+  // The number of callers without the job's secret, and of messages with the token that no peer has sent.
   std::uint64_t strangers() const { return door_.strangers(); }
   std::uint64_t strays() const { return strays_; }
 
  private:
-  // A message that came before one that was sent earlier; of one peer there are fewer than Stamps::window.
+  // A message that overtook an earlier one; fewer than Stamps::window for one peer.
   struct Early {
     std::uint64_t number = 0;
     Completion completion;
@@ -74,16 +74,16 @@ class FabricEndpoint final : public Endpoint {
     Address address;
     std::string text;
     fi_addr_t at = FI_ADDR_UNSPEC;
-    std::unique_ptr<Link> out, in;                    // on which this side called, and that one
-    boost::circular_buffer<Operation*> under_way{16}; // in their order
-    std::size_t posted = 0;                           // of these
-    std::uint64_t sent = 0, come = 0;                 // messages
-    std::optional<Stamps> outgoing, incoming;         // of these, once they have met on `out`, and on `in`
+    std::unique_ptr<Link> out, in;                    // the link that this side called on, and the peer's
+    boost::circular_buffer<Operation*> under_way{16}; // in order
+    std::size_t posted = 0;                           // number of posted ones
+    std::uint64_t sent = 0, come = 0;                 // numbers of messages
+    std::optional<Stamps> outgoing, incoming;         // of these messages, after meeting on `out` and on `in`
     std::vector<Early> early;
-    Nanoseconds heard = 0;                          // of one that ends: when nothing had come since; 0: something has
-    Status end;                                     // of one that ends: how it came to it
-    ssize_t refused = 0;                            // why the wire takes nothing for it
-    Nanoseconds call_after = 0, called_in_vain = 0; // the next time; since when
+    Nanoseconds heard = 0; // for an ended peer: the last time a message came; 0: one has come since the last look
+    Status end;            // for an ended peer: the cause
+    ssize_t refused = 0;   // why the wire takes nothing for this peer
+    Nanoseconds call_after = 0, called_in_vain = 0; // the time of the next call; the first one in vain
     bool told_gone = false;
   };
 
@@ -97,11 +97,11 @@ class FabricEndpoint final : public Endpoint {
   Status post(PeerId, const Operation&);
   Status needs_one_sided() const;
   Result<Operation> reach(Operation, std::string_view key, std::uint64_t offset);
-  // What waits for the wire to take it.
+  // Gives waiting operations to the wire.
   bool flush(PeerId, Peer&);
   bool hand_over(Peer&, Operation&); // false: not now
   void flush_rooms();
-  // All that can be done now; true: something was.
+  // Does all pending work; true: there was some.
   bool turn();
   bool read_queue();
   void read_error();
@@ -127,21 +127,21 @@ class FabricEndpoint final : public Endpoint {
   Host& host_;
   const Setup setup_;
   std::string own_;
-  std::shared_ptr<Wire> wire_;    // regions keep it as well
-  const std::size_t inject_size_; // messages up to which the wire takes without a completion
-  const std::uint64_t token_;     // that messages to it have in their tags
+  std::shared_ptr<Wire> wire_;    // also held by regions
+  const std::size_t inject_size_; // size up to which the wire takes a message without a completion
+  const std::uint64_t token_;     // in the tags of messages to this endpoint
   Door door_;
-  Socket watched_, waker_; // an epoll file, an event file
+  Socket watched_, waker_; // an epoll and an event descriptor
   Operations operations_;
   std::vector<std::unique_ptr<Peer>> peers_;
-  std::size_t waiting_ = 0;      // operations that the wire has not taken yet
-  std::deque<Operation*> rooms_; // that it has not taken yet
+  std::size_t waiting_ = 0;      // operations not yet on the wire
+  std::deque<Operation*> rooms_; // rooms not yet on the wire
   boost::circular_buffer<Completion> done_{64};
   std::atomic<bool> woken_{false};
-  Nanoseconds spin_ = 50'000; // how long who waits looks before it lends its core
-  int unlooked_ = 0;          // times that completions were handed out since the wire was looked at
-  Nanoseconds looked_ = 0;    // at the links
-  std::uint64_t strays_ = 0;  // messages that none of its peers sends
+  Nanoseconds spin_ = 50'000; // polling time before a waiting task yields its core
+  int unlooked_ = 0;          // completions handed out since the last look at the wire
+  Nanoseconds looked_ = 0;    // the last look at the links
+  std::uint64_t strays_ = 0;  // messages that no peer has sent
 };
 
 } // namespace dlhost::plugins::fabric

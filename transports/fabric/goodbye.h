@@ -1,4 +1,4 @@
-// The caller's last word on a link: how many messages it has sent over the wire, all of them.
+// The caller's last message on a link: the total number of its messages over the wire.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline void say_goodbye(meeting::Link& link, std::uint64_t messages) {
   link.say(bytes);
 }
 
-// Nothing: it has not come yet. Not ok: what came is none.
+// None: not yet received. Errors: malformed.
 inline Result<std::optional<std::uint64_t>> goodbye_of(meeting::Link& link) {
   const std::string& heard = link.heard();
   if (heard.size() > goodbye_bytes) return Status::corrupt("it says more than a goodbye");

@@ -1,4 +1,4 @@
-// What was given to the provider and is not done yet. The provider knows it by its address.
+// An unfinished operation of the provider, which identifies it by its address.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 namespace dlhost::plugins::fabric {
 
 struct Operation {
-  fi_context2 context{}; // first: its address is the operation's
+  fi_context2 context{}; // first: the provider returns its address
   enum class Kind : std::uint8_t { send, receive, put, get } kind = Kind::send;
-  bool done = false, orphan = false; // orphan: nobody wants to hear of it any more
+  bool done = false, orphan = false; // orphan: its result is not reported
   PeerId peer = 0;
   std::uint64_t tag = 0, cookie = 0;
   std::byte* bytes = nullptr;
   std::size_t size = 0;
-  std::uint64_t remote = 0, key = 0; // of a put or a get
+  std::uint64_t remote = 0, key = 0; // for a put or a get
 };
 
-// They stay where they are, and are used again.
+// A pool of operations with stable addresses.
 class Operations {
  public:
   Operation* make(const Operation& like) {

@@ -1,4 +1,4 @@
-// Who an endpoint knows: how they meet, and how the end of one is seen.
+// An endpoint's peers: meeting them, and noticing their end.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -15,11 +15,11 @@
 namespace dlhost::plugins::fabric {
 namespace {
 
-// Of one that has ended: what it had sent may still be under way for so long after the last that came.
+// Messages of an ended peer may still arrive this long after the last one.
 constexpr Nanoseconds still_comes = 20'000'000;
-// Who ends waits so long for those that have not yet read all that it sent.
+// The longest wait at the end for peers that have not yet read all messages.
 constexpr Nanoseconds farewell = 200'000'000, glance = 100'000;
-// Who is turned away at the door calls again, so often and for so long.
+// A rejected caller calls again at this interval, for this long.
 constexpr Nanoseconds between_calls = 20'000'000, time_to_meet = 5'000'000'000;
 
 std::string plain(std::string_view name) {
@@ -61,14 +61,14 @@ Result<std::unique_ptr<Endpoint>> FabricEndpoint::open(Host& host, std::string_v
 
 FabricEndpoint::~FabricEndpoint() { say_goodbye(); }
 
-// What it sent is to arrive, and whoever reads it hears how much that was.
+// Lets sent messages arrive, and tells each receiver how many they were.
 void FabricEndpoint::say_goodbye() {
   const Nanoseconds end = host_.clock().now() + farewell;
   const auto wait_while = [&](const auto& any) {
     while (std::ranges::any_of(peers_, any) && host_.clock().now() < end) {
-      if (!turn()) sleep(glance); // who is to read may need this core
+      if (!turn()) sleep(glance); // the receiver may need this core
       look_at_links();
-      done_.clear(); // nobody asks any more
+      done_.clear(); // their owner no longer asks
     }
   };
   const auto has_work = [](const auto& peer) { return peer && !peer->told_gone && !peer->under_way.empty(); };
@@ -124,7 +124,7 @@ void FabricEndpoint::disconnect(PeerId id) {
   peers_[id].reset();
 }
 
-// Its operations: those that the wire has are its until it gives them back.
+// Releases a peer's operations; those that the wire still has are released when it returns them.
 void FabricEndpoint::let_go(Peer& peer) {
   for (std::size_t i = 0; i < peer.under_way.size(); ++i) {
     Operation* const operation = peer.under_way[i];
@@ -150,7 +150,7 @@ void FabricEndpoint::look_at_links() {
     if (peers_[id] && !peers_[id]->told_gone) look_at(id, *peers_[id], now);
 }
 
-// One that knows the job's secret, and has called.
+// Admits a caller that knows the job's secret.
 void FabricEndpoint::admit(std::unique_ptr<Link> link) {
   const auto id = known(link->theirs());
   if (!id.ok()) {
@@ -188,19 +188,19 @@ void FabricEndpoint::look_at(PeerId id, Peer& peer, Nanoseconds now) {
   if (status.ok() && !all_came) return;
   if (!status.ok() && peer.out && !peer.out->has_met() && !peer.in) return call_again(id, peer, status, now);
   if (peer.end.ok()) peer.end = std::move(status);
-  // What it has sent before its end still counts.
+  // Messages sent before a peer's end still count.
   if (all_came || !peer.in) return end(id, peer);
   if (peer.heard == 0) peer.heard = now; // a message has come since the last look
   if (now - peer.heard > still_comes) end(id, peer);
 }
 
-// Whoever leaves or dies closes its connections; of one that does neither people are told.
+// An orderly end or a death closes the connections; any other end is reported as an error.
 void FabricEndpoint::end(PeerId id, Peer& peer) {
   if (peer.end.ok() || peer.end.code() == Code::gone) return bury(id, peer);
   broke(id, peer, peer.end);
 }
 
-// One that had to make room for strangers is heard the next time.
+// A caller that was rejected in favour of strangers tries again.
 void FabricEndpoint::call_again(PeerId id, Peer& peer, const Status& why, Nanoseconds now) {
   if (peer.called_in_vain == 0) peer.called_in_vain = now;
   if (why.code() != Code::gone || now - peer.called_in_vain > time_to_meet) return broke(id, peer, why);

@@ -9,9 +9,9 @@ namespace dlhost::plugins::fabric {
 namespace {
 
 constexpr std::size_t shortest_secret = 16;
-constexpr Nanoseconds to_show = 200'000'000; // of measuring a provider
+constexpr Nanoseconds to_show = 200'000'000; // time to measure a provider
 
-// Where nobody hands over the job's secret, only endpoints of one process know one another.
+// Default secret: only endpoints of this process know each other.
 const Secret& secret_of_process() {
   static const Secret secret = [] {
     Secret made;

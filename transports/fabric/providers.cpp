@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::uint32_t interface = FI_VERSION(1, 17);
 
-// Over tcp, ofi_rxm sends what is longer than this in parts that wait for one another, which takes three times as long;
-// by itself it does so from 16 KiB on. Over verbs its buffers would have to grow with it. Said before libfabric is
-// first asked for anything, and while nothing else runs that reads the environment; what a user says goes.
+// Over tcp, ofi_rxm sends longer messages in parts that wait for one another, which takes three times as long; its
+// default is 16 KiB. Over verbs the buffers would have to grow too. Set before the first call of libfabric, while no
+// other thread reads the environment. The user's setting stays.
 const bool eager = [] {
   std::error_code none;
   return std::filesystem::is_empty("/sys/class/infiniband", none) || none
@@ -46,12 +46,12 @@ Info offered(const std::string& provider, const std::string& host, std::uint64_t
   hints->fabric_attr->prov_name = strdup(provider.c_str());
   fi_info* list = nullptr;
   if (fi_getinfo(interface, host.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST, hints.get(), &list) != 0) list = nullptr;
-  // Providers whose addresses are others know nothing of the host, or take its name for an endpoint's.
+  // Providers with other kinds of addresses ignore the host, or take it for an endpoint's name.
   if (list && has_host(*list)) return {list, &fi_freeinfo};
   if (list) fi_freeinfo(list);
   if (fi_getinfo(interface, nullptr, nullptr, 0, hints.get(), &list) != 0) list = nullptr;
   Info others(list, &fi_freeinfo);
-  if (others && has_host(*others)) others.reset(); // it would listen elsewhere than it was told to
+  if (others && has_host(*others)) others.reset(); // it would listen elsewhere than required
   return others;
 }
 
@@ -100,7 +100,7 @@ bool reaches_memory(const fi_info& info) { return (info.caps & FI_RMA) != 0; }
 
 TagBits tag_bits(const fi_info& info) {
   constexpr std::uint64_t all = ~std::uint64_t{0}, lower = 0xFFFF'FFFF;
-  const std::uint64_t format = info.ep_attr->mem_tag_format; // begins with as many zeros as it has no room for
+  const std::uint64_t format = info.ep_attr->mem_tag_format; // starts with zeros for the bits that it cannot carry
   const std::uint64_t carried = format == 0 ? all : all >> std::countl_zero(format);
   return {.owner = carried & lower, .token = carried & ~lower};
 }

@@ -1,4 +1,4 @@
-// Memory that peers write into and read from over the wire.
+// Memory that peers read and write over the wire.
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -11,7 +11,7 @@
 namespace dlhost::plugins::fabric {
 namespace {
 
-// What a region's key says: where it begins for those afar, how large it is, and what the provider knows it by.
+// A region's key: its start for remote access, its size, and the provider's key.
 struct Key {
   std::uint64_t begin = 0, size = 0, number = 0;
 };
@@ -39,7 +39,7 @@ class FabricRegion final : public Region {
     if (own_) munmap(bytes_.data(), bytes_.size());
   }
   Status enter() {
-    // Whoever knows the number may read and write: nobody is to guess it.
+    // Random, because the number gives access: it must not be guessable.
     std::uint64_t wanted = 0;
     randombytes_buf(&wanted, std::min(sizeof wanted, wire_->info().domain_attr->mr_key_size));
     fid_mr* made = nullptr;
@@ -67,8 +67,8 @@ class FabricRegion final : public Region {
 
 } // namespace
 
-// Of a provider that nobody named, and the endpoint is to choose, it is known; of one that is not here the endpoint
-// tells.
+// For a provider chosen by the endpoint itself, the capabilities are known; if the provider is missing, open() reports
+// it.
 Transport::Capabilities FabricEndpoint::capabilities(const Setup& setup) {
   const auto at = meeting::own_address_in(setup.listen);
   Info info(nullptr, &fi_freeinfo);

@@ -1,13 +1,13 @@
-// What a message carries beside its bytes, by which its receiver knows whose it is and the how manieth, and believes
-// both: in what providers deliver with a message, 64 bits of data and a tag.
+// The stamp of a message, by which its receiver knows and verifies the sender and the sequence number. It uses what
+// providers deliver with each message: 64 bits of data and a tag.
 //
 //   data   16 bits   the sender's number at the receiver
-//          48        the message's number, counted from where the key of their meeting says
-//   tag    32        the receiver's token, or as much of it as the provider's tags have room for
-//          32        as the sender's owner gave it
+//          48        the message's number, counted from a start derived from the key of their meeting
+//   tag    32        the receiver's token, as far as the provider's tags have room
+//          32        the caller's tag
 //
-// Who has not met the receiver has to guess. Rooms are given for messages with the token: what has another fits none,
-// and waits for ever with whoever sent it. Of numbers, few are believed.
+// A sender that has not met the receiver must guess. Rooms match only messages with the token: others match none and
+// wait forever at the sender. Only numbers within a small window are accepted.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ struct Stamp {
   std::uint32_t sender() const { return static_cast<std::uint32_t>(data >> 48); }
 };
 
-// Of the messages that go one way between two.
+// The stamps of the messages in one direction between two endpoints.
 class Stamps {
  public:
-  // So far ahead of the next a message may come: more never wait for one peer, with much to spare.
+  // How far ahead of the next a message may come: far more than can wait for one peer.
   static constexpr std::uint64_t window = std::uint64_t{1} << 14;
 
-  // Of a link on which both have met: the caller's messages.
+  // Requires: both sides have met on the link. For the caller's messages.
   explicit Stamps(const meeting::Link&);
 
   Stamp of(std::uint64_t message, std::uint64_t tag) const {
     return {sender_ | ((first_ + message) & number_mask), token_ | tag};
   }
-  // By how many a message is ahead of that number. Nothing: it is a stranger's, or came before.
+  // The distance of a message from that number. None: it is a stranger's, or a duplicate.
   std::optional<std::uint64_t> ahead(const Stamp& stamp, std::uint64_t message) const {
     const std::uint64_t by = (stamp.data - first_ - message) & number_mask;
     return by < window ? std::optional(by) : std::nullopt;

@@ -13,13 +13,13 @@
 namespace dlhost::plugins::fabric {
 namespace {
 
-// For which each provider is tried where one of several is to be taken.
+// The trial time of each provider if one of several is chosen.
 constexpr Nanoseconds short_trial = 20'000'000;
-// All machines of a job have to come to the same: small differences decide nothing, and then this order does.
+// All machines of a job must choose the same: only clear differences count, else this order decides.
 constexpr double clearly = 1.5;
 constexpr std::array in_order{"verbs", "efa", "cxi", "opx", "psm3", "psm2", "tcp"};
 
-// Why one is never taken by itself, though it is of use.
+// Why a usable provider is never chosen by default.
 std::string reservation(const std::string& provider, const fi_info& info) {
   constexpr std::string_view by_name = "; taken where `provider` names it";
   if (!reaches_memory(info)) return concat("it has no put and get, which workers of different machines need", by_name);
@@ -76,7 +76,7 @@ std::vector<Transport::Way> ways_at(const std::string& at) {
   return ways;
 }
 
-// Where several were measured, by what was.
+// Chooses by measurements if several were measured.
 void choose_of(std::vector<Transport::Way>& ways) {
   Transport::Way* taken = nullptr;
   for (auto& way : ways) {

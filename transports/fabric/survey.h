@@ -1,5 +1,5 @@
-// Which of libfabric's providers is taken where the job names none: of those that reach other machines the one that is
-// known to be the best, or one that a short trial shows to be clearly faster.
+// Chooses libfabric's provider if the job names none: of those that reach other machines the best known, or one that is
+// clearly faster in a short trial.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace dlhost::plugins::fabric {
 
-// All that there are, those of use measured for `span` each, with which is taken and why. `at`: this machine's address.
+// All providers, usable ones measured for `span` each, with the choice and its reason. `at`: this machine's address.
 std::vector<Transport::Way> survey(Host&, const std::string& at, Nanoseconds span);
 
-// The one that is taken, for endpoints at that address: the same in all of a process' life. Who has several to choose
-// from tries them for some hundredths of a second; the log says why, at debug level.
+// The chosen provider for endpoints at that address, constant during the process' life. Measures for some hundredths of
+// a second if there are several; the log has the reason at debug level.
 Result<std::string> best_provider(Host&, const std::string& at);
 
 } // namespace dlhost::plugins::fabric

@@ -21,7 +21,7 @@ constexpr Nanoseconds patience = 1'000'000'000;
 
 std::byte filler(std::size_t i) { return static_cast<std::byte>(i * 31 + 7); }
 
-// One end: sends and receives one message after the other.
+// One end of a trial: sends and receives one message after the other.
 class End {
  public:
   End(Host& host, Wire wire, Nanoseconds until, const std::atomic<bool>& over)
@@ -55,7 +55,7 @@ class End {
     }
     return {};
   }
-  std::uint64_t tag() const { return tag_; } // of what came last
+  std::uint64_t tag() const { return tag_; } // of the last message
 
  private:
   Status late() const {
@@ -76,7 +76,7 @@ class End {
     while (ready_ < count) {
       for (int i = 0; i < 64 && ready_ < count; ++i) DLHOST_TRY(read());
       if (ready_ >= count) break;
-      sched_yield(); // where there are fewer cores than tasks, the other end waits for this one's
+      sched_yield(); // with fewer cores than tasks, the other end needs this core
       DLHOST_TRY(late());
     }
     ready_ -= count;
@@ -105,7 +105,7 @@ class End {
   std::vector<std::byte> out_, in_;
 };
 
-// What the far end does: the near one says by its tag which round of either kind is the last.
+// The far end's work: a tag of the near end marks the last round of each kind.
 Status answer(End& far) {
   do {
     DLHOST_TRY(far.receive(small));
@@ -124,7 +124,7 @@ Result<Speed> ask(Host& host, End& near, Nanoseconds span) {
   const Nanoseconds start = clock.now();
   for (bool last = false; !last;) {
     const Nanoseconds begin = clock.now();
-    last = begin > start + span / 2 && ways.size() > 1; // in the first they meet
+    last = begin > start + span / 2 && ways.size() > 1; // the first round includes the meeting
     for (int i = 0; i < ways_at_once; ++i) {
       DLHOST_TRY(near.send(small, 1, last && i == ways_at_once - 1 ? last_round : 0));
       DLHOST_TRY(near.receive(small));
@@ -138,7 +138,7 @@ Result<Speed> ask(Host& host, End& near, Nanoseconds span) {
     DLHOST_TRY(near.receive(small));
     rows.push_back(clock.now() - begin);
   }
-  // The quickest: whatever else the machine does makes others take longer.
+  // The shortest time: other work of the machine only adds to it.
   const auto least = [](const std::vector<Nanoseconds>& of) {
     return static_cast<double>(*std::ranges::min_element(of)) * 1e-9;
   };

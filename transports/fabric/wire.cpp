@@ -15,8 +15,8 @@
 namespace dlhost::plugins::fabric {
 namespace {
 
-// What processes of this user have left that were killed: libfabric's shm names its segments PROCESS:USER:NUMBER, and
-// takes them away only at an orderly end.
+// Removes segments of this user's killed processes: libfabric's shm names them PROCESS:USER:NUMBER and removes them
+// only at an orderly end.
 void remove_leftovers() {
   std::error_code unreadable;
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", unreadable)) {
@@ -68,7 +68,7 @@ Status Wire::open_parts() {
   fi_cq_attr cq{};
   cq.format = FI_CQ_FORMAT_TAGGED;
   cq.size = 4096;
-  cq.wait_obj = FI_WAIT_NONE; // one to wait for makes each message of ofi_rxm take eight times as long
+  cq.wait_obj = FI_WAIT_NONE; // a wait object makes each message of ofi_rxm take eight times as long
   DLHOST_TRY(opened(
       queue_, [&](auto** to) { return fi_cq_open(domain_.get(), &cq, to, nullptr); }, "making a queue of completions"));
   DLHOST_TRY(opened(
@@ -81,9 +81,8 @@ Status Wire::open_parts() {
   return {};
 }
 
-// libfabric's shm of 1.17 keeps a message that came too early in an entry that was a receive's before, and looks up
-// what to ignore of its tag in what that receive had left there. Here all receives ignore the same: so let every entry
-// have been one of them.
+// Works around libfabric's shm 1.17: an early message is kept in an entry that a receive used before, and its tag is
+// matched with the mask left there. All receives here use the same mask, so each entry is used once by one of them.
 void Wire::prime_receives() {
   std::vector<fi_context2> contexts(info_->rx_attr->size);
   const auto taken =
@@ -105,8 +104,8 @@ Result<std::string> Wire::name() const {
 
 Result<fi_addr_t> Wire::insert(const std::string& name) {
   fi_addr_t peer = FI_ADDR_UNSPEC;
-  // What is shorter than the provider thinks is not read beyond its end. libfabric's shm of 1.17 keeps no copy, and
-  // looks at it again when that peer calls.
+  // Zero-padded: the provider may read beyond a short name. Kept: libfabric's shm 1.17 makes no copy and reads it again
+  // when that peer calls.
   std::string& room = names_.emplace_back(name);
   room.resize(std::max<std::size_t>(name.size(), 256), '\0');
   if (const int count = fi_av_insert(addresses_.get(), room.data(), 1, &peer, 0, nullptr); count != 1)

@@ -1,5 +1,5 @@
-// One of libfabric's providers, opened: a domain, an endpoint for reliable datagrams, the addresses of peers and the
-// queue of what is done.
+// An opened provider of libfabric: a domain, an endpoint for reliable datagrams, the peers' addresses and the
+// completion queue.
 #pragma once
 
 #include <deque>
@@ -25,12 +25,12 @@ struct Close {
 };
 template <class T> using Owned = std::unique_ptr<T, Close>;
 
-// A code of libfabric's, in words.
+// The Status of a libfabric error code.
 Status failed(long code, std::string_view doing);
 
 class Wire {
  public:
-  // Of that provider; `host`: where providers that have such addresses listen.
+  // `host`: where providers with such addresses listen.
   static Result<Wire> open(const std::string& provider, const std::string& host);
 
   const fi_info& info() const { return *info_; }
@@ -38,17 +38,17 @@ class Wire {
   fid_domain* domain() const { return domain_.get(); }
   fid_ep* endpoint() const { return endpoint_.get(); }
   fid_cq* queue() const { return queue_.get(); }
-  // What a peer needs to reach this endpoint.
+  // The name by which peers reach this endpoint.
   Result<std::string> name() const;
   Result<fi_addr_t> insert(const std::string& name);
-  // A room for the next message with that token in its tag, whatever else is in it. 0, or a code of libfabric's.
+  // Posts a room for the next message with this token in its tag. Returns 0 or a code of libfabric.
   ssize_t receive(std::span<std::byte> room, std::uint64_t token, fi_context2* context) {
     return fi_trecv(endpoint_.get(), room.data(), room.size(), nullptr, FI_ADDR_UNSPEC, token, ~tags_.token, context);
   }
   const TagBits& tags() const { return tags_; }
   void remove(fi_addr_t peer) { fi_av_remove(addresses_.get(), &peer, 1, 0); }
 
-  // What is sent behind a put arrives behind it.
+  // Whether messages sent after a put arrive after it.
   bool puts_in_order() const { return (info_->tx_attr->msg_order & FI_ORDER_SAW) != 0; }
   bool one_sided() const { return reaches_memory(*info_); }
 

@@ -13,11 +13,10 @@ namespace dlhost::plugins::shm {
 namespace {
 
 constexpr std::string_view scheme = "shm:";
-// The dead are looked for so often, and nobody sleeps longer without looking.
+// The interval of looking for dead peers, and the longest sleep.
 constexpr Nanoseconds look_for_dead = 50'000'000;
-// Who waits looks again and again for as long as an answer takes that is being made on another core; then it lends its
-// core to whoever can use it, and looks in between: waking a core that has gone to sleep takes longer than most
-// answers.
+// A waiting task polls for the time that an answer from another core takes; then it yields its core between polls.
+// Waking a sleeping core takes longer than most answers.
 constexpr Nanoseconds spin = 2'000, lend = 100'000;
 constexpr std::size_t sends_that_wait = 1024;
 
@@ -29,7 +28,7 @@ void relax() {
 #endif
 }
 
-// Grows when it is full, which it is not for long.
+// Grows a full queue; rare.
 template <class T> void append(boost::circular_buffer<T>& queue, const T& value) {
   if (queue.full()) queue.set_capacity(queue.capacity() * 2);
   queue.push_back(value);
@@ -108,7 +107,7 @@ Status ShmEndpoint::post_send(PeerId id, std::uint64_t tag, std::span<const std:
   if (bytes.size() > largest_message)
     return Status::invalid(bytes.size(), " bytes, but a message has at most ", largest_message);
   DLHOST_ASSIGN(Peer * to, peer(id));
-  if (!to->can_send()) DLHOST_TRY(to->announce(own_, rings_++, shape_)); // the first answer to who has connected
+  if (!to->can_send()) DLHOST_TRY(to->announce(own_, rings_++, shape_)); // the first answer to a peer that connected
   if (to->sending.size() >= sends_that_wait)
     return Status::timeout("the peer '", to->owner(), "' takes messages more slowly than they come");
   append(to->sending, Sending{bytes, tag, cookie, 0});
@@ -121,7 +120,7 @@ Status ShmEndpoint::post_recv(std::span<std::byte> room, std::uint64_t cookie) {
   return {};
 }
 
-// Parts go out while there is room in the ring.
+// Writes parts while the ring has room.
 bool ShmEndpoint::send_to(PeerId id, Peer& to) {
   bool did = false;
   while (!to.sending.empty()) {
@@ -149,13 +148,13 @@ bool ShmEndpoint::receive_from(PeerId id, Peer& from) {
     did = true;
     told |= from.in().done(part);
   }
-  // Where nothing more lies there, the writer gets its whole ring back.
+  // When the ring is empty, the writer gets all of it back.
   if (did && !from.in().has_part()) told |= from.in().tell();
   if (told) ring_bell(from.inbox());
   return did;
 }
 
-// False: there is no room for a message to begin.
+// False: no room for a new message.
 bool ShmEndpoint::take(PeerId id, Peer& from, const RingReader<>::Part& part) {
   if (!from.receiving) {
     if (rooms_.empty()) return false;
@@ -202,7 +201,7 @@ void ShmEndpoint::accept_new() {
     if (of_its_making)
       host_.log().write(LogLevel::warning, concat("shm: ", accepted.message()));
     else if (broken_.ok())
-      broken_ = accepted; // what that one sends will not come, and it does not know
+      broken_ = accepted; // its messages cannot come, and it does not know
   }
 }
 
@@ -225,13 +224,13 @@ void ShmEndpoint::look_for_the_dead() {
   for (PeerId id = 0; id < peers_.size(); ++id) {
     if (!peers_[id] || peers_[id]->told_gone || !peers_[id]->has_ended()) continue;
     Peer& peer = *peers_[id];
-    // What it has written before its end still counts; where nobody made room for it yet, it waits.
+    // Messages that it wrote before its end still count; if there is no room for them yet, the report waits.
     if (peer.can_receive()) receive_from(id, peer);
     if (!peer.told_gone && !(peer.can_receive() && peer.in().has_part())) bury(id, peer);
   }
 }
 
-// Half a message is none: its room is for the next.
+// Frees the room of an unfinished message for the next.
 void ShmEndpoint::give_room_back(Peer& peer) {
   if (!peer.receiving) return;
   if (rooms_.full()) rooms_.set_capacity(rooms_.capacity() * 2);
@@ -258,14 +257,14 @@ Result<std::size_t> ShmEndpoint::progress(std::span<Completion> out, Nanoseconds
   turn();
   if (const std::size_t count = hand_out(out)) return count;
   const Nanoseconds begin = host_.clock().now();
-  Nanoseconds moved = begin; // when anything did: large messages come part by part
+  Nanoseconds moved = begin; // time of the last progress: large messages come in parts
   for (Nanoseconds now = begin;; now = host_.clock().now()) {
     if (woken_.exchange(false, std::memory_order_acquire)) return hand_out(out);
     if (now - looked_ > look_for_dead) {
       looked_ = now;
       look_for_the_dead();
     }
-    if (const std::size_t count = hand_out(out)) return count; // the dead
+    if (const std::size_t count = hand_out(out)) return count; // dead peers
     if (!broken_.ok()) return broken_;
     if (now - begin >= limit) return std::size_t{0};
     bool did = false;
@@ -283,8 +282,8 @@ Result<std::size_t> ShmEndpoint::progress(std::span<Completion> out, Nanoseconds
   }
 }
 
-// Whoever leaves something sees `sleeping`, or this side sees what was left: ring_bell() has a fence between the two,
-// as this has.
+// A sender sees `sleeping`, or this side sees the sender's message: ring_bell() has a fence between its write and read,
+// and so has this function.
 void ShmEndpoint::sleep(Nanoseconds limit) {
   const std::uint32_t rung = inbox().bell.load(std::memory_order_acquire);
   inbox().sleeping.store(1, std::memory_order_seq_cst);

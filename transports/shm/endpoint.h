@@ -1,4 +1,4 @@
-// An endpoint of the shm transport: an inbox of its own, and peers.
+// An endpoint of the shm transport: its own inbox, and peers.
 #pragma once
 
 #include <memory>
@@ -43,7 +43,7 @@ class ShmEndpoint final : public Endpoint {
   Result<Peer*> peer(PeerId);
   Result<PeerId> known(const std::string& owner);
   void complete(const Completion&);
-  // All that can be done now; true: something was.
+  // Does all pending work; true: there was some.
   bool turn();
   void accept_new();
   bool send_to(PeerId, Peer&);
@@ -54,7 +54,7 @@ class ShmEndpoint final : public Endpoint {
   void bury(PeerId, Peer&);
   std::size_t hand_out(std::span<Completion>);
   void sleep(Nanoseconds until);
-  // The peer's region as this process sees it; the last ones stay mapped.
+  // The peer's region in this process; the most recent ones stay mapped.
   Result<std::span<std::byte>> reach(PeerId, std::string_view key, std::uint64_t offset, std::size_t bytes);
 
   struct Reached {
@@ -64,19 +64,19 @@ class ShmEndpoint final : public Endpoint {
   };
 
   Host& host_;
-  std::string own_; // what the names of its segments begin with
+  std::string own_; // prefix of the names of its segments
   RingShape shape_;
-  std::shared_ptr<Segment> inbox_;  // its regions have it as well: by its name leftovers are found
-  std::uint32_t announcements_ = 0; // that were seen
-  Status broken_;                   // why nothing comes of one who has announced itself
+  std::shared_ptr<Segment> inbox_;  // shared with its regions: leftovers are found by its name
+  std::uint32_t announcements_ = 0; // number seen so far
+  Status broken_;                   // why messages of an announced peer cannot come
   std::uint32_t rings_ = 0, regions_ = 0;
   std::vector<std::unique_ptr<Peer>> peers_;
-  std::size_t first_ = 0; // whose turn it is to be looked at first
+  std::size_t first_ = 0; // the peer to serve first in the next turn
   boost::circular_buffer<Receiving> rooms_;
   boost::circular_buffer<Completion> done_;
   std::vector<Reached> reached_;
   std::atomic<bool> woken_{false};
-  Nanoseconds looked_ = 0; // for the dead
+  Nanoseconds looked_ = 0; // for dead peers
 };
 
 } // namespace dlhost::plugins::shm

@@ -11,7 +11,7 @@ namespace dlhost::plugins::shm {
 
 void ring_bell(Inbox& inbox) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  // Who was woken may have to wait for a core: nobody else needs to wake it.
+  // A woken owner may wait for a core: it needs no second wake-up.
   if (inbox.sleeping.load(std::memory_order_relaxed) != 0 && inbox.sleeping.exchange(0, std::memory_order_relaxed) != 0)
     ring_bell_always(inbox);
 }

@@ -1,6 +1,5 @@
-// A shared memory object as this process sees it: mapped once, whoever in it opens the object, and unmapped with the
-// last who has it. So tasks of one process share page tables, and thread sanitizers, which know addresses and not
-// memory, see what happens between them.
+// A mapping of a shared memory object, shared by all users in this process and unmapped with the last. So tasks of one
+// process share page tables, and thread sanitizers, which track addresses, see accesses between tasks.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +13,7 @@
 namespace dlhost::plugins::shm {
 
 struct Mapped {
-  // What the system calls the object: names are given anew, an inode is not while it is mapped.
+  // The system's identity of the object: names are reused, but an inode is not while it is mapped.
   using Identity = std::pair<dev_t, ino_t>;
 
   boost::interprocess::mapped_region region;
@@ -27,7 +26,7 @@ struct Unmap {
 };
 using Mapping = std::unique_ptr<const Mapped, Unmap>;
 
-// All of an object, which has its size by now. Throws what Boost.Interprocess throws.
+// Maps the whole object. Requires: it has its size. Throws Boost.Interprocess exceptions.
 Mapping map_once(const boost::interprocess::shared_memory_object&);
 
 } // namespace dlhost::plugins::shm

@@ -14,8 +14,8 @@ Result<std::unique_ptr<Peer>> Peer::open(std::string owner) {
   DLHOST_ASSIGN(made->inbox_, Segment::open(made->owner_ + std::string(inbox_suffix)));
   if (!Inbox::ready(made->inbox_) || made->inbox().closed.load(std::memory_order_acquire) != 0)
     return Status::not_found("the endpoint '", made->owner_, "' has ended, or is of another version of dlhost");
-  // Where the system has no pidfd, or the process is in another namespace, its end is not seen here. That of this one's
-  // own need not be.
+  // Without a pidfd (old system, or another namespace) its end is not noticed here. An endpoint of this process
+  // needs no pidfd.
   if (made->inbox().process == getpid()) return made;
   made->process_ = static_cast<int>(syscall(SYS_pidfd_open, made->inbox().process, 0));
   if (made->process_ < 0 && (errno == EMFILE || errno == ENFILE))

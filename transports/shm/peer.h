@@ -13,14 +13,14 @@
 
 namespace dlhost::plugins::shm {
 
-// A message that is on its way out.
+// A message being sent.
 struct Sending {
   std::span<const std::byte> bytes;
   std::uint64_t tag = 0, cookie = 0;
-  std::size_t gone = 0; // bytes that are in the ring
+  std::size_t gone = 0; // bytes in the ring already
 };
 
-// A message that is on its way in, and the room that it was given.
+// A message being received, and its room.
 struct Receiving {
   std::span<std::byte> room;
   std::uint64_t cookie = 0, tag = 0;
@@ -29,7 +29,7 @@ struct Receiving {
 
 class Peer {
  public:
-  // Of the endpoint whose segments begin with `owner`.
+  // Opens the endpoint whose segments start with `owner`.
   static Result<std::unique_ptr<Peer>> open(std::string owner);
 
   Peer(const Peer&) = delete;
@@ -38,12 +38,12 @@ class Peer {
 
   const std::string& owner() const { return owner_; }
   Inbox& inbox() const { return *static_cast<Inbox*>(inbox_.data()); }
-  // Closed by itself, or its process has ended: a system call.
+  // Whether it has closed, or its process has ended: a system call.
   bool has_ended() const;
 
-  // A ring to it: made, and announced in its inbox.
+  // Makes a ring to it and announces it in its inbox.
   Status announce(const std::string& own, std::uint32_t number, const RingShape&);
-  // The ring that it has announced.
+  // Opens the ring that it has announced.
   Status accept(Slot&);
   bool can_send() const { return out_.has_value(); }
   bool can_receive() const { return in_.has_value(); }

@@ -26,7 +26,7 @@ class Shm final : public Transport {
     return {.maps = true, .one_sided = true, .reports_gone = true, .largest_message = largest_message, .alignment = 64};
   }
   Result<std::unique_ptr<Endpoint>> open(Host& host, const Opening& opening) override {
-    return ShmEndpoint::open(host, opening.name, shape_); // others than this user have no way in
+    return ShmEndpoint::open(host, opening.name, shape_); // other users have no access, so no secret is needed
   }
 
  private:

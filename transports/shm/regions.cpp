@@ -17,7 +17,8 @@ class SegmentRegion final : public Region {
   std::string key() const override { return key_; }
 
  private:
-  std::shared_ptr<Segment> inbox_; // goes last: a region may outlive its endpoint, and its process die before it
+  // Destroyed last: a region may outlive its endpoint, and its process may die before it.
+  std::shared_ptr<Segment> inbox_;
   Segment segment_;
   std::string key_;
 };
@@ -25,7 +26,7 @@ class SegmentRegion final : public Region {
 constexpr std::string_view key_begin = "mem";
 constexpr std::size_t stay_mapped = 64;
 
-// A key comes from outside: it names nothing but a region.
+// Keys are untrusted: only a region's key is accepted.
 Status plain_key(std::string_view key) {
   const auto number = key.substr(std::min(key.size(), key_begin.size()));
   const bool good = key.starts_with(key_begin) && !number.empty() && number.size() < 10 &&

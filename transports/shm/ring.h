@@ -1,13 +1,13 @@
-// A one-way ring between one writer and one reader, in memory that both have mapped. It needs no lock and no help from
-// either side: whoever dies leaves it as it was, and what a writer has not finished is never seen.
+// A one-way ring between one writer and one reader, in memory that both have mapped. It has no lock: if a side dies,
+// the ring stays valid, and an unfinished part is never seen.
 //
-// A message goes in parts, each in a cell of its own. Part n lies in cell n mod cells and is there once the cell's turn
-// is n + 1. Small parts lie in the cell itself: two cache lines, the first of which the reader watches. Others have a
-// block, one after the other; both sides count them. There are many cells, so that a reader who has to wait for a core
-// finds many messages when it gets one, and few blocks, so that these stay in the caches. The reader says how many
-// parts it is done with when a quarter of either is free again, or when it finds nothing more.
+// A message goes in parts, each with its own cell. Part n is in cell n mod cells and is complete when the cell's turn
+// is n + 1. Small parts are in the cell itself: two cache lines, the first of which the reader polls. Larger parts use
+// the next block; both sides count blocks. There are many cells, so that a reader that has waited for a core finds many
+// messages, and few blocks, so that they stay in the caches. The reader reports its finished parts when a quarter of
+// the cells or blocks is free again, or when the ring is empty.
 //
-// `Memory` names the shared word and copies; tests give one that lets the two sides interleave in every order.
+// `Memory` has the shared word and the copy; tests use one that interleaves the two sides in every order.
 #pragma once
 
 #include <algorithm>
@@ -29,16 +29,16 @@ struct RealMemory {
 struct RingShape {
   std::uint32_t cells = 512;
   std::uint32_t blocks = 32;
-  std::uint32_t block = 16384; // bytes of one
+  std::uint32_t block = 16384; // bytes of a block
 };
 
 inline constexpr std::size_t in_cell = 96;
 
-// What a part says of itself. The reader believes none of it.
+// A part's description of itself; the reader verifies it.
 struct PartHead {
   std::uint64_t tag = 0;
   std::uint64_t total = 0; // bytes of the whole message
-  std::uint32_t size = 0;  // of this part
+  std::uint32_t size = 0;  // bytes of this part
   std::uint32_t last = 0;
 };
 
@@ -50,12 +50,12 @@ template <class Memory> struct alignas(64) Cell {
 
 template <class Memory> struct RingMemory {
   struct alignas(64) Head {
-    typename Memory::Word taken{0}; // parts that the reader is done with
+    typename Memory::Word taken{0}; // parts that the reader has finished
   };
   static std::size_t bytes(const RingShape& shape) {
     return sizeof(Head) + shape.cells * sizeof(Cell<Memory>) + shape.blocks * std::size_t{shape.block};
   }
-  // Of fresh memory, before the other side sees it.
+  // Initialises fresh memory. Call before the other side sees it.
   static void make(void* memory, const RingShape& shape) {
     auto* head = new (memory) Head;
     auto* cells = reinterpret_cast<Cell<Memory>*>(head + 1);
@@ -68,7 +68,7 @@ template <class Memory> struct RingMemory {
         blocks(reinterpret_cast<std::byte*>(cells + of.cells)) {}
 
   Cell<Memory>& cell(std::uint64_t part) const { return cells[part % shape.cells]; }
-  // `used`: blocks, by the parts before.
+  // `used`: blocks used by earlier parts.
   std::byte* place(std::uint64_t part, std::uint64_t used, std::size_t size) const {
     return size <= in_cell ? cell(part).small : blocks + used % shape.blocks * shape.block;
   }
@@ -84,7 +84,7 @@ template <class Memory = RealMemory> class RingWriter {
   RingWriter() = default;
   RingWriter(void* memory, const RingShape& shape) : ring_(memory, shape), used_by_(shape.cells) {}
 
-  // The bytes of a message that the next part takes.
+  // The bytes of a message that fit into the next part.
   std::size_t part_of(std::size_t left) const { return std::min<std::size_t>(left, ring_.shape.block); }
   bool has_room(std::size_t part) {
     if (fits(part)) return true;
@@ -93,7 +93,7 @@ template <class Memory = RealMemory> class RingWriter {
     return fits(part);
   }
 
-  // Where it has room.
+  // Requires: has_room().
   void write(std::uint64_t tag, std::uint64_t total, std::span<const std::byte> part, bool last) {
     Cell<Memory>& cell = ring_.cell(next_);
     if (!part.empty()) Memory::copy(ring_.place(next_, used_, part.size()), part.data(), part.size());
@@ -109,10 +109,10 @@ template <class Memory = RealMemory> class RingWriter {
   }
 
   RingMemory<Memory> ring_;
-  std::uint64_t next_ = 0;             // the part to be written
-  std::uint64_t taken_ = 0;            // as last seen
-  std::uint64_t used_ = 0, freed_ = 0; // blocks; by all parts, and by those that were taken
-  std::vector<std::uint64_t> used_by_; // up to each part that is in a cell
+  std::uint64_t next_ = 0;             // the next part to write
+  std::uint64_t taken_ = 0;            // as last read
+  std::uint64_t used_ = 0, freed_ = 0; // blocks used by all parts, and by taken parts
+  std::vector<std::uint64_t> used_by_; // blocks used up to each part in a cell
 };
 
 template <class Memory = RealMemory> class RingReader {
@@ -120,14 +120,14 @@ template <class Memory = RealMemory> class RingReader {
   struct Part {
     PartHead head;
     std::span<const std::byte> bytes;
-    bool whole = true; // false: its head cannot be true
+    bool whole = true; // false: its head is invalid
   };
 
   RingReader() = default;
   RingReader(void* memory, const RingShape& shape) : ring_(memory, shape) {}
 
   bool has_part() const { return ring_.cell(next_).turn.load(std::memory_order_acquire) == next_ + 1; }
-  // While has_part().
+  // Requires: has_part().
   Part part() const {
     Part part{ring_.cell(next_).head, {}, true};
     if (part.head.size > std::max<std::size_t>(in_cell, ring_.shape.block) || part.head.size > part.head.total)
@@ -135,7 +135,7 @@ template <class Memory = RealMemory> class RingReader {
     part.bytes = {ring_.place(next_, used_, part.head.size), part.head.size};
     return part;
   }
-  // With that part. True: the writer was told that there is room.
+  // Finishes `part`. True: the writer was notified of free room.
   bool done(const Part& part) {
     ++next_;
     if (part.bytes.size() > in_cell) ++used_;
@@ -143,7 +143,7 @@ template <class Memory = RealMemory> class RingReader {
                       used_ - told_used_ >= std::max(1U, ring_.shape.blocks / 4);
     return much && tell();
   }
-  // Tells the writer how far this side has come, where it does not know.
+  // Reports the finished parts to the writer; false: it knows them.
   bool tell() {
     if (told_ == next_) return false;
     told_ = next_;
@@ -154,8 +154,8 @@ template <class Memory = RealMemory> class RingReader {
 
  private:
   RingMemory<Memory> ring_;
-  std::uint64_t next_ = 0; // the part to be read
-  std::uint64_t used_ = 0; // blocks, by the parts before
+  std::uint64_t next_ = 0; // the next part to read
+  std::uint64_t used_ = 0; // blocks used by earlier parts
   std::uint64_t told_ = 0, told_used_ = 0;
 };
 

@@ -101,7 +101,7 @@ void remove_leftovers() {
     auto inbox = Segment::open(name, Segment::File::keep);
     if (!inbox.ok() || Inbox::layout_of(*inbox) == 0 || !inbox->try_own()) continue;
     const std::string owner = name.substr(0, name.size() - inbox_suffix.size());
-    // The inbox goes last: while it is there, somebody will come back for the rest.
+    // The inbox goes last: while it exists, another process will come back for the rest.
     for (const auto& left : segments_with(owner + "."))
       if (left != name) bip::shared_memory_object::remove(left.c_str());
     bip::shared_memory_object::remove(name.c_str());

@@ -1,5 +1,5 @@
-// A named piece of shared memory (Boost.Interprocess), reserved when it is made: what is not there would be a SIGBUS
-// later, in whoever touches it first.
+// A named segment of shared memory (Boost.Interprocess). Its memory is reserved when made: missing memory would cause a
+// SIGBUS at the first access.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,9 @@ namespace dlhost::plugins::shm {
 
 class Segment {
  public:
-  // What is mapped needs no file; what is to be owned does. A process has few files, and there is a ring for each pair.
+  // A mapping needs no open file; a lock does. A process has few descriptors, and there is a ring for each pair.
   enum class File { close, keep };
-  // Zeroed. Removed with this object, unless the other side has removed its name by then.
+  // Zeroed. Removed with this object, unless the other side has removed its name before.
   static Result<Segment> make(std::string name, std::size_t bytes, File = File::close);
   static Result<Segment> open(std::string name, File = File::close);
 
@@ -29,20 +29,20 @@ class Segment {
 
   void* data() const { return mapped_ ? mapped_->region.get_address() : nullptr; }
   std::size_t size() const { return mapped_ ? mapped_->region.get_size() : 0; }
-  // Nobody finds it any more; it lives on while it is mapped.
+  // Removes the name; the memory lives as long as it is mapped.
   void remove_name();
-  // Held until the process that owns the segment has ended; whoever gets it knows that nobody does. Keeps its file.
+  // Takes the lock that the segment's owner holds until its process ends. True: the owner is dead. Keeps the file open.
   bool try_own() const;
 
  private:
-  std::string name_;                                 // empty: not ours to remove
-  boost::interprocess::shared_memory_object object_; // while its file is kept
+  std::string name_;                                 // empty: this object does not remove it
+  boost::interprocess::shared_memory_object object_; // with its file open, if kept
   Mapping mapped_;
 };
 
-// Removes what processes of this user have left behind that ended without doing so.
+// Removes segments of this user's dead processes.
 void remove_leftovers();
-// "dlhost-USER-": what the names of all segments of this user begin with.
+// "dlhost-USER-": the prefix of all segments of this user.
 std::string prefix_of_user();
 std::vector<std::string> segments_with(const std::string& prefix);
 

@@ -8,7 +8,7 @@ namespace {
 constexpr std::ptrdiff_t most_waiting = 48; // to one peer
 constexpr Nanoseconds look_again = 1'000'000'000;
 
-// The same in each run, for endpoints of one name.
+// The same in each run for endpoints with the same name.
 std::uint32_t stream_of(const std::string& name) {
   std::uint32_t stream = 0x811C9DC5; // FNV-1a
   for (const char letter : name) stream = (stream ^ static_cast<unsigned char>(letter)) * 0x01000193;
@@ -51,7 +51,7 @@ bool Courier::take(std::shared_ptr<const Link> link, Errand errand) {
 
 Courier::Fate Courier::fate() {
   const double doubled = weather_.lost + weather_.doubled, reordered = doubled + weather_.reordered;
-  if (reordered == 0) return {}; // nothing is drawn
+  if (reordered == 0) return {}; // draws no number
   const std::scoped_lock lock(guard_);
   const auto draw = static_cast<double>(fates_.uniform());
   if (draw < weather_.lost) return {.times = 0};

@@ -1,6 +1,5 @@
-// Carries what one endpoint sends: a task of its process, so that what has not arrived when that process is killed
-// never does. Each errand is done after a drawn while, those to one peer in their order, but for those that are
-// late on purpose.
+// Delivers what one endpoint sends, as a task of its process: undelivered messages are lost when that process is
+// killed. Each errand takes a random time. Errands to one peer keep their order, except intentionally late ones.
 #pragma once
 
 #include <map>
@@ -15,56 +14,56 @@ namespace dlhost::plugins::sim {
 
 struct Cut {
   std::string one, other; // names of endpoints
-  Nanoseconds after = 0;  // that the one has known the other
+  Nanoseconds after = 0;  // after their first meeting
 };
 
-// From one moment of the clock to another: who meets behind it meets as if nothing had been.
+// A failure between two moments of the clock; later meetings work normally.
 struct Outage {
   std::string one, other;
   Nanoseconds from = 0, to = 0;
 };
 
-// How links are.
+// The simulated quality of links.
 struct Weather {
   std::uint64_t seed = 0;
-  Nanoseconds least = 0, most = 0; // that a message takes
-  Nanoseconds notice = 0;          // until the end of a peer is seen
-  double lost = 0, doubled = 0;    // which share of messages, against what a transport promises
-  double reordered = 0;            // and which comes `most` later than it would, before it those sent meanwhile
+  Nanoseconds least = 0, most = 0; // the time of a message
+  Nanoseconds notice = 0;          // until a peer's end is noticed
+  double lost = 0, doubled = 0;    // fraction of messages; violates a transport's promises
+  double reordered = 0;            // fraction delivered `most` later, after later messages
   std::vector<Cut> cuts;
   std::vector<Outage> outages;
 };
 
-// The way from one endpoint to another.
+// The connection from one endpoint to another.
 struct Link {
   std::shared_ptr<Box> to;
   PeerId peer = 0;
-  std::optional<Nanoseconds> cut; // when
+  std::optional<Nanoseconds> cut; // the time of the cut
   bool is_cut(Nanoseconds now) const { return cut && now >= *cut; }
 };
 
 class Courier {
  public:
-  // What is done, and what its owner is told then.
+  // An action, and its completion for the owner.
   struct Errand {
     std::function<Completion()> act;
-    bool needs_owner = false; // its memory
-    bool late = false;        // those behind it do not wait for it
+    bool needs_owner = false; // uses the owner's memory
+    bool late = false;        // later errands do not wait for it
   };
 
   Courier(Host&, const Weather&, std::shared_ptr<Box> own);
-  // Does what was asked for before and does not need the owner, unless their process was killed.
+  // Does earlier errands that do not need the owner, unless the process was killed.
   ~Courier();
 
-  // False: too many to that peer wait.
+  // False: too many errands to that peer wait.
   bool take(std::shared_ptr<const Link>, Errand);
-  // What becomes of the next message.
+  // The fate of the next message.
   struct Fate {
-    int times = 1; // that it arrives
+    int times = 1; // number of deliveries
     bool late = false;
   };
   Fate fate();
-  // Forgets what is for that peer.
+  // Drops the errands to that peer.
   void forget(PeerId);
 
  private:
@@ -78,14 +77,14 @@ class Courier {
   Host& host_;
   const Weather& weather_;
   const std::shared_ptr<Box> own_;
-  std::mutex guard_; // of what follows
+  std::mutex guard_; // guards the members below
   Random random_;
-  Random fates_; // other ones for who is opened once more: else the same message would be lost each time
-  std::multimap<Nanoseconds, Waiting> waiting_; // by when they are due
-  std::map<PeerId, Nanoseconds> last_;          // due, to each peer
+  Random fates_; // differs after reopening: else the same message would be lost each time
+  std::multimap<Nanoseconds, Waiting> waiting_; // by due time
+  std::map<PeerId, Nanoseconds> last_;          // last due time for each peer
   bool ending_ = false;
   std::unique_ptr<Waiter> changed_;
-  std::unique_ptr<Task> task_; // the last, so that it is joined while all the rest is there
+  std::unique_ptr<Task> task_; // last member, so that it is joined before the others are destroyed
 };
 
 } // namespace dlhost::plugins::sim

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Nanoseconds look_for_dead = 10'000'000;
 
-// Its key is known while it is there; a mapping has none to take away.
+// A region's key is known while it exists; a mapping has no key to remove.
 class SimRegion final : public Region {
  public:
   SimRegion(std::shared_ptr<Memory> memory, std::string key, std::shared_ptr<Box> owner)
@@ -26,15 +26,15 @@ class SimRegion final : public Region {
   std::shared_ptr<Box> owner_;
 };
 
-// While its box is locked.
+// Requires: the box is locked.
 Result<std::shared_ptr<Memory>> memory_of(const Box& box, std::string_view key) {
   const auto found = box.memory.find(key);
   if (found == box.memory.end()) return Status::not_found("'", key, "' is no memory of the peer '", box.address, "'");
   return found->second;
 }
 
-// A part of a peer's memory, to those who look when it is used: what was registered may go while something is under way
-// to it, and something else be where it was.
+// A part of a peer's memory, looked up at each use: registered memory may be removed during an operation, and other
+// memory may take its place.
 struct Part {
   std::shared_ptr<Box> box;
   std::string key;
@@ -64,7 +64,7 @@ SimEndpoint::SimEndpoint(Host& host, std::string_view name, Weather weather)
       courier_(std::make_unique<Courier>(host, weather_, own_)) {}
 
 SimEndpoint::~SimEndpoint() {
-  courier_.reset(); // what was sent before still counts
+  courier_.reset(); // earlier messages still count
   Hub::of_this_process().close(*own_, host_.clock().now());
 }
 
@@ -211,7 +211,7 @@ void SimEndpoint::receive() {
   }
 }
 
-// Who has ended is told after what it sent.
+// Reports an ended peer after its messages.
 void SimEndpoint::look_for_the_dead() {
   const Nanoseconds now = host_.clock().now();
   for (Peer& peer : peers_) {
@@ -224,7 +224,7 @@ void SimEndpoint::look_for_the_dead() {
     }
     if (peer.link->is_cut(now)) ended = std::min(ended.value_or(now), *peer.link->cut);
     if (!ended || now < *ended + weather_.notice) continue;
-    courier_->forget(peer.link->peer); // before the lock, which the courier takes within its own
+    courier_->forget(peer.link->peer); // before the lock, which the courier takes inside its own
     const std::scoped_lock lock(own_->guard);
     if (std::ranges::find(own_->letters, peer.link->to, &Letter::from) != own_->letters.end()) continue;
     peer.told_gone = true;

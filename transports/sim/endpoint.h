@@ -1,4 +1,4 @@
-// An endpoint of the sim transport: a box of its own, a courier, and links to the boxes of others.
+// An endpoint of the sim transport: its own box, a courier, and links to other endpoints' boxes.
 #pragma once
 
 #include "courier.h"
@@ -40,7 +40,7 @@ class SimEndpoint final : public Endpoint {
   PeerId known(const std::shared_ptr<Box>&);
   std::unique_ptr<Region> share(std::shared_ptr<Memory>);
   Status ask(std::shared_ptr<Link>, Courier::Errand);
-  // What has come into the rooms, and who is gone.
+  // Moves letters into rooms, and reports ended peers.
   void receive();
   void look_for_the_dead();
   std::size_t hand_out(std::span<Completion>);
@@ -50,7 +50,7 @@ class SimEndpoint final : public Endpoint {
   const std::shared_ptr<Box> own_;
   std::vector<Peer> peers_;
   std::deque<Room> rooms_;
-  std::uint64_t regions_ = 0; // made
+  std::uint64_t regions_ = 0; // number made
   std::unique_ptr<Courier> courier_;
 };
 

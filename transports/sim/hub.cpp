@@ -9,7 +9,7 @@ Hub the_hub;
 
 Hub& Hub::of_this_process() { return the_hub; }
 
-// Numbers begin anew where nobody is left, so that one world after another sees the same addresses.
+// Numbers restart when all boxes are closed, so that each simulated world sees the same addresses.
 std::shared_ptr<Box> Hub::open(std::string_view name, std::unique_ptr<Waiter> waiter) {
   const std::scoped_lock lock(guard_);
   if (boxes_.empty()) opened_ = 0;

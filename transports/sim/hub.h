@@ -1,5 +1,5 @@
-// Where the endpoints of one process find each other: a box for each, into which others put what is for it. Any task
-// may call; nothing here waits.
+// Connects the endpoints of one process: each has a box, into which other endpoints put letters. Thread: any; no call
+// waits.
 #pragma once
 
 #include <deque>
@@ -15,9 +15,9 @@
 
 namespace dlhost::plugins::sim {
 
-// Memory that a key stands for. What is mapped stays, whatever becomes of its maker.
+// The memory of a key. A mapping stays valid after its maker's end.
 struct Memory {
-  std::unique_ptr<std::byte[]> made; // null: it was there already
+  std::unique_ptr<std::byte[]> made; // null: existing memory
   std::span<std::byte> bytes;
 };
 
@@ -35,12 +35,12 @@ struct Box {
       : address(std::move(where)), name(std::move(called)), changed(std::move(waiter)) {}
 
   const std::string address, name;
-  const std::unique_ptr<Waiter> changed; // its owner waits there
-  std::mutex guard;                      // of what follows
-  std::deque<Letter> letters;            // as they came
-  std::deque<Completion> done;           // of its owner's
+  const std::unique_ptr<Waiter> changed; // its owner waits here
+  std::mutex guard;                      // guards the members below
+  std::deque<Letter> letters;            // in the order of arrival
+  std::deque<Completion> done;           // its owner's completions
   std::map<std::string, std::shared_ptr<Memory>, std::less<>> memory;
-  std::optional<Nanoseconds> closed; // when its owner ended
+  std::optional<Nanoseconds> closed; // the time of its owner's end
   bool woken = false;
 };
 
@@ -55,7 +55,7 @@ class Hub {
  private:
   std::mutex guard_;
   std::map<std::string, std::shared_ptr<Box>, std::less<>> boxes_;
-  std::uint64_t opened_ = 0; // since there was none
+  std::uint64_t opened_ = 0; // since the last time there was none
 };
 
 } // namespace dlhost::plugins::sim

@@ -83,7 +83,7 @@ class Sim final : public Transport {
   };
   static Nanoseconds nanoseconds(double seconds) { return static_cast<Nanoseconds>(seconds * 1e9); }
 
-  // Two names, and so many numbers of seconds.
+  // Parses two names and `numbers` times in seconds.
   static std::optional<Fault> fault_of(const std::string& text, std::size_t numbers) {
     std::istringstream words(text);
     Fault fault;

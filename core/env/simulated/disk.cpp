@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t longest_write = 2'000'000;
 constexpr std::uint32_t appends_to_a_torn_one = 4;
 
-// Until what was written is on the disk. Not ok: this process was killed, before or meanwhile.
+// Waits as long as a write to disk takes. Errors: the process was killed before or meanwhile.
 Status settle(World& world, const char* doing, const std::string& path) {
   world.pause(1 + world.below(longest_write), "writes to disk");
   return world.lives() ? Status() : Status::io("cannot ", doing, " ", path, ": this process was killed");
@@ -35,7 +35,7 @@ class OpenFile final : public File {
     return {};
   }
 
-  // As it is now: a log may grow.
+  // A snapshot at the first call: a log may grow later.
   std::span<const std::byte> map() override {
     if (mapped_.empty()) mapped_ = content_->bytes;
     return mapped_;
@@ -75,7 +75,7 @@ class FileBeingWritten final : public NewFile {
   World& world_;
   Volume& volume_;
   std::string path_;
-  std::shared_ptr<Content> content_; // null: it is where it belongs
+  std::shared_ptr<Content> content_; // null: committed
 };
 
 class OpenLog final : public LogFile {
@@ -94,7 +94,7 @@ class OpenLog final : public LogFile {
   }
 
   Status sync() override {
-    const std::size_t written = content_->bytes.size(); // what is appended meanwhile may not be there
+    const std::size_t written = content_->bytes.size(); // bytes appended meanwhile are not synced
     DLHOST_TRY(settle(world_, "sync", path_));
     if (fault_ != DiskFault::forgets) content_->synced = std::max(content_->synced, written);
     return {};

@@ -1,5 +1,5 @@
-// The disks of a world's machines: as PosixDisk promises, in memory. What a process does after it was killed fails;
-// what it was writing then is not there. Each write to the disk takes a drawn while.
+// The disks of a simulated world's machines: PosixDisk's promises, in memory. A killed process' calls fail, and its
+// unfinished files vanish. Each sync takes a random time.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace dlhost::env::simulated {
 
 class SimulatedDisk final : public Disk {
  public:
-  // `beneath`: what is not there is read from it.
+  // `beneath`: a disk for reading files that this one lacks; null: none.
   SimulatedDisk(World& world, Disk* beneath);
 
   Result<std::unique_ptr<File>> open(const std::string& path) override;
@@ -26,10 +26,10 @@ class SimulatedDisk final : public Disk {
   Status remove(const std::string& path) override;
   bool exists(const std::string& path) override;
 
-  // Of one machine, from now on.
+  // Limits one machine's disk from now on.
   void limit(int machine, std::uint64_t bytes) { volumes_[machine].limit(bytes); }
   void put_in(DiskFault fault) { fault_ = fault; }
-  // All processes of it have been killed.
+  // The machine stops. Requires: all its processes have been killed.
   void crash(int machine);
 
  private:

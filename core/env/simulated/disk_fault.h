@@ -1,4 +1,4 @@
-// What may be put into a simulated disk on purpose, to see that whoever looks finds it.
+// Faults that a simulated disk can have on purpose, to test that they are detected.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@ namespace dlhost::env::simulated {
 
 enum class DiskFault : std::uint8_t {
   none,
-  tears,   // of some appends only the first half is there, though all is said to be
-  forgets, // what was synced is lost with its machine like what was not
+  tears,   // some appends write only their first half and report success
+  forgets, // a crash loses synced bytes like bytes that were not synced
 };
 
 } // namespace dlhost::env::simulated

@@ -33,15 +33,14 @@ namespace {
 
 namespace context = boost::context;
 
-// Of addresses; memory is taken as it is touched. Sanitizers make frames several times as large.
+// Address space; memory is taken only when touched. Sanitizers make frames several times as large.
 #if defined(DLHOST_ASAN) || defined(DLHOST_TSAN)
 constexpr std::size_t stack_bytes = std::size_t{16} << 20;
 #else
 constexpr std::size_t stack_bytes = std::size_t{2} << 20;
 #endif
 
-// Functions that never return leave the address sanitizer's marks of their frames behind, where a file may be mapped
-// next.
+// Functions that never return leave the address sanitizer's marks of their frames, and a file may be mapped there next.
 struct Stack : context::protected_fixedsize_stack {
   using Base = context::protected_fixedsize_stack;
   using Base::Base;
@@ -53,7 +52,7 @@ struct Stack : context::protected_fixedsize_stack {
   }
 };
 
-// What the C++ runtime keeps for each thread, and here for each side of a switch (Itanium C++ ABI, 2.2.2).
+// The C++ runtime's state for each thread, here kept for each side of a switch (Itanium C++ ABI, 2.2.2).
 struct ExceptionsInFlight {
   void* caught = nullptr;
   unsigned int uncaught = 0;
@@ -64,10 +63,10 @@ void exchange(ExceptionsInFlight& other) {
   std::swap(here, other);
 }
 
-// One side of a switch, as the sanitizers know it.
+// One side of a switch, as the sanitizers see it.
 class Side {
  public:
-  // Control goes to `other`. Inlined: the thread sanitizer counts calls and returns, on each side those that it sees.
+  // Before a switch to `other`. Inlined: the thread sanitizer counts calls and returns on each side.
   [[gnu::always_inline]] void leave_for([[maybe_unused]] Side& other) {
 #ifdef DLHOST_ASAN
     __sanitizer_start_switch_fiber(&fake_stack_, other.bottom_, other.size_);
@@ -76,7 +75,8 @@ class Side {
     __tsan_switch_to_fiber(other.fiber_, 0);
 #endif
   }
-  // Nobody comes back. What called this side returns on it, so that the thread sanitizer hears of the end from there.
+  // Before the last switch away from this side. The other side then reports the end to the thread sanitizer, because
+  // the caller of this side still returns on it.
   void end_before([[maybe_unused]] Side& other) {
 #ifdef DLHOST_ASAN
     __sanitizer_start_switch_fiber(nullptr, other.bottom_, other.size_);
@@ -88,7 +88,7 @@ class Side {
     __tsan_destroy_fiber(ended.fiber_);
 #endif
   }
-  // Control has come, from `other`.
+  // After a switch from `other`.
   void arrive_from([[maybe_unused]] Side& other) {
 #ifdef DLHOST_ASAN
     __sanitizer_finish_switch_fiber(fake_stack_, &other.bottom_, &other.size_);
@@ -126,7 +126,7 @@ struct Fiber::State {
   std::function<void()> body;
   context::fiber inside, outside;
   Side in, out;
-  ExceptionsInFlight exceptions; // of the side that does not run
+  ExceptionsInFlight exceptions; // of the suspended side
   bool begun = false, ended = false;
 
   void begin() {

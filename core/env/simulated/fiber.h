@@ -1,8 +1,8 @@
-// A task with a stack of its own that runs until it hands control back: what tasks are in a simulated world. All fibers
-// of a world run on one thread, one at a time.
+// A task with its own stack that runs until it suspends itself: a simulated world's tasks. All fibers of a world run on
+// one thread, one at a time.
 //
-// Each side keeps its own exceptions in flight, so that a fiber may be left inside a catch block or while it unwinds.
-// Address and thread sanitizers are told of each switch. A stack ends in a page that nobody may touch.
+// Each side keeps its own exceptions in flight, so that a fiber may suspend inside a catch block or while it unwinds.
+// Each switch is reported to the address and thread sanitizers. A stack ends in a guard page.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,16 @@ namespace dlhost::env::simulated {
 
 class Fiber {
  public:
-  // No exception may leave `body`.
+  // Requires: `body` throws nothing.
   explicit Fiber(std::function<void()> body);
-  // It has ended, or has never been resumed.
+  // Requires: the fiber has ended, or was never resumed.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // From outside: until it suspends itself, or ends.
+  // Call from outside. Returns when the fiber suspends itself or ends.
   void resume();
-  // From inside: until it is resumed.
+  // Call from inside. Returns when the fiber is resumed.
   void suspend();
   bool ended() const;
 

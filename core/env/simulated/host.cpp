@@ -5,9 +5,9 @@
 namespace dlhost::env::simulated {
 namespace {
 
-// Who asks and goes on at once has taken this long, at most: so that who asks again and again lets time pass.
+// The longest simulated time of one look at a condition: a task that polls lets time pass.
 constexpr std::uint32_t longest_look = 2'000;
-constexpr double begin_of_all = 1795219200; // 2026-11-21, as people count
+constexpr double begin_of_all = 1795219200; // 2026-11-21, in UNIX time
 
 class SimulatedTask final : public Task {
  public:

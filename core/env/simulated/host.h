@@ -1,6 +1,6 @@
-// The host of simulated processes: the world's clock, fibers as tasks, files in memory, words into the world's history.
-// One for all processes of a world: each call is that of the process whose task runs, so that what a plugin keeps from
-// its init is right in each of them. Before and after a run it reads and writes the files of machine 0.
+// The host of simulated processes: the world's clock, fibers as tasks, files in memory, log lines into the world's
+// history. One host serves all processes of a world: a call acts for the process of the running task, so a plugin may
+// keep the host from its init. Before and after a run it reads and writes the files of machine 0.
 #pragma once
 
 #include <functional>
@@ -48,7 +48,7 @@ class SimulatedHost final : public Host {
  public:
   using Maker = std::function<Result<std::unique_ptr<Plugin>>(Kind, const Part&)>;
 
-  // `beneath`: a disk whose files are there as well, to be read; null: none.
+  // `beneath`: a disk for reading files that this one lacks; null: none.
   explicit SimulatedHost(World& world, Disk* beneath = nullptr, LogLevel lowest = LogLevel::warning)
       : clock_(world), tasks_(world), disk_(world, beneath), log_(world, lowest) {}
 
@@ -57,7 +57,7 @@ class SimulatedHost final : public Host {
   SimulatedDisk& disk() override { return disk_; }
   SimulatedLog& log() override { return log_; }
   Result<std::unique_ptr<Plugin>> make(Kind, const Part&) override;
-  // Before the first plugin is made.
+  // Requires: no plugin has been made yet.
   void set_maker(Maker maker) { maker_ = std::move(maker); }
 
  private:

@@ -1,5 +1,5 @@
-// The files of a simulated machine, in memory, and what becomes of them when the machine stops. Paths are absolute; a
-// relative one begins at the root.
+// The files of a simulated machine, in memory, and their state after the machine stops. Paths are absolute; a relative
+// one starts at the root.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace dlhost::env::simulated {
 
 struct Content {
   std::vector<std::byte> bytes;
-  std::size_t synced = 0; // of them
+  std::size_t synced = 0; // the first bytes, which survive a crash
 };
 
 class Volume {
  public:
   using Below = std::function<std::uint32_t(std::uint32_t)>; // a draw in [0, n)
 
-  // As the path of a file or folder, whatever dots it was written with.
+  // The path without ".", ".." and doubled slashes.
   static std::string normal(const std::string& path);
 
   std::shared_ptr<Content> find(const std::string& path) const;
@@ -32,20 +32,20 @@ class Volume {
   bool has(const std::string& path) const { return is_folder(path) || files_.contains(path); }
   std::vector<DirectoryEntry> list(const std::string& path) const;
 
-  // Whole, at once; replaces.
+  // Puts the whole file at once; replaces an old one.
   void put(const std::string& path, std::shared_ptr<Content>);
-  // False: a file has that name, or that of a parent.
+  // False: the path, or one of its parents, is a file.
   bool make_folder(const std::string& path);
   void move(const std::string& from, const std::string& to);
   void remove(const std::string& path);
 
-  // Bytes that may lie in files, those that are being written included.
+  // The most bytes in all files, unfinished ones included.
   void limit(std::uint64_t bytes) { limit_ = bytes; }
-  // False: there is no room for so many more.
+  // Reserves bytes; false: the disk is full.
   bool take(std::uint64_t bytes);
   void give_back(std::uint64_t bytes) { pending_ -= bytes; }
 
-  // The machine has stopped: of what was not synced some beginning is there, which may end within an append.
+  // The machine stops: of the bytes that were not synced a random first part survives; it may end within an append.
   void crash(const Below&);
 
  private:
@@ -54,7 +54,7 @@ class Volume {
   std::map<std::string, std::shared_ptr<Content>> files_;
   std::set<std::string> folders_;
   std::uint64_t limit_ = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t pending_ = 0; // of files that are being written
+  std::uint64_t pending_ = 0; // of unfinished files
 };
 
 } // namespace dlhost::env::simulated

@@ -11,9 +11,9 @@ namespace dlhost::env::simulated {
 namespace {
 
 constexpr std::uint32_t scheduling_stream = 0x574F524C;
-// Waits so long are meant to have no limit.
+// Longer waits count as unlimited.
 constexpr Nanoseconds longest = Nanoseconds{300} * 24 * 3600 * 1'000'000'000;
-// A task that unwinds and still asks to wait so often would never end.
+// A killed task that asks to wait so often would never end.
 constexpr int most_refused = 1'000'000;
 
 [[noreturn]] void give_up(const std::string& why) {
@@ -35,8 +35,8 @@ struct Strand {
   Line* line = nullptr;
   World::Timers::iterator timer;
   bool timed = false, ready = false, woken = false;
-  int refused = 0; // waits, since it was killed
-  Line end;        // those who join it
+  int refused = 0; // refused waits since it was killed
+  Line end;        // tasks that join this one
 };
 
 World::World(std::uint64_t seed) : random_({seed, scheduling_stream}, 0, 0), history_(0xCBF29CE484222325) {}
@@ -117,7 +117,7 @@ Status World::run(Nanoseconds until) {
       if (move_on(until)) continue;
       const bool late = !timers_.empty() || !events_.empty();
       Status why = stuck(late ? "it takes too long" : "none can ever go on");
-      if (!status.ok()) give_up(why.message()); // those who were killed wait for each other
+      if (!status.ok()) give_up(why.message()); // the killed tasks wait for each other
       status = std::move(why);
       until = for_ever;
       kill_all();
@@ -147,7 +147,7 @@ void World::end(Strand& strand) {
   std::erase_if(strands_, [&](const auto& one) { return one.get() == &strand; });
 }
 
-// To the next moment at which something happens. False: there is none, or none before `until`.
+// Moves time on to the next timer or event. False: there is none, or none before `until`.
 bool World::move_on(Nanoseconds until) {
   Nanoseconds next = for_ever;
   if (!timers_.empty()) next = timers_.begin()->first;

@@ -1,10 +1,10 @@
-// A world in which time is a number: simulated processes, their tasks, and what they wait for. One task runs at a time,
-// until it waits; which of those that could go on is next, a draw from the seed says; and when none can, time moves on
-// to the next moment at which one wants to. So a whole run is one thread of this process, takes as long as its
-// computing does, and is the same again from the same seed.
+// A simulated world, where time is a number: processes, their tasks, and what the tasks wait for. One task runs at a
+// time, until it waits; a draw from the seed chooses the next of those that are ready. When none is ready, time moves
+// on to the next timer or event. So a whole run takes one thread and only its computing time, and the same seed gives
+// the same run.
 //
-// A process that is killed ends at the next wait of each of its tasks: a Killed flies through them, and what they do
-// while they unwind waits for nobody. Used by one thread.
+// A killed process ends at the next wait of each of its tasks: the wait throws Killed, and waits during unwinding
+// return at once. Thread: one.
 #pragma once
 
 #include <cstdint>
@@ -25,61 +25,60 @@ namespace dlhost::env::simulated {
 
 inline constexpr Nanoseconds for_ever = std::numeric_limits<Nanoseconds>::max();
 
-// Flies through the tasks of a process that was killed. No std::exception, so that nobody takes it for a failure.
+// Thrown through the tasks of a killed process. Not a std::exception, so that no handler takes it for a failure.
 struct Killed {};
 
-// A task of a process.
 struct Strand;
 
-// Those who wait for the same thing.
+// The tasks that wait for the same thing.
 using Line = std::vector<Strand*>;
 
 class World {
  public:
   explicit World(std::uint64_t seed);
-  // Kills what still runs.
+  // Kills all processes that still run.
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // A process of that machine, from now on; returns its number: 1, 2, and so on.
+  // Starts a process on that machine; returns its number: 1, 2, and so on.
   int start(std::string name, std::function<void()> main, int machine = 0);
-  // Whoever runs at this moment may kill, itself as well.
+  // Any task may call it, one of the same process as well.
   void kill(int process);
-  // False: nobody was left.
+  // False: no process was left.
   bool kill_all();
   bool runs(int process) const;
-  // At that moment, in nobody's task.
+  // Runs `event` at that moment, outside of any task.
   void at(Nanoseconds moment, std::function<void()> event);
 
-  // Until all processes have ended. Not ok: none can ever go on, or the moment `until` has come; it says who waited for
-  // what, and all have been killed.
+  // Runs until all processes have ended. Errors: all tasks wait for each other, or the moment `until` has come; the
+  // message says which task waits for what, and all processes are killed.
   Status run(Nanoseconds until);
 
   Nanoseconds now() const { return now_; }
   // A draw from the seed in [0, n).
   std::uint32_t below(std::uint32_t n) { return random_.below(n); }
-  // A number made of all that happened and when: equal for equal runs.
+  // A hash of all events and their times: equal for equal runs.
   std::uint64_t history() const { return history_; }
-  // What happened, in words for people.
+  // The events, as text for people.
   const std::vector<std::string>& told() const { return told_; }
   void tell(std::string what);
 
-  // For the task that runs. `doing` is a literal: what it does, for when nobody can go on.
-  // False: the limit came before somebody woke the line.
+  // For the running task. `doing`: a literal that says what the task does, for the report of a deadlock.
+  // False: the limit came before a call of wake().
   bool wait(Line& line, Nanoseconds limit, const char* doing);
   void sleep(Nanoseconds span, const char* doing);
-  // As sleep; comes back also when the process was killed meanwhile.
+  // Like sleep, but returns also if the process is killed meanwhile.
   void pause(Nanoseconds span, const char* doing);
   std::shared_ptr<Strand> start_task(std::string name, std::function<void()> body);
-  // Comes back also when the process was killed meanwhile.
+  // Returns also if the process is killed meanwhile.
   void join(const std::shared_ptr<Strand>&);
   void wake(Line& line);
 
-  // Who runs; 0: nobody, as in an event or before run().
+  // The process of the running task; 0: none, as in an event or before run().
   int process() const;
   int machine() const;
-  // Whether what this one does still reaches others.
+  // False: the running task's process was killed, so its actions no longer reach others.
   bool lives() const;
 
  private:
@@ -87,7 +86,7 @@ class World {
     std::string name;
     int machine = 0;
     bool killed = false;
-    int tasks = 0; // that have not ended
+    int tasks = 0; // tasks that have not ended
   };
   using Timers = std::multimap<Nanoseconds, Strand*>;
   friend struct Strand;
@@ -102,19 +101,19 @@ class World {
   void run_one();
   void end(Strand&);
   Status stuck(const char* why) const;
-  // False: it is being unwound and waits for nobody.
+  // False: the task is unwinding after a kill and must not wait.
   bool may_wait(Strand&);
   void note(std::uint64_t what);
 
   Nanoseconds now_ = 0;
   Random random_;
   std::vector<std::unique_ptr<Process>> processes_;
-  std::vector<std::shared_ptr<Strand>> strands_; // that have not ended, in the order of their starts
+  std::vector<std::shared_ptr<Strand>> strands_; // not ended, in the order of their starts
   std::vector<Strand*> ready_;
   Timers timers_;
   std::multimap<Nanoseconds, std::function<void()>> events_;
   Strand* running_ = nullptr;
-  std::uint64_t started_ = 0; // strands
+  std::uint64_t started_ = 0; // number of strands
   std::uint64_t history_;
   std::vector<std::string> told_;
 };

@@ -1,4 +1,4 @@
-// Inference from a program of one's own: a trained run is opened once, and predicts samples from memory.
+// Inference in a user's program: opens a trained run once and predicts samples from memory.
 //
 //   auto net = dlhost::Predictor::open("runs/digits-...");
 //   auto probabilities = net->predict(pixels);   // a row for each sample
@@ -21,23 +21,23 @@ namespace dlhost {
 class Predictor {
  public:
   struct Options {
-    std::string layer;                       // whose output: LAYER or LAYER:OUTPUT; empty: the class probabilities
-    std::string job;                         // the job file; empty: the one that the run kept
-    std::vector<std::string> set;            // KEY=VALUE, as --set: {"train.device=cuda"}
-    std::vector<std::string> plugin_folders; // beside those that dlhost itself searches
-    std::int64_t batch = 64;                 // samples that are computed together
-    bool last = false;                       // the newest checkpoint, also where the best by validation is kept
-    bool averaged = false;                   // the averages that updater.average kept
+    std::string layer;            // the predicted output: LAYER or LAYER:OUTPUT; empty: the class probabilities
+    std::string job;              // the job file; empty: the one saved by the run
+    std::vector<std::string> set; // KEY=VALUE, as --set: {"train.device=cuda"}
+    std::vector<std::string> plugin_folders; // besides those that dlhost searches
+    std::int64_t batch = 64;                 // samples computed together
+    bool last = false;                       // the newest checkpoint, even if the best by validation is kept
+    bool averaged = false;                   // the averages of updater.average
   };
-  // What a source of the net gives of one sample, before its augmentations.
+  // One sample of a source of the net, before its augmentations.
   struct Input {
     std::string layer;
     DType dtype = DType::f32;
     Shape shape;
   };
 
-  // `path`: a run's folder, a checkpoint, or a file of params (with Options::job), as `dlhost export` writes them. The
-  // run's data need not be there. Not ok: what is missing, and what helps.
+  // `path`: a run's folder, a checkpoint, or a file of params written by `dlhost export` (with Options::job). Does not
+  // need the run's data. Errors: what is missing, and the remedy.
   static Result<Predictor> open(const std::string& path);
   static Result<Predictor> open(const std::string& path, Options options);
   ~Predictor();
@@ -46,17 +46,17 @@ class Predictor {
 
   const std::vector<Input>& inputs() const;
   const Shape& output() const;                     // of one sample
-  const std::vector<std::string>& classes() const; // their names, by number; empty: they have none
+  const std::vector<std::string>& classes() const; // names by class number; empty: no names
 
-  // Thread: any, several at once. Threads that predict at the same time have a copy of the params each, which is made
-  // when it is first needed.
+  // Thread: any, several at once. Each thread that predicts at the same time needs a copy of the params, made on
+  // demand.
   //
-  // `samples`: as many as there are, one behind another, each as inputs()[0] says; for a net with one input. Returns
-  // output().count() values for each.
+  // For a net with one input. `samples`: any number, one after the other, in the form of inputs()[0]. Returns
+  // output().count() values for each sample.
   Result<std::vector<float>> predict(std::span<const float> samples);
   Result<std::vector<float>> predict(std::span<const std::uint8_t> samples);
   Result<std::vector<float>> predict(std::span<const std::int32_t> samples);
-  // Of any net: where the samples of each input begin, in the order of inputs().
+  // For any net. `inputs`: pointers to the samples of each input, in the order of inputs().
   Result<std::vector<float>> predict(std::span<const void* const> inputs, std::int64_t samples);
 
  private:

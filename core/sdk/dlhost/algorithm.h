@@ -6,8 +6,8 @@
 //   }
 //
 // It runs once against a recording view, and core schedules the record: memory, overlap, fusion, pipelines, CUDA
-// graphs. An algorithm whose order depends on data says so in its traits; jobs with it are refused, until there are
-// programs that are made anew at every step.
+// graphs. An algorithm whose order depends on data declares so in its traits. Jobs with such an algorithm are refused,
+// because a program is built only once.
 #pragma once
 
 #include <cstdint>
@@ -20,38 +20,38 @@
 
 namespace dlhost {
 
-// A layer as an algorithm sees it.
+// A layer, as algorithms see it.
 class DLHOST_API Node {
  public:
   virtual ~Node();
   virtual std::string_view name() const = 0;
   virtual std::string_view type() const = 0;
   virtual std::size_t index() const = 0;
-  virtual std::span<Node* const> sources() const = 0; // whose outputs it reads
+  virtual std::span<Node* const> sources() const = 0; // layers whose outputs it reads
   virtual std::span<Node* const> readers() const = 0;
-  virtual bool has_params() const = 0; // live ones
+  virtual bool has_params() const = 0; // params that learn
   virtual bool is_source() const = 0;
   virtual bool is_loss() const = 0;
-  virtual bool has_gradient() const = 0; // something below it, or in it, learns
+  virtual bool has_gradient() const = 0; // it or a layer below it learns
 };
 
 class DLHOST_API NetView {
  public:
   virtual ~NetView();
-  // In feature order (topological for an acyclic net, else the job's).
+  // In feature order: topological for an acyclic net, else the job's order.
   virtual std::span<Node* const> nodes() const = 0;
-  // How many frames the step uses; the batch is cut into so many equal micro-batches when `cut`, else each frame sees
-  // the whole batch. Before any visit; default 1.
+  // Sets the number of frames in the step. With `cut` the batch is cut into that many equal micro-batches, else each
+  // frame gets the whole batch. Requires: called before any visit. Default: 1.
   virtual void frames(int count, bool cut) = 0;
-  virtual void collect(Node&) = 0; // its params are there, in this step's version
+  virtual void collect(Node&) = 0; // waits until its params have this step's version
   virtual void feature(Node&, int frame = 0, std::uint32_t sweep = 0) = 0;
-  // Param gradients of several calls in one step add up, each times `sign`.
+  // The param gradients of several calls in one step are summed, each times `sign`.
   virtual void gradient(Node&, Wanted, int frame = 0, std::uint32_t sweep = 0, float sign = 1) = 0;
-  // Its params' gradients of this step are complete: they leave for the updater, now. Once a step.
+  // Sends the layer's param gradients of this step to the updater. Requires: they are complete; once a step.
   virtual void update(Node&) = 0;
-  // The same behind gradient(node, Wanted::inputs): the param gradients of those passes are made only now, or their
-  // factors leave and whoever gets them multiplies (layers that declared Factors). Where the passes asked for the param
-  // gradients themselves, it is update. A pass a frame at most.
+  // The same after gradient(node, Wanted::inputs): the param gradients of those passes are computed only now, or sent
+  // as factors for the receiver to multiply (layers that declared Factors). If the passes asked for the param
+  // gradients, it equals update. Requires: at most one pass for each frame.
   virtual void update_late(Node&) = 0;
 };
 

@@ -1,14 +1,13 @@
-// Codecs: they make contributions smaller.
+// Codecs compress contributions.
 //
-//   contributor                      others                           whoever applies the sum
+//   contributor                      others                           the process that applies the sum
 //   encode(round 0) -> bytes         decode_add() of each, or,
-//                                    where Traits::sums, add()
+//                                    with Traits::sums, add()
 //   encode(round 1, sum of round 0)  the same again                   decode_add()
 //   learn(sum of the last round)
 //
-// What a round leaves out is added to the next exchange (error feedback). That, and what a codec learns, is state: core
-// keeps it for each contributor and param, and checkpoints it with that contributor. A codec is used by one task at a
-// time.
+// The error of an exchange is added to the next one (error feedback). The error and the learned values are state: core
+// keeps them for each contributor and param, and checkpoints them with the contributor. Thread: one task at a time.
 #pragma once
 
 #include <cstddef>
@@ -30,36 +29,36 @@ class DLHOST_API Codec : public Plugin {
     bool unbiased = false;       // the mean of many encodings is the value
     bool sums = false;           // encodings can be added without decoding
     bool whole_matrix = false;   // needs the whole param, not a slice
-    std::uint32_t rounds = 1;    // exchanges that an encoding takes; several only where it sums
-    bool error_feedback = false; // core shall keep what was left out, and pass it
+    std::uint32_t rounds = 1;    // rounds of an exchange; more than one requires `sums`
+    bool error_feedback = false; // core keeps the error and passes it to encode
   };
   virtual Traits traits() const = 0;
 
-  // Where an exchange stands.
+  // The present round of an exchange.
   struct Turn {
     std::uint32_t round = 0;
-    std::span<const std::byte> before; // all contributors' encodings of the last round, added; empty in round 0
+    std::span<const std::byte> before; // the sum of all contributors' encodings of the last round; empty in round 0
   };
-  // Of one contributor and slice; zeros at first.
+  // The state of one contributor and slice; zeros at first.
   struct State {
-    std::span<float> error;   // what earlier exchanges left out, an element each; empty without error feedback
-    std::span<float> learned; // as many as learns() says
+    std::span<float> error;   // error of earlier exchanges, one for each element; empty without error feedback
+    std::span<float> learned; // learns() values
   };
   virtual std::size_t learns(const Shape&) const;
 
-  // The most bytes that any round writes for a slice of this shape. Of codecs that do not need the whole matrix: two
-  // parts of it need at most as much as the whole, and one element.
+  // The most bytes of any round for a slice of this shape. Requires, unless Traits::whole_matrix: two parts of a slice
+  // need at most as much as the whole slice plus one element.
   virtual std::size_t bound(const Shape&) const = 0;
-  // Returns the bytes written. In the last round the error is rewritten. Draws are the same at all contributors where
-  // Traits::sums, and independent else.
+  // Returns the number of bytes written. The last round rewrites the error. With Traits::sums the draws are the same on
+  // all contributors, else independent.
   virtual Result<std::size_t> encode(const Turn&, const Shape&, std::span<const float> values, State,
                                      std::span<std::byte> out, Random&) = 0;
-  // Adds what the bytes of the last round say, times `factor`. Bytes come from outside: nothing in them is believed.
+  // Adds the values of the last round's bytes, times `factor`. The bytes are untrusted: check them.
   virtual Status decode_add(std::span<const std::byte> before, const Shape&, std::span<const std::byte> in,
                             float factor, std::span<float> values) = 0;
-  // Adds one encoding to another, where Traits::sums.
+  // Adds one encoding to another. Called only with Traits::sums.
   virtual Status add(std::span<const std::byte> in, std::span<std::byte> into) const;
-  // The end of an exchange, where learns() is not zero.
+  // Ends an exchange. Called only if learns() is not zero.
   virtual Status learn(std::span<const std::byte> before, const Shape&, std::span<const std::byte> sum, State);
 };
 

@@ -1,8 +1,8 @@
-// A device: memory, streams and prepared ops. `cpu`, `cuda`, and `ref`, the oracle.
+// A device: memory, streams and prepared ops. Examples: `cpu`, `cuda`, and `ref`, the oracle.
 //
-// Memory of a device may lie where the host cannot touch it (Traits::host_memory says); everything that computes goes
-// through ops, everything else through copy. Allocation, prepare and stream-making happen before the first step only.
-// prepare and allocate may be called from several tasks; a stream belongs to one task at a time.
+// The host may be unable to touch a device's memory (Traits::host_memory). Ops do all computing; copies go through
+// copy(). Allocation, prepare and making streams happen only before the first step. Thread: prepare and allocate may be
+// called from several tasks; a stream belongs to one task at a time.
 #pragma once
 
 #include <cstddef>
@@ -26,28 +26,28 @@ struct HostCall;
 class DLHOST_API Event {
  public:
   virtual ~Event();
-  // Whether all is done that the stream had been given when it recorded this. Asked by one task, again and again.
-  // Default: it is, as on a device that is done when run() returns.
+  // Whether all work is done that was queued on the stream before it recorded this event. One task asks repeatedly.
+  // Default: true, for devices whose work is done when run() returns.
   virtual Result<bool> passed();
 };
 
-// Work in the order given. On the cpu it is done when run() returns.
+// Runs work in the order given. On the cpu it is done when run() returns.
 class DLHOST_API Stream {
  public:
   virtual ~Stream();
-  // Until all work is done; the first error of any of it.
+  // Waits until all work is done; returns the first error.
   virtual Status wait() = 0;
   virtual Status record(Event&) = 0;
   virtual Status wait_for(Event&) = 0; // later work waits; the host does not
-  // Does the op's compute in its turn, with pointers that the host may follow; the pointers given are the device's. A
-  // device that does not compute on the host fails here, which wait() then says.
+  // Runs op.compute() in the stream's order, with pointers that the host may follow; the given pointers are the
+  // device's. A device that does not compute on the host fails here; wait() returns the error.
   virtual void submit(HostOp&, const HostCall&) = 0;
-  // What comes between the two is a step that is likely to come again, word for word or nearly. The stream may hold its
-  // work back and start it as one whole: at the end, and whenever the host waits, records, copies to or from its own
-  // memory or asks for native(). Ops and memory of the step stay until it has ended. Default: nothing is held back.
+  // The calls between the two are a step that will probably repeat with the same ops. The stream may hold its work back
+  // and start it as one whole: at the end, and whenever the host waits, records, copies from or to its own memory, or
+  // calls native(). Requires: the step's ops and memory stay until it has ended. Default: nothing is held back.
   virtual void begin_step();
   virtual void end_step();
-  // The stream as the device's own library knows it, for kernels of companions: a cudaStream_t. Null: it has none.
+  // The stream of the device's own library, for companions' kernels: a cudaStream_t. Null: none.
   virtual void* native();
 };
 
@@ -64,50 +64,51 @@ class DLHOST_API Device : public Plugin {
   };
 
   virtual Traits traits() const = 0;
-  // "AMD EPYC, AVX-512 BF16, 2 threads": for people.
+  // For people: "AMD EPYC, AVX-512 BF16, 2 threads".
   virtual std::string description() const = 0;
 
-  // Of memory that is its own, not the host's: how much there is, and how much of it is free now. None: it is not
-  // known.
+  // Total and free bytes of the device's own memory. None: unknown, or the host's memory.
   struct Room {
     std::uint64_t total = 0, free = 0;
   };
   virtual std::optional<Room> room() const;
   virtual Result<void*> allocate(std::size_t bytes) = 0;
   virtual void release(void*) noexcept = 0;
-  // Host memory that the device copies from and to at its full rate, behind the host: aligned to 64 bytes. Not ok:
-  // there is none; any other memory serves too, slower. Default: plain memory.
+  // Host memory for copies at full rate, behind the host; aligned to 64 bytes. Errors: there is none; other memory
+  // works too, slower. Default: plain memory.
   virtual Result<void*> allocate_host(std::size_t bytes);
   virtual void release_host(void*) noexcept;
-  // The same of host memory that somebody else made and other processes may map, until it is unpinned. Not ok: it
-  // cannot be; copies take it as any other. Default: there is nothing to do.
+  // The same for existing host memory, which other processes may map, until unpin(). Errors: impossible; copies then
+  // treat it like other memory. Default: does nothing.
   virtual Status pin(void* memory, std::size_t bytes);
   virtual void unpin(void* memory) noexcept;
   virtual Result<std::unique_ptr<Stream>> stream() = 0;
   virtual Result<std::unique_ptr<Event>> event() = 0;
-  // Host memory must stay until the stream has passed.
+  // Requires: host memory stays until the stream has passed.
   virtual Status copy(Stream&, void* dst, const void* src, std::size_t bytes, Direction) = 0;
   virtual Status fill_zero(Stream&, void* dst, std::size_t bytes) = 0;
 
-  // The bytes of a tensor as it lies, padding included. Padding is zero and stays zero: a map that makes zero of zero
-  // may take a tensor of any format for one plain row of so many bytes.
+  // The bytes of a tensor in its format, including padding. Padding is zero and stays zero: a map that turns zeros into
+  // zeros may treat a tensor of any format as one plain row of so many bytes.
   virtual std::size_t bytes(const TensorDesc&) const = 0;
-  // How many rows of axis 0 lie together: the tensor is a row of such pieces, each of which lies as a tensor of so many
-  // rows does, the last perhaps filled up. 0: it does not lie so. Default: what is plain comes apart row by row.
+  // The number of rows of axis 0 in a piece, if the tensor is a sequence of pieces that each lie like a tensor of so
+  // many rows; the last may be padded. 0: the format is not such a sequence. Default: a plain tensor has pieces of one
+  // row.
   virtual std::int64_t rows_together(const TensorDesc&) const;
-  // A format's name, stable between runs: "aBcd16b". format_named gives it back for a tensor of that shape.
+  // A format's name, stable between runs: "aBcd16b". format_named() is the inverse for a tensor of that shape.
   virtual std::string format_name(const TensorDesc&) const = 0;
   virtual Result<Format> format_named(const TensorDesc& plain, const std::string& name) = 0;
 
   virtual Result<std::unique_ptr<Op>> prepare(const OpSpec&, const Choice& = {}) = 0;
 
-  // Peers of other tasks, processes and machines, by the devices' own ways: one calls them together, and tells all what
-  // it got; each joins with that. They have come when Peers::ready says so. Not ok: there is no such way, and why.
+  // Connects peers of other tasks, processes and machines through the devices' own means. One peer calls convene() and
+  // sends the result to all; each joins with it. The peers are connected when Peers::ready returns true. Errors: no
+  // such means, and why.
   virtual Result<std::string> convene();
   virtual Result<std::unique_ptr<Peers>> join(const std::string& convened, int rank, int count);
 };
 
-// Device memory with an owner.
+// Owns device memory.
 class Memory {
  public:
   Memory() = default;

@@ -1,15 +1,15 @@
-// Expressions: pointwise arithmetic as data. A layer or an updater says once what it computes for one element; every
-// device turns that into its own kernel, fuses it into its neighbours, and core derives its gradient.
+// Expressions: pointwise arithmetic as data. A layer or updater declares its function of one element once. Every device
+// turns it into its own kernel and fuses it with its neighbours; core derives its gradient.
 //
 //   Expression relu;
 //   auto x = relu.input(0);
 //   relu.result(max(x, 0.0));
 //
-// An expression is a list of steps in the order of their dependence; inputs are elements of tensors, scalars are
-// numbers given at each run (a learning rate), `uniform` draws a counter-based random number in [0, 1).
-// Results of comparisons are 1 and 0; select(c, a, b) is a where c > 0, else b. Minimum and maximum hand on a NaN.
-// Draw k of an expression, for an element of the index space, is draw(key, epoch, sample, (k << 40) + element) of
-// random.h, where `sample` is that of the element's row (its index on axis 0), and `element` its place in the row.
+// An expression is a list of steps, operands first. Inputs are elements of tensors, scalars are numbers given at each
+// run (a learning rate), `uniform` draws a counter-based random number in [0, 1).
+// Comparisons give 1 and 0; select(c, a, b) is a if c > 0, else b. Minimum and maximum pass NaN on.
+// Draw k of an expression for an element of the index space is draw(key, epoch, sample, (k << 40) + element) of
+// random.h. `sample` is that of the element's row (its index on axis 0), `element` its index within the row.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@
 namespace dlhost {
 
 enum class Fn : std::uint8_t {
-  input,    // a: which
-  scalar,   // a: which
+  input,    // a: number of the input
+  scalar,   // a: number of the scalar
   constant, // value
-  uniform,  // a: which draw
+  uniform,  // a: number of the draw
   add,
   subtract,
   multiply,
@@ -46,7 +46,7 @@ enum class Fn : std::uint8_t {
 
 class Expression;
 
-// A value inside an expression that is being built. Valid while its expression stays where it is.
+// A value in an expression under construction. Valid as long as the expression is not moved.
 class Term {
  public:
   Term(Expression* owner, std::uint16_t step) : owner_(owner), step_(step) {}
@@ -84,13 +84,13 @@ class DLHOST_API Expression {
   bool reads(std::uint16_t input) const;
   bool operator==(const Expression&) const = default;
 
-  // The same steps appended to `into`, with `inputs` standing for this expression's inputs; returns the results.
-  // Scalars keep their numbers; draws get new ones, so that they stay independent of those that `into` has.
+  // Appends this expression's steps to `into`, with `inputs` in place of its inputs; returns the results. Scalars keep
+  // their numbers; draws get new ones, so that they stay independent of the draws in `into`.
   std::vector<Term> inlined(Expression& into, const std::vector<Term>& inputs) const;
 
  private:
   friend class Differentiation;
-  Term push(Step); // an equal step that is there already serves again
+  Term push(Step); // returns an equal existing step if there is one
   std::vector<Step> steps_;
   std::vector<std::uint16_t> results_;
   std::size_t inputs_ = 0;
@@ -128,21 +128,21 @@ inline Term tanh(Term a) { return a.owner()->apply(Fn::tanh, a); }
 inline Term logistic(Term a) { return a.owner()->apply(Fn::logistic, a); }
 inline Term erf(Term a) { return a.owner()->apply(Fn::error_function, a); }
 
-// d result(0) / d input(which), as an expression of the same inputs, scalars and draws, simplified. Where two branches
-// meet (max, select), the derivative is that of the second.
+// d result(0) / d input(which), as a simplified expression of the same inputs, scalars and draws. Where two branches
+// meet (max, select), it is the derivative of the second.
 DLHOST_API Expression derivative(const Expression&, std::uint16_t which);
 
-// "max(x0, 0)": for people and for kernel names.
+// "max(x0, 0)", for people and kernel names.
 DLHOST_API std::string to_string(const Expression&);
 
-// A function of one element with a name that devices may know, so that they can fuse a kernel of their own.
+// A function of one element, with a name for devices that have their own fused kernel for it.
 enum class Known : std::uint8_t { none, relu, leaky_relu, elu, logistic, tanh, softplus, gelu, silu };
 
 struct Pointwise {
   Known known = Known::none;
-  double alpha = 0;    // leaky_relu: slope below 0; elu: its scale
+  double alpha = 0;    // leaky_relu: slope below 0; elu: scale
   Expression feature;  // y of x (input 0)
-  Expression gradient; // dy/dx of input 0, which is y where `from_output`, else x
+  Expression gradient; // dy/dx as a function of input 0, which is y if `from_output`, else x
   bool from_output = false;
 };
 

@@ -1,9 +1,8 @@
-// A frame: the tensors of one pass of one layer over one batch, and what a pass may ask for while it computes. Several
-// frames of a layer can be alive at once (pipelines, contrastive divergence); the layer itself keeps nothing of a
-// batch.
+// A frame: the tensors of one pass of one layer over one batch, and what a pass needs while it computes. A layer may
+// have several live frames (pipelines, contrastive divergence), so the layer itself stores nothing of a batch.
 //
-// All pointers are to the memory of the layer's device, in the forms that prepare() settled. A pointer is null exactly
-// where nothing is wanted: an input gradient that nobody reads, a param gradient of a frozen param.
+// All pointers are to the memory of the layer's device, in the forms settled by prepare(). A pointer is null only if
+// nothing is wanted: an input gradient without a reader, a param gradient of a frozen param.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +17,21 @@ namespace dlhost {
 
 enum class Phase : std::uint8_t { train, validate, test };
 
-// Which gradients a call of compute_gradient is to make.
+// The gradients that a call of compute_gradient computes.
 enum class Wanted : std::uint8_t { inputs = 1, params = 2, both = 3 };
 constexpr bool wants_inputs(Wanted w) { return (static_cast<unsigned>(w) & 1U) != 0; }
 constexpr bool wants_params(Wanted w) { return (static_cast<unsigned>(w) & 2U) != 0; }
 
 struct Pass {
   Phase phase = Phase::train;
-  std::uint32_t sweep = 0; // for algorithms that compute a feature more than once a step
+  std::uint32_t sweep = 0; // for algorithms that compute a feature several times in a step
   std::uint64_t step = 0;
   std::uint32_t epoch = 0;
-  std::int64_t valid = 0;        // the rows of this batch that count; the others repeat some sample
+  std::int64_t valid = 0;        // rows that count; the others repeat a sample
   std::int64_t global_batch = 0; // losses divide their gradients by it, so that contributions add up
-  double loss_scale = 1; // and multiply them, not what they say of themselves, by this: small ones are none in f16
+  double loss_scale = 1;         // losses multiply their gradients (not their metrics) by it, against underflow in f16
   std::uint64_t seed = 0;
-  std::span<const std::uint32_t> samples; // the identity of each row, in host memory
+  std::span<const std::uint32_t> samples; // the sample number of each row, in host memory
 };
 
 class Frame {
@@ -41,13 +40,13 @@ class Frame {
   void* output(std::size_t i) const { return outputs[i]; }
   const void* output_gradient(std::size_t i) const { return output_gradients[i]; }
   void* input_gradient(std::size_t i) const { return input_gradients[i]; }
-  // A param in the form that Prepare::uses() gave this number for.
+  // A param in the form with this number from Prepare::uses().
   const void* param(std::size_t use) const { return params[use]; }
   void* param_gradient(std::size_t i) const { return param_gradients[i]; }
   void* buffer(std::size_t i) const { return buffers[i]; }
   template <class T> T* buffer_as(std::size_t i) const { return static_cast<T*>(buffers[i]); }
 
-  // For Op::run: rows that count and the key of this layer's draws.
+  // The argument of Op::run: valid rows and the key of this layer's draws.
   Dynamic dynamic(const Pass& pass, std::span<const float> scalars = {}) const {
     return {scalars, pass.valid, {pass.seed, draw_stream + pass.sweep * 0x10000U}, pass.epoch, pass.samples};
   }

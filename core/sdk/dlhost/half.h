@@ -1,5 +1,4 @@
-// The two floating-point types of 16 bits as floats, and floats rounded to them: to nearest, ties to even; what is not
-// a number stays so.
+// Conversion between float and the two 16-bit floating-point types. Rounds to nearest, ties to even; NaN stays NaN.
 #pragma once
 
 #include <bit>
@@ -32,7 +31,7 @@ inline std::uint16_t f16_of_float(float value) {
   const float size = std::abs(value);
   if (value != value) return static_cast<std::uint16_t>(sign | 0x7E00U);
   if (size >= 65520.0F) return static_cast<std::uint16_t>(sign | 0x7C00U);
-  // Below 2^-14 the steps are 2^-24; above, the fraction has ten bits. nearbyint rounds ties to even.
+  // Below 2^-14 the step is 2^-24; above, the fraction has ten bits. nearbyint rounds ties to even.
   int exponent = 0;
   std::frexp(size, &exponent);
   const int unit = size < 0x1p-14F ? -24 : exponent - 11;

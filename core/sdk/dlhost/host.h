@@ -1,6 +1,6 @@
-// What the host lends to a plugin: the clock, tasks, files, random numbers and words to the user. Bundled plugins reach
-// these things through here only, so that a simulation can stand in for all of them (docs/architecture.md, seams).
-// A Host outlives every plugin; its parts may be called from any thread unless they say otherwise.
+// The host's services for a plugin: clock, tasks, files, other plugins and the log. Bundled plugins use these only
+// through this interface, so that a simulation can replace all of them (docs/architecture.md, seams).
+// Owns: a Host outlives every plugin. Thread: any, unless a part says otherwise.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace dlhost {
 
-// Nanoseconds of a clock that never goes back; its zero is arbitrary, another process' is another.
+// Nanoseconds of a clock that never goes back. Its zero is arbitrary and differs between processes.
 using Nanoseconds = std::int64_t;
 
 class DLHOST_API Clock {
@@ -30,18 +30,18 @@ class DLHOST_API Clock {
   virtual double wall_seconds() = 0;
 };
 
-// A thread in real runs, a fiber in simulation. Destroying it joins.
+// A thread in real runs, a fiber in simulation. The destructor joins.
 class DLHOST_API Task {
  public:
   virtual ~Task();
   virtual void join() = 0;
 };
 
-// Lets tasks wait for each other, in any host. notify is remembered by nobody: look at your condition again.
+// Lets tasks wait for each other in any host. Notifications are not stored: check your condition again.
 class DLHOST_API Waiter {
  public:
   virtual ~Waiter();
-  // Returns when notify_all was called after `ticket` was taken, or at the time limit: false.
+  // wait() returns true when notify_all was called after ticket(), and false at the time limit.
   virtual std::uint64_t ticket() = 0;
   virtual bool wait(std::uint64_t ticket, Nanoseconds limit) = 0;
   virtual void notify_all() = 0;
@@ -54,17 +54,17 @@ class DLHOST_API Tasks {
   virtual std::unique_ptr<Waiter> waiter() = 0;
 };
 
-// An open file. read_at may be called from several tasks at once.
+// An open file. Thread: read_at may be called from several tasks at once.
 class DLHOST_API File {
  public:
   virtual ~File();
   virtual std::uint64_t size() = 0;
   virtual Status read_at(std::uint64_t offset, std::span<std::byte> into) = 0;
-  // The whole file, mapped for reading, until the File is destroyed; empty where mapping is not to be had.
+  // The whole file mapped for reading, until the File is destroyed; empty: mapping is impossible.
   virtual std::span<const std::byte> map() = 0;
 };
 
-// A file being written. Nobody sees it until commit(), which syncs it and renames it into place; without commit it
+// A file being written. It becomes visible at commit(), which syncs it and renames it into place; without commit it
 // disappears.
 class DLHOST_API NewFile {
  public:
@@ -73,8 +73,8 @@ class DLHOST_API NewFile {
   virtual Status commit() = 0;
 };
 
-// A log that grows: each append is whole or absent after a crash of this process. Bytes are written as given: a log of
-// lines brings its own line ends.
+// A growing log: after a crash of this process each append is whole or absent. Bytes are written as given: a log of
+// lines includes its line ends.
 class DLHOST_API LogFile {
  public:
   virtual ~LogFile();
@@ -97,13 +97,13 @@ class DLHOST_API Disk {
   virtual Result<std::vector<DirectoryEntry>> list(const std::string& path) = 0; // sorted by name
   virtual Status make_directory(const std::string& path) = 0;                    // and its parents
   virtual Status rename(const std::string& from, const std::string& to) = 0;     // replaces, then syncs the folder
-  virtual Status remove(const std::string& path) = 0;                            // a folder with all in it
+  virtual Status remove(const std::string& path) = 0;                            // a folder with its contents
   virtual bool exists(const std::string& path) = 0;
 
-  // All of a file; a limit guards against what is not meant to be read whole.
+  // Reads a whole file; larger files than `limit` are errors.
   Result<std::vector<std::byte>> read_all(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 36);
   Result<std::string> read_text(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 30);
-  // Appears whole or not at all.
+  // The file appears whole or not at all.
   Status write_all(const std::string& path, std::span<const std::byte>);
   Status write_text(const std::string& path, std::string_view);
 };
@@ -124,7 +124,7 @@ class DLHOST_API Host {
   virtual Tasks& tasks() = 0;
   virtual Disk& disk() = 0;
   virtual Log& log() = 0;
-  // A product of another plugin, made from a checked part: the store behind a URL, the schedule inside a schedule.
+  // Makes a product of another plugin from a checked part: the store of a URL, the inner schedule of a schedule.
   virtual Result<std::unique_ptr<Plugin>> make(Kind, const Part&) = 0;
 };
 

@@ -1,5 +1,5 @@
-// An op whose kernel is host code: of a companion (dlhost/kernel.h) for a device that computes on the host, or of such
-// a device itself. Its work is done in the turn of the stream that it was given to, which may be late.
+// An op with a kernel in host code: of a companion (dlhost/kernel.h) for a device that computes on the host, or of such
+// a device itself. It runs in the order of its stream, which may be later.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace dlhost {
 
-// One run, with pointers that the host may follow.
+// The arguments of one run, with pointers that the host may follow.
 struct HostCall {
   std::span<const void* const> in;
   std::span<void* const> out;
@@ -20,10 +20,10 @@ struct HostCall {
 
 class DLHOST_API HostOp : public Op {
  public:
-  // Hands itself to the stream.
+  // Submits itself to the stream.
   void execute(Stream&, std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch,
                const Dynamic&) final;
-  // The work. What is wrong comes back from Stream::wait. On the task that works the stream off.
+  // Does the work. Errors come back from Stream::wait. Thread: the task that runs the stream's work.
   virtual Status compute(const HostCall&) = 0;
 };
 

@@ -1,9 +1,8 @@
-// Companions: a layer's own kernels for one device, in a plugin named after the types of both, "layer@device"
-// ("crf@cuda"). It is loaded when a layer asks Prepare::kernel() for one of them, and not before: so the layer itself
-// needs no library of any device.
+// Companions: a layer's own kernels for one device, in a plugin named "layer@device" after both types ("crf@cuda"). It
+// is loaded only when a layer calls Prepare::kernel(), so that the layer itself needs no library of any device.
 //
-// An op of a companion for a device that computes on the host (ref, cpu) derives from HostOp (dlhost/host_op.h). One
-// for another device derives from Op and launches on Stream::native().
+// An op of a companion for a device that computes on the host (ref, cpu) derives from HostOp (dlhost/host_op.h). For
+// other devices it derives from Op and launches on Stream::native().
 #pragma once
 
 #include <memory>
@@ -17,18 +16,18 @@
 
 namespace dlhost {
 
-// What a layer asks its companion for: words that only these two need to understand.
+// A layer's request to its companion. Core does not interpret it.
 struct KernelSpec {
   std::string name;                // "feature"
-  std::vector<TensorDesc> in, out; // in the order of `run`; where the format is `any`, the kernel chooses
-  std::vector<double> numbers;     // what its options and its piece come to
+  std::vector<TensorDesc> in, out; // in the order of `run`; for format `any` the kernel chooses
+  std::vector<double> numbers;     // values from the layer's options and piece
 };
 
 class DLHOST_API Kernels : public Plugin {
  public:
   static constexpr Kind kind = Kind::kernel;
-  // As Device::prepare, for one of that device's programs, on the task that runs it: where the device's library knows a
-  // current device, it is this one. The op must not need this object afterwards.
+  // Like Device::prepare, for a program of that device. Thread: the task that runs the program; if the device's library
+  // has a current device, it is this one. The op must not need this object afterwards.
   virtual Result<std::unique_ptr<Op>> prepare(Device&, const KernelSpec&, const Choice&) = 0;
 };
 

@@ -1,5 +1,5 @@
-// The kinds of plugin. Ten of them have processes, threads or tensors to look after; the parts (schedule, initializer,
-// augmentation) are small functions that options of the ten refer to.
+// The kinds of plugin. Ten of them manage processes, threads or tensors; the parts (schedule, initializer,
+// augmentation) are small functions that options of those ten refer to.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ DLHOST_API std::span<const Kind> all_kinds();
 DLHOST_API std::string_view name_of(Kind);
 DLHOST_API std::optional<Kind> kind_named(std::string_view);
 
-// Every object that a plugin makes derives from this through the class of its kind.
+// The base class of every object that a plugin makes, through the class of its kind.
 class DLHOST_API Plugin {
  public:
   Plugin() = default;

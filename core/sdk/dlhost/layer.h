@@ -1,13 +1,13 @@
-// Layers: they transform features, own params and know their gradients.
+// Layers transform features, own params and compute their gradients.
 //
-// Life of a layer: constructed from its options; setup() once, with the shapes of its inputs, where it says everything
-// that core may know about it; prepare() once, after partition and form-finding, where it prepares its ops for the
-// piece of the net that is its own; then compute_feature and compute_gradient, any number of times. Each program
-// (phase, batch size) has its own layer objects; they share params and running state by name. After prepare a layer is
-// immutable: everything of a batch lies in the frame.
+// Life of a layer: it is constructed from its options. setup() is called once with the shapes of its inputs; there it
+// declares everything that core needs to know. prepare() is called once, after partition and the choice of formats;
+// there it prepares its ops for its piece of the net. Then compute_feature and compute_gradient are called any number
+// of times. Each program (phase, batch size) has its own layer objects; they share params and running state by name.
+// After prepare a layer is immutable: everything of a batch lies in the frame.
 //
-// A gradient lies as its feature lies: same shape, format and dtype. Gradients are overwritten, never added to, unless
-// the layer said `accumulates`. Core checks counts and shapes around these calls; layers need not.
+// A gradient has its feature's shape, format and dtype. Gradients are overwritten, not added to, unless the layer
+// declared `accumulates`. Core checks counts and shapes around these calls; layers need not.
 #pragma once
 
 #include <cstdint>
@@ -35,18 +35,18 @@ enum class Life : std::uint8_t {
   running,   // for the whole run: checkpointed, shared by all programs
 };
 
-// How running state of replicas becomes one.
+// How the replicas' running state is merged.
 enum class Merge : std::uint8_t { none, mean, sum };
 
 struct Port {
   std::string name;
-  TensorDesc desc; // plain in setup; the format is found later
+  TensorDesc desc; // plain in setup; the format is chosen later
 };
 
 struct ParamSpec {
   std::string name; // "weight"
   Shape shape;
-  Part init;                            // default initialiser; the job may choose another
+  Part init;                            // default initialiser; the job may set another
   std::int64_t fan_in = 0, fan_out = 0; // for initialisers that scale
   double rate_scale = 1, decay_scale = 1;
 };
@@ -56,22 +56,22 @@ struct BufferSpec {
   TensorDesc desc;
   Life life = Life::workspace;
   Merge merge = Merge::none;
-  float initial = 0; // of carried and running buffers
+  float initial = 0; // for carried and running buffers
 };
 
-// What a gradient reads; what it does not read, core may reuse after the feature pass.
+// The tensors that a gradient reads. Core may reuse the other tensors after the feature pass.
 struct Reads {
   bool inputs = true;
   bool outputs = false;
 };
 
-// How one output axis can be cut, and what a piece then needs.
+// How one output axis can be cut, and what each piece then needs.
 struct Split {
   enum class Need : std::uint8_t {
     whole,   // all of it
     same,    // the piece along `axis`
     halo,    // the piece along `axis`, widened by `low` and `high` elements
-    partial, // the outputs of the pieces are to be summed
+    partial, // the pieces' outputs must be summed
   };
   struct Operand {
     Need need = Need::whole;
@@ -81,19 +81,19 @@ struct Split {
   std::size_t output = 0;
   std::size_t axis = 0;
   std::vector<Operand> inputs, params;
-  bool sums_outputs = false; // every piece makes a summand of the whole output instead of a part of it
-  bool collective = false;   // its pieces compute at the same time, and call Frame::peers
+  bool sums_outputs = false; // every piece computes a summand of the whole output instead of a part
+  bool collective = false;   // the pieces compute at the same time and call Frame::peers
 };
 
-// What a layer is prepared for under a partition.
+// The part of a layer under a partition.
 struct Piece {
-  std::size_t split = 0;            // which of Setup::splits
-  std::int64_t first = 0, last = 0; // its elements of the axis that is cut
+  std::size_t split = 0;            // index into Setup::splits
+  std::int64_t first = 0, last = 0; // its elements of the cut axis
 };
 
-// A number that the layer computes for people, summed over the batch on the device: output `output` is f32 [2]
-// {sum, weight}, and the metric is the quotient of the sums over all batches. A table is f32 [rows, columns] of counts
-// and is summed over all batches as it is.
+// A number computed for people, summed over the batch on the device: output `output` is f32 [2] {sum, weight}, and the
+// metric is the quotient of the sums over all batches. A table is f32 [rows, columns] of counts, summed over all
+// batches.
 struct MetricSpec {
   std::string name;
   std::size_t output = 0;
@@ -103,16 +103,16 @@ struct MetricSpec {
 
 class Setup {
  public:
-  // What is known.
+  // Given to the layer.
   std::span<const Port> inputs;
   Phase phase = Phase::train;
-  DType compute = DType::f32; // what features are to be in
+  DType compute = DType::f32; // the dtype of features
   std::int64_t batch = 0;
   std::string_view layer; // the instance's name, for messages
 
   const Shape& input(std::size_t i) const { return inputs[i].desc.shape; }
 
-  // What the layer says.
+  // Declared by the layer.
   void output(std::string name, Shape shape) { output(std::move(name), TensorDesc{compute, shape, {}}); }
   void output(std::string name, TensorDesc desc) { outputs.push_back({std::move(name), desc}); }
   std::size_t param(ParamSpec spec) {
@@ -130,33 +130,33 @@ class Setup {
   std::vector<BufferSpec> buffers;
   std::vector<MetricSpec> metrics;
   Reads reads;
-  bool in_place = false;              // output 0 may be written over input 0 (and gradient 0 over output gradient 0)
-  bool is_view = false;               // output 0 is input 0's memory with another shape; nothing is computed
-  bool accumulates = false;           // compute_gradient can add to its input gradients; Prepare tells when it must
-  bool host = false;                  // computes on the host, in plain format: core brings inputs there
+  bool in_place = false;              // output 0 may overwrite input 0 (and input gradient 0 output gradient 0)
+  bool is_view = false;               // output 0 is input 0's memory with another shape; computes nothing
+  bool accumulates = false;           // compute_gradient can add to its input gradients; Prepare says when it must
+  bool host = false;                  // computes on the host in plain format: core copies its inputs there
   bool is_loss = false;               // starts the gradient; needs no output gradient
   bool has_gradient = true;           // false: sources, metrics
-  bool data_order = false;            // what it does depends on the data: core must not record it once and replay
+  bool data_order = false;            // its order of work depends on the data: core must not record and replay it
   std::optional<Pointwise> pointwise; // output 0 of input 0: may become another op's epilogue
   bool is_sum = false;                // output 0 is the sum of the inputs: may become another op's epilogue
-  std::vector<Split> splits;          // beside the batch axis, which every layer can be cut on unless:
-  bool whole_batch = false;           // a row depends on others (batch norm); a collective split of axis 0 may say how
-  // A param gradient that is a product: dw[u, ...] is the sum over rows n of dy[n, u] x[n, ...]; or one of a table's
-  // rows: dw[x[n]] is the sum over all n of dy[n]. Core may then send both instead and make it late; it does not ask
-  // for that gradient (Prepare::wants_param_gradient). dy is what the layer gets: who takes gradients from behind an
-  // epilogue declares none.
+  std::vector<Split> splits; // besides the batch axis, on which every layer can be cut unless whole_batch is set
+  bool whole_batch = false;  // a row depends on others (batch norm); a collective split of axis 0 may say how
+  // A param gradient that is a product: dw[u, ...] is the sum over rows n of dy[n, u] x[n, ...]; or one for the rows of
+  // a table: dw[x[n]] is the sum over all n of dy[n]. Core may then send both factors and multiply later; it then does
+  // not ask for the gradient (Prepare::wants_param_gradient). dy is the gradient that the layer gets, so a layer that
+  // takes gradients from behind an epilogue must not declare factors.
   struct Factors {
     std::size_t param = 0;
-    std::size_t output = 0; // of whose gradient
+    std::size_t output = 0; // whose gradient is dy
     std::size_t input = 0;
-    bool of_rows = false; // x counts the param's rows
+    bool of_rows = false; // x holds indices of the param's rows
   };
   std::vector<Factors> factors;
 };
 
 struct KernelSpec;
 
-// The forms and ops of one layer in one program.
+// Chooses the forms and ops of one layer in one program.
 class DLHOST_API Prepare {
  public:
   virtual ~Prepare();
@@ -164,46 +164,48 @@ class DLHOST_API Prepare {
   virtual bool training() const = 0;
   virtual DType compute() const = 0;
   virtual std::int64_t batch() const = 0;
-  // The piece's tensors: shapes after partition, forms as the producers leave them.
+  // The tensors of the piece: shapes after partition, in the producers' forms.
   virtual const TensorDesc& input(std::size_t) const = 0;
-  virtual const TensorDesc& output(std::size_t) const = 0; // plain; say gives() to lay it otherwise
+  virtual const TensorDesc& output(std::size_t) const = 0; // plain; gives() chooses another form
   virtual const Shape& param_shape(std::size_t) const = 0;
   virtual bool wants_input_gradient(std::size_t) const = 0;
   virtual bool wants_param_gradient(std::size_t) const = 0;
-  virtual bool adds_input_gradient(std::size_t) const = 0; // only where the layer said `accumulates`
-  // It does not after all, for want of an op that does: core adds.
+  virtual bool adds_input_gradient(std::size_t) const = 0; // only if the layer declared `accumulates`
+  // Declares that this gradient does not add after all, for lack of an op; core adds.
   virtual void leaves_adding(std::size_t input) = 0;
-  // What core would like output 0's op to do as well; empty when there is nothing. Who passes it to its feature op
-  // takes it; Op::epilogue_taken then decides.
+  // The epilogue that core would like for output 0; may be empty. A layer that passes it to its feature op accepts it;
+  // Op::epilogue_taken then decides.
   virtual Epilogue epilogue() = 0;
-  // The addend of an epilogue with `add`: its number among the layer's inputs (Frame::input, reads()); it comes after
-  // those of setup. Its form has to be the output's.
+  // The input number of an epilogue's addend (for Frame::input and reads()); it comes after the inputs of setup. Its
+  // form has to be the output's.
   virtual std::size_t addend() const = 0;
-  // Says that compute_gradient takes output gradients from behind the epilogue, and makes the addend's gradient too
-  // (Frame::input_gradient of addend()). Else core undoes the epilogue before it. `reads_output`: it needs what the
-  // epilogue gave; without, that lives no longer than its readers need it.
+  // Declares that compute_gradient takes output gradients from behind the epilogue and also computes the addend's
+  // gradient (Frame::input_gradient of addend()). Else core first undoes the epilogue. `reads_output`: the gradient
+  // reads the epilogue's result; else that lives only as long as its readers need it.
   virtual void takes_epilogue_gradient(bool reads_output) = 0;
 
-  // Prepares an op of this layer; core records its kernel, scratch and operations. `role` is for people.
+  // Prepares an op of this layer; core records its kernel, scratch and operations. `role` is for reports.
   virtual Result<std::unique_ptr<Op>> op(const OpSpec&, Role role = Role::feature) = 0;
-  // The same of an op of the layer's companion for this device (dlhost/kernel.h), which is loaded now. Without one the
-  // error says what was looked for, and where: a layer hands it on, unless it can do with the device's ops.
+  // The same for an op of the layer's companion for this device (dlhost/kernel.h), which is loaded now. Errors: no
+  // companion; the message says what was searched for, and where. A layer returns the error, unless it can use the
+  // device's ops.
   virtual Result<std::unique_ptr<Op>> kernel(const KernelSpec&, Role role = Role::feature) = 0;
-  // Whether there is a companion: nothing is loaded. One that is broken is there, and kernel() says what is wrong.
+  // Whether a companion exists; loads nothing. True also for a broken one: kernel() then returns the error.
   virtual bool has_kernels() = 0;
   // None: the layer is whole.
   virtual std::optional<Piece> piece() const = 0;
 
-  // The form in which compute_* reads input i. Default: as the producer leaves it.
+  // The form in which compute_* reads input i. Default: the producer's.
   virtual void reads(std::size_t input, const TensorDesc&) = 0;
   // The form in which output i is written. Default: plain.
   virtual void gives(std::size_t output, const TensorDesc&) = 0;
-  // A param in some dtype and format: the number for Frame::param. Core keeps one master in f32, as its gradient
-  // lies, and a working copy for each other form, made once a version.
+  // Asks for a param in a dtype and format; returns the number for Frame::param. Core keeps one f32 master in the
+  // gradient's format, and a working copy for each other form, made once for each version.
   virtual std::size_t uses(std::size_t param, const TensorDesc&) = 0;
-  // The form in which the gradient of a param is made: f32. Default: plain.
+  // The f32 form in which the gradient of a param is made. Default: plain.
   virtual void gives_gradient(std::size_t param, const TensorDesc&) = 0;
-  // A buffer whose size is only known now (an op's workspace), scratch or workspace: the number for Frame::buffer.
+  // A scratch or workspace buffer whose size is known only now (an op's workspace); returns the number for
+  // Frame::buffer.
   virtual std::size_t buffer(std::string name, std::size_t bytes, Life) = 0;
 };
 
@@ -217,7 +219,7 @@ class DLHOST_API Layer : public Plugin {
   virtual void compute_gradient(const Pass&, Frame&, Wanted) const;
 };
 
-// Checks that many layers make: how many inputs, of which rank.
+// Common checks: the number of inputs, and the rank of one.
 DLHOST_API Status expect_inputs(const Setup&, std::size_t least, std::size_t most);
 DLHOST_API Status expect_rank(const Setup&, std::size_t input, std::size_t least, std::size_t most = max_rank);
 

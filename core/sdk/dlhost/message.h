@@ -1,4 +1,4 @@
-// Who says what about which slice: the words that the table, consistency handlers, syncs and codecs share.
+// The identity of contributions: types that the table, consistency handlers, syncs and codecs share.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace dlhost {
 using SliceId = std::uint32_t;
 using Version = std::uint64_t;
 
-// Samples [first, first + count) of a step, in the order of the step.
+// Samples [first, first + count) of a step, in the step's order.
 struct SampleRange {
   std::uint64_t first = 0;
   std::uint32_t count = 0;
   bool operator==(const SampleRange&) const = default;
 };
 
-// An update's identity, whichever process sends it: a retry is recognised by it, a stale epoch fenced.
+// Identifies an update, from whichever process it comes: retries are detected, and stale epochs refused.
 struct Identity {
   std::uint32_t epoch = 0; // of the job's membership
   std::uint16_t group = 0;
@@ -29,12 +29,12 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 
-// What a worker adds to a slice.
+// The form of a worker's contribution to a slice.
 enum class ContributionKind : std::uint8_t {
-  dense,   // f32, as the master lies
+  dense,   // f32, laid like the master
   rows,    // indices and rows of a table
-  factors, // two matrices whose product it is
-  delta,   // a difference of values, to be added as it is
+  factors, // two matrices, to be multiplied
+  delta,   // a difference of values, added unchanged
   encoded, // by a codec
 };
 

@@ -1,5 +1,5 @@
-// The pointwise layer, written once: a neuron says its expression, and this makes a layer of it that every device
-// computes, that can be done in place and that can be fused into the op before it.
+// The base class of pointwise layers: a neuron declares its expression, and this class makes a layer of it that every
+// device computes, in place or fused into the op before it.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class DLHOST_API Neuron : public Layer {
   void compute_gradient(const Pass&, Frame&, Wanted) const final;
 
  protected:
-  // y of x: input 0. When `gradient` is left without a result, core derives it from `feature`.
+  // y as a function of x (input 0). If `gradient` has no result, core derives it from `feature`.
   virtual Pointwise pointwise() const = 0;
 
  private:

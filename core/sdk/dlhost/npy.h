@@ -1,5 +1,5 @@
-// Arrays as NumPy's .npy files hold them: a header, which says type and shape, then the elements. Pure functions, for
-// any thread; nothing in a file is believed before it is checked.
+// Arrays in NumPy's .npy format: a header with type and shape, then the elements. Pure functions. Thread: any. Files
+// are untrusted: everything is checked before use.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,22 @@
 
 namespace dlhost {
 
-// What the header says, and what stands behind it; views into the file's bytes. The elements are not counted here.
+// The header's contents and the data after it; views into the file's bytes. The number of elements is not checked here.
 struct NpyArray {
-  std::string_view type; // "<f4": byte order, kind, bytes of an element
+  std::string_view type; // "<f4": byte order, kind, bytes per element
   std::vector<std::int64_t> shape;
   bool fortran_order = false; // the first axis runs fastest
   std::span<const std::byte> data;
 };
 
-// Versions 1 to 3 of the format.
+// Parses versions 1 to 3 of the format.
 DLHOST_API Result<NpyArray> parse_npy(std::span<const std::byte> bytes);
 
-// The element type that a type word stands for, its byte order aside; none: dlhost has no such type.
+// The dtype of a type word, ignoring its byte order; none: dlhost has no such type.
 DLHOST_API std::optional<DType> npy_dtype(std::string_view type);
 
-// The bytes in front of the elements of an array in C order, little-endian; a multiple of 64. bf16, which NumPy does
-// not have, is not to be asked for.
+// The header of an array in C order, little-endian; its length is a multiple of 64. Requires: not bf16, which NumPy
+// lacks.
 DLHOST_API std::string npy_header(DType, std::span<const std::int64_t> shape);
 
 } // namespace dlhost

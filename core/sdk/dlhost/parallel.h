@@ -1,5 +1,5 @@
-// Parallel work inside a layer, a device or an updater. Everything parallel in plugins goes through here: it uses the
-// calling worker's threads, carries the first exception out, and tells thread sanitizers where it forks and joins.
+// Parallel work inside a layer, device or updater. All parallel work of plugins goes through here: it uses the calling
+// worker's threads, passes on the first exception, and tells thread sanitizers about forks and joins.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace detail {
 DLHOST_API void parallel(std::int64_t tasks, void* context, void (*call)(void* context, std::int64_t task));
 }
 
-// The threads that parallel() uses for the calling task.
+// The number of threads of parallel() for the calling task.
 DLHOST_API int parallel_threads();
-// Sets them for the calling task and all it calls; set by core, once a worker.
+// Sets it for the calling task and its callees; core calls it once for each worker.
 DLHOST_API void set_parallel_threads(int);
 
-// body(i) for each i in [0, tasks), in any order, on the worker's threads. Returns when all are done.
+// Calls body(i) for each i in [0, tasks), in any order, on the worker's threads. Returns when all are done.
 template <class Body> void parallel(std::int64_t tasks, Body&& body) {
   detail::parallel(tasks, &body, [](void* context, std::int64_t task) {
     (*static_cast<std::remove_reference_t<Body>*>(context))(task);
   });
 }
 
-// body(first, last) over [0, count), cut into one even piece for each thread, each at least `grain` long.
+// Calls body(first, last) over [0, count), cut into an even piece for each thread, each at least `grain` long.
 template <class Body> void parallel_ranges(std::int64_t count, std::int64_t grain, Body&& body) {
   const std::int64_t most = parallel_threads();
   const std::int64_t pieces =

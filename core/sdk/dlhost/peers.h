@@ -1,5 +1,5 @@
-// Peers: those who compute on devices of one kind and sum among themselves what lies there. The workers that hold the
-// parts of a layer are such peers, and so are workers whose params stay on their devices.
+// Peers: workers on devices of one kind that sum values in device memory among themselves. The workers that hold the
+// parts of a layer are peers; so are workers whose params stay on their devices.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace dlhost {
 
 class Stream;
 
-// Calls are collective: every peer makes the same ones, with the same counts, in the same order. They are work of the
-// stream as an op is: the host waits for nobody, and what goes wrong comes back from Stream::wait. All values are plain
-// f32 in the device's memory, and become the same bits on every peer.
+// Calls are collective: every peer makes the same ones, with the same counts, in the same order. They are queued on the
+// stream like ops: the host does not wait, and errors come back from Stream::wait. All values are plain f32 in the
+// device's memory; all peers get the same bits.
 class DLHOST_API Peers {
  public:
   struct Row {
@@ -26,12 +26,12 @@ class DLHOST_API Peers {
   virtual int count() const = 0;
   virtual void sum(Stream&, void* values, std::int64_t count) = 0;
   virtual void maximum(Stream&, void* values, std::int64_t count) = 0;
-  // The same of several rows at once, which is quicker than one by one. Default: one by one.
+  // Sums several rows at once, which is faster than one by one. Default: one by one.
   virtual void sum_rows(Stream&, std::span<const Row>);
-  // Whether all have come, and what was asked for has been given to its stream: asked until it is so, before more is
-  // asked for and before the stream is given anything else. Default: it is.
+  // Whether all peers are connected and earlier calls are queued on their stream. Ask until true before making more
+  // calls and before giving the stream other work. Default: true.
   virtual Result<bool> ready();
-  // One of them is gone: what waits for it ends, and leaves any values. There are no sums afterwards. Default: nothing.
+  // A peer is gone: calls that wait for it end with arbitrary values. No sums afterwards. Default: does nothing.
   virtual void abandon() noexcept;
 };
 

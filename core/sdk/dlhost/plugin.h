@@ -1,4 +1,4 @@
-// What a plugin library shows to the host: a stamp, one alias and behind it a descriptor.
+// The exports of a plugin library: a stamp, and an alias to a descriptor.
 //
 //   class Cube : public Layer {
 //    public:
@@ -10,7 +10,7 @@
 //   };
 //   DLHOST_PLUGIN("1.0", Cube);
 //
-// The macro stands once in a library, outside every namespace; it may list several classes, of several kinds.
+// The macro stands once in a library, outside of every namespace; it may list several classes, of several kinds.
 #pragma once
 
 #include <bit>
@@ -34,15 +34,15 @@ struct Factory {
   Kind kind;
   std::string_view name;
   Schema (*schema)();
-  // Parses into a fresh Options and constructs. The table has been checked before.
+  // Parses into a fresh Options and constructs. Requires: the table has been checked.
   std::unique_ptr<Plugin> (*create)(const Table& options);
 };
 
 struct Descriptor {
   std::size_t size = sizeof(Descriptor);
   std::span<const Factory> factories;
-  Status (*init)(Host&) = nullptr;   // once, before the first product is made
-  void (*fini)() noexcept = nullptr; // once, after the last one is gone
+  Status (*init)(Host&) = nullptr;   // called once, before the first product is made
+  void (*fini)() noexcept = nullptr; // called once, after the last product is destroyed
 };
 
 namespace detail {
@@ -50,7 +50,7 @@ namespace detail {
 template <class T> std::unique_ptr<Plugin> create(const Table& table) {
   typename T::Options options{};
   const auto problems = T::schema().parse(table, &options);
-  (void)problems; // the caller has checked; what is wrong keeps its default
+  (void)problems; // the caller has checked; a faulty option keeps its default
   return std::make_unique<T>(std::move(options));
 }
 

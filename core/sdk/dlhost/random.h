@@ -1,5 +1,5 @@
 // Counter-based random numbers (Philox 4x32-10, Salmon et al. 2011): a number is a pure function of its key and its
-// counter, so every device, every partition and every resumed run draws the same ones.
+// counter, so every device, partition and resumed run draws the same ones.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace dlhost {
 
-// Who draws. `stream` tells draws of one step apart: a layer's number, an initialised param, a shuffle.
+// The key of draws. `stream` separates draws of one step: a layer's number, an initialised param, a shuffle.
 struct DrawKey {
   std::uint64_t seed = 0;
   std::uint32_t stream = 0;
@@ -34,7 +34,7 @@ struct Philox {
 // Uniform in [0, 1) with 24 bits: exact in f32.
 constexpr float unit_float(std::uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24F; }
 
-// The draw of element `element` of sample `sample` in epoch `epoch`. Four neighbouring elements share one block.
+// The draw of an element of a sample in an epoch. Four neighbouring elements share one block.
 constexpr float draw(DrawKey key, std::uint32_t epoch, std::uint32_t sample, std::uint64_t element) {
   const auto group = element / 4;
   const std::uint64_t mixed = key.seed ^ (std::uint64_t{key.stream} * 0x9E3779B97F4A7C15);
@@ -58,7 +58,7 @@ class Random {
     return block_[used_++];
   }
   float uniform() { return unit_float(bits()); }
-  // Uniform in [0, n), without bias; n > 0.
+  // Uniform in [0, n), without bias. Requires: n > 0.
   std::uint32_t below(std::uint32_t n) {
     for (;;) {
       const std::uint64_t product = std::uint64_t{bits()} * n;

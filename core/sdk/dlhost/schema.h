@@ -1,5 +1,5 @@
 // Schemas: every option of every plugin is declared once, in a table that parses it, bounds it, documents it and gives
-// its default. `dlhost inspect`, all errors about job files and the manual come from that table.
+// its default. `dlhost inspect`, all errors about job files and the manual use that table.
 //
 //   struct Options { std::int64_t units = 0; bool bias = true; };
 //   static Schema schema() {
@@ -8,7 +8,7 @@
 //         .option("bias", &Options::bias, "add a learned bias");
 //   }
 //
-// The default of an option is the value that its member has in a fresh Options.
+// Default of an option: the value of its member in a fresh Options.
 #pragma once
 
 #include <cstdint>
@@ -61,14 +61,14 @@ struct TableEntry {
   Value second;
 };
 
-// A plugin named inside an option: rate = { type = "cosine", base = 0.1 }. A bare string or number is accepted where
-// the option says how to read it: rate = 0.1 is { type = "fixed", base = 0.1 }.
+// A plugin named inside an option: rate = { type = "cosine", base = 0.1 }. The option may allow a bare string or
+// number: rate = 0.1 is { type = "fixed", base = 0.1 }.
 struct Part {
   std::string type;
   Table options;
 };
 
-// What is allowed for a number; for a list, for each of its elements.
+// The allowed range of a number; for a list, of each element.
 struct Bounds {
   double lowest = -std::numeric_limits<double>::infinity();
   double highest = std::numeric_limits<double>::infinity();
@@ -83,7 +83,7 @@ inline Bounds from_below(double low, double high) { return {.lowest = low, .high
 enum class OptionType : std::uint8_t { boolean, integer, number, text, integers, numbers, texts, part, parts, table };
 DLHOST_API std::string_view name_of(OptionType);
 
-// One thing wrong with a table that a user wrote.
+// A fault in a table that a user wrote.
 struct Problem {
   Location where;
   std::string key; // the path inside the table: "rate.base"
@@ -95,24 +95,24 @@ struct Option {
   std::string doc;
   OptionType type = OptionType::text;
   bool required = false;
-  std::string default_text; // as it would be written in a job file; empty when required
+  std::string default_text; // as written in a job file; empty if required
   Bounds bounds;
-  std::vector<std::string> choices; // for text: what is allowed; empty: anything
-  Kind part = Kind::schedule;       // for part(s): which kind it names
-  std::string bare;                 // for part(s): the type and key that a bare value stands for: "fixed.base"
+  std::vector<std::string> choices; // for text: the allowed words; empty: any text
+  Kind part = Kind::schedule;       // for part(s): the kind that it names
+  std::string bare;                 // for part(s): the type and key of a bare value: "fixed.base"
   // Writes the checked value into the Options struct.
   std::function<void(void* options, const Value&)> store;
 };
 
-// What a schema can be asked to look up: the schemas of parts, and which names exist.
+// Looks up the schemas of parts, and the existing names.
 class DLHOST_API SchemaSource {
  public:
   virtual ~SchemaSource();
-  // Null when no such plugin is known, or none that can be used.
+  // Null: no such plugin is known, or it is unusable.
   virtual const class Schema* find(Kind, std::string_view name) = 0;
   virtual std::vector<std::string> names(Kind) = 0;
-  // Of a name for which find() has none: that it is unknown, with the known ones and the nearest; or which plugin it
-  // is, what is wrong with it and what to do.
+  // Why find() returned null: the name is unknown (with known ones and the nearest), or the plugin is faulty (with its
+  // problem and the remedy).
   virtual std::string why_not(Kind, std::string_view name);
 };
 
@@ -125,9 +125,9 @@ class DLHOST_API Schema {
   const std::vector<Option>& options() const { return options_; }
   const Option* find(std::string_view name) const;
 
-  // Checks a table against this schema and stores what is right into `options` (may be null: check only). All problems
-  // at once. `parts` resolves the schemas of parts; null leaves their insides unchecked. Keys in `also` belong to the
-  // caller and are passed over here.
+  // Checks a table against this schema and stores the correct values into `options` (null: only checks). Returns all
+  // problems at once. `parts` resolves the schemas of parts; null: the options of parts are not checked. Keys in `also`
+  // belong to the caller and are skipped.
   std::vector<Problem> parse(const Table&, void* options, SchemaSource* parts = nullptr,
                              std::span<const std::string_view> also = {}) const;
 
@@ -166,7 +166,7 @@ template <> struct OptionTraits<std::vector<std::string>> { static constexpr aut
 template <> struct OptionTraits<std::vector<Part>> { static constexpr auto type = OptionType::parts; };
 template <> struct OptionTraits<Table> { static constexpr auto type = OptionType::table; };
 
-// Reads a value that parse() has already found to be of the member's type.
+// Reads a value. Requires: parse() has found it to be of the member's type.
 DLHOST_API void read(const Value&, bool&);
 DLHOST_API void read(const Value&, std::int64_t&);
 DLHOST_API void read(const Value&, double&);
@@ -200,7 +200,7 @@ template <class Options> class SchemaOf : public Schema {
   template <class M> SchemaOf& required(std::string name, M Options::*member, std::string doc) {
     return required(std::move(name), member, Bounds{}, std::move(doc));
   }
-  // One of a few words, each standing for a value of the member (an enum, mostly).
+  // An option with a few words, each standing for a value of the member (mostly an enum).
   template <class E>
   SchemaOf& choice(std::string name, E Options::*member, std::vector<std::pair<std::string, E>> words,
                    std::string doc) {
@@ -220,7 +220,7 @@ template <class Options> class SchemaOf : public Schema {
     add(std::move(option));
     return *this;
   }
-  // A plugin of another kind. `bare` says what a value without a table stands for: "fixed.base".
+  // An option that names a plugin of another kind. `bare`: the type and key of a value without a table: "fixed.base".
   template <class M>
   SchemaOf& part(std::string name, M Options::*member, Kind kind, std::string doc, std::string bare = {}) {
     Option option = make(std::move(name), member, std::move(doc));

@@ -1,8 +1,8 @@
-// The stamp: what the host reads of a plugin file before it lets the loader near it.
+// The stamp: the part of a plugin file that the host reads before it lets the loader open the file.
 //
-// It lies in the ELF note `.note.dlhost` (allocated, constant, without a pointer), so that it is found through PT_NOTE
-// in a file that is merely read. Everything that makes two C++ binaries incompatible is in it. Its layout never
-// changes; a new epoch may only append to `provides`.
+// It lies in the ELF note `.note.dlhost` (allocated, constant, without pointers), so that PT_NOTE leads to it in a file
+// that is only read. It contains everything that can make two C++ binaries incompatible. Its layout never changes; a
+// new epoch may only append to `provides`.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ enum StampFlag : std::uint32_t {
   stamp_libcxx = 1U << 5, // LLVM's library instead of GNU's
 };
 
-// Instruction sets that the compiler was allowed to use without asking the CPU.
+// Instruction sets that the compiler may use without a check of the CPU.
 enum StampIsa : std::uint64_t {
   isa_sse3 = 1ULL << 0,
   isa_ssse3 = 1ULL << 1,
@@ -63,11 +63,11 @@ struct Stamp {
   std::array<char, 16> arch{};
   std::array<char, 32> compiler{};   // "gcc 12.2.0"
   std::array<char, 32> version{};    // of the plugin
-  std::array<char, 64> name{};       // of the plugin: its first product's
+  std::array<char, 64> name{};       // of the plugin: its first product's name
   std::array<char, 1024> provides{}; // "layer:dense layer:relu"
 };
 
-// As it lies in the file: an ELF note with its head.
+// The bytes in the file: an ELF note with its header.
 struct alignas(4) StampNote {
   std::uint32_t owner_size = sizeof stamp_owner;
   std::uint32_t body_size = sizeof(Stamp);
@@ -202,7 +202,7 @@ constexpr std::string_view stamp_compiler() {
 #endif
 }
 
-// Appends and keeps the last byte 0; a text that is too long does not compile.
+// Appends; the last byte stays 0. A text that is too long does not compile.
 template <std::size_t N> constexpr void stamp_append(std::array<char, N>& field, std::string_view text) {
   std::size_t length = 0;
   while (field[length] != 0) ++length;

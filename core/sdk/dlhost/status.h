@@ -1,8 +1,8 @@
-// Status and Result: how dlhost says what went wrong.
+// Status and Result: how dlhost reports errors.
 //
-// A Status is for what can be expected (a bad option, a missing file, a full disk); exceptions are only for what
-// ends the job. A message names the place and the remedy. Each caller may put its own place in front with `at()`.
-// A Status is cheap while it is ok (one null pointer) and must not be dropped silently.
+// A Status is for errors that can be expected (a bad option, a missing file, a full disk); exceptions are only for
+// errors that end the job. A message names the place and the remedy. Each caller may add its own place in front with
+// `at()`. A Status is cheap while it is ok (one null pointer) and must not be dropped silently.
 #pragma once
 
 #include <charconv>
@@ -19,7 +19,7 @@ namespace dlhost {
 
 namespace detail {
 inline void append(std::string& text, std::string_view part) { text += part; }
-// A template, so that a string literal does not decay into it.
+// A template, so that a string literal does not convert to bool.
 template <std::same_as<bool> Bool> void append(std::string& text, Bool part) { text += part ? "true" : "false"; }
 inline void append(std::string& text, char part) { text += part; }
 template <class Number>
@@ -40,13 +40,13 @@ template <class... Parts> std::string concat(const Parts&... parts) {
 
 enum class Code : unsigned char {
   ok,
-  invalid,     // what the caller or the user gave is wrong
+  invalid,     // a wrong argument of the caller or the user
   not_found,   //
-  exists,      // it is there already
+  exists,      // exists already
   unsupported, // this build, device or machine cannot
   io,          // the system refused
   no_space,    // disk, memory or segment is full
-  corrupt,     // bytes from outside that do not hold together
+  corrupt,     // malformed bytes from outside
   timeout,     //
   gone,        // the other side died or left
   cancelled,   // the user or another part asked to stop
@@ -74,7 +74,7 @@ class [[nodiscard]] DLHOST_API Status {
   template <class... Parts> static Status gone(const Parts&... p) { return {Code::gone, concat(p...)}; }
   template <class... Parts> static Status cancelled(const Parts&... p) { return {Code::cancelled, concat(p...)}; }
   template <class... Parts> static Status internal(const Parts&... p) { return {Code::internal, concat(p...)}; }
-  // From errno; keeps the system's words.
+  // From errno, with the system's text.
   static Status system(int error, std::string_view doing);
 
   bool ok() const noexcept { return rep_ == nullptr; }
@@ -88,7 +88,7 @@ class [[nodiscard]] DLHOST_API Status {
     return std::move(*this);
   }
 
-  // Says that this status is dropped on purpose, and why.
+  // Drops the status on purpose, with the reason.
   void ignore(std::string_view /*because*/) const noexcept {}
 
  private:
@@ -101,7 +101,7 @@ class [[nodiscard]] DLHOST_API Status {
 
 DLHOST_API std::string_view name_of(Code);
 
-// A value or the reason why there is none.
+// A value, or the reason for its absence.
 template <class T> class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}
@@ -127,13 +127,13 @@ template <class T> class [[nodiscard]] Result {
 #define DLHOST_JOIN_(a, b) a##b
 #define DLHOST_JOIN(a, b) DLHOST_JOIN_(a, b)
 
-// Returns from the calling function when the expression's Status is not ok.
+// Returns from the calling function if the expression's Status is not ok.
 #define DLHOST_TRY(expression)                                                                                         \
   do {                                                                                                                 \
     if (::dlhost::Status dlhost_status_ = (expression); !dlhost_status_.ok()) return dlhost_status_;                   \
   } while (false)
 
-// DLHOST_ASSIGN(auto file, disk.open(path)): the value, or return with the reason.
+// DLHOST_ASSIGN(auto file, disk.open(path)): assigns the value, or returns the error.
 #define DLHOST_ASSIGN(target, expression)                                                                              \
   auto DLHOST_JOIN(dlhost_result_, __LINE__) = (expression);                                                           \
   if (!DLHOST_JOIN(dlhost_result_, __LINE__).ok()) return std::move(DLHOST_JOIN(dlhost_result_, __LINE__)).status();   \

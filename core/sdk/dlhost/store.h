@@ -1,4 +1,4 @@
-// Stores: objects by URL scheme (file, s3, webhdfs, ...) and records by key (lmdb). Calls may come from several tasks.
+// Stores: objects by URL scheme (file, s3, webhdfs, ...) and records by key (lmdb). Thread: several tasks at once.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,13 @@
 
 namespace dlhost {
 
-// Records in the order of their keys: what LMDB or a packed file holds.
+// Records in the order of their keys, as in LMDB or a packed file.
 class DLHOST_API Records {
  public:
   virtual ~Records();
   virtual std::int64_t count() const = 0;
-  // The record's bytes, valid while the Records live or, where the store copies, until the next call with this `hold`.
+  // The record's bytes. They are valid while the Records live; or, if the store copies, until the next call with this
+  // `hold`.
   virtual Status read(std::int64_t index, std::vector<std::byte>& hold, std::span<const std::byte>& bytes) const = 0;
 };
 
@@ -28,12 +29,12 @@ class DLHOST_API Store : public Plugin {
  public:
   static constexpr Kind kind = Kind::store;
   struct Capabilities {
-    bool objects = false; // open, list, write, rename, remove
+    bool objects = false; // open, list, create, rename, remove
     bool records = false; // open_records
     bool atomic_rename = false;
   };
   virtual Capabilities capabilities() const = 0;
-  // "s3": the scheme of the URLs that it serves.
+  // The scheme of its URLs: "s3".
   virtual std::string_view scheme() const = 0;
 
   virtual Result<std::unique_ptr<File>> open(Host&, const std::string& url);

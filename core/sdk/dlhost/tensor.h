@@ -1,5 +1,5 @@
-// Shapes, formats and tensor descriptions. A description says what a tensor is and how it lies; the bytes themselves
-// are passed beside it as plain pointers into the memory of some device.
+// Shapes, formats and tensor descriptions. A description gives a tensor's type, shape and layout; the bytes are passed
+// separately as plain pointers into a device's memory.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Shape {
     for (auto dim : *this) product *= dim;
     return product;
   }
-  // The product of the dims from `axis` on; past() of 1 is the size of one sample.
+  // The product of the dims from `axis` on; past(1) is the size of one sample.
   constexpr std::int64_t past(std::size_t axis) const {
     std::int64_t product = 1;
     for (std::size_t i = axis; i < rank_; ++i) product *= dims_[i];
@@ -62,9 +62,9 @@ class Shape {
 
 DLHOST_API std::string to_string(const Shape&); // "64x3x32x32"
 
-// How the elements of a tensor lie in memory. `plain` is row-major without gaps. Other ids are words of one device,
-// which can tell their name, their size and how to convert them; nobody else looks inside. `any` stands in a request
-// only: the op chooses.
+// The layout of a tensor's elements in memory. `plain` is row-major without gaps. Other ids belong to one device, which
+// knows their name, their size and how to convert them; other code must not interpret them. `any` is only for requests:
+// the op chooses.
 struct Format {
   std::uint32_t id = 0;
   static constexpr Format plain() { return {}; }
@@ -80,7 +80,7 @@ struct TensorDesc {
   Format format;
 
   constexpr std::int64_t count() const { return shape.count(); }
-  // Of a plain tensor; for other formats ask the device.
+  // The bytes of a plain tensor; for other formats ask the device.
   constexpr std::size_t plain_bytes() const { return static_cast<std::size_t>(count()) * size_of(dtype); }
   constexpr TensorDesc as(DType type) const { return {type, shape, format}; }
   constexpr TensorDesc as(Format how) const { return {dtype, shape, how}; }

@@ -1,11 +1,10 @@
-// Updaters: they turn a slice's gradient into its new value. An updater is a rule made of expressions, so that one
-// plugin runs on a worker, on a server and on a GPU alike, over any slices, fused by the device as it likes.
+// Updaters compute a slice's new value from its gradient. An updater is a rule made of expressions, so that one plugin
+// runs on workers, servers and GPUs, over any slices, fused by the device.
 //
-// The apply expression reads, in this order: value, gradient, then each history slot; its results are, in this order:
-// the new value, then each history slot's. Its scalars are, in this order: the rate (schedule, rate_scale and all), the
-// weight decay's scale of the param, the factor by which the gradient is to be multiplied (clipping, loss scaling;
-// mostly 1), and then what scalars() writes.
-// Core may append results (a bf16 copy of the value), split a param into slices and run several at once.
+// The apply expression reads, in this order: value, gradient, then each history slot. Its results, in this order: the
+// new value, then each history slot's. Its scalars, in this order: the rate (including schedule and rate_scale), the
+// param's scale of weight decay, the factor on the gradient (clipping, loss scaling; usually 1), and then those of
+// scalars(). Core may append results (a bf16 copy of the value), split a param into slices and run several at once.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@ class DLHOST_API Updater : public Plugin {
   static constexpr Kind kind = Kind::updater;
 
   struct History {
-    std::string name; // "momentum": its name in checkpoints
+    std::string name; // its name in checkpoints: "momentum"
     float initial = 0;
   };
   enum Scalar : std::uint16_t { rate, decay_scale, gradient_scale, first_own };
@@ -33,18 +32,18 @@ class DLHOST_API Updater : public Plugin {
     std::vector<History> history;
     Expression apply;
     std::size_t own_scalars = 0;
-    // Sums that apply() needs of the whole param before it can start: the results of this expression over value,
-    // gradient and history (the same scalars), each summed. Empty: none.
+    // Sums over the whole param that apply() needs first: the results of this expression over value, gradient and
+    // history (with the same scalars), each summed. Empty: none.
     Expression partials;
   };
   virtual Rule rule() const = 0;
 
   struct When {
-    std::uint64_t update = 0; // of this param, counted from 1
+    std::uint64_t update = 0; // the number of this param's update, counted from 1
     double rate = 0;
   };
-  // Writes the own scalars of one param's update. `sums` are the partials over the whole param. Where the rule has
-  // partials this is called twice an update: with empty sums for what the partials read, then with the sums.
+  // Writes the own scalars of one param's update. `sums`: the partials over the whole param. If the rule has partials,
+  // this is called twice for each update: with empty sums for the partials expression, then with the sums.
   virtual void scalars(const When&, std::span<const double> sums, std::span<float> own) const;
 };
 

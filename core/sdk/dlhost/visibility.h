@@ -1,4 +1,4 @@
-// What libdlhost-sdk exports. Plugins are built with -fvisibility=hidden and export their alias alone.
+// Marks the exports of libdlhost-sdk. Plugins are built with -fvisibility=hidden and export only their alias.
 #pragma once
 
 #define DLHOST_API [[gnu::visibility("default")]]

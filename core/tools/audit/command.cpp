@@ -1,4 +1,4 @@
-// dlhost audit: who contributed what to which version of which param, from the ledger that a run's servers kept.
+// dlhost audit: which worker contributed what to which version of each param, from the ledger of a run's servers.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -11,17 +11,17 @@
 #include <dlhost/consistency.h>
 #include <dlhost/nearest.h>
 
-#include "cli/tools.h"
-#include "tools/tool.h"
 #include "cli/command.h"
 #include "cli/job_file.h"
 #include "cli/opened.h"
 #include "cli/run_named.h"
+#include "cli/tools.h"
 #include "env/json_text.h"
 #include "record/run_folder.h"
-#include "tools/audit/held.h"
 #include "run/ledgers.h"
 #include "run/training_samples.h"
+#include "tools/audit/held.h"
+#include "tools/tool.h"
 
 namespace dlhost::tools {
 namespace {
@@ -38,8 +38,8 @@ struct Range {
   std::uint64_t least = 0, most = 0;
 };
 
-// Where workers go at their own pace, more of one may be in one slice than in another. A slice has a server in each
-// group of them, and the contributions of the workers whom that serves.
+// The range of a count over the slices that a contributor's servers hold. If workers go at their own pace, counts
+// differ between slices. Each server group has a server for each slice and takes the contributions of its own workers.
 template <class Count>
 Range over_slices(const config::Job& job, const Audit& audit, std::size_t contributor, Count count) {
   const auto place = run::Place::at(job, static_cast<std::uint32_t>(contributor), false);
@@ -72,14 +72,14 @@ Range versions(const Audit& audit) {
   return range;
 }
 
-// A ledger that was read, and the job as it was while it was written.
+// A ledger that was read, with the job of its time.
 struct Audited {
   config::Job job;
   Audit audit;
-  bool follows = false; // on the ledger before it: nobody trained in between who keeps none
+  bool follows = false; // no run without a ledger lies between this one and the previous
 };
 
-// Of an arrangement that the run had before.
+// The line about an earlier arrangement of the run.
 std::string line_of(const Audited& before) {
   const config::Topology& topology = before.job.topology;
   Version begun = ~Version{0};
@@ -89,7 +89,7 @@ std::string line_of(const Audited& before) {
                      before.audit.faults.empty() ? "whole" : fmt::format("{} faults", before.audit.faults.size()));
 }
 
-// The same handler goes on with the versions that it has.
+// If two ledgers follow each other with the same handler, reports versions that neither contains.
 void look_for_gaps(std::vector<Audited>& all) {
   for (std::size_t i = 1; i < all.size(); ++i) {
     if (!all[i].follows || all[i].job.topology.consistency.type != all[i - 1].job.topology.consistency.type) continue;
@@ -155,7 +155,7 @@ Json json_of(const config::Job& job, const Audit& audit) {
   return json;
 }
 
-// "0 to 15, 20": numbers in their order, neighbours together.
+// Sorted numbers with runs joined: "0 to 15, 20".
 std::string ranges(std::vector<std::uint32_t> numbers) {
   std::ranges::sort(numbers);
   std::string text;
@@ -169,15 +169,14 @@ std::string ranges(std::vector<std::uint32_t> numbers) {
   return text;
 }
 
-// The source's samples that a worker's step was made of.
-Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const Audit& audit,
-                                              const Audit::Part& part) {
+// The source's samples in a worker's step.
+Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const Audit& audit, const Audit::Part& part) {
   const auto place = run::Place::at(session.job(), static_cast<std::uint32_t>(part.contributor), false);
   auto spec = run::training_samples(session.job(), place, session.sources()[0].stream);
   if (!audit.origins.empty()) spec.origin = audit.origins[0];
   DLHOST_ASSIGN(const auto sampling, run::Sampling::make(spec, session.samples(Phase::train)));
   std::vector<std::uint32_t> samples;
-  auto epoch = sampling.place(part.step, 0).epoch; // a step may go on into the next
+  auto epoch = sampling.place(part.step, 0).epoch; // a step may extend into the next epoch
   auto order = sampling.order(epoch);
   for (std::int64_t row = 0; row < sampling.valid(part.step); ++row) {
     const auto at = sampling.place(part.step, row);
@@ -187,7 +186,7 @@ Result<std::vector<std::uint32_t>> samples_of(run::Session& session, const Audit
   return samples;
 }
 
-// What is in it of the other server groups.
+// Prints what a version contains from the other server groups.
 void print_learned(const config::Job& job, const Audit& audit, const Audit::Slice& slice, Version version,
                    const AuditOptions& options, Json& rows) {
   const auto learned = audit.learned(slice, version);
@@ -223,9 +222,8 @@ Status print_version(cli::Context& context, const config::Job& job, const Audit&
                                "ledger has the last of them only; without --param contributions are counted");
   DLHOST_ASSIGN(const auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::reading));
   Json rows = Json::array();
-  // No version: it came too late for any.
-  const auto tell = [&](const Audit::Slice& slice, const Audit::Part& part,
-                        std::optional<Version> version) -> Status {
+  // No version: the contribution came too late.
+  const auto tell = [&](const Audit::Slice& slice, const Audit::Part& part, std::optional<Version> version) -> Status {
     const auto place = run::Place::at(job, static_cast<std::uint32_t>(part.contributor), false);
     DLHOST_ASSIGN(const auto samples, samples_of(*session, audit, part));
     if (options.json) {
@@ -260,9 +258,9 @@ Status print_version(cli::Context& context, const config::Job& job, const Audit&
 }
 
 struct ReadRun {
-  std::vector<Audited> all;         // its ledgers, the newest last
-  std::vector<std::string> faults;  // of what they are held against
-  std::optional<Claim> newest; // of that; none: nothing names a ledger
+  std::vector<Audited> all;        // the newest last
+  std::vector<std::string> faults; // problems of the claims that the ledgers are checked against
+  std::optional<Claim> newest;     // the newest claim; none: no checkpoint or summary names a ledger
 };
 
 Result<ReadRun> read_run(cli::Context& context, const AuditOptions& options) {
@@ -275,7 +273,7 @@ Result<ReadRun> read_run(cli::Context& context, const AuditOptions& options) {
   std::vector<Audited> all;
   bool follows = false;
   for (auto& one : kept) {
-    if (!run::Place::contribute_to_servers(one.job.topology)) { // who keep none
+    if (!run::Place::contribute_to_servers(one.job.topology)) { // this arrangement has no servers, so no ledger
       follows = false;
       continue;
     }
@@ -298,7 +296,7 @@ Result<ReadRun> read_run(cli::Context& context, const AuditOptions& options) {
                  .newest = claims.all.empty() ? std::nullopt : std::optional(claims.all.back())};
 }
 
-// Of those that the version is in.
+// The ledger that contains the asked version; else the newest.
 const Audited& with_version(const std::vector<Audited>& all, const AuditOptions& options) {
   const auto has = [&](const Audited& one) {
     return std::ranges::any_of(one.audit.slices, [&](const auto& slice) {
@@ -310,7 +308,7 @@ const Audited& with_version(const std::vector<Audited>& all, const AuditOptions&
   return all.back();
 }
 
-// How far what must be there is known.
+// Says up to which step missing lines would be detected.
 void print_certainty(const std::optional<Claim>& newest) {
   if (!newest)
     fmt::print(

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "plugin/registry.h"
+#include "run/ledgers.h"
 #include "tools/audit/audit.h"
 #include "tools/audit/claims.h"
-#include "run/ledgers.h"
 
 namespace dlhost::tools {
 

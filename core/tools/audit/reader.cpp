@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <map>
 
+#include "run/ledgers.h"
 #include "tools/audit/audit.h"
 #include "tools/audit/ledger_reader.h"
-#include "run/ledgers.h"
 
 namespace dlhost::tools {
 namespace {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "run/agreement.h"
-#include "tools/audit/held.h"
 #include "run/place.h"
+#include "tools/audit/held.h"
 
 namespace dlhost::tools {
 namespace {

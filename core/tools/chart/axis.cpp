@@ -9,7 +9,7 @@ namespace dlhost::tools {
 
 namespace {
 
-// The smallest of 1, 2, 5 times a power of ten that is no smaller.
+// Rounds up to 1, 2 or 5 times a power of ten.
 double round_step(double step) {
   const double power = std::pow(10, std::floor(std::log10(step)));
   for (const double factor : {1.0, 2.0, 5.0})
@@ -17,7 +17,7 @@ double round_step(double step) {
   return 10 * power;
 }
 
-// All ticks of an axis are written with the same unit and as many decimals as their distance needs.
+// All ticks of an axis have the same unit, and as many decimals as their distance needs.
 std::string label_of(double value, double step, double largest) {
   const double unit = largest >= 1e6 && step >= 1e4 ? 1e6 : largest >= 1e4 && step >= 100 ? 1e3 : 1;
   const char* suffix = unit == 1e6 ? "M" : unit == 1e3 ? "k" : "";
@@ -74,7 +74,7 @@ Axis Axis::logarithmic(double low, double high, int count) {
   axis.logarithmic_ = true;
   axis.low_ = low;
   axis.high_ = high;
-  // Less than a third of a decade has few powers of ten, and bends little.
+  // A span below a factor of 4 contains few powers of ten, and a logarithm is nearly straight there.
   axis.ticks_ = high / low < 4 ? round_ticks(low, high, count) : power_ticks(low, high, count);
   return axis;
 }

@@ -1,4 +1,4 @@
-// The axis of a chart: where a value lies between its ends, and the round numbers that are written along it.
+// The axis of a chart: the relative place of values, and round numbers as ticks.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@ namespace dlhost::tools {
 
 struct Tick {
   double value = 0;
-  std::string label; // empty for one that is drawn but not named
+  std::string label; // empty: a tick without a label
 };
 
 class Axis {
  public:
-  // About `count` ticks at round numbers; low = high and numbers that are not finite are made to do.
+  // About `count` ticks at round numbers. Also accepts low = high and infinite or NaN ends.
   static Axis linear(double low, double high, int count);
-  // Both ends above 0.
+  // Requires: both ends are above 0.
   static Axis logarithmic(double low, double high, int count);
 
-  // 0 at the low end, 1 at the high one; beyond them outside.
+  // 0 at the low end, 1 at the high end; below 0 or above 1 outside of them.
   double place(double value) const;
-  bool shows(double value) const; // finite, and on a logarithmic axis above 0
+  bool shows(double value) const; // finite, and above 0 on a logarithmic axis
   double low() const { return low_; }
   double high() const { return high_; }
   const std::vector<Tick>& ticks() const { return ticks_; }

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "tools/chart/palette.h"
 #include "record/quantity.h"
+#include "tools/chart/palette.h"
 #include "tools/chart/svg.h"
 
 namespace dlhost::tools {
@@ -14,7 +14,7 @@ namespace dlhost::tools {
 namespace {
 
 constexpr double margin = 22, left = 58, right = 62, above = 34, below = 46; // around the picture, around a plot
-constexpr double legend_row = 22, letter = 6.7;                              // of a text of 12 pixels, about
+constexpr double legend_row = 22, letter = 6.7;                              // the mean width of a letter at 12 pixels
 constexpr std::string_view strokes[] = {"", "7 4", "2 3.5"};
 
 constexpr std::string_view style =
@@ -37,7 +37,7 @@ struct Key {
   std::size_t stroke = 0;
 };
 
-// Values to pixels, inside of one panel's axes.
+// Maps values to pixels inside a panel's axes.
 struct Plot {
   Place corner;
   double width, height;
@@ -47,7 +47,7 @@ struct Plot {
   }
 };
 
-// Of the many samples that fall on one column of pixels the first, lowest, highest and last look the same as all.
+// Keeps the first, lowest, highest and last sample of each half-pixel column: the curve looks the same.
 std::vector<Place> thinned(std::span<const Place> places) {
   std::vector<Place> kept;
   for (std::size_t begin = 0; begin < places.size();) {
@@ -66,7 +66,7 @@ std::vector<Place> thinned(std::span<const Place> places) {
   return kept;
 }
 
-// A line has a gap where its value is not finite, or has no place on a logarithmic axis.
+// Draws a curve, with gaps at values that are not finite or not above 0 on a logarithmic axis.
 void draw_samples(Svg& svg, const Plot& plot, std::span<const Sample> samples, std::string_view attributes,
                   std::string_view title) {
   std::vector<Place> places;
@@ -107,7 +107,7 @@ void draw_dots(Svg& svg, const Plot& plot, const Line& line, const Color& color)
       svg.dot(plot.at(sample), line.main().size() == 1 ? 4 : 2.6, fmt::format("class=\"dot\" fill=\"{}\"", color.hex));
 }
 
-// Whether the line's last value is written: of many lines only those that people judge runs by.
+// Whether the line's last value is written: with many lines only for the phase that runs are judged by.
 bool tells_its_end(const Line& line, const Panel& panel) {
   constexpr std::size_t few = 6;
   if (panel.lines.size() <= few) return true;
@@ -117,7 +117,7 @@ bool tells_its_end(const Line& line, const Panel& panel) {
   return line.phase == (has("validation") ? "validation" : has("test") ? "test" : "train");
 }
 
-// What each line came to, written at its end; texts that would cover each other are pushed apart.
+// Writes each line's last value at its end; overlapping texts are pushed apart.
 void draw_ends(Svg& svg, const Plot& plot, const Panel& panel, const Palette& palette) {
   constexpr std::size_t most = 12;
   constexpr double apart = 13;
@@ -147,7 +147,7 @@ void draw_ends(Svg& svg, const Plot& plot, const Panel& panel, const Palette& pa
   }
 }
 
-// Lines that lie on one another: each is wider than those above it.
+// The stroke width for lines that coincide: each is wider than the lines drawn over it.
 double breadth_of(const Panel& panel, std::size_t which) {
   const auto& mine = panel.lines[which].main();
   const auto above = std::count_if(
@@ -194,7 +194,7 @@ std::vector<Key> keys_of(const Palette& palette, std::span<const std::string> ru
   return keys;
 }
 
-// Returns where each key begins; rows are filled from the left.
+// Returns the start of each key; rows are filled from the left.
 std::vector<Place> places_of(std::span<const Key> keys, Place at, double width) {
   constexpr double sample = 30, gap = 22;
   std::vector<Place> places;

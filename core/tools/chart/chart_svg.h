@@ -1,5 +1,5 @@
-// Panels as one SVG picture: small multiples with a common legend, readable by itself. Colours can be told apart by
-// people who see fewer of them; where runs are compared, phases differ by their stroke.
+// Draws panels as one SVG picture: small multiples with a common legend. The colours suit colour-blind readers. If runs
+// are compared, phases differ by their stroke.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace dlhost::tools {
 
-// `runs` are the names for the legend, by Line::run.
+// `runs`: the names for the legend, indexed by Line::run.
 std::string chart_svg(std::span<const Panel>, std::span<const std::string> runs, XAxis);
 
 } // namespace dlhost::tools

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "tools/chart/palette.h"
 #include "record/quantity.h"
+#include "tools/chart/palette.h"
 
 namespace dlhost::tools {
 
@@ -15,7 +15,7 @@ namespace {
 constexpr int rows = 12, most_columns = 100, label_width = 9;
 constexpr std::string_view letters = "*+ox#%@";
 
-// A grid of cells, each of so many dots; a cell has the colour of what was drawn on it last.
+// A grid of cells of dots. A cell has the colour of the last thing drawn on it.
 class Canvas {
  public:
   Canvas(int columns, env::Terminal& terminal)
@@ -27,7 +27,7 @@ class Canvas {
 
   void dot(int x, int y, int color, char letter) {
     if (x < 0 || y < 0 || x >= width() || y >= height()) return;
-    // Unicode's order: down the left column, down the right one, then the lowest row.
+    // Unicode's bit order: down the left column, down the right one, then the lowest row.
     constexpr unsigned char bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     Cell& cell = cells_[static_cast<std::size_t>(braille_ ? y / 4 * columns_ + x / 2 : y * columns_ + x)];
     cell.dots |= braille_ ? bits[y % 4][x % 2] : 1;
@@ -59,7 +59,7 @@ class Canvas {
   std::string shape(const Cell& cell) const {
     if (cell.dots == 0) return " ";
     if (!braille_) return std::string(1, cell.letter);
-    // U+2800 and the dots, in UTF-8.
+    // U+2800 plus the dots, in UTF-8.
     return {'\xe2', static_cast<char>(0xa0 | cell.dots >> 6), static_cast<char>(0x80 | (cell.dots & 0x3f))};
   }
 
@@ -104,7 +104,7 @@ std::string key_of(const Line& line, Ink ink, std::span<const std::string> runs,
   return fmt::format("\x1b[38;5;{}m{}\x1b[0m {}{}", ink.color, mark, name, end);
 }
 
-// The labels of an axis' ticks, each on the row that is nearest.
+// The labels of an axis' ticks, each on the nearest row.
 std::vector<std::string> row_labels(const Axis& y) {
   std::vector<std::string> labels(rows);
   for (const Tick& tick : y.ticks()) {
@@ -137,7 +137,7 @@ std::string panel_text(const Panel& panel, std::span<const std::string> runs, co
   std::string keys;
   for (std::size_t i = 0; i < panel.lines.size(); ++i) {
     const Line& line = panel.lines[i];
-    // A terminal has no strokes: where runs are compared, each of their phases has a colour.
+    // A terminal has no strokes: if runs are compared, each of their phases gets a colour.
     const std::size_t rank = palette.by_run() && palette.phases().size() > 1 ? i : line.run;
     const Ink ink{palette.by_run() ? colors[rank % colors.size()].terminal : palette.color(line).terminal,
                   letters[i % letters.size()]};

@@ -1,4 +1,4 @@
-// Panels as text, for a terminal: dots of braille where it knows Unicode, plain letters elsewhere.
+// Draws panels as text for a terminal: braille dots with Unicode, else ASCII letters.
 #pragma once
 
 #include <span>

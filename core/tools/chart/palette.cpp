@@ -30,7 +30,7 @@ const Color& Palette::color(const Line& line) const {
 
 std::size_t Palette::stroke(const Line& line) const { return by_run() ? std::min<std::size_t>(rank(line), 2) : 0; }
 
-// A phase has its place whether or not the others were drawn, so that pictures can be compared.
+// A phase's rank does not depend on the other phases drawn, so that pictures can be compared.
 std::size_t Palette::rank(const Line& line) const {
   const auto usual = std::ranges::find(usual_phases, line.phase);
   if (usual != std::end(usual_phases)) return static_cast<std::size_t>(usual - std::begin(usual_phases));

@@ -1,4 +1,4 @@
-// Which colour and which stroke a line gets: the same in a picture and on a terminal.
+// The colour and stroke of each line: the same in pictures and on terminals.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace dlhost::tools {
 
-// Okabe and Ito's colours that show well on white, and their nearest of a terminal's 256.
+// Okabe and Ito's colours that are visible on white, and the nearest of a terminal's 256.
 struct Color {
   std::string_view hex;
   int terminal;
@@ -25,7 +25,7 @@ inline constexpr std::array<Color, 7> colors = {{{"#0072b2", 32},
                                                  {"#e69f00", 214},
                                                  {"#444444", 247}}};
 
-// One run: a colour for each phase. Several: a colour for each run, and phases by stroke.
+// One run: a colour for each phase. Several runs: a colour for each run, a stroke for each phase.
 class Palette {
  public:
   Palette(std::span<const Panel>, std::size_t runs);
@@ -33,7 +33,7 @@ class Palette {
   // 0 is solid, 1 dashed, 2 dotted.
   std::size_t stroke(const Line&) const;
   bool by_run() const { return runs_ > 1; }
-  const std::vector<std::string>& phases() const { return phases_; } // that are drawn: train, validation, test, others
+  const std::vector<std::string>& phases() const { return phases_; } // the drawn ones: train, validation, test, others
 
  private:
   std::size_t rank(const Line&) const;

@@ -30,7 +30,7 @@ std::vector<std::string> all_metrics(std::span<const record::Curves> runs) {
   return names;
 }
 
-// How much the curve goes up and down from sample to sample, compared with how far it goes in all.
+// Whether the sum of all changes from sample to sample exceeds three times the curve's range.
 bool is_noisy(std::span<const Sample> samples) {
   double low = INFINITY, high = -INFINITY, path = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -53,7 +53,7 @@ Line line_of(std::size_t run, const record::Curve& curve, const PanelOptions& op
   return line;
 }
 
-// Smoothed by its neighbours, also by those that are not drawn.
+// Cuts after smoothing: samples outside of the range count for the smoothing.
 Line cut(Line line, const Range& range) {
   const auto outside = [&](const Sample& sample) { return !range.holds(sample.x); };
   std::erase_if(line.raw, outside);
@@ -61,8 +61,8 @@ Line cut(Line line, const Range& range) {
   return line;
 }
 
-// The straight line that fits the neighbours best, read at each sample: their mean where there are as many on the left
-// as on the right, and no lean towards the middle at the ends.
+// Replaces each sample by the value of the straight line fitted to its neighbours: their mean if both sides have
+// equally many, and without bias at the ends.
 void smooth_once(std::span<Sample> samples, std::size_t radius) {
   std::vector<double> sums(samples.size() + 1, 0), moments(samples.size() + 1, 0);
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -73,7 +73,8 @@ void smooth_once(std::span<Sample> samples, std::size_t radius) {
     const std::size_t begin = i - std::min(radius, i), end = std::min(i + radius + 1, samples.size());
     const double count = static_cast<double>(end - begin), middle = static_cast<double>(begin + end - 1) / 2;
     const double mean = (sums[end] - sums[begin]) / count;
-    const double spread = count * (count * count - 1) / 12; // of begin..end-1 around their middle, squared
+    // Sum of squared distances of begin..end-1 from their middle.
+    const double spread = count * (count * count - 1) / 12;
     const double slope = spread > 0 ? (moments[end] - moments[begin] - middle * mean * count) / spread : 0;
     samples[i].y = mean + slope * (static_cast<double>(i) - middle);
   }
@@ -132,7 +133,7 @@ Axis Panel::x_axis(int ticks) const {
   Ends ends;
   for (const Line& line : lines)
     for (const Sample& sample : line.raw) ends.take(sample.x);
-  if (ends.low > 0 && ends.low < ends.high / 10) ends.low = 0; // the first record is not quite at the start
+  if (ends.low > 0 && ends.low < ends.high / 10) ends.low = 0; // the first record is slightly after the start
   return Axis::linear(ends.low, ends.high, ticks);
 }
 
@@ -152,7 +153,7 @@ Axis Panel::y_axis(int ticks) const {
   if (to) ends.high = range.high;
   if (from && to) return Axis::linear(ends.low, ends.high, ticks);
   const double room = (ends.high - ends.low) * 0.05;
-  // No room is made beyond 0 and 1 when the values, as those of an accuracy, end there.
+  // No margin beyond 0 and 1 if the values lie within them, like an accuracy.
   const double low = ends.low >= 0 ? std::max(ends.low - room, 0.0) : ends.low - room;
   const double high = ends.high <= 1 && ends.low >= 0 ? std::min(ends.high + room, 1.0) : ends.high + room;
   return Axis::linear(from ? ends.low : low, to ? ends.high : high, ticks);
@@ -162,7 +163,8 @@ Result<std::vector<Panel>> panels_of(std::span<const record::Curves> runs, const
   const auto known = all_metrics(runs);
   auto wanted = options.metrics;
   if (wanted.empty())
-    std::ranges::copy_if(known, std::back_inserter(wanted), [](const auto& name) { return !record::is_vital_sign(name); });
+    std::ranges::copy_if(known, std::back_inserter(wanted),
+                         [](const auto& name) { return !record::is_vital_sign(name); });
   std::vector<Panel> panels;
   for (const std::string& metric : wanted) {
     if (std::ranges::find(known, metric) == known.end())

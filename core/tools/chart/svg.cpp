@@ -12,7 +12,7 @@ template <class... Parts> void add(std::string& text, fmt::format_string<Parts..
   fmt::format_to(std::back_inserter(text), format, std::forward<Parts>(parts)...);
 }
 
-// A tenth of a pixel is finer than anybody sees.
+// A tenth of a pixel is below visible differences.
 std::string pixels(double value) {
   std::string digits = fmt::format("{:.1f}", value);
   if (digits.ends_with(".0")) digits.resize(digits.size() - 2);

@@ -1,5 +1,5 @@
-// Writes a picture as SVG text: what the charts of runs and benchmarks draw with. Sizes are in pixels; attributes are
-// given as SVG has them ("class=\"grid\""), and texts are escaped here.
+// Writes a picture as SVG text, for charts of runs and benchmarks. Sizes are in pixels. Attributes are SVG text
+// ("class=\"grid\""); other texts are escaped here.
 #pragma once
 
 #include <span>
@@ -15,20 +15,20 @@ struct Place {
 
 class Svg {
  public:
-  // `title` is what programs that read pictures aloud say; `style` is CSS.
+  // `title`: for screen readers; `style`: CSS.
   Svg(double width, double height, std::string_view title, std::string_view style);
 
   void rectangle(Place corner, double width, double height, std::string_view attributes);
   void line(Place from, Place to, std::string_view attributes);
-  // The title shows where the mouse rests; none when empty.
+  // `title`: the tooltip; empty: none.
   void curve(std::span<const Place> places, std::string_view attributes, std::string_view title = {});
   void dot(Place center, double radius, std::string_view attributes);
   void text(Place at, std::string_view text, std::string_view attributes);
-  // Nothing is drawn outside of a clip's rectangle; close it with end_group().
+  // Draws nothing outside of the rectangle until end_group().
   void begin_clip(Place corner, double width, double height);
   void end_group();
 
-  // The whole file. Nothing can be drawn after it.
+  // Returns the whole file. Call last.
   std::string finish();
 
  private:
@@ -36,7 +36,7 @@ class Svg {
   int clips_ = 0;
 };
 
-// <, >, & and quotes as entities; what no XML may have becomes U+FFFD.
+// Turns <, >, & and quotes into entities, and characters that XML forbids into U+FFFD.
 std::string escaped(std::string_view text);
 
 } // namespace dlhost::tools

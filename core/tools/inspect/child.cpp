@@ -15,7 +15,7 @@ namespace dlhost::tools {
 
 namespace {
 
-constexpr std::size_t most_errors = 64 * 1024; // of a child that never stops complaining
+constexpr std::size_t most_errors = 64 * 1024; // limit for a child that never stops writing errors
 
 struct Pipe {
   int read = -1, write = -1;
@@ -32,7 +32,7 @@ struct Pipe {
   }
 };
 
-// Appends what is there; false at the end.
+// Appends the bytes that are there; false: end of file.
 bool read_some(int file, std::string& into) {
   char bytes[16 * 1024];
   const auto got = read(file, bytes, sizeof bytes);
@@ -92,7 +92,7 @@ Child::Next Child::next(std::string& line, Nanoseconds limit) {
     if (files[1].revents && !read_some(error_, errors_)) close(std::exchange(error_, -1));
     if (files[0].revents && !read_some(output_, pending_)) {
       ended_ = true;
-      // Its last words; whoever else holds that pipe is not waited for.
+      // Reads its last errors; does not wait for other processes that hold that pipe.
       for (pollfd last{error_, POLLIN, 0}; error_ >= 0 && poll(&last, 1, 20) > 0 && errors_.size() < most_errors;)
         if (!read_some(error_, errors_)) break;
       return Next::end;
@@ -103,7 +103,7 @@ Child::Next Child::next(std::string& line, Nanoseconds limit) {
 std::string Child::wait() {
   if (process_ < 0) return "";
   int state = 0;
-  // Its pipe closes a little before it can be waited for.
+  // The pipe closes a little before the process can be reaped.
   pid_t gone = 0;
   for (int look = 0; look < 100 && (gone = waitpid(process_, &state, WNOHANG)) == 0 && ended_; ++look)
     poll(nullptr, 0, 10);

@@ -1,4 +1,4 @@
-// A process of this same program that does something that might crash or hang, and reports in lines over a pipe.
+// A child process of this program for work that may crash or hang; it reports in lines over a pipe.
 #pragma once
 
 #include <string>
@@ -8,24 +8,25 @@
 
 namespace dlhost::tools {
 
-// Where a child writes its lines.
+// The descriptor to which the child writes its lines.
 inline constexpr int child_output = 3;
 
 class Child {
  public:
-  // Runs this program with these arguments; its standard output is dropped, its standard error kept.
+  // Runs this program with these arguments. Its standard output is dropped, its standard error kept.
   static Result<Child> start(const std::vector<std::string>& arguments);
   Child(Child&&) noexcept;
   Child& operator=(Child&&) = delete;
-  // Ends it if it still runs.
+  // Kills the child if it still runs.
   ~Child();
 
   enum class Next { line, end, timeout };
-  // Its next line, or that there is no more, or that nothing came for `limit`.
+  // Reads the child's next line. Returns `end` after the last, and `timeout` if nothing came for `limit`.
   Next next(std::string& line, Nanoseconds limit);
-  // After the end: "ended by signal 11 (Segmentation fault)"; empty when it ended well. Ends it if it still runs.
+  // Call after the end. "ended by signal 11 (Segmentation fault)"; empty: exit status 0. Kills the child if it still
+  // runs.
   std::string wait();
-  // What it wrote to its standard error so far.
+  // The child's standard error so far.
   const std::string& errors() const { return errors_; }
 
  private:

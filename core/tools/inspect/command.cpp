@@ -1,4 +1,4 @@
-// dlhost inspect: what plugins there are, what they take, and what this machine offers.
+// dlhost inspect: lists plugins, their options, and this machine's resources.
 #include <memory>
 
 #include <fmt/format.h>
@@ -6,16 +6,16 @@
 
 #include <dlhost/nearest.h>
 
-#include "cli/tools.h"
-#include "tools/tool.h"
 #include "cli/command.h"
-#include "tools/inspect/text.h"
-#include "tools/inspect/ways.h"
+#include "cli/tools.h"
 #include "config/job.h"
 #include "env/json_text.h"
 #include "plugin/describe.h"
 #include "tools/inspect/inspection.h"
 #include "tools/inspect/machine.h"
+#include "tools/inspect/text.h"
+#include "tools/inspect/ways.h"
+#include "tools/tool.h"
 #include "version.h"
 
 namespace dlhost::tools {
@@ -25,9 +25,9 @@ using nlohmann::json;
 namespace {
 
 struct Request {
-  std::string what; // a name, a file, "host", or everything
+  std::string what; // a name, a file or "host"; empty: everything
   std::string kind;
-  std::vector<std::string> settings; // of a transport
+  std::vector<std::string> settings; // for a transport
   bool json = false;
 };
 
@@ -41,7 +41,7 @@ void print(const Request& request, const json& shown, std::string (*text)(const 
   fmt::print("{}", request.json ? env::json_text(shown, 2) + "\n" : text(shown));
 }
 
-// Leaves the products that were asked for, and the plugins that have any.
+// Keeps only the requested products, and plugins that have any.
 void keep(json& plugins, const Request& request) {
   const auto unwanted = [&](const json& product) {
     return (!request.kind.empty() && product["kind"] != request.kind) ||
@@ -51,7 +51,7 @@ void keep(json& plugins, const Request& request) {
   std::erase_if(*plugins.get_ptr<json::array_t*>(), [](const json& plugin) { return plugin["products"].empty(); });
 }
 
-// What core takes of each layer and each updater beside its own options.
+// Adds core's own options of layers and updaters.
 void add_common_options(json& plugins) {
   for (auto& plugin : plugins)
     for (auto& product : plugin["products"])
@@ -60,7 +60,7 @@ void add_common_options(json& plugins) {
           product["common_options"] = plugin::describe(schema)["options"];
 }
 
-// Everything that can be said about one file is said; that it is refused shows in the exit code too.
+// Reports everything about one file. A refused file gives a failure as exit code too.
 Status inspect_file(cli::Context& context, const Request& request) {
   const auto path = request.what.find('/') == std::string::npos ? "./" + request.what : request.what;
   json plugins = json::array({plugin::describe(plugin::examine(path), "")});
@@ -117,8 +117,7 @@ Status inspect(cli::Context& context, const Request& request) {
 } // namespace
 
 void add_command(CLI::App& app, cli::Context& context) {
-  auto* command =
-      app.add_subcommand("inspect", cli::description_of_tool("inspect"));
+  auto* command = app.add_subcommand("inspect", cli::description_of_tool("inspect"));
   auto request = std::make_shared<Request>();
   command->add_option("what", request->what, "a plugin's name, a plugin file, or `host`; all plugins when left out")
       ->type_name("NAME|FILE|host");
@@ -148,9 +147,8 @@ void add_command(CLI::App& app, cli::Context& context) {
   auto tries_setup = std::make_shared<bool>(false);
   child->add_option("files", *files);
   child->add_flag("--try-setup", *tries_setup);
-  child->callback([&context, files, tries_setup] {
-    context.exit_code = inspect_child(*files, *tries_setup, context.host);
-  });
+  child->callback(
+      [&context, files, tries_setup] { context.exit_code = inspect_child(*files, *tries_setup, context.host); });
 
   auto words = std::make_shared<std::vector<std::string>>();
   auto* ways = app.add_subcommand(ways_command, "")->group("");

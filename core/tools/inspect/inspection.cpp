@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "env/json_text.h"
-#include "tools/inspect/child.h"
 #include "plugin/describe.h"
 #include "plugin/load.h"
+#include "tools/inspect/child.h"
 #include "tools/inspect/trial_setup.h"
 
 namespace dlhost::tools {
@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-// The child's own watchdog comes first and knows more; this one is for when even that is gone.
+// One second more than the child's own watchdog, which reports more; this limit is for a child without one.
 constexpr Nanoseconds child_limit = plugin::load_limit + 1'000'000'000;
 
 json described_products(const std::string& path, bool tries_setup, Host& host) {
@@ -37,7 +37,7 @@ json described_products(const std::string& path, bool tries_setup, Host& host) {
   return {{"products", std::move(products)}};
 }
 
-// The line in which the child's fault handler named the plugin, without the name: it stands beside it already.
+// The child's fault line without the plugin's name, which is shown beside it.
 std::string first_words(const std::string& errors, const std::string& ending) {
   constexpr std::string_view mark = "dlhost: plugin '";
   const auto begin = errors.find(mark);
@@ -60,7 +60,7 @@ void take(json& plugin, const std::string& line) {
   }
 }
 
-// One child for as many of these as it survives; the number that is done with, at least one.
+// Starts one child for these plugins, in order, until it crashes. Returns how many are done, at least one.
 std::size_t ask_child(std::span<json* const> plugins) {
   std::vector<std::string> arguments = {child_command};
   for (const json* plugin : plugins) arguments.push_back((*plugin)["path"]);
@@ -93,7 +93,7 @@ void add_schemas(json& plugins) {
   for (std::size_t done = 0; done < usable.size();) done += ask_child(std::span(usable).subspan(done));
 }
 
-// Each by itself: what goes wrong there is no fault of what a job does with it.
+// One child for each plugin: a crash here does not count as the plugin's problem.
 void add_setups(json& plugins) {
   for (auto& plugin : plugins) {
     if (!plugin["problems"].empty()) continue;

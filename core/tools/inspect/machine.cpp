@@ -34,7 +34,7 @@ json describe_shared_memory() {
   return {{"path", memory.path}, {"total_bytes", memory.total_bytes}, {"free_bytes", memory.free_bytes}};
 }
 
-// Asks the driver, where there is one, as any program may; no header of it is needed for that.
+// Asks the driver, if there is one, through its public functions; needs no headers.
 json describe_gpus() {
   json gpus = json::array();
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);

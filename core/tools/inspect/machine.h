@@ -1,4 +1,4 @@
-// What this machine offers to dlhost, and what each missing piece would add; for `dlhost inspect host`. As JSON:
+// This machine's features for dlhost, and the use of each missing one, for `dlhost inspect host`. As JSON:
 //
 //   {"dlhost": {"epoch", "compiler"},
 //    "cpu": {"model", "instruction_sets", "cores_usable", "cores", "numa_nodes"},
@@ -16,7 +16,7 @@
 
 namespace dlhost::tools {
 
-// The catalogue tells where plugins find the libraries that they link.
+// The catalogue says where plugins find their libraries.
 nlohmann::json describe_machine(const plugin::Catalogue&);
 
 } // namespace dlhost::tools

@@ -37,7 +37,7 @@ std::string type_text(const json& option) {
   return type;
 }
 
-// Columns as wide as their widest cell, the last one free.
+// A table with columns as wide as their widest cell; the last column is free.
 std::string table_text(const std::vector<std::vector<std::string>>& rows, std::string_view indent) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -64,7 +64,7 @@ std::string options_text(const json& options) {
   return table_text(rows, "    ");
 }
 
-// Of a doc text, what fits in a list: up to a full stop before a capital letter.
+// The first sentence of a doc text, for lists: up to a full stop before a capital letter.
 std::string first_sentence(const json& product) {
   const auto doc = product.value("doc", std::string());
   auto end = doc.find('.');
@@ -86,7 +86,7 @@ std::string reasons_text(const json& item, std::string_view key, std::string_vie
   return text;
 }
 
-// A line for each: how fast, and whether it is taken; then where each is and what it can.
+// A line for each path: its speed and whether it is chosen; then its places and abilities.
 std::string ways_text(const json& ways) {
   std::vector<std::vector<std::string>> speeds, places;
   for (const auto& way : ways) {
@@ -106,14 +106,14 @@ std::string ways_text(const json& ways) {
          "  which are:\n" + table_text(places, "    ");
 }
 
-// [2, 4, 8, 8]
+// Such as "[2, 4, 8, 8]".
 std::string shape_text(const json& shape) {
   std::string text;
   for (const auto& dim : shape) text += fmt::format("{}{}", text.empty() ? "" : ", ", dim.get<std::int64_t>());
   return "[" + text + "]";
 }
 
-// What a job may call: outputs in src, params in param.NAME.
+// The names that a job can use: outputs in src, params in param.NAME.
 std::string setup_text(const json& setup) {
   std::string inputs;
   for (const auto& shape : setup["inputs"]) inputs += (inputs.empty() ? "" : " and ") + shape_text(shape);

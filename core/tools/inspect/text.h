@@ -1,4 +1,4 @@
-// What `dlhost inspect` shows, for people; the JSON is that of plugin/describe.h and plugin/machine.h.
+// Text for people from `dlhost inspect`; the JSON comes from plugin/describe.h and plugin/machine.h.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dlhost::tools {
 
-// A line a product, then what was refused and why, then the folders.
+// A line for each product, then refused files with reasons, then the folders.
 std::string list_text(const nlohmann::json& catalogue);
 // Plugins with every option of every product.
 std::string details_text(const nlohmann::json& plugins);

@@ -31,7 +31,7 @@ Value required_value(const Option& option) {
   }
 }
 
-// What it must be told, as small as may be.
+// The required options with the smallest values.
 Table least_options(const Schema& schema) {
   Table options;
   for (const auto& option : schema.options())

@@ -8,8 +8,8 @@
 
 #include "config/document.h"
 #include "env/json_text.h"
-#include "tools/inspect/child.h"
 #include "plugin/registry.h"
+#include "tools/inspect/child.h"
 
 namespace dlhost::tools {
 
@@ -56,7 +56,7 @@ Result<json> ways_of(const std::string& name, const std::vector<std::string>& se
   return told;
 }
 
-// False: the process that was to ask ended before it had an answer.
+// Asks a child process. False: the child ended without an answer.
 bool ask(json& product, const std::vector<std::string>& words) {
   auto child = Child::start(words);
   std::string line;
@@ -80,7 +80,8 @@ bool ask(json& product, const std::vector<std::string>& words) {
   return !ended;
 }
 
-// Trials run what many drivers bring; libfabric 1.17 has been seen to crash in one of dozens.
+// Asks a second time after a crash: the trials run many drivers, and libfabric 1.17 has crashed in one of dozens of
+// runs.
 void ask_twice(json& product, const std::vector<std::string>& settings, cli::Context& context) {
   std::vector<std::string> words;
   for (const auto& folder : context.plugin_dirs) words.insert(words.end(), {"--plugin-dir", folder});

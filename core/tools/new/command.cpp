@@ -1,21 +1,21 @@
-// dlhost new: a small project outside the tree that builds, tests and installs one plugin.
+// dlhost new: makes a small project outside the tree that builds, tests and installs one plugin.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include <dlhost/nearest.h>
 
-#include "cli/tools.h"
-#include "tools/tool.h"
 #include "cli/command.h"
+#include "cli/tools.h"
 #include "tools/new/templates.h"
+#include "tools/tool.h"
 
 namespace dlhost::tools {
 namespace {
 
 struct NewOptions {
   std::string kind, name, folder;
-  bool cuda = false; // a layer's own kernels for GPUs
+  bool cuda = false; // with the layer's own GPU kernels
 };
 
 std::string_view template_named(std::string_view name) {
@@ -24,7 +24,7 @@ std::string_view template_named(std::string_view name) {
   return found == templates + template_count ? "" : found->text;
 }
 
-// What has a template: kinds, and losses and sources, which are layers.
+// The kinds with a template, plus losses and sources, which are layers.
 std::vector<std::string> kinds_with_template() {
   std::vector<std::string> kinds;
   for (Kind kind : all_kinds()) {
@@ -34,7 +34,7 @@ std::vector<std::string> kinds_with_template() {
   return kinds;
 }
 
-// How the suite is to try it; none where it needs not be told.
+// The cases of the conformance suite; empty: the suite needs none.
 std::string_view cases_of(const std::string& kind) { return template_named(kind + ".conform.toml"); }
 
 Status check_name(const std::string& name) {
@@ -46,7 +46,6 @@ Status check_name(const std::string& name) {
                          "a letter in front, such as my_layer");
 }
 
-// "my_layer" -> "MyLayer"
 std::string class_named(std::string_view name) {
   std::string text;
   bool upper = true;
@@ -57,7 +56,7 @@ std::string class_named(std::string_view name) {
   return text;
 }
 
-// How a job names a plugin of this kind, for the README.
+// The README's sentence about how a job names a plugin of this kind.
 std::string use_of(const std::string& kind, const std::string& name) {
   const auto in_job = [&](std::string_view table, std::string_view key) {
     return fmt::format("In a job it is {} with `{} = \"{}\"`.", table, key, name);
@@ -83,7 +82,7 @@ std::string use_of(const std::string& kind, const std::string& name) {
   return in_job("`[topology]`", kind);
 }
 
-// What the suite must be told of the template.
+// The conformance suite's arguments for a template.
 struct TestArguments {
   std::string meson, cmake;
 };
@@ -101,7 +100,7 @@ TestArguments test_arguments_of(const std::string& kind, const std::string& name
   return {};
 }
 
-// What there is to change, for the README.
+// The README's sentence about the project's files.
 std::string files_of(const NewOptions& options) {
   if (options.cuda)
     return fmt::format(
@@ -142,7 +141,7 @@ Status make_project(cli::Context& context, const NewOptions& options) {
     return Status::invalid("--cuda is for layers: kernels of their own for GPUs are what they may bring");
   const std::string source = fmt::format("{}.cpp", options.name);
   struct File {
-    std::vector<std::string> parts; // templates, one behind the other
+    std::vector<std::string> parts; // names of templates, concatenated
     std::string name;
   };
   std::vector<File> files{{{options.cuda ? "layer_with_kernels.cpp" : options.kind + ".cpp"}, source},

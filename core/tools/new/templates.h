@@ -1,4 +1,4 @@
-// The files from which `dlhost new` makes a project; core/tools/new/*.in, compiled in.
+// The templates of `dlhost new`: core/cli/new/*.in, compiled in.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace dlhost::tools {
 
 struct Template {
   std::string_view name; // "layer.cpp", "meson.build"
-  std::string_view text; // @NAME@ and the like stand for what is asked for
+  std::string_view text; // with @NAME@ and other placeholders
 };
 extern const Template templates[];
 extern const std::size_t template_count;

@@ -1,18 +1,18 @@
-// dlhost plot: the curves of one run or several, as a picture or on the terminal.
+// dlhost plot: draws the curves of runs as a picture or on the terminal.
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "cli/tools.h"
-#include "tools/tool.h"
-#include "tools/plot/picture_file.h"
 #include "cli/run_named.h"
+#include "cli/tools.h"
 #include "config/changes.h"
 #include "env/terminal.h"
+#include "record/run_folder.h"
 #include "tools/chart/chart_svg.h"
 #include "tools/chart/chart_text.h"
-#include "record/run_folder.h"
+#include "tools/plot/picture_file.h"
+#include "tools/tool.h"
 
 namespace dlhost::tools {
 namespace {
@@ -23,7 +23,7 @@ struct PlotRequest {
   PanelOptions panels;
 };
 
-// The jobs that runs kept; none: one has kept none.
+// The jobs saved by the runs; empty: a run has none.
 std::vector<std::string> jobs_of(Disk& disk, const std::vector<std::string>& paths) {
   std::vector<std::string> jobs;
   for (const auto& path : paths) {
@@ -34,8 +34,8 @@ std::vector<std::string> jobs_of(Disk& disk, const std::vector<std::string>& pat
   return jobs;
 }
 
-// Runs are told apart by what their jobs have otherwise, where each has something; else by their names, and two of one
-// name by their paths.
+// The runs' names in the legend: the differences of their jobs, if they are short and unique; else the folders' names,
+// with whole paths for equal ones.
 std::vector<std::string> names_of(Disk& disk, const std::vector<record::Curves>& runs,
                                   const std::vector<std::string>& paths) {
   constexpr std::size_t readable = 60; // bytes
@@ -53,7 +53,7 @@ std::vector<std::string> names_of(Disk& disk, const std::vector<record::Curves>&
   return names;
 }
 
-// Of several runs those without a step are left out.
+// Leaves out runs without steps, if there are several runs.
 Status leave_out_empty(std::vector<record::Curves>& runs, std::vector<std::string>& paths,
                        std::vector<std::string>& labels) {
   for (std::size_t i = 0; i < runs.size() && runs.size() > 1;) {

@@ -13,7 +13,7 @@ Status convert(Disk& disk, const std::string& path, const std::string& format, c
   DLHOST_ASSIGN(const auto folder, env::TemporaryFolder::make("dlhost-picture-"));
   const std::string drawn = folder.path() + "/picture.svg";
   DLHOST_TRY(disk.write_text(drawn, svg));
-  // Twice as many pixels as the drawing has units: text is sharp on today's screens.
+  // Two pixels for each unit of the drawing: text is sharp on high-resolution screens.
   auto started = env::Process::start(
       {converter, "--format", format, "--zoom", format == "png" ? "2" : "1", "-o", path, drawn}, {});
   constexpr std::int64_t limit = std::int64_t{60} * 1'000'000'000;

@@ -1,4 +1,4 @@
-// A picture as a file: SVG as it is made, PNG and PDF by rsvg-convert.
+// Writes a picture file: SVG directly, PNG and PDF by rsvg-convert.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dlhost::tools {
 
-// Whether a file of that name can be written.
+// Errors: a file of that name cannot be written.
 Status check_picture(const std::string& path);
 
 Status write_picture(Disk&, const std::string& path, const std::string& svg);

@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
-#include "cli/tools.h"
-#include "tools/tool.h"
 #include "cli/job_file.h"
+#include "cli/tools.h"
 #include "config/dump.h"
 #include "env/process.h"
 #include "record/metrics_log.h"
 #include "tools/simulate/shrink.h"
 #include "tools/simulate/simulation.h"
+#include "tools/tool.h"
 
 namespace dlhost::tools {
 namespace {
@@ -48,7 +48,7 @@ std::vector<std::string> disk_names() {
   return all;
 }
 
-// "kills=2"
+// Parses a fault such as "kills=2".
 Status read_fault(const std::string& text, SimulationSpec& spec) {
   const auto sign = std::min(text.find('='), text.size());
   const std::string kind = text.substr(0, sign), number = text.substr(std::min(sign + 1, text.size()));
@@ -63,7 +63,7 @@ Status read_fault(const std::string& text, SimulationSpec& spec) {
   return {};
 }
 
-// What was measured, for `dlhost plot`.
+// Writes the metrics of the simulated run, for `dlhost plot`.
 Status record(cli::Context& context, const Simulated& simulated, const config::Job& job,
               const record::RunFolder& folder) {
   DLHOST_TRY(folder.write_job(config::to_toml(job, env::working_folder())));
@@ -81,13 +81,12 @@ Status record(cli::Context& context, const Simulated& simulated, const config::J
   return log->sync();
 }
 
-// As the first did, and not because it became one that cannot be.
+// Searches for a smaller run that fails like the first, not by becoming invalid.
 Status shrink(cli::Context& context, const Failing& first, const Simulated& failed,
               std::span<const plugin::SearchEntry> plugins, const std::string& path) {
   fmt::print("looking for a smaller run that fails alike\n");
-  const auto smaller = shrink(first, [&](const Failing& run) {
-    return fail_alike(failed, simulate(run.job, plugins, run.spec));
-  });
+  const auto smaller =
+      shrink(first, [&](const Failing& run) { return fail_alike(failed, simulate(run.job, plugins, run.spec)); });
   const auto simulated = simulate(smaller.job, plugins, smaller.spec);
   print(simulated);
   DLHOST_TRY(context.host.disk().write_text(path, config::to_toml(smaller.job, env::working_folder())));
@@ -103,7 +102,7 @@ Status simulate_job(cli::Context& context, const SimulateOptions& options) {
   for (const auto& fault : options.faults) DLHOST_TRY(read_fault(fault, spec));
   spec.within = static_cast<Nanoseconds>(options.within * 1e9);
   spec.disk_fault = std::ranges::find(named_disks, options.disk, &NamedDisk::name)->fault;
-  std::optional<record::RunFolder> folder; // before the run, which may take long
+  std::optional<record::RunFolder> folder; // made before the run, which may take long
   if (!options.record.empty()) {
     DLHOST_ASSIGN(folder, record::RunFolder::make_at(context.host, options.record));
   }

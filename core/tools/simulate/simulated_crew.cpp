@@ -26,16 +26,17 @@ struct Work {
   void operator()() const {
     const auto leader_is_there = [this] { return world.runs(leader) ? Status() : Status::gone("the leader is gone"); };
     run::FolderRoster roster(host, folder, run::Posting{run::Place::machines(job.topology)}, leader_is_there,
-                        [this](std::uint32_t other) {
-                          if (other == 0) world.kill(leader);
-                        });
+                             [this](std::uint32_t other) {
+                               if (other == 0) world.kill(leader);
+                             });
     const auto inherits = [this] {
       return world.lives() && !world.runs(leader) && !succession->run.empty() &&
              !std::exchange(succession->taken, true);
     };
     std::optional<run::Follower> follower;
-    follower.emplace([this](std::uint32_t turn) { return run::Session::open(host, registry, job, run::Purpose::training, turn); },
-                     roster, seat);
+    follower.emplace(
+        [this](std::uint32_t turn) { return run::Session::open(host, registry, job, run::Purpose::training, turn); },
+        roster, seat);
     Status status = follower->run();
     if (!status.ok()) roster.fail(std::move(status).at("worker ", seat));
     const bool in_time = inherits();
@@ -49,8 +50,8 @@ struct Work {
 } // namespace
 
 Result<std::unique_ptr<run::Crew>> SimulatedCrew::make(env::simulated::World& world, run::Session& leader,
-                                                  std::span<const config::Job> jobs, const std::string& folder,
-                                                  std::shared_ptr<Succession> succession) {
+                                                       std::span<const config::Job> jobs, const std::string& folder,
+                                                       std::shared_ptr<Succession> succession) {
   DLHOST_TRY(leader.host().disk().make_directory(folder));
   std::unique_ptr<SimulatedCrew> crew(new SimulatedCrew(world, leader, jobs, folder, std::move(succession)));
   crew->roster_.emplace(

@@ -24,8 +24,9 @@ struct Succession {
 class SimulatedCrew final : public run::Crew {
  public:
   // `jobs`: each worker's, the leader's first; they outlive all of them. `folder`: where they meet, theirs alone.
-  static Result<std::unique_ptr<run::Crew>> make(env::simulated::World&, run::Session& leader, std::span<const config::Job> jobs,
-                                            const std::string& folder, std::shared_ptr<Succession>);
+  static Result<std::unique_ptr<run::Crew>> make(env::simulated::World&, run::Session& leader,
+                                                 std::span<const config::Job> jobs, const std::string& folder,
+                                                 std::shared_ptr<Succession>);
   ~SimulatedCrew() override;
 
   run::Roster& roster() override { return *roster_; }
@@ -38,8 +39,8 @@ class SimulatedCrew final : public run::Crew {
   std::string fate(std::uint32_t seat) override;
 
  private:
-  SimulatedCrew(env::simulated::World& world, run::Session& leader, std::span<const config::Job> jobs, std::string folder,
-                std::shared_ptr<Succession> succession)
+  SimulatedCrew(env::simulated::World& world, run::Session& leader, std::span<const config::Job> jobs,
+                std::string folder, std::shared_ptr<Succession> succession)
       : world_(world), leader_(leader), jobs_(jobs), folder_(std::move(folder)), succession_(std::move(succession)) {}
   Status look() override;
 

@@ -16,11 +16,11 @@
 #include "env/simulated/host.h"
 #include "param/transfer.h"
 #include "run/attempts.h"
-#include "tools/audit/held.h"
 #include "run/balance.h"
 #include "run/ledgers.h"
-#include "tools/simulate/simulated_crew.h"
 #include "run/warm_up.h"
+#include "tools/audit/held.h"
+#include "tools/simulate/simulated_crew.h"
 
 namespace dlhost::tools {
 namespace {
@@ -54,14 +54,14 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
   using Lead = std::function<void()>; // who is called when it is gone, by one who survived
   SimulatedRun(env::simulated::World& world, Host& host, plugin::Registry& registry, std::vector<config::Job> jobs,
                Simulated& result, Lead next)
-      : run::Attempts(host, run::Recovery(jobs[0])), world_(world), host_(host), registry_(registry), jobs_(std::move(jobs)),
-        result_(result), next_(std::move(next)) {}
+      : run::Attempts(host, run::Recovery(jobs[0])), world_(world), host_(host), registry_(registry),
+        jobs_(std::move(jobs)), result_(result), next_(std::move(next)) {}
   enum class After : std::uint8_t { nothing, leader, machine, end };
   // In its place, with what that one had told before it was killed; or, when the machine runs again, or it ended as it
   // was asked to, anew.
   SimulatedRun(const SimulatedRun& gone, After after)
-      : run::Attempts(gone.host_,
-                 run::Recovery(gone.told_[0], after == After::leader ? gone.recovery_.past() : run::Recovery::Past())),
+      : run::Attempts(gone.host_, run::Recovery(gone.told_[0], after == After::leader ? gone.recovery_.past()
+                                                                                      : run::Recovery::Past())),
         world_(gone.world_), host_(gone.host_), registry_(gone.registry_), jobs_(gone.told_), told_(gone.told_),
         wish_(after == After::leader ? gone.wish_ : std::nullopt), result_(gone.result_), next_(gone.next_),
         after_(after), attempts_(gone.attempts_), is_led_(after == After::leader) {}
@@ -197,7 +197,9 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
     const bool warm = run::warms_up(job(), step);
     const auto is_to_balance = [&] { return run::is_to_balance(jobs[0], training.progress().step - step); };
     training.stand_still_for(
-        [&] { return wish_.has_value() || (warm && !run::warms_up(job(), training.progress().step)) || is_to_balance(); },
+        [&] {
+          return wish_.has_value() || (warm && !run::warms_up(job(), training.progress().step)) || is_to_balance();
+        },
         &points);
     result_.outcome = training.run(*this);
     steps_ = training.progress().step;
@@ -233,7 +235,8 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
   bool may_go_on() const override { return !interrupted_; }
   bool is_to_end() const override { return interrupted_; }
   Status end_at(const Point& point, const Status& lost) override {
-    world_.tell(fmt::format("ends at step {}, because {}", point ? run::Checkpoints::step_of(*point) : 0, lost.message()));
+    world_.tell(
+        fmt::format("ends at step {}, because {}", point ? run::Checkpoints::step_of(*point) : 0, lost.message()));
     result_.outcome.ending = run::Ending::interrupted;
     return {};
   }

@@ -12,8 +12,8 @@
 #include "config/job.h"
 #include "env/simulated/disk_fault.h"
 #include "plugin/search.h"
-#include "tools/audit/audit.h"
 #include "run/training.h"
+#include "tools/audit/audit.h"
 
 namespace dlhost::tools {
 

@@ -1,4 +1,4 @@
-// dlhost sweep: one job with many settings, side by side, the hopeless ones stopped early.
+// dlhost sweep: runs one job with many settings side by side, and stops hopeless trials early.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -8,19 +8,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/tools.h"
-#include "tools/tool.h"
 #include "cli/csv_field.h"
 #include "cli/job_file.h"
 #include "cli/run_named.h"
-#include "tools/sweep/space.h"
-#include "tools/sweep/trials.h"
+#include "cli/tools.h"
 #include "env/interrupt.h"
 #include "env/process.h"
-#include "tools/chart/chart_svg.h"
 #include "record/quantity.h"
 #include "record/run_folder.h"
 #include "run/leadership.h"
+#include "tools/chart/chart_svg.h"
+#include "tools/sweep/space.h"
+#include "tools/sweep/trials.h"
+#include "tools/tool.h"
 
 namespace dlhost::tools {
 namespace {
@@ -58,7 +58,7 @@ class Sweep {
     constexpr Nanoseconds pause = 200'000'000, between_judgings = 1'000'000'000;
     for (std::size_t i = 0; i < trials_.size(); ++i) trials_[i].state = state_on_disk(i);
     while (is_unsettled() && !(env::interrupted() && count(State::running) == 0)) {
-      // Judging reads what trials have written so far: less often than their ends are looked for.
+      // Judging reads the trials' records, so it happens less often than looking for ends.
       judges_ = asked_.halving && context_.host.clock().now() >= next_judging_;
       if (judges_) next_judging_ = context_.host.clock().now() + between_judgings;
       for (std::size_t i = 0; i < trials_.size(); ++i) DLHOST_TRY(look_at(i));
@@ -76,7 +76,7 @@ class Sweep {
     State state = State::waiting;
     std::unique_ptr<env::Process> process;
     bool asked_to_end = false;
-    std::size_t judged = 0; // evaluations that it was compared after
+    std::size_t judged = 0; // number of evaluations at the last comparison
   };
 
   std::size_t count(State state) const {
@@ -106,7 +106,7 @@ class Sweep {
     return {};
   }
 
-  // One that a sweep which was killed has left running is waited for.
+  // Starts a trial. If a killed sweep has left it running, waits for its end first.
   Status start(std::size_t i) {
     const std::string own = std::filesystem::absolute(trial_folder(folder_, i)).string();
     if (const std::string run = run_of_trial(disk_, folder_, i); !run.empty()) {
@@ -142,7 +142,8 @@ class Sweep {
     return {};
   }
 
-  // After 1, 3, 9, ... evaluations a trial goes on where it is among the best third of those that have come as far.
+  // After 1, 3, 9, ... evaluations a trial continues only if it is in the best third of the trials that have come as
+  // far.
   bool is_hopeless(std::size_t i) {
     constexpr std::size_t part = 3;
     const auto mine = score_of(disk_, folder_, i, asked_);
@@ -160,7 +161,7 @@ class Sweep {
       ++compared;
       if (!my_best || mine->better(their_best->value, my_best->value)) ++better;
     }
-    if (compared + 1 < part) return false; // asked again at the next look
+    if (compared + 1 < part) return false; // asked again later
     trials_[i].judged = rung;
     return better >= (compared + 1 + part - 1) / part;
   }
@@ -191,9 +192,10 @@ class Sweep {
       const std::string value = best ? fmt::format("{} {}", score->metric, record::short_number(best->value)) : "";
       fmt::print("{:>6}  {:<13}  {:>20}  {:>8}  {}\n", trial + 1, name_of(trials_[trial].state), value,
                  best ? fmt::format("{:.0f}", best->step) : "", settings);
-      table += fmt::format("{},{},{},{},{},{},{}\n", trial + 1, name_of(trials_[trial].state),
-                           score ? score->metric : "", best ? fmt::format("{}", best->value) : "",
-                           best ? fmt::format("{:.0f}", best->step) : "", cli::csv_field(settings), cli::csv_field(run));
+      table +=
+          fmt::format("{},{},{},{},{},{},{}\n", trial + 1, name_of(trials_[trial].state), score ? score->metric : "",
+                      best ? fmt::format("{}", best->value) : "", best ? fmt::format("{:.0f}", best->step) : "",
+                      cli::csv_field(settings), cli::csv_field(run));
       constexpr std::size_t most_curves = 10;
       if (!best || curves.size() == most_curves) continue;
       if (auto read = record::read_curves(disk_, run); read.ok()) {
@@ -219,7 +221,7 @@ class Sweep {
   std::string folder_;
   SweepAsked asked_;
   std::vector<Trial> trials_;
-  bool judges_ = false; // in this look
+  bool judges_ = false; // in this round
   Nanoseconds next_judging_ = 0;
 };
 
@@ -242,7 +244,7 @@ Result<SweepAsked> asked_of(cli::Context& context, const SweepOptions& options) 
   if (options.jobs > 1 && !has_threads)
     asked.set.push_back(
         fmt::format("train.threads={}", std::max(1U, std::thread::hardware_concurrency() / options.jobs)));
-  // What no trial could do is told once, and here.
+  // Checks the first and last trial, to report errors of all trials once.
   for (const auto& trial : {asked.trials.front(), asked.trials.back()}) {
     auto set = asked.set;
     set.insert(set.end(), trial.begin(), trial.end());

@@ -20,7 +20,7 @@ bool read_number(std::string_view text, double& number) {
 
 bool is_whole(std::string_view text) { return text.find_first_of(".eE") == std::string_view::npos; }
 
-// Commas within brackets, braces and quotes belong to a value.
+// Splits at commas outside of brackets, braces and quotes.
 std::vector<std::string> values_in(const std::string& text) {
   std::vector<std::string> values(1);
   int depth = 0;

@@ -19,7 +19,7 @@ std::string plan_of(const std::string& folder) { return folder + "/sweep.json"; 
 
 bool is_accuracy(std::string_view metric) { return metric.find("accuracy") != std::string_view::npos; }
 
-// The curve that trials are judged by.
+// The curve by which trials are judged; null: none yet.
 const record::Curve* judged(const record::Curves& curves, const std::string& metric) {
   for (const char* phase : {"validation", "test"}) {
     const record::Curve* found = nullptr;

@@ -1,5 +1,5 @@
-// Batch norm with its epilogue, by channel: what a channel has of a batch is summed and then normalised by the same
-// thread, so that the second pass finds it in a cache. Sums are made in an order that the shape alone decides.
+// Batch norm with its epilogue, by channel: the same thread sums a channel over the batch and then normalises it, so
+// that the second pass finds it in a cache. The order of sums depends only on the shape.
 #include <algorithm>
 #include <cmath>
 
@@ -11,10 +11,10 @@
 namespace dlhost::plugins::cpu {
 namespace {
 
-// With fewer groups of channels than this, samples are dealt to the threads too.
+// With fewer groups of channels, the threads divide the samples as well.
 constexpr std::int64_t enough_groups = 8;
 
-// Results of this size would push out what is still wanted, and be gone themselves before they are read.
+// Results of this size would displace other data from the caches and be gone before they are read.
 constexpr std::size_t large = std::size_t{12} << 20;
 
 class BatchNorm : public Op {
@@ -34,12 +34,12 @@ class BatchNorm : public Op {
   struct Sums {
     double first[wide_group], second[wide_group];
   };
-  // By column of a group.
+  // Indexed by column of a group.
   struct Numbers {
     float mean[wide_group], factor[wide_group], shift[wide_group], by_x[wide_group], constant[wide_group];
   };
 
-  // Both stages for all groups: `sum(group, first sample, last sample, sums)`, `settle(group, sums, numbers)`, then
+  // Runs all stages for all groups: `sum(group, first sample, last sample, sums)`, `settle(group, sums, numbers)`, then
   // `spread(group, first sample, last sample, numbers)`.
   template <class Sum, class Settle, class Spread>
   void run(void* scratch, bool sums, Sum&& sum, Settle&& settle, Spread&& spread) const {
@@ -82,7 +82,7 @@ class BatchNorm : public Op {
   std::int64_t counted(const Dynamic& dynamic) const {
     return dynamic.valid < 0 ? channels_.samples() : std::min(dynamic.valid, channels_.samples());
   }
-  // call(column, channel): numbers of one channel are the same in all of its columns.
+  // call(column, channel): all columns of a channel have the same numbers.
   template <class Call> void each_channel(std::int64_t which, Call&& call) const {
     for (std::int64_t i = 0; i < channels_.columns(); ++i)
       if (const auto channel = channels_.channel_of(which, i); channel < channels_.channels()) call(i, channel);

@@ -10,7 +10,7 @@
 namespace dlhost::plugins::cpu {
 namespace {
 
-// What a tensor of an op has to do with samples.
+// How a tensor of an op relates to samples.
 enum class Holds : std::uint8_t { samples, sum, neither };
 
 struct Sides {
@@ -25,7 +25,7 @@ TensorDesc of_samples(TensorDesc desc, std::int64_t samples) {
   return desc;
 }
 
-// The samples of an op's batch, the same op over some of them, and what its tensors have to do with them.
+// The number of samples of an op, the same op for fewer samples, and how its tensors relate to samples.
 std::int64_t samples_of(const GemmSpec& spec) { return spec.x.shape[0]; }
 std::int64_t samples_of(const ConvSpec& spec) { return spec.x.shape[0]; }
 std::int64_t samples_of(const GatherSpec& spec) { return spec.indices.shape[0]; }
@@ -65,7 +65,7 @@ template <class Linear> Sides sides_of(const Linear& spec, const Op& op) {
   return sides;
 }
 Sides sides_of(const GatherSpec&, const Op&) { return {{Holds::samples, Holds::samples}, {Holds::sum}}; }
-// Of a gradient op.
+// For a gradient op.
 Sides sides_of(const NormSpec& spec, const Op& op) {
   Sides sides{std::vector<Holds>(op.in.size(), Holds::samples), std::vector<Holds>(op.out.size(), Holds::samples)};
   sides.in[2] = Holds::neither; // the scale
@@ -173,7 +173,7 @@ class InBlocks final : public Op {
     block.op->execute(streams_[b], pointers.in, pointers.out, room + rooms_[b], part);
   }
 
-  // Pairwise: two neighbours, then what two of these made, and so on. The first block's is in the result.
+  // Adds pairwise: neighbours, then their sums, and so on. The first block's part is the result's memory.
   void add_up(std::size_t o, void* result, std::byte* room) {
     constexpr std::int64_t grain = 1 << 12;
     const auto part = [&](std::size_t b) {
@@ -192,12 +192,12 @@ class InBlocks final : public Op {
   std::vector<Block> blocks_;
   const Sides sides_;
   const int threads_;
-  std::vector<CpuStream> streams_;                  // of each block
-  std::vector<std::size_t> in_sample_, out_sample_; // bytes of one, where a tensor has them
+  std::vector<CpuStream> streams_;                  // one for each block
+  std::vector<std::size_t> in_sample_, out_sample_; // bytes of a sample, if a tensor has samples
   std::vector<std::int64_t> elements_;              // of each output
-  std::vector<std::size_t> rooms_;                  // of each block, in the scratch
-  std::vector<Pointers> pointers_;                  // of each block
-  std::vector<std::vector<std::size_t>> partials_;  // of each output that is a sum, and each block but the first
+  std::vector<std::size_t> rooms_;                  // each block's offset in the scratch
+  std::vector<Pointers> pointers_;                  // one for each block
+  std::vector<std::vector<std::size_t>> partials_;  // for each summed output, an offset for each block but the first
 };
 
 Status check(const Op& op, const Sides& sides) {
@@ -225,7 +225,7 @@ template <class Spec> Prepared made_of_blocks(const Spec& spec, const Request& r
   Request alone = request;
   alone.threads = 1;
   alone.choice.kernel.clear();
-  const ThreadScope scope(alone.threads); // oneDNN looks when it makes a primitive
+  const ThreadScope scope(alone.threads); // oneDNN reads the number of threads when it makes a primitive
   const std::int64_t samples = samples_of(spec), most = request.choice.block_samples;
   std::vector<InBlocks::Block> blocks;
   for (std::int64_t first = 0; first < samples; first += most) {

@@ -1,6 +1,6 @@
-// `reproducible`: an op over a batch as one op for each block of its samples. Each is of one thread and sees as many
-// samples as all the others, so that a sample's results have the same bits whoever computes it and in whatever company;
-// what is summed over samples is added in a fixed tree of the blocks. The blocks go to the threads.
+// For `reproducible`: splits an op over a batch into one op for each block of samples. Each runs on one thread with the
+// same number of samples, so that a sample's results have the same bits on every thread and beside any other samples.
+// Sums over samples are added in a fixed tree of the blocks. The threads divide the blocks.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace dlhost::plugins::cpu {
 
-// Whether bits of its results depend on how many samples an op has at once, or on its threads.
+// Whether the bits of the op's results depend on its number of samples or its threads.
 bool depends_on_batch(const OpSpec&);
 
 using PrepareOne = std::function<Prepared(const OpSpec&, const Request&)>;
-// Of such an op, for request.choice.block_samples.
+// Prepares such an op for request.choice.block_samples.
 Prepared prepare_in_blocks(const OpSpec&, const Request&, const PrepareOne&);
 
 } // namespace dlhost::plugins::cpu

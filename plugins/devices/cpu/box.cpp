@@ -1,4 +1,4 @@
-// Copies, or adds, a box of one plain tensor into another.
+// Copies or adds a box of one plain tensor into another.
 #include <cstring>
 
 #include <dlhost/parallel.h>
@@ -16,7 +16,7 @@ class Box final : public Op {
   explicit Box(const BoxSpec& spec) : add_(spec.add), type_(spec.src.dtype) {
     in = {spec.src.as(Format::plain())};
     out = {spec.dst.as(Format::plain())};
-    // Inner axes that both tensors have whole join the row that is copied in one piece.
+    // Inner axes that both tensors have whole join the row, which is copied as one piece.
     auto rank = spec.box.rank();
     row_ = rank > 0 ? spec.box[rank - 1] : 1;
     std::size_t outer = rank > 0 ? rank - 1 : 0;
@@ -79,7 +79,7 @@ class Box final : public Op {
   bool add_;
   DType type_;
   std::int64_t row_ = 1, src_start_ = 0, dst_start_ = 0;
-  Shape extents_, src_strides_, dst_strides_; // of the axes outside the rows
+  Shape extents_, src_strides_, dst_strides_; // of the axes outside of the rows
 };
 
 bool inside(const Shape& at, const Shape& box, const Shape& whole) {

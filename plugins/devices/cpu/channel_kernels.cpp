@@ -20,15 +20,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 using namespace vectors::HWY_NAMESPACE;
 
 constexpr std::int64_t columns = 16;
-// Sums are taken over from f32 into f64 so often.
+// Sums move from f32 to f64 after so many rows.
 constexpr std::int64_t short_sum = 512;
-// Of rows wider than 16, so many stay in the first cache while one strip of columns after the other is summed.
+// For rows wider than 16: so many rows stay in the first cache while strips of columns are summed one after the other.
 constexpr std::int64_t tile_rows = 64;
 
 using D = hn::CappedTag<float, 16>;
 using V = hn::VFromD<D>;
 
-// Elements of 16 bits as they lie.
+// 16-bit elements as stored.
 struct Bf16 {
   std::uint16_t bits;
 };
@@ -63,7 +63,7 @@ template <class Call> void with_element(DType type, Call&& call) {
   call(F16{});
 }
 
-// call(strip, its first column), strips being at most 16 wide.
+// call(strip, its first column); strips are at most 16 wide.
 template <class R, class Call> void each_strip(const R& rows, Call&& call) {
   if (rows.width <= columns) return call(rows, std::int64_t{0});
   for (std::int64_t first = 0; first < rows.rows; first += tile_rows)
@@ -76,7 +76,7 @@ template <class R, class Call> void each_strip(const R& rows, Call&& call) {
     }
 }
 
-// call(part, its first column): what has whole vectors, and the rest.
+// call(part, its first column): the whole vectors, then the rest.
 template <class R, class Call> void each_part(const R& rows, Call&& call) {
   const auto whole = rows.width / columns * columns;
   if (whole == 0 || whole == rows.width) return call(rows, std::int64_t{0});
@@ -88,7 +88,7 @@ template <class R, class Call> void each_part(const R& rows, Call&& call) {
   call(part, whole);
 }
 
-// Past the caches, where what is written fills cache lines without a gap.
+// With `stream`, writes past the caches; for results that fill cache lines without gaps.
 template <bool stream, class T> HWY_INLINE void write(V value, T* to) {
   if constexpr (stream && std::is_same_v<T, float>)
     hn::Stream(value, D(), to);
@@ -103,7 +103,7 @@ template <class T> bool may_stream(bool wanted, const T* to, std::int64_t step, 
   return wanted && gapless && hn::Lanes(D()) == columns && reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
 }
 
-// A row that is narrower than the vectors is worked on in a copy.
+// A buffer for a row narrower than the vectors.
 template <class T> struct Narrow {
   T data[columns] = {};
   const T* in(const T* from, std::int64_t width) {
@@ -194,7 +194,7 @@ void apply_of(const Rows& rows, const float* factor, const float* shift) {
   }
 }
 
-// dy behind the mask.
+// dy after the ReLU mask.
 template <class T, Mask mask> HWY_INLINE V masked(V dy, V x, const T* y, V factor, V shift) {
   if constexpr (mask == Mask::from_input)
     return hn::IfThenElseZero(hn::Gt(hn::MulAdd(x, factor, shift), hn::Zero(D())), dy);
@@ -202,7 +202,7 @@ template <class T, Mask mask> HWY_INLINE V masked(V dy, V x, const T* y, V facto
   return dy;
 }
 
-// Copies of one narrow row of each tensor; the columns that are not there get dy = 0.
+// Copies of one narrow row of each tensor; missing columns get dy = 0.
 template <class T, Mask mask> struct NarrowGradient {
   Narrow<T> x, dy, y, dx, daddend;
   GradientRows take(const GradientRows& rows, std::int64_t row) {

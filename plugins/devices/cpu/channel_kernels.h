@@ -1,6 +1,5 @@
-// Vector loops over a piece of memory whose rows are some channels wide: what batch norm is made of. As map/kernels.h:
-// compiled for several instruction sets, allocating nothing. Numbers by column are arrays of the width, or of 16 where
-// the width is less.
+// Vector loops over memory whose rows are some channels wide, for batch norm and group norm. Like map/kernels.h:
+// compiled for several instruction sets, allocating nothing. Numbers by column are arrays of the width, at least 16.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +14,13 @@ struct Rows {
   const void* other = nullptr; // the addend; may be null
   void* y = nullptr;
   std::int64_t offset = 0, rows = 0, step = 0, width = 0;
-  bool stream = false; // y goes past the caches: it is larger than they are
+  bool stream = false; // y is larger than the caches and written past them
 };
 
-// How the gradient behind a relu is found.
+// How the gradient behind a ReLU is found.
 enum class Mask : std::uint8_t {
   none,
-  from_input,  // x * factor + shift > 0: what the feature computed
+  from_input,  // x * factor + shift > 0, as in the feature
   from_output, // y > 0
 };
 
@@ -32,13 +31,13 @@ struct GradientRows {
   void* dx = nullptr;
   void* daddend = nullptr; // may be null
   std::int64_t offset = 0, rows = 0, step = 0, width = 0;
-  bool stream = false; // dx and daddend go past the caches
+  bool stream = false; // dx and daddend are written past the caches
 };
 
 struct ChannelKernels {
   // totals += sum of x - pivot, squares += sum of its square, by column.
   void (*moments)(DType, const Rows&, const float* pivot, double* totals, double* squares);
-  // y = x * factor + shift (+ other), then a relu.
+  // y = x * factor + shift (+ other), then a ReLU.
   void (*apply)(DType, const Rows&, const float* factor, const float* shift, bool relu);
   // With g = dy behind the mask: totals += sum of g, products += sum of g * (x - mean).
   void (*slopes)(DType, Mask, const GradientRows&, const float* factor, const float* shift, const float* mean,

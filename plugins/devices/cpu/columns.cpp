@@ -19,11 +19,11 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace vectors::HWY_NAMESPACE;
 
-// So many bytes stay in the first cache while one vector of columns after the other goes down them.
+// A block of this size stays in the first cache while vectors of columns go down it one after the other.
 constexpr std::int64_t block_bytes = 16 * 1024;
 constexpr std::int64_t wide_bytes = 256;
 
-// Elements of 16 bits as they lie.
+// 16-bit elements as stored.
 struct ColumnBf16 {
   std::uint16_t bits;
 };
@@ -38,14 +38,14 @@ template <class D> HWY_INLINE void put(D d, hn::VFromD<D> value, float* to) { hn
 template <class D> HWY_INLINE void put(D d, hn::VFromD<D> value, ColumnBf16* to) { StoreBf16(d, value, &to->bits); }
 template <class D> HWY_INLINE void put(D d, hn::VFromD<D> value, ColumnF16* to) { StoreF16(d, value, &to->bits); }
 
-// call(an element of that dtype).
+// Calls call(an element of that dtype).
 template <class Call> HWY_INLINE void with_element(DType type, Call&& call) {
   if (type == DType::f32) return call(float{});
   if (type == DType::bf16) return call(ColumnBf16{});
   call(ColumnF16{});
 }
 
-// call(tag, first column): each vector of columns.
+// Calls call(tag, first column) for each vector of columns.
 template <class Call> HWY_INLINE void each_vector(std::int64_t width, Call&& call) {
   const hn::ScalableTag<float> many;
   const hn::CappedTag<float, 4> few;
@@ -56,8 +56,8 @@ template <class Call> HWY_INLINE void each_vector(std::int64_t width, Call&& cal
   for (; c < width; ++c) call(one, c);
 }
 
-// down(tag, first column, x there, y there, rows): each vector of columns. Wide rows are taken one by one, as they lie,
-// and so are rows without gaps where nothing is `summed` down the columns.
+// Calls down(tag, first column, x, y, rows) for each vector of columns. Wide rows are processed one by one, in memory
+// order; so are rows without gaps if nothing is `summed` down the columns.
 template <class T, bool summed, class Down> HWY_INLINE void each_block(const Columns& of, Down&& down) {
   const auto* x = static_cast<const T*>(of.x);
   auto* y = static_cast<T*>(of.y);
@@ -102,7 +102,7 @@ void Powers(DType type, const Columns& of, const float* most, float* sums) {
   });
 }
 
-// 16 bits would round a power before it is scaled: it is computed again instead.
+// Powers are computed again: 16 bits would round them before they are scaled.
 void Finish(DType type, const Columns& of, const float* most, const float* scale) {
   with_element(type, [&](auto element) HWY_ATTR {
     using T = decltype(element);

@@ -1,5 +1,5 @@
-// Vector loops down the columns of a matrix, neighbouring columns side by side: what the softmax loss over places is
-// made of. As map/kernels.h: compiled for several instruction sets, allocating nothing. Of f32, bf16 and f16.
+// Vector loops down the columns of a matrix, neighbouring columns together, for the softmax loss over places. Like
+// map/kernels.h: compiled for several instruction sets, allocating nothing. For f32, bf16 and f16.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ struct Columns {
 
 // Numbers by column are arrays of `width`.
 struct ColumnKernels {
-  // most = the larger of most and the column's largest x; totals, where not null, += the sum of x.
+  // most = the larger of most and the column's largest x; totals, unless null, += the sum of x.
   void (*largest)(DType, const Columns&, float* most, float* totals);
-  // sums += the sum of exp(x - most). What f32 finds stays in y for `finish`.
+  // sums += the sum of exp(x - most). In f32 the powers stay in y for `finish`.
   void (*powers)(DType, const Columns&, const float* most, float* sums);
   // y = exp(x - most) * scale, after `powers`.
   void (*finish)(DType, const Columns&, const float* most, const float* scale);

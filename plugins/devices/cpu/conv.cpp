@@ -1,5 +1,5 @@
-// Convolutions, on oneDNN. A transposed convolution is a convolution seen from its output: its feature is the other's
-// input gradient, and the other way round; so it needs no weights of a layout of its own.
+// Convolutions, on oneDNN. A transposed convolution is a convolution seen from its output: its feature is that one's
+// input gradient, and vice versa. So its weights need no separate layout.
 #include <dlhost/parallel.h>
 
 #include "channels.h"
@@ -18,7 +18,7 @@ using dnnl::convolution_backward_weights;
 using dnnl::convolution_forward;
 using memory = dnnl::memory;
 
-// The convolution behind a spec: src and dst as it sees them.
+// The convolution for a spec, with src and dst from its point of view.
 struct Plan {
   const ConvSpec& spec;
   const TensorDesc &src, &dst;
@@ -142,8 +142,8 @@ convolution_backward_weights::primitive_desc gradient_of(const Plan& plan) {
           plan.attributes};
 }
 
-// Whether oneDNN makes the weights' gradient by its reference loops, a hundred times as slow as any other, when x and y
-// lie as the feature of this spec would have them.
+// Whether oneDNN computes the weights' gradient by its reference loops, a hundred times slower, with x and y in the
+// formats of this spec's feature.
 bool only_reference(const ConvSpec& feature) {
   const Plan plan(feature);
   const auto chosen = plan.forward(plan.weights(feature.w.dtype), {});
@@ -153,8 +153,8 @@ bool only_reference(const ConvSpec& feature) {
   return kernel_of(gradient_of(Plan(spec))).starts_with("ref");
 }
 
-// The feature's op settles how x and y lie for the gradients too, and looks at itself only: for processors without
-// AVX-512 it has blocks of 8 channels where the gradient needs whole ones. Plain pictures go as one product, then.
+// The feature's op chooses the formats of x and y for the gradients as well, by its own needs: without AVX-512 it has
+// blocks of 8 channels where the gradient needs whole ones. Then plain pictures are better: one product.
 ConvSpec open_to_gradients(const ConvSpec& spec) {
   if (!spec.x.format.is_any() || !spec.y.format.is_any() || spec.x.dtype != DType::f32) return spec;
   ConvSpec plain = spec;
@@ -162,8 +162,7 @@ ConvSpec open_to_gradients(const ConvSpec& spec) {
   return only_reference(spec) && !only_reference(plain) ? plain : spec;
 }
 
-// A weights' gradient in f32 of x and dy in f16, which are widened before it. For f16 oneDNN has none but reference
-// loops where the processor has no tiles.
+// A weights' gradient in f32, with x and dy widened from f16: without tiles oneDNN has only reference loops for f16.
 class Widened final : public Op {
  public:
   explicit Widened(std::unique_ptr<PrimitiveOp> inner) : inner_(std::move(inner)) {
@@ -210,7 +209,7 @@ Result<std::unique_ptr<PrimitiveOp>> backward_weights(const Plan& plan, const Re
   const auto& spec = plan.spec;
   const auto chosen = gradient_of(plan);
   auto op = std::make_unique<PrimitiveOp>(convolution_backward_weights(chosen), request.threads);
-  // The spec's order is x, dy; the convolution's src is dy where it is transposed.
+  // The spec's order is x, dy; for a transposed convolution src is dy.
   const std::size_t src = spec.transposed ? 1 : 0;
   op->in = {spec.x, spec.y};
   op->out = {spec.w};
@@ -242,8 +241,8 @@ Prepared params_gradient(const Plan& plan, const Request& request) {
   return std::unique_ptr<Op>(std::move(op));
 }
 
-// The transposed convolution's bias, which the convolution behind it does not have: added to the feature, summed over
-// dy for the gradient.
+// Adds a transposed convolution's bias, which the convolution behind it lacks: added to the feature, summed over dy for
+// the gradient.
 class WithBias final : public Op {
  public:
   WithBias(std::unique_ptr<Op> inner, const ConvSpec& spec, const Channels& channels)

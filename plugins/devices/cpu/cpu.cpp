@@ -1,8 +1,8 @@
-// The cpu device: prepared ops on oneDNN, and on kernels of its own where those are the better tool.
+// The cpu device: prepared ops on oneDNN, and own kernels where those are better.
 //
-// Streams are synchronous; threads are OpenMP's, as many as the calling worker has. oneDNN runs in libgomp, whose
-// threads spin for a while after each parallel region: good for a worker that has its cores for itself, and what
-// OMP_WAIT_POLICY=passive is for where it has not.
+// Streams are synchronous; threads are OpenMP's, as many as the calling worker has. oneDNN uses libgomp, whose threads
+// spin for a while after each parallel region. That is good for a worker with its own cores; otherwise set
+// OMP_WAIT_POLICY=passive.
 #include "cpu.h"
 
 #include <algorithm>
@@ -75,15 +75,15 @@ std::string Cpu::description() const {
 int Cpu::threads() const { return options_.threads > 0 ? static_cast<int>(options_.threads) : parallel_threads(); }
 
 Result<void*> Cpu::allocate(std::size_t bytes) {
-  // Large pieces begin on huge pages, and the system is asked for those that they fill: the last one, filled in part,
-  // would add up over hundreds of params.
+  // Large allocations start on huge pages and ask for those that they fill completely: partly filled ones would add up
+  // over hundreds of params.
   constexpr std::size_t huge = std::size_t{2} << 20;
   const std::size_t alignment = bytes >= huge ? huge : 64;
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   void* data = std::aligned_alloc(alignment, rounded);
   if (!data) return Status::no_space("cpu: no memory for ", bytes, " bytes");
 #ifdef MADV_HUGEPAGE
-  if (alignment == huge) madvise(data, bytes / huge * huge, MADV_HUGEPAGE); // refused, it works all the same
+  if (alignment == huge) madvise(data, bytes / huge * huge, MADV_HUGEPAGE); // without huge pages it works as well
 #endif
   return data;
 }

@@ -1,4 +1,4 @@
-// The device itself. Made once a worker or process by core; its ops keep no reference to it.
+// The device. Core makes one for each worker or process; its ops keep no reference to it.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class Cpu final : public Device {
  private:
   int threads() const;
   Options options_;
-  Status held_; // to the instruction set that the options want
+  Status held_; // the result of limiting the instruction set as the options say
 };
 
 } // namespace dlhost::plugins::cpu

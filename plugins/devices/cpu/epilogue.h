@@ -1,4 +1,4 @@
-// Epilogues as oneDNN's post-ops. Used by the linear ops while they are prepared.
+// Epilogues as oneDNN's post-ops, for preparing linear ops.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace dlhost::plugins::cpu {
 
-// The sum is made in place: who runs the op starts the result from the addend. Returns why the epilogue is not taken,
-// or nothing; then `attributes` are as they were.
+// Sums in place: the caller of the op starts the result from the addend. Returns the reason if the epilogue is refused;
+// then `attributes` are unchanged. Empty: accepted.
 std::string add_epilogue(const Epilogue&, dnnl::primitive_attr& attributes);
-// For ops that take none.
+// For ops that accept none.
 void refuse_epilogue(const Epilogue&, Op&);
 
 } // namespace dlhost::plugins::cpu

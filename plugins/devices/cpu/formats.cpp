@@ -36,7 +36,7 @@ memory::dims dims_of(const Shape& shape, std::int64_t groups) {
 
 const char* tag_name(tag which) { return dnnl_fmt_tag2str(static_cast<dnnl_format_tag_t>(which)); }
 
-// In the place of the groups: the tag is a matrix's, [first axis, all others].
+// Stands in the place of the groups: the tag is that of a matrix [first axis, all others].
 constexpr std::uint32_t flat_mark = (1U << (32 - tag_bits)) - 1;
 
 Format with_groups(tag which, std::int64_t groups) {
@@ -59,7 +59,7 @@ memory::data_type dtype_of(DType type) {
   case DType::i32: return memory::data_type::s32;
   case DType::i8: return memory::data_type::s8;
   case DType::u8: return memory::data_type::u8;
-  default: return memory::data_type::f32; // only where the layout alone is wanted
+  default: return memory::data_type::f32; // only the layout is wanted
   }
 }
 
@@ -169,7 +169,7 @@ std::optional<Pairing> pairing(const TensorDesc& rows, const TensorDesc& pairs) 
   blocks.push_back(2);
   axes.push_back(row_axis);
   if (axes != other.get_inner_idxs()) return std::nullopt;
-  if (blocks == other.get_inner_blks()) { // two blocks of rows are one of pairs: they must be neighbours
+  if (blocks == other.get_inner_blks()) { // two blocks of rows make one of pairs: they must be neighbours
     const auto outermost = axes[1];
     const auto strides = one.get_strides(), wide = other.get_strides();
     const auto block = blocks[0] * width;

@@ -71,7 +71,7 @@ class Gather final : public Op {
     }
   }
 
-  // Each thread has columns of its own, and takes the rows in their order.
+  // Each thread sums its own columns, over the rows in order.
   void gradient(const std::int32_t* indices, const void* dy, void* dtable) const {
     auto* sums = static_cast<float*>(dtable);
     parallel_ranges(rows_ * row_, grain_elements,

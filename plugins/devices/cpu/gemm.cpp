@@ -1,5 +1,5 @@
-// Dense layers' products, on oneDNN's inner products. All three roles want the same format of the weights; it is taken
-// from the feature op, so that roles that are prepared apart agree.
+// The products of dense layers, on oneDNN's inner products. All three roles use the same format of weights, the feature
+// op's, so that separately prepared roles agree.
 #include <algorithm>
 
 #include "epilogue.h"
@@ -16,10 +16,10 @@ using dnnl::inner_product_backward_weights;
 using dnnl::inner_product_forward;
 using memory = dnnl::memory;
 
-// What oneDNN is to see. Images go as matrices, as they lie plainly: its inner products are good at those only.
+// The shapes for oneDNN. Images are passed as plain matrices, the only kind that its inner products are fast at.
 struct Shapes {
   TensorDesc x, w, y, b;
-  bool flat = false; // w was an image's
+  bool flat = false; // w belonged to an image
 };
 
 Result<Shapes> matching(const GemmSpec& spec) {
@@ -57,9 +57,9 @@ inner_product_backward_weights::primitive_desc gradient_of(const Shapes& shapes,
   return {engine(), describe(shapes.x), w, bias_of(shapes), describe(shapes.y), hint, attributes};
 }
 
-// Over all three roles, in f32, blocks of 48 units were the best or close to it for every net measured; in bf16 without
-// tiles, blocks of 64, but for wide layers with a rest, whose input gradient suffers. oneDNN 3.2 makes wrong input
-// gradients of f16 in blocks of 48.
+// Over all three roles in f32, blocks of 48 units were the best or nearly so for every measured net. In bf16 without
+// tiles, blocks of 64, except for wide layers with a remainder, whose input gradient suffers. oneDNN 3.2 computes wrong
+// input gradients for f16 in blocks of 48.
 memory::desc blocked_weights_of(const Shapes& shapes, DType type) {
   using tag = memory::format_tag;
   const auto own = forward_of(shapes, describe(shapes.w.as(shapes.x.dtype)), {}).weights_desc();
@@ -76,7 +76,7 @@ memory::desc blocked_weights_of(const Shapes& shapes, DType type) {
     if (type != DType::f32) return blocked(whole ? tag::AB8b64a2b : tag::AB8b32a2b);
     return blocked(whole ? tag::AB16b64a : tag::AB16b32a);
   }
-  // Interleaved weights have gradients that are not: for these it is asked again.
+  // Gradients of interleaved weights are not interleaved: asks again for their layout.
   return type == shapes.x.dtype ? own : describe(shapes.w.as(type));
 }
 
@@ -86,9 +86,8 @@ memory::desc plain_weights_of(const Shapes& shapes, DType type) {
   return describe(plain);
 }
 
-// The layout of the weights that all three roles take. oneDNN's own choice looks at the feature only: for processors
-// without AVX-512 it has blocks in which it makes the gradient by its reference loops, some hundred times as slow as
-// the product of plain matrices.
+// The layout of the weights that all three roles accept. oneDNN's own choice considers only the feature: without
+// AVX-512 it has blocks whose gradient it computes by reference loops, some hundred times slower than plain matrices.
 memory::desc weights_of(const Shapes& shapes, DType type) {
   if (!shapes.w.format.is_any()) return describe(shapes.w.as(type));
   const auto blocked = blocked_weights_of(shapes, type);
@@ -97,7 +96,7 @@ memory::desc weights_of(const Shapes& shapes, DType type) {
   return kernel_of(gradient).starts_with("ref") ? plain_weights_of(shapes, type) : blocked;
 }
 
-// The layout that oneDNN chose, in the description's own shape and dtype.
+// Sets the layout chosen by oneDNN, with the description's own shape and dtype.
 Status settle(TensorDesc& wanted, const memory::desc& chosen, bool flat = false) {
   if (!wanted.format.is_any()) return {};
   const auto format = format_of(chosen);
@@ -195,8 +194,8 @@ Prepared param_gradient(const GemmSpec& spec, Shapes shapes, const Request& requ
   return std::unique_ptr<Op>(std::move(op));
 }
 
-// Some of oneDNN's layouts for weights with more than two axes have no tag, and so no name (channels that fill no
-// block). x and w are plain matrices then, in every role alike.
+// Some of oneDNN's layouts for weights with more than two axes have no tag, so no name (channels that do not fill a
+// block). Then x and w are plain matrices in every role.
 bool is_nameless(const Shapes& shapes) {
   if (!shapes.w.format.is_any() || shapes.w.shape.rank() == 2) return false;
   return !format_of(forward_of(shapes, describe(shapes.w.as(shapes.x.dtype)), {}).weights_desc());

@@ -1,6 +1,6 @@
-// Group norm with its epilogue, by channel: what each channel has of a sample is summed, a group's numbers are made of
-// its channels', and the channels are normalised. A sample's results depend on that sample alone; sums over samples are
-// made in their order.
+// Group norm with its epilogue, by channel: sums each channel of a sample, computes a group's numbers from its
+// channels', and normalises the channels. A sample's results depend on that sample alone; sums over samples are made in
+// order.
 #include <algorithm>
 #include <cmath>
 
@@ -23,18 +23,18 @@ class GroupNorm : public Op {
     kernel = "channels";
   }
 
-  // Of one channel of a sample, in the scratch.
+  // The sums of one channel of a sample, in the scratch.
   struct Sums {
     double first, second;
   };
-  // By column of what lies side by side.
+  // Indexed by neighbouring column.
   struct Numbers {
     float mean[wide_group] = {}, factor[wide_group] = {}, shift[wide_group] = {}, by_x[wide_group] = {};
     float constant[wide_group] = {};
   };
 
-  // The stages of each sample: `sum(sample, which)`, `settle(sample)`, `spread(sample, which)`. A sample stays with its
-  // thread, and in that one's cache, where there are samples enough.
+  // Runs the stages of each sample: `sum(sample, which)`, `settle(sample)`, `spread(sample, which)`. With enough
+  // samples each stays on one thread, in its cache.
   template <class Sum, class Settle, class Spread> void run(Sum&& sum, Settle&& settle, Spread&& spread) const {
     const auto samples = channels_.samples(), groups = channels_.groups();
     if (samples >= parallel_threads()) {
@@ -59,7 +59,7 @@ class GroupNorm : public Op {
   Sums* sums_of(void* scratch, std::int64_t sample) const {
     return static_cast<Sums*>(scratch) + sample * channels_.channels();
   }
-  // Folds sums by column, and hands them to their channels.
+  // Folds the columns' sums into their channels'.
   void keep(double* first, double* second, std::int64_t which, Sums* sums) const {
     channels_.fold(first);
     channels_.fold(second);
@@ -67,7 +67,7 @@ class GroupNorm : public Op {
       if (const auto channel = channels_.channel_of(which, i); channel < channels_.channels())
         sums[channel] = {first[i], second[i]};
   }
-  // call(column, channel, its group's place among the statistics).
+  // Calls call(column, channel, index of its group's statistics).
   template <class Call> void each_channel(std::int64_t sample, std::int64_t which, Call&& call) const {
     for (std::int64_t i = 0; i < channels_.columns(); ++i)
       if (const auto channel = channels_.channel_of(which, i); channel < channels_.channels())
@@ -88,8 +88,8 @@ class GroupNorm : public Op {
   Channels channels_;
   DType type_;
   bool relu_, stream_;
-  std::int64_t together_; // channels of a group
-  double elements_;       // of a group, in a sample
+  std::int64_t together_; // channels in a group
+  double elements_;       // in a group of one sample
   TensorDesc param_, statistic_;
 };
 
@@ -108,7 +108,7 @@ class GroupNormFeature final : public GroupNorm {
     auto *means = static_cast<float*>(outputs[1]), *variances = static_cast<float*>(outputs[2]);
     const void* addend = spec_.epilogue.add ? inputs.back() : nullptr;
     const auto per_channel = static_cast<double>(channels_.per_sample());
-    // A channel's sums become its mean, and the sum of its squared distances from that.
+    // A channel's sums become its mean and the sum of squared distances from it.
     const auto sum = [&](std::int64_t sample, std::int64_t which) {
       float pivot[wide_group];
       channels_.read_first(type_, inputs[0], sample, which, pivot);
@@ -160,7 +160,7 @@ class GroupNormGradient final : public GroupNorm {
     out = {spec.x, param_, param_};
     mask_ = add_epilogue_operands(spec, *this);
     operations = 12.0 * static_cast<double>(spec.x.count());
-    // Behind the sums, what dx takes of a group: by x, and besides.
+    // After the sums come each group's numbers for dx: the factor of x, and the constant.
     group_numbers_ = scratch_bytes;
     scratch_bytes += static_cast<std::size_t>(statistic_.count()) * sizeof(Sums);
   }

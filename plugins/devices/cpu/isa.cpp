@@ -29,7 +29,7 @@ constexpr Set sets[] = {
     {cpu_isa::avx512_core_amx_fp16, "avx512_core_amx_fp16", "AMX FP16"},
 };
 
-// oneDNN's sets are bit masks: a set has all bits of those that it includes.
+// oneDNN's sets are bit masks: a set has all bits of the sets that it includes.
 bool includes(cpu_isa set, cpu_isa other) {
   const auto bits = static_cast<unsigned>(other);
   return (static_cast<unsigned>(set) & bits) == bits;
@@ -42,7 +42,7 @@ std::string_view title_of(cpu_isa isa) {
 
 cpu_isa least_for(DType type) { return type == DType::f16 ? cpu_isa::avx512_core_fp16 : cpu_isa::avx512_core; }
 
-// Highway's kernels are compiled for fewer sets: those that `isa` includes stay.
+// Highway's kernels are compiled for fewer sets: keeps those that `isa` includes.
 void hold_highway_to(cpu_isa isa) {
 #if HWY_ARCH_X86
   const std::int64_t best = includes(isa, cpu_isa::avx512_core) ? HWY_AVX3_DL
@@ -63,7 +63,7 @@ std::vector<std::pair<std::string, cpu_isa>> instruction_sets() {
 }
 
 Status hold_to(cpu_isa wanted) {
-  static std::mutex guard; // the libraries hold a process, not a device
+  static std::mutex guard; // the limit applies to the process, not to a device
   const std::scoped_lock lock(guard);
   const bool held = wanted != cpu_isa::isa_default && dnnl::set_max_cpu_isa(wanted) == dnnl::status::success;
   const auto effective = dnnl::get_effective_cpu_isa();

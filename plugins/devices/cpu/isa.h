@@ -1,7 +1,7 @@
-// The instruction sets of the processor: which one this process computes with, and what it can multiply in.
+// The processor's instruction sets: the one that this process uses, and the dtypes that it can multiply in.
 //
-// oneDNN and Highway choose their kernels when they are first used, for the whole process. Until then both can be held
-// to a lesser set than the processor has: to test on one machine what others run, or to get their bits.
+// oneDNN and Highway choose their kernels at first use, for the whole process. Before that both can be limited to a
+// lesser set than the processor's: to test other machines' kernels, or to get their bits.
 // Thread: any. Owns: nothing.
 #pragma once
 
@@ -17,19 +17,20 @@
 
 namespace dlhost::plugins::cpu {
 
-// What the option `isa` takes: "best", and then oneDNN's names from the least set on.
+// The values of the option `isa`: "best", then oneDNN's names from the least set on.
 std::vector<std::pair<std::string, dnnl::cpu_isa>> instruction_sets();
 
-// Holds both libraries to that set; isa_default: to the one that ONEDNN_MAX_CPU_ISA names, or else the processor's
-// best. Errors: the processor lacks the set; the process computes with another one already.
+// Limits both libraries to that set; isa_default: to the set in ONEDNN_MAX_CPU_ISA, else the processor's best. Errors:
+// the processor lacks the set, or the process already uses another one.
 Status hold_to(dnnl::cpu_isa);
 
 // For people: "AVX-512 BF16".
 std::string_view instruction_set();
 
-// Whether oneDNN trains in it: in bf16 from AVX-512 on (in f32 inside, without AVX-512 BF16), in f16 with AVX-512 FP16.
+// Whether oneDNN trains in this dtype: in bf16 from AVX-512 on (internally f32 without AVX-512 BF16), in f16 with
+// AVX-512 FP16.
 bool multiplies_in(DType);
-// The least set that does, for people.
+// The least instruction set for this dtype, for people.
 std::string_view set_that_multiplies_in(DType);
 
 } // namespace dlhost::plugins::cpu

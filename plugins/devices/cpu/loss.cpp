@@ -1,6 +1,6 @@
-// Softmax and cross-entropy in one go: over each row, while it is in the first cache; over places, down the columns of
-// some neighbouring lines at once. Rows and tiles go to threads; the losses of the lines are added in their order
-// afterwards, so that the sum does not depend on the threads.
+// Softmax and cross-entropy together: over each row while it is in the first cache; with places, down the columns of
+// several neighbouring lines at once. Threads divide rows and tiles; the lines' losses are added in order afterwards,
+// so that the sum does not depend on the threads.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,9 +20,9 @@ namespace dlhost::plugins::cpu {
 namespace {
 
 constexpr std::int64_t grain_elements = 4096;
-// Neighbouring lines that make a tile: two cache lines of f32, more where the tile stays in the second cache.
+// The number of neighbouring lines in a tile: two cache lines of f32, more if the tile stays in the second cache.
 constexpr std::int64_t least_places = 32, most_places = 128, tile_elements = 64 * 1024;
-// Several rows of a narrow tile are taken as one of whole vectors, of so many elements.
+// Several rows of a narrow tile are processed together, as whole vectors of so many elements.
 constexpr std::int64_t vector_elements = 16;
 // A number for each column of a tile.
 using ByColumn = std::array<float, least_places * vector_elements>;
@@ -76,19 +76,19 @@ class SoftmaxLoss final : public Op {
     std::span<void* const> outputs;
     const std::int32_t* labels;
     const float* weights;
-    std::int64_t counted; // lines
+    std::int64_t counted; // number of lines
     float factor;
   };
-  // Neighbouring lines of one sample, [classes, places] in rows that lie `inner_` apart.
+  // Neighbouring lines of one sample: [classes, places] in rows `inner_` apart.
   struct Tile {
-    std::int64_t line, places; // the first line, and how many
+    std::int64_t line, places; // the first line, and their number
     std::int64_t element;      // of the first line
-    std::int64_t group;        // so many rows, one behind the other, count as one
+    std::int64_t group;        // number of rows processed as one
     std::int64_t width() const { return places * group; }
   };
 
   bool ignored(std::int32_t label) const { return spec_.ignored && *spec_.ignored == label; }
-  // The first counted line whose label is none; `counted` when all are right.
+  // The first counted line with an invalid label; `counted`: none.
   std::int64_t first_wrong(const Run& run) const {
     std::int64_t line = 0;
     while (line < run.counted && (ignored(run.labels[line]) || (run.labels[line] >= 0 && run.labels[line] < classes_)))
@@ -129,7 +129,7 @@ class SoftmaxLoss final : public Op {
     });
   }
 
-  // Where a row's elements are, in x's dtype.
+  // The address of an element in x's dtype.
   const std::byte* at(const void* data, std::int64_t element) const {
     return static_cast<const std::byte*>(data) + element * static_cast<std::int64_t>(size_of(spec_.x.dtype));
   }
@@ -181,14 +181,14 @@ class SoftmaxLoss final : public Op {
   std::int64_t chosen_element(const Run& run, const Tile& tile, std::int64_t place) const {
     return tile.element + place + std::int64_t{run.labels[tile.line + place]} * inner_;
   }
-  // call(columns): the rows of whole groups, then what is left of the rows.
+  // Calls call(columns) for the rows in whole groups, then for the remaining rows.
   template <class Call> void each_part(const Run& run, const Tile& tile, Call&& call) const {
     const auto groups = classes_ / tile.group, rest = classes_ % tile.group, first = tile.element;
     const auto step = tile.group * inner_, behind = first + groups * step;
     if (groups > 0) call(Columns{at(run.inputs[0], first), at(run.outputs[0], first), groups, step, tile.width()});
     if (rest > 0) call(Columns{at(run.inputs[0], behind), at(run.outputs[0], behind), rest, inner_, tile.places});
   }
-  // The numbers of the columns that are one place's become one, which all of them get.
+  // Combines the numbers of all columns of a place, and gives each of them the result.
   template <class Fold> static void fold(const Tile& tile, ByColumn& numbers, Fold&& both) {
     for (auto c = tile.places; c < tile.width(); ++c)
       numbers[static_cast<std::size_t>(c % tile.places)] =
@@ -211,7 +211,7 @@ class SoftmaxLoss final : public Op {
     });
     fold(tile, most, [](float a, float b) { return std::max(a, b); });
     fold(tile, totals, std::plus());
-    for (std::int64_t i = 0; i < tile.places; ++i) { // before what was chosen is overwritten
+    for (std::int64_t i = 0; i < tile.places; ++i) { // before the label's element is overwritten
       float* loss = losses + 2 * i;
       loss[1] = weight(run, tile.line + i);
       loss[0] = 0;
@@ -234,7 +234,7 @@ class SoftmaxLoss final : public Op {
     const auto type = spec_.x.dtype;
     const auto smoothing = static_cast<float>(spec_.smoothing), by_class = smoothing / static_cast<float>(classes_);
     ByColumn factors, chosen;
-    for (std::int64_t i = 0; i < tile.places; ++i) { // before what was chosen is overwritten
+    for (std::int64_t i = 0; i < tile.places; ++i) { // before the label's element is overwritten
       auto& factor = factors[static_cast<std::size_t>(i)] = run.factor * weight(run, tile.line + i);
       auto& slope = chosen[static_cast<std::size_t>(i)];
       if (factor == 0) continue;
@@ -262,7 +262,7 @@ class SoftmaxLoss final : public Op {
   SoftmaxLossSpec spec_;
   int threads_;
   std::int64_t classes_, inner_, lines_, places_, sample_tiles_;
-  bool direct_ = false; // rows of f32, in one piece
+  bool direct_ = false; // rows of f32, contiguous
 };
 
 } // namespace

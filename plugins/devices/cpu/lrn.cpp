@@ -1,6 +1,6 @@
-// Local response normalisation. A sample is laid out in f32 with gaps of zeros, so wide that every window is the sum of
-// flat shifts of the whole. Sums are vector loops over all of it, in the second cache; what lies between them goes
-// strip by strip, in the first.
+// Local response normalisation. A sample is copied to f32 with gaps of zeros, so wide that every window is the sum of
+// flat shifts of the whole buffer. Sums are vector loops over the whole buffer, in the second cache; the steps between
+// are done strip by strip, in the first.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -14,13 +14,13 @@
 namespace dlhost::plugins::cpu {
 namespace {
 
-// Where a run of neighbouring elements of a sample lies in the tensor, and where in the buffer.
+// A run of neighbouring elements: its offsets in the tensor and in the buffer.
 struct Run {
   std::int64_t tensor, buffer, count;
 };
 
-// Where the elements of a window lie along one axis, from its middle; backward: the middles of the windows that an
-// element lies in.
+// The offsets of a window's elements along one axis, from its middle; backward: of the middles of the windows that
+// contain an element.
 struct Window {
   std::vector<std::int64_t> forward, backward;
 };
@@ -41,8 +41,8 @@ Window window_of(std::int64_t size, std::int64_t step) {
   return window;
 }
 
-// Rows of `pitch` elements: channels beside each other with a gap behind, or, where a channel's image lies in one
-// piece, the image.
+// Rows of `pitch` elements: neighbouring channels with a gap after them; or, if a channel's image is contiguous, the
+// image.
 Geometry across(const Channels& channels, std::int64_t size) {
   Geometry made;
   const auto spatial = channels.per_sample();
@@ -58,7 +58,7 @@ Geometry across(const Channels& channels, std::int64_t size) {
   return made;
 }
 
-// Images with a gap behind each row and rows of zeros behind each image, of channels beside each other or one.
+// Images with a gap after each row and rows of zeros after each image, of neighbouring channels or of one.
 Geometry within(const Channels& channels, const Shape& shape, std::int64_t size) {
   Geometry made;
   const auto height = shape[2], width = shape[3];
@@ -74,7 +74,7 @@ Geometry within(const Channels& channels, const Shape& shape, std::int64_t size)
   return made;
 }
 
-// Neighbours in both places become one run.
+// Joins runs that are neighbours in both places.
 void join(std::vector<Run>& runs) {
   std::vector<Run> joined;
   for (const auto& run : runs) {
@@ -131,16 +131,16 @@ class Lrn final : public Op {
   }
 
  private:
-  // A number that is the same for all elements, for a loop.
+  // A constant operand for a loop.
   struct Same {
     float values[widest];
     Same(float value = 0) { std::fill_n(values, widest, value); }
     operator Walk() const { return {values, 0}; }
   };
 
-  static constexpr std::int64_t longest = 1024; // strip: so that half a dozen of them lie in the first cache
+  static constexpr std::int64_t longest = 1024; // strip length: half a dozen strips fit into the first cache
 
-  // What one worker computes in: strips, and buffers for a whole sample.
+  // One worker's memory: strips, and buffers for a whole sample.
   struct Place {
     float *scale, *power;
     float *x, *squares, *sums, *y, *product; // y: the result, or its gradient
@@ -171,8 +171,8 @@ class Lrn final : public Op {
       map_kernels().store(type_, buffer + run.buffer, to + run.tensor * size, run.count);
   }
 
-  // The sums over the window of `from`, by way of `other`; returns which of the two has them. `sign` -1 turns the
-  // window round.
+  // The sums over the window of `from`, with `other` as temporary; returns the one with the result. `sign` -1: the
+  // reversed window.
   float* sum(float* from, float* other, int sign) const {
     for (const auto& window : geometry_.windows) {
       const auto& shifts = sign > 0 ? window.forward : window.backward;
@@ -189,7 +189,7 @@ class Lrn final : public Op {
     return sum(place.squares, place.sums, 1);
   }
 
-  // The scaled sums, and the power that x is multiplied by.
+  // Computes the scaled sums, and the power by which x is multiplied.
   void raise(Strip strip, const float* sums, const Place& place) const {
     float *scale = place.scale, *power = place.power;
     strip.step(Code::multiply_add, Walk{sums}, by_sum_, k_, scale);
@@ -230,7 +230,7 @@ class Lrn final : public Op {
     clear_gaps(dy);
   }
 
-  // Sums leave their traces in the gaps of dy and of nothing else that is read again.
+  // Clears the gaps of dy: only these keep traces of earlier sums and are read again.
   void clear_gaps(float* buffer) const { std::fill_n(buffer, geometry_.elements, 0.0F); }
 
   bool gradient_;

@@ -14,7 +14,7 @@ using memory = dnnl::memory;
 
 } // namespace
 
-// On oneDNN, which normalises the last axis: the axes before it and those that are normalised become one each.
+// On oneDNN, which normalises the last axis: the axes before it and the normalised ones become one axis each.
 Prepared prepare_layer_norm(const NormSpec& spec, const Request& request) {
   for (const auto* desc : {&spec.x, &spec.y}) {
     if (!desc->format.is_plain() && !desc->format.is_any()) return Status::unsupported("layer norm: plain only");
@@ -87,7 +87,7 @@ std::string refused_by_channel(const Epilogue& epilogue) {
   return {};
 }
 
-// Without an addend the relu's input is found again from x, which is read anyway.
+// Without an addend the ReLU's input is recomputed from x, which is read anyway.
 Mask add_epilogue_operands(const NormSpec& spec, Op& op) {
   const bool relu = spec.epilogue.pointwise.has_value();
   if (relu && spec.epilogue.add) op.in.push_back(spec.y);

@@ -1,4 +1,4 @@
-// The kinds of norm, and what those that go by channel share.
+// The kinds of norm, and the common parts of those by channel.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ Prepared prepare_layer_norm(const NormSpec&, const Request&);
 Prepared prepare_group_norm(const NormSpec&);
 Prepared prepare_rms_norm(const NormSpec&);
 
-// x and y of a norm by channel: what is open becomes as the other is, or plain.
+// Settles x and y of a norm by channel: an open format becomes the other's, or plain.
 Status settle_alike(NormSpec&);
-// Why loops by channel do not take an epilogue; nothing if they do.
+// Why loops by channel refuse an epilogue; empty: they accept it.
 std::string refused_by_channel(const Epilogue&);
-// Adds what a gradient op by channel takes and gives for an epilogue. Returns how it finds the slope of a relu.
+// Adds an epilogue's operands and results to a gradient op by channel. Returns how it finds the slope of a ReLU.
 Mask add_epilogue_operands(const NormSpec&, Op&);
 
 } // namespace dlhost::plugins::cpu

@@ -32,7 +32,7 @@ Prepared prepare(const PoolSpec& wanted, const Request& request) {
   for (const auto* desc : {&wanted.x, &wanted.y})
     if (!has_dtype(desc->dtype)) return Status::unsupported("pool: the cpu device has none in ", name_of(desc->dtype));
   PoolSpec spec = wanted;
-  // A pool has no wishes of its own: it works in the format that it is given.
+  // A pool works in the given format.
   if (spec.x.format.is_any()) spec.x.format = spec.y.format.is_any() ? Format::plain() : spec.y.format;
   if (spec.y.format.is_any()) spec.y.format = spec.x.format;
   dnnl::primitive_attr attributes;

@@ -1,5 +1,4 @@
-// The ops of this device, one function a spec. Called while a program is prepared, from any task; the ops they make
-// keep no reference to anything but themselves.
+// The ops of this device, one function for each spec. Thread: any, while a program is prepared. Ops keep no references.
 #pragma once
 
 #include <memory>
@@ -10,10 +9,10 @@ namespace dlhost::plugins::cpu {
 
 using Prepared = Result<std::unique_ptr<Op>>;
 
-// What every prepare function may want besides the spec.
+// A prepare function's arguments besides the spec.
 struct Request {
   Choice choice;
-  int threads = 1; // that the op will run with
+  int threads = 1; // of the op's runs
 };
 
 Prepared prepare(const GemmSpec&, const Request&);

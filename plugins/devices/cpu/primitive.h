@@ -1,5 +1,5 @@
-// One oneDNN primitive, made once and run often: its memory objects and its argument list are laid out when it is
-// prepared; a run sets their pointers and executes. Used by the ops of this device; belongs to one op.
+// A oneDNN primitive, made once and run often: its memory objects and argument list are made when it is prepared; a run
+// sets their pointers and executes. Owned by one op.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace dlhost::plugins::cpu {
 
-// The process' oneDNN engine: it has no state.
+// The process' oneDNN engine: stateless.
 const dnnl::engine& engine();
 
 // Synchronous: work is done when run() returns.
@@ -39,7 +39,7 @@ class CpuStream final : public Stream {
   dnnl::stream stream_;
 };
 
-// oneDNN fixes a primitive's threads when it is made: a run must have the same.
+// oneDNN fixes a primitive's threads when it is made; a run needs the same number.
 class ThreadScope {
  public:
   explicit ThreadScope(int threads);
@@ -57,7 +57,7 @@ class Primitive {
   Primitive() = default;
   explicit Primitive(const dnnl::primitive& primitive) : primitive_(primitive) {}
 
-  // The next pointer of run() is this argument.
+  // Assigns the next pointer of run() to this argument.
   void add(int argument, const dnnl::memory::desc&);
   void run(Stream&, std::span<void* const> pointers);
   explicit operator bool() const { return static_cast<bool>(primitive_); }
@@ -68,10 +68,10 @@ class Primitive {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-// An op that is one primitive.
+// An op made of one primitive.
 class PrimitiveOp final : public Op {
  public:
-  // Where an argument's pointer comes from. A null pointer of an optional input is passed on.
+  // The source of an argument's pointer. A null pointer of an optional input is passed on.
   enum class From : std::uint8_t { input, output, scratch };
 
   PrimitiveOp(const dnnl::primitive& primitive, int threads) : primitive_(primitive), threads_(threads) {}
@@ -98,7 +98,7 @@ class PrimitiveOp final : public Op {
   std::size_t addend_bytes_ = 0;
 };
 
-// "brgemm:avx512_core" of a primitive's description.
+// Such as "brgemm:avx512_core".
 template <class Description> std::string kernel_of(const Description& description) {
   return description.impl_info_str();
 }

@@ -1,4 +1,4 @@
-// The same logical elements in another format or dtype: plain conversions by the map kernels, formats by oneDNN.
+// Converts format and dtype: plain tensors by the map kernels, other formats by oneDNN.
 #include <cmath>
 #include <limits>
 
@@ -22,7 +22,7 @@ bool is_whole(DType type) { return !is_float(type); }
 // Whether a conversion must not go through f32.
 bool is_exact(DType from, DType to) { return from == to || (is_whole(from) && is_whole(to)); }
 
-// Element by element, for what has no vector kernel: f64 and whole numbers.
+// Converts element by element, for dtypes without a vector kernel: f64 and integers.
 class Conversion final : public Op {
  public:
   Conversion(const TensorDesc& src, const TensorDesc& dst) : elements_(elements_of(src)) {

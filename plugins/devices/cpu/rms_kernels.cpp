@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace vectors::HWY_NAMESPACE;
 
-// Elements of 16 bits as they lie.
+// 16-bit elements as stored.
 struct RmsBf16 {
   std::uint16_t bits;
 };
@@ -32,14 +32,14 @@ template <class D> HWY_INLINE void give(D d, hn::VFromD<D> value, float* to) { h
 template <class D> HWY_INLINE void give(D d, hn::VFromD<D> value, RmsBf16* to) { StoreBf16(d, value, &to->bits); }
 template <class D> HWY_INLINE void give(D d, hn::VFromD<D> value, RmsF16* to) { StoreF16(d, value, &to->bits); }
 
-// call(an element of that dtype).
+// Calls call(an element of that dtype).
 template <class Call> HWY_INLINE auto of_type(DType type, Call&& call) {
   if (type == DType::f32) return call(float{});
   if (type == DType::bf16) return call(RmsBf16{});
   return call(RmsF16{});
 }
 
-// call(tag, place): whole vectors, then single elements.
+// Calls call(tag, index): whole vectors, then single elements.
 template <class Call> HWY_INLINE void along(std::int64_t from, std::int64_t count, Call&& call) {
   const hn::ScalableTag<float> many;
   const hn::CappedTag<float, 1> one;
@@ -48,7 +48,7 @@ template <class Call> HWY_INLINE void along(std::int64_t from, std::int64_t coun
   for (; i < count; ++i) call(one, i);
 }
 
-// Sums term(tag, place), four vectors side by side.
+// Sums term(tag, index) in four vectors.
 template <class Term> HWY_INLINE float sum_along(std::int64_t count, Term&& term) {
   const hn::ScalableTag<float> d;
   const auto n = static_cast<std::int64_t>(hn::Lanes(d));

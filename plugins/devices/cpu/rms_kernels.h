@@ -1,5 +1,5 @@
-// Vector loops over rows of f32, bf16 or f16: what RMS norm is made of. As map/kernels.h: compiled for several
-// instruction sets, allocating nothing.
+// Vector loops over rows of f32, bf16 or f16, for RMS norm. Like map/kernels.h: compiled for several instruction sets,
+// allocating nothing.
 #pragma once
 
 #include <cstdint>

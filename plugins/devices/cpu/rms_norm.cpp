@@ -27,7 +27,7 @@ class RmsNorm : public Op {
   double inverse(float square) const { return 1 / std::sqrt(static_cast<double>(square) + epsilon_); }
 
   DType type_;
-  std::int64_t size_, rows_; // elements of a row
+  std::int64_t size_, rows_; // elements in a row
   double epsilon_;
 };
 
@@ -90,7 +90,7 @@ class RmsNormGradient final : public RmsNorm {
   }
 
  private:
-  // The sums of the scale's gradient depend on the number of rows alone.
+  // The order of sums in the scale's gradient depends only on the number of rows.
   static constexpr std::int64_t rows_each = 8, most_parts = 32;
   std::int64_t parts_;
 };

@@ -1,5 +1,5 @@
-// Vector loops over rows of f32: what softmax and its loss are made of. As map/kernels.h: compiled for several
-// instruction sets, allocating nothing.
+// Vector loops over rows of f32, for softmax and its loss. Like map/kernels.h: compiled for several instruction sets,
+// allocating nothing.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace dlhost::plugins::cpu {
 
 struct RowKernels {
-  // p = softmax(x); returns log(sum exp x). p may be x. `sum`, where not null, gets the sum of x.
+  // p = softmax(x); returns log(sum exp x). p may be x. `sum`, unless null, gets the sum of x.
   float (*softmax)(const float* x, float* p, std::int64_t count, float* sum);
   // dx = factor * (p - spread). dx may be p.
   void (*softmax_gradient)(const float* p, float* dx, std::int64_t count, float factor, float spread);

@@ -1,4 +1,4 @@
-// Axes in another order, plain to plain: oneDNN's reorder between two layouts of one tensor.
+// Permutes axes, plain to plain: oneDNN's reorder between two layouts of one tensor.
 #include <algorithm>
 
 #include "formats.h"

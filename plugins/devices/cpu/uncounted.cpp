@@ -12,13 +12,13 @@
 namespace dlhost::plugins::cpu {
 namespace {
 
-// An element of a sample of y, as it lies, whose window counts fewer elements than it has.
+// An element of a sample of y whose window counts fewer elements than it has; its offset in memory.
 struct Edge {
   std::int64_t offset;
-  float factor; // all elements over those that count
+  float factor; // all elements divided by the counted ones
 };
 
-// All over those that count, along one axis.
+// The number of all elements divided by the counted ones, along one axis.
 float factor_along(const PoolSpec& spec, std::size_t axis, std::int64_t place) {
   const auto end = spec.x.shape[axis + 2] + spec.pad_high[axis] - spec.uncounted[axis];
   const auto counted = std::min(spec.window[axis], end - (place * spec.stride[axis] - spec.pad_low[axis]));
@@ -85,7 +85,7 @@ class UncountedPool final : public Op {
   std::unique_ptr<Op> whole_;
   std::vector<Edge> edges_;
   bool feature_;
-  std::size_t dy_; // its copy, in the scratch
+  std::size_t dy_; // offset of its copy in the scratch
 };
 
 } // namespace

@@ -1,5 +1,5 @@
-// Average pools whose windows reach into padding that does not count, at the end of an axis, beside padding that does:
-// oneDNN counts all padding or none.
+// Average pools whose windows reach into uncounted padding at the end of an axis, besides counted padding: oneDNN
+// counts all padding or none.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace dlhost::plugins::cpu {
 
-// Which padding an average counts.
+// The padding that an average counts.
 enum class Counting : std::uint8_t { none, some, all };
 Counting counting(const PoolSpec&);
-// Turns an op that counts all padding into one that counts what the spec says.
+// Turns an op that counts all padding into one that counts as the spec says.
 Prepared without_uncounted(std::unique_ptr<Op> counts_all, const PoolSpec&);
 
 } // namespace dlhost::plugins::cpu

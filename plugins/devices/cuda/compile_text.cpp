@@ -29,7 +29,7 @@ struct NvrtcCalls {
   Status state;
 
   NvrtcCalls() {
-    // It opens this one itself, but looks in fewer places than this plugin does.
+    // NVRTC opens this library itself, but searches fewer places than this plugin.
     (void)dlopen(concat("libnvrtc-builtins.so.", CUDART_VERSION / 1000, ".", CUDART_VERSION % 1000 / 10).c_str(),
                  RTLD_NOW | RTLD_LOCAL);
     Opened library(concat("libnvrtc.so.", CUDART_VERSION / 1000), "there is no runtime compiler");
@@ -63,7 +63,7 @@ Result<std::string> compile_text(const std::string& text, const std::string& arc
     ~Owner() { (void)nvrtc_calls().destroy(program); }
   } const owner{&program};
   const std::string target = concat("--gpu-architecture=sm_", architecture);
-  // Each step is rounded, as when it is interpreted.
+  // Rounds after each step, like the interpreter.
   const std::array<const char*, 3> options{target.c_str(), "--std=c++17", "--fmad=false"};
   if (const auto made = nvrtc.compile(program, static_cast<int>(options.size()), options.data());
       made != NVRTC_SUCCESS) {

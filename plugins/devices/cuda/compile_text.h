@@ -1,4 +1,4 @@
-// Machine code from text, by NVIDIA's runtime compiler. The library is opened when it is first wanted.
+// Compiles text to machine code with NVIDIA's runtime compiler. The library is opened at first use.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dlhost::plugins::cuda {
 
-// For a compute capability ("90"). Not ok: Code::unsupported where there is no compiler, else what it says. Needs no
+// For a compute capability ("90"). Errors: Code::unsupported without a compiler, else the compiler's messages. Needs no
 // GPU.
 Result<std::string> compile_text(const std::string& text, const std::string& architecture);
 

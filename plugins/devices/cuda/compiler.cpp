@@ -5,7 +5,7 @@
 
 namespace dlhost::plugins::cuda {
 
-#if CUDART_VERSION >= 12080 // from when on the runtime loads code by itself
+#if CUDART_VERSION >= 12080 // since this version the runtime loads code
 
 namespace {
 

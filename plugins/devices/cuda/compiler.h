@@ -1,4 +1,4 @@
-// Kernels that are compiled from text while a job is prepared, for the GPU that is there.
+// Compiles kernels from text for the present GPU while a job is prepared.
 #pragma once
 
 #include <map>

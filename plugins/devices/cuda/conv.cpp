@@ -1,5 +1,5 @@
-// Convolutions by cuDNN's graphs. A transposed convolution is the gradient of one: what is made decides which of the
-// three it is. Tensor cores want the channels last; f32 proper has its kernels for plain tensors.
+// Convolutions by cuDNN's graphs. A transposed convolution is the gradient of a convolution, so the result decides
+// among cuDNN's three operations. Tensor cores want channels last; exact f32 has kernels for plain tensors.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -22,7 +22,7 @@ Made made_of(const ConvSpec& spec) {
 
 bool on_tensor_cores(DType type, const Libraries& libraries) { return type != DType::f32 || libraries.tf32; }
 
-// Of few channels, as pictures have: what it is folded to. None: it is computed as it is.
+// The fold for a convolution over few channels, as pictures have; none: it is computed unfolded.
 std::optional<Fold> fold_of(const ConvSpec& spec, const Libraries& libraries) {
   const std::int64_t channels = spec.x.shape[1];
   if (!on_tensor_cores(spec.x.dtype, libraries) || spec.transposed || spec.groups != 1 ||
@@ -39,16 +39,16 @@ std::optional<Fold> fold_of(const ConvSpec& spec, const Libraries& libraries) {
   return fold;
 }
 
-// Where the op's tensors lie, nothing left open.
+// The spec with all formats settled.
 ConvSpec settled(const ConvSpec& wanted, const Libraries& libraries) {
   ConvSpec spec = wanted;
-  if (fold_of(spec, libraries)) spec.x = plain_of(spec.x); // as a batch comes
+  if (fold_of(spec, libraries)) spec.x = plain_of(spec.x); // the format of batches
   const Format liked = on_tensor_cores(spec.x.dtype, libraries) ? channels_last : Format::plain();
   for (TensorDesc* desc : {&spec.x, &spec.w, &spec.y}) desc->format = lies(*desc, liked).format;
   return spec;
 }
 
-// As the library sees it.
+// The folded spec, as the library sees it.
 ConvSpec folded(const ConvSpec& wanted, const Fold& fold) {
   ConvSpec spec = wanted;
   for (TensorDesc* desc : {&spec.x, &spec.w}) {
@@ -68,7 +68,7 @@ ConvSpec folded(const ConvSpec& wanted, const Fold& fold) {
 
 class DnnConv final : public KernelOp {
  public:
-  // `direct` has checked the spec and settled the operands.
+  // Requires: `direct` has checked the spec and settled the operands.
   DnnConv(const ConvSpec& spec, const Op& direct)
       : role_(spec.role), made_(made_of(spec)), transposed_(spec.transposed), channels_(spec.y.shape[1]),
         inner_(spec.y.format.is_plain() ? spec.y.shape.past(2) : 1), terms_(spec.y.shape[0] * spec.y.shape.past(2)) {
@@ -107,7 +107,8 @@ class DnnConv final : public KernelOp {
       x_room_ = room<std::byte>(seen.x.count() * static_cast<std::int64_t>(size_of(type)));
       w_room_ = room<std::byte>(seen.w.count() * static_cast<std::int64_t>(size_of(type)));
     }
-    // The library makes what it reads; an addend must not be written over before it is read.
+    // Whether the product needs its own memory: an addend must not be overwritten before it is read, and the library
+    // writes its own dtype.
     aside_ = ((add_ && !adds_in_place_) || out[0].dtype != type) && !(fold_ && made_ == Made::weights);
     workspace_ = room<std::byte>(static_cast<std::int64_t>(plan_.workspace()));
     if (aside_) product_ = room<std::byte>(out[0].count() * static_cast<std::int64_t>(size_of(type)));
@@ -120,7 +121,7 @@ class DnnConv final : public KernelOp {
     auto dnn = static_cast<CudaStream&>(stream).dnn();
     if (!dnn.ok()) return stream.fail(std::move(dnn).status());
     void* made = aside_ ? static_cast<void*>(product_.in(call)) : call.out[0];
-    // Of a feature or its gradient: the other side, and the weights. Of weights: x and dy.
+    // For a feature or its gradient: the other side and the weights. For weights: x and dy.
     void *first = const_cast<void*>(call.in[0]), *second = const_cast<void*>(call.in[1]);
     if (fold_) {
       fold_input(stream, *fold_, in[0].dtype, samples_, first, x_lie_, x_room_.in(call));
@@ -168,7 +169,7 @@ class DnnConv final : public KernelOp {
   bool transposed_, bias_ = false, add_ = false, aside_ = false, adds_in_place_ = false;
   std::optional<Fold> fold_;
   std::int64_t channels_, inner_, terms_, samples_ = 0, filters_ = 0;
-  Lie x_lie_, w_lie_; // of what is folded
+  Lie x_lie_, w_lie_; // of the folded tensors
   Function function_;
   ConvPlan plan_;
   Room<std::byte> workspace_, product_, bias_sums_, x_room_, w_room_;
@@ -185,7 +186,7 @@ Status dnn_takes(const ConvSpec& spec, const Op& direct) {
   return {};
 }
 
-// By cuDNN with these formats, or why not.
+// Computes with cuDNN in these formats. Errors: why it cannot.
 Prepared with_dnn(const ConvSpec& spec, const Op& direct, const Libraries& libraries, const std::string& wanted) {
   DLHOST_TRY(dnn_takes(spec, direct));
   auto op = std::make_unique<DnnConv>(spec, direct);

@@ -11,7 +11,7 @@ namespace dlhost::plugins::cuda {
 namespace {
 
 constexpr std::int64_t most_workspace = std::int64_t{1} << 30;
-constexpr std::size_t most_candidates = 8; // that are measured
+constexpr std::size_t most_candidates = 8; // most candidates to measure
 
 Status dnn_status(cudnnStatus_t status, std::string_view doing) {
   if (status == CUDNN_STATUS_SUCCESS) return {};
@@ -24,7 +24,7 @@ cudnnDataType_t dnn_type(DType type) {
 
 using Numbers = std::vector<std::int64_t>;
 
-// A line of space is a picture of one row: cuDNN has two axes or three.
+// One spatial axis becomes a picture of one row: cuDNN has two axes or three.
 Numbers with_two_axes(Numbers numbers, std::size_t at, std::int64_t otherwise, std::size_t rank) {
   if (rank == 3) numbers.insert(numbers.begin() + static_cast<std::ptrdiff_t>(at), otherwise);
   return numbers;
@@ -39,7 +39,7 @@ Result<Described> tensor(std::int64_t id, const TensorDesc& desc, DType type) {
   dims = with_two_axes(std::move(dims), 2, 1, rank);
   strides = with_two_axes(std::move(strides), 2, row, rank);
   const cudnnDataType_t kind = dnn_type(type);
-  constexpr std::int64_t alignment = 16; // what is seen of a larger tensor may begin in the middle of it
+  constexpr std::int64_t alignment = 16; // a view of a larger tensor may start inside it
   const auto count = static_cast<std::int64_t>(dims.size());
   DLHOST_ASSIGN(auto made, Described::make(CUDNN_BACKEND_TENSOR_DESCRIPTOR));
   DLHOST_TRY(made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id));
@@ -70,10 +70,10 @@ Result<Described> geometry(const ConvSpec& spec) {
   return made;
 }
 
-// Of what is made, among the tensors.
+// The index of the result among the tensors.
 std::size_t place_of(Made made) { return made == Made::big ? 0 : made == Made::weights ? 1 : 2; }
 
-// The words for the three calls.
+// The names for the three operations.
 struct Words {
   const char* name;
   cudnnBackendDescriptorType_t node;
@@ -108,14 +108,15 @@ const Words& words_of(Made made) {
   return made == Made::small ? forward : made == Made::big ? data : filter;
 }
 
-// May an engine with these notes compute it? Results have the same bits in every run, and no other domain's errors.
+// Whether an engine with these notes may compute it: results must have the same bits in every run, and the errors of no
+// other domain.
 bool allowed(const std::vector<cudnnBackendNumericalNote_t>& notes, bool exact) {
   return std::ranges::none_of(notes, [exact](cudnnBackendNumericalNote_t note) {
     switch (note) {
     case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
     case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION: return exact;
     case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP: return false;
-    default: return true; // inputs made narrower, FFT, Winograd, another order each time
+    default: return true; // narrower inputs, FFT, Winograd, changing order
     }
   });
 }
@@ -218,7 +219,7 @@ Status ConvPlan::describe(cudnnHandle_t dnn, const ConvSpec& spec, const Wanted&
   return graph_.finish();
 }
 
-// "cudnn forward engine 11, 2=1 4=3": an engine and how its knobs stand.
+// An engine and its knobs: "cudnn forward engine 11, 2=1 4=3".
 Result<std::string> kernel_of(const Described& config, const Described& engine, Made made) {
   std::int64_t index = 0;
   DLHOST_TRY(engine.get(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index).status());
@@ -243,7 +244,7 @@ Result<std::string> kernel_of(const Described& config, const Described& engine, 
   return text;
 }
 
-// What the heuristics propose and is allowed, likely the quickest first.
+// The allowed proposals of the heuristics, the probably fastest first.
 Result<std::vector<ConvPlan::Candidate>> ConvPlan::candidates(const Wanted& wanted) const {
   std::vector<Candidate> found;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
@@ -274,7 +275,7 @@ Result<std::vector<ConvPlan::Candidate>> ConvPlan::candidates(const Wanted& want
       DLHOST_ASSIGN(auto kernel, kernel_of(config, engine, wanted.made));
       found.push_back({std::move(config), std::move(kernel)});
     }
-    if (!found.empty()) break; // the other mode's are what works when nothing else does
+    if (!found.empty()) break; // the fallback mode is only for lack of others
   }
   return found;
 }
@@ -289,7 +290,7 @@ Status ConvPlan::choose(cudnnHandle_t dnn, const Wanted& wanted, bool measures) 
     DLHOST_ASSIGN(plan_, Described::make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR));
     DLHOST_TRY(plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &dnn));
     DLHOST_TRY(plan_.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, candidate.config));
-    if (!plan_.finish().ok()) continue; // not for this GPU, or not for these shapes
+    if (!plan_.finish().ok()) continue; // not for this GPU or these shapes
     DLHOST_TRY(plan_.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &workspace_).status());
     if (workspace_ > most_workspace) continue;
     kernel_ = std::move(candidate.kernel);
@@ -317,7 +318,7 @@ Status ConvPlan::choose(cudnnHandle_t dnn, const Wanted& wanted, bool measures) 
   return {};
 }
 
-// Memory to try it on.
+// Memory for trials.
 struct ConvPlan::Trial {
   std::array<Lent, 3> memory;
   Lent space;
@@ -341,11 +342,11 @@ Result<float> ConvPlan::measure(cudnnHandle_t dnn) {
   return least_time(stream, [&] { return run(dnn, on.tensors, on.space.data()); });
 }
 
-// Zeros joined with what lies there: an engine may take a graph and not do all of it.
+// Checks that the plan adds to existing values, by adding zeros: an engine may accept a graph and not do all of it.
 Status ConvPlan::check_adding(cudnnHandle_t dnn) {
   const std::size_t made = place_of(made_), looked = std::min<std::size_t>(64, bytes_[made]);
   DLHOST_ASSIGN(const auto on, trial());
-  constexpr unsigned char pattern = 0x3c; // a small number, or 1 and a bit, in each type
+  constexpr unsigned char pattern = 0x3c; // a small number, or slightly above 1, in each type
   cudaStream_t stream = nullptr;
   DLHOST_TRY(dnn_status(cudnnGetStream(dnn, &stream), "asking for the stream"));
   DLHOST_CUDA(cudaMemsetAsync(on.tensors[made], pattern, bytes_[made], stream), "filling");
@@ -362,7 +363,8 @@ Status ConvPlan::check_adding(cudnnHandle_t dnn) {
   return {};
 }
 
-// Than that one and an addition, which reads two tensors and writes one where a copy reads one.
+// Whether adding in the plan is faster than `apart` plus a separate addition, which reads two tensors and writes one
+// where a copy reads one.
 Result<bool> ConvPlan::is_quicker(cudnnHandle_t dnn, ConvPlan& apart) {
   const std::size_t bytes = bytes_[place_of(made_)];
   cudaStream_t stream = nullptr;

@@ -1,5 +1,5 @@
-// One convolution as cuDNN's graph of one node, and the plan that computes it: of those that the library's heuristics
-// propose and that are allowed, the quickest on this GPU.
+// A convolution as a cuDNN graph of one node, and the plan that computes it: the fastest on this GPU among the allowed
+// proposals of the library's heuristics.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace dlhost::plugins::cuda {
 
-// A description of cuDNN's, with an owner.
+// Owns a cuDNN descriptor.
 class Described {
  public:
   Described() = default;
@@ -32,7 +32,7 @@ class Described {
   Status set(cudnnBackendAttributeName_t name, const Described& other) {
     return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &other.desc_);
   }
-  // How many there are, of which at most `most` are read.
+  // Reads at most `most` elements; returns the number of existing ones.
   Result<std::int64_t> get(cudnnBackendAttributeName_t, cudnnBackendAttributeType_t, std::int64_t most, void*) const;
   Status finish();
 
@@ -44,24 +44,24 @@ enum class Made : std::uint8_t { small, big, weights };
 
 class ConvPlan {
  public:
-  // In which order run() takes its tensors: the big side, the weights, the small side; what is made is among them.
+  // run()'s order of tensors: the big side, the weights, the small side; the result is one of them.
   using Tensors = std::array<void*, 3>;
 
   struct Wanted {
     Made made = Made::small;
     DType type = DType::f32;
-    bool exact = true;  // in f32, and nothing else
+    bool exact = true;  // f32 only
     bool adds = false;  // see make_adding
     std::string kernel; // of an earlier run; empty: any
   };
-  // Waits for the GPU while it measures. Null: the first that the heuristics propose.
+  // Waits for the GPU while measuring. Null: takes the heuristics' first proposal.
   static Result<ConvPlan> make(cudnnHandle_t, Measured*, const ConvSpec&, const Wanted&);
-  // One that adds to what lies where the result goes. Not ok: there is none, or an addition behind another is quicker.
+  // A plan that adds to the existing result. Errors: there is none, or a separate addition is faster.
   static Result<ConvPlan> make_adding(cudnnHandle_t, Measured*, const ConvSpec&, Wanted);
 
   const std::string& kernel() const { return kernel_; }
   std::size_t workspace() const { return static_cast<std::size_t>(workspace_); }
-  // One caller at a time. Pointers that are those of the last run cost nothing to hand over.
+  // Thread: one at a time. Repeated pointers cost nothing.
   Status run(cudnnHandle_t, const Tensors&, void* workspace);
 
  private:

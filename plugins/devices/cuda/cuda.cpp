@@ -36,7 +36,7 @@ namespace {
 
 Host* host = nullptr; // set before the first device is made
 
-// What is wrong with the driver is said by start().
+// start() reports problems of the driver.
 Cuda::Options with_gpu(Cuda::Options options) {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) (void)cudaGetLastError();
@@ -53,7 +53,7 @@ Status Cuda::begin(Host& given) {
 
 void Cuda::end() noexcept { host = nullptr; }
 
-// start() fills members that come after state_: as its initialiser it would be undone by theirs.
+// start() fills members declared after state_; as its initialiser it would run before theirs.
 Cuda::Cuda(const Options& options) : options_(with_gpu(options)), compiler_(static_cast<int>(options_.gpu)) {
   state_ = start();
 }
@@ -76,7 +76,7 @@ Status Cuda::start() {
   DLHOST_CUDA(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, gpu), "asking for memory pools");
   if (pools != 0) {
     DLHOST_CUDA(cudaDeviceGetDefaultMemPool(&pool_, gpu), "finding the memory pool");
-    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max(); // what is freed stays for the next
+    std::uint64_t keep = std::numeric_limits<std::uint64_t>::max(); // freed memory stays in the pool
     DLHOST_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "setting the memory pool");
     DLHOST_CUDA(cudaStreamCreateWithFlags(&memory_stream_, cudaStreamNonBlocking), "making a stream");
     pools_ = true;
@@ -112,7 +112,7 @@ Status Cuda::out_of_memory(std::size_t bytes) const {
                           " are free; take a smaller batch");
 }
 
-// What the pool keeps is free to this process.
+// Memory in the pool counts as free for this process.
 std::optional<Device::Room> Cuda::room() const {
   if (!enter().ok()) return {};
   std::size_t free = 0, total = 0;
@@ -127,10 +127,10 @@ std::optional<Device::Room> Cuda::room() const {
   return Room{total, free};
 }
 
-// All streams may use it when this returns.
+// All streams may use the memory when this returns.
 Result<void*> Cuda::allocate(std::size_t bytes) {
   DLHOST_TRY(enter());
-  constexpr std::size_t least = 256; // an address of its own, whatever is asked for
+  constexpr std::size_t least = 256; // at least one address of its own
   void* made = nullptr;
   const std::size_t size = bytes < least ? least : bytes;
   const cudaError_t error = pools_ ? cudaMallocAsync(&made, size, memory_stream_) : cudaMalloc(&made, size);
@@ -140,18 +140,18 @@ Result<void*> Cuda::allocate(std::size_t bytes) {
   return made;
 }
 
-// Ops that were given may still use it: memory is released after the last step only, so that waiting costs nothing.
+// Waits for ops that may still use the memory: it is released only after the last step, so waiting costs nothing.
 void Cuda::release(void* data) noexcept {
   if (!data || cudaSetDevice(static_cast<int>(options_.gpu)) != cudaSuccess) return;
   const auto alone = no_other_capture();
-  if (cudaDeviceSynchronize() != cudaSuccess) return; // a fault: the context goes, and its memory with it
+  if (cudaDeviceSynchronize() != cudaSuccess) return; // a fault: the context and its memory are lost
   if (pools_)
     (void)cudaFreeAsync(data, memory_stream_);
   else
     (void)cudaFree(data);
 }
 
-// Pinned, for all GPUs: from other memory the driver copies through pieces of its own, and holds the host up meanwhile.
+// Pinned, for all GPUs: for other memory the driver copies through its own buffers and blocks the host.
 Result<void*> Cuda::allocate_host(std::size_t bytes) {
   DLHOST_TRY(enter());
   void* made = nullptr;
@@ -212,7 +212,7 @@ Result<Format> Cuda::format_named(const TensorDesc& plain, const std::string& wa
   return format_of_name(plain, wanted);
 }
 
-std::int64_t Cuda::rows_together(const TensorDesc&) const { return 1; } // samples come first in either format
+std::int64_t Cuda::rows_together(const TensorDesc&) const { return 1; } // samples come first in both formats
 
 Result<std::unique_ptr<Op>> Cuda::prepare(const OpSpec& spec, const Choice& choice) {
   DLHOST_TRY(enter());

@@ -1,4 +1,4 @@
-// The cuda device: one GPU, its memory from a pool, streams of its own, ops by cuBLASLt, cuDNN and our own kernels.
+// The cuda device: one GPU, memory from a pool, its own streams, ops by cuBLASLt, cuDNN and own kernels.
 #pragma once
 
 #include <mutex>
@@ -29,7 +29,7 @@ class Cuda final : public Device {
     bool sync_errors = false;
   };
   static Schema schema();
-  // The plugin's hooks: what devices say goes to the host.
+  // The plugin's hooks: they set the host for the devices' messages.
   static Status begin(Host&);
   static void end() noexcept;
   explicit Cuda(const Options&);
@@ -58,17 +58,17 @@ class Cuda final : public Device {
 
  private:
   Status start();
-  // Makes the GPU the calling thread's, or says why there is none.
+  // Makes the GPU current for the calling thread. Errors: why it is unusable.
   Status enter() const;
   Status out_of_memory(std::size_t bytes) const;
 
   Options options_;
   std::string name_;
-  Status state_; // why it cannot be used
+  Status state_; // not ok: the device is unusable
   bool pools_ = false;
   cudaMemPool_t pool_ = nullptr;
   cudaStream_t memory_stream_ = nullptr;
-  std::mutex preparing_; // cuDNN's handle is one task's at a time
+  std::mutex preparing_; // cuDNN's handle belongs to one task at a time
   Libraries libraries_;
   Measured measured_;
   Compiler compiler_;

@@ -9,7 +9,7 @@ namespace dlhost::plugins::cuda {
 
 namespace {
 
-// What fails here is not the next op's failure.
+// Clears the error, so that the next op does not report it.
 Status said(cudaError_t error, std::string_view doing) {
   if (error == cudaSuccess) return {};
   (void)cudaGetLastError();
@@ -19,7 +19,7 @@ Status said(cudaError_t error, std::string_view doing) {
 } // namespace
 
 std::unique_lock<std::mutex> no_other_capture() {
-  static std::mutex one; // of the process, as the GPUs' contexts are
+  static std::mutex one; // for the process, like the GPUs' contexts
   return std::unique_lock(one);
 }
 
@@ -43,7 +43,7 @@ Result<std::uint32_t*> CudaGraph::room_for_samples(std::size_t count) {
 
 Status CudaGraph::rest() { return launched_ ? said(cudaEventSynchronize(launched_), "waiting for a graph") : Status(); }
 
-// Only what this thread does is looked at: others allocate and copy as they like.
+// Only this thread's calls are checked: others may allocate and copy.
 Status CudaGraph::begin() {
   if (!whole_) DLHOST_TRY(said(cudaGraphCreate(&whole_, 0), "making a graph"));
   alone_ = no_other_capture();

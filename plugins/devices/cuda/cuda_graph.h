@@ -1,5 +1,5 @@
-// A graph of CUDA's. Each piece is a graph within it, one behind the other, which the runtime puts another one of the
-// same form in the place of: so it need not be known what a piece is made of, ours or a library's.
+// A CUDA graph. Each piece is a child graph, one after the other, and the runtime can replace it by one of the same
+// form. So the content of a piece, own kernels or a library's, need not be known.
 #pragma once
 
 #include <mutex>
@@ -11,7 +11,7 @@
 
 namespace dlhost::plugins::cuda {
 
-// Held while a stream keeps what it is given: a wait for the whole GPU would end that, and fail, in any thread.
+// Held while a stream captures: a wait for the whole GPU, in any thread, would fail and end the capture.
 std::unique_lock<std::mutex> no_other_capture();
 
 class CudaGraph final : public Graph {
@@ -35,11 +35,11 @@ class CudaGraph final : public Graph {
   cudaStream_t stream_;
   std::unique_lock<std::mutex> alone_; // from begin to end
   cudaGraph_t whole_ = nullptr;
-  cudaGraphExec_t executable_ = nullptr; // when it is complete
-  std::vector<cudaGraphNode_t> pieces_;  // null: it launches nothing
+  cudaGraphExec_t executable_ = nullptr; // after complete()
+  std::vector<cudaGraphNode_t> pieces_;  // null: launches nothing
   cudaGraphNode_t last_ = nullptr;
   std::uint32_t* samples_ = nullptr; // pinned
-  cudaEvent_t launched_ = nullptr;   // where there are samples: behind the last launch
+  cudaEvent_t launched_ = nullptr;   // recorded after the last launch, if there are samples
 };
 
 } // namespace dlhost::plugins::cuda

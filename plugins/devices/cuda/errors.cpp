@@ -17,7 +17,7 @@ Status no_gpu() {
       visible ? concat("CUDA_VISIBLE_DEVICES is '", visible, "'") : std::string("nvidia-smi says what it sees"), ")");
 }
 
-// It will not come again in this process, whatever is done.
+// Whether the GPU is lost for this process.
 bool is_loss(cudaError_t error) {
   return error == cudaErrorECCUncorrectable || error == cudaErrorNvlinkUncorrectable || error == cudaErrorNoDevice ||
          error == cudaErrorUnknown;
@@ -27,7 +27,7 @@ bool is_loss(cudaError_t error) {
 
 Status status_of(cudaError_t error, std::string_view doing) {
   if (error == cudaSuccess) return {};
-  (void)cudaGetLastError(); // told once, unless it is one that stays
+  (void)cudaGetLastError(); // cleared, unless it is sticky
   const auto words = concat("cuda: ", doing, ": ", cudaGetErrorName(error), ": ", cudaGetErrorString(error));
   if (error == cudaErrorMemoryAllocation) return Status::no_space(words);
   if (error == cudaErrorDevicesUnavailable)
@@ -44,7 +44,7 @@ Status check_driver() {
     return Status::unsupported(
         "cuda: no NVIDIA driver: libcuda.so.1 is not found; install the driver (a container needs "
         "its host's: --gpus all), or take device = \"cpu\"");
-  // Within a major version an older driver runs what a newer toolkit made.
+  // Within a major version an older driver runs a newer toolkit's code.
   if (driver / 1000 < CUDART_VERSION / 1000)
     return Status::unsupported("cuda: the NVIDIA driver is too old: it knows CUDA ", version_words(driver),
                                ", and this plugin was built with the toolkit of CUDA ", version_words(CUDART_VERSION),

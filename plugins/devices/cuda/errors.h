@@ -1,4 +1,4 @@
-// CUDA's errors as a Status: its own name and words, and where it has one, what to do.
+// CUDA's errors as a Status: with CUDA's name and text, and the remedy if there is one.
 #pragma once
 
 #include <string_view>
@@ -9,14 +9,14 @@
 
 namespace dlhost::plugins::cuda {
 
-// `doing` as in "copying 100 bytes".
+// `doing`: such as "copying 100 bytes".
 Status status_of(cudaError_t, std::string_view doing);
 
-// Is there a driver that is new enough? Asks no GPU.
+// Checks for a driver that is new enough. Asks no GPU.
 Status check_driver();
 
-// Can GPU `which` be used at all? Else which of these it is: no driver, a driver too old for the toolkit that this was
-// built with, no GPU, no such GPU, or no kernels of ours for it.
+// Checks that GPU `which` is usable. Errors: no driver, a driver too old for the build's toolkit, no GPU, no such GPU,
+// or no kernels for it.
 Status usable(int which);
 
 } // namespace dlhost::plugins::cuda

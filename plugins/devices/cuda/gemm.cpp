@@ -1,11 +1,11 @@
-// Matrix products by cuBLASLt. It counts in columns: a row-major y[n, u] is for it Y of u rows and n columns.
+// Matrix products by cuBLASLt, which is column-major: a row-major y[n, u] is for it Y with u rows and n columns.
 //
-//   feature         Y[u, n] = W'[u, k] X[k, n]     W, X as they lie: k rows
+//   feature         Y[u, n] = W'[u, k] X[k, n]     W, X as stored: k rows
 //   input gradient  X[k, n] = W[k, u] Y[u, n]
 //   param gradient  W[k, u] = X[k, n] Y'[n, u]
 //
-// The bias, whose elements follow Y's rows, relu and an addend are done in passing. Its gelu is another one than the
-// SDK's (of tanh, not of erf): what it has no epilogue for our own kernel does afterwards, from a product in f32.
+// The library adds the bias (whose elements follow Y's rows), ReLU and an addend. Its GELU is another function than the
+// SDK's (by tanh, not erf). Epilogues that it lacks are done by an own kernel, from a product in f32.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -33,17 +33,17 @@ cudaDataType_t blas_type(DType type) {
   return type == DType::bf16 ? CUDA_R_16BF : type == DType::f16 ? CUDA_R_16F : CUDA_R_32F;
 }
 
-// The library's descriptions of one product. Moves with its op, and is freed with it.
+// The library's descriptors of one product. Owned and freed by its op.
 class Product {
  public:
   struct Shape {
-    std::uint64_t rows = 0, columns = 0, terms = 0; // of the result, counted in columns
+    std::uint64_t rows = 0, columns = 0, terms = 0; // of the result, column-major
     bool transpose_a = false, transpose_b = false;
     DType operands = DType::f32, result = DType::f32;
     cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   };
 
-  // Also finds the kernel: `wanted`, or the quickest. The status says what the library lacks.
+  // Also finds the kernel: `wanted`, or the fastest. Errors: what the library lacks.
   Status make(const Libraries& libraries, const Shape& shape, const std::string& wanted) {
     blas_ = libraries.blas;
     shape_ = shape;
@@ -56,7 +56,7 @@ class Product {
     DLHOST_TRY(set(CUBLASLT_MATMUL_DESC_TRANSB, b));
     DLHOST_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE, shape.epilogue));
     if (has_bias(shape.epilogue)) {
-      const void* somewhere = reinterpret_cast<const void*>(std::uintptr_t{256}); // as aligned as the bias will be
+      const void* somewhere = reinterpret_cast<const void*>(std::uintptr_t{256}); // with the alignment of the bias
       DLHOST_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, somewhere));
       DLHOST_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, blas_type(shape.result)));
     }
@@ -79,7 +79,7 @@ class Product {
   }
 
   std::size_t workspace() const { return found_.workspaceSize; }
-  // "cublaslt 66, tile 20 stages 8 split 1": which of the library's kernels, and how it is set.
+  // The library's kernel and its settings: "cublaslt 66, tile 20 stages 8 split 1".
   std::string kernel() const {
     const auto ask = [this](cublasLtMatmulAlgoConfigAttributes_t attribute, auto value) {
       std::size_t written = 0;
@@ -97,7 +97,7 @@ class Product {
                   ask(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, std::uint16_t{0}));
   }
 
-  // D = epilogue(A B + C), C and D of one form; C null: none.
+  // D = epilogue(A B + C); C and D have the same form; C null: none.
   Status run(cudaStream_t stream, const void* a, const void* b, const void* c, void* d, const void* bias,
              void* workspace) {
     if (bias) DLHOST_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
@@ -124,7 +124,7 @@ class Product {
                          "setting a preference");
     };
     DLHOST_TRY(prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, most_gemm_workspace));
-    constexpr std::uint32_t alignment = 16; // what is seen of a larger tensor may begin in the middle of it
+    constexpr std::uint32_t alignment = 16; // a view of a larger tensor may start inside it
     for (const auto attribute :
          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
@@ -155,7 +155,7 @@ class Product {
     return {};
   }
 
-  // On memory of its own.
+  // Measures on temporary memory.
   Result<float> measure() {
     DLHOST_ASSIGN(const auto a, Lent::make(shape_.rows * shape_.terms * size_of(shape_.operands)));
     DLHOST_ASSIGN(const auto b, Lent::make(shape_.terms * shape_.columns * size_of(shape_.operands)));
@@ -185,7 +185,7 @@ class Product {
 
 class BlasGemm final : public KernelOp {
  public:
-  // `direct` has checked the spec and settled the operands. With `fused` the library does the epilogue.
+  // Requires: `direct` has checked the spec and settled the operands. `fused`: the library does the epilogue.
   BlasGemm(const GemmSpec& spec, const Op& direct, bool fused)
       : role_(spec.role), fused_(fused), rows_(spec.y.shape[0]), units_(spec.y.shape[1]), terms_(spec.x.shape.past(1)) {
     in = direct.in;
@@ -210,7 +210,7 @@ class BlasGemm final : public KernelOp {
     else
       shape = {.rows = k, .columns = u, .terms = n, .transpose_b = true};
     shape.operands = in[0].dtype;
-    // Apart, the product must not lie where the addend does, nor be rounded twice.
+    // With a separate epilogue the product must not overwrite the addend, nor be rounded twice.
     aside_ = !fused_ && (add_ || (out[0].dtype != DType::f32 && finishes()));
     shape.result = aside_ ? DType::f32 : out[0].dtype;
     if (fused_ && bias_) shape.epilogue = relu_ ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
@@ -232,7 +232,7 @@ class BlasGemm final : public KernelOp {
  protected:
   void run(WorkStream& stream, const Call& call) override {
     const auto native = static_cast<cudaStream_t>(stream.native());
-    // A is W where there is one, else X; B the other.
+    // A is W if it is an operand, else X; B is the other.
     const void *a = role_ == Role::param_gradient ? call.in[0] : call.in[1],
                *b = role_ == Role::param_gradient ? call.in[1] : call.in[0];
     const void* addend = add_ ? call.in[in.size() - 1] : nullptr;
@@ -270,7 +270,7 @@ class BlasGemm final : public KernelOp {
   Room<float> product_room_;
 };
 
-// Does cuBLASLt have the operands' dtypes, and is there anything to multiply?
+// Errors: cuBLASLt lacks the operands' dtypes, or there is nothing to multiply.
 Status takes(const Op& direct) {
   const DType type = direct.in[0].dtype, result = direct.out[0].dtype;
   if (!computes_in(type) || direct.in[1].dtype != type || (result != type && result != DType::f32))

@@ -1,4 +1,4 @@
-// Do our kernels run on the current GPU? A cudaError_t, as an int: 0, or that there is no image for it.
+// Whether the own kernels run on the current GPU. Returns a cudaError_t as an int: 0, or that there is no image for it.
 #pragma once
 
 namespace dlhost::plugins::cuda {

@@ -1,5 +1,5 @@
-// The ops that NVIDIA's libraries compute, and what they need while they are prepared. Each answers with the reason
-// where the library has nothing for the spec: the direct loops do it then.
+// Ops computed by NVIDIA's libraries, and what preparing them needs. Each returns the reason if the library has nothing
+// for the spec; the direct loops then compute it.
 #pragma once
 
 #include <cublasLt.h>
@@ -16,7 +16,7 @@ struct Libraries {
   cublasLtHandle_t blas = nullptr;
   cudnnHandle_t dnn = nullptr;
   bool tf32 = false;
-  Measured* measured = nullptr; // null: nothing is measured
+  Measured* measured = nullptr; // null: no measuring
 };
 
 // `wanted`: the kernel of an earlier run; empty: any.

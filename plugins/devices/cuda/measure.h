@@ -1,4 +1,5 @@
-// How long work takes on the GPU, while a job is prepared and nothing else runs: to choose among a library's kernels.
+// Times of work on the GPU, measured while a job is prepared and the GPU is otherwise idle: to choose among a library's
+// kernels.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 
 namespace dlhost::plugins::cuda {
 
-// Cleared memory to measure on, for as long as that takes.
+// Cleared memory to measure on; released after measuring.
 class Lent {
  public:
   Lent() = default;
@@ -32,10 +33,10 @@ class Lent {
   void* data_ = nullptr;
 };
 
-// Milliseconds: the least of some runs, behind one that warms up.
+// Milliseconds: the minimum of some runs, after one warm-up.
 Result<float> least_time(cudaStream_t, const std::function<Status()>& run);
 
-// What was the quickest for a piece of work, in this process: each is measured once.
+// The fastest kernel for a piece of work in this process: each is measured once.
 class Measured {
  public:
   std::optional<std::string> find(const std::string& work);

@@ -49,17 +49,17 @@ const NcclCalls& nccl() {
   return found;
 }
 
-// What went wrong of the library's own; of what goes on by itself nothing has.
+// The error of a result; none while a call is in progress.
 Status nccl_status(ncclResult_t result, ncclComm_t comm, std::string_view doing) {
   if (result == ncclSuccess || result == ncclInProgress) return {};
   const char* more = nccl().last_error(comm);
   const auto message =
       concat("cuda: NCCL: ", doing, ": ", nccl().error(result), more && *more ? ": " : "", more ? more : "");
   if (result == ncclInvalidUsage) return Status::invalid(message, "; each worker needs a GPU of its own");
-  return result == ncclRemoteError ? Status::gone(message) : Status::internal(message); // gone: a peer
+  return result == ncclRemoteError ? Status::gone(message) : Status::internal(message); // remote error: a peer is gone
 }
 
-// Calls return at once: one that waited for a peer which is gone could not be ended.
+// Calls are non-blocking: a call that blocked on a dead peer could not be ended.
 class NcclPeers final : public Peers {
  public:
   static Result<std::unique_ptr<Peers>> join(const std::string& convened, int rank, int count) {
@@ -97,7 +97,7 @@ class NcclPeers final : public Peers {
     DLHOST_TRY(nccl_status(state, comm_, "among the GPUs"));
     return state == ncclSuccess;
   }
-  // Also what is under way, which then ends; nobody else needs to take part in it.
+  // Ends calls in progress too; needs no other rank.
   void abandon() noexcept override {
     if (comm_) (void)nccl().abort(comm_);
     comm_ = nullptr;

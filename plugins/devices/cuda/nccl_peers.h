@@ -1,5 +1,5 @@
-// GPUs that sum among themselves, by NCCL: within a machine and between machines, one process or several. The library
-// is opened when a job asks for it, and not before: it has 200 MB, and a machine with one GPU needs none.
+// Sums among GPUs by NCCL: within a machine and between machines, in one process or several. The library is opened only
+// when a job asks for it: it has 200 MB, and a machine with one GPU needs none.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace dlhost::plugins::cuda {
 
-// What rank 0 makes and all join with.
+// Rank 0 makes this token; all ranks join with it.
 Result<std::string> convene_nccl();
-// Begins to join, which is done when all have: Peers::ready says so. The GPU is the calling thread's.
+// Starts to join; done when all ranks have joined (Peers::ready). The GPU is the calling thread's.
 Result<std::unique_ptr<Peers>> join_nccl(const std::string& convened, int rank, int count);
 
 } // namespace dlhost::plugins::cuda

@@ -1,4 +1,4 @@
-// A library that a run may do without: opened when it is first wanted, for the life of the process.
+// An optional library: opened on first use, for the life of the process.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace dlhost::plugins::cuda {
 
 class Opened {
  public:
-  // `wanted`: what it is for, in words that its absence is told with.
+  // `wanted`: its purpose, for the error message.
   Opened(std::string name, const char* wanted)
       : name_(std::move(name)), library_(dlopen(name_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     if (library_) return;
@@ -25,7 +25,7 @@ class Opened {
     call = reinterpret_cast<Call>(dlsym(library_, symbol));
     if (!call && status_.ok()) status_ = Status::unsupported(name_, " has no ", symbol);
   }
-  // Not ok: it is not there, or is another version.
+  // Errors: missing, or another version.
   const Status& status() const { return status_; }
 
  private:

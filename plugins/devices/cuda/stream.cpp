@@ -44,7 +44,7 @@ Result<std::unique_ptr<CudaStream>> CudaStream::make(int gpu, const Ways& ways) 
 }
 
 CudaStream::~CudaStream() {
-  if (cudaSetDevice(gpu_) != cudaSuccess) return; // the process is going down
+  if (cudaSetDevice(gpu_) != cudaSuccess) return; // the process is exiting
   if (stream_) (void)cudaStreamSynchronize(stream_);
   replay_no_more();
   if (dnn_) (void)cudnnDestroy(dnn_);
@@ -92,7 +92,7 @@ void CudaStream::enter() {
     fail(status_of(error, concat("taking GPU ", gpu_)));
 }
 
-// From memory that is not pinned the call returns when the bytes are on their way, out of the caller's hands.
+// From pageable memory the call returns once the bytes are staged: the caller may reuse them.
 void CudaStream::bring(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   if (const cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_); error != cudaSuccess)

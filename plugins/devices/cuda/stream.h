@@ -1,4 +1,4 @@
-// Streams and events of a GPU. Work runs behind the host; what goes wrong comes back from wait().
+// Streams and events of a GPU. Work runs asynchronously; errors come from wait().
 #pragma once
 
 #include <string>
@@ -26,9 +26,9 @@ class CudaEvent final : public Event {
 class CudaStream final : public WorkStream {
  public:
   struct Ways {
-    bool sync = false;   // the host waits after each op, so that a fault is known by the op that made it
-    bool graphs = false; // steps that come again are launched as graphs; not with `sync`
-    Log* log = nullptr;  // null: nobody is told where a step is not
+    bool sync = false;   // the host waits after each op, so a fault is attributed to its op
+    bool graphs = false; // repeated steps are launched as graphs; not with `sync`
+    Log* log = nullptr;  // gets the reason if they are not; null: none does
   };
   static Result<std::unique_ptr<CudaStream>> make(int gpu, const Ways&);
   ~CudaStream() override;
@@ -47,12 +47,12 @@ class CudaStream final : public WorkStream {
   void kept(std::size_t calls) override;
   void refused(const Status& why) override;
 
-  // For whatever comes behind all that the stream was given.
+  // For work after all that the stream was given.
   cudaStream_t get() {
     flush();
     return stream_;
   }
-  // cuDNN's words for this stream, made when they are first needed.
+  // The stream's cuDNN handle, made on first use.
   Result<cudnnHandle_t> dnn();
 
  private:
@@ -62,7 +62,7 @@ class CudaStream final : public WorkStream {
   cudaStream_t stream_ = nullptr;
   cudnnHandle_t dnn_ = nullptr;
   Fault* fault_ = nullptr; // pinned, on the host
-  std::string last_;       // the kernel that was launched last
+  std::string last_;       // the kernel launched last
 };
 
 } // namespace dlhost::plugins::cuda

@@ -1,11 +1,11 @@
-// Which GPU a worker takes, where a machine has several of both.
+// The GPU of a worker, on machines with several workers and GPUs.
 #pragma once
 
 #include <cstdint>
 
 namespace dlhost::plugins::cuda {
 
-// From `first` on, one after the other and around again: those before it are somebody else's.
+// Round robin from `first` on: GPUs before it belong to other processes.
 inline std::int64_t gpu_of(std::int64_t first, std::int64_t turn, std::int64_t count) {
   return count > first ? first + turn % (count - first) : first;
 }

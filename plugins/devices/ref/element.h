@@ -1,5 +1,4 @@
-// Elements of every dtype as numbers to compute with: integers are rounded to nearest, ties to even, and kept inside
-// their range.
+// Elements of every dtype as numbers: integers are rounded to nearest, ties to even, and clamped to their range.
 #pragma once
 
 #include <cmath>
@@ -45,7 +44,7 @@ template <class Stored, class T> Stored stored(T value) {
   }
 }
 
-// call(Stored{}) with the type that a dtype is stored as.
+// Calls call(Stored{}) with a dtype's storage type.
 template <class Call> void with_stored(DType type, Call&& call) {
   switch (type) {
   case DType::f32: return call(float{});

@@ -1,4 +1,4 @@
-// Expressions, one element after another.
+// Expressions, interpreted element by element.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace dlhost::plugins::ref {
 
-// What an element's expression may look at besides its inputs.
+// The identity of an element, for its random draws.
 struct Element {
   std::uint32_t sample = 0;
   std::uint64_t place = 0; // in its row
@@ -30,7 +30,7 @@ template <class T> class Evaluation {
   }
   T result(std::size_t i) const { return values_[expression_.results()[i]]; }
 
-  // Of an expression of one input and one result that neither draws nor reads scalars.
+  // For expressions with one input, one result, no draws and no scalars.
   T of(T x) {
     if (!inputs_.empty()) inputs_[0] = x;
     run({}, {});

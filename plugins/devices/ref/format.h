@@ -1,5 +1,5 @@
-// The formats of ref: plain, and one of blocks, as other devices have them: axis 1 is cut into blocks of eight, which
-// lie innermost ("aBx8b"); the last block is filled up with zeros, and stays so.
+// The formats of ref: plain, and a blocked one as other devices have. It splits axis 1 into blocks of eight, which are
+// innermost ("aBx8b"). The last block is padded with zeros, which ops keep.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ inline constexpr Format blocked{1};
 inline constexpr std::int64_t block = 8;
 
 inline bool can_block(const Shape& shape) { return shape.rank() >= 2; }
-// An error for formats that are not ref's, or not for this shape.
+// Errors: the format is not ref's, or not for this shape.
 Status check_format(const TensorDesc&);
 std::int64_t stored_count(const TensorDesc&); // padding included
 std::string name_of_format(const TensorDesc&);
 Result<Format> format_of_name(const TensorDesc& plain, const std::string& name);
 
-// Where a logical element (in row-major order) lies.
+// The place in memory of a logical element (in row-major order).
 inline std::int64_t place_of(const TensorDesc& desc, std::int64_t element) {
   if (desc.format.is_plain()) return element;
   const std::int64_t inner = desc.shape.past(2), x = element % inner;
@@ -28,7 +28,7 @@ inline std::int64_t place_of(const TensorDesc& desc, std::int64_t element) {
   return ((n * ((desc.shape[1] + block - 1) / block) + c / block) * inner + x) * block + c % block;
 }
 
-// body(logical element in row-major order, its place in memory).
+// Calls body(logical element in row-major order, its place in memory).
 template <class Body> void each_place(const TensorDesc& desc, Body&& body) {
   const std::int64_t count = desc.count();
   if (desc.format.is_plain()) {

@@ -1,6 +1,5 @@
-// The geometry of windows that move over space: which elements of the big side a window of the small side covers. A
-// convolution's x is the big side, and y the small one; a transposed convolution's are the other way round. One to
-// three axes, held as three.
+// Windows that move over space: which elements of the big side a window of the small side covers. A convolution's x is
+// the big side and y the small one; for a transposed convolution it is the reverse. One to three axes, stored as three.
 #pragma once
 
 #include <array>
@@ -17,7 +16,7 @@ struct Geometry {
   using Three = std::array<std::int64_t, 3>;
   Three big{1, 1, 1}, small{1, 1, 1}, window{1, 1, 1}, stride{1, 1, 1}, pad{0, 0, 0}, dilation{1, 1, 1};
 
-  // `big` and `small` are whole tensors' shapes, [n, c, ...]. Says what does not fit.
+  // `big` and `small`: shapes of whole tensors, [n, c, ...]. Errors: what does not fit.
   static Result<Geometry> make(std::string_view op, const Shape& big, const Shape& small,
                                std::span<const std::int64_t> window, std::span<const std::int64_t> stride,
                                std::span<const std::int64_t> pad_low, std::span<const std::int64_t> pad_high,
@@ -27,7 +26,7 @@ struct Geometry {
   std::int64_t small_size() const { return small[0] * small[1] * small[2]; }
   std::int64_t window_size() const { return window[0] * window[1] * window[2]; }
 
-  // visit(place in the big side, number in the window) for what of window `at` lies inside.
+  // Calls visit(place in the big side, number in the window) for the elements of window `at` that are inside.
   template <class Visit> void each(std::int64_t at, Visit&& visit) const {
     const Three p{at / (small[1] * small[2]), at / small[2] % small[1], at % small[2]};
     Three k;

@@ -1,4 +1,4 @@
-// What gemm and conv share: which operands a role takes, the bias and the epilogue.
+// Shared by gemm and conv: the operands of a role, the bias and the epilogue.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,18 @@
 
 namespace dlhost::plugins::ref {
 
-// Can a device do it in passing? One input, one result, no draws and no scalars.
+// Can a device fuse it? One input, one result, no draws and no scalars.
 inline bool is_simple(const Pointwise& pointwise) {
   const Expression& f = pointwise.feature;
   return f.input_count() <= 1 && f.results().size() == 1 && f.scalar_count() == 0 && !f.draws();
 }
 
-// The epilogue as it is done: whole or not at all.
+// The epilogue that the op fuses: all of it or none.
 inline Epilogue taken(const Epilogue& epilogue) {
   return !epilogue.pointwise || is_simple(*epilogue.pointwise) ? epilogue : Epilogue{};
 }
 
-// `in` ends with the addend, where there is one; the result is `out` 0.
+// `in` ends with the addend, if any; the result is `out` 0.
 template <class T> class Finish {
  public:
   explicit Finish(const Epilogue& epilogue) {
@@ -36,7 +36,7 @@ template <class T> class Finish {
   std::optional<Evaluation<T>> pointwise_;
 };
 
-// `Products` says which elements meet: each(first sample, last sample, visit(x place, w place, y place)).
+// `Products` gives the products to sum: each(first sample, last sample, visit(x place, w place, y place)).
 template <class T, class Spec, class Products> class Linear : public Loops<T> {
  public:
   Linear(const Spec& spec, Products products, const Manner& manner, const Choice& choice)

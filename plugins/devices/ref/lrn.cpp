@@ -46,7 +46,7 @@ template <class T> class Lrn : public Loops<T> {
     }
   }
 
-  // visit(j) for the elements that element i is normalised by: a window around it, over channels or over space.
+  // Calls visit(j) for the elements that normalise element i: a window around it, over channels or over space.
   template <class Visit> void each_near(std::int64_t i, Visit&& visit) const {
     const Shape& shape = spec_.x.shape;
     if (spec_.within_channel)

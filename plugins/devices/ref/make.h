@@ -1,4 +1,4 @@
-// One maker for each spec. A spec that does not hold together is an error that says what does not fit.
+// One maker for each spec. Errors: what in the spec does not fit.
 #pragma once
 
 #include <memory>

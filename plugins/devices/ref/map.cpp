@@ -5,7 +5,7 @@ namespace dlhost::plugins::ref {
 
 namespace {
 
-// How a tensor's elements follow an index of the space: an axis of 1 stays where it is.
+// The strides of a tensor in the space's index: 0 along an axis of size 1.
 struct Walk {
   bool whole = true; // has the shape of the space
   Shape space;
@@ -23,7 +23,8 @@ struct Walk {
   }
 };
 
-// The broadcast of all tensors; rank 0 stands for a single element. Rank max_rank + 1 there is none: nullopt.
+// The broadcast of all tensors; rank 0 stands for a single element. nullopt: they do not fit, or the rank exceeds
+// max_rank.
 std::optional<Shape> space_of(const MapSpec& spec) {
   Shape space;
   for (const auto* list : {&spec.in, &spec.out})
@@ -72,7 +73,7 @@ template <class T> class Map : public Loops<T> {
   }
 
  private:
-  // A tensor's description in a piece that is shorter than the longest.
+  // A tensor's description in a piece shorter than the longest.
   TensorDesc cut(const TensorDesc& desc, const Shape& space) const {
     if (spec_.segments.empty() || desc.shape.rank() == 0 || desc.shape != space_) return desc;
     return {desc.dtype, space, desc.format};
@@ -125,13 +126,13 @@ template <class T> class Map : public Loops<T> {
   std::int64_t block_rows_;
   Evaluation<T> evaluation_;
   std::vector<Operand<T>> in_, out_;
-  std::vector<Walk> in_walk_, out_walk_; // of the piece in progress
-  std::vector<std::int64_t> sum_at_;     // where an output's sums lie; -1: it is not summed
+  std::vector<Walk> in_walk_, out_walk_; // of the current piece
+  std::vector<std::int64_t> sum_at_;     // offset of an output's sums; -1: not summed
   std::int64_t sums_count_ = 0;
   Room<double> sums_, partials_;
 };
 
-// Lets `any` be what the others are.
+// Resolves `any` to the format of the other tensors.
 MapSpec settled(MapSpec spec) {
   std::optional<Format> common;
   for (auto* list : {&spec.in, &spec.out})

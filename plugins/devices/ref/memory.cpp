@@ -10,7 +10,7 @@ namespace dlhost::plugins::ref {
 
 namespace {
 
-constexpr std::size_t range = std::size_t{1} << 38; // of addresses; memory is taken when it is touched
+constexpr std::size_t range = std::size_t{1} << 38; // of addresses; memory is committed on first touch
 constexpr std::size_t page = 4096;
 
 std::byte* reserve(int protection) {
@@ -37,7 +37,7 @@ Pool::~Pool() {
 }
 
 Result<void*> Pool::allocate(std::size_t bytes) {
-  const std::size_t size = (bytes + page - 1) / page * page + (far() ? page : 0); // a page between two tensors
+  const std::size_t size = (bytes + page - 1) / page * page + (far() ? page : 0); // a guard page between two tensors
   if (!far()) {
     void* made = ::operator new (size ? size : page, std::align_val_t{64}, std::nothrow);
     if (!made) return Status::no_space("ref: no memory for ", bytes, " bytes");

@@ -89,7 +89,7 @@ template <class T> class Box : public Loops<T> {
   }
 
  private:
-  // Where element i of the box lies in a tensor that holds the box from `corner` on.
+  // The place of element i of the box in a tensor that holds the box from `corner` on.
   std::int64_t place(const TensorDesc& desc, const Shape& corner, std::int64_t i) const {
     std::int64_t element = 0;
     for (std::size_t axis = corner.rank(); axis-- > 0; i /= spec_.box[axis])

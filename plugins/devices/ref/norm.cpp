@@ -5,12 +5,12 @@ namespace dlhost::plugins::ref {
 
 namespace {
 
-// What the kinds of norm differ in: which statistic and which scale an element has.
+// The grouping of a kind of norm: the statistic and the scale of each element.
 struct Groups {
   bool by_channel, across_samples; // params; statistics
   std::int64_t inner;              // elements of one channel of a sample
   std::int64_t channels;           // of x
-  std::int64_t together;           // neighbours that share a statistic, where samples do not
+  std::int64_t together;           // neighbours that share a statistic, if samples do not
 
   std::int64_t statistic(std::int64_t i) const { return across_samples ? param(i) : i / together; }
   std::int64_t param(std::int64_t i) const { return by_channel ? i / inner % channels : i % together; }
@@ -22,7 +22,7 @@ Groups groups_of(const NormSpec& spec) {
   return {batch || group, batch, x.past(2), x[1], x.count() / spec.statistics().count()};
 }
 
-// Where the gradient would need the sum that the addend went into, nobody has it any more.
+// Declines if the gradient needs the sum with the addend: it is not stored.
 bool takes_epilogue(const NormSpec& spec) {
   const auto& pointwise = spec.epilogue.pointwise;
   return !pointwise || (is_simple(*pointwise) && (pointwise->from_output || !spec.epilogue.add));
@@ -97,7 +97,7 @@ template <class T> class Norm : public Loops<T> {
 
   bool from_output() const { return spec_.epilogue.pointwise && spec_.epilogue.pointwise->from_output; }
 
-  // Sums value(i) over the rows that count, by the group that `of` gives.
+  // Sums value(i) over the rows that count, by the group `of(i)`.
   template <class Of, class Value> void sum(const Call& call, T* into, std::int64_t size, Of&& of, Value&& value) {
     const std::int64_t row = spec_.x.shape.past(1);
     sum_in_blocks(rows(), block_rows_, size, into, partials_.in(call),
@@ -138,7 +138,7 @@ template <class T> class Norm : public Loops<T> {
     variance_.write(call);
   }
 
-  // What an element is normalised and scaled by.
+  // The statistics and params of the norm.
   struct Numbers {
     const T *mean, *variance, *scale, *shift; // mean and shift may be null
     T epsilon;
@@ -147,13 +147,13 @@ template <class T> class Norm : public Loops<T> {
     T normalised(T x, std::int64_t s) const { return (mean ? x - mean[s] : x) * inverse(s); }
     T scaled(T x, std::int64_t p) const { return shift ? x * scale[p] + shift[p] : x * scale[p]; }
   };
-  // Statistics are in their rooms.
+  // Requires: the statistics are computed.
   Numbers numbers(const Call& call) const {
     return {mean_ ? mean_->room.in(call) : nullptr, variance_.room.in(call), scale_.read(call),
             shift_ ? shift_->read(call) : nullptr, static_cast<T>(spec_.epsilon)};
   }
 
-  // dy becomes the gradient before the epilogue, and x the normalised x.
+  // Replaces dy by the gradient before the epilogue, and x by the normalised x.
   void undo(const Call& call, const Numbers& n, T* x, T* dy) {
     const T* y = from_output() ? y_.read(call) : nullptr;
     for (std::int64_t i = 0; i < spec_.x.count(); ++i) {
@@ -179,7 +179,7 @@ template <class T> class Norm : public Loops<T> {
       sum(call, dshift_->fresh(call), params_, param, [&](std::int64_t i) { return dy[i]; });
       dshift_->write(call);
     }
-    // What dx loses through the mean and through the variance.
+    // The terms of dx through the mean and the variance.
     T *means = sums_.in(call), *slopes = means + statistics_;
     std::fill_n(means, statistics_, T{});
     if (mean_)
@@ -200,7 +200,7 @@ template <class T> class Norm : public Loops<T> {
   Groups groups_;
   bool rms_;
   std::int64_t params_, statistics_, block_rows_;
-  std::int64_t counted_ = 0; // rows of the run in progress
+  std::int64_t counted_ = 0; // rows of the current run
   std::optional<Finish<T>> finish_;
   std::optional<Evaluation<T>> slope_;
   Operand<T> x_, y_, dy_, dx_, scale_, dscale_;

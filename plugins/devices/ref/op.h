@@ -1,6 +1,6 @@
-// What all ops of ref share. An op copies its operands into room of its own in scratch, as plain arrays of the type
-// that it computes in (f32, or f64 where wide), runs its loops over these, and copies the results back: dtypes and
-// formats are met at the edges only, and an output may always lie where an input does.
+// Shared by all ops of ref. An op copies its operands to scratch, as plain arrays of its compute type (f32, or f64 if
+// wide), runs its loops over these, and copies the results back. So only load and store know dtypes and formats, and an
+// output may always alias an input.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline std::int64_t counted_rows(const Call& call, std::int64_t all) {
   return call.dynamic.valid < 0 ? all : std::min(all, call.dynamic.valid);
 }
 
-// An array of an op's own in scratch.
+// An array of the op in scratch.
 template <class T> struct Room {
   std::size_t offset = 0;
   T* in(const Call& call) const { return reinterpret_cast<T*>(call.scratch + offset); }
@@ -36,7 +36,7 @@ template <class T> void load(const TensorDesc& desc, const void* from, T* into) 
   });
 }
 
-// Padding is made zero.
+// Padding is set to zero.
 template <class T> void store(const TensorDesc& desc, const T* from, void* into) {
   with_stored(desc.dtype, [&]<class Stored>(Stored) {
     auto* bytes = static_cast<Stored*>(into);
@@ -54,7 +54,7 @@ class RefOp : public HostOp {
   }
 };
 
-// A tensor of an op: its description as settled, and the room for its elements.
+// A tensor of an op: its settled description, and its array in scratch.
 template <class T> struct Operand {
   TensorDesc desc;
   Room<T> room;
@@ -72,10 +72,10 @@ template <class T> struct Operand {
   void write(const Call& call) const { store(desc, room.in(call), call.out[which]); }
 };
 
-// What the device was asked to be.
+// The device's options.
 struct Manner {
   bool wide = false;      // computes in f64
-  bool in_blocks = false; // answers `any` with blocks
+  bool in_blocks = false; // resolves `any` to blocks
 };
 
 // An op that computes in T.
@@ -103,9 +103,9 @@ template <class T> class Loops : public RefOp {
 
 inline TensorDesc f32_of(const Shape& shape) { return {DType::f32, shape, {}}; }
 
-// body(first, last, sum) adds rows [first, last) to `sum`, an array of `size`. Without blocks, once over all; with
-// blocks, each block into an array of its own, and these pairwise in a tree that depends on their number alone.
-// `partials` has room for as many arrays as there are blocks.
+// body(first, last, sum) adds rows [first, last) to `sum`, an array of `size`. Without blocks it runs once over all
+// rows. With blocks each block has an array of its own, and these are added pairwise in a tree that depends on their
+// number alone. `partials` has room for one array a block.
 template <class T, class Body>
 void sum_in_blocks(std::int64_t rows, std::int64_t block_rows, std::int64_t size, T* sum, T* partials, Body&& body) {
   std::fill_n(sum, size, T{});
@@ -120,7 +120,7 @@ void sum_in_blocks(std::int64_t rows, std::int64_t block_rows, std::int64_t size
   std::copy_n(partials, size, sum);
 }
 
-// The room that sum_in_blocks asks for.
+// Elements of `partials` for sum_in_blocks.
 inline std::int64_t partials_size(std::int64_t rows, std::int64_t block_rows, std::int64_t size) {
   return block_rows <= 0 || block_rows >= rows ? 0 : (rows + block_rows - 1) / block_rows * size;
 }

@@ -42,8 +42,8 @@ RefPeers::Shared& RefPeers::shared() const { return *reinterpret_cast<Shared*>(m
 
 RefPeers::Slot& RefPeers::slot(int rank) const { return *reinterpret_cast<Slot*>(memory_.data() + bytes(rank)); }
 
-// New memory of the kernel's is zero, which is how counters begin. On another machine there may be another file of that
-// name, which nobody touches.
+// Counters start at zero, since new memory from the kernel is zero. The token tells a file of the same name on another
+// machine, which is left untouched.
 Result<std::unique_ptr<Peers>> RefPeers::join(const Pool& pool, const std::string& convened, int rank, int count) {
   if (rank < 0 || rank >= count || count > most)
     return Status::invalid("ref: rank ", rank, " of ", count, "; there are ", most, " at most");
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Peers>> RefPeers::join(const Pool& pool, const std::strin
 
 RefPeers::~RefPeers() { ::munmap(memory_.data(), memory_.size()); }
 
-// Far, the stream is brought up to here: what is summed has been made.
+// Far: the stream first catches up, so that the values are computed.
 void RefPeers::add(Stream& stream, void* values, std::int64_t count, bool maximum) {
   static_cast<RefStream&>(stream).catch_up();
   auto* real = static_cast<float*>(pool_.real(values));

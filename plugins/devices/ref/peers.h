@@ -1,6 +1,6 @@
-// Devices of ref that sum among themselves: through memory that their processes map, piece by piece, each rank's beside
-// the others', which everyone adds in the order of ranks. Work that is asked for is done in ready(), as far as the
-// others have come: so a rank never stands still for another.
+// Sums among ref devices through memory that their processes map, in pieces: each rank writes its own slot, and every
+// rank adds the slots in the order of ranks. ready() does the work as far as the other ranks have come, so no rank
+// blocks on another.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@
 
 namespace dlhost::plugins::ref {
 
-// A file in memory, which others of this machine find by the process that has it open, and know by what is written into
-// it; gone when nobody has it.
+// A file in memory. Other processes of this machine open it through /proc of the process that made it, and check its
+// token. It is freed with its last user.
 class Convened {
  public:
   static Result<std::unique_ptr<Convened>> make();
@@ -48,7 +48,7 @@ class RefPeers final : public Peers {
   friend class Convened;
   static constexpr std::int64_t piece = 16384;
   static constexpr int most = 256; // ranks
-  struct Slot { // of a rank; a piece is written over the last but one, which everyone has read by then
+  struct Slot { // of a rank; a piece overwrites the one before the last, which every rank has read by then
     std::atomic<std::uint64_t> written;
     float values[2][piece];
   };
@@ -74,10 +74,10 @@ class RefPeers final : public Peers {
   int rank_, count_;
   bool abandoned_ = false;
   Status first_;
-  std::vector<Row> rows_;  // that are not summed
-  std::int64_t begin_ = 0; // of the first, the piece that is next
+  std::vector<Row> rows_;  // not summed yet
+  std::int64_t begin_ = 0; // the next piece, in the first row
   std::uint64_t done_ = 0; // pieces
-  bool written_ = false;   // this rank's of that piece
+  bool written_ = false;   // this rank's part of the next piece
 };
 
 } // namespace dlhost::plugins::ref

@@ -12,12 +12,12 @@ Result<Geometry> geometry_of(const PoolSpec& spec) {
                         none);
 }
 
-// The workspace of max holds, for each element of y, the place in its channel of the element that it is.
+// The workspace of max has, for each element of y, the place of its maximum in the channel of x.
 template <class T> class Pooling : public Loops<T> {
  public:
   Pooling(const PoolSpec& spec, const Manner& manner, const Choice&)
       : Loops<T>(manner), spec_(spec), geometry_(*geometry_of(spec)), counted_end_(geometry_.big) {
-    const std::size_t unused = counted_end_.size() - spec.window.size(); // the axes that come last are there
+    const std::size_t unused = counted_end_.size() - spec.window.size(); // the last axes are used
     for (std::size_t i = 0; i < spec.window.size(); ++i)
       counted_end_[unused + i] += spec.pad_high[i] - (spec.uncounted.empty() ? 0 : spec.uncounted[i]);
     const bool feature = spec.role == Role::feature;
@@ -52,7 +52,7 @@ template <class T> class Pooling : public Loops<T> {
     return T{1} / static_cast<T>(divisor);
   }
 
-  // Elements of a window, with those in the padding that counts.
+  // Elements of a window, counted padding included.
   std::int64_t counted(std::int64_t at) const {
     const Geometry& g = geometry_;
     const Geometry::Three p{at / (g.small[1] * g.small[2]), at / g.small[2] % g.small[1], at % g.small[2]};

@@ -1,5 +1,5 @@
-// The ref device: plain loops on one thread, in f32 or f64. It is the oracle of all tests, and what simulation computes
-// with; far, it behaves as a GPU does to those who forget where memory lies and when work is done.
+// The ref device: plain loops on one thread, in f32 or f64. It is the oracle of all tests, and simulation computes with
+// it. Far, it acts as a GPU for code that forgets where memory is and when work is done.
 #include <unistd.h>
 
 #include <fstream>
@@ -16,7 +16,7 @@ namespace dlhost::plugins::ref {
 
 namespace {
 
-Host* host = nullptr; // set by init, before the first device is made
+Host* host = nullptr; // init sets it, before the first device is made
 
 enum class Formats { plain, blocked };
 

@@ -169,7 +169,7 @@ template <class T> class SoftmaxLoss : public Loops<T> {
   Operand<T> x_, y_, weights_, total_;
   Operand<std::int64_t> labels_;
   Room<T> partials_;
-  const T* weight_of_ = nullptr; // of the run in progress
+  const T* weight_of_ = nullptr; // of the current run
 };
 
 } // namespace

@@ -6,8 +6,8 @@ namespace dlhost::plugins::ref {
 
 namespace {
 
-constexpr std::size_t longest = 64; // works that may gather before some are done
-constexpr std::size_t usual = 32;   // operands of an op; more need memory once
+constexpr std::size_t longest = 64; // work items that may gather before some run
+constexpr std::size_t usual = 32;   // operands of an op; more allocate once
 
 } // namespace
 
@@ -23,7 +23,7 @@ RefStream::RefStream(const Pool& pool, std::mutex* late, Host* host, double rate
 
 RefStream::~RefStream() {
   wait().ignore("who wanted to know has waited");
-  *self_ = nullptr; // events that point here have passed
+  *self_ = nullptr; // events of this stream have passed
 }
 
 Status RefStream::wait() {
@@ -39,7 +39,7 @@ void RefStream::catch_up() {
   work_until(given_);
 }
 
-// Far, whoever asks has one more piece of the work done.
+// Far: each call does one more piece of the work.
 Result<bool> RefEvent::passed() { return !stream || !*stream || (*stream)->step_until(position); }
 
 bool RefStream::step_until(std::uint64_t position) {
@@ -60,7 +60,7 @@ Status RefStream::record(Event& event) {
 
 Status RefStream::wait_for(Event& event) {
   auto& mine = static_cast<RefEvent&>(event);
-  if (!late_) return {}; // what came before it is done
+  if (!late_) return {}; // earlier work is done
   const std::lock_guard lock(*late_);
   if (!mine.stream) return {};
   Work& work = next();

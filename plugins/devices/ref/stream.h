@@ -1,8 +1,8 @@
-// Streams of ref. Near, work is done where it is given. Far, it is kept and done late: when the host waits, or when
-// too much of it has gathered; so that a missing wait, or memory that is reused too early, shows in the results.
+// Streams of ref. Near: work is done at once. Far: work is queued and done late, when the host waits or when too much
+// has gathered. So a missing wait, or memory reused too early, shows in the results.
 //
-// Late work of one device is done under one lock, by whoever waits: a stream that waits for an event first brings the
-// other stream up to it.
+// Thread: late work of one device runs under one lock, in any thread that waits. A stream that waits for an event first
+// brings the event's stream up to it.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class RefEvent : public Event {
   std::uint64_t position = 0;
 };
 
-// What a stream has still to do. Kept and used again, so that a step allocates nothing once streams are warm.
+// A queued work item. Reused, so that a step of a warm stream allocates nothing.
 struct Work {
   enum class What : std::uint8_t { op, copy, zero, event } what = What::op;
   HostOp* op = nullptr;
@@ -51,8 +51,8 @@ struct Work {
 
 class RefStream : public Stream {
  public:
-  // `late`: the lock of a far device; null for a near one. `host` is charged for the time of `rate` operations a
-  // nanosecond; 0: none.
+  // `late`: the lock of a far device; null: near. `host` is charged for the time of `rate` operations a nanosecond; 0:
+  // not charged.
   RefStream(const Pool& pool, std::mutex* late, Host* host, double rate);
   ~RefStream() override;
 
@@ -62,17 +62,17 @@ class RefStream : public Stream {
   void submit(HostOp&, const HostCall&) override;
 
   void copy(void* dst, const void* src, std::size_t bytes, Direction);
-  void catch_up();                         // all that it was given is done
-  bool step_until(std::uint64_t position); // one piece of work at most; whether it is there
+  void catch_up();                         // does all queued work
+  bool step_until(std::uint64_t position); // does at most one work item; true: the position is reached
   void zero(void* dst, std::size_t bytes);
 
  private:
-  Work& next(); // a free entry at the end of the queue, with the lock held
+  Work& next(); // a free entry at the end of the queue; Requires: the lock held
   void work_until(std::uint64_t position);
   void perform(Work&);
   void run(HostOp&, const HostCall&);
   void fail(Status);
-  // The host's pointer for the device's; a fault of the caller is kept for wait().
+  // The host pointer of a device pointer; an invalid one is an error of wait().
   void* reach(const void*);
   void reach(Work&);
 

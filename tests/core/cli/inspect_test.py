@@ -195,6 +195,7 @@ class Search(Inspect):
         super().setUp()
         # The install's folder is where the program lies, and tests have none: so the program moves.
         self.program = [str(shutil.copy(dlhost, self.make("install/bin")))]
+        shutil.copy(pathlib.Path(dlhost).parent / "../tools/dlhost-inspect", self.make("install/libexec/dlhost"))
         linked = subprocess.run(["ldd", dlhost], capture_output=True, text=True).stdout.splitlines()
         own = sorted({os.path.dirname(line.split()[2]) for line in linked if "libdlhost" in line})
         if before := os.environ.get("LD_LIBRARY_PATH"):

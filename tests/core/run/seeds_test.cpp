@@ -12,8 +12,8 @@
 #include <dlhost/random.h>
 
 #include "config/dump.h"
-#include "tools/simulate/shrink.h"
 #include "simulated.h"
+#include "tools/simulate/shrink.h"
 
 namespace dlhost::test {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <gmock/gmock.h>
 
-#include "tools/simulate/simulation.h"
 #include "share.h"
+#include "tools/simulate/simulation.h"
 #include "trained.h"
 
 namespace dlhost::test {
@@ -14,15 +14,16 @@ namespace dlhost::test {
 class SimulationTest : public Bench {
  protected:
   tools::Simulated simulate_whatever_comes(const std::string& text, const std::vector<std::string>& set,
-                                         const tools::SimulationSpec& spec) {
+                                           const tools::SimulationSpec& spec) {
     const std::string path = folder_ / "job.toml";
     EXPECT_TRUE(host_.disk().write_text(path, text).ok());
     auto job = config::load(host_.disk(), path, set, *registry_);
     EXPECT_TRUE(job.ok()) << job.status().message();
-    return job.ok() ? tools::simulate(*job, plugin::entries_of(plugin::settings_of_process({})), spec) : tools::Simulated();
+    return job.ok() ? tools::simulate(*job, plugin::entries_of(plugin::settings_of_process({})), spec)
+                    : tools::Simulated();
   }
   tools::Simulated simulate(const std::string& text, const std::vector<std::string>& set,
-                          const tools::SimulationSpec& spec) {
+                            const tools::SimulationSpec& spec) {
     auto simulated = simulate_whatever_comes(text, set, spec);
     EXPECT_TRUE(simulated.status.ok()) << simulated.status.message() << history_of(simulated);
     EXPECT_THAT(simulated.audit.faults, testing::IsEmpty()) << history_of(simulated);

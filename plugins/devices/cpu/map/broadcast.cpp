@@ -1,6 +1,6 @@
 // Elementwise ops with broadcasting and sums, over plain tensors. The index space is cut into blocks by its shape
-// alone; each block sums into a place of its own and the places are added in their order, so that results do not depend
-// on the number of threads.
+// alone. Each block sums into its own place, and the places are added in order, so that results do not depend on the
+// number of threads.
 #include <algorithm>
 
 #include <dlhost/parallel.h>
@@ -53,13 +53,13 @@ class BroadcastMap final : public Op {
   }
 
  private:
-  // An output that is summed: where its places are, and how many blocks have one of their own.
+  // A summed output: its places, and the number of blocks with their own place.
   struct Sums {
     bool sums;
     std::int64_t place, count, copies;
   };
 
-  // Blocks are runs of the outermost axis, so that a block has all of an output that keeps that axis.
+  // Blocks are runs of the outermost axis, so that an output with that axis belongs to one block in each run.
   void cut() {
     unit_ = space_.axes().rank() == 1 ? 1 : space_.axes().past(1);
     const auto units = space_.count() / unit_;
@@ -96,7 +96,7 @@ class BroadcastMap final : public Op {
     }
   }
 
-  // The values of input i along a run of the space.
+  // Loads the values of input i along a run of the space.
   void spread(std::size_t i, const void* data, std::int64_t first, std::int64_t count, float* dst) const {
     const auto& strides = space_.input(i);
     const bool walks = strides.along[space_.axes().rank() - 1] != 0;
@@ -144,7 +144,7 @@ class BroadcastMap final : public Op {
   std::int64_t threads_;
   bool rows_;
   std::int64_t row_ = 1;  // elements of a sample
-  std::int64_t unit_ = 1; // elements that a block takes together
+  std::int64_t unit_ = 1; // the unit of a block's length
   std::int64_t blocks_ = 1;
   std::int64_t partial_floats_ = 0;
   std::vector<Sums> sums_;

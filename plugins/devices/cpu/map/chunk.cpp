@@ -43,7 +43,7 @@ void ChunkRunner::Room::run(const float* const* inputs, std::int64_t count, std:
                        .bytes = vectors * lanes * static_cast<std::int64_t>(sizeof(float))});
 }
 
-// The last one's value may go to memory at once: all has been read by then.
+// The last instruction may write its result directly to memory: all inputs have been read by then.
 void ChunkRunner::Room::step_by_step(const float* const* inputs, std::int64_t count, std::span<float*> results) const {
   const auto& instructions = runner_.program_.instructions;
   const auto* end = instructions.data() + instructions.size();

@@ -1,5 +1,5 @@
-// Elementwise ops whose tensors all lie alike: one walk over memory, whatever the format is. With several segments, one
-// walk over all of them.
+// Elementwise ops whose tensors all have the same layout: one walk over memory, in any format; with several segments,
+// over all of them.
 #include <algorithm>
 
 #include <dlhost/parallel.h>
@@ -12,10 +12,10 @@
 namespace dlhost::plugins::cpu {
 namespace {
 
-// Threads get at least this many elements: below, waking them costs more than they give.
+// The least work for a thread: with less, waking it costs more than it gains.
 constexpr std::int64_t grain_chunks = 16;
 
-// What is larger does not stay in the caches.
+// Larger results do not stay in the caches.
 constexpr std::int64_t large_elements = std::int64_t{8} << 20;
 
 class FlatMap final : public Op {
@@ -39,7 +39,7 @@ class FlatMap final : public Op {
     std::int64_t total = 0;
     for (auto count : counts_) total += count;
     large_ = total >= large_elements;
-    // A result of another dtype than every input cannot be written over one.
+    // A result with another dtype than every input cannot overwrite one.
     for (const auto& result : out) {
       pairs_.push_back(result.format == first.format ? std::nullopt : pairing(first, result));
       fresh_.push_back(std::ranges::none_of(in, [&](const auto& input) { return input.dtype == result.dtype; }));
@@ -109,7 +109,7 @@ class FlatMap final : public Op {
     }
   }
 
-  // An element's draw is that of its place in the sample, wherever it lies.
+  // An element's draw is that of its logical index in the sample, in any format.
   void draw(const MapKernels& kernels, const Dynamic& dynamic, std::uint16_t number, std::int64_t first,
             std::int64_t count, float* dst) const {
     if (places_.empty()) return draw_rows(kernels, dynamic, row_, number, first, count, dst);
@@ -125,7 +125,7 @@ class FlatMap final : public Op {
     }
   }
 
-  // Neighbours in a sample lie `lanes_` apart: what is drawn in one go is spread over the lanes.
+  // Neighbours in a sample lie `lanes_` apart: draws made together are spread over the lanes.
   void draw_placed(const MapKernels& kernels, const Draws& draws, std::uint16_t number, std::int64_t from,
                    std::int64_t count, float* dst) const {
     const auto place = [&](std::int64_t i) { return places_[static_cast<std::size_t>(from + i)]; };
@@ -159,14 +159,14 @@ class FlatMap final : public Op {
   ChunkRunner runner_;
   int threads_;
   std::int64_t row_ = 1;                      // elements of a sample
-  std::int64_t chunks_ = 0;                   // of all segments
-  std::vector<std::int64_t> starts_, counts_; // of each segment: its first chunk, its elements
+  std::int64_t chunks_ = 0;                   // in all segments
+  std::vector<std::int64_t> starts_, counts_; // of each segment: its first chunk, its number of elements
   bool large_ = false;
   std::vector<bool> fresh_;                   // of each result
-  std::vector<std::optional<Pairing>> pairs_; // of each result; none: it lies as the others do
+  std::vector<std::optional<Pairing>> pairs_; // of each result; none: it lies like the others
   std::vector<std::int64_t> padding_;
-  std::int64_t lanes_ = 1;           // how far apart a sample's first two elements lie
-  std::vector<std::int32_t> places_; // of the elements of a sample, for draws in formats that are not plain
+  std::int64_t lanes_ = 1;           // distance of a sample's first two elements
+  std::vector<std::int32_t> places_; // logical index of each element of a sample, for draws in formats other than plain
 };
 
 } // namespace

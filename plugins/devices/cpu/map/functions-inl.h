@@ -1,5 +1,5 @@
-// Vector versions of the functions that expressions have, within a few units in the last place of f32, right at the
-// ends of their range and for what is not a number. Included once for each instruction set.
+// Vector versions of the functions in expressions, accurate to a few units in the last place of f32, correct at the
+// ends of their range and for NaN. Included once for each instruction set.
 #if defined(DLHOST_MAP_FUNCTIONS) == defined(HWY_TARGET_TOGGLE)
 #ifdef DLHOST_MAP_FUNCTIONS
 #undef DLHOST_MAP_FUNCTIONS
@@ -18,7 +18,7 @@ namespace dlhost::plugins::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// 1 / sqrt(x) of positive normal numbers: the CPU's guess and two of Newton's steps are quicker than a root and a
+// 1 / sqrt(x) for positive normal numbers: the CPU's approximation with two Newton steps is faster than a root and a
 // division.
 template <class D, class V> HWY_INLINE V ReciprocalRoot(D d, V x) {
 #if HWY_TARGET == HWY_SCALAR
@@ -36,7 +36,7 @@ template <class D, class V> HWY_INLINE V MinusThreeQuarters(D d, V x) {
   return hn::Mul(hn::Mul(root, root), ReciprocalRoot(d, root));
 }
 
-// x = n ln 2 + r, a polynomial in r, times 2^n in two halves, so that neither half leaves the range before the product.
+// x = n ln 2 + r: a polynomial in r, times 2^n in two halves, so that each half stays in range before the product.
 template <class D, class V> HWY_INLINE V Exponential(D d, V x) {
   const hn::RebindToSigned<D> di;
   const auto inside = hn::Min(hn::Max(x, hn::Set(d, -104.0F)), hn::Set(d, 89.0F));
@@ -58,7 +58,7 @@ template <class D, class V> HWY_INLINE V Exponential(D d, V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Mul(hn::Mul(p, low), high));
 }
 
-// Of 0 minus infinity, of less not a number.
+// The logarithm of 0 is minus infinity, of negative numbers NaN.
 template <class D, class V> HWY_INLINE V ends_of_logarithm(D d, V x, V value) {
   const auto infinity = hn::Set(d, std::numeric_limits<float>::infinity());
   value = hn::IfThenElse(hn::Eq(x, infinity), infinity, value);
@@ -68,7 +68,7 @@ template <class D, class V> HWY_INLINE V ends_of_logarithm(D d, V x, V value) {
 
 template <class D, class V> HWY_INLINE V Logarithm(D d, V x) { return ends_of_logarithm(d, x, hn::Log(d, x)); }
 
-// log(u) x / (u - 1) with u = 1 + x rounded: the rounding of u cancels.
+// log(u) x / (u - 1) with u = 1 + x rounded: the rounding error of u cancels.
 template <class D, class V> HWY_INLINE V Logarithm1p(D d, V x) {
   const auto one = hn::Set(d, 1.0F);
   const auto u = hn::Add(one, x);
@@ -84,7 +84,7 @@ template <class D, class V> HWY_INLINE V Logistic(D d, V x) {
   return hn::Div(one, hn::Add(one, Exponential(d, hn::Neg(x))));
 }
 
-// An odd rational function on [-9, 9], beyond which f32 knows only 1 and -1.
+// An odd rational function on [-9, 9]; beyond that f32 has only 1 and -1.
 template <class D, class V> HWY_INLINE V HyperbolicTangent(D d, V x) {
   const auto inside = hn::Min(hn::Max(x, hn::Set(d, -7.99881172180175781F)), hn::Set(d, 7.99881172180175781F));
   const auto s = hn::Mul(inside, inside);

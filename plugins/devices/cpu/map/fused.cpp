@@ -22,7 +22,7 @@ using Xbyak::Ymm;
 using Xbyak::Zmm;
 
 constexpr int same_bytes = widest * static_cast<int>(sizeof(float));
-// Predicates of comparisons that are silent about what is not a number, as the kernels' are.
+// Comparison predicates that do not signal for NaN, like those of the kernels.
 constexpr std::uint8_t less = 0x11, greater_than = 0x1E, unequal = 0x04;
 
 bool is_one_instruction(Code code) {
@@ -44,8 +44,8 @@ bool is_one_instruction(Code code) {
   }
 }
 
-// With AVX-512 (Zmm) or AVX2 (Ymm), which has half as many registers, and masks in them.
-// System V calling convention: the arguments in rdi; rbx, rbp and r12 to r15 are the caller's.
+// For AVX-512 (Zmm), or for AVX2 (Ymm) with half as many registers, which also hold masks. System V calling convention:
+// the argument is in rdi; rbx, rbp and r12 to r15 must be preserved.
 template <class Vector> class Generator final : public Xbyak::CodeGenerator, public Fused {
  public:
   static constexpr std::int64_t lanes = std::is_same_v<Vector, Zmm> ? 16 : 8;
@@ -59,7 +59,7 @@ template <class Vector> class Generator final : public Xbyak::CodeGenerator, pub
     for (auto one = saved.rbegin(); one != saved.rend(); ++one) pop(*one);
     vzeroupper();
     ret();
-    readyRE(); // written once, and only executed from here on
+    readyRE(); // the code is only executed from here on
     code_ = getCode<void (*)(const Arguments*)>();
   }
   bool is_made() const { return code_ != nullptr; }
@@ -68,15 +68,16 @@ template <class Vector> class Generator final : public Xbyak::CodeGenerator, pub
  private:
   static constexpr int none = -1;
   static constexpr bool has_masks = std::is_same_v<Vector, Zmm>;
-  static constexpr int registers = has_masks ? 29 : 12; // and three more, for the operands of a step that have none
+  static constexpr int registers = has_masks ? 29 : 12; // plus three for a step's operands without a register
   static constexpr int mask = registers + 3;
-  struct Leaf { // of an expression
+  struct Leaf { // a leaf of an expression
     Operand operand;
-    int number = none; // of its register; none: it is loaded whenever it is used
-    int offset = 0;    // in what is the same for all
+    int number = none; // its register; none: loaded at each use
+    int offset = 0;    // in the block of constants
   };
 
-  // Slots first, then what is loaded for every vector, then what is the same for all, as far as registers go.
+  // Assigns registers: to slots first, then to operands loaded for every vector, then to constants, as far as registers
+  // go.
   bool find_places(const Program& program) {
     const auto note = [](std::vector<Leaf>& list, const Operand& operand) {
       if (std::ranges::find(list, operand, &Leaf::operand) == list.end()) list.push_back({.operand = operand});
@@ -152,7 +153,7 @@ template <class Vector> class Generator final : public Xbyak::CodeGenerator, pub
     jl(vector, T_NEAR);
   }
 
-  // `which` of a step's operands it is.
+  // `which`: the operand's position in the step.
   Vector value(const Operand& operand, int which) {
     if (operand.from == Operand::From::slot) return Vector(operand.index);
     const auto loaded = std::ranges::find(loaded_, operand, &Leaf::operand);
@@ -178,7 +179,7 @@ template <class Vector> class Generator final : public Xbyak::CodeGenerator, pub
     case Code::select: return select(to, a, b, c);
     default: break;
     }
-    const Vector product(registers); // where `a` lies if it was loaded for this
+    const Vector product(registers); // the register of `a` if it was loaded for this
     if (product.getIdx() != a.getIdx()) vmovaps(product, a);
     if (step.code == Code::multiply_add)
       vfmadd213ps(product, b, c);
@@ -188,7 +189,7 @@ template <class Vector> class Generator final : public Xbyak::CodeGenerator, pub
       vfnmadd213ps(product, b, c);
     vmovaps(to, product);
   }
-  // What is not a number wins.
+  // NaN wins.
   void choose(const Vector& to, const Vector& a, const Vector& b, std::uint8_t predicate) {
     if constexpr (has_masks) {
       vcmpps(k1, a, b, predicate);
@@ -196,7 +197,7 @@ template <class Vector> class Generator final : public Xbyak::CodeGenerator, pub
       korw(k1, k1, k2);
       vblendmps(to | k1, b, a);
     } else {
-      const Vector other(registers + 2); // of the third operand, which there is not
+      const Vector other(registers + 2); // of the third operand, which this step lacks
       vcmpps(Vector(mask), a, b, predicate);
       vcmpps(other, a, a, unequal);
       vorps(Vector(mask), Vector(mask), other);
@@ -226,7 +227,7 @@ template <class Vector> class Generator final : public Xbyak::CodeGenerator, pub
   const std::array<Reg64, 12> pointers{rdx, rsi, r8, r9, r10, r11, rbx, rbp, r12, r13, r14, r15};
   const Reg64 at{rcx}, end{rdi}, same{rax}; // bytes, bytes, an address
   std::vector<Leaf> loaded_, same_;
-  int zero_ = none, one_ = none; // their registers, where anything is compared
+  int zero_ = none, one_ = none; // their registers, if there are comparisons
   void (*code_)(const Arguments*) = nullptr;
 };
 
@@ -240,7 +241,7 @@ std::unique_ptr<Fused> Fused::make(const Program& program, std::int64_t lanes) {
   try {
     if (lanes == Generator<Zmm>::lanes) return made_of(Zmm());
     if (lanes == Generator<Ymm>::lanes) return made_of(Ymm());
-  } catch (const Xbyak::Error&) { // no memory, or none that may be executed
+  } catch (const Xbyak::Error&) { // no memory, or no executable memory
   }
   return nullptr;
 }

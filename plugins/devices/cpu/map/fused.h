@@ -1,6 +1,6 @@
-// A program as machine code of its own: all steps of a vector in registers, before the next vector. What the steps hand
-// on does not go through memory, and results may be written where they belong at once. The same instructions as the
-// kernels': the same bits.
+// A program as machine code: all steps of a vector in registers, before the next vector. Intermediate values do not go
+// through memory, and results may be written directly to their destination. Same instructions as the kernels', so the
+// same bits.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace dlhost::plugins::cpu {
 
 class Fused {
  public:
-  // Null: the program has steps that are no single instructions, or more values than there are registers; this
-  // processor, of which vectors of `lanes` floats are used, has none that it is made for; or no code can be made here.
+  // Null: the program has steps that are no single instructions, or more values than there are registers; or this
+  // processor, with vectors of `lanes` floats, is not supported; or code cannot be made here.
   static std::unique_ptr<Fused> make(const Program&, std::int64_t lanes);
   virtual ~Fused() = default;
 

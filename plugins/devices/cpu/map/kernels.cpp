@@ -69,7 +69,7 @@ void Step(Code code, Walk a, Walk b, Walk c, float* out, std::int64_t count) {
   case Code::subtract: return DLHOST_WALK2(hn::Sub(x, y));
   case Code::multiply: return DLHOST_WALK2(hn::Mul(x, y));
   case Code::divide: return DLHOST_WALK2(hn::Div(x, y));
-  // Not a number wins, as it does in `a < b || a != a ? a : b`.
+  // NaN wins, as in `a < b || a != a ? a : b`.
   case Code::minimum: return DLHOST_WALK2(hn::IfThenElse(hn::Or(hn::Lt(x, y), hn::IsNaN(x)), x, y));
   case Code::maximum: return DLHOST_WALK2(hn::IfThenElse(hn::Or(hn::Gt(x, y), hn::IsNaN(x)), x, y));
   case Code::greater: return DLHOST_WALK2(hn::IfThenElseZero(hn::Gt(x, y), hn::Set(d, 1.0F)));

@@ -1,5 +1,5 @@
-// The vector loops behind the elementwise ops, compiled for several instruction sets; the best that the CPU has is
-// taken. Plain functions of pointers; they run on any thread and allocate nothing.
+// The vector loops of elementwise ops, compiled for several instruction sets; the CPU's best is used. Plain functions
+// of pointers. Thread: any. They allocate nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace dlhost::plugins::cpu {
 
-// A value that is the same for all elements is repeated this often, so that any vector can be loaded from it.
+// A constant is repeated this often, so that any vector can be loaded from it.
 inline constexpr std::int64_t widest = 64;
 
-// One operand of a loop: `step` 1 walks, 0 stays (at `widest` equal values).
+// An operand of a loop: `step` 1 walks, 0 stays (at `widest` equal values).
 struct Walk {
   const float* data = nullptr;
   std::int64_t step = 1;
@@ -26,14 +26,14 @@ struct Walk {
 using vectors::Draws;
 
 struct MapKernels {
-  // out[i] = code(a[i], b[i], c[i]) for i < count; count is rounded up to whole vectors, and all four have the room.
+  // out[i] = code(a[i], b[i], c[i]) for i < count. count is rounded up to whole vectors; all four have room for that.
   void (*step)(Code, Walk a, Walk b, Walk c, float* out, std::int64_t count);
-  // From a dtype to f32 and back, exactly `count` elements. Rounds to nearest, ties to even.
+  // Converts a dtype to f32 and back, exactly `count` elements. Rounds to nearest, ties to even.
   void (*load)(DType, const void* src, float* dst, std::int64_t count);
   void (*store)(DType, const float* src, void* dst, std::int64_t count);
-  // As store, for results that are larger than the caches and no input's memory.
+  // Like store, for results larger than the caches that are no input's memory.
   void (*store_streaming)(DType, const float* src, void* dst, std::int64_t count);
-  // To bf16 or f16, two rows interleaved: `count` is a multiple of 2 * width, and width one of 16.
+  // To bf16 or f16, with two rows interleaved. Requires: `count` is a multiple of 2 * width, and width of 16.
   void (*store_pairs)(DType, const float* src, void* dst, std::int64_t count, std::int64_t width);
   void (*draw)(const Draws&, std::uint64_t element, float* dst, std::int64_t count);
   float (*sum)(const float* values, std::int64_t count);
@@ -44,9 +44,9 @@ struct MapKernels {
   std::int64_t lanes = 1;
 };
 
-// Of the best instruction set of this CPU.
+// The kernels for the CPU's best instruction set.
 const MapKernels& map_kernels();
-// Of each that this CPU has, with its name: for tests.
+// The kernels for each instruction set of this CPU, with its name, for tests.
 std::vector<std::pair<std::string, MapKernels>> all_map_kernels();
 
 } // namespace dlhost::plugins::cpu

@@ -20,7 +20,7 @@ Status check(const MapSpec& spec) {
   return {};
 }
 
-// Formats that the spec leaves open become the first one that is settled.
+// Open formats of the spec become the first settled one.
 void settle(MapSpec& spec) {
   Format settled = Format::plain();
   for (auto* list : {&spec.out, &spec.in})
@@ -31,7 +31,7 @@ void settle(MapSpec& spec) {
       if (desc.format.is_any()) desc.format = settled;
 }
 
-// A result of 16 bits may also be interleaved by pairs of rows: what an update leaves for the next step's products.
+// A 16-bit result may also have pairs of rows interleaved: an update's result for the next step's products.
 bool all_alike(const MapSpec& spec) {
   const auto& first = spec.out.front();
   const auto alike = [&](const TensorDesc& desc) { return desc.shape == first.shape && desc.format == first.format; };
@@ -44,7 +44,7 @@ bool all_alike(const MapSpec& spec) {
          std::ranges::all_of(spec.out, [&](const TensorDesc& desc) { return alike(desc) || paired(desc); });
 }
 
-// Segments of which some tensors have only one element or the like: an op for each of them.
+// Segments in which some tensors are broadcast (such as single elements): an op for each segment.
 class SegmentedMap final : public Op {
  public:
   static Result<std::unique_ptr<Op>> make(const MapSpec& spec, const MapKernels& kernels, int threads) {

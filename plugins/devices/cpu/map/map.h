@@ -1,4 +1,4 @@
-// The two shapes of elementwise op, and what they share.
+// The two forms of elementwise ops, and their common parts.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace dlhost::plugins::cpu {
 
-// More inputs or results than this no expression may have here.
+// The most inputs or results of an expression here.
 inline constexpr std::size_t max_operands = 24;
 
-// All tensors lie alike.
+// All tensors have the same layout.
 std::unique_ptr<Op> make_flat_map(const MapSpec&, const MapKernels&, int threads);
-// Broadcasting and sums; all plain.
+// With broadcasting and sums; all tensors plain.
 std::unique_ptr<Op> make_broadcast_map(const MapSpec&, const MapKernels&, int threads);
-// The op for a spec with the kernels of any instruction set; `threads` as many as a run may use.
+// The op for a spec with the kernels of any instruction set; `threads`: the most that a run may use.
 Result<std::unique_ptr<Op>> make_map(const MapSpec&, const MapKernels&, int threads);
 
-// Draw `number` of the elements [first, first + count) of an index space with rows of `row_size`.
+// Draw `number` of the elements [first, first + count) in an index space with rows of `row_size`.
 void draw_rows(const MapKernels&, const Dynamic&, std::int64_t row_size, std::uint16_t number, std::int64_t first,
                std::int64_t count, float* dst);
 

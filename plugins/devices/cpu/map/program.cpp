@@ -62,7 +62,7 @@ class Compiler {
     return list;
   }
 
-  // A product that only one sum reads is made inside that sum.
+  // A product with one sum as its only reader becomes part of that sum.
   bool can_join(std::uint16_t step) const {
     return steps_[step].fn == Fn::multiply && uses_[step] == 1 && !joined_[step];
   }
@@ -97,7 +97,7 @@ class Compiler {
       program_.settled.push_back(made);
       return;
     }
-    // Steps read and write element by element, so a slot that dies here may be the result's.
+    // Steps read and write element by element, so the result may take a slot that ends here.
     for (auto operand : operands(i)) release(operand);
     made.slot = new_slot();
     places_[i] = {Operand::From::slot, made.slot};
@@ -129,7 +129,7 @@ class Compiler {
     }
   }
 
-  // An input that is passed on gets a slot too: its memory may be an output's, written before this one is.
+  // An input that is also a result gets a slot: its memory may be an output's, overwritten before.
   std::uint16_t result_slot(Operand place) {
     if (place.from == Operand::From::slot) return place.index;
     const auto slot = static_cast<std::uint16_t>(program_.slots++);

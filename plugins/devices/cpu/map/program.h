@@ -1,6 +1,6 @@
-// An expression made ready for vectors: dead steps gone, products and sums joined, and each value given a slot, so that
-// a chunk of elements is computed while it stays in the first cache, or a vector of them in registers. Made once, when
-// an op is prepared.
+// An expression compiled for vectors: without dead steps, with products and sums joined, and a slot for each value. A
+// chunk of elements is computed while it stays in the first cache, or a vector of them in registers. Made once, when an
+// op is prepared.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace dlhost::plugins::cpu {
 
-// The elements that all steps of a program work on before the next ones.
+// The number of elements that each step processes before the next step.
 inline constexpr std::int64_t chunk = 512;
 
 enum class Code : std::uint8_t {
@@ -36,7 +36,7 @@ enum class Code : std::uint8_t {
   multiply_add,      // a * b + c
   multiply_subtract, // a * b - c
   negated_multiply,  // c - a * b
-  // x^(-3/4) of positive normal numbers, the power of local response normalisation; no expression is made of it.
+  // x^(-3/4) for positive normal numbers, the power in local response normalisation; not from expressions.
   minus_three_quarters,
 };
 
@@ -50,20 +50,21 @@ struct Operand {
 struct Instruction {
   Code code = Code::add;
   Operand a, b, c;
-  std::uint16_t slot = 0; // where the value goes
+  std::uint16_t slot = 0; // the destination
 };
 
 struct Program {
   std::vector<Instruction> instructions;
-  std::vector<Instruction> settled;   // what is the same for all elements: made once a run; slots count these
+  // Values that are the same for all elements: computed once in a run; slots count these.
+  std::vector<Instruction> settled;
   std::vector<std::uint16_t> results; // slots
   std::vector<float> constants;
   std::vector<std::uint16_t> draws; // the number of each draw
-  std::vector<bool> reads;          // of each input: whether it is looked at
+  std::vector<bool> reads;          // whether each input is read
   std::size_t scalars = 0;
   std::size_t slots = 0;
 
-  // Among the values that are the same for all elements: constants, then scalars, then what was settled.
+  // Index among the constants of a run: constants, then scalars, then settled values.
   std::size_t same() const { return constants.size() + scalars + settled.size(); }
   std::size_t same(const Operand& operand) const {
     std::size_t place = operand.index;

@@ -5,7 +5,7 @@
 namespace dlhost::plugins::cpu {
 namespace {
 
-// The extent of a shape's axis when it is laid over a space of `rank` axes from the right.
+// The extent of a shape's axis in a space of `rank` axes, aligned at the right.
 std::int64_t extent(const Shape& shape, std::size_t rank, std::size_t axis) {
   const auto missing = rank - shape.rank();
   return axis < missing ? 1 : shape[axis - missing];
@@ -41,7 +41,7 @@ void Space::add(const TensorDesc& desc) {
   strides_.push_back(strides);
 }
 
-// Axes of one element go; an axis joins the one inside it where every tensor walks both as one.
+// Drops axes of one element; joins an axis with the one inside it if every tensor walks both as one.
 void Space::join() {
   Shape kept;
   std::vector<Strides> strides(strides_.size());
@@ -60,7 +60,7 @@ void Space::join() {
     for (std::size_t i = 0; i < strides.size(); ++i) strides[i].along[last] = strides_[i].along[axis];
   }
   if (kept.rank() == 0) kept.push_back(1);
-  // Collected from the innermost.
+  // Collected innermost first.
   axes_ = {};
   for (std::size_t axis = kept.rank(); axis-- > 0;) axes_.push_back(kept[axis]);
   for (auto& tensor : strides) std::reverse(tensor.along, tensor.along + kept.rank());

@@ -1,5 +1,5 @@
-// The index space of an elementwise op with broadcasting and sums: the axes that all its tensors can be walked along
-// together, as few as possible. Made once, when the op is prepared.
+// The index space of an elementwise op with broadcasting and sums: the fewest axes that all its tensors can be walked
+// along together. Made once, when the op is prepared.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@ namespace dlhost::plugins::cpu {
 
 class Space {
  public:
-  // Strides, in elements, of one tensor; 0 along the axes that it is repeated or summed over.
+  // Strides of one tensor, in elements; 0 along axes that are repeated or summed.
   struct Strides {
     std::int64_t along[max_rank] = {};
   };
 
   Space(const std::vector<TensorDesc>& in, const std::vector<TensorDesc>& out);
 
-  const Shape& full() const { return full_; } // as the spec has it
+  const Shape& full() const { return full_; } // as in the spec
   const Shape& axes() const { return axes_; } // joined; at least one
   std::int64_t count() const { return full_.count(); }
   const Strides& input(std::size_t i) const { return strides_[i]; }
   const Strides& output(std::size_t i) const { return strides_[inputs_ + i]; }
-  bool sums(std::size_t output) const; // any axis
+  bool sums(std::size_t output) const; // over any axis
   bool sums_outermost(std::size_t output) const;
 
-  // call(offset, length): the pieces of [first, first + count) along the innermost axis, with the tensor's offset of
-  // each piece's first element.
+  // Calls call(offset, length) for the pieces of [first, first + count) along the innermost axis, with the tensor's
+  // offset of each piece.
   template <class Call> void walk(const Strides& strides, std::int64_t first, std::int64_t count, Call&& call) const {
     const auto inner = axes_.rank() - 1;
     std::int64_t index[max_rank] = {}, left = first, offset = 0;

@@ -1,5 +1,5 @@
-// What the bodies of our kernels are made of. A body is a function of one item, or a sum over terms, that plain C++
-// compiles as well: the plugin runs it on the GPU, and a test on the host, against ref.
+// The building blocks of kernel bodies. A body is a function of one item, or a sum over terms, that also compiles as
+// plain C++: the plugin runs it on the GPU, and a test compares it on the host with ref.
 //
 //   struct Twice {
 //     const float* x;
@@ -8,8 +8,8 @@
 //   };
 //   each(stream, count, Twice{x, y});
 //
-// No body writes what another item of the same launch reads, and none uses atomics on results: another run gives the
-// same bits.
+// No body writes what another item of the same launch reads, and none uses atomics on results: each run gives the same
+// bits.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace dlhost::plugins::cuda {
 
-// What is wrong with the data of an op. Kernels write it where the stream says; wait() reports it.
+// A fault in an op's data. Kernels write it to the stream's place; wait() reports it.
 struct Fault {
   enum What : std::int32_t { none, label, index };
   std::int32_t what = none;
@@ -34,7 +34,7 @@ struct Fault {
   std::int64_t place = 0, limit = 0;
 };
 
-// The first to find one is heard.
+// Only the first report counts.
 DLHOST_BODY void report(Fault* fault, Fault::What what, std::int32_t value, std::int64_t place, std::int64_t limit) {
 #if defined(__CUDA_ARCH__)
   if (atomicCAS_system(&fault->what, static_cast<std::int32_t>(Fault::none), static_cast<std::int32_t>(what)) !=
@@ -49,21 +49,21 @@ DLHOST_BODY void report(Fault* fault, Fault::What what, std::int32_t value, std:
   fault->limit = limit;
 }
 
-// Division of what is not negative: of 32 bits where that will do, which a GPU has no slow loop for.
+// Division of non-negative numbers, in 32 bits if possible, because a GPU divides 64 bits in a slow loop.
 DLHOST_BODY std::int64_t quotient(std::int64_t a, std::int64_t b) {
   if (((a | b) >> 32) == 0)
     return static_cast<std::int64_t>(static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b));
   return a / b;
 }
 
-// Takes the last digit off a number whose digits count up to `base`.
+// Removes and returns the last digit of a number in base `base`.
 DLHOST_BODY std::int64_t last_digit(std::int64_t& number, std::int64_t base) {
   const std::int64_t rest = quotient(number, base), digit = number - rest * base;
   number = rest;
   return digit;
 }
 
-// A shape as bodies hold it.
+// A shape in the form for bodies.
 struct Dims {
   std::int32_t rank = 0;
   std::int64_t size[max_rank] = {};

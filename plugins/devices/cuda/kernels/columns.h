@@ -1,12 +1,12 @@
-// Matrices whose rows lie one behind the other, by columns: sums down each column, and passes that know something of
-// each column. So lie tensors with the channels last. Neighbouring threads have neighbouring columns, `width` each, and
-// go down the rows. As in launch.h, plain C++ does the same work in the same order of additions.
+// Row-major matrices by columns: sums down each column, and passes with values for each column. Tensors with channels
+// last are such matrices. Neighbouring threads have neighbouring columns, `width` each, and go down the rows. As in
+// launch.h, plain C++ does the same work with the same order of additions.
 //
 // Of both kinds of body
 //   static constexpr int width;
 //   static constexpr int ahead;                 rows that a thread reads before it works on the first of them
 //   Columns of(std::int64_t column) const;      what a thread knows of its columns, from `column` on
-//   Read read(std::int64_t row, std::int64_t column) const;                              as it lies there
+//   Read read(std::int64_t row, std::int64_t column) const;                              the stored values
 // of a pass
 //   void operator()(const Columns&, const Read&, std::int64_t row, std::int64_t column) const;
 // and of a sum
@@ -23,8 +23,9 @@
 
 namespace dlhost::plugins::cuda {
 
-// A thread that reads so many bytes of a row at a time. A GPU's memory is busy when each of its processors waits for
-// some 30 KiB at once: 64 bytes of each of 500 threads. The compiler would read a row, work on it, and read the next.
+// The number of rows that a thread reads ahead, by the bytes it reads of a row. A GPU's memory is busy when each of its
+// processors waits for some 30 KiB at once: 64 bytes of each of 500 threads. By itself the compiler would read a row,
+// work on it, and read the next.
 constexpr int rows_ahead(std::size_t bytes) { return static_cast<int>(std::clamp<std::size_t>(64 / bytes, 1, 8)); }
 
 // A block is `across` threads wide and `down` high; the rows are cut into parts.
@@ -46,14 +47,14 @@ constexpr ColumnSplit column_split(std::int64_t rows, std::int64_t columns, int 
   return split;
 }
 
-// Bytes of scratch that a sum wants, for the most rows that it will have.
+// Bytes of scratch for a sum over at most so many rows.
 template <class Sum> constexpr std::size_t column_room(std::int64_t rows, std::int64_t columns) {
   std::int64_t parts = 1;
   for (const int width : {1, 4}) parts = std::max(parts, column_split(rows, columns, width).parts);
   return parts == 1 ? 0 : static_cast<std::size_t>(columns * parts) * sizeof(Sum);
 }
 
-// The parts of a column are the terms of a sum over what lies in the scratch.
+// Sums the parts of a column from the scratch.
 template <class Body> struct JoinColumn {
   using Sum = typename Body::Sum;
   Body body;
@@ -67,7 +68,7 @@ template <class Body> struct JoinColumn {
   DLHOST_BODY void finish(std::int64_t column, const Sum& sum) const { body.finish(column, sum); }
 };
 
-// Where a thread of a split stands: its column, and its rows in a part.
+// A thread's place in a split: its column, and its rows in a part.
 struct ColumnPlace {
   std::int32_t x, y;
   std::int64_t column, first, last;
@@ -77,7 +78,7 @@ struct ColumnPlace {
         first(rows * part / split.parts + y), last(rows * (part + 1) / split.parts) {}
 };
 
-// work(read, row) for the rows of a place, from the first on.
+// Calls work(read, row) for the rows of a place, in order.
 template <class Body, class Work>
 DLHOST_BODY void down_rows(const Body& body, const ColumnPlace& at, std::int64_t step, const Work& work) {
   constexpr int ahead = Body::ahead;
@@ -139,7 +140,7 @@ void reduce_columns(WorkStream& stream, std::int64_t rows, std::int64_t columns,
   if (split.parts > 1) reduce_whole(stream, columns, split.parts, JoinColumn<Body>{body, sums, split.parts});
 }
 
-// The last rows first: what was read or written before ended there, and the cache may have them still.
+// Starts with the last rows: the previous pass ended there, and the cache may still have them.
 template <class Body>
 __global__ void __launch_bounds__(block_threads)
     each_row_kernel(const __grid_constant__ Body body, std::int64_t rows, std::int64_t columns, ColumnSplit split) {

@@ -1,5 +1,5 @@
-// Products and convolutions as plain loops, one thread for each element of the result: what the libraries decline, and
-// what the test on the host runs. A product is a convolution over a space of one place.
+// Products and convolutions as plain loops, with a thread for each element of the result: for specs that the libraries
+// decline, and for the test on the host. A product is a convolution over one place.
 #include "finish.h"
 #include "geometry.h"
 #include "launch.h"
@@ -9,14 +9,14 @@ namespace dlhost::plugins::cuda {
 
 namespace {
 
-// w[small channel, big channel of its group, window...]: the same for both directions.
+// w[small channel, big channel of its group, window...], for both directions.
 struct Windows {
   Geometry geometry;
-  std::int64_t groups = 1, small_channels = 1, big_channels = 1; // channels of a group
+  std::int64_t groups = 1, small_channels = 1, big_channels = 1; // channels in a group
   Lie big, small, weight;                                        // a weight's n is the small channel
 };
 
-// The small side from the big one: a feature; of a transposed convolution the gradient of its input.
+// Computes the small side from the big one: a feature, or a transposed convolution's input gradient.
 struct MakeSmall {
   Windows windows;
   Source big, w;
@@ -36,7 +36,7 @@ struct MakeSmall {
   }
 };
 
-// The big side from the small one: the gradient of an input; of a transposed convolution its feature.
+// Computes the big side from the small one: an input gradient, or a transposed convolution's feature.
 struct MakeBig {
   Windows windows;
   Source small, w;
@@ -58,7 +58,7 @@ struct MakeBig {
   }
 };
 
-// The gradient of the weights: a sum over samples and windows.
+// Computes the weights' gradient: a sum over samples and windows.
 struct MakeWeights {
   using Sum = float;
   Windows windows;
@@ -151,8 +151,8 @@ template <class Spec> class Direct final : public KernelOp {
   bool transposed_;
   Format liked_;
   Finish finish_;
-  std::int64_t rows_ = 0, terms_ = 0;                      // samples; of a bias's gradient
-  int x_ = -1, y_ = -1, w_ = -1, bias_ = -1, addend_ = -1; // among the inputs
+  std::int64_t rows_ = 0, terms_ = 0;                      // samples; terms of a bias's gradient
+  int x_ = -1, y_ = -1, w_ = -1, bias_ = -1, addend_ = -1; // indices of inputs
 };
 
 } // namespace

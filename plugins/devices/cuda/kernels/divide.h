@@ -1,4 +1,4 @@
-// Division by a number that is known before the launch: a multiplication. For what kernels do for every element.
+// Division by a number known before the launch, as a multiplication: for divisions of every element.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace dlhost::plugins::cuda {
 
-// Of numbers from 0 to 2^31 - 1. With p = 31 + ceil(log2 d), ceil(2^p / d) / 2^p is near enough to 1 / d for them.
+// For numbers from 0 to 2^31 - 1. With p = 31 + ceil(log2 d), ceil(2^p / d) / 2^p is close enough to 1 / d for these.
 class Divider {
  public:
   Divider() = default;
@@ -29,7 +29,7 @@ class Divider {
 #endif
     return static_cast<std::int32_t>(high >> shift_);
   }
-  // Takes the last digit off a number whose digits count up to `by`.
+  // Removes and returns the last digit of a number in base `by`.
   DLHOST_BODY std::int32_t last_digit(std::int32_t& number) const {
     const std::int32_t rest = (*this)(number), digit = number - rest * by_;
     number = rest;

@@ -1,5 +1,5 @@
-// The elements of a map by a kernel of its own, where there is something that compiles one; else the steps are
-// interpreted. No header of CUDA is wanted here.
+// Computes a map's elements by a compiled kernel if there is a compiler; else its steps are interpreted. Needs no CUDA
+// headers.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace dlhost::plugins::cuda {
 
-// A kernel as text, and what its one parameter holds. Pieces are the slices of an update: each has `inputs` and
-// `outputs` pointers.
+// The text of a kernel, and the contents of its one parameter. Pieces are the slices of an update: each has `inputs`
+// and `outputs` pointers.
 struct ElementSource {
   std::string text;
   std::size_t inputs = 0, outputs = 0, scalars = 0, pieces = 1;
-  std::size_t alignment = 1; // of all pointers, where elements are to be read together
-  int together = 4;          // elements that a thread makes
+  std::size_t alignment = 1; // of all pointers, for reading several elements together
+  int together = 4;          // elements of a thread
 
   static constexpr int threads = 256;
   static constexpr const char* kernel = "map_elements";
@@ -28,15 +28,15 @@ struct ElementSource {
 struct ElementRun {
   std::span<const void* const> from; // piece by piece
   std::span<void* const> to;
-  std::span<const std::int64_t> start; // items before each piece, and in all
+  std::span<const std::int64_t> start; // items before each piece, and the total
   std::span<const float> scalars;
 };
 
-// The kernel's parameter as bytes: in the order of the text's `Arguments`.
+// The kernel's parameter as bytes, in the order of `Arguments` in the text.
 class ElementArguments {
  public:
   explicit ElementArguments(const ElementSource&);
-  // Returns the number of blocks; at most source.pieces pieces.
+  // Returns the number of blocks. Requires: at most source.pieces pieces.
   std::int64_t fill(const ElementRun&);
   void* data() { return bytes_.get(); }
   std::size_t size() const { return size_; }

@@ -1,4 +1,4 @@
-// What a linear op does to its result before it is stored: bias, addend, pointwise function.
+// The work of a linear op on its result before storing it: bias, addend, pointwise function.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace dlhost::plugins::cuda {
 
-// The epilogue as it is done: whole or not at all (nullopt).
+// The epilogue's function; nullopt: it cannot be done completely.
 inline std::optional<Function> function_of(const Epilogue& epilogue) {
   if (!epilogue.pointwise) return Function{};
   auto made = Function::of(epilogue.pointwise->feature);
@@ -21,7 +21,7 @@ inline std::optional<Function> function_of(const Epilogue& epilogue) {
 
 struct Finish {
   Source bias, addend;                  // data null: none
-  std::int64_t inner = 1, channels = 1; // inner 1: the channels come last
+  std::int64_t inner = 1, channels = 1; // inner 1: channels last
   Function function;
 
   DLHOST_BODY float operator()(std::int64_t i, float value) const {
@@ -31,7 +31,7 @@ struct Finish {
   }
 };
 
-// For what a library has made without it: from there to the result.
+// Finishes a library's product: from there to the result.
 struct FinishAll {
   Source product;
   Target result;
@@ -54,9 +54,9 @@ struct BiasGradient {
   DLHOST_BODY void finish(std::int64_t channel, const Sum& sum) const { db.set(channel, sum); }
 };
 
-// For ops of libraries, which launch no bodies themselves. Where the channels come last, by columns.
+// For libraries' ops, which launch no bodies. With channels last it works by columns.
 void finish_all(WorkStream&, std::int64_t count, const FinishAll&);
-// `terms` of each channel; `room` of bias_gradient_room bytes.
+// `terms`: for each channel. `room`: bias_gradient_room() bytes.
 void bias_gradient(WorkStream&, std::int64_t terms, const BiasGradient&, void* room);
 std::size_t bias_gradient_room(std::int64_t channels, std::int64_t terms);
 

@@ -8,7 +8,7 @@ namespace dlhost::plugins::cuda {
 
 namespace {
 
-// `width` channels of one place of the folded tensor.
+// `width` channels of one place in the folded tensor.
 template <class T, int width> struct Folded {
   const void* src;
   void* dst;

@@ -1,5 +1,5 @@
-// Rows of a table, and their gradient: the first occurrence of an index adds up all that follow it, along a chain that
-// is made first. So no two threads add to one element, and sums keep their order.
+// Rows of a table, and their gradient: the first occurrence of an index sums all later ones, along a chain that is made
+// first. So no two threads add to one element, and sums keep their order.
 #include "launch.h"
 #include "number.h"
 #include "prepare.h"
@@ -30,7 +30,7 @@ struct Cleared {
   DLHOST_BODY void operator()(std::int64_t i) const { data[i] = 0; }
 };
 
-// next[i]: where i's index occurs again; -1: nowhere.
+// next[i]: the next occurrence of i's index; -1: none.
 struct Chain {
   const std::int32_t* indices;
   std::int32_t *next, *first;

@@ -1,5 +1,5 @@
-// A row of pieces that a device starts as one whole. A piece is what the stream is given between begin() and end(),
-// with the values that it has then.
+// A sequence of pieces that a device starts as one whole. A piece is the stream's work between begin() and end(), with
+// its values at that time.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,18 @@ namespace dlhost::plugins::cuda {
 class Graph {
  public:
   virtual ~Graph() = default;
-  // Memory of the host, from which pieces copy while they run; as long as the graph lives. Once, before begin().
+  // Host memory from which pieces copy while running; lives as long as the graph. Call once, before begin().
   virtual Result<std::uint32_t*> room_for_samples(std::size_t count) = 0;
-  // Until no launch reads from there any more.
+  // Waits until no launch reads that memory.
   virtual Status rest() = 0;
 
-  // From here on the stream keeps what it is given, and runs none of it.
+  // The stream captures its work from here on, without running it.
   virtual Status begin() = 0;
-  // Of the stream's usual ways again, whatever is returned. What was kept is the next piece, or, of a graph that is
-  // complete, piece `which` from now on. Not ok: the graph is to be used no more.
+  // Ends the capture, whatever it returns. The captured work is the next piece; or, in a complete graph, the new piece
+  // `which`. Errors: the graph must not be used any more.
   virtual Status end(std::size_t which) = 0;
   virtual Status complete() = 0;
-  // In the stream's turn.
+  // Launches in the stream's order.
   virtual Status launch() = 0;
 };
 

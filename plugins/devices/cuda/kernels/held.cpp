@@ -27,7 +27,7 @@ void HeldCalls::add(KernelOp& op, const Call& call) {
   scalars_.insert(scalars_.end(), dynamic.scalars.begin(), dynamic.scalars.end());
 }
 
-// All calls of a batch have the same ones.
+// All calls of a batch share one row of samples.
 std::size_t HeldCalls::place_of(std::span<const std::uint32_t> samples) {
   if (samples.size() <= samples_.size()) {
     const auto last = std::span(samples_).last(samples.size());
@@ -51,7 +51,7 @@ void HeldCalls::put(const Held& held) {
   mix(held.work.bytes);
 }
 
-// What is left out of it, scratch and counts, is compared all the same.
+// Left-out values (scratch, counts) are compared separately.
 void HeldCalls::mix(std::uint64_t value) {
   constexpr std::uint64_t odd = 0x9E3779B97F4A7C15;
   hash_ = (hash_ ^ value) * odd;
@@ -75,7 +75,7 @@ bool HeldCalls::same_changing(const HeldCalls& other, std::size_t which) const {
   const Held &a = calls_[which], &b = other.calls_[which];
   const auto one = scalars(a), two = other.scalars(b);
   return a.valid == b.valid && a.epoch == b.epoch && a.key.seed == b.key.seed && a.key.stream == b.key.stream &&
-         (one.empty() || std::memcmp(one.data(), two.data(), one.size_bytes()) == 0); // bits: 0 is not -0
+         (one.empty() || std::memcmp(one.data(), two.data(), one.size_bytes()) == 0); // bitwise: 0 is not -0
 }
 
 std::span<const float> HeldCalls::scalars(const Held& held) const {

@@ -1,8 +1,8 @@
-// What a stream was given and has not begun: calls of ops, zeros and copies within the device, with a copy of all that
-// they will look at. Cleared and filled again it takes nothing from the heap.
+// Work that a stream was given and has not started: calls of ops, zeros and copies within the device, with a copy of
+// their arguments. Reuse allocates nothing.
 //
-// Two lists are compared in two ways. Their work is which ops run in which order on which memory; what changes is what
-// Dynamic says beside, and may be another in each step.
+// Two lists are compared in two ways. The work is which ops run in which order on which memory; the changing values are
+// the rest of Dynamic, which may differ in each step.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,14 @@ class HeldCalls {
   bool empty() const { return calls_.empty(); }
   std::size_t size() const { return calls_.size(); }
   bool same_work(const HeldCalls&) const;
-  // Of call `which` of two lists of the same work. Numbers of samples are left out: they are read where they lie.
+  // Compares call `which` of two lists with the same work. Sample numbers are left out: they are read from memory.
   bool same_changing(const HeldCalls&, std::size_t which) const;
 
-  // The numbers of samples of all calls, one call's behind another's; once where the next has the same.
+  // The sample numbers of all calls, one after the other; stored once for equal neighbours.
   std::span<const std::uint32_t> samples() const { return samples_; }
-  // Runs call `which`, whose numbers of samples are read from such a row.
+  // Runs call `which`, reading its sample numbers from such a row.
   void run(WorkStream&, std::size_t which, const std::uint32_t* samples) const;
-  const Op* last_op() const; // null: there are only zeros and copies
+  const Op* last_op() const; // null: only zeros and copies
 
  private:
   struct Work {
@@ -38,13 +38,13 @@ class HeldCalls {
     std::byte* scratch = nullptr;
     std::size_t bytes = 0; // of a move
     std::size_t in = 0, out = 0, scalars = 0, samples = 0;
-    std::size_t sample = 0; // its first
+    std::size_t sample = 0; // offset of its first
     bool operator==(const Work&) const = default;
   };
   struct Held {
     Work work;
     KernelOp* op = nullptr;
-    std::size_t pointer = 0, scalar = 0; // its first
+    std::size_t pointer = 0, scalar = 0; // offsets of its first
     DrawKey key;
     std::uint32_t epoch = 0;
     std::int64_t valid = -1;
@@ -55,7 +55,7 @@ class HeldCalls {
   std::span<const float> scalars(const Held&) const;
 
   std::vector<Held> calls_;
-  std::vector<void*> pointers_; // of each call, what goes in and then what comes out
+  std::vector<void*> pointers_; // for each call its inputs, then its outputs
   std::vector<float> scalars_;
   std::vector<std::uint32_t> samples_;
   std::uint64_t hash_ = 0; // of the work

@@ -1,4 +1,4 @@
-// What a launch is where kernels are plain C++: done at once, or kept for a graph with the values that it has then.
+// A launch where kernels are plain C++: run at once, or captured for a graph with its present values.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace dlhost::plugins::cuda {
 
-// native() of a stream on the host leads here; null: nothing is ever kept.
+// The native() of a host stream; null: never captures.
 struct HostLaunches {
   bool keeps = false;
   std::vector<std::function<void()>> kept;
@@ -21,10 +21,10 @@ struct HostLaunches {
   }
 };
 
-// `run` is what the kernel is with such a body.
+// `run`: the kernel for such a body.
 template <class Body, class Run> void launch_on_host(WorkStream& stream, const Body& body, const Run& run) {
   auto* const launches = static_cast<HostLaunches*>(stream.native());
-  if (launches && launches->keeps) // a body is copied then only
+  if (launches && launches->keeps) // copies the body only then
     launches->kept.emplace_back([body, run] { run(body); });
   else
     run(body);

@@ -1,5 +1,6 @@
-// Runs bodies: `each` once for each item, `reduce` as one sum for each item over all its terms. Compiled by nvcc this
-// launches kernels on the stream; compiled as plain C++ it does the same work in the same order of additions, at once.
+// Runs bodies: `each` calls its body once for each item; `reduce` makes one sum for each item over all its terms. nvcc
+// compiles this to kernels launched on the stream. Plain C++ does the same work at once, with additions in the same
+// order.
 //
 // The body of a sum has
 //   using Sum = ...;                                             trivially copyable
@@ -7,9 +8,9 @@
 //   void take(Sum&, std::int64_t item, std::int64_t term) const;  one term more
 //   void join(Sum&, const Sum&) const;                            the terms of both
 //   void finish(std::int64_t item, const Sum&) const;             once for each item
-// The terms of an item are dealt to lanes in turn, and the lanes' sums are joined as a tree. Few items with many terms
-// are cut into parts, whose sums lie in the op's scratch in between (reduce_room). All of it depends on the numbers of
-// items and terms alone.
+// The terms of an item are dealt to lanes in turn; the lanes' sums are joined as a tree. Few items with many terms are
+// split into parts, whose sums are stored in the op's scratch (reduce_room). The order depends on the numbers of items
+// and terms alone.
 #pragma once
 
 #include <algorithm>
@@ -146,7 +147,7 @@ void reduce(WorkStream& stream, std::int64_t items, std::int64_t terms, const Bo
     each(stream, items, JoinParts<Body>{body, static_cast<const typename Body::Sum*>(room), split.parts});
 }
 
-// In one part, whatever there is to add: needs no scratch.
+// In one part, for any number of terms: needs no scratch.
 template <class Body> void reduce_whole(WorkStream& stream, std::int64_t items, std::int64_t terms, const Body& body) {
   reduce_split(stream, items, terms, {split_of(items, terms).lanes, 1}, body, nullptr);
 }

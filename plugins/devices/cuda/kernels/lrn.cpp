@@ -1,4 +1,4 @@
-// Local response normalisation, over channels or over a window of space: one loop over some axes does both.
+// Local response normalisation, over channels or over a window of space: one loop over the window's axes does both.
 #include "launch.h"
 #include "lrn_columns.h"
 #include "number.h"
@@ -9,12 +9,12 @@ namespace dlhost::plugins::cuda {
 namespace {
 
 struct Neighbours {
-  std::int64_t size = 1, before = 0; // of a window along each axis; how many of it lie before its element
+  std::int64_t size = 1, before = 0; // of a window along each axis; elements before its own
   std::int32_t axes = 0;
-  std::int64_t length[max_rank] = {}, step[max_rank] = {}; // of those axes
-  std::int64_t elements = 1;                               // of a window, what lies outside included
+  std::int64_t length[max_rank] = {}, step[max_rank] = {}; // of the window's axes
+  std::int64_t elements = 1;                               // of a window, padding included
 
-  // The element of number `k` in i's window; -1 outside.
+  // Element `k` in i's window; -1: outside.
   DLHOST_BODY std::int64_t of(std::int64_t i, std::int64_t k, std::int64_t first) const {
     std::int64_t place = i;
     for (std::int32_t axis = axes; axis-- > 0;) {
@@ -44,7 +44,7 @@ struct LrnFeature {
   DLHOST_BODY void operator()(std::int64_t i) const { y.set(i, x[i] * strength.power(base_of(near, strength, x, i))); }
 };
 
-// What an element's dy does to all of its window, and to itself.
+// The factors of an element's dy in the gradient of its whole window, and of itself.
 struct LrnThrough {
   Neighbours near;
   Strength strength;
@@ -64,7 +64,7 @@ struct LrnGradient {
   Target dx;
   DLHOST_BODY void operator()(std::int64_t j) const {
     float sum = 0;
-    for (std::int64_t k = 0; k < near.elements; ++k) { // those whose window has j
+    for (std::int64_t k = 0; k < near.elements; ++k) { // elements whose window contains j
       const std::int64_t i = near.of(j, k, near.size - 1 - near.before);
       if (i >= 0) sum += through[i];
     }

@@ -1,5 +1,5 @@
-// Local response normalisation over channels that lie side by side, in windows of 2 reach + 1: a thread makes `width`
-// of them and sees those around, so that it finds what they all need of one another, and each tensor moves once.
+// Local response normalisation over contiguous channels, in windows of 2 reach + 1. A thread computes `width` channels
+// from its neighbourhood and shares their intermediate results, so each tensor moves once.
 #pragma once
 
 #include "vector.h"
@@ -13,12 +13,12 @@ struct Strength {
   }
   DLHOST_BODY float power(float base) const {
 #if defined(__CUDA_ARCH__)
-    return exp2f(-beta * log2f(base)); // bases are positive: pow's care for others would take longer than the memory
+    return exp2f(-beta * log2f(base)); // bases are positive: pow's special cases would take longer than the memory
 #else
     return std::pow(base, -beta);
 #endif
   }
-  // Of x in the derivative of a power of its window.
+  // The factor of x in the derivative of a power of its window.
   DLHOST_BODY float factor(std::int64_t elements) const { return 2 * alpha * beta / static_cast<float>(elements); }
 };
 
@@ -38,12 +38,12 @@ template <class T, int width_, int reach_> struct LrnColumns {
     const std::int64_t row = quotient(item, groups);
     return {row, item - row * groups};
   }
-  // Whether one of the channels around a place is there.
+  // Is a channel of the neighbourhood inside the row?
   DLHOST_BODY bool exists(const Place& at, int channel) const {
     const std::int64_t group = at.group + channel / width - around;
     return group >= 0 && group < groups;
   }
-  // The channels around a place; zeros where there are none.
+  // The neighbourhood of a place; zeros outside the row.
   struct Channels {
     float at[seen];
   };
@@ -89,7 +89,8 @@ template <class T, int width, int reach> struct LrnGradientColumns {
     const auto place = all.place(item);
     const auto x = all.around_place(all.x, place), dy_near = all.around_place(dy, place);
     const float factor = all.strength.factor(All::window);
-    float through[width + 2 * reach], own[width]; // what an element's dy does to all of its window, and to itself
+    // The factors of an element's dy in the gradient of its window, and of itself.
+    float through[width + 2 * reach], own[width];
     DLHOST_UNROLL
     for (int i = 0; i < width + 2 * reach; ++i) {
       const int channel = All::first - reach + i;

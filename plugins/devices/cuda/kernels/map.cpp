@@ -1,5 +1,5 @@
-// Expressions over tensors: results of every element in one launch for all of them, each sum in one of its own. Flat
-// pieces (the slices of an updater) go many to a launch.
+// Expressions over tensors: one launch for all elementwise results, one for each sum. One launch takes many flat pieces
+// (the slices of an updater).
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -19,7 +19,7 @@ constexpr int most_operands = 16; // inputs, and outputs
 constexpr int most_pointers = 256;
 constexpr int most_pieces = 64;
 
-// How a tensor's elements follow an index of the space: an axis of 1 stays where it is.
+// The strides of a tensor in the space's index: 0 along an axis of size 1.
 struct Operand {
   DType type = DType::f32;
   bool whole = true; // has the shape of the space
@@ -38,17 +38,17 @@ struct Operand {
   }
 };
 
-// Everything that an element's evaluation looks at. Pieces lie one after another in the numbering of items: piece p is
-// items [start[p], start[p + 1]), and has `inputs` and `outputs` pointers.
+// All inputs of an element's evaluation. Items number the pieces one after the other: piece p is items [start[p],
+// start[p + 1]), and has `inputs` and `outputs` pointers.
 template <int steps> struct Evaluation {
   Steps<steps> program;
   Scalars scalars;
   Drawing drawing;
   Dims space;
-  std::int64_t row_size = 1, channels_last = 0; // their number, where they lie so
+  std::int64_t row_size = 1, channels_last = 0; // number of channels in a channels-last layout, else 0
   std::int32_t inputs = 0, outputs = 0, pieces = 0;
   Operand in[most_operands], out[most_operands];
-  std::uint16_t result[most_operands] = {}; // the step that makes an output; no_result: not here
+  std::uint16_t result[most_operands] = {}; // the step that computes an output; no_result: another launch
   const void* from[most_pointers] = {};
   void* to[most_pointers] = {};
   std::int64_t start[most_pieces + 1] = {};
@@ -67,7 +67,7 @@ template <int steps> struct Evaluation {
     DLHOST_BODY float operator()(std::uint32_t which) const {
       const std::int64_t row = quotient(index, of->row_size);
       std::int64_t place = index - row * of->row_size;
-      if (of->channels_last > 0) { // draws are numbered as plain elements are
+      if (of->channels_last > 0) { // draws are numbered as in the plain layout
         const std::int64_t at = quotient(place, of->channels_last);
         place = (place - at * of->channels_last) * quotient(of->row_size, of->channels_last) + at;
       }
@@ -99,7 +99,7 @@ template <int steps> struct Elements {
   }
 };
 
-// One output's sums: an item is an element of it, a term the elements of the space that belong there.
+// One output's sums: an item is an element of the output, a term one of the elements of the space that it sums.
 template <int steps> struct Summed {
   using Sum = double;
   Evaluation<steps> all;
@@ -107,7 +107,7 @@ template <int steps> struct Summed {
   std::uint16_t result = 0;
   Target target;
   std::int64_t counted = 0; // rows
-  Dims kept, added;         // the sizes of the axes that the output has, and that it has not; else 1
+  Dims kept, added;         // the sizes of the axes that the output has, and of the others; else 1
   std::int64_t stride[max_rank] = {};
 
   DLHOST_BODY Sum zero() const { return 0; }
@@ -124,14 +124,14 @@ template <int steps> struct Summed {
   DLHOST_BODY void finish(std::int64_t item, const Sum& sum) const { target.set(item, static_cast<float>(sum)); }
 };
 
-// A sum that was held, to its place.
+// Moves a sum from scratch to its output.
 struct Moved {
   Source src;
   Target dst;
   DLHOST_BODY void operator()(std::int64_t i) const { dst.set(i, src[i]); }
 };
 
-// The broadcast of all tensors; rank 0 stands for a single element. None where they do not fit.
+// The broadcast of all tensors; rank 0 stands for a single element. None: they do not fit.
 std::optional<Shape> space_of(const MapSpec& spec) {
   Shape space;
   for (const auto* list : {&spec.in, &spec.out})
@@ -231,7 +231,7 @@ template <int steps> class MapOp final : public KernelOp {
     base_.drawing.sample_count = static_cast<std::int64_t>(rows);
   }
 
-  // Sums first: results of elements may lie where their inputs do. A sum that lies where an input may waits aside.
+  // Sums first: elementwise results may overwrite their inputs. A sum that may overlap an input goes to scratch first.
   void run_pieces(WorkStream& stream, const Call& call, std::span<const std::int64_t> lengths) {
     const bool in_pieces = !segments_.empty();
     base_.pieces = static_cast<std::int32_t>(lengths.size());
@@ -250,7 +250,7 @@ template <int steps> class MapOp final : public KernelOp {
                                            {base_.scalars.value, scalars_}});
     else if (has_elements_)
       each(stream, base_.start[lengths.size()], Elements<steps>{base_});
-    for (const auto& [o, held] : held_) // there are no pieces then
+    for (const auto& [o, held] : held_) // without pieces only
       each(stream, out[o].count(), Moved{{held.in(call), out[o].dtype}, {base_.to[o], out[o].dtype}});
   }
 
@@ -296,10 +296,10 @@ template <int steps> class MapOp final : public KernelOp {
   Evaluation<steps> base_{};
   std::unique_ptr<ElementKernel> compiled_;
   Room<std::uint32_t> samples_;
-  std::map<std::size_t, Room<std::byte>> held_; // outputs that an input of the same description may lie under
+  std::map<std::size_t, Room<std::byte>> held_; // outputs that may overlap an input of the same description
 };
 
-// What is open becomes as the others are. With the channels last all of it does, and has the shape of the space.
+// Open formats become that of the other tensors. With channels last all tensors do, and have the shape of the space.
 Status settle_formats(MapSpec& spec, const Shape& space) {
   Format settled = Format::plain();
   for (const auto* list : {&spec.in, &spec.out})

@@ -8,7 +8,7 @@ namespace dlhost::plugins::cuda {
 
 namespace {
 
-// One element: its bits as they are.
+// Moves an element's bits unchanged.
 struct Bits {
   std::int32_t size;
   DLHOST_BODY void operator()(void* to, std::int64_t t, const void* from, std::int64_t f) const {
@@ -21,8 +21,8 @@ struct Bits {
   }
 };
 
-// Or its number in another dtype. In f32, which holds all that the narrow types can say; in f64 where one of the two is
-// wider.
+// Converts an element to another dtype: through f32, which represents all narrow types exactly; through f64 if one of
+// the two is wider.
 template <class T> struct Cast {
   DType from_type, to_type;
   DLHOST_BODY void operator()(void* to, std::int64_t t, const void* from, std::int64_t f) const {
@@ -37,7 +37,7 @@ template <class Move> struct Same {
   DLHOST_BODY void operator()(std::int64_t i) const { move(dst, i, src, i); }
 };
 
-// Another format: an element's place in dst, and where it lies in src.
+// Another format: maps an element's place in dst to its place in src.
 template <class Move> struct Relaid {
   const void* src;
   void* dst;
@@ -49,7 +49,7 @@ template <class Move> struct Relaid {
     move(dst, i, src, from.of(n, c, at));
   }
 };
-// Of few channels, as pictures have: a place's at once.
+// For few channels, as in pictures: all channels of a place at once.
 template <class Move> struct RelaidPlace {
   const void* src;
   void* dst;

@@ -1,5 +1,5 @@
-// Batch norm, layer norm, group norm and RMS norm. Ours, since the contract wants statistics of the first rows only,
-// any epsilon and epilogue, and variances rather than their inverse roots; cuDNN has none of these.
+// Batch norm, layer norm, group norm and RMS norm. Own kernels, since the contract needs statistics of the first rows
+// only, any epsilon and epilogue, and variances rather than their inverse roots; cuDNN offers none of these.
 #include <optional>
 
 #include "finish.h"
@@ -23,7 +23,7 @@ class Norm final : public KernelOp {
     relu_ = function_.result >= 0 && spec.epilogue.pointwise->known == Known::relu;
     columns_ = batch_ && groups_.inner == 1 && spec.x.dtype == spec.y.dtype && (relu_ || function_.result < 0) &&
                (spec.x.dtype == DType::f32 || spec.x.dtype == DType::bf16 || spec.x.dtype == DType::f16);
-    if (columns_ && relu_ && !adds_) from_output_ = false; // x says where the slope is 0, and is read anyway
+    if (columns_ && relu_ && !adds_) from_output_ = false; // x gives the sign, and is read anyway
     const TensorDesc param{DType::f32, spec.params(), {}}, statistic{DType::f32, spec.statistics(), {}};
     if (feature_)
       feature_operands(spec, param, statistic);
@@ -42,7 +42,7 @@ class Norm final : public KernelOp {
   }
 
  private:
-  // Where the gradient would need the sum that the addend went into, nobody has it any more.
+  // Declines if the gradient needs the sum with the addend: it is not stored.
   void take_epilogue(const Epilogue& epilogue) {
     const auto function = function_of(epilogue);
     const auto slope = epilogue.pointwise ? Function::of(epilogue.pointwise->gradient) : Function{};
@@ -96,13 +96,14 @@ class Norm final : public KernelOp {
     settle_sums();
   }
 
-  // Of a statistic, with all rows counted. Fewer rows are cut into no more parts.
+  // Terms of a statistic if all rows count. Fewer rows are never split into more parts.
   std::int64_t most_terms() const { return terms(rows_); }
   std::int64_t terms(std::int64_t counted) const { return batch_ ? counted * places_ : groups_.together; }
 
   static const float* floats(const Call& call, std::size_t i) { return static_cast<const float*>(call.in[i]); }
 
-  // Four at a time, of narrow types too: eight took a third longer on an H200, since a thread keeps so much of each.
+  // Four at a time, for narrow types too: eight took a third longer on an H200, since a thread keeps more state for
+  // each.
   void feature_by_columns(WorkStream& stream, const Call& call) {
     ChannelParams params{floats(call, 1), floats(call, 2), nullptr, nullptr, epsilon_};
     const void* addend = adds_ ? call.in[in.size() - 1] : nullptr;
@@ -203,7 +204,7 @@ class Norm final : public KernelOp {
 
   bool batch_, rms_, feature_, given_, adds_ = false, from_output_ = false, relu_ = false, columns_ = false;
   float epsilon_;
-  std::int64_t rows_, row_, places_; // a sample's elements, and those of one of its channels
+  std::int64_t rows_, row_, places_; // elements of a sample, and of one of its channels
   NormGroups groups_;
   Function function_, slope_;
   Room<float> means_, slopes_;

@@ -1,5 +1,5 @@
-// Batch norm where the channels are the columns of a matrix, whose rows are the places of all samples: with an addend
-// or without, with relu behind it or nothing. Reads and writes what the memory has to move, and no more.
+// Batch norm for channels-last tensors: channels are the columns of a matrix, its rows the places of all samples. With
+// or without addend, and with or without relu after it. Memory traffic is the minimum.
 #pragma once
 
 #include "columns.h"
@@ -47,7 +47,7 @@ template <class T, int columns_each> struct ColumnStatistics {
   }
 };
 
-// x as it goes through the norm.
+// The norm as factors of x.
 template <int width> struct ColumnScales {
   float mean[width], inverse[width], factor[width], shift[width];
   DLHOST_BODY ColumnScales(const ChannelParams& params, std::int64_t column) {
@@ -71,7 +71,7 @@ template <class T, int columns_each> struct ColumnNorm {
   ChannelParams params;
   std::int64_t channels;
   bool relu;
-  const void *x, *addend; // addend null: none
+  const void *x, *addend; // null addend: none
   void* y;
   DLHOST_BODY Columns of(std::int64_t column) const { return {params, column}; }
   DLHOST_BODY Read read(std::int64_t row, std::int64_t column) const {
@@ -93,12 +93,12 @@ template <class T, int columns_each> struct ColumnNorm {
   }
 };
 
-// x, and dy before the relu, which looks at y where there is one, else at what x becomes.
+// x, and dy before the relu. The relu's slope comes from y if given, else from the recomputed output.
 template <class T, int width> struct ColumnThrough {
   struct Read {
     Together<typename T::Bits, width> x, dy, y;
   };
-  static constexpr int ahead = std::min(4, rows_ahead(2 * sizeof(Together<typename T::Bits, width>))); // y: by few
+  static constexpr int ahead = std::min(4, rows_ahead(2 * sizeof(Together<typename T::Bits, width>))); // y: rarely used
   std::int64_t channels;
   bool relu;
   const void *x, *dy, *y;
@@ -149,7 +149,7 @@ template <class T, int columns_each> struct ColumnParamGradients {
   }
 };
 
-// dx = factor dy, and in rows that count what comes back through the mean and the variance: linear in x.
+// dx = factor dy; in rows that count, minus the terms through the mean and the variance: linear in x.
 template <class T, int columns_each> struct ColumnNormGradient {
   static constexpr int width = columns_each;
   using Read = typename ColumnThrough<T, width>::Read;
@@ -160,10 +160,10 @@ template <class T, int columns_each> struct ColumnNormGradient {
   };
   ChannelParams params;
   ColumnThrough<T, width> through;
-  const float *dscale, *dshift; // null: the statistics were given, and are constants
-  float each_part;              // one over the rows that count
+  const float *dscale, *dshift; // null: the statistics were given and are constant
+  float each_part;              // one over the number of rows that count
   std::int64_t counted;         // rows
-  void *dx, *daddend;           // daddend null: none
+  void *dx, *daddend;           // null daddend: none
   DLHOST_BODY Columns of(std::int64_t column) const {
     Columns known{{params, column}, {}, {}};
     for (int i = 0; dscale && i < width; ++i) {

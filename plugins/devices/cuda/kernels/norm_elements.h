@@ -1,5 +1,5 @@
-// Norms element by element, whatever shares a statistic and however tensors lie: for all but those that norm_columns.h
-// is for.
+// Norms element by element, for any sharing of statistics and any layout: for all cases that norm_columns.h does not
+// cover.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace dlhost::plugins::cuda {
 
 // Which elements share a statistic, and which a scale. Element i has the scale (i / inner) % params. It shares its
-// statistic with all that have its scale (batch), with its `together` neighbours (layer and RMS; group where tensors
-// are plain), or, where the channels come last, with the `wide` neighbours of all places of its sample (group).
+// statistic with all elements of its scale (batch), with its `together` neighbours (layer and RMS; group in the plain
+// layout), or with the `wide` neighbours of all places of its sample (group, channels last).
 struct NormGroups {
   enum Sharing : std::int32_t { scales, neighbours, strips };
   Sharing sharing = scales;
@@ -26,7 +26,7 @@ struct NormGroups {
     return quotient(i, together * groups) * groups + quotient(i % params, wide);
   }
   DLHOST_BODY std::int64_t param(std::int64_t i) const { return quotient(i, inner) % params; }
-  // Element `term` of those that share a statistic, or a scale.
+  // Element `term` of those that share statistic `s`, or a scale.
   DLHOST_BODY std::int64_t of_statistic(std::int64_t s, std::int64_t term) const {
     if (sharing == scales) return of_param(s, term);
     if (sharing == neighbours) return s * together + term;
@@ -95,7 +95,7 @@ struct Normal {
   NormGroups groups;
   float epsilon;
   Source x;
-  const float *scale, *shift, *mean, *variance; // of RMS norm: no shift, no mean, and the mean square
+  const float *scale, *shift, *mean, *variance; // RMS norm: null shift and mean, and the mean square
 
   DLHOST_BODY float inverse(std::int64_t s) const { return 1 / std::sqrt(variance[s] + epsilon); }
   DLHOST_BODY float normalised(std::int64_t i, std::int64_t s) const {
@@ -120,7 +120,7 @@ struct NormFeature {
 // dy before the epilogue.
 struct Through {
   Normal normal;
-  Source dy, y; // y.data null: the slope is found from x
+  Source dy, y; // y.data null: the slope comes from x
   Function slope;
 
   DLHOST_BODY float operator()(std::int64_t i, float normalised) const {
@@ -149,7 +149,7 @@ struct ParamGradients {
   }
 };
 
-// What dx loses through the mean and the variance, where these are not a channel's.
+// The terms of dx through the mean and the variance, where statistics are not per channel.
 struct StatisticGradients {
   using Sum = Pair;
   Through through;
@@ -171,10 +171,10 @@ struct StatisticGradients {
 
 struct NormGradient {
   Through through;
-  const float *means, *slopes; // null: no mean was taken; both: the statistics were given, and are constants
-  bool unscaled;               // means and slopes are of dy without the scale: of batch norm, the params' gradients
-  float each_part;             // one over the elements of a statistic
-  std::int64_t counted;        // elements, from the first on
+  const float *means, *slopes; // null means: no mean; both null: the statistics were given and are constant
+  bool unscaled;               // means and slopes are of dy without the scale: in batch norm, the params' gradients
+  float each_part;             // one over the number of elements of a statistic
+  std::int64_t counted;        // elements, counted from the first
   Target dx, daddend;
   DLHOST_BODY void operator()(std::int64_t i) const {
     const Normal& normal = through.normal;

@@ -1,5 +1,5 @@
-// Elements of every dtype as numbers to compute with, as ref has them: integers are rounded to nearest, ties to even,
-// and kept inside their range.
+// Elements of every dtype as numbers, as in ref: integers are rounded to nearest, ties to even, and clamped to their
+// range.
 #pragma once
 
 #include <cmath>
@@ -42,7 +42,7 @@ DLHOST_BODY std::uint16_t bf16_bits(float value) {
 #endif
 }
 
-// For what is divided by a root in every element of a column: within two units of the last place on a GPU.
+// For divisions by a root in every element of a column: error within two units in the last place on a GPU.
 DLHOST_BODY float inverse_root(float value) {
 #if defined(__CUDA_ARCH__)
   return rsqrtf(value);
@@ -89,7 +89,7 @@ template <class T> DLHOST_BODY void store_as(DType type, void* to, std::int64_t 
 DLHOST_BODY float load(DType type, const void* from, std::int64_t i) { return load_as<float>(type, from, i); }
 DLHOST_BODY void store(DType type, void* to, std::int64_t i, float value) { store_as<float>(type, to, i, value); }
 
-// A tensor that is read, and one that is written, of any dtype.
+// A tensor of any dtype to read, and one to write.
 struct Source {
   const void* data = nullptr;
   DType type = DType::f32;

@@ -1,6 +1,6 @@
-// Pooling. Ours, since the contract says which of equal maxima gets the gradient, and cuDNN does not. The workspace of
-// max holds, for each element of y, the place in its channel of the element that it is; gradients are gathered by the
-// elements of x, so that no two threads add to one.
+// Pooling. Own kernels, since the contract fixes which of equal maxima gets the gradient; cuDNN does not. The workspace
+// of max has, for each element of y, the place of its maximum in the channel of x. Gradients are gathered by element of
+// x, so no two threads add to one element.
 #include "divide.h"
 #include "geometry.h"
 #include "launch.h"
@@ -15,9 +15,9 @@ namespace {
 struct Pooling {
   Geometry geometry;
   bool max, count_padding;
-  std::int64_t counted_end[3]; // of the padding that counts
+  std::int64_t counted_end[3]; // of the counted padding
 
-  // Of the window at `at`, which covers these.
+  // The share of each element in the window at `at`, which covers `these`.
   DLHOST_BODY float share(std::int64_t at, const Places& these) const {
     return 1.0F / static_cast<float>(count_padding ? counted(at) : these.size());
   }
@@ -36,7 +36,7 @@ struct PoolFeature {
   Pooling pool;
   Source x;
   Target y;
-  std::int32_t* largest; // may be null
+  std::int32_t* largest; // null: not stored
   DLHOST_BODY void operator()(std::int64_t i) const {
     const Geometry& geometry = pool.geometry;
     const std::int64_t channel = quotient(i, geometry.small_size());
@@ -70,7 +70,7 @@ struct PoolGradient {
     const std::int64_t place = i - channel * geometry.big_size(), start = channel * geometry.small_size();
     const Places these = geometry.places_covering(place);
     float sum = 0;
-    for (std::int64_t a = these.first[0]; a < these.last[0]; ++a) // windows in their order
+    for (std::int64_t a = these.first[0]; a < these.last[0]; ++a) // windows in fixed order
       for (std::int64_t b = these.first[1]; b < these.last[1]; ++b)
         for (std::int64_t c = these.first[2]; c < these.last[2]; ++c) {
           const std::int64_t at = (a * geometry.small[1] + b) * geometry.small[2] + c;
@@ -83,7 +83,7 @@ struct PoolGradient {
   }
 };
 
-// The same where the channels come last: of one place `width` channels, which share the arithmetic of where it lies.
+// Channels last: `width` channels of one place share the index arithmetic.
 struct PlacesOf {
   std::int32_t first[3], last[3];
   DLHOST_BODY std::int32_t size() const { return (last[0] - first[0]) * (last[1] - first[1]) * (last[2] - first[2]); }
@@ -106,7 +106,7 @@ struct ColumnPooling {
       counted_end[d] = static_cast<std::int32_t>(pool.counted_end[d]);
     }
   }
-  // Where the first of the channels lies, with `places` of a side.
+  // The index of the first of the channels at this place; `places`: the sizes of its side.
   DLHOST_BODY std::int64_t element(std::int32_t n, std::int32_t a, std::int32_t b, std::int32_t c,
                                    const Divider (&places)[3], std::int32_t channel) const {
     const std::int64_t place = ((std::int64_t{n} * places[0].by() + a) * places[1].by() + b) * places[2].by() + c;
@@ -144,7 +144,7 @@ struct ColumnPooling {
     }
     return elements;
   }
-  // Takes an item apart: its place, and its first channel; the sample is returned.
+  // Splits an item into its place and its first channel; returns the sample.
   DLHOST_BODY std::int32_t take_apart(std::int64_t item, const Divider (&places)[3], int width,
                                       std::int32_t (&place)[3], std::int32_t& channel) const {
     auto rest = static_cast<std::int32_t>(item);
@@ -154,15 +154,15 @@ struct ColumnPooling {
   }
 };
 
-// What a thread reads of a row of its window, and of the windows that cover a place, before it looks at the first: the
-// compiler would wait for each.
+// Rows of a window, and windows that cover a place, that a thread loads before it uses the first: the compiler would
+// wait for each load.
 constexpr int row_ahead = 3, windows_ahead = 2;
 
 template <class T, int width> struct PoolFeatureColumns {
   ColumnPooling pool;
   const void* x;
   void* y;
-  std::int32_t* largest; // may be null
+  std::int32_t* largest; // null: not stored
   DLHOST_BODY void operator()(std::int64_t i) const {
     std::int32_t at[3], channel = 0;
     const std::int32_t n = pool.take_apart(i, pool.small, width, at, channel);
@@ -214,7 +214,7 @@ template <class T, int width> struct PoolGradientColumns {
     const std::int32_t number = pool.number(place[0], place[1], place[2]);
     Floats<width> sum{};
     std::int32_t at[3];
-    for (at[0] = these.first[0]; at[0] < these.last[0]; ++at[0]) // windows in their order
+    for (at[0] = these.first[0]; at[0] < these.last[0]; ++at[0]) // windows in fixed order
       for (at[1] = these.first[1]; at[1] < these.last[1]; ++at[1])
         for (std::int32_t c = these.first[2]; c < these.last[2]; c += windows_ahead) {
           Together<typename T::Bits, width> read[windows_ahead];
@@ -249,7 +249,7 @@ class Pool final : public KernelOp {
       : feature_(spec.role == Role::feature), pool_{
                                                   geometry, spec.kind == PoolSpec::Kind::max, spec.count_padding, {}} {
     for (std::size_t d = 0; d < 3; ++d) pool_.counted_end[d] = geometry.big[d];
-    const std::size_t unused = 3 - spec.window.size(); // the axes that come last are there
+    const std::size_t unused = 3 - spec.window.size(); // the last axes are used
     for (std::size_t i = 0; i < spec.window.size(); ++i)
       pool_.counted_end[unused + i] += spec.pad_high[i] - (spec.uncounted.empty() ? 0 : spec.uncounted[i]);
     in = {feature_ ? spec.x : spec.y};

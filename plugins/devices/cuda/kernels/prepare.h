@@ -1,5 +1,5 @@
-// The ops of our own kernels, one function a spec. Called while a program is prepared, from any task; the ops keep no
-// reference to anything but themselves.
+// The device's own kernels, one function for each spec.
+// Thread: any task, while a program is prepared. Ops keep no reference to anything else.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace dlhost::plugins::cuda {
 
 using Prepared = Result<std::unique_ptr<Op>>;
 
-// Loops without a library: for what cuBLASLt and cuDNN decline. What a convolution leaves open becomes `liked`.
+// Loops without a library: for specs that cuBLASLt and cuDNN decline. Open formats of a convolution become `liked`.
 Prepared prepare_direct(const GemmSpec&);
 Prepared prepare_direct(const ConvSpec&, Format liked);
 
@@ -24,13 +24,13 @@ Prepared prepare_own(const LrnSpec&);
 Prepared prepare_own(const SoftmaxSpec&);
 Prepared prepare_own(const SoftmaxLossSpec&);
 Prepared prepare_own(const GatherSpec&);
-// Without a compiler the expression is interpreted.
+// Null compiler: the expression is interpreted.
 Prepared prepare_own(const MapSpec&, ElementCompiler* = nullptr);
 Prepared prepare_own(const ReorderSpec&);
 Prepared prepare_own(const TransposeSpec&);
 Prepared prepare_own(const BoxSpec&);
 
-// Would the op sum over samples, in an order that `reproducible` fixes? This device makes no such trees yet.
+// Does the op sum over samples, in an order that `reproducible` fixes? This device makes no such trees yet.
 bool sums_over_samples(const OpSpec&);
 
 } // namespace dlhost::plugins::cuda

@@ -1,6 +1,6 @@
-// Expressions as bodies evaluate them: the list of steps itself, one after another. Every thread of a GPU takes the
-// same step at the same time, from constant memory. Which is slower than code of its own for each expression would be
-// (docs/decisions/cuda.md), and the same everywhere.
+// Expressions as kernels interpret them: the list of steps, one after the other. Every thread of a GPU takes the same
+// step at the same time, from constant memory. Slower than generated code for each expression (docs/decisions/cuda.md),
+// but available everywhere.
 #pragma once
 
 #include <cmath>
@@ -17,11 +17,11 @@ namespace dlhost::plugins::cuda {
 
 inline constexpr std::size_t most_scalars = 16;
 
-// What a run of an op brings to its expression.
+// The random draws of an op's run.
 struct Drawing {
   DrawKey key;
   std::uint32_t epoch = 0;
-  const std::uint32_t* samples = nullptr; // of the first rows; others have their own number
+  const std::uint32_t* samples = nullptr; // of the first rows; later rows use their own index
   std::int64_t sample_count = 0;
 
   DLHOST_BODY float draw_of(std::uint32_t which, std::int64_t row, std::int64_t place) const {
@@ -44,7 +44,7 @@ template <int most> struct Steps {
   Step step[most];
   std::int32_t count = 0;
 
-  // False where there are too many.
+  // False: too many steps.
   static bool fits(const Expression& expression) { return expression.steps().size() <= most; }
   static Steps of(const Expression& expression) {
     Steps made{};
@@ -53,7 +53,7 @@ template <int most> struct Steps {
     return made;
   }
 
-  // values[s] becomes step s. input(which) and uniform(which) say what the element has.
+  // values[s] becomes step s. input(which) and uniform(which) return the element's values.
   template <class Input, class Uniform>
   DLHOST_BODY void run(float* values, const Scalars& scalars, const Input& input, const Uniform& uniform) const {
     for (std::int32_t s = 0; s < count; ++s) {
@@ -100,14 +100,14 @@ template <int most> struct Steps {
   }
 };
 
-// A pointwise function of one element: of an epilogue, and of its gradient. Without one, nothing happens.
+// A pointwise function of one element: of an epilogue, or of its gradient. Default: the identity.
 struct Function {
   static constexpr int most = 32;
   Steps<most> steps{};
   std::int32_t result = -1;
-  Known known = Known::none; // those that are quicker by themselves
+  Known known = Known::none; // functions with a faster form of their own
 
-  // None where it is not simple enough for an epilogue: more than one input, scalars, draws, or too long.
+  // None: too complex for an epilogue, with more than one input, scalars, draws or too many steps.
   static std::optional<Function> of(const Expression& expression) {
     if (expression.input_count() > 1 || expression.results().size() != 1 || expression.scalar_count() > 0 ||
         expression.draws() || !Steps<most>::fits(expression))

@@ -28,14 +28,14 @@ bool Replay::hold_move(void* to, const void* from, std::size_t bytes) {
   return true;
 }
 
-// The device is not to be idle for long, and memory is not to grow.
+// Limits the device's idle time and the memory of held calls.
 void Replay::flush_when_full() {
   if (held_.size() >= most_calls) flush();
 }
 
 void Replay::flush() {
   if (running_ || held_.empty()) return;
-  struct Running { // also where an op throws: what is held behind it is not run then
+  struct Running { // restored on exceptions too; calls held after the failed one are dropped
     Replay& replay;
     explicit Running(Replay& of) : replay(of) { replay.running_ = true; }
     ~Running() {
@@ -70,7 +70,7 @@ Replay::Sequence* Replay::seen() {
   return found == sequences_.end() ? nullptr : &*found;
 }
 
-// In the place of what was not needed for longest.
+// Replaces the least recently used sequence.
 void Replay::remember() {
   if (sequences_.size() < most_sequences) sequences_.emplace_back();
   Sequence& place =
@@ -79,7 +79,7 @@ void Replay::remember() {
   place = {.calls = std::exchange(held_, std::move(calls)), .used = ++flushes_};
 }
 
-// A graph that does not take what changes is made anew, unless that is needed so often that nothing is gained.
+// A graph that cannot take the changed values is rebuilt, unless rebuilds are so frequent that they gain nothing.
 Status Replay::replay(Sequence& known) {
   constexpr std::uint64_t launches_each = 8;
   if (known.graph) {
@@ -100,14 +100,14 @@ Status Replay::make(Sequence& known) {
   return {};
 }
 
-// Not ok: what is kept of a call now does not fit what was kept of it first.
+// Errors: a newly captured call does not match the shape of the first capture.
 Status Replay::renew(Sequence& known) {
   for (std::size_t which = 0; which < held_.size(); ++which)
     if (!held_.same_changing(known.calls, which)) DLHOST_TRY(keep(known, which));
   return {};
 }
 
-// What fails meanwhile is the graph's affair: the calls run one by one then, and say what they have to.
+// Errors during capture make the graph fail; the calls then run one by one and report their own errors.
 Status Replay::keep(Sequence& known, std::size_t which) {
   DLHOST_TRY(known.graph->begin());
   Status earlier = stream_.take_error();

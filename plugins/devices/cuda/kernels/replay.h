@@ -1,14 +1,14 @@
-// Steps that come again, started as one whole. Between begin_step and end_step a stream holds back what it is given;
-// when that has to be begun, it is compared with what was held before:
+// Repeated steps, launched as one graph. Between begin_step and end_step a stream holds its work back. On flush the
+// held calls are compared with earlier sequences:
 //
-//   seen for the first time       each call runs as it would have without all this
-//   for the second                the calls are kept as a graph, which is launched
-//   from then on                  what has changed in Dynamic is put into the graph, which is launched
-//   whenever a graph is refused   each call runs; from then on too
+//   first time             each call runs as without replay
+//   second time            the calls are captured as a graph, which is launched
+//   later                  the changed values of Dynamic are put into the graph, which is launched
+//   a graph is refused     each call runs, from then on too
 //
-// What is seen again has the same ops and the same memory, so that batches which lie in two places in turn are two
-// graphs; the part before and the part behind a wait are two as well. No header of CUDA is wanted here: the test on the
-// host has graphs of its own.
+// A repeated sequence has the same ops and the same memory. So batches that alternate between two places make two
+// graphs, and the parts before and after a wait are two as well. No CUDA header is needed here: the host test has its
+// own graphs.
 #pragma once
 
 #include <cstdint>
@@ -23,28 +23,28 @@ namespace dlhost::plugins::cuda {
 
 class Replay {
  public:
-  // Fewer calls are run as they are: where the host looks after each op, there is nothing to gain.
+  // Fewer calls run as they are: where the host checks after each op, graphs gain nothing.
   static constexpr std::size_t least_calls = 4, most_calls = 512, most_sequences = 64;
 
-  // Both outlive it.
+  // Owns: neither; both must outlive it.
   Replay(WorkStream& stream, MakeGraph make_graph);
 
   void begin_step() { in_step_ = true; }
   void end_step();
-  // False: it is not held, and to be run by the caller.
+  // False: not held; the caller runs it.
   bool hold(KernelOp&, const Call&);
   bool hold_move(void* to, const void* from, std::size_t bytes);
-  // Begins all that is held. From within an op's own run it does nothing.
+  // Starts all held work. No-op from within an op's own run.
   void flush();
 
  private:
   struct Sequence {
-    HeldCalls calls; // as they were last; where there is a graph, as it has them
+    HeldCalls calls; // of the last flush; with a graph, as the graph has them
     std::unique_ptr<Graph> graph;
     std::uint32_t* samples = nullptr; // the graph's
     bool refused = false;
     std::uint64_t launches = 0, made_anew = 0;
-    std::uint64_t used = 0; // the flush in which it was, the last time
+    std::uint64_t used = 0; // flush number of the last use
   };
   bool holds() const { return in_step_ && !running_; }
   void flush_when_full();

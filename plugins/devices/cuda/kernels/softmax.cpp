@@ -1,4 +1,4 @@
-// Softmax, and softmax with cross-entropy: what a line of elements has in common first, then each element.
+// Softmax, and softmax with cross-entropy: first the totals of a line, then each element.
 #include <cmath>
 
 #include "launch.h"
@@ -9,7 +9,7 @@ namespace dlhost::plugins::cuda {
 
 namespace {
 
-// Lines along an axis: elements of one lie `inner` apart.
+// Lines along an axis: elements of a line are `inner` apart.
 struct Lines {
   std::int64_t length = 1, inner = 1;
   DLHOST_BODY std::int64_t place(std::int64_t line, std::int64_t i) const {
@@ -17,7 +17,7 @@ struct Lines {
     const std::int64_t outer = quotient(line, inner);
     return (outer * length + i) * inner + (line - outer * inner);
   }
-  // The line of an element, and where it is in it.
+  // The line of an element; `at`: its position in the line.
   DLHOST_BODY std::int64_t take_apart(std::int64_t element, std::int64_t& at) const {
     std::int64_t rest = element;
     const std::int64_t beside = inner == 1 ? 0 : last_digit(rest, inner);
@@ -51,14 +51,14 @@ struct Exponentials {
       largest = other.largest;
     } else if (other.largest < largest) {
       sum += other.sum * std::exp(other.largest - largest);
-    } else { // larger, or not a number
+    } else { // larger, or NaN
       sum = sum * std::exp(largest - other.largest) + other.sum;
       largest = other.largest;
     }
   }
 };
 
-// What elements need to know of their line.
+// Totals of a line that its elements need.
 struct LineTotals {
   float largest, sum;
 };
@@ -161,7 +161,7 @@ class Softmax final : public KernelOp {
   Room<float> line_sums_;
 };
 
-// What a label is worth.
+// Weights of labels.
 struct Labels {
   const std::int32_t* label;
   const float* class_weights; // may be null
@@ -171,7 +171,7 @@ struct Labels {
   float smoothing;
   Fault* fault;
 
-  // 0 for what is not counted, and for a label that there is not, which is reported.
+  // 0 for lines that do not count, and for labels out of range, which are reported.
   DLHOST_BODY float weight(std::int64_t line) const {
     if (line >= counted) return 0;
     const std::int32_t of = label[line];
@@ -315,7 +315,7 @@ Prepared prepare_own(const SoftmaxSpec& wanted) {
 
 Prepared prepare_own(const SoftmaxLossSpec& wanted) {
   SoftmaxLossSpec spec = wanted;
-  spec.x = plain_of(spec.x); // where it is open
+  spec.x = plain_of(spec.x); // if open
   if (spec.x.shape.rank() < 2)
     return Status::invalid("softmax_loss: x is ", to_string(spec.x.shape), ", but must be [n, classes, ...]");
   return std::unique_ptr<Op>(std::make_unique<SoftmaxLoss>(spec));

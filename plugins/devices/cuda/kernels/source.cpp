@@ -82,7 +82,7 @@ const Type& type_of(DType type) {
 
 std::string value_of(float value) { return concat("__uint_as_float(", std::bit_cast<std::uint32_t>(value), "u)"); }
 
-// As Steps::apply does.
+// Same results as Steps::apply.
 std::string step_text(const Expression::Step& step) {
   const std::string a = concat("v", step.a), b = concat("v", step.b), c = concat("v", step.c);
   switch (step.fn) {
@@ -111,7 +111,7 @@ std::string step_text(const Expression::Step& step) {
   return "0.0f";
 }
 
-// Where an operand that is not of the space's shape has the element of number i; its axes of 1 stay where they are.
+// The place in an operand of another shape than the space's for element i; its axes of size 1 have stride 0.
 std::string place_text(const TensorDesc& desc, const Shape& space) {
   if (desc.count() == 1) return "0";
   std::string text;
@@ -123,7 +123,7 @@ std::string place_text(const TensorDesc& desc, const Shape& space) {
   return text;
 }
 
-// Of operand `k` among `operands`: the elements into x.
+// Loads operand `k` of `operands` into x.
 std::string load_text(const TensorDesc& desc, const Shape& space, std::size_t k, std::size_t operands) {
   const Type& type = type_of(desc.dtype);
   const std::string from = concat("  {\n    const ", type.bits, "* from = (const ", type.bits, "*)a.from[piece * ",
@@ -140,7 +140,7 @@ std::string load_text(const TensorDesc& desc, const Shape& space, std::size_t k,
                 k, "] = ", type.load, "from[", place_text(desc, space), "]", type.load_end, ";\n    }\n  }\n");
 }
 
-// Of result `o` among `results`: to its place, out of y.
+// Stores result `o` of `results` from y.
 std::string store_text(DType dtype, std::size_t o, std::size_t results) {
   const Type& type = type_of(dtype);
   return concat(
@@ -160,7 +160,7 @@ Result<ElementSource> source_of(const MapSpec& spec, const Shape& space, std::sp
   if (space.count() >= most) return Status::unsupported("spaces of 2^32 elements are interpreted");
   ElementSource source{
       .inputs = spec.in.size(), .outputs = spec.out.size(), .scalars = f.scalar_count(), .pieces = pieces};
-  // 16 bytes of the narrowest, as long as a thread can keep so much.
+  // 16 bytes of the narrowest type, as long as a thread's registers suffice.
   constexpr std::size_t together = 4, most_together = 8, most_kept = 6, moved_at_once = 16;
   std::size_t narrowest = moved_at_once / together, widest = 1;
   for (const auto* list : {&spec.in, &spec.out})
@@ -184,7 +184,7 @@ Result<ElementSource> source_of(const MapSpec& spec, const Shape& space, std::sp
     text += concat("  const float v", s, " = ", step_text(f.steps()[s]), ";\n");
   for (std::size_t o = 0; o < made.size(); ++o)
     if (made[o] != no_result) text += concat("  y[", o, "] = v", made[o], ";\n");
-  // Apart for elements that are moved together: where the two meet, the compiler would cut those moves up.
+  // A function of its own for elements moved together: inlined into the other path, the compiler would split the moves.
   text += concat("}\n\ntemplate <bool whole>\ninline __device__ void elements(const Arguments& a, int piece, long long "
                  "first, int some) {\n  float x[together][",
                  std::max<std::size_t>(1, source.inputs), "] = {}, y[together][", source.outputs, "];\n");

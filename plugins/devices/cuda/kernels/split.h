@@ -1,4 +1,4 @@
-// How a sum is cut into lanes and parts: of the numbers of items and terms alone.
+// How a sum is split into lanes and parts; depends on the numbers of items and terms alone.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr Split split_of(std::int64_t items, std::int64_t terms) {
           std::max<std::int64_t>(1, std::min(terms / part_terms, blocks_wanted / std::max<std::int64_t>(items, 1)))};
 }
 
-// Bytes of scratch that a sum wants.
+// Bytes of scratch of a sum.
 template <class Body> constexpr std::size_t reduce_room(std::int64_t items, std::int64_t terms) {
   const Split split = split_of(items, terms);
   return split.parts == 1 ? 0 : static_cast<std::size_t>(items * split.parts) * sizeof(typename Body::Sum);

@@ -1,5 +1,5 @@
-// Mean and variance of some elements, as sums of distances from one of them: nothing is divided for each element. Those
-// of two parts are joined as Chan, Golub and LeVeque say.
+// Mean and variance of elements, as sums of distances from one of them: no division for each element. Parts are joined
+// after Chan, Golub and LeVeque.
 #pragma once
 
 #include "body.h"

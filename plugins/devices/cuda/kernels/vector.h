@@ -1,4 +1,4 @@
-// Elements that lie side by side, read and written as one: the types that nets compute in, as floats.
+// Contiguous elements, read and written as one: the types that nets compute in, as floats.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct F16 {
   static DLHOST_BODY Bits bits(float value) { return f16_bits(value); }
 };
 
-// `width` of them; one load or store for each 16 bytes, of which the address is a multiple (see Width).
+// `width` elements: one load or store for each 16 bytes, aligned to 16 bytes (see Width).
 template <class Bits, int width> struct alignas(sizeof(Bits) * width < 16 ? sizeof(Bits) * width : 16) Together {
   Bits at[width];
 };
@@ -57,8 +57,7 @@ template <class T, int width> DLHOST_BODY void store_some(void* to, std::int64_t
 }
 
 // Calls with the type and the width that columns of `length` elements may be read by: call(F32{}, Width<4>{}), at most
-// `most` and 16 bytes; or 1 where a row's length or an address does not allow it. False where the type is none of
-// those.
+// `most` and 16 bytes; or 1 if a row's length or an address does not allow it. False: another type.
 template <int width> struct Width { static constexpr int value = width; };
 template <int most, class Call>
 bool by_type_and_width(DType type, std::int64_t length, std::initializer_list<const void*> tensors, const Call& call) {

@@ -41,7 +41,7 @@ void WorkStream::flush() {
 }
 
 namespace {
-std::atomic<std::uint64_t> last_number{0}; // 0 is nobody's
+std::atomic<std::uint64_t> last_number{0}; // 0: no op
 }
 
 KernelOp::KernelOp() : number_(++last_number) {}

@@ -1,5 +1,5 @@
-// What an op needs of the stream that it runs on, and what all ops of our own kernels share. No header of CUDA is
-// wanted here: the same ops are made of plain C++ for the test that runs them on the host.
+// An op's interface to its stream, and the base of all own kernels. No CUDA header is needed here: the host test makes
+// the same ops from plain C++.
 #pragma once
 
 #include <algorithm>
@@ -29,37 +29,37 @@ class WorkStream : public Stream {
   void begin_step() override;
   void end_step() override;
 
-  // Whether it is kept to be begun later.
+  // True: held to be started later.
   bool hold(KernelOp&, const Call&);
-  // Within the device, in the stream's turn: zeros where there is nothing to copy.
+  // Within the device, in the stream's order; null `from`: zeros.
   Status move(void* to, const void* from, std::size_t bytes);
   virtual Status move_now(void* to, const void* from, std::size_t bytes) = 0;
 
-  // Before the first launch of an op: makes the stream's GPU the calling thread's.
+  // Before the first launch of an op: makes the stream's GPU current in the calling thread.
   virtual void enter() = 0;
-  // Where kernels say what is wrong with the data; the device reaches it.
+  // The record of data errors that kernels write; mapped to the device.
   virtual Fault* fault() = 0;
-  // Copies from the host in the stream's turn; the host's memory may be gone at once.
+  // Copies from the host in the stream's order; the host's memory may be reused at once.
   virtual void bring(void* to, const void* from, std::size_t bytes) = 0;
-  // Kept for wait(), unless an earlier one is.
+  // Keeps the first error for wait().
   void fail(Status);
   Status take_error();
-  // After all launches of an op, or of a graph whose last it is: finds those that failed and names the op.
+  // After all launches of an op, or of a graph that ends with it: finds failed launches and names the op.
   virtual void launched(const Op&) = 0;
-  // So many calls of a step are a graph from now on.
+  // A step of `calls` calls is now a graph.
   virtual void kept(std::size_t calls) = 0;
-  // Steps are not launched as graphs, or not all of them: told once.
+  // Steps are not launched as graphs, or only some: logged once.
   virtual void refused(const Status& why) = 0;
 
  protected:
-  // From now on a step's work is held back, and launched as graphs when it comes again.
+  // From now on a step's work is held, and launched as graphs on repetition.
   void replay(MakeGraph);
-  void replay_no_more(); // drops what is held, and the graphs
-  // Begins what is held: before whatever the host waits for, or gives to the stream by another way.
+  void replay_no_more(); // drops held work and graphs
+  // Starts the held work: before any wait of the host, and before work that bypasses hold().
   void flush();
 
  private:
-  std::unique_ptr<Replay> replay_; // null: nothing is held back
+  std::unique_ptr<Replay> replay_; // null: no work is held
   Status first_;
 };
 
@@ -74,7 +74,7 @@ struct Call {
   }
 };
 
-// An array of an op's own in scratch.
+// An array of the op in scratch.
 template <class T> struct Room {
   std::size_t offset = 0;
   T* in(const Call& call) const { return reinterpret_cast<T*>(call.scratch + offset); }
@@ -83,7 +83,7 @@ template <class T> struct Room {
 class KernelOp : public Op {
  public:
   KernelOp();
-  // No other op of this process has, or had, the same.
+  // Unique among all ops of the process, past ones included.
   std::uint64_t number() const { return number_; }
 
   void execute(Stream& stream, std::span<const void* const> inputs, std::span<void* const> outputs, void* scratch,
@@ -97,7 +97,7 @@ class KernelOp : public Op {
     work.enter();
     perform(work, call);
   }
-  // In the stream's turn, once it has been entered.
+  // In the stream's order, after enter().
   void perform(WorkStream& work, const Call& call) {
     run(work, call);
     work.launched(*this);
@@ -111,11 +111,11 @@ class KernelOp : public Op {
     scratch_bytes += (static_cast<std::size_t>(count) * sizeof(T) + 255) / 256 * 256;
     return made;
   }
-  // The scratch of a sum; sums of one op that follow each other share the largest.
+  // The scratch of a sum; an op's consecutive sums share the largest.
   template <class Body> void sums(std::int64_t items, std::int64_t terms) {
     sums_bytes_ = std::max(sums_bytes_, reduce_room<Body>(items, terms));
   }
-  // Once, when all is declared.
+  // Call once, after all declarations.
   void settle_sums() {
     sums_offset_ = scratch_bytes;
     scratch_bytes += (sums_bytes_ + 255) / 256 * 256;
