@@ -10,8 +10,8 @@
 #include "cli/opened.h"
 #include "cli/run_named.h"
 #include "env/json_text.h"
-#include "param/exchange.h"
-#include "run/checkpoints.h"
+#include "param/file/exchange.h"
+#include "run/session/checkpoints.h"
 
 namespace dlhost::cli {
 namespace {

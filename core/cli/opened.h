@@ -7,8 +7,8 @@
 
 #include "cli/command.h"
 #include "config/job.h"
-#include "run/checkpoints.h"
-#include "run/session.h"
+#include "run/session/checkpoints.h"
+#include "run/session/session.h"
 
 namespace dlhost::cli {
 

@@ -1,11 +1,11 @@
 // dlhost stop and dlhost kill: end a run from elsewhere, or kill one of its workers.
 #include <fmt/format.h>
 
-#include "cli/leader.h"
+#include "cli/run/leader.h"
 #include "cli/run_named.h"
-#include "env/process.h"
+#include "env/process/process.h"
 #include "record/summary.h"
-#include "run/steering.h"
+#include "run/coordinator/steering.h"
 
 namespace dlhost::cli {
 namespace {

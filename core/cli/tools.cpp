@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "cli/companions.h"
-#include "env/process.h"
+#include "env/process/process.h"
 #include "tool_names.h"
 
 namespace dlhost::cli {

@@ -9,14 +9,14 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_named.h"
-#include "env/interrupt.h"
 #include "env/json_text.h"
+#include "env/process/interrupt.h"
 #include "env/terminal.h"
 #include "record/quantity.h"
 #include "record/summary.h"
 #include "record/tail.h"
 #include "record/workers_log.h"
-#include "run/leadership.h"
+#include "run/recovery/leadership.h"
 
 namespace dlhost::cli {
 namespace {

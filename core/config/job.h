@@ -39,7 +39,7 @@ struct Stop {
 enum class Last : std::uint8_t { drop, wrap, partial };
 
 // The names of this net's params and running state in a foreign file. Names and patterns are this net's, except in
-// `ignore`; "*" matches any part of a name (param/naming.h).
+// `ignore`; "*" matches any part of a name (param/file/naming.h).
 struct Rename {
   std::string ours, theirs;
   std::vector<std::int64_t> order; // axis i here is axis order[i] there; empty: same order

@@ -1,6 +1,6 @@
 // Handlers for a process that dies of a plugin's fault. They report which plugin, instance, phase and step it was, what
-// to do, and the newest complete checkpoint, also in the run's summary (env/failure_note.h). Then the process ends as
-// the system would end it. All handlers are async-signal-safe.
+// to do, and the newest complete checkpoint, also in the run's summary (env/process/failure_note.h). Then the process
+// ends as the system would end it. All handlers are async-signal-safe.
 #pragma once
 
 #include <cstddef>

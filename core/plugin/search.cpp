@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "env/process.h"
+#include "env/process/process.h"
 #include "plugin/mapped.h"
 
 namespace dlhost::plugin {

@@ -10,9 +10,9 @@
 
 #include <dlhost/host.h>
 
-#include "param/others.h"
-#include "param/sharing.h"
-#include "param/update_together.h"
+#include "param/store/update_together.h"
+#include "param/table/others.h"
+#include "param/table/sharing.h"
 #include "plan/plan.h"
 #include "plugin/faults.h"
 #include "program/leaving.h"

@@ -8,7 +8,7 @@
 
 #include <dlhost/device.h>
 
-#include "param/others.h"
+#include "param/table/others.h"
 
 namespace dlhost::program {
 

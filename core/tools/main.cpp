@@ -1,7 +1,7 @@
 // A tool of dlhost's: one command, and dlhost's own way to read it.
 #include "cli/companions.h"
 #include "cli/program.h"
-#include "env/process.h"
+#include "env/process/process.h"
 #include "tools/tool.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "param/ledger_chain.h"
+#include "param/server/ledger_chain.h"
 #include "tools/audit/ledger_reader.h"
 
 using dlhost::tools::Audit;

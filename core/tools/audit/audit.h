@@ -1,5 +1,5 @@
-// The ledgers of a run's servers (param/ledger.h), read and put together: whose contributions made which version of
-// which slice, and whether that is as it should be. What was rolled back is left out.
+// The ledgers of a run's servers (param/server/ledger.h), read and put together: whose contributions made which version
+// of which slice, and whether that is as it should be. What was rolled back is left out.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 #include <dlhost/host.h>
 
-#include "param/ledger.h"
-#include "param/origin.h"
+#include "param/server/ledger.h"
+#include "param/table/origin.h"
 #include "record/ledger_head.h"
 
 namespace dlhost::tools {
@@ -52,7 +52,7 @@ struct Audit {
     std::string path;
     std::uint64_t attempt = 1;
     std::uint32_t server = 0;
-    std::vector<std::uint64_t> chain; // the digest of each of its lines (param/ledger_chain.h)
+    std::vector<std::uint64_t> chain; // the digest of each of its lines (param/server/ledger_chain.h)
     bool whole = true;                // each is as it was written; else it was read up to the first that is not
   };
   struct Slice {

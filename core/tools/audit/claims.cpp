@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "env/json_text.h"
-#include "param/checkpoint.h"
+#include "param/file/checkpoint.h"
 #include "record/json_fault.h"
-#include "run/checkpoints.h"
-#include "run/manifest.h"
-#include "run/whereabouts.h"
+#include "run/recovery/whereabouts.h"
+#include "run/session/checkpoints.h"
+#include "run/session/manifest.h"
 
 namespace dlhost::tools {
 namespace {

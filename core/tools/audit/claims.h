@@ -8,7 +8,7 @@
 
 #include <dlhost/host.h>
 
-#include "param/origin.h"
+#include "param/table/origin.h"
 #include "record/ledger_head.h"
 
 namespace dlhost::tools {

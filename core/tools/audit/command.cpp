@@ -18,8 +18,8 @@
 #include "cli/tools.h"
 #include "env/json_text.h"
 #include "record/run_folder.h"
-#include "run/ledgers.h"
-#include "run/training_samples.h"
+#include "run/input/training_samples.h"
+#include "run/recovery/ledgers.h"
 #include "tools/audit/held.h"
 #include "tools/tool.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plugin/registry.h"
-#include "run/ledgers.h"
+#include "run/recovery/ledgers.h"
 #include "tools/audit/audit.h"
 #include "tools/audit/claims.h"
 

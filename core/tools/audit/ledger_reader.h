@@ -1,5 +1,5 @@
-// The files that one server has written of a ledger (param/ledger.h), read line by line: what a line says stands in the
-// audit as far as its file is as it was written.
+// The files that one server has written of a ledger (param/server/ledger.h), read line by line: what a line says stands
+// in the audit as far as its file is as it was written.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "param/ledger_chain.h"
+#include "param/server/ledger_chain.h"
 #include "tools/audit/audit.h"
 
 namespace dlhost::tools {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "run/ledgers.h"
+#include "run/recovery/ledgers.h"
 #include "tools/audit/audit.h"
 #include "tools/audit/ledger_reader.h"
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "run/agreement.h"
-#include "run/place.h"
+#include "run/session/agreement.h"
+#include "run/worker/place.h"
 #include "tools/audit/held.h"
 
 namespace dlhost::tools {

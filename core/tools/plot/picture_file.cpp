@@ -1,6 +1,6 @@
 #include "tools/plot/picture_file.h"
 
-#include "env/process.h"
+#include "env/process/process.h"
 #include "env/temporary_folder.h"
 
 namespace dlhost::tools {

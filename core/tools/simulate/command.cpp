@@ -9,7 +9,7 @@
 #include "cli/job_file.h"
 #include "cli/tools.h"
 #include "config/dump.h"
-#include "env/process.h"
+#include "env/process/process.h"
 #include "record/metrics_log.h"
 #include "tools/simulate/shrink.h"
 #include "tools/simulate/simulation.h"

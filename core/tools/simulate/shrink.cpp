@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "run/place.h"
+#include "run/worker/place.h"
 
 namespace dlhost::tools {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "run/follower.h"
+#include "run/worker/follower.h"
 
 namespace dlhost::tools {
 namespace {

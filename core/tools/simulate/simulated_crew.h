@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "env/simulated/world.h"
-#include "run/crew.h"
-#include "run/folder_roster.h"
+#include "run/coordinator/crew.h"
+#include "run/membership/folder_roster.h"
 
 namespace dlhost::tools {
 

@@ -14,11 +14,11 @@
 
 #include "env/disk.h"
 #include "env/simulated/host.h"
-#include "param/transfer.h"
-#include "run/attempts.h"
-#include "run/balance.h"
-#include "run/ledgers.h"
-#include "run/warm_up.h"
+#include "param/store/transfer.h"
+#include "run/coordinator/balance.h"
+#include "run/coordinator/warm_up.h"
+#include "run/recovery/attempts.h"
+#include "run/recovery/ledgers.h"
 #include "tools/audit/held.h"
 #include "tools/simulate/simulated_crew.h"
 

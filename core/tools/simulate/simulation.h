@@ -12,7 +12,7 @@
 #include "config/job.h"
 #include "env/simulated/disk_fault.h"
 #include "plugin/search.h"
-#include "run/training.h"
+#include "run/coordinator/training.h"
 #include "tools/audit/audit.h"
 
 namespace dlhost::tools {

@@ -1,5 +1,5 @@
 // What leaves a post for other machines, and in which order; what it does with what comes from there.
-#include "param/post.h"
+#include "param/message/post.h"
 
 #include <algorithm>
 #include <deque>

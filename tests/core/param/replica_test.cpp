@@ -1,6 +1,6 @@
 // Workers with values of their own and the server between them: whoever exchanges when, what comes out is what the
 // papers' algorithms give, written plainly in double precision.
-#include "param/replica.h"
+#include "param/table/replica.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "env/real_host.h"
-#include "param/table.h"
+#include "param/table/table.h"
 #include "plugin/registry.h"
 
 namespace dlhost::param {

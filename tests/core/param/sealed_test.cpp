@@ -1,5 +1,5 @@
 // What leaves an endpoint that is sealed: nobody else reads it, changes it, sends it once more, or makes it.
-#include "param/sealed.h"
+#include "param/message/sealed.h"
 
 #include <algorithm>
 #include <cstring>

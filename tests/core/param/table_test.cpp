@@ -1,5 +1,5 @@
 // One worker's view of the table: what it does with messages that come where they have no business.
-#include "param/table.h"
+#include "param/table/table.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // Who gets which worker, whatever the order in which the members of several hosts have their ranks; and what is told of
 // it.
-#include "run/members.h"
+#include "run/membership/members.h"
 
 #include <gmock/gmock.h>
 

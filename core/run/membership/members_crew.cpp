@@ -1,0 +1,120 @@
+#include "run/membership/members_crew.h"
+
+#include <algorithm>
+
+#include "config/dump.h"
+#include "env/process/process.h"
+#include "run/membership/relay.h"
+#include "run/recovery/leadership.h"
+
+namespace dlhost::run {
+namespace {
+
+constexpr Nanoseconds to_tell = 500'000'000;   // how a worker of another member ended
+constexpr Nanoseconds to_notice = 100'000'000; // that it is over
+
+} // namespace
+
+Crew::Maker MembersCrew::maker(Members& members) {
+  return [&members](Session& leader) -> Result<std::unique_ptr<Crew>> {
+    std::unique_ptr<MembersCrew> crew(new MembersCrew(members, leader));
+    DLHOST_TRY(crew->prepare());
+    return std::unique_ptr<Crew>(std::move(crew));
+  };
+}
+
+Status MembersCrew::prepare() {
+  DLHOST_TRY(members_.look());
+  const std::uint32_t seats = Place::seats(leader_.job().topology);
+  muster_ = Muster::of(members_.all(), members_.rank(), seats);
+  for (const std::uint32_t rank : muster_.ranks)
+    hosts_.push_back(std::ranges::find(members_.all(), rank, &Member::rank)->host);
+  DLHOST_ASSIGN(folder_, env::TemporaryFolder::make("dlhost-run-"));
+  epoch_ = members_.mark_of_next();
+  const Posting posting{
+      .machines = muster_.machines, .secret = members_.secret(), .epoch = epoch_, .host_name = members_.host()};
+  DLHOST_TRY(MeetingFolder::write(leader_.host().disk(), folder_->path(), leader_.job(), posting));
+  processes_.emplace(leader_.host(), leader_.registry(), folder_->path());
+  roster_.emplace(
+      leader_.host(), folder_->path(), posting, [this] { return look(); }, [this](std::uint32_t seat) { end(seat); });
+  return {};
+}
+
+// The others are told of it; what this one's workers leave in their folder goes to them.
+Status MembersCrew::start() {
+  attempt_ = members_.next_attempt();
+  const Call call{
+      .job = config::to_toml(leader_.job(), env::working_folder()), .muster = muster_, .epoch = epoch_, .will = will_};
+  Status told = members_.tell(Told::call(*attempt_), call.to_text());
+  if (told.code() == Code::cancelled)
+    return Status::gone("one of the run's processes has come or gone while the run was about to begin");
+  DLHOST_TRY(std::move(told));
+  for (const std::uint32_t seat : muster_.seats_of(members_.rank()))
+    if (seat != 0) DLHOST_TRY(processes_->start(seat));
+  task_ = leader_.host().tasks().start("members", [this] {
+    Relay relay(leader_.host(), members_, folder_->path(), muster_, *attempt_,
+                [this] { return over_ ? Status::cancelled("it is over") : processes_->look(); });
+    Status status = relay.run();
+    {
+      const std::scoped_lock lock(guard_);
+      relayed_ = status;
+    }
+    while (status.ok() && !over_ && !members_.has_changed()) status = members_.await_change(to_notice);
+  });
+  return {};
+}
+
+// What begins another epoch meanwhile ends the attempt.
+Status MembersCrew::bequeath(const std::string& run) {
+  DLHOST_ASSIGN(const auto leader, Leadership::told(leader_.host().disk(), run));
+  if (will_.run == run && will_.mark == leader.mark) return {};
+  will_ = {.run = run, .mark = leader.mark};
+  if (!attempt_) return {};
+  Status told = members_.tell(Told::will(*attempt_), will_.to_text());
+  return told.code() == Code::cancelled ? Status() : told;
+}
+
+MembersCrew::~MembersCrew() {
+  part().ignore("the run has ended, or is to begin once more");
+  if (attempt_) members_.tell(Told::over(*attempt_), "").ignore("who is in has changed, then, and all see that");
+}
+
+// Those of this member.
+Status MembersCrew::part() {
+  over_ = true;
+  if (roster_) roster_->fail(Status::cancelled("it is over"));
+  task_.reset();
+  return processes_ ? processes_->end() : Status();
+}
+
+// One of another member is that one's to end; where it cannot be told, it goes as a whole.
+void MembersCrew::end(std::uint32_t seat) {
+  if (muster_.ranks[seat] == members_.rank()) return processes_->kill(seat);
+  if (attempt_ && members_.tell(Told::kill(*attempt_, seat), "").ok()) return;
+  members_.report_gone(muster_.ranks[seat], concat("its worker ", seat, " hangs")).ignore("it is gone already");
+}
+
+std::vector<Located> MembersCrew::processes() {
+  std::vector<Located> all;
+  for (std::uint32_t seat = 1; seat < roster_->seats(); ++seat) {
+    const auto card = roster_->card(seat);
+    all.push_back({hosts_[seat], card.ok() ? card->process : 0});
+  }
+  return all;
+}
+
+Status MembersCrew::look() {
+  DLHOST_TRY(processes_->look());
+  const std::scoped_lock lock(guard_);
+  return relayed_;
+}
+
+std::string MembersCrew::fate(std::uint32_t seat) {
+  if (seat >= muster_.ranks.size()) return {};
+  if (muster_.ranks[seat] == members_.rank()) return processes_->fate(seat);
+  if (!attempt_) return {};
+  const auto told = members_.hear(Told::fate(*attempt_, seat), to_tell);
+  return told.ok() ? *told : std::string(); // nobody has told, or who is in has changed
+}
+
+} // namespace dlhost::run
