@@ -1,5 +1,5 @@
 // The builder's internal state; builder.h says what it does. Its parts: preparing.cpp (units, links, fusion),
-// expanding.cpp (visits to steps), factoring.cpp (gradients sent as factors), joining.cpp (updates joined into one op)
+// expanding.cpp (visits to steps), factoring.cpp (gradients sent as factors), exchanging.cpp (updates)
 // and laying_out.cpp (memory, frames).
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include "net/fusion.h"
 #include "program/builder.h"
+#include "program/local_updates.h"
 #include "program/memory.h"
 
 namespace dlhost::program {
@@ -72,17 +73,20 @@ class Builder {
   SlotId left_on_host(SlotId from, const param::Param&, std::size_t at);
   void share(SlotId, const param::Param&, std::size_t at);
 
-  // joining.cpp
+  // exchanging.cpp
   struct Joining {
     param::Likeness likeness;
-    Program::Joined joined;
+    std::vector<std::uint32_t> updates;
+    std::vector<SlotId> gradients;
     std::uint32_t last = 0; // step of the last update
     std::int64_t elements = 0;
   };
   void join_updates();
   void mark_settling();
   std::size_t reader_of_params(const Program::Step&) const;
-  Status prepare_joined();
+  Status make_exchange();
+  Result<LocalUpdates::Setup> local_updates();
+  Status join(LocalUpdates::Setup&, const Joining&);
 
   // laying_out.cpp
   SlotId root(SlotId) const;
@@ -120,6 +124,7 @@ class Builder {
   };
   std::vector<Replacement> replacements_;
   std::map<std::string, Op*> adders_;
+  std::vector<Joining> joined_;
 };
 
 } // namespace dlhost::program

@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "param/store/update.h"
+#include "param/table/others.h"
+#include "param/table/sharing.h"
 #include "plugin/registry.h"
 #include "program/program.h"
 #include "program/record.h"

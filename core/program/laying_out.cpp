@@ -230,21 +230,7 @@ void Builder::lay_out() {
 
 Status Builder::bind_params() {
   DLHOST_TRY(request_.store->allocate(request_.updater ? &rule_ : nullptr));
-  for (auto* param : program_.updated_) {
-    if (request_.sharing) break; // the slices' servers update them
-    DLHOST_ASSIGN(auto update,
-                  param::Update::prepare(*request_.store, *param, *request_.updater, rule_, request_.update_settings));
-    program_.updates_.push_back(std::move(update));
-  }
-  DLHOST_TRY(prepare_joined());
-  if (request_.others) {
-    DLHOST_ASSIGN(program_.summing_,
-                  Summing::make(*program_.device_, *program_.stream_, *request_.others, program_.updated_.size()));
-    program_.unsettled_.reserve(program_.updated_.size());
-  }
-  if (request_.crosses_beside) {
-    DLHOST_ASSIGN(program_.leaving_, Leaving::make(*program_.device_, program_.updated_.size()));
-  }
+  DLHOST_TRY(make_exchange());
   for (auto& unit_frame : program_.unit_frames_) point(unit_frame);
   for (auto& call : program_.calls_) {
     for (auto slot : call.in) call.inputs.push_back(program_.slots_[static_cast<std::size_t>(slot)].data);

@@ -1,14 +1,11 @@
 // Names the program's steps for measurements, with the bytes and operations of each.
-#include <fmt/format.h>
-
 #include "program/program.h"
 
 namespace dlhost::program {
 
 void Program::measure(Clock* clock) {
-  clock_ = clock;
-  timings_.clear();
-  if (!clock) return;
+  if (!clock) return timings_.stop();
+  std::vector<Timing> all;
   for (const Step& step : steps_) {
     Timing timing;
     switch (step.act) {
@@ -41,18 +38,13 @@ void Program::measure(Clock* clock) {
       break;
     case Act::update:
       timing = {.what = updated_[step.index]->declared.name, .type = "update", .direction = "update"};
-      if (sharing_) break;
-      if (const Joined* together = joined(step.index); !together) {
-        timing.bytes = updates_[step.index]->bytes();
-      } else if (together->updates.back() == step.index) {
-        timing.what += fmt::format(" and {} more", together->updates.size() - 1);
-        timing.bytes = together->update->bytes();
-      }
+      exchange_->describe(step.index, timing);
       break;
     case Act::check_losses: timing = {.what = "losses", .type = "metrics", .direction = "between"}; break;
     }
-    timings_.push_back(std::move(timing));
+    all.push_back(std::move(timing));
   }
+  timings_.start(*clock, *stream_, std::move(all));
 }
 
 } // namespace dlhost::program

@@ -16,14 +16,10 @@ Builder::Builder(Program& program, BuildRequest& request)
   program_.device_ = request.device;
   program_.stream_ = request.stream;
   program_.store_ = request.store;
-  program_.sharing_ = request.sharing;
-  program_.others_ = request.others;
   program_.activity_ = request.activity;
-  program_.updater_actor_ = request.updater_actor;
   program_.frames_ = request.record.frames;
   program_.cut_ = request.record.cut;
   program_.training_ = request.training;
-  program_.clip_norm_ = request.clip_norm;
   if (request.scales_loss) program_.loss_scale_.emplace();
   if (request.updater) rule_ = request.updater->rule();
 }

@@ -74,11 +74,10 @@ class OneStep {
 
 Status Program::run(const BatchView& batch, const StepInfo& info) {
   info_ = info;
-  gradient_scale_ = 1;
   bind(batch);
   set_passes(batch, info);
   Status status = plugin::contained(*activity_, [&]() -> Status {
-    if (clock_) return run_steps(); // each op is waited for
+    if (timings_.measures()) return run_steps(); // each op is waited for
     OneStep whole(*stream_);
     return run_steps();
   });
@@ -90,54 +89,21 @@ Status Program::run(const BatchView& batch, const StepInfo& info) {
 void Program::abandon_step() {
   constexpr const char* why = "the step has failed already";
   plugin::contained(*activity_, [this]() -> Status {
-    if (summing_) summing_->give_up();
-    if (leaving_) leaving_->wait().ignore(why);
+    exchange_->abandon();
     return stream_->wait();
   }).ignore(why);
 }
 
-// While measuring, the work's time counts for this step.
-template <class Work> Status Program::timed(std::size_t step, Work&& work) {
-  if (!clock_) return work();
-  const Nanoseconds begin = clock_->now();
-  DLHOST_TRY(work());
-  DLHOST_TRY(stream_->wait());
-  timings_[step].seconds += static_cast<double>(clock_->now() - begin) * 1e-9;
-  return {};
-}
-
 Status Program::run_steps() {
-  const auto work_at = [this](std::size_t s) -> Status {
-    if (sharing_) DLHOST_TRY(sharing_->progress());
-    if (others_) DLHOST_TRY(others_->progress());
-    if (leaving_) DLHOST_TRY(send_what_has_left());
-    return execute(steps_[s]);
-  };
-  unsettled_.clear();
   for (std::size_t s = 0; s < steps_.size(); ++s) {
-    if (summing_ && settles_[s]) DLHOST_TRY(settle());
-    DLHOST_TRY(timed(s, [&] { return work_at(s); }));
+    if (steps_[s].settles) DLHOST_TRY(exchange_->settle(info_));
+    DLHOST_TRY(timings_.timed(s, [&]() -> Status {
+      DLHOST_TRY(exchange_->progress());
+      return execute(steps_[s]);
+    }));
   }
-  if (summing_) DLHOST_TRY(settle());
-  if (training_ && updates_at_the_end()) DLHOST_TRY(make_updates());
-  for (Timing& timing : timings_) ++timing.calls;
-  if (leaving_) DLHOST_TRY(send_all());
-  DLHOST_TRY(store_->rests());
-  return sharing_ ? sharing_->end_step(info_.step) : Status();
-}
-
-Status Program::send_what_has_left() {
-  return leaving_->send_what_is_there(
-      [this](std::uint32_t update) { return sharing_->update(*updated_[update], info_.step, info_.rate); });
-}
-
-// Serves other workers while the device copies.
-Status Program::send_all() {
-  while (!leaving_->empty()) {
-    DLHOST_TRY(sharing_->progress());
-    DLHOST_TRY(send_what_has_left());
-  }
-  leaving_->begin();
+  DLHOST_TRY(exchange_->end_step(info_));
+  timings_.count();
   return {};
 }
 
@@ -166,13 +132,13 @@ Status Program::execute(const Step& step) {
       call.op->execute(*stream_, call.inputs, outputs, scratch_.data(), {.scalars = {&call.scalar, 1}});
       return {};
     }
-    if (call.leaves && leaving_) return leaving_->copy(*stream_, call.output, call.inputs[0], call.bytes);
+    if (call.beside) return call.beside->copy(*stream_, call.output, call.inputs[0], call.bytes);
     if (call.inputs.empty()) return device_->fill_zero(*stream_, call.output, call.bytes);
     DLHOST_TRY(device_->copy(*stream_, call.output, call.inputs[0], call.bytes, call.direction));
     return call.direction == Direction::to_host ? stream_->wait() : Status();
   }
   case Act::collect: return collect(units_[step.index]);
-  case Act::update: return update(step);
+  case Act::update: return exchange_->add(step.index, info_);
   case Act::check_losses: return read_metrics();
   }
   return {};
@@ -185,77 +151,15 @@ std::span<Program::UnitFrame> Program::frames_of(const Unit& unit) {
 
 Status Program::collect(const Unit& unit) {
   // Collects all params, even without a reader: a new gradient must not replace the last one before that is taken.
-  for (const auto* param : unit.params)
-    if (sharing_) DLHOST_TRY(sharing_->collect(*param));
-  if (sharing_) sharing_->converts(true);
+  for (const auto* param : unit.params) DLHOST_TRY(exchange_->collect(*param));
+  exchange_->converts(true);
   for (std::size_t u = 0; u < unit.uses.size(); ++u) {
     const auto& use = unit.uses[u];
     DLHOST_TRY(store_->refresh(*use.param, *use.copy));
     for (UnitFrame& at : frames_of(unit)) at.params[u] = use.copy->data; // a new version may have another address
   }
   DLHOST_TRY(store_->landed());
-  if (sharing_) sharing_->converts(false);
-  return {};
-}
-
-Status Program::update(const Step& step) {
-  if (leaving_) return leaving_->add(step.index);
-  if (sharing_) return sharing_->update(*updated_[step.index], info_.step, info_.rate);
-  if (summing_) {
-    unsettled_.push_back(&step);
-    const Slot& gradient = slots_[static_cast<std::size_t>(step.gradient)];
-    return summing_->add(gradient.data, static_cast<std::int64_t>(gradient.bytes / size_of(gradient.desc.dtype)));
-  }
-  return updates_at_the_end() ? Status() : apply(step);
-}
-
-// Runs all updates so far with the summed gradients. Updates that need all gradients run at the end of the step.
-Status Program::settle() {
-  DLHOST_TRY(summing_->finish());
-  for (const Step* step : unsettled_)
-    if (!updates_at_the_end())
-      DLHOST_TRY(timed(static_cast<std::size_t>(step - steps_.data()), [&] { return apply(*step); }));
-  unsettled_.clear();
-  return {};
-}
-
-Status Program::apply(const Step& step) {
-  Joined* const together = joined(step.index);
-  if (together && together->updates.back() != step.index) return {};
-  activity_->enter(updater_actor_, "update", info_.step);
-  const void* gradient = slots_[static_cast<std::size_t>(step.gradient)].data;
-  Status status = together ? together->update->run(together->data, info_.rate, gradient_scale_)
-                           : updates_[step.index]->run(gradient, info_.rate, gradient_scale_);
-  activity_->leave();
-  return status;
-}
-
-Program::Joined* Program::joined(std::uint32_t update) {
-  const std::uint32_t place = joined_of_[update];
-  return place == 0 ? nullptr : &joined_[place - 1];
-}
-
-// Runs the updates that wait for all gradients: to clip them by their norm, or to check that all are finite.
-Status Program::make_updates() {
-  const auto each_update = [&](auto&& work) -> Status {
-    for (std::size_t s = 0; s < steps_.size(); ++s)
-      if (steps_[s].act == Act::update) DLHOST_TRY(timed(s, [&] { return work(steps_[s]); }));
-    return {};
-  };
-  double squares = 0;
-  const auto add_square = [&](const Step& step) -> Status {
-    DLHOST_ASSIGN(const double square,
-                  updates_[step.index]->squared_norm(slots_[static_cast<std::size_t>(step.gradient)].data));
-    squares += square;
-    return {};
-  };
-  DLHOST_TRY(each_update(add_square));
-  const double scale = loss_scale_ ? loss_scale_->value() : 1, norm = std::sqrt(squares) / scale;
-  if (loss_scale_ && !std::isfinite(norm)) return loss_scale_->overflowed(info_.step);
-  if (clip_norm_ > 0) gradient_norm_ = norm;
-  gradient_scale_ = static_cast<float>((clip_norm_ > 0 && norm > clip_norm_ ? clip_norm_ / norm : 1) / scale);
-  DLHOST_TRY(each_update([&](const Step& step) { return apply(step); }));
-  if (loss_scale_) loss_scale_->went_well();
+  exchange_->converts(false);
   return {};
 }
 
@@ -323,10 +227,6 @@ Status Program::restart() {
     }
   }
   return {};
-}
-
-void Program::resume_at(std::uint64_t updates) {
-  for (auto& update : updates_) update->resume_at(updates);
 }
 
 Result<std::string> Program::find_not_finite() {

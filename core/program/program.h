@@ -10,14 +10,12 @@
 
 #include <dlhost/host.h>
 
-#include "param/store/update_together.h"
-#include "param/table/others.h"
-#include "param/table/sharing.h"
 #include "plan/plan.h"
 #include "plugin/faults.h"
-#include "program/leaving.h"
+#include "program/host_copies.h"
 #include "program/loss_scale.h"
-#include "program/summing.h"
+#include "program/param_exchange.h"
+#include "program/timings.h"
 #include "program/unit.h"
 #include "record/table.h"
 
@@ -35,15 +33,6 @@ struct BatchView {
   std::vector<SourceBatch> sources;
   std::span<const std::uint32_t> samples;
   std::int64_t valid = 0;
-};
-
-struct StepInfo {
-  Phase phase = Phase::train;
-  std::uint64_t step = 0;
-  std::uint32_t epoch = 0;
-  std::uint64_t seed = 0;
-  std::int64_t global_batch = 0;
-  double rate = 0;
 };
 
 struct Metric {
@@ -75,16 +64,6 @@ struct Footprint {
   std::size_t host = 0;            // extra host memory, if the host cannot reach the device's
 };
 
-// The measured cost of one step of the program.
-struct Timing {
-  std::string what; // unit or param
-  std::string type; // "dense", "sgd", "format"
-  const char* direction = "";
-  double seconds = 0;
-  std::uint64_t calls = 0;
-  double operations = 0, bytes = 0; // of one call; 0: unknown
-};
-
 class Program {
  public:
   ~Program();
@@ -97,12 +76,12 @@ class Program {
   // Of an evaluating program.
   const std::vector<CountTable>& tables() const { return tables_; }
   // The norm of the last step's gradients before clipping; none: norms are not computed.
-  std::optional<double> gradient_norm() const { return sharing_ ? sharing_->gradient_norm() : gradient_norm_; }
+  std::optional<double> gradient_norm() const { return exchange_->gradient_norm(); }
   // Of a program that computes in f16; null: gradients are not scaled.
   LossScale* loss_scale() { return loss_scale_ ? &*loss_scale_ : nullptr; }
   const LossScale* loss_scale() const { return loss_scale_ ? &*loss_scale_ : nullptr; }
   // Sets the number of updates that each param has had.
-  void resume_at(std::uint64_t updates);
+  void resume_at(std::uint64_t updates) { exchange_->resume_at(updates); }
   // Resets state that is carried from batch to batch. Requires: the program does not train.
   Status restart();
   // The first layer whose output is not finite, for the batch of the last run(); empty: none.
@@ -123,7 +102,7 @@ class Program {
 
   // Starts measuring all steps, in order. Null: ends it.
   void measure(Clock* clock);
-  const std::vector<Timing>& timings() const { return timings_; }
+  const std::vector<Timing>& timings() const { return timings_.all(); }
 
  private:
   friend class Builder;
@@ -135,6 +114,7 @@ class Program {
     std::uint32_t index = 0; // of the source's node, frame, call, unit or update
     std::uint32_t frame = 0;
     SlotId gradient = no_slot; // for an update
+    bool settles = false;      // it reads params updated earlier in the same step
   };
   // A conversion, addition or copy that core makes.
   struct Call {
@@ -142,7 +122,8 @@ class Program {
     std::vector<SlotId> in;
     SlotId out = no_slot;
     Direction direction = Direction::within;
-    bool leaves = false; // for other workers; beside the computing if possible
+    bool leaves = false;          // for other workers
+    HostCopies* beside = nullptr; // makes it beside the computing; null: the computing stream does
     std::size_t bytes = 0;
     float scalar = 1;
     const char* what = "";
@@ -158,13 +139,6 @@ class Program {
     std::vector<void*> outputs, input_gradients, param_gradients, buffers;
     Frame frame;
   };
-  // Updates joined into one, made when the last gradient is there.
-  struct Joined {
-    std::vector<std::uint32_t> updates; // in the order of their steps
-    std::vector<SlotId> gradients;
-    std::unique_ptr<param::UpdateTogether> update;
-    std::vector<const void*> data; // of the gradients
-  };
   // An output of a source: the places to put the batch's address.
   struct Feed {
     std::size_t node = 0, output = 0;
@@ -178,7 +152,6 @@ class Program {
   Status run_steps();
   void abandon_step(); // waits until nothing of the step is queued
   Status execute(const Step&);
-  template <class Work> Status timed(std::size_t step, Work&& work);
   void bind(const BatchView&);
   void set_passes(const BatchView&, const StepInfo&);
   Status read_metrics();
@@ -186,33 +159,17 @@ class Program {
   Status placed(Status);
   std::span<UnitFrame> frames_of(const Unit&);
   Status collect(const Unit&);
-  Status update(const Step&);
-  Status apply(const Step&);
-  Status settle();
-  Joined* joined(std::uint32_t update);
-  Status send_what_has_left();
-  Status send_all();
-  bool updates_at_the_end() const { return clip_norm_ > 0 || loss_scale_; }
-  Status make_updates();
 
   const net::Graph* graph_ = nullptr;
   std::unique_ptr<net::Graph> owned_graph_;
   Device* device_ = nullptr;
   Stream* stream_ = nullptr;
   param::Store* store_ = nullptr;
-  param::Sharing* sharing_ = nullptr;
-  std::unique_ptr<Leaving> leaving_; // null: copies are waited for
-  param::Others* others_ = nullptr;
-  std::unique_ptr<Summing> summing_;   // over all workers; null: no other workers, or shared params
-  std::vector<bool> settles_;          // by step: it reads params updated earlier in the same step
-  std::vector<const Step*> unsettled_; // updates that wait for their sums
+  std::unique_ptr<ParamExchange> exchange_;
   plugin::Activity* activity_ = nullptr;
-  const plugin::Actor* updater_actor_ = nullptr;
   int frames_ = 1;
   bool cut_ = false;
   bool training_ = false;
-  double clip_norm_ = 0;
-  std::optional<double> gradient_norm_;
   std::optional<LossScale> loss_scale_;
   std::vector<Slot> slots_;
   std::vector<Unit> units_;
@@ -220,18 +177,14 @@ class Program {
   std::vector<std::unique_ptr<Op>> ops_; // of core's own calls
   std::vector<Call> calls_;
   std::vector<Step> steps_;
-  std::vector<UnitFrame> unit_frames_;                  // unit * frames + frame
-  std::vector<param::Param*> updated_;                  // in the order of their updates
-  std::vector<std::unique_ptr<param::Update>> updates_; // one for each; none if the params are shared
-  std::vector<Joined> joined_;
-  std::vector<std::uint32_t> joined_of_; // by update: index in joined_ plus one; 0: not joined
+  std::vector<UnitFrame> unit_frames_; // unit * frames + frame
+  std::vector<param::Param*> updated_; // in the order of their updates
   std::vector<Feed> feeds_;
   std::vector<Event*> arrived_; // by node, for this step's batch
   std::vector<Pass> passes_;
   std::vector<Metric> metrics_;
   std::vector<CountTable> tables_;
-  std::vector<Timing> timings_;
-  Clock* clock_ = nullptr;
+  Timings timings_;
   Memory arena_, scratch_;
   plugin::FarMemory far_arena_; // the device's memory, for the fault handler
   std::vector<std::byte> host_arena_;
@@ -239,7 +192,6 @@ class Program {
   Footprint footprint_;
   std::size_t unshared_bytes_ = 0;
   StepInfo info_;
-  float gradient_scale_ = 1;
 };
 
 } // namespace dlhost::program

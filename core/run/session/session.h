@@ -18,6 +18,8 @@
 #include "config/problems.h"
 #include "net/augment.h"
 #include "param/store/store.h"
+#include "param/table/others.h"
+#include "param/table/sharing.h"
 #include "plugin/float_state.h"
 #include "plugin/registry.h"
 #include "program/program.h"

@@ -2,7 +2,7 @@
 // become all workers' before the first.
 #include <utility>
 
-#include "program/summing.h"
+#include "program/gradient_sums.h"
 #include "run/worker/patience.h"
 #include "run/worker/seat.h"
 
@@ -64,7 +64,7 @@ Status Seat::spread_params() {
   if (shares_params() || stopped_) return {};
   param::Store& store = session_.store();
   const auto& [device, stream] = store.computing();
-  DLHOST_ASSIGN(const auto summing, program::Summing::make(device, stream, *this, store.params().size()));
+  DLHOST_ASSIGN(const auto summing, program::GradientSums::make(device, stream, *this, store.params().size()));
   const auto spread = [&, &device = device, &stream = stream](const param::Held& held) -> Status {
     if (number_ != 0) DLHOST_TRY(device.fill_zero(stream, held.data(), held.size()));
     return summing->add(held.data(), static_cast<std::int64_t>(held.size() / sizeof(float)));

@@ -1,4 +1,4 @@
-#include "program/summing.h"
+#include "program/gradient_sums.h"
 
 namespace dlhost::program {
 namespace {
@@ -8,23 +8,23 @@ constexpr std::int64_t enough = std::int64_t{1} << 20; // elements that start a 
 
 } // namespace
 
-Result<std::unique_ptr<Summing>> Summing::make(Device& device, Stream& computing, param::Others& others,
-                                               std::size_t most) {
-  std::unique_ptr<Summing> summing(new Summing(computing, others));
-  DLHOST_ASSIGN(summing->stream_, device.stream());
-  DLHOST_ASSIGN(summing->made_, device.event());
-  DLHOST_ASSIGN(summing->summed_, device.event());
-  summing->rows_.reserve(most);
-  return summing;
+Result<std::unique_ptr<GradientSums>> GradientSums::make(Device& device, Stream& computing, param::Others& others,
+                                                         std::size_t most) {
+  std::unique_ptr<GradientSums> sums(new GradientSums(computing, others));
+  DLHOST_ASSIGN(sums->stream_, device.stream());
+  DLHOST_ASSIGN(sums->made_, device.event());
+  DLHOST_ASSIGN(sums->summed_, device.event());
+  sums->rows_.reserve(most);
+  return sums;
 }
 
-Status Summing::add(void* values, std::int64_t count) {
+Status GradientSums::add(void* values, std::int64_t count) {
   rows_.push_back({values, count});
   elements_ += count;
   return elements_ >= enough ? start() : Status();
 }
 
-Status Summing::start() {
+Status GradientSums::start() {
   if (rows_.empty()) return {};
   Peers& peers = others_.peers();
   const auto ready = [&] { return peers.ready(); };
@@ -40,7 +40,7 @@ Status Summing::start() {
 }
 
 // Waits for this worker's own computing, which does not count as waiting for others.
-Status Summing::until_computed() {
+Status GradientSums::until_computed() {
   while (true) {
     DLHOST_ASSIGN(const bool passed, made_->passed());
     if (passed) return {};
@@ -49,7 +49,7 @@ Status Summing::until_computed() {
 }
 
 // An error among the devices leaves sums that never end; only the peers report it.
-Status Summing::finish() {
+Status GradientSums::finish() {
   DLHOST_TRY(start());
   if (!under_way_) return {};
   DLHOST_TRY(until_computed());
@@ -62,7 +62,7 @@ Status Summing::finish() {
   return stream_->wait(); // for its errors: the sums are done
 }
 
-void Summing::give_up() noexcept {
+void GradientSums::give_up() noexcept {
   if (under_way_ || !rows_.empty()) others_.peers().abandon();
 }
 

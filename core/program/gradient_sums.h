@@ -12,10 +12,10 @@
 
 namespace dlhost::program {
 
-class Summing {
+class GradientSums {
  public:
   // `most`: the number of add() calls in a step.
-  static Result<std::unique_ptr<Summing>> make(Device&, Stream& computing, param::Others&, std::size_t most);
+  static Result<std::unique_ptr<GradientSums>> make(Device&, Stream& computing, param::Others&, std::size_t most);
 
   // `values`: written by work that is queued on the computing stream; not to be touched before finish(). Requires: all
   // workers add the same rows in the same order.
@@ -26,7 +26,7 @@ class Summing {
   void give_up() noexcept;
 
  private:
-  Summing(Stream& computing, param::Others& others) : computing_(computing), others_(others) {}
+  GradientSums(Stream& computing, param::Others& others) : computing_(computing), others_(others) {}
   Status start();
   Status until_computed();
 

@@ -11,9 +11,9 @@
 
 namespace dlhost::program {
 
-class Leaving {
+class HostCopies {
  public:
-  static Result<std::unique_ptr<Leaving>> make(Device&, std::size_t updates);
+  static Result<std::unique_ptr<HostCopies>> make(Device&, std::size_t updates);
 
   // Copies after the work queued on `computing` so far.
   Status copy(Stream& computing, void* to, const void* from, std::size_t bytes);
@@ -29,7 +29,7 @@ class Leaving {
   void begin();
 
  private:
-  explicit Leaving(Device& device) : device_(device) {}
+  explicit HostCopies(Device& device) : device_(device) {}
   Device& device_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Event> made_;
