@@ -30,7 +30,7 @@ class Prelu final : public Layer {
     return {};
   }
 
-  // An op is a formula, which every device compiles. The slope lies along axis 1 and is repeated on the others.
+  // An op is a formula, which every device compiles. The slope is on axis 1 and repeats along the other axes.
   Status prepare(Prepare& p) override {
     const TensorDesc x{p.compute(), p.input(0).shape, {}};
     TensorDesc slope{DType::f32, {}, {}};
@@ -74,7 +74,7 @@ class Prelu final : public Layer {
       MapSpec params; // of x and dy
       params.in = {x, x};
       params.out = {slope};
-      params.rows = true; // where an output has an axis of 1 and the inputs more, all rows that count are summed
+      params.rows = true; // sums all counted rows for outputs with an axis of 1
       Expression& dslope = params.expression;
       dslope.result(select(dslope.input(0), dslope.constant(0), dslope.input(0) * dslope.input(1)));
       DLHOST_ASSIGN(param_gradient_, p.op(params, Role::param_gradient));
