@@ -74,7 +74,7 @@ class Prelu final : public Layer {
       MapSpec params; // of x and dy
       params.in = {x, x};
       params.out = {slope};
-      params.rows = true; // sums all counted rows for outputs with an axis of 1
+      params.rows = true; // where an output has an axis of 1 and the inputs more, all rows that count are summed
       Expression& dslope = params.expression;
       dslope.result(select(dslope.input(0), dslope.constant(0), dslope.input(0) * dslope.input(1)));
       DLHOST_ASSIGN(param_gradient_, p.op(params, Role::param_gradient));
