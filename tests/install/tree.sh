@@ -23,7 +23,7 @@ clean=(env -i PATH="$prefix/bin:/usr/bin:/bin" HOME="$work" LC_ALL=C)
 # No file contains the build folder's path.
 if grep -rlF -- "$build" "$prefix"; then fail "these files name the build folder"; fi
 
-# Each library finds what it links.
+# Each library finds its dependencies.
 while read -r file; do
   if ldd "$file" 2>/dev/null | grep 'not found'; then fail "$file does not find its libraries"; fi
 done < <(find "$prefix" -type f \( -perm /111 -o -name '*.so*' \))

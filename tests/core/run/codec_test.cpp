@@ -114,7 +114,7 @@ TEST_F(CodecTest, NormsAndSumsAreThoseOfWhatIsDecoded) {
   }
 }
 
-// Codecs that need the whole matrix get it in plain layout, whatever the masters' format.
+// Codecs that need the whole matrix get it in plain layout, in any format of the masters.
 TEST_F(CodecTest, MastersThatDoNotLiePlainAreSeenPlain) {
   for (const std::string codec : {"\"one_bit\"", "{ type = \"power_sgd\", rank = 1 }"}) {
     SCOPED_TRACE(codec);
