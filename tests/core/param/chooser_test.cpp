@@ -1,5 +1,5 @@
 // The chooser, for versions made of whole steps: its messages to servers about the steps of three groups.
-#include "param/chooser.h"
+#include "param/server/chooser.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // Two servers of two groups that exchange one slice: the results for their values, and invalid messages.
-#include "param/group_sync.h"
+#include "param/exchange/group_sync.h"
 
 #include <deque>
 

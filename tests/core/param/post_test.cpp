@@ -1,5 +1,5 @@
 // The messages and puts that leave a post for other machines, and their order; and the handling of received ones.
-#include "param/post.h"
+#include "param/message/post.h"
 
 #include <algorithm>
 #include <deque>

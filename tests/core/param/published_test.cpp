@@ -1,4 +1,4 @@
-#include "param/published.h"
+#include "param/server/published.h"
 
 #include <array>
 #include <cstring>

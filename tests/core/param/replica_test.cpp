@@ -1,6 +1,6 @@
 // Workers with values of their own and their server: for any order of exchanges, the results equal those of the papers'
 // algorithms, computed plainly in double precision.
-#include "param/replica.h"
+#include "param/table/replica.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "env/real_host.h"
-#include "param/table.h"
+#include "param/table/table.h"
 #include "plugin/registry.h"
 
 namespace dlhost::param {

@@ -1,5 +1,5 @@
 // Messages of a sealed endpoint: others cannot read, change, repeat or forge them.
-#include "param/sealed.h"
+#include "param/message/sealed.h"
 
 #include <algorithm>
 #include <cstring>

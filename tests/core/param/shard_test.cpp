@@ -3,7 +3,7 @@
 
 #include <dlhost/random.h>
 
-#include "param/transfer.h"
+#include "param/store/transfer.h"
 #include "served.h"
 
 namespace dlhost::param {

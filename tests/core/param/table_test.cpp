@@ -1,5 +1,5 @@
 // One worker's view of the table: its handling of invalid messages.
-#include "param/table.h"
+#include "param/table/table.h"
 
 #include <gmock/gmock.h>
 

@@ -1,10 +1,10 @@
 // Workers with a share of the batch in proportion to their speed.
-#include "run/balance.h"
+#include "run/coordinator/balance.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "run/place.h"
+#include "run/worker/place.h"
 #include "simulated.h"
 
 namespace dlhost::test {

@@ -1,6 +1,6 @@
 // Each batch arrives as the feeder gives it, for all paces of the streams. For each wait in delivery.cpp, one pace
 // turns its omission into wrong data or memory that is released too early.
-#include "run/delivery.h"
+#include "run/input/delivery.h"
 
 #include <numeric>
 #include <utility>

@@ -1,5 +1,5 @@
 // Other processes may read a leader's record at any moment, and the leader may be killed at any moment.
-#include "run/leadership.h"
+#include "run/recovery/leadership.h"
 
 #include <csignal>
 

@@ -1,5 +1,5 @@
 // Manifests of damaged checkpoints, or forged ones with a valid seal: none can be resumed from.
-#include "run/manifest.h"
+#include "run/session/manifest.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>

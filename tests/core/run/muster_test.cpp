@@ -1,5 +1,5 @@
 // The assignment of workers to members, for any order of ranks among hosts, and the message with it.
-#include "run/members.h"
+#include "run/membership/members.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // The senders whose orders a worker follows.
-#include "run/orders.h"
+#include "run/worker/orders.h"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "run/room.h"
+#include "run/session/room.h"
 
 namespace dlhost::run {
 namespace {

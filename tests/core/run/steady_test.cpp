@@ -1,10 +1,10 @@
 // After its first steps, a run allocates nothing in a step, in any way of training, and the process does not grow.
 #include <gmock/gmock.h>
 
+#include "env/process/usage.h"
 #include "env/terminal.h"
-#include "env/usage.h"
 #include "heap_watch.h"
-#include "run/recorder.h"
+#include "run/coordinator/recorder.h"
 #include "trained.h"
 
 namespace dlhost::test {

@@ -1,5 +1,5 @@
 // A request to a run from another process is executed once, by the current leader, and answered.
-#include "run/steering.h"
+#include "run/coordinator/steering.h"
 
 #include <atomic>
 
