@@ -1,5 +1,5 @@
-// dlhost bench codecs: each codec makes an encoding of a large gradient, and adds one to a sum, on one thread, beside a
-// loop that adds such a gradient without any: bytes are those of the gradient.
+// dlhost bench codecs: each codec encodes a large gradient, and adds an encoded one to a sum, on one thread. For
+// comparison, a loop adds such a gradient without a codec. Bytes are those of the gradient.
 //
 //   DLHOST_PLUGIN_PATH=build/plugins build/bench/codecs --benchmark_enable_random_interleaving=true
 #include <benchmark/benchmark.h>
@@ -23,7 +23,7 @@ Numbers gradient() {
   return made;
 }
 
-// A codec, and what it has made of one gradient.
+// A codec and its encoding of one gradient.
 class Line {
  public:
   Status open(const std::string& name) {

@@ -1,6 +1,6 @@
-// dlhost bench factors: what a worker with a server beside it does for a dense layer's weight in a step, two of them
-// sharing the work. Either it makes the gradient of its rows, of the whole weight, and updates its half of it by both
-// workers' gradients; or it multiplies both workers' factors for its half, and updates that piece by piece.
+// dlhost bench factors: a step's work on a dense layer's weight in a worker with its own server, shared by two workers.
+// Variant 1: compute the gradient of the whole weight from the worker's rows, then update half of it with both workers'
+// gradients. Variant 2: multiply both workers' factors for that half, and update it piece by piece.
 //
 //   DLHOST_PLUGIN_PATH=build/plugins build/bench/factors --benchmark_enable_random_interleaving=true
 #include <benchmark/benchmark.h>

@@ -1,11 +1,11 @@
-// How fast samples come in: a folder of JPEG files decoded, augmented and put into batches by the feeder, beside what
-// libjpeg-turbo alone decodes on as many threads from memory; and the feeder on samples that cost nothing to read. What
-// stands in files as it is used (idx, CIFAR, csv, LMDB) is measured in input_formats.cpp.
+// The speed of input: the feeder on a folder of JPEG files, with decoding, augmentation and batching, beside
+// libjpeg-turbo alone, which decodes from memory on as many threads; and the feeder on samples that cost nothing to
+// read. input_formats.cpp measures files without decoding (idx, CIFAR, csv, LMDB).
 //
 //   DLHOST_PLUGIN_PATH=build/plugins DLHOST_DATA=... build/bench/input
 //
 // The pictures are those of the first .tar in DLHOST_DATA/images, unpacked into a temporary folder, or those of the
-// folder that DLHOST_BENCH_IMAGES names (a folder for each class). Without either there is nothing to measure.
+// folder DLHOST_BENCH_IMAGES (with a folder for each class). Without either, the benchmarks of pictures are skipped.
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -73,7 +73,7 @@ void decode_some(const std::vector<std::vector<unsigned char>>& files, std::size
   tjDestroy(turbo);
 }
 
-// What libjpeg-turbo alone does, threads given.
+// libjpeg-turbo alone, on the given number of threads.
 void turbojpeg_alone(benchmark::State& state) {
   if (pictures().folder().empty()) return state.SkipWithError("no pictures: set DLHOST_DATA");
   const auto files = packed_files();
@@ -87,7 +87,7 @@ void turbojpeg_alone(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(files.size()));
 }
 
-// What a sample is made of: pictures of at least 256 give 256, as ImageNet's do in examples/, smaller ones 64.
+// A sample's side: 256 for pictures of at least 256, as for ImageNet in examples/; else 64.
 std::int64_t sample_side(const std::vector<unsigned char>& file) {
   const tjhandle turbo = tjInitDecompress();
   int width = 0, height = 0, subsampling = 0, space = 0;
@@ -96,7 +96,7 @@ std::int64_t sample_side(const std::vector<unsigned char>& file) {
   return std::min(width, height) >= 256 ? 256 : 64;
 }
 
-// The whole way of a JPEG folder: read, decoded, cropped, mirrored, in batches of bytes, or normalised to f32 as well.
+// All work on a JPEG folder: reading, decoding, cropping, mirroring, batching as bytes, or normalised to f32 as well.
 void jpeg_folder(benchmark::State& state, bool normalized) {
   if (pictures().folder().empty()) return state.SkipWithError("no pictures: set DLHOST_DATA");
   const std::int64_t side = sample_side(packed_files().front());
@@ -107,7 +107,7 @@ void jpeg_folder(benchmark::State& state, bool normalized) {
   feed(state, **source, augmentations);
 }
 
-// The feeder's own cost: samples of MNIST's size that are copied from a table.
+// The feeder's own cost: samples of MNIST's size, copied from a table.
 void cheap_samples(benchmark::State& state) {
   const auto source = open("synthetic", {{{"shape", values(784)}, {"values", value("u8")}}, {}});
   if (!source.ok()) return state.SkipWithError(source.status().message().c_str());

@@ -1,6 +1,6 @@
-// How fast data sets that need no decoding come in: files of MNIST's and CIFAR's kind, written for it, are opened and
-// fed, beside what reading them alone takes: the file into memory, and its samples one by one, in another order, from
-// there into batches, on as many threads.
+// The speed of data sets without decoding: generated files in the formats of MNIST, CIFAR and others are opened and
+// fed. For comparison: reading the files into memory alone, and copying their samples, shuffled, from memory into
+// batches on as many threads.
 #include <cstring>
 #include <filesystem>
 #include <numeric>
@@ -39,7 +39,7 @@ std::string random_bytes(std::size_t count) {
 }
 
 void write(const std::string& path, const std::string& content) {
-  const gzFile file = gzopen(path.c_str(), path.ends_with(".gz") ? "wb1" : "wbT"); // T: as it is
+  const gzFile file = gzopen(path.c_str(), path.ends_with(".gz") ? "wb1" : "wbT"); // T: uncompressed
   const bool written = file && gzwrite(file, content.data(), static_cast<unsigned>(content.size())) > 0;
   if (!file || gzclose(file) != Z_OK || !written) throw std::runtime_error(path + ": cannot be written");
 }
@@ -55,9 +55,9 @@ struct Format {
   const char* name;
   const char* layer;
   std::uint32_t samples;
-  std::size_t sample_bytes;                   // as they are fed
-  std::vector<std::string> files;             // what `train` names
-  void (*make)(const Format&, const Folder&); // writes them
+  std::size_t sample_bytes;                   // as fed
+  std::vector<std::string> files;             // values of `train`
+  void (*make)(const Format&, const Folder&); // writes the files
 };
 
 void make_idx(const Format& format, const Folder& folder) {
@@ -96,7 +96,7 @@ const std::vector<Format> formats{
     {"lmdb", "lmdb", 20000, 3072, {"database"}, make_lmdb},
 };
 
-// Written once.
+// Writes the files at the first call.
 const Folder& folder_of(const Format& wanted) {
   static const Folder folder;
   static std::vector<bool> made(formats.size());
@@ -118,7 +118,7 @@ void count_items(benchmark::State& state, const Format& format) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(format.samples));
 }
 
-// Until the first sample can be read.
+// Up to the first readable sample.
 void opening(benchmark::State& state, const Format& format) {
   folder_of(format);
   for (auto _ : state)
@@ -126,7 +126,7 @@ void opening(benchmark::State& state, const Format& format) {
   count_items(state, format);
 }
 
-// zlib alone: what is not packed it hands over as it is.
+// zlib alone: it passes uncompressed files through.
 void reading_files(benchmark::State& state, const Format& format) {
   const Folder& folder = folder_of(format);
   std::vector<char> part(1 << 20);

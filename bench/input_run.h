@@ -1,4 +1,4 @@
-// What benchmarks of input share: plugins as a job finds them, and whole epochs drawn from the feeder.
+// Shared by the benchmarks of input: plugins as a job finds them, and whole epochs drawn from the feeder.
 #pragma once
 
 #include <cstdlib>
@@ -36,9 +36,9 @@ inline Value value(std::int64_t number) { return {number, {}}; }
 inline Value value(std::string text) { return {std::move(text), {}}; }
 inline Value values(std::int64_t number) { return {List{value(number)}, {}}; }
 
-// The source, opened.
+// Opens the source.
 Result<std::unique_ptr<Source>> open(const std::string& type, Table options);
-// Feeds whole epochs of it to so many readers as the range says; the first one, which fills caches, is not measured.
+// Feeds whole epochs of it to the range's number of readers. The first epoch fills caches and is not measured.
 void feed(benchmark::State&, Source&, std::span<const Part> augmentations);
 
 } // namespace dlhost::bench

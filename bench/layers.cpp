@@ -1,5 +1,5 @@
-// dlhost bench layers: layers as a training step calls them, out of their plugins: forward and backward of each in its
-// usual shape, and what a call across the plugin boundary costs beside what is computed.
+// dlhost bench layers: layers as a training step calls them, from their plugins: forward and backward of each in its
+// usual shape, and the cost of a call across the plugin boundary.
 //
 //   DLHOST_PLUGIN_PATH=build/plugins build/bench/layers
 #include <filesystem>
@@ -25,12 +25,12 @@ class Bench : public env::RealHost {
   plugin::Registry& registry() { return registry_; }
 
  private:
-  // The one that is called lies beside this program.
+  // The plugin `nothing` is beside this program.
   plugin::Registry registry_{
       plugin::entries_of(plugin::settings_of_process({plugin::settings_of_process({}).program_folder})), *this};
 };
 
-// A net whose layers stand between a synthetic source and a loss, and one batch for it.
+// A net with the given layers between a synthetic source and a loss, and one batch for it.
 class Net {
  public:
   static Result<std::unique_ptr<Net>> make(const std::string& text) {
@@ -67,7 +67,7 @@ class Net {
   std::uint64_t steps_ = 0;
 };
 
-// Layers that compute nothing in a chain, less the same net without them: forward and backward are a call each.
+// A chain of layers that compute nothing, minus the same net without them: forward and backward are a call each.
 void call_of_a_plugin(benchmark::State& state) {
   const auto job = [](std::int64_t count) {
     std::string text = "name = \"calls\"\ntrain.batch = 1\nlayer = [\n"
@@ -101,7 +101,7 @@ struct Case {
   const char* layer; // its type and options
 };
 
-// Of each layer, as the program's own profile has it: the median step would hide which direction takes long.
+// Takes times from the program's profile: the median step would not tell the directions apart.
 void layer(benchmark::State& state, const Case& which) {
   const std::string text =
       std::string("name = \"layer\"\ntrain.batch = ") + std::to_string(which.batch) +

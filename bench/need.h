@@ -1,4 +1,4 @@
-// What has to go well for a benchmark to go on.
+// Throws if a call that a benchmark depends on fails.
 #pragma once
 
 #include <stdexcept>

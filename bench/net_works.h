@@ -11,8 +11,8 @@ namespace dlhost::bench {
 struct Work {
   std::string layer;
   OpSpec feature;
-  int times = 1;              // how often the net has it
-  bool input_gradient = true; // the first layer's is never made
+  int times = 1;              // layers of this kind in the net
+  bool input_gradient = true; // false for the first layer
   bool param_gradient = true;
 };
 
@@ -22,7 +22,7 @@ struct NetWorks {
   double params = 0;
 };
 
-// `dtype` is what features are in; param gradients are f32.
+// `dtype`: of features; param gradients are f32.
 std::vector<NetWorks> net_works(DType dtype);
 
 } // namespace dlhost::bench

@@ -1,6 +1,6 @@
-// dlhost bench nets: the ops of the speed table's nets on the cpu device, layer by layer: how long each takes, how far
-// that is from the machine's peak, and what a whole step's ops add up to. Formats follow the net: what an op leaves is
-// what the next one gets, and a disagreement is counted as a reorder.
+// dlhost bench nets: the ops of the speed table's nets on the cpu device, layer by layer: the time of each, its share
+// of the machine's peak, and the sum for a whole step. Formats follow the net: an op's output format is the next op's
+// input format, and a mismatch counts as a reorder.
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -26,7 +26,7 @@ struct Options {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// The median and the least of the runs that fit into the time; at least three.
+// The median and the minimum of the runs that fit into the time; at least three runs.
 struct Taken {
   double median = 0, least = 0;
 };
@@ -115,7 +115,7 @@ class Table {
     return {};
   }
 
-  // Ops without wishes work in the format that the last linear op left.
+  // Ops without a preferred format work in the format of the last linear op's output.
   void take_format(OpSpec& spec) const {
     std::visit(
         [&](auto& one) {

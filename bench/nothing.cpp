@@ -1,5 +1,4 @@
-// A layer whose output is its input's memory and which computes nothing, forward or backward: what a call of it takes
-// is what calling a plugin's layer costs.
+// A layer that shares its input's memory and computes nothing, forward or backward: its time is that of the calls.
 #include <dlhost/layer.h>
 #include <dlhost/plugin.h>
 

@@ -1,4 +1,4 @@
-// One prepared op with memory around it, ready to be run again and again: what the op benchmarks measure.
+// One prepared op with its memory, which can run repeatedly: the subject of the op benchmarks.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace dlhost::bench {
 
 class OpRun {
  public:
-  // Inputs are filled with small numbers, whole ones below `whole` where they are integers.
+  // Fills inputs with small numbers; integer inputs with integers below `whole`.
   static Result<OpRun> make(Device& device, const OpSpec& spec, std::int32_t whole = 10) {
     OpRun made;
     DLHOST_ASSIGN(made.op_, device.prepare(spec));
@@ -48,7 +48,7 @@ class OpRun {
   const Op& op() const { return *op_; }
   const std::byte* input(std::size_t i) const { return static_cast<const std::byte*>(inputs_[i]); }
   const std::byte* output(std::size_t i) const { return static_cast<const std::byte*>(outputs_[i]); }
-  double bytes() const { return bytes_; } // that a run must read or write at least
+  double bytes() const { return bytes_; } // the least that a run must read or write
 
  private:
   static bool is_feature(const OpSpec& spec) {

@@ -1,6 +1,6 @@
 // dlhost bench ops: single ops of the cpu device under Google Benchmark: GFLOP/s, GB/s at least, and the share of the
-// machine's measured matrix-product peak. Each product is checked against a plain loop before it is timed; the rest is
-// what the conformance suite of devices checks.
+// machine's measured matrix-product peak. Each product is checked against a plain loop before timing; the devices'
+// conformance suite checks the other ops.
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -38,7 +38,7 @@ SoftmaxLossSpec softmax_loss(DType type, Shape x, Role role) {
   return spec;
 }
 
-// Operations a second of the best of a few large products, once a dtype.
+// Operations per second of the best of a few large products; measured once for each dtype.
 double peak(DType type) {
   static std::map<DType, double> known;
   auto& best = known[type];
@@ -53,7 +53,7 @@ double peak(DType type) {
   return best;
 }
 
-// Some elements of y = x w, against a loop in double.
+// Compares some elements of y = x w with a loop in double.
 bool is_right(OpRun& run, const GemmSpec& spec) {
   run.run();
   const auto* x = reinterpret_cast<const float*>(run.input(0));

@@ -1,9 +1,9 @@
-// Writes pictures to feed a net with where there is no data set: JPEG files of the size that ImageNet's mostly have, in
-// a folder for each class, which layer type `images` reads.
+// Writes pictures for nets without a data set: JPEG files of ImageNet's usual size, in a folder for each class, which
+// layer type `images` reads.
 //
 //   dlhost bench pictures FOLDER [COUNT]
 //
-// They show nothing, but take as long to decode: soft clouds with some noise, four bits a pixel.
+// Their content is soft clouds with some noise, four bits a pixel, which take as long to decode as photographs.
 #include <algorithm>
 #include <array>
 #include <cmath>

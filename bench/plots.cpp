@@ -54,7 +54,7 @@ void draw(tools::Svg& svg, tools::Place corner, const Plot& plot) {
     svg.line({corner.x, line}, {corner.x + width, line}, "class=\"grid\"");
     svg.text({corner.x - 8, line + 4}, tick.label, "class=\"tick\" text-anchor=\"end\"");
   }
-  // Sizes are powers of two: those that were measured, as many as have room.
+  // Labels the measured sizes, which are powers of two; every second one if there are more than six.
   const auto& sizes = plot.lines.front().values;
   const std::size_t step = sizes.size() > 6 ? 2 : 1;
   for (std::size_t i = 0; i < sizes.size(); i += step)

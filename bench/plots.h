@@ -1,4 +1,4 @@
-// Plots side by side of what depends on a size in bytes, both axes logarithmic; an SVG.
+// Plots side by side of values against a size in bytes, both axes logarithmic; an SVG.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct Plot {
     std::vector<std::pair<std::size_t, double>> values; // by size
   };
   std::string title;
-  std::vector<Line> lines; // the same in all plots
+  std::vector<Line> lines; // the same names in all plots
 };
 
 std::string draw(const std::string& description, const std::vector<Plot>&);

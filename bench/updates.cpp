@@ -1,6 +1,6 @@
-// dlhost bench updates: the update of a large slice as a server makes it (the sum of the workers' gradients and the
-// updater's rule in one pass), beside a plain loop that reads and writes as many arrays and computes next to nothing:
-// what the memory allows.
+// dlhost bench updates: a server's update of a large slice (the sum of the workers' gradients and the updater's rule in
+// one pass), beside a plain loop that reads and writes as many arrays and computes almost nothing: the limit that
+// memory sets.
 //
 //   DLHOST_PLUGIN_PATH=build/plugins build/bench/updates --benchmark_enable_random_interleaving=true
 #include <algorithm>
@@ -18,12 +18,12 @@
 namespace dlhost {
 namespace {
 
-constexpr std::int64_t elements = std::int64_t{1} << 25; // no cache holds them
+constexpr std::int64_t elements = std::int64_t{1} << 25; // larger than any cache
 
 struct Case {
   const char* updater;
   int contributions;
-  int history; // slots
+  int history; // slots of the updater
   int reads() const { return 1 + history + contributions; }
   int writes() const { return 1 + history; }
 };
@@ -37,14 +37,14 @@ void count_bytes(benchmark::State& state, const Case& which) {
 
 constexpr std::int64_t line = 16;
 
-// For the widest vectors that the processor has: with narrow ones a core does not keep up with its memory.
+// Uses the processor's widest vectors: with narrow ones a core is slower than its memory.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define DLHOST_WIDE [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
 #else
 #define DLHOST_WIDE
 #endif
 
-// The numbers of arrays are known to the compiler: all pointers and sums are in registers.
+// The numbers of arrays are compile-time constants, so that all pointers and sums are in registers.
 template <std::size_t reads, std::size_t writes>
 DLHOST_WIDE void walk(const std::array<float*, reads>& arrays, std::int64_t first, std::int64_t last) {
   for (auto at = first; at < last; at += line) {
@@ -80,7 +80,7 @@ void memory(benchmark::State& state, const Case& which) {
   count_bytes(state, which);
 }
 
-// A slice that is all of a param, with the gradients of so many workers.
+// A slice that covers a param, with the gradients of several workers.
 class Update {
  public:
   Status prepare(const Case& which) {

@@ -1,4 +1,4 @@
-// Whether a device multiplies matrices of a dtype here: `cpu` does so in bf16 where the processor has AVX-512.
+// Whether a device multiplies matrices of a dtype here: `cpu` computes in bf16 on processors with AVX-512.
 #pragma once
 
 #include <dlhost/device.h>

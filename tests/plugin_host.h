@@ -1,4 +1,4 @@
-// The host of tests that use the build's own plugins, and short words for what a job file would say.
+// The host of tests that use the build's own plugins, and short constructors of a job file's values.
 #pragma once
 
 #include <cstdlib>
@@ -18,7 +18,7 @@
 
 namespace dlhost::test {
 
-// The real host, with products of the plugins in the build's folder, which the test's environment names.
+// The real host, with the plugins of the build's folder, which the test's environment names.
 class PluginHost : public env::RealHost {
  public:
   explicit PluginHost(LogLevel lowest = LogLevel::info) : RealHost(lowest) {
@@ -48,7 +48,7 @@ template <class T> Value value(std::initializer_list<T> items) {
   return {std::move(list), {}};
 }
 
-// A product that the test cannot do without.
+// Makes a product, or throws.
 template <class T> std::unique_ptr<T> make(Host& host, std::string type, std::vector<TableEntry> options = {}) {
   auto made = host.make(T::kind, Part{std::move(type), Table{std::move(options), {}}});
   if (!made.ok()) throw std::runtime_error(made.status().message());

@@ -1,4 +1,4 @@
-// A folder of a test's own, gone with all that is in it when the test is over.
+// A temporary folder, removed with its content at the end of a test.
 #pragma once
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ class TemporaryFolder {
     if (!::mkdtemp(path_.data())) throw std::runtime_error("no folder can be made like " + path_);
   }
   ~TemporaryFolder() {
-    std::error_code ignored; // what is left is in the way of no other test
+    std::error_code ignored; // leftovers disturb no other test
     std::filesystem::remove_all(path_, ignored);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;

@@ -1,4 +1,4 @@
-// What lies at all nodes, and of which each comes to have the sum of all: how, is what is measured.
+// Interface of a measured exchange, after which each node has the sum of all nodes' data.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,33 @@
 
 namespace dlhost::bench {
 
-constexpr Nanoseconds patience = 10'000'000'000; // for one exchange
+constexpr Nanoseconds patience = 10'000'000'000; // for each exchange
 
-// What goes through a codec does; without one all goes as it is.
+// The codec of an exchange; without one, values are sent as they are.
 struct Encoded {
   Codec* codec = nullptr;
   const plugin::Actor* actor = nullptr;
 
-  // Elements of a param of so many that have to stay in one slice.
+  // The elements, of a param's `elements`, that must stay in one slice.
   std::int64_t piece(std::int64_t elements) const { return codec && codec->traits().whole_matrix ? elements : 1; }
 };
 
-// One of the nodes, as what it exchanges sees it.
+// A node, from the view of its exchanges.
 struct Site {
   std::uint32_t rank = 0;
   std::span<const std::uint32_t> machines; // of each node
   std::span<std::byte> own;
-  std::vector<std::span<const std::byte>> memories; // of each node, or mirrors of them
+  std::vector<std::span<const std::byte>> memories; // of each node; mirrors, if on another machine
   std::span<std::byte> masters;                     // of this machine
-  bool has_masters = false;                         // they are this node's
+  bool has_masters = false;                         // this node holds them
   param::Post* post = nullptr;
-  const std::vector<param::Mirror>* mirrors = nullptr;       // at each node, of this one's memory
-  const std::vector<param::Mirror>* masters_there = nullptr; // and the masters of each node's machine
+  const std::vector<param::Mirror>* mirrors = nullptr;       // at each node, of this node's memory
+  const std::vector<param::Mirror>* masters_there = nullptr; // the masters of each node's machine
   Host* host = nullptr;
   plugin::Activity* activity = nullptr;
 
   bool is_near(std::uint32_t node) const { return machines[node] == machines[rank]; }
-  // Part of its own memory, as another is to have it.
+  // Part of this node's memory, as another node needs it.
   param::Post::Shown shown(std::uint32_t node, std::span<const std::byte> part, std::size_t place) const {
     if (part.empty() || is_near(node)) return {};
     return {part, &(*mirrors)[node], place, record::Cargo::gradients};
@@ -51,18 +51,18 @@ class Exchanged {
  public:
   virtual ~Exchanged() = default;
 
-  // What it takes of each node's memory, and of each machine's.
+  // The bytes that it needs in each node's memory, and in each machine's.
   virtual std::size_t bytes() const = 0;
   virtual std::size_t masters_bytes() const { return 0; }
 
-  // Before the first exchange.
+  // Called before the first exchange.
   virtual void join(const Site&) = 0;
-  // One more; true once it is over. Others' words come in between.
+  // Advances an exchange; true once it is over. Other nodes' messages arrive between the calls.
   virtual bool go_on() = 0;
   virtual Status hear(const param::Message&) = 0;
-  virtual bool is_read() const { return true; } // by all others
+  virtual bool is_read() const { return true; } // all other nodes have read
 
-  // What is there then: parts, and how many times the sum.
+  // The result: parts of the data, and the factor of the sum in them.
   struct Part {
     std::size_t first = 0;
     std::span<const float> values;
@@ -71,7 +71,7 @@ class Exchanged {
   virtual float times_sum() const { return 1; }
 };
 
-// What a node has there: small numbers, whose sum is exact whatever the order.
+// A node's initial values: small integers, whose sum is exact in any order.
 inline float value_at(std::size_t element, std::uint32_t rank) {
   return static_cast<float>((rank + 1) * (1 + element % 7));
 }

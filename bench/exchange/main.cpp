@@ -1,6 +1,5 @@
-// How long it takes until each of several nodes has the sum of what all have: by dlhost's syncs and its parameter
-// table, over its transport between machines, by size and by the number of nodes. All nodes are processes of this
-// machine.
+// Measures the time until each of several nodes has the sum of all nodes' data: by dlhost's syncs and its parameter
+// table, over its transport between machines, by size and number of nodes. All nodes are processes of this machine.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -63,11 +62,11 @@ class Nodes {
     hear_all();
   }
 
-  // The last of them to be done says how long it took.
+  // Returns the times of the slowest node.
   Row measure(const std::string& sync, std::size_t bytes, double seconds) {
     tell({{"sync", sync}});
     hear_all();
-    constexpr std::size_t first = 3, most = 100'000; // one that warms up, and two that say how long one takes
+    constexpr std::size_t first = 3, most = 100'000; // `first`: exchanges to estimate one's time
     constexpr std::size_t least = 3;
     run(1);
     const double one = run(first).at("seconds");
@@ -102,7 +101,7 @@ class Nodes {
   std::vector<Party> nodes_;
 };
 
-// In turns, so that what slows the machine for a while slows all; the best of each counts.
+// Measures in turns, so that a temporary slowdown of the machine affects all; the best of each counts.
 std::vector<Curve> measure_all(const std::string& program, const Options& options) {
   std::vector<Curve> curves;
   for (const std::uint32_t count : options.nodes) {
@@ -169,7 +168,7 @@ int main(int argc, char** argv) {
   app.add_option("--from", options.from)->group("");
   app.add_option("--to", options.to)->group("");
   CLI11_PARSE(app, argc, argv);
-  std::signal(SIGPIPE, SIG_IGN); // what is written to one that is gone is an error, and told
+  std::signal(SIGPIPE, SIG_IGN); // a write to a dead process gives an error, which is reported
   try {
     return dlhost::bench::run(std::filesystem::canonical("/proc/self/exe").string(), options);
   } catch (const std::exception& error) {

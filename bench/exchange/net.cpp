@@ -5,7 +5,7 @@
 namespace dlhost::bench {
 namespace {
 
-// As many nodes are processes of this machine.
+// One thread, because all nodes are processes of one machine.
 Table one_thread() {
   Table options;
   options.entries.emplace_back("threads", Value{std::int64_t{1}});

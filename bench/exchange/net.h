@@ -1,4 +1,4 @@
-// What the sum is of: a param of so many elements, as a worker's store has it.
+// The summed data: a param of `elements` elements in a worker's store.
 #pragma once
 
 #include <array>

@@ -21,7 +21,7 @@ namespace dlhost::bench {
 namespace {
 
 using Json = nlohmann::json;
-// Slices of a job's exchanges have so many times the elements from which on a table cuts a param.
+// A slice of a job's exchanges has this many times the elements from which a table cuts a param.
 constexpr std::int64_t flowing_slices = 16;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -85,7 +85,7 @@ class Node final : public param::Taker {
     return std::make_unique<SlicedRow>(*net_, *syncs_.at(sync), machines_, encoded_, plan_.slice);
   }
 
-  // Memory for what is exchanged, and mirrors of that of the others.
+  // Allocates memory for the exchanged data, and mirrors of other nodes' memory.
   void make_room(std::int64_t elements) {
     exchanged_.reset();
     net_.emplace(registry_, elements);
@@ -132,7 +132,7 @@ class Node final : public param::Taker {
     see(Json::parse(channel_.hear()));
     channel_.say(Json("ready").dump());
   }
-  // Of each node: the key of its own memory, that of its mirror of this one's, and those of its machine's masters.
+  // For each node: the keys of its memory, of its mirror of this node's memory, and of its machine's masters.
   void see(const Json& all) {
     there_.assign(plan_.nodes, {});
     masters_there_.assign(plan_.nodes, {});
@@ -153,7 +153,7 @@ class Node final : public param::Taker {
     mapped_.push_back(need(post_->map(lodging(plan_.rank), bytes_of(all[lodging(plan_.rank)][2]))));
     site_.masters = mapped_.back()->bytes();
   }
-  // Who has the masters for the machine of that node.
+  // The node with the masters for the machine of `node`.
   std::uint32_t lodging(std::uint32_t node) const { return node - node % plan_.per_host; }
   static std::string bytes_of(const std::string& hex) { return env::from_hex(hex).value(); }
 
@@ -171,7 +171,7 @@ class Node final : public param::Taker {
     }
   }
 
-  // All are here.
+  // Waits for all nodes.
   void meet_all() {
     for (std::uint32_t node = 0; node < plan_.nodes; ++node)
       if (node != plan_.rank) need(post_->send(node, {.word = param::Word::alive}));
@@ -213,7 +213,7 @@ class Node final : public param::Taker {
       return std::ranges::all_of(part.values, [](float value) { return std::isfinite(value); });
     });
   }
-  // Through a codec all come to the same, which is not quite the sum.
+  // Through a codec, all nodes get the same bits, but not the exact sum.
   std::size_t hash() const {
     std::size_t hash = 0;
     for (const auto& [first, values] : exchanged_->made()) {
@@ -235,10 +235,10 @@ class Node final : public param::Taker {
   std::map<std::string, std::unique_ptr<Sync>> syncs_;
   std::unique_ptr<Codec> codec_;
   Encoded encoded_;
-  std::optional<Net> net_;           // of the size that is measured
-  std::vector<param::Board> boards_; // its own, masters, and mirrors
+  std::optional<Net> net_;           // of the measured size
+  std::vector<param::Board> boards_; // this node's memory, masters, and mirrors
   std::vector<std::unique_ptr<Region>> mapped_;
-  std::vector<param::Mirror> there_, masters_there_; // of each node
+  std::vector<param::Mirror> there_, masters_there_; // at each node
   Site site_;
   std::unique_ptr<Exchanged> exchanged_;
   std::size_t arrived_ = 0;

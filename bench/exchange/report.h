@@ -1,4 +1,4 @@
-// What was measured, for people and for programs.
+// The results, for people and for programs.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@ namespace dlhost::bench {
 
 struct Row {
   std::size_t bytes = 0;
-  double seconds = 0;      // of one exchange: of many in a row, their middle
-  double p50 = 0, p99 = 0; // of single ones
+  double seconds = 0;      // of one exchange: the mean of a row of them
+  double p50 = 0, p99 = 0; // of single exchanges
 };
 
-// One sync among so many nodes: the best of each row of all turns.
+// One sync among `nodes` nodes: the best of each row over all turns.
 struct Curve {
   std::string sync;
   std::uint32_t nodes = 0;
   std::vector<Row> rows; // by size
 
   void take(const Row&);
-  // What would go through each node's link if each had to send and take its part once and no more, over the time.
+  // The bytes through each node's link per second, as if each node sent and received its part exactly once.
   double bytes_per_second(const Row&) const;
 };
 

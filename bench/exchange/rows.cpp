@@ -15,7 +15,7 @@ SlicedRow::SlicedRow(Net& net, const Sync& sync, std::span<const std::uint32_t> 
     bytes_ = coding_->end();
     codec_ = {.store = &net.store(), .coding = &*coding_, .codec = encoded.codec, .actor = encoded.actor};
   }
-  // Mirrors are made before others say how much they have: all have as much as who needs most.
+  // All nodes allocate the same size, the largest need, because mirrors are made before nodes announce their sizes.
   const std::size_t begin = bytes_;
   for (std::uint32_t rank = 0; rank < machines.size(); ++rank) {
     const auto nodes = static_cast<std::uint32_t>(machines.size());

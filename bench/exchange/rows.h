@@ -1,4 +1,4 @@
-// A row that lies at all nodes, cut into slices, of each of which every node's becomes the sum by a sync.
+// A row of values at each node, cut into slices; a sync sums each slice over the nodes.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace dlhost::bench {
 
 class SlicedRow final : public Exchanged {
  public:
-  // `machines`: of each node. Slices of so many elements at most.
+  // `machines`: of each node. `slice`: the most elements of a slice.
   SlicedRow(Net&, const Sync&, std::span<const std::uint32_t> machines, const Encoded&, std::int64_t slice);
 
   std::size_t bytes() const override { return bytes_; }
@@ -30,7 +30,7 @@ class SlicedRow final : public Exchanged {
   record::Traffic traffic_;
   param::Neighbours neighbours_;
   std::vector<param::RowExchange> rows_;
-  std::size_t started_ = 0; // of the exchange that is on
+  std::size_t started_ = 0; // slices of the current exchange
 };
 
 } // namespace dlhost::bench

@@ -91,7 +91,7 @@ bool TableRow::go_on() {
   return true;
 }
 
-// What the node does not know either would come back to the table.
+// Handles `alive` only: the node would return other messages to the table.
 Status TableRow::take(const param::Message& message) {
   if (message.word == param::Word::alive) return node_.take(message);
   return Status::corrupt("a word for what is not exchanged");

@@ -1,6 +1,6 @@
-// The same by the parameter table: each node is a worker and, beside it, a server of a part of the param. Servers add
-// up what workers contribute and update the param, of which all get the new version. That goes up and down by the sum,
-// in turns, so that it stays exact.
+// The same by the parameter table: each node runs a worker and a server of a part of the param. Servers sum the
+// workers' contributions and update the param; all workers get the new version. Steps add and subtract the sum
+// alternately, so that the param stays exact.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,7 @@ namespace dlhost::bench {
 
 class TableRow final : public Exchanged, private param::Control, private param::Lender {
  public:
-  // Params of `threshold` elements and more have a slice at each server. `node` takes the words that are not the
-  // table's.
+  // Params of `threshold` elements and more have a slice at each server. `node` gets the messages for other parts.
   TableRow(plugin::Registry&, Net&, std::uint32_t nodes, const Encoded&, std::int64_t threshold, param::Taker& node);
 
   std::size_t bytes() const override { return coding_ ? coding_->end() : gradients_.bytes(); }
@@ -56,7 +55,7 @@ class TableRow final : public Exchanged, private param::Control, private param::
   std::optional<param::Table> table_;
   std::unique_ptr<param::Shard> shard_;
   std::uint64_t step_ = 0;
-  Nanoseconds began_ = 0; // this step
+  Nanoseconds began_ = 0; // of this step
 };
 
 } // namespace dlhost::bench

@@ -1,5 +1,5 @@
-"""Bagging-Down: an update is made of the first T gradients, late ones are dropped. The auto-encoder 784-500-784 on MNIST
-by eight uneven workers, in simulated time; T = 0 is one worker, nothing distributed."""
+"""Bagging-Down: the first T gradients make an update, late ones are dropped. The auto-encoder 784-500-784 on MNIST by
+eight uneven workers, in simulated time. T = 0 is one worker without distribution."""
 
 import os
 import pathlib
@@ -32,7 +32,7 @@ def measure(folder: pathlib.Path, quick: bool) -> dict:
             settings |= {"topology.worker_groups": len(PACES), "topology.group_data": "bootstrap",
                          "topology.consistency": {"type": "first_t", "t": t}}
             flags = ["--speeds", ",".join(map(str, PACES))]
-        # As much time for each: who waits for slow workers makes fewer steps in it.
+        # The same time for each T: workers that wait for slow ones make fewer steps in it.
         slowest = 1 if t == 0 else sorted(PACES, reverse=True)[t - 1]
         took, run = simulate(JOB, folder / "simulated", {**settings, "train.stop": {"steps": max(2, int(steps * slowest))}},
                              rate, *flags)

@@ -1,5 +1,5 @@
-"""Where the time of a worker's step goes, by how the workers share params: computing, moving params and gradients into
-other forms, serving them, waiting for others, waiting for data. As many workers of one thread as there are cores."""
+"""The time of a worker's step by part and by topology: computing, copying and encoding params and gradients, serving,
+waiting for others, waiting for data. As many workers of one thread as there are cores."""
 
 import pathlib
 
@@ -31,7 +31,7 @@ def alone(settings: dict, folder: pathlib.Path) -> dict:
 
 
 def together(settings: dict, folder: pathlib.Path) -> dict:
-    """The mean of its workers."""
+    """Returns the mean of the workers."""
     workers = summary(train(JOB, folder, settings))["workers"]
     each = [of_a_step(worker, worker["steps"]) for worker in workers]
     return {part: sum(one[part] for one in each) / len(each) for part in PARTS}

@@ -1,4 +1,4 @@
-"""How the figures look."""
+"""The style of the figures."""
 
 import textwrap
 
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure  # noqa: E402
 
 
 def figure(title: str, caption: str, columns: int = 1, wide: bool = False) -> Figure:
-    """Axes side by side, or one as wide as two; the caption beneath says what was measured, and how."""
+    """Axes side by side, or one as wide as two. The caption beneath describes the measurement."""
     width = 2 if wide else columns
     drawn, _ = pyplot.subplots(1, columns, figsize=(1.5 + 5.5 * width, 5), sharey=columns > 1, layout="constrained")
     drawn.suptitle(title)

@@ -1,5 +1,5 @@
-"""Accuracy against time: Downpour (groups that share servers) and distributed Hogwild (groups with servers of their own,
-which exchange now and then), by their number. The digits, which come with dlhost."""
+"""Accuracy against time by the number of groups: Downpour (groups share servers) and distributed Hogwild (groups have
+servers of their own, which exchange periodically). Data: the digits that come with dlhost."""
 
 import pathlib
 

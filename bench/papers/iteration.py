@@ -1,5 +1,5 @@
-"""Time of a step against workers and threads. A batch of the same size is shared by all workers of a group, under
-`strict` with a server beside each; one worker with more threads shares it within its ops. Past the cores, simulated."""
+"""Time of a step against workers and threads. All workers of a group share a batch of constant size, under `strict`
+with a server each; one worker with more threads shares it within its ops. Beyond the machine's cores, simulated."""
 
 import pathlib
 
@@ -31,7 +31,7 @@ def measure(folder: pathlib.Path, quick: bool) -> dict:
     for workers in SIMULATED[:2] if quick else SIMULATED:
         few = 2
         took = [simulate(JOB, folder / "simulated", {**team(workers), "train.stop.steps": n}, rate)[0]
-                for n in (few, 2 * few)]  # what comes before and after the steps is left out
+                for n in (few, 2 * few)]  # excludes the time before and after the steps
         simulated.append({"workers": workers, "seconds": (took[1] - took[0]) / few})
         say(f"  {workers} workers, simulated: {simulated[-1]['seconds'] * 1e3:.1f} ms")
     return {"cores": CORES, "rate": rate, "measured": measured, "simulated": simulated}

@@ -33,7 +33,7 @@ def settings(way: dict) -> dict:
 
 
 def sent(told: dict) -> int:
-    """By all workers."""
+    """Returns the bytes sent by all workers."""
     return sum(worker["network"][kind] for worker in told["workers"] for kind in ("params", "gradients"))
 
 

@@ -1,5 +1,5 @@
-"""Steps of several hosts over links of 1 Gb/s, each with as many samples as one alone: how much of as many times its samples a
-second they reach. Computing is by `ref` at a stated rate, as this machine has not so many cores."""
+"""The samples per second of several hosts over links of 1 Gb/s, relative to one host; each host has the same batch as
+one alone. `ref` computes at a stated rate, because this machine has too few cores."""
 
 import pathlib
 
@@ -11,7 +11,7 @@ NODES = [1, 2, 4, 8]
 LINK, GIGAFLOPS = "1gbit", 0.4
 WAYS = {"servers": {}, "halving": {"topology.sync": {"type": "halving", "of": "gradients"}},
         "ring": {"topology.sync": {"type": "ring", "of": "gradients"}}}
-# How many times the samples a second of one node: "Poseidon", arXiv 1512.06216, of GPUs that Ethernet joins.
+# The speedup over one node: "Poseidon", arXiv 1512.06216, of GPUs that Ethernet joins.
 PUBLISHED = [("Poseidon, AlexNet", 8, 4.5), ("Poseidon, GoogLeNet", 8, 4.0)]
 
 

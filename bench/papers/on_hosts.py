@@ -1,5 +1,5 @@
-"""on_hosts.py HOSTS RATE WORD...: dlhost launch of so many hosts, each a namespace of this machine with an address of its own and a
-link of that rate ("100mbit", as tc writes it). WORDs are the job and its settings; `network` and `run_as` are said here."""
+"""on_hosts.py HOSTS RATE WORD...: dlhost launch on HOSTS hosts, each a namespace of this machine with its own address
+and a link of that rate ("100mbit", in tc's syntax). WORDs: the job and its settings, without `network` and `run_as`."""
 
 import os
 import pathlib

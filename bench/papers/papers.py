@@ -1,16 +1,16 @@
-"""./dev bench papers: the figures of the papers that these ideas come from, measured on this machine and drawn.
+"""./dev bench papers: measures and draws figures of the papers behind these ideas, on this machine.
 
   iteration  time of a step against workers and threads of each (SINGA)
-  breakdown  where the time of a step goes: computing, params, serving, waiting (SINGA)
+  breakdown  time of a step by part: computing, params, serving, waiting (SINGA)
   groups     accuracy against time, Downpour and Hogwild by their number of groups (SINGA)
   bagging    loss of an auto-encoder against time, by the T of Bagging-Down, with uneven workers
-  reproducible  what it costs that params have the same bits for any number of workers
+  reproducible  the cost of params with the same bits for any number of workers
   recovery   time until a run trains again after a kill, against servers and the size of slices
   links      accuracy against time over links of 100 Mb/s, dense and by each codec (hosts are namespaces)
-  nodes      samples a second against nodes over links of 1 Gb/s (hosts are namespaces)
+  nodes      samples per second against nodes over links of 1 Gb/s (hosts are namespaces)
 
-Each is a picture, NAME.svg, and its numbers, NAME.json. What this machine has no cores for is simulated: its time is
-operations over the rate that one core was measured at, and its caption says so."""
+Each figure is a picture, NAME.svg, and its numbers, NAME.json. Runs with more workers than this machine's cores are
+simulated: their time is the operations over the measured rate of one core, and the caption says so."""
 
 import argparse
 import json

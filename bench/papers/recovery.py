@@ -1,5 +1,5 @@
-"""Time until a run trains again after one of its four workers was killed with -9: against the servers, and from which
-size on params are cut into slices. The deep MLP: twelve million params to be had back."""
+"""Time until a run trains again after kill -9 of one of its four workers: against the servers, and the size from which
+params are cut into slices. The deep MLP: twelve million params to recover."""
 
 import json
 import os
@@ -20,7 +20,7 @@ THRESHOLDS = [10_000, 100_000, 1_000_000, 10_000_000]
 
 
 class Run:
-    """One that goes on until it is killed."""
+    """A run that continues until it is stopped."""
 
     def __init__(self, folder: pathlib.Path, settings: dict):
         shutil.rmtree(folder, ignore_errors=True)
@@ -50,11 +50,11 @@ class Run:
         return b"".join(path.read_bytes() for path in self.folder.glob("*/metrics.jsonl"))
 
     def steps(self) -> int:
-        """Since it last began: lines of steps behind the last `resumed`."""
+        """Counts the steps since the last start: records of steps after the last `resumed`."""
         return self.recorded().rpartition(b'"resumed"')[2].count(b'"phase":"train"')
 
     def kill_one(self) -> float:
-        """Seconds until a step is made again."""
+        """Kills a worker; returns the seconds until the next step."""
         ps = subprocess.run(["dlhost", "ps", "--json"], capture_output=True, text=True, check=True)
         (run,) = [run for run in json.loads(ps.stdout) if pathlib.Path(run["run"]).parent == self.folder]
         resumed = self.recorded().count(b'"resumed"')

@@ -1,5 +1,5 @@
-"""What it costs that params have the same bits for any number of workers (`train.reproducible`): the time of a step, beside
-that of the same workers as they are."""
+"""The cost of params with the same bits for any number of workers (`train.reproducible`): the time of a step, beside
+that of the same workers without it."""
 
 import pathlib
 

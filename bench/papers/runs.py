@@ -1,4 +1,4 @@
-"""dlhost as the figures use it: jobs run, simulated, and read back."""
+"""Runs of dlhost for the figures: trains or simulates jobs, and reads their records."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def say(text: str) -> None:
 
 
 def write(value: object) -> str:
-    """As TOML has it on a command line."""
+    """Returns the value in TOML, for a command line."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {write(inner)}" for key, inner in value.items()) + " }"
     return json.dumps(value)
@@ -39,7 +39,7 @@ def dlhost(verb: str, job: pathlib.Path, settings: Settings, *flags: str) -> str
 
 
 def train(job: pathlib.Path, folder: pathlib.Path, settings: Settings) -> pathlib.Path:
-    """A run's folder, in place of the one before it."""
+    """Trains, and returns the run's folder, which replaces the previous one."""
     shutil.rmtree(folder, ignore_errors=True)
     dlhost("run", job, {"record.folder": str(folder), "checkpoint.keep": 0, **settings})
     (run,) = folder.iterdir()
@@ -56,7 +56,7 @@ def mnist_settings() -> Settings:
 
 
 def train_on(hosts: int, rate: str, job: pathlib.Path, folder: pathlib.Path, settings: Settings) -> pathlib.Path:
-    """The same on hosts that are namespaces of this machine, with links of that rate."""
+    """Trains on hosts that are namespaces of this machine, with links of that rate."""
     shutil.rmtree(folder, ignore_errors=True)
     all_settings = {"record.folder": str(folder), "checkpoint.keep": 0, **settings}
     command = [sys.executable, str(ROOT / "bench/papers/on_hosts.py"), str(hosts), rate, str(job), *words(all_settings)]
@@ -72,23 +72,23 @@ def summary(run: pathlib.Path) -> dict:
 
 
 def step_seconds(job: pathlib.Path, folder: pathlib.Path, settings: Settings, turns: int = 3) -> float:
-    """The median of some runs' medians."""
+    """Returns the median over `turns` runs of the runs' medians."""
     return statistics.median(summary(train(job, folder, settings))["step_seconds"]["median"] for _ in range(turns))
 
 
 def operations(job: pathlib.Path, settings: Settings) -> float:
-    """Of one step."""
+    """Returns the operations of one step."""
     return json.loads(dlhost("check", job, settings, "--json"))["operations"]
 
 
 def rate_of_a_core(job: pathlib.Path, folder: pathlib.Path, settings: Settings) -> float:
-    """GFLOP/s of one worker on one thread: what simulated devices are charged at."""
+    """GFLOP/s of one worker on one thread: the rate of simulated devices."""
     alone = {**settings, "train.threads": 1, "record.every": {}, "test.every": {}, "test.at_end": False}
     return operations(job, alone) / step_seconds(job, folder, alone) / 1e9
 
 
 def simulate(job: pathlib.Path, folder: pathlib.Path, settings: Settings, rate: float, *flags: str) -> tuple[float, list]:
-    """Simulated seconds, and what was measured."""
+    """Returns the simulated seconds and the records."""
     shutil.rmtree(folder, ignore_errors=True)
     device = {"train.device": {"type": "ref", "rate": rate}, "checkpoint.keep": 0, "recovery.restarts": 0}
     told = dlhost("simulate", job, {**settings, **device}, "--record", str(folder), *flags)
@@ -102,5 +102,5 @@ def records(run: pathlib.Path) -> list[dict]:
 
 
 def curve(run: list[dict], phase: str, metric: str) -> list[tuple[float, float]]:
-    """(seconds, value)"""
+    """Returns pairs (seconds, value)."""
     return [(line["seconds"], line["metrics"][metric]) for line in run if line["phase"] == phase]

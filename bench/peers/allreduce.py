@@ -1,6 +1,6 @@
-"""./dev bench peers allreduce: sums over the processes of this machine, by the loopback, in dlhost (its fabric
-transport), in Gloo, as PyTorch ships it, and in Open MPI (tcp, giving way when idle), in turns; the best of each counts.
-Of dlhost's exchanges that is the best for each size, which is named; Open MPI chooses by size as well.
+"""./dev bench peers allreduce: sums over this machine's processes, over the loopback interface, in dlhost (its fabric
+transport), PyTorch's Gloo, and Open MPI (tcp, yielding when idle), in turns; the best of each counts. For dlhost it is
+the best exchange for each size, which is named; Open MPI also chooses by size.
 """
 
 import argparse
@@ -21,7 +21,7 @@ HEAD = (
     "  exchange"
 )
 
-Times = dict[int, tuple[float, str]]  # of each size, and by which exchange
+Times = dict[int, tuple[float, str]]  # of each size, and the exchange that had it
 
 
 def times_in(text: str) -> Times:

@@ -1,6 +1,6 @@
 """./dev bench peers ddp: one step of two workers of one thread each, in dlhost and in PyTorch's DistributedDataParallel
-over gloo, from the same params, on halves of the same batches. `exchange` is one gradient of 48 MB and nothing else:
-gloo sums it; dlhost's step sets it to zero, sums it, updates the param by it and hands it out again."""
+over gloo, from the same params, on halves of the same batches. `exchange` is a single gradient of 48 MB without a net:
+gloo sums it; dlhost's step zeroes it, sums it, updates the param with it and sends out the param."""
 
 import argparse
 import json
@@ -53,7 +53,7 @@ def compare(workload: Workload, options: argparse.Namespace, folder: pathlib.Pat
     rows = []
     for system in systems:
         row = row_of(system, workload, options.dtype, WORKERS, operations, peak, best.median)
-        if workload is EXCHANGE:  # its peer has no net: it says how far from the sum it is
+        if workload is EXCHANGE:  # its peer has no net: its losses are the error of the sum
             if system in peers and any(system.losses):
                 raise SystemExit(f"peers ddp: {system.name} sums wrongly, by {max(system.losses)}")
         elif system is not best:

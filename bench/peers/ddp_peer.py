@@ -1,6 +1,6 @@
 """The net of a workload in PyTorch's DistributedDataParallel over gloo: processes of one machine, each with its part of
 every batch. Arguments: a folder made by workload.prepare (pickled), dtype, threads of each, processes, and the settings
-of torch_peer. The first process answers the command; the others do what it writes to them, step by step."""
+of torch_peer. The first process answers the command; it controls the others through their pipes, step by step."""
 
 import os
 import pickle
@@ -42,14 +42,14 @@ class DdpTraining:
         self.optimizer.step()
 
     def loss(self) -> float:
-        """Of the whole batch: all processes are asked for it."""
+        """The loss of the whole batch: all processes must call it."""
         sum_of_all = self.last.detach().clone()
         dist.all_reduce(sum_of_all)
         return sum_of_all.item() / self.ranks
 
 
 class Leading:
-    """The first process: what it is asked it passes on."""
+    """The first process: passes requests on to the others."""
 
     def __init__(self, training, others: list[subprocess.Popen]):
         self.training, self.others = training, others
@@ -93,7 +93,7 @@ def follow(training) -> None:
 
 
 def main(program: str, make, arguments: list[str]) -> None:
-    """`make` builds what each process of the program steps through."""
+    """`make` builds the training object of each process."""
     path, dtype, threads, ranks, *settings = arguments
     torch.set_num_threads(int(threads))
     torch.set_flush_denormal(True)

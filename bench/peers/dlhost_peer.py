@@ -1,4 +1,4 @@
-"""dlhost as one more system: the same questions as the other processes answer, each answered by a whole `dlhost run`."""
+"""dlhost as a peer: answers the same requests as the other processes, each by a whole `dlhost run`."""
 
 import json
 
@@ -23,23 +23,23 @@ class DlhostPeer:
         losses = [record["metrics"]["loss"] for record in records if record["phase"] == "train"]
         summary = json.loads((run / "summary.json").read_text())
         self.step_seconds = summary["step_seconds"]["median"]
-        # What the peers hold before they count: the params, and the arrays, whose file a run maps.
+        # The memory that peers hold before they count: the params, and the arrays, whose file a run maps.
         held = sum(value.nbytes for value in self.prepared.params.values())
         held += sum(value.nbytes for batch in self.prepared.batches() for value in batch)
         added = summary["peak_rss_bytes"] - summary["started_rss_bytes"] - held
         return {"losses": losses, "added_bytes": added}
 
     def time(self, seconds: float) -> dict:
-        """The median and the least of the steps that fit into the time."""
+        """Returns the median and the minimum of the steps that fit into the time."""
         run = self._run(max(4, round(seconds / self.step_seconds)))
         return json.loads((run / "summary.json").read_text())["step_seconds"]
 
     def operations(self) -> float:
-        """Of one step: what the speed is measured by, for every system."""
+        """Returns the operations of one step, from which every system's speed is computed."""
         described = dlhost("check", self.prepared.workload, self.prepared.folder, self.settings, "--json")
         return json.loads(described)["operations"]
 
     def peak(self) -> float:
-        """Operations a second of the machine, in a large matrix product."""
+        """Returns the machine's operations per second in a large matrix product."""
         run = self._run(2, "--profile")
         return json.loads((run / "profile.json").read_text())["peak_operations_per_second"]

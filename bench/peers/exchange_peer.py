@@ -1,6 +1,6 @@
-"""One gradient of a workload's size, summed by gloo over the processes of one machine: what DistributedDataParallel does
-between backward and update. Nothing is computed. Settings: `buckets`, several sums under way at once, as there; else one.
-Arguments as those of ddp_peer, whose processes these are."""
+"""One gradient of a workload's size, summed by gloo over the processes of one machine, as DistributedDataParallel does
+between backward and update, without computing. Setting: `buckets`, several concurrent sums, as there; else one.
+Arguments and processes are those of ddp_peer."""
 
 import sys
 
@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from workload import Prepared
 
-BUCKET = 25 * 2**20 // 4  # elements that DistributedDataParallel sums at once
+BUCKET = 25 * 2**20 // 4  # elements in one sum of DistributedDataParallel
 
 
 class Exchange:
@@ -24,7 +24,7 @@ class Exchange:
             under_way.wait()
 
     def loss(self) -> float:
-        """How far the sum of so many ones is from what it has to be."""
+        """The largest error of a sum of ones."""
         wrong = float((self.sum - self.ranks).abs().max())
         self.sum.fill_(1)
         return wrong

@@ -1,4 +1,4 @@
-"""Gloo's all-reduce, as PyTorch ships it: for each size, how long one takes, as a line of JSON.
+"""PyTorch's Gloo all-reduce: for each size, the time of one, as a line of JSON.
 
 gloo_allreduce.py RANK RANKS PORT SECONDS BYTES...; called by allreduce.py.
 """

@@ -1,7 +1,7 @@
-"""How each system is held to an instruction set below the processor's best. dlhost has an option of its cpu device; the
-libraries of the peers have environment variables: oneDNN's and MKL's are PyTorch's, ATen's is read by its compiler too."""
+"""Restricts each system to an instruction set below the processor's best. dlhost has an option of its cpu device; the
+peers' libraries have environment variables: oneDNN's, MKL's and ATen's apply to PyTorch, ATen's to its compiler too."""
 
-ISAS = {  # oneDNN's name, as dlhost's option has it: ATen's, MKL's, XLA's
+ISAS = {  # oneDNN's name, which is dlhost's option: ATen's, MKL's, XLA's
     "sse41": ("default", "SSE4_2", "SSE4_2"),
     "avx": ("default", "AVX", "AVX"),
     "avx2": ("avx2", "AVX2", "AVX2"),

@@ -1,5 +1,5 @@
 """The net of a workload in JAX, as one compiled step. Arguments: a folder made by workload.prepare (pickled), dtype,
-threads, and how pictures lie: nhwc (the default) or nchw."""
+threads, and the layout of pictures: nhwc (the default) or nchw."""
 
 import os
 import pickle
@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 
 threads = int(sys.argv[3])
-os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])  # XLA starts a thread for each processor it sees
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])  # XLA starts a thread for each visible processor
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
@@ -19,7 +19,7 @@ from workload import Layer, Prepared  # noqa: E402
 
 @dataclass(frozen=True)
 class Layout:
-    """How pictures and the weights of convolutions lie. Outside of it, as in the other systems, they are NCHW and OIHW."""
+    """The layout of pictures and of convolution weights. Elsewhere, and in other systems, they are NCHW and OIHW."""
 
     pictures: str
     weights: str
@@ -33,7 +33,7 @@ class Layout:
         return self.pictures.index("H"), self.pictures.index("W")
 
     def of_window(self, window: tuple, one) -> tuple:
-        """A window's two sides among all axes, `one` at the others."""
+        """A tuple over all axes: a window's two sides, and `one` at the others."""
         sides = dict(zip("HW", window, strict=True))
         return tuple(sides.get(axis, one) for axis in self.pictures)
 
@@ -56,7 +56,7 @@ LAYOUTS = {"nhwc": Layout("NHWC", "HWIO"), "nchw": Layout("NCHW", "OIHW")}
 
 
 def window_of(layer: Layer, size: tuple[int, int]):
-    """Kernel, stride and padding; in ceil mode the padding at the end grows as far as the last window needs."""
+    """Kernel, stride and padding; in ceil mode the end padding covers the last window."""
     kernel, stride, pad = layer.pair("kernel", 1), layer.pair("stride", 1), layer.pair("pad", 0)
     padding = []
     for k, s, p, n in zip(kernel, stride, pad, size, strict=True):
@@ -88,7 +88,7 @@ def lrn_within(layer: Layer, x, layout: Layout):
 
 
 def batch_norm(params: dict, running: dict, x, layout: Layout):
-    """The second is what a run keeps for its tests, as PyTorch does: running means, of the unbiased variance."""
+    """Returns y and the running means, which tests would use, of the unbiased variance, as in PyTorch."""
     wide, over = x.astype(jnp.float32), (0, *layout.spatial)
     mean, variance = wide.mean(over, keepdims=True), wide.var(over, keepdims=True)
     scale, shift = layout.of_channels(params["scale"]), layout.of_channels(params["shift"])

@@ -1,4 +1,4 @@
-// Open MPI's all-reduce: for each size of argv, how long one takes, as a line of JSON; called by allreduce.py.
+// Open MPI's all-reduce: for each size of argv, the time of one, as a line of JSON; called by allreduce.py.
 #include <mpi.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 """./dev bench peers: one training step of the same nets in dlhost, PyTorch and JAX, each at its best setting.
 
-For each net and dtype: every setting of every system starts from the same params and must reach the losses of PyTorch's
-eager setting in that dtype: a peer's setting that does not is left out, and if dlhost does not, that is a failure. A
+For each net and dtype, every setting of every system starts from the same params and must reach the losses of PyTorch's
+eager setting in that dtype. A peer's setting with other losses is left out; for dlhost, other losses are a failure. A
 first heat finds each system's fastest setting; then the systems take turns, and the medians are compared."""
 
 import argparse
@@ -21,7 +21,7 @@ from served import Peer
 from workload import WORKLOADS, Prepared, Workload, prepare
 
 TOLERANCE = {"f32": 1e-4, "bf16": 2e-2}  # of ten losses, relative
-PEER_TOLERANCE = {"f32": 1e-3, "bf16": 2e-2}  # of the other peers' settings, which sum in other orders
+PEER_TOLERANCE = {"f32": 1e-3, "bf16": 2e-2}  # for the other peers' settings, which sum in other orders
 
 
 @dataclass
@@ -33,7 +33,7 @@ class System:
     added_bytes: int = 0
     times: list[float] = field(default_factory=list)
     least: float = math.inf
-    missing: str = ""  # why it cannot be measured
+    missing: str = ""  # the reason if it cannot be measured
 
     def start(self) -> None:
         answer = self.process.start()
@@ -43,7 +43,7 @@ class System:
         self.losses, self.added_bytes = answer["losses"], answer["added_bytes"]
 
     def turn(self, seconds: float) -> None:
-        """One turn: its median counts as one time."""
+        """Measures one turn: its median counts as one time."""
         answer = self.process.time(seconds)
         if answer is None:
             self.missing = self.process.why()
@@ -65,7 +65,7 @@ def say(text: str) -> None:
 
 
 def settings_of(workload: Workload) -> list[tuple[str, str, list[str]]]:
-    """System, program and arguments of every peer that is tried."""
+    """Returns system, program and arguments of every tried peer setting."""
     picture = len(workload.shape) == 3
     torch = [[], ["compiled"]] + ([["channels_last"], ["channels_last", "compiled"]] if picture else [])
     jax = [["nhwc"], ["nchw"]] if picture else [[]]
@@ -74,8 +74,8 @@ def settings_of(workload: Workload) -> list[tuple[str, str, list[str]]]:
 
 def heat(prepared: Prepared, pickled: pathlib.Path, dtype: str,
          options: argparse.Namespace) -> tuple[list[System], System | None]:
-    """Every setting once; of each system the fastest that reaches the losses is kept, still running. The second is
-    PyTorch's eager setting, whose losses they are: none where it was not asked for, or cannot be measured."""
+    """Tries every setting once. Returns, still running, the fastest setting of each system that reaches the losses; and
+    PyTorch's eager setting, the source of the losses: None if it was not requested, or cannot be measured."""
     environment = {"OMP_NUM_THREADS": str(options.threads), "MKL_NUM_THREADS": str(options.threads)}
     environment |= environment_of(options.isa)
     best: dict[str, System] = {}
@@ -108,13 +108,13 @@ def heat(prepared: Prepared, pickled: pathlib.Path, dtype: str,
     systems = list(best.values())
     for system in systems:
         system.times, system.least = [], math.inf
-        if system.name == "pytorch" and eager:  # its own memory, whatever a compiler makes of it
+        if system.name == "pytorch" and eager:  # its own memory, without a compiler's
             system.added_bytes = min(eager.added_bytes, system.added_bytes)
     return systems, eager
 
 
 def worst_difference(ours: list[float | None], theirs: list[float | None]) -> float:
-    """Relative. What is no finite number (None in dlhost's records) agrees with nothing."""
+    """The largest relative difference. Numbers that are not finite (None in dlhost's records) never agree."""
     worst = 0.0
     for a, b in zip(ours, theirs, strict=True):
         if a is None or b is None or not math.isfinite(a) or not math.isfinite(b):

@@ -1,5 +1,5 @@
-"""How a peer talks with the command: each system and setting is a process of its own that answers a line with a line of
-JSON, so that systems take turns without starting anew, and one's threads and memory are not another's."""
+"""The protocol between the command and a peer. Each system and setting is a process that answers a line with a line of
+JSON, so that systems take turns without restarts and do not share threads or memory."""
 
 import json
 import os
@@ -16,18 +16,18 @@ from workload import LOSS_STEPS
 
 
 class Training(Protocol):
-    """What a peer must be able to do; a step is forward, backward and update on the next batch, finished on return, or
-    when `finish` returns after several (`steps` then says after how many)."""
+    """A peer's training. step(): forward, backward and update on the next batch, finished on return, or when `finish`
+    returns after several steps (`steps` is their number)."""
 
     def step(self) -> None: ...
     def loss(self) -> float: ...  # of the last step
 
 
 def serve(make: Callable[[], Training]) -> None:
-    """Answers `start`, `time SECONDS` and `stop` on standard input. `make` builds the net; all imports lie before it."""
+    """Answers `start`, `time SECONDS` and `stop` on standard input. `make` builds the net; imports precede the call."""
     training = make()
     answer = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # a library that prints does not disturb
+    os.dup2(2, 1)  # output of libraries goes to standard error
     before = _resident()
     for line in sys.stdin:
         verb, *arguments = line.split()
@@ -69,7 +69,7 @@ def _resident() -> int:
 
 
 class Peer:
-    """The command's end of such a process."""
+    """The command's side of such a process."""
 
     def __init__(self, program: str, *arguments: str, environment: dict[str, str]):
         path = pathlib.Path(__file__).resolve().parent / program
@@ -78,13 +78,13 @@ class Peer:
             stderr=subprocess.PIPE, text=True, env=os.environ | environment)
 
     def start(self) -> dict | None:
-        """The losses of the first steps, and the memory that they added. None, as of all questions: the peer cannot do
-        this here; `why` tells."""
+        """Returns the losses of the first steps, and their added memory. This and other requests return None if the
+        peer cannot do it here; why() has the reason."""
         self.ask("start")
         return self.answer()
 
     def time(self, seconds: float) -> dict | None:
-        """The median and the least of the steps that fit into the time."""
+        """Returns the median and the minimum of the steps that fit into the time."""
         self.ask(f"time {seconds}")
         return self.answer()
 
@@ -93,7 +93,7 @@ class Peer:
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            pass  # there is no answer then
+            pass  # then there is no answer
 
     def answer(self) -> dict | None:
         answer = self._process.stdout.readline()
@@ -105,7 +105,7 @@ class Peer:
         return errors[-1] if errors else f"it ended with {self._process.wait()}"
 
     def kill(self) -> None:
-        """Whoever waits for an answer gets none."""
+        """Also ends a pending answer()."""
         self._process.kill()
 
     def close(self) -> None:

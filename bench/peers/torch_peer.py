@@ -18,7 +18,7 @@ class ScaledTanh(nn.Module):
 
 
 class LrnWithin(nn.Module):
-    """Normalises by the squares around a place of the same channel."""
+    """Normalises by the squares in a window of the same channel."""
 
     def __init__(self, size: int, alpha: float, beta: float):
         super().__init__()
@@ -108,7 +108,7 @@ class Net(nn.Module):
 
 
 class Ahead:
-    """Batches on the GPU: the next one is on its way there, from pinned memory, while this one is computed on."""
+    """Batches on the GPU: copies the next batch from pinned memory while the GPU computes on the current one."""
 
     def __init__(self, batches: list):
         self.batches = [tuple(tensor.pin_memory() for tensor in batch) for batch in batches]
@@ -142,7 +142,7 @@ class TorchTraining:
             net = net.to(memory_format=torch.channels_last)
             batches = [(x.contiguous(memory_format=torch.channels_last), label) for x, label in batches]
         self.batches = Ahead(batches) if device == "cuda" else itertools.cycle(batches)
-        # Behind a GPU no step is waited for by itself: the host runs ahead, as in any training loop.
+        # A GPU's steps are not awaited singly: the host runs ahead, as in any training loop.
         self.steps, self.finish = (10, torch.cuda.synchronize) if device == "cuda" else (1, lambda: None)
         self.optimizer = torch.optim.SGD(net.parameters(), lr=prepared.rate, momentum=prepared.momentum, fused=True)
         low = dtype == "bf16"

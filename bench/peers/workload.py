@@ -1,5 +1,5 @@
-"""What is compared: the nets of the speed table, each a job of dlhost's. A peer builds its net from the same resolved
-job and starts from the same values on the same arrays."""
+"""The compared nets: those of the speed table, each a job of dlhost. A peer builds its net from the same resolved job
+and starts from the same values on the same arrays."""
 
 import json
 import pathlib
@@ -21,7 +21,7 @@ class Workload:
     shape: tuple[int, ...]  # of a sample
     classes: int
     batch: int
-    batches: int = 2  # that the arrays hold
+    batches: int = 2  # in the arrays
 
     @property
     def job(self) -> pathlib.Path:
@@ -41,7 +41,7 @@ WORKLOADS = [
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of the resolved job: repeats and blocks are written out, options left at their defaults are not there."""
+    """A layer of the resolved job, which has repeats and blocks expanded and default options omitted."""
 
     name: str
     type: str
@@ -56,7 +56,7 @@ class Layer:
 
 @dataclass
 class Prepared:
-    """A workload in a folder of its own: the arrays, the first values of its params, and its layers."""
+    """A workload in a folder of its own: the arrays, the initial params, and the layers."""
 
     workload: Workload
     folder: pathlib.Path
@@ -66,7 +66,7 @@ class Prepared:
 
     @property
     def params(self) -> dict[str, np.ndarray]:
-        """A dense layer's weight is a matrix here, though dlhost keeps the shape of the sample that it reads."""
+        """The initial params. A dense layer's weight is a matrix here; dlhost keeps the shape of its input samples."""
         params = load_file(self.folder / "params.safetensors")
         for layer in self.layers:
             if layer.type == "dense":
@@ -97,7 +97,7 @@ def dlhost(verb: str, workload: Workload, folder: pathlib.Path, settings: dict[s
 
 
 def run_dlhost(workload: Workload, folder: pathlib.Path, settings: dict[str, object], *flags: str) -> pathlib.Path:
-    """Trains, and returns the run's folder: a new one, in place of the one before it."""
+    """Trains, and returns the run's folder, which replaces the previous one."""
     runs = folder / "runs"
     shutil.rmtree(runs, ignore_errors=True)
     dlhost("run", workload, folder, {"record.folder": str(runs), "train.shuffle": False, **settings}, *flags)
@@ -128,13 +128,13 @@ def prepare(workload: Workload, folder: pathlib.Path) -> Prepared:
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "x.npy").exists():
         _make_arrays(workload, folder)
-    # A step with a rate of zero leaves the first values in its checkpoint; in f32, which every processor has.
+    # A step with a rate of zero leaves the first values in its checkpoint. f32, because every processor has it.
     settings = {"train.stop.steps": 1, "updater.rate": 0.0, "checkpoint.keep": 1, "train.dtype": "f32"}
     run = run_dlhost(workload, folder, settings)
     (params,) = run.glob("checkpoints/step-*/params.safetensors")
     params.replace(folder / "params.safetensors")
     resolved = tomllib.loads((run / "job.toml").read_text())
     updater = {}
-    for job in (JOBS / "common.toml", workload.job):  # as it says itself: this run had another rate
+    for job in (JOBS / "common.toml", workload.job):  # the jobs' own rate: this run had another one
         updater |= tomllib.loads(job.read_text()).get("updater", {})
     return Prepared(workload, folder, _read_layers(resolved), updater["rate"], updater["momentum"])

@@ -1,4 +1,4 @@
-// What the two sides of a measurement tell each other beside it: short texts, over a pipe or a connection.
+// Short texts between the two sides of a measurement, over a pipe or a connection, outside of the measured transport.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@ class Channel {
   Channel& operator=(Channel&&) = delete;
   ~Channel();
 
-  // Throw where the other side is gone, or says nothing for a minute.
+  // Errors: throw if the other side is gone, or silent for a minute.
   void say(const std::string& text);
   std::string hear();
-  // Of a connection: this side's address, as numbers.
+  // This side's address of a connection, as numbers.
   std::string own_address() const;
 
  private:
-  int from_, to_; // the same for a connection
+  int from_, to_; // equal for a connection
 };
 
-// Where the other side of another host calls: an address, and a port.
+// The place where the other host calls: an address and a port.
 struct Place {
   std::string host;
   std::string port;
@@ -36,13 +36,13 @@ class Listener {
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
-  // The next that calls; throws when none has for `seconds`.
+  // The next caller; throws after `seconds` without one.
   Channel accept(int seconds);
 
  private:
   int socket_;
 };
-// Tries for some seconds: the other side may be starting.
+// Retries for some seconds: the other side may be starting.
 Channel call(const Place&);
 
 } // namespace dlhost::bench

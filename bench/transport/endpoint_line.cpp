@@ -1,4 +1,4 @@
-// dlhost's transports: whatever endpoint, by the interface that the core calls.
+// dlhost's transports: any endpoint, by core's interface.
 #include <algorithm>
 #include <utility>
 
@@ -43,7 +43,7 @@ class EndpointLine final : public Line {
     const std::size_t count = need(endpoint_->progress(made, patience));
     if (count == 0) throw std::runtime_error("nothing arrives");
     const auto these = std::ranges::count(std::span(made).first(count), kind, &Completion::kind);
-    if (these == 0) throw std::runtime_error("the other side is gone"); // else it may go: it is done
+    if (these == 0) throw std::runtime_error("the other side is gone"); // lost with a completion: it has finished
     return static_cast<std::size_t>(these);
   }
 

@@ -41,7 +41,7 @@ class FabricLine final : public Line {
     hints->fabric_attr->prov_name = strdup(provider.c_str());
     fi_info* found = nullptr;
     const auto same = plugins::fabric::of_provider(provider, host);
-    const bool has_host = same && plugins::fabric::has_host(*same); // else it would take it for an endpoint's name
+    const bool has_host = same && plugins::fabric::has_host(*same); // else it would read the host as an endpoint's name
     need(fi_getinfo(FI_VERSION(1, 17), has_host ? host.c_str() : nullptr, nullptr,
                     has_host ? FI_SOURCE | FI_NUMERICHOST : 0, hints.get(), &found),
          "no such provider");
@@ -129,7 +129,7 @@ class FabricLine final : public Line {
     return static_cast<std::size_t>(count);
   }
 
-  // Asking the clock takes as long as looking.
+  // Reads the clock only now and then: it costs as much as reading the queue.
   std::size_t nothing() {
     constexpr std::uint64_t between = 4096;
     if (++looks_ % between != 0) return 0;
@@ -147,7 +147,7 @@ class FabricLine final : public Line {
   Owned<fid_ep> endpoint_;
   fi_addr_t peer_ = 0;
   Context contexts_[window] = {};
-  std::uint64_t looks_ = 0; // in vain, one after the other
+  std::uint64_t looks_ = 0; // empty reads in a row
   std::chrono::steady_clock::time_point since_;
 };
 

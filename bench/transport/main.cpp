@@ -1,10 +1,10 @@
-// How fast two processes exchange messages: dlhost's transports, `fabric` over each of libfabric's providers that are
-// here, these by themselves and Boost.Interprocess' message queue, one after the other in one command; of one machine,
-// or with --listen and --connect of two.
+// The speed of messages between two processes: dlhost's transports, including `fabric` over each available libfabric
+// provider, these providers alone, and Boost.Interprocess' message queue, one after the other in one command; on one
+// machine, or with --listen and --connect on two.
 //
-// Latency is half of a message's way there and back, of many such ways at a time in the middle, and of single ones;
-// bandwidth is a row of messages, `window` of them under way, until the last has arrived. With --pairs, what one pair
-// of processes and so many at once deliver.
+// Latency is half of a message's round trip: the median of many round trips at a time, and of single ones. Bandwidth is
+// a row of messages, `window` of them in flight, until the last has arrived. With --pairs, compares the throughput of
+// one pair of processes with that of many at once.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -43,7 +43,7 @@ std::vector<LineKind> kinds_here() {
   for (const std::string& provider : plugins::fabric::carriers_here()) {
     const bool across = provider != "shm";
     const bool by_name =
-        provider == "sockets" || provider == "udp"; // given up by its makers; loses what comes too fast
+        provider == "sockets" || provider == "udp"; // abandoned by its makers; loses messages that arrive too fast
     kinds.push_back({"fabric-" + provider, "fabric", provider, across,
                      [provider](const Side& side) {
                        return make_endpoint_line([&](Host& host) {
@@ -64,7 +64,7 @@ std::vector<LineKind> kinds_here() {
 } // namespace
 
 const std::vector<LineKind>& line_kinds() {
-  static const std::vector<LineKind> kinds = kinds_here(); // libfabric takes a while to say what there is
+  static const std::vector<LineKind> kinds = kinds_here(); // listing takes libfabric a while
   return kinds;
 }
 
@@ -78,8 +78,8 @@ struct Options {
   int pairs = 0;
   bool json = false, csv = false;
   std::string picture;
-  std::vector<std::string> transports; // only these
-  std::string listen, connect;         // the other side is another host's
+  std::vector<std::string> transports; // measures only these
+  std::string listen, connect;         // the other side is on another host
   std::string party;                   // this process is the other side of that transport
   int from = -1, to = -1;
 };
@@ -102,7 +102,7 @@ std::vector<Row> with_a_party(const std::string& program, const LineKind& kind, 
   return rows;
 }
 
-// The other side is this program on another host, which listens: a call for each transport.
+// The other side is this program on another host, which listens; one call for each transport.
 std::vector<Row> with_another_host(const LineKind& kind, const Options& options) {
   Channel channel = call(place_of(options.connect));
   std::string plan = fmt::format("{} {}", kind.name, options.measurement.seconds);
@@ -111,7 +111,7 @@ std::vector<Row> with_another_host(const LineKind& kind, const Options& options)
   return converse(kind, true, options.measurement, channel, channel.own_address());
 }
 
-// Until a caller says that it was all, or none comes for a minute.
+// Serves callers until one says that it is over, or none calls for a minute.
 void be_the_other_host(const Options& options) {
   constexpr int patience = 60;
   Listener listener(place_of(options.listen));
@@ -135,7 +135,7 @@ void be_the_other_host(const Options& options) {
   }
 }
 
-// With more processes than cores, what one of them waits for may have to be computed by another.
+// With more processes than cores, a process may wait for another that is not running.
 void compare_pairs(const std::string& program, const Options& options) {
   const std::string transport = options.transports.empty() ? line_kinds().front().name : options.transports.front();
   if (!options.json)
@@ -159,7 +159,7 @@ void compare_pairs(const std::string& program, const Options& options) {
   }
 }
 
-// One after the other, as often as there are turns: what slows the machine for a while slows all of them.
+// Measures the kinds in turns, so that a temporary slowdown of the machine affects all.
 std::vector<Measured> measure_all(const std::string& program, const Options& options) {
   std::vector<Measured> all;
   for (const auto& kind : line_kinds()) {
@@ -170,7 +170,7 @@ std::vector<Measured> measure_all(const std::string& program, const Options& opt
   }
   for (int turn = 0; turn < options.turns; ++turn)
     for (auto& one : all) {
-      if (turn > 0 && one.rows.empty()) continue; // not to be had here
+      if (turn > 0 && one.rows.empty()) continue; // not available here
       try {
         one.take(options.connect.empty() ? with_a_party(program, one.kind, options)
                                          : with_another_host(one.kind, options));
@@ -241,7 +241,7 @@ int bench(int argc, char** argv) {
   app.add_option("--from", options.from)->group("");
   app.add_option("--to", options.to)->group("");
   CLI11_PARSE(app, argc, argv);
-  std::signal(SIGPIPE, SIG_IGN); // what is written to one that is gone is an error, and told
+  std::signal(SIGPIPE, SIG_IGN); // a write to a dead process gives an error, which is reported
   try {
     return run(std::filesystem::canonical("/proc/self/exe").string(), options);
   } catch (const std::exception& error) {
@@ -256,5 +256,5 @@ int bench(int argc, char** argv) {
 int main(int argc, char** argv) {
   const auto work = [&] { return dlhost::bench::bench(argc, argv); };
   const bool is_party = std::any_of(argv, argv + argc, [](std::string_view word) { return word == "--party"; });
-  return is_party ? work() : dlhost::bench::sweep_after(work); // before libfabric begins threads
+  return is_party ? work() : dlhost::bench::sweep_after(work); // the fork must precede libfabric's threads
 }

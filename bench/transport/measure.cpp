@@ -1,4 +1,4 @@
-// Every message's ends are looked at, and in a row before the timed ones all of its bytes.
+// Checks the ends of every message, and in a row before the timed ones all bytes.
 #include "measure.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Buffers of one size, one for each message under way.
+// Buffers of one size, one for each message in flight.
 class Buffers {
  public:
   explicit Buffers(std::size_t size) : memory_(window, std::vector<std::byte>(size)) {
@@ -45,12 +45,12 @@ void look_at_all(std::size_t number, std::span<const std::byte> got) {
     if (got[i] != wanted_byte(number, i)) throw std::runtime_error("another message arrived");
 }
 
-// One side's conversation about one size. Both sides compute the same numbers of messages.
+// One side's messages of one size. Both sides must use the same numbers of messages.
 class Talk {
  public:
   Talk(Line& line, std::size_t size, bool first) : line_(line), first_(first), out_(size), in_(size) { fill(out_); }
 
-  // `times` ways there and back; the seconds of one way.
+  // `times` round trips; returns the seconds of one way.
   double ways(std::size_t times) {
     const auto begin = Clock::now();
     for (std::size_t i = 0; i < times; ++i) {
@@ -60,7 +60,7 @@ class Talk {
     }
     return std::chrono::duration<double>(Clock::now() - begin).count() / static_cast<double>(times) / 2;
   }
-  // The same, each way there and back by itself; half of the seconds of each.
+  // The same, timed singly; returns half of the seconds of each round trip.
   std::vector<double> single_ways(std::size_t times) {
     std::vector<double> ways(times);
     auto begin = Clock::now();
@@ -73,7 +73,7 @@ class Talk {
     }
     return ways;
   }
-  // `count` messages from the first side to the second, which answers when it has all; the seconds of it.
+  // `count` messages from the first side to the second, which answers after the last; returns the seconds.
   double row(std::size_t count, bool all) {
     const auto begin = Clock::now();
     if (first_)
@@ -93,13 +93,13 @@ class Talk {
   Buffers out_, in_;
 };
 
-// How often each is done, so that it takes about the time that is wanted; the first side says it to the second.
+// The numbers of repetitions for about the wanted time; the first side sends them to the second.
 struct Plan {
-  std::size_t turns = 1, ways = 1, singles = 1, messages = window; // ways and messages: of each turn
+  std::size_t turns = 1, ways = 1, singles = 1, messages = window; // ways and messages: for each turn
 };
 constexpr std::size_t most_turns = 21, fewest_turns = 3;
 
-// Rows of messages until the time is over, which the first side says.
+// Rows of messages until the time is over; the first side decides.
 double rate_over_time(Talk& talk, std::size_t size, std::size_t messages, bool first, double seconds,
                       Channel& channel) {
   const auto begin = Clock::now();

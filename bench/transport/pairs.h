@@ -1,4 +1,4 @@
-// Several pairs of processes that send to one another at once, as when a machine has more workers than cores.
+// Several pairs of processes that exchange messages at once, as on a machine with more workers than cores.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace dlhost::bench {
 
-// What so many pairs deliver together, each over that transport, in messages of one size; bytes per second. Throws
-// where one of them fails.
+// The throughput of `pairs` pairs together over that transport, in messages of one size; bytes per second. Throws if a
+// pair fails.
 double delivered_by(const std::string& program, const std::string& transport, std::size_t bytes, double seconds,
                     int pairs);
 

@@ -19,7 +19,7 @@ namespace dlhost::bench {
 Party::Pipes Party::pipes() {
   int there[2], back[2];
   if (pipe2(there, O_CLOEXEC) != 0 || pipe2(back, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-  for (const int its : {there[0], back[1]}) fcntl(its, F_SETFD, 0); // others do not get them: their end is to be heard
+  for (const int its : {there[0], back[1]}) fcntl(its, F_SETFD, 0); // only for this child, so that their end is seen
   return {{back[0], there[1]}, {there[0], back[1]}};
 }
 

@@ -1,4 +1,4 @@
-// Another process of this program, with a channel to it: a side of a measurement.
+// Another process of this program, with a channel to it: one side of a measurement.
 #pragma once
 
 #include <sys/types.h>
@@ -13,19 +13,19 @@ namespace dlhost::bench {
 
 class Party {
  public:
-  // It gets these words, and `--from` and `--to`.
+  // Passes it these words, and `--from` and `--to`.
   Party(const std::string& program, std::vector<std::string> words);
   Party(Party&&) noexcept;
   Party& operator=(Party&&) = delete;
-  ~Party(); // ends it
+  ~Party(); // ends the process
 
   Channel& channel() { return channel_; }
-  // Until it ends by itself; throws where it failed.
+  // Waits until it ends by itself; throws if it failed.
   void join();
 
  private:
   struct Pipes {
-    int here[2], there[2]; // from and to, of either side
+    int here[2], there[2]; // the ends to read from and write to, for each side
   };
   static Pipes pipes();
   Party(const std::string& program, std::vector<std::string> words, Pipes);
@@ -34,8 +34,8 @@ class Party {
   Channel channel_;
 };
 
-// What such a process does; it dies with whoever started it. What goes wrong is told as `program`'s while the channel
-// is still open: who hears its end ends this one.
+// The main function of such a process; it dies with its parent. Prints an error as `program`'s while the channel is
+// still open, because the parent ends the process when the channel closes.
 int be_party(const std::string& program, int from, int to, const std::function<void(Channel&)>& work);
 
 } // namespace dlhost::bench

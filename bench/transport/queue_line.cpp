@@ -1,4 +1,4 @@
-// Boost.Interprocess' message queues, one for each direction: what comes to mind first for messages in shared memory.
+// Boost.Interprocess' message queues, one for each direction: the obvious choice for messages in shared memory.
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class QueueLine final : public Line {
     for (std::size_t i = 0; i < count; ++i) {
       bip::message_queue::size_type size = 0;
       unsigned priority = 0;
-      // Its buffer must have room for the largest message, however small the one that comes.
+      // Its buffer must have room for the largest possible message, even for a small one.
       if (room_.size() < queue.get_max_msg_size()) room_.resize(queue.get_max_msg_size());
       const auto room = rooms[i % window];
       std::byte* into = room.size() >= room_.size() ? room.data() : room_.data();

@@ -1,4 +1,4 @@
-// What was measured, for people and for programs.
+// The results, for people and for programs.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace dlhost::bench {
 
-// One transport's rows, the best of each of all turns.
+// The rows of one transport, each the best over all turns.
 struct Measured {
   LineKind kind;
   std::vector<Row> rows; // by size
 
   void take(const std::vector<Row>& again);
-  // How a row of ours compares with libfabric's own endpoint of the same provider, where that was measured.
+  // The row of libfabric's own endpoint with the same provider, for comparison; null if not measured.
   static const Row* peer_of(const Measured&, const Row&, const std::vector<Measured>& all);
 };
 

@@ -39,9 +39,9 @@ int sweep_after(const std::function<int()>& work) {
   }
   worker = child;
   int how = 0;
-  while (waitpid(child, &how, 0) < 0) continue; // a signal came
+  while (waitpid(child, &how, 0) < 0) continue; // interrupted by a signal
   worker = 0;
-  while (wait(nullptr) >= 0 || errno == EINTR) continue; // for those that it has left behind
+  while (wait(nullptr) >= 0 || errno == EINTR) continue; // waits for the child's orphans
   plugins::shm::remove_leftovers();
   for (const auto& name : plugins::shm::segments_with(queue_name(child)))
     boost::interprocess::shared_memory_object::remove(name.c_str());

@@ -9,10 +9,10 @@
 
 namespace dlhost::bench {
 
-// Names of Boost.Interprocess' queues that a process makes begin so.
+// The prefix of the names of Boost.Interprocess' queues that a process makes.
 std::string queue_name(pid_t process);
 
-// Returns what the work returns. Where it is ended by a signal, so is this process, when all is swept.
+// Returns the work's result. If a signal ends the work, sweeps, then raises the signal in this process.
 int sweep_after(const std::function<int()>& work);
 
 } // namespace dlhost::bench

@@ -1,8 +1,8 @@
-# bash completion for dlhost: what `dlhost complete` says may stand there, else files.
+# bash completion for dlhost: words from `dlhost complete`, else files.
 _dlhost() {
   local word=${COMP_WORDS[COMP_CWORD]}
   mapfile -t COMPREPLY < <(dlhost complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-  # The suites of `conform` and the programs of `bench` say themselves what they take.
+  # The suites of `conform` and the programs of `bench` list their options in their --help.
   if [[ ${#COMPREPLY[@]} -eq 0 && $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$(dlhost "${COMP_WORDS[@]:1:COMP_CWORD-1}" --help 2>/dev/null |
       grep -oE -- '--[a-z][a-z_-]*' | sort -u)" -- "$word")

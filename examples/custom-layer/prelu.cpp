@@ -30,7 +30,7 @@ class Prelu final : public Layer {
     return {};
   }
 
-  // An op is a formula, which every device compiles. The slope lies along axis 1 and is repeated on the others.
+  // An op is a formula, which every device compiles. The slope is on axis 1 and repeats along the other axes.
   Status prepare(Prepare& p) override {
     const TensorDesc x{p.compute(), p.input(0).shape, {}};
     TensorDesc slope{DType::f32, {}, {}};

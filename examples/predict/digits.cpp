@@ -1,5 +1,5 @@
-// digits RUN FILE...: what each picture shows, by a run of the quick-start. A file holds 64 numbers of 0 to 16, a
-// picture of 8 x 8 pixels.
+// digits RUN FILE...: predicts the digit of each picture with a run of the quick-start. A file holds 64 numbers of 0 to
+// 16, a picture of 8 x 8 pixels.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -14,7 +14,7 @@ namespace {
 std::vector<float> read_picture(const char* path) {
   std::ifstream file(path);
   std::vector<float> pixels{std::istream_iterator<float>(file), {}};
-  for (float& pixel : pixels) pixel /= 16; // as the job has it: scale = 0.0625
+  for (float& pixel : pixels) pixel /= 16; // as in the job: scale = 0.0625
   return pixels;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""exchange_test.py PROGRAM: the benchmark of exchanges, in all its forms. That sums are right it looks at itself."""
+"""exchange_test.py PROGRAM: the benchmark of exchanges, in all its forms. The benchmark checks the sums itself."""
 import csv
 import io
 import json
@@ -37,7 +37,7 @@ class ExchangeTest(unittest.TestCase):
         self.assertEqual(len(rows.splitlines()), 3)
 
     def test_through_codecs(self) -> None:
-        """All nodes come to the same bits: of whole matrices, and of what goes in pieces."""
+        """All nodes get the same bits, for codecs of whole matrices and for sliced params."""
         for codec in ("int8", "one_bit", "power_sgd"):
             words = ("--json", "--codec", codec, "--nodes", "3", "--size", "2000", "--size", "1200000")
             rows = [json.loads(line) for line in self.output(*words, "--sync", "halving", "--sync", "shares", "--sync", "table").splitlines()]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gpu_test.py DLHOST PICTURES ROOT: what `./dev bench gpu` does on a GPU it does on any device: tried on the processors."""
+"""gpu_test.py DLHOST PICTURES ROOT: runs `./dev bench gpu` on the processors instead of a GPU."""
 import json
 import os
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""papers_test.py DLHOST FOLDER: figures of the papers, measured in a few steps by what is in that folder: that they can be.
-They are drawn as well where there is matplotlib."""
+"""papers_test.py DLHOST FOLDER: measures the papers' figures of that folder in a few steps, to see that they run. Draws
+them as well if matplotlib is installed."""
 import importlib
 import os
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""transport_test.py PROGRAM yes|no BETWEEN_HOSTS: the benchmark of transports, in all its forms, here and between two hosts. `yes`:
-built with libfabric."""
+"""transport_test.py PROGRAM yes|no BETWEEN_HOSTS: the benchmark of transports, in all its forms, here and between two
+hosts. `yes`: the build has libfabric."""
 import csv
 import ctypes
 import io
@@ -35,11 +35,11 @@ class TransportTest(unittest.TestCase):
         return [json.loads(line) for line in self.output(*words).splitlines()]
 
     def providers(self) -> set[str]:
-        """Libfabric's that are here, as its own library and the help say."""
+        """Returns the libfabric providers of the help; checks them against the library's version."""
         named = set(re.findall(r"\blibfabric-([a-z0-9]+)\b", self.output(program, "--help")))
         if has_fabric:
             self.assertLessEqual({"shm", "tcp"}, named)
-            # It has had `net` beside `tcp` since 1.16, and made it into `tcp` in 1.18.
+            # libfabric 1.16 and 1.17 have `net` beside `tcp`; 1.18 merges it into `tcp`.
             self.assertEqual("net" in named, ctypes.CDLL("libfabric.so.1").fi_version() in (1 << 16 | 16, 1 << 16 | 17))
         return named
 

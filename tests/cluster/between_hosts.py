@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""between_hosts.py [--rate RATE] [--delay SECONDS] PROGRAM ARGUMENT...: a benchmark between two hosts of a cluster on this machine.
-Runs `PROGRAM --listen ADDRESS` in the one and `PROGRAM ARGUMENT... --connect ADDRESS` in the other, whose words are its own.
+"""between_hosts.py [--rate RATE] [--delay SECONDS] PROGRAM ARGUMENT...: a benchmark between two hosts of a cluster on
+this machine. Runs `PROGRAM --listen ADDRESS` on one and `PROGRAM ARGUMENT... --connect ADDRESS` on the other; exits
+with the latter's status.
 
   tests/cluster/between_hosts.py --rate 1gbit build/bench/transport --turns 3"""
 import argparse

@@ -1,9 +1,9 @@
-"""A small cluster on one machine: hosts are namespaces (network, names, shared memory) with an address each, joined by a
-bridge. Links are slowed by tbf, cut and made to lose by nftables, and delayed by netem, or where the kernel has none by a
-relay between TUN devices (relay.py).
+"""A small cluster on one machine: hosts are namespaces (network, names, shared memory) with an address each, joined by
+a bridge. tbf limits a link's rate, nftables cuts it or loses packets, and netem delays it; without netem in the kernel,
+a relay between TUN devices (relay.py) does.
 
-Nothing is named in /run/netns: enter() moves the test into a PID namespace of its own, whose end, kill -9 included, is
-the end of every process in it and so of every namespace, link and file system that was made here.
+The namespaces have no names in /run/netns. enter() moves the test into a PID namespace, whose end, also by kill -9,
+ends every process in it, and with them every namespace, link and file system made here.
 """
 import contextlib
 import ctypes
@@ -16,13 +16,13 @@ import sys
 import unittest
 
 INSIDE = "DLHOST_INSIDE_CLUSTER"
-SKIPPED = 77  # what Meson takes for a test that is skipped
+SKIPPED = 77  # Meson's exit status of a skipped test
 WORLD = ("unshare", "--net", "--pid", "--mount", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc")
 TRIAL = "ip link add trial type bridge && ip link add here type veth peer name there && ip link del here"
 
 
 def why_not(words: list[str]) -> str:
-    """What is in the way of namespaces; empty: nothing."""
+    """Why namespaces cannot be used; empty: they can."""
     for command, package in {"unshare": "util-linux", "ip": "iproute2", "tc": "iproute2", "nft": "nftables"}.items():
         if not shutil.which(command):
             return f"'{command}' is not there (Debian: {package})"
@@ -31,7 +31,7 @@ def why_not(words: list[str]) -> str:
 
 
 def enter() -> None:
-    """Goes on in a world of its own, as this very process; or ends, skipped, and says why. Call it before anything else."""
+    """Continues this process in separate namespaces, or skips the test with a reason. Must be the first call."""
     if os.environ.get(INSIDE) == "yes":
         del os.environ[INSIDE]
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
@@ -50,12 +50,12 @@ def die_with_parent() -> None:
 
 
 class Host:
-    """One of a cluster's. What runs in it sees its own addresses, host name and /dev/shm, and everybody's files."""
+    """A host of a cluster. Its processes see its own addresses, host name and /dev/shm, and the machine's files."""
 
     def __init__(self, number: int) -> None:
         self.name = f"host{number}"
         self.address = f"10.77.0.{number + 1}"
-        # A machine's memory is not another's.
+        # Each machine has its own shared memory.
         setup = f"hostname {self.name} && mount -t tmpfs shm /dev/shm && ip link set lo up && echo up && exec sleep infinity"
         self.holder = subprocess.Popen(["unshare", "--net", "--uts", "--ipc", "--mount", "sh", "-c", setup],
                                        stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
@@ -67,7 +67,7 @@ class Host:
         return ["nsenter", "-t", pid, "--net", "--uts", "--ipc", "--mount", f"--wdns={os.getcwd()}", *map(str, words)]
 
     def start(self, *words: str, **how) -> subprocess.Popen:
-        """The process itself: its pid is the program's."""
+        """Starts a process; its pid is the program's."""
         return subprocess.Popen(self.words(words), preexec_fn=die_with_parent, **how)
 
     def run(self, *words: str, timeout: float = 30, **how) -> str:
@@ -78,7 +78,7 @@ class Host:
 
 
 class Cluster:
-    """`rate`: of each host's link, each way, as tc writes it ("100mbit"). `delay`: seconds that a packet takes to another."""
+    """`rate`: of each host's link, each way, in tc's syntax ("100mbit"). `delay`: seconds of a packet between hosts."""
 
     def __init__(self, hosts: int = 4, *, rate: str = "", delay: float = 0) -> None:
         self.relay: subprocess.Popen | None = None
@@ -126,7 +126,7 @@ class Cluster:
 
     @staticmethod
     def has_netem() -> bool:
-        """Asked of the loopback of this world."""
+        """Tries netem on the loopback of this namespace."""
         tried = subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "0"], capture_output=True)
         subprocess.run(["tc", "qdisc", "del", "dev", "lo", "root"], capture_output=True)
         return tried.returncode == 0
@@ -141,16 +141,16 @@ class Cluster:
             raise unittest.SkipTest(f"no delays here: the kernel has no netem, and no TUN device: {said.strip()}")
 
     def shell(self, folder: pathlib.Path) -> pathlib.Path:
-        """A program like ssh, in that folder: runs a line on the host that it is given."""
+        """Writes a program like ssh into that folder: it runs a line on the named host."""
         program = folder / "near"
         ways = [f"{host.name}) exec {shlex.join(host.words(('sh', '-c')))} \"$2\" ;;" for host in self.hosts]
         program.write_text("#!/bin/sh\ncase $1 in\n" + "\n".join(ways) + "\nesac\n")
         program.chmod(0o700)
         return program
 
-    # --- What goes wrong: each from now on, until it is said otherwise -------------------------------------------------
+    # --- Faults: each lasts until it is reverted ----------------------------------------------------------------
     def cut(self, one: Host, other: Host | None = None) -> None:
-        """The link between two hosts, or one's to everybody."""
+        """Cuts the link between two hosts, or all links of one."""
         for here, there in self.ends(one, other):
             here.run("nft", f"add element inet links cut {{ {there.address} }}")
 
@@ -159,7 +159,7 @@ class Cluster:
             here.run("nft", f"delete element inet links cut {{ {there.address} }}")
 
     def lose(self, host: Host, percent: float) -> None:
-        """Of the packets that come to it."""
+        """Drops a share of the packets that arrive at the host."""
         host.run("nft", "flush chain inet links loss")
         if percent > 0:
             host.run("nft", f'add rule inet links loss iifname "eth0" numgen random mod 1000 < {percent * 10:.0f} drop')
@@ -169,7 +169,7 @@ class Cluster:
         return [pair for each in others for pair in ((one, each), (each, one))]
 
     def close(self) -> None:
-        """The hosts' holders die, and their namespaces with the last process in each; the rest dies with this world."""
+        """Kills the hosts' holders. Namespaces end with their last process; the rest ends with this PID namespace."""
         for process in [host.holder for host in self.hosts] + ([self.relay] if self.relay else []):
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
@@ -180,7 +180,7 @@ class Cluster:
             subprocess.run(["ip", "link", "del", f"port{number}"], capture_output=True)
 
 
-# Where things arrive, as in a network: who sends is not told that it is in vain.
+# Drops at the receiver, as a network does: the sender gets no error.
 RULES = """table inet links {
   set cut { type ipv4_addr; }
   chain loss { type filter hook input priority 0; }

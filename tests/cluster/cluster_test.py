@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""cluster_test.py: the cluster that other tests rest on is one: its links are as slow, as lossy and as cut as they are said to be,
-and nothing of it is left behind."""
+"""cluster_test.py: tests the cluster that other tests use: its links have the stated rate, loss and cuts, and after its
+end no process or namespace of it is left."""
 import os
 import pathlib
 import signal
@@ -11,7 +11,7 @@ import unittest
 
 import cluster
 
-# In a host: answers each datagram and each connection; a connection is read to its end, and then told how much that was.
+# On a host: answers each datagram and each connection. Reads a connection to its end, then sends its length.
 ANSWERS = """
 import socket, threading
 address = __import__("sys").argv[1]
@@ -31,7 +31,7 @@ while True:
     caller.sendall(str(size).encode())
     caller.close()
 """
-# ADDRESS BYTES: sends so many over a connection; prints the seconds until the other side has them all.
+# ADDRESS BYTES: sends that many bytes over a connection; prints the seconds until the other side has them all.
 SENDS = """
 import socket, sys, time
 begin = time.monotonic()
@@ -41,7 +41,7 @@ with socket.create_connection((sys.argv[1], 7), timeout=20) as to:
     assert to.recv(100) == sys.argv[2].encode()
 print(time.monotonic() - begin)
 """
-# ADDRESS COUNT SECONDS: datagrams one after the other; prints how many answers came, and the quickest's seconds.
+# ADDRESS COUNT SECONDS: sends datagrams one by one; prints the number of answers and the seconds of the quickest.
 ASKS = """
 import socket, sys, time
 near = socket.socket(type=socket.SOCK_DGRAM)
@@ -149,7 +149,7 @@ class ClusterTest(unittest.TestCase):
 
 
 def live() -> list[str]:
-    """The network namespaces that processes are in."""
+    """The network namespaces of all processes."""
     found = []
     for process in pathlib.Path("/proc").glob("[0-9]*/ns/net"):
         try:
@@ -160,7 +160,7 @@ def live() -> list[str]:
 
 
 def hold() -> None:
-    """Has a cluster, with somebody in it, until it is killed."""
+    """Holds a cluster with a running process until it is killed."""
     made = cluster.Cluster(4)
     made.hosts[0].start("sleep", "600")
     spaces = [os.readlink("/proc/self/ns/net")]

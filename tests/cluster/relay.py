@@ -1,6 +1,6 @@
-"""relay.py SECONDS PID:ADDRESS...: what joins hosts that are far from one another, where the kernel has no netem. Makes a TUN
-device `eth0` in the network namespace of each process, and hands on each packet that comes out of one, that much later,
-to the host of its address. Says `up`, or why not, and goes on until it is killed."""
+"""relay.py SECONDS PID:ADDRESS...: joins hosts with a delay, for kernels without netem. Makes a TUN device `eth0` in
+the network namespace of each process, and forwards each packet from one, delayed, to the host of its address. Prints
+`up`, or an error, and runs until it is killed."""
 import collections
 import ctypes
 import fcntl
@@ -16,7 +16,7 @@ import time
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 CLONE_NEWNET = 0x40000000
-MOST_WAITING = 20000  # packets; what comes then is lost
+MOST_WAITING = 20000  # packets; further ones are lost
 
 
 def make_missing(device: pathlib.Path) -> None:
@@ -39,7 +39,7 @@ def tun_in(pid: str) -> int:
 def main() -> None:
     delay, places = float(sys.argv[1]), sys.argv[2:]
     try:
-        # /dev is the machine's own: what is made there is made in this world's copy.
+        # /dev is the machine's own: new files go to a tmpfs of this mount namespace.
         if not pathlib.Path("/dev/net/tun").exists():
             subprocess.run(["mount", "-t", "tmpfs", "net", "/dev/net"], check=True, capture_output=True)
         make_missing(pathlib.Path("/dev/net/tun"))
@@ -51,7 +51,7 @@ def main() -> None:
     poll = select.poll()
     for tun in tuns.values():
         poll.register(tun, select.POLLIN)
-    waiting: collections.deque[tuple[float, int, bytes]] = collections.deque()  # all wait equally long: in their order
+    waiting: collections.deque[tuple[float, int, bytes]] = collections.deque()  # all have the same delay: in order
     while True:
         now = time.monotonic()
         while waiting and waiting[0][0] <= now:
@@ -59,7 +59,7 @@ def main() -> None:
             try:
                 os.write(to, packet)
             except OSError:
-                pass  # its host is going, or has no room: lost
+                pass  # lost: its host is ending, or has no room
         left = max(0, waiting[0][0] - now) * 1000 if waiting else None
         for tun, _ in poll.poll(left):
             try:

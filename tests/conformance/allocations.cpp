@@ -24,8 +24,8 @@ void* or_throw(void* made) {
 
 std::uint64_t dlhost::conform::allocations() { return count.load(std::memory_order_relaxed); }
 
-// The forms for arrays call these; AddressSanitizer's, which do not, are a pair. GCC 12, where it has inlined one of a
-// pair and not the other, takes them for different allocators.
+// The array forms call these. AddressSanitizer's array forms do not; they are a pair of their own. If GCC 12 inlines
+// one of a pair and not the other, it takes them for different allocators.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(std::size_t size) { return or_throw(counted(size, 1)); }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size, 1); }

@@ -1,5 +1,5 @@
-// Counts what operator new is asked for in this process, by our code and by plugins: GoogleTest's own and libraries'
-// use of malloc is not seen.
+// Counts the calls of operator new in this process, by the project's code and by plugins. Not counted: direct calls of
+// malloc by GoogleTest or libraries.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// dlhost-conform FILE...: does what a plugin makes keep the contract of its kind? Runs the conformance suite of each
-// product in each file, as GoogleTest tests; GoogleTest's own options (--gtest_filter) work too.
+// dlhost-conform FILE...: checks whether a plugin's products keep the contracts of their kinds. Runs the conformance
+// suite of each product in each file, as GoogleTest tests; GoogleTest's own options (--gtest_filter) work too.
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -33,7 +33,7 @@ struct Arguments {
   bool skip_absent = false;
 };
 
-constexpr int skipped = 77; // as Meson and automake read it
+constexpr int skipped = 77; // exit status of a skipped test for Meson and automake
 
 std::vector<std::string> names_of_ops() {
   return []<std::size_t... which>(std::index_sequence<which...>) {
@@ -77,7 +77,7 @@ void declare(CLI::App& app, Arguments& arguments) {
                "on a simulated host: one task at a time, in virtual time, from the seed");
 }
 
-// What is no option of ours is GoogleTest's, or wrong.
+// Passes unknown options to GoogleTest; false, with a message, if it does not know them either.
 bool take_test_options(char* program, std::vector<std::string> options) {
   std::vector<char*> arguments{program};
   for (auto& option : options) arguments.push_back(option.data());
@@ -89,7 +89,7 @@ bool take_test_options(char* program, std::vector<std::string> options) {
   return count == 1;
 }
 
-// False, and a message, for what cannot be read.
+// Returns false, with a message, for settings that cannot be parsed.
 bool read_settings(const std::vector<std::string>& settings, Table& into) {
   for (const auto& setting : settings) {
     const auto equals = setting.find('=');
@@ -105,7 +105,7 @@ bool read_settings(const std::vector<std::string>& settings, Table& into) {
   return true;
 }
 
-// --case, or what lies beside the plugin.
+// Reads the cases of --case, or of conform.toml beside the plugin.
 std::vector<LayerCase> cases_for(const Context& context, const std::string& file) {
   if (!context.case_file.empty()) return read_cases(context.host, context.case_file);
   const std::string beside = std::filesystem::path(file).replace_filename("conform.toml");
@@ -137,7 +137,7 @@ bool register_suites(const Context& context, const std::string& file) {
   return true;
 }
 
-// Why this machine cannot run a device that is tested, or tested on; ok: it can, or fails in the tests.
+// The reason why this machine cannot run a device under test, or one used by tests. ok: it can, or the tests will fail.
 Status absent(const Context& context, const std::vector<std::string>& files) {
   const auto tried = [](const std::unique_ptr<Device>& device) {
     const auto stream = device->stream();
@@ -189,7 +189,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (!conform::take_test_options(argv[0], app.remaining())) return 2;
 
-  // The folders of the files come first: what is tested is what was named.
+  // The files' folders come first, so that the named plugins are tested.
   std::vector<std::string> folders;
   for (auto& file : arguments.files) {
     file = std::filesystem::canonical(file);

@@ -1,4 +1,4 @@
-// sample_database FILE: a few pictures of bytes, as Caffe keeps them in LMDB, for the suite of sources.
+// sample_database FILE: writes a few pictures of bytes in Caffe's LMDB format, for the suite of sources.
 #include "../layers/input/datum_message.h"
 
 int main(int count, char** words) {

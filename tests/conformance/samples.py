@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""samples.py CASES.toml [PICTURE | PROGRAM]...: a few samples in each format that a bundled source reads, and the cases
-that say so. A program writes a database to the file that it is given."""
+"""samples.py CASES.toml [PICTURE | PROGRAM]...: writes a few samples in each format of the bundled sources, and cases
+that name them. A program writes a database to the file in its argument."""
 import pathlib
 import shutil
 import struct

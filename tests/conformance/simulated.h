@@ -1,4 +1,4 @@
-// Suites on a simulated host: all of them as one process of a world, in virtual time, one task at a time.
+// Suites on a simulated host: all in one process of a world, in virtual time, one task at a time.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace dlhost::conform {
 
 using SetMaker = std::function<void(env::RealHost::Maker)>;
-// What `suites` returns; 2, and a message, where that cannot be or does not end.
+// Returns the result of `suites`; 2, with a message, if there is no simulation or it does not end.
 int in_a_world(std::uint64_t seed, const std::function<int(Host&, const SetMaker&)>& suites);
 
 } // namespace dlhost::conform

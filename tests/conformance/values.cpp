@@ -12,7 +12,7 @@ namespace dlhost::conform {
 
 namespace {
 
-// To so many bits of significand (the hidden one included), with exponents from `lowest` on; ties to even.
+// Rounds to `bits` bits of significand (including the hidden one), with exponents from `lowest` on; ties to even.
 double to_bits(double value, int bits, int lowest, double limit) {
   if (value == 0 || !std::isfinite(value)) return value;
   int exponent = 0;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""custom_layer_test.py DLHOST SOURCES BUILD: the custom layer of examples/ as its README says it.
+"""custom_layer_test.py DLHOST SOURCES BUILD: follows the README of examples/custom-layer.
 
-Built outside of the tree against `pkg-config dlhost`, tested by its own suite, put into the user's plugin folder, and
-used by a job at once.
+The layer is built outside of the tree against `pkg-config dlhost`, passes its own suite, is installed into the user's
+plugin folder, and serves a job at once.
 """
 import json
 import os
@@ -16,7 +16,7 @@ dlhost, sources, build = (pathlib.Path(word).resolve() for word in sys.argv[1:])
 for tool in os.environ.get("CXX", "c++").split()[-1], "meson", "ninja", "pkg-config":
     if not shutil.which(tool):
         print(f"skipped: {tool} is missing")
-        sys.exit(77)  # which Meson counts as skipped
+        sys.exit(77)  # Meson counts 77 as skipped
 os.environ["PKG_CONFIG_PATH"] = f"{build}/meson-uninstalled"
 os.environ["PATH"] = f"{dlhost.parent}:{os.environ['PATH']}"
 

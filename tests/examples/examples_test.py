@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""examples_test.py DLHOST SOURCES: every job in examples/ makes the net that was published, and trains.
+"""examples_test.py DLHOST SOURCES: every job in examples/ builds the published net and trains.
 
-The data sets are made up, in their formats and shapes; the pictures are those of the fuzz targets' seeds.
+The data sets are synthetic, in the real formats and shapes; the pictures are the fuzz targets' seeds.
 """
 import gzip
 import json
@@ -16,8 +16,8 @@ import unittest
 
 DLHOST, SOURCES = pathlib.Path(sys.argv.pop(1)).resolve(), pathlib.Path(sys.argv.pop(1))
 
-# Params as published: LeNet and the CIFAR-10 nets as Caffe has them, ResNet-20 with projections for shortcuts, the nets
-# for ImageNet as torchvision and Caffe (the AlexNet with groups) have them.
+# Published numbers of params: LeNet and the CIFAR-10 nets from Caffe, ResNet-20 with projection shortcuts, the ImageNet
+# nets from torchvision and Caffe (the AlexNet with groups).
 PARAMS = {
     "digits": 38_410,
     "mnist-lenet": 431_080,
@@ -30,10 +30,10 @@ PARAMS = {
     "vgg11": 132_863_336,
     "resnet50": 25_557_032,
 }
-# Made narrower to be trained here: what their nets cost in full is for benchmarks.
+# Nets narrowed to train here; benchmarks measure the full ones.
 NARROW = {name: [f"--set=layer.fc{i}.units=16" for i in (6, 7)] for name in ("alexnet", "alexnet-one-tower", "vgg11")}
-BATCH = {"resnet50": 8}  # in so many parts
-NEEDS_A_PLUGIN = {"custom-layer"}  # has a test of its own
+BATCH = {"resnet50": 8}  # the job has 8 micro-batches
+NEEDS_A_PLUGIN = {"custom-layer"}  # custom_layer_test.py has it
 
 
 def write_mnist(folder: pathlib.Path) -> None:
@@ -61,7 +61,7 @@ def write_imagenet(folder: pathlib.Path) -> None:
                 shutil.copy(SOURCES / "tests/fuzz/seeds" / seed, into / f"{i}.jpg")
 
 
-# The cpu device computes in bf16 from AVX-512 on.
+# The cpu device needs AVX-512 to compute in bf16.
 F32 = [] if "avx512bw" in pathlib.Path("/proc/cpuinfo").read_text() else ["--set=train.dtype=f32"]
 
 
@@ -95,10 +95,10 @@ class Examples(unittest.TestCase):
                 net = json.loads(self.dlhost("check", "--json", self.batch(job.parent.name), *F32, str(job)))
                 self.assertEqual(net["params"], PARAMS[job.parent.name])
                 kernels = self.dlhost("check", "-v", self.batch(job.parent.name), *F32, str(job))
-                self.assertNotIn("ref:", kernels)  # oneDNN's reference loops: a hundred times as slow
+                self.assertNotIn("ref:", kernels)  # oneDNN's reference loops are a hundred times as slow
 
     def test_the_quick_start_recognises_digits(self) -> None:
-        """As it lies there, with nothing changed."""
+        """Runs the job of examples/ unchanged."""
         inspect = [DLHOST, "inspect", "cpu", "--kind", "device", "--json"]
         told = subprocess.run(inspect, capture_output=True, text=True, timeout=60)
         if told.returncode != 0 or json.loads(told.stdout)[0]["problems"]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """get_data_imagenet_test.py SOURCES: examples/get-data unpacks ImageNet's archives into the folders that the jobs read.
 
-The archives are made up; their sums stand in a copy of the script, in place of the published ones.
+The archives are synthetic; a copy of the script has their sums in place of the published ones.
 """
 import hashlib
 import io
@@ -25,14 +25,14 @@ PUBLISHED = {
     VAL: "29b22e2961454d5413ddabcf34fc5622",
     KIT: "fa75699e90414af021442c21a62c3abf",
 }
-# The numbers are not in the order of the names, and synsets above the classes have numbers as well.
+# The numbers differ from the order of the names, and synsets above the classes have numbers as well.
 SYNSETS = [(1, "n00000030", 0), (2, "n00000010", 0), (3, "n00000020", 0), (4, "n00000001", 3)]
-TRUTH = [3, 1, 2, 2, 1]  # of each validation picture
+TRUTH = [3, 1, 2, 2, 1]  # the class of each validation picture
 NAME = {number: name for number, name, _ in SYNSETS}
 
 
 def element(kind: int, content: bytes) -> bytes:
-    """As MATLAB writes it: up to four bytes stand beside their type."""
+    """An element as MATLAB writes it: up to four bytes follow their type directly."""
     if 0 < len(content) <= 4:
         return struct.pack("<HH", kind, len(content)) + content.ljust(4, b"\0")
     return struct.pack("<II", kind, len(content)) + content + bytes(-len(content) % 8)
@@ -120,7 +120,7 @@ class GetImagenet(unittest.TestCase):
         self.assertEqual(self.files(), train | val)
 
     def make_tar_that_fails(self, when: str) -> str:
-        """A folder for PATH. `when` is a shell pattern of what tar is called with."""
+        """Makes a folder for PATH. `when` is a shell pattern of tar's arguments."""
         folder = self.root / "bin"
         folder.mkdir(exist_ok=True)
         tar = folder / "tar"
@@ -157,7 +157,7 @@ class GetImagenet(unittest.TestCase):
         self.get(2, self.make_tar_that_fails("*img_val.tar*"))
         self.assertEqual((self.into / "train/n00000010").stat().st_ino, whole)
         self.assertFalse((self.into / "val").exists())
-        (self.have / TRAIN).unlink()  # which has been unpacked
+        (self.have / TRAIN).unlink()  # the archive has been unpacked
         self.get()
         self.expect_all()
 

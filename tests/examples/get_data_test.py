@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""get_data_test.py SOURCES: examples/get-data brings the files that were published, or none, and asks the network last.
+"""get_data_test.py SOURCES: examples/get-data installs the published files or none, and uses the network last.
 
-The data sets are made up, and the script's sums with them. What would fetch is a program of ours, and first in PATH."""
+The data sets and the script's sums are synthetic. The test's own download programs come first in PATH."""
 import gzip
 import hashlib
 import os
@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 SCRIPT = pathlib.Path(sys.argv.pop(1)).resolve() / "examples/get-data"
-# Writes down what was asked for, and brings it where there is a folder to take it from.
+# Writes down its arguments, and copies the file if the folder PUBLISHED exists.
 FETCHER = """#!/bin/sh
 echo "$0 $*" >>"$ASKED"
 while [ $# -gt 1 ]; do [ "$1" != -o ] || into=$2; shift; done
@@ -38,7 +38,7 @@ class GetData(unittest.TestCase):
         self.files: dict[str, list[str]] = {"mnist": [], "cifar10": []}
         for sum_, name in re.findall(r"^([0-9a-f]{40,64}) ([\w.-]+)", text, re.MULTILINE):
             data = draw.randbytes(100)
-            kind = hashlib.sha1 if len(sum_) == 40 else hashlib.sha256  # of what is in a file that is packed
+            kind = hashlib.sha1 if len(sum_) == 40 else hashlib.sha256  # the sum of a packed file is of its content
             text = text.replace(sum_, kind(data).hexdigest())
             packed = name.endswith(".gz")
             of = "mnist" if packed else "cifar10"
@@ -57,7 +57,7 @@ class GetData(unittest.TestCase):
         return done.stderr if code else done.stdout
 
     def asked(self) -> list[str]:
-        """Of the network."""
+        """The downloads that the script asked for."""
         path = self.root / "asked"
         return path.read_text().splitlines() if path.exists() else []
 
@@ -74,7 +74,7 @@ class GetData(unittest.TestCase):
                     for path in found:
                         self.assertTrue(path.is_symlink(), path)
                         self.assertEqual(path.resolve(), self.root / "have" / name / path.name)
-                    self.get(name, *words)  # it need not be named again
+                    self.get(name, *words)  # files in place need no DLHOST_DATA
         self.assertEqual(self.asked(), [])
 
     def test_what_is_not_the_published_file_is_refused_and_named(self) -> None:
@@ -86,14 +86,14 @@ class GetData(unittest.TestCase):
                     path.write_bytes(gzip.compress(b"other") if name == "mnist" else b"other")
                     said = self.get(name, f"with-{file}", code=1, **self.have())
                     self.assertRegex(said, rf"\Aget-data: with-{file}/{name}/{file} is not the published file")
-                    path.write_bytes(good[:50])  # as after a download that broke off
+                    path.write_bytes(good[:50])  # a download that broke off
                     said = self.get(name, f"with-half-of-{file}", code=1, **self.have())
                     self.assertIn(f"get-data: with-half-of-{file}/{name}/{file} is not the published file", said)
                     path.write_bytes(good)
         self.assertEqual(self.asked(), [])
 
     def test_the_published_files_are_those_of_the_script(self) -> None:
-        """What is made up here is refused by the script as it lies in examples/."""
+        """The unchanged script of examples/ refuses the synthetic files."""
         for name, files in self.files.items():
             said = self.get(name, "here", code=1, script=SCRIPT, **self.have())
             self.assertRegex(said, rf"\Aget-data: here/{name}/{files[0]} is not the published file")

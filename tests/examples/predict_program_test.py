@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""predict_program_test.py DLHOST SOURCES BUILD: the program of examples/predict, as its README says it."""
+"""predict_program_test.py DLHOST SOURCES BUILD: follows the README of examples/predict with its program."""
 import os
 import pathlib
 import shutil
@@ -11,7 +11,7 @@ dlhost, sources, build = (pathlib.Path(word).resolve() for word in sys.argv[1:])
 for tool in os.environ.get("CXX", "c++").split()[-1], "meson", "ninja", "pkg-config":
     if not shutil.which(tool):
         print(f"skipped: {tool} is missing")
-        sys.exit(77)  # which Meson counts as skipped
+        sys.exit(77)  # Meson counts 77 as skipped
 os.environ["PKG_CONFIG_PATH"] = f"{build}/meson-uninstalled"
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""quick_start_test.py DLHOST JOB PLUGIN...: the quick-start needs no plugin but those that `./dev run` builds first."""
+"""quick_start_test.py DLHOST JOB PLUGIN...: the quick-start needs only the plugins that `./dev run` builds first."""
 import os
 import pathlib
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 dlhost, job, *plugins = (str(pathlib.Path(argument).resolve()) for argument in sys.argv[1:])
-# Beside the plugins' own folder: what they link is found from there.
+# The folder is a sibling of the plugins' own, so that relative paths to their libraries hold.
 beside = pathlib.Path(plugins[0]).parents[1]
 with tempfile.TemporaryDirectory(prefix="quick-start-", dir=beside) as folder:
     for plugin in plugins:

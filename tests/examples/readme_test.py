@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""readme_test.py DLHOST SOURCES BUILD: the commands of README.md from `Five minutes` on, word by word and in their order, in a
-folder that has the examples and nothing else, as a user without plugins of his own."""
+"""readme_test.py DLHOST SOURCES BUILD: runs the commands of README.md from `Five minutes` on, unchanged and in order,
+in a folder with only the examples, as a user without own plugins."""
 import os
 import pathlib
 import re
@@ -16,16 +16,16 @@ dlhost, sources, build = (pathlib.Path(word).resolve() for word in sys.argv[1:])
 for tool in os.environ.get("CXX", "c++").split()[-1], "meson", "ninja", "pkg-config", "rsvg-convert":
     if not shutil.which(tool):
         print(f"skipped: {tool} is missing")
-        sys.exit(77)  # which Meson counts as skipped
+        sys.exit(77)  # Meson counts 77 as skipped
 
 
 def is_stopped(line: str) -> bool:
-    """By Ctrl-C, as the text around it says."""
+    """The README has the reader stop this command by Ctrl-C."""
     return "epochs=1000" in line
 
 
 def call(line: str, folder: pathlib.Path, work: pathlib.Path) -> pathlib.Path:
-    """Returns where the next line is to be called."""
+    """Returns the folder for the next line."""
     print(f"+ {line}", flush=True)
     known = len(list(folder.glob("runs/*/metrics.jsonl")))
     shell = subprocess.Popen(["bash", "-c", f"{line}\nended=$?; pwd >{work}/where; exit $ended"], cwd=folder,

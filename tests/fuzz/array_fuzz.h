@@ -1,4 +1,4 @@
-// What the fuzz targets of array files do with an array.
+// Reads an array's rows, for the fuzz targets of array files.
 #pragma once
 
 #include <vector>

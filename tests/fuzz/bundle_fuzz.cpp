@@ -1,5 +1,4 @@
-// Any bytes as what another machine sends: messages, and what is enclosed with them. What is read is written once more,
-// and is the same then.
+// Reads any bytes as another machine's messages with their enclosures. Messages written again read the same.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Any bytes as CIFAR's records.
+// Reads any bytes as CIFAR's records.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     unsigned sum = 0;
     for (std::int64_t i = 0; file.ok() && i < file->records(); ++i)
       sum += static_cast<unsigned>(file->pixels(i).back()) + static_cast<unsigned>(file->label(i, 0));
-    if (sum == ~0U) return 1; // so that nothing is optimised away
+    if (sum == ~0U) return 1; // keeps the reads from being optimised away
   }
   return 0;
 }

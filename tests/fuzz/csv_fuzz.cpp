@@ -1,4 +1,4 @@
-// Any bytes as delimited text, plain and packed; the first byte chooses how it is to be read.
+// Reads any bytes as delimited text, plain and packed; the first byte chooses the options.
 #include <cstddef>
 #include <cstdint>
 #include <span>

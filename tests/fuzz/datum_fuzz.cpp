@@ -1,4 +1,4 @@
-// Any bytes as a Datum of Caffe's.
+// Reads any bytes as Caffe's Datum.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,5 +9,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto datum = dlhost::input::parse_datum(std::as_bytes(std::span(data, size)));
   float sum = 0;
   for (std::int64_t i = 0; datum.ok() && i < datum->float_count; ++i) sum += datum->float_at(i);
-  return sum == 12345.678F ? 1 : 0; // so that nothing is optimised away
+  return sum == 12345.678F ? 1 : 0; // keeps the reads from being optimised away
 }

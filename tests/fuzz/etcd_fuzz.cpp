@@ -1,4 +1,4 @@
-// Any bytes as what an etcd answers: read without trust, and without an exception.
+// Reads any bytes as etcd's answer: without trust, and without an exception.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

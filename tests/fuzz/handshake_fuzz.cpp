@@ -1,5 +1,4 @@
-// Any bytes as what a caller, or a callee, of the fabric transport says before anything is known of it; and as an
-// address.
+// Reads any bytes as the handshake of the fabric transport, from a caller and from a callee, and as an address.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -18,11 +17,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string out;
   Handshake callee = Handshake::answer("fabric", {}, "callee"),
             caller = Handshake::call("fabric", {}, "caller", "callee");
-  // In two parts, as they may come.
+  // Input may arrive in parts.
   const std::size_t first = size > 0 ? data[0] % size : 0;
   for (Handshake* const one : {&callee, &caller})
     if (one->take(bytes.first(first), out).ok() && one->take(bytes.subspan(first), out).ok() &&
         (one->has_proof() || one->done()))
-      std::abort(); // the numbers that it has drawn are in no input
+      std::abort(); // no input contains the drawn numbers
   return 0;
 }

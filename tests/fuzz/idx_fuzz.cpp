@@ -1,4 +1,4 @@
-// Any bytes as an idx file, and every row of what passes for one.
+// Reads any bytes as an idx file, and every row of an accepted one.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// Any bytes as a picture, in several sizes.
+// Reads any bytes as a picture, in several sizes.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// What a checkpoint says of the samples that its net takes.
+// Reads any bytes as a checkpoint's description of its net's samples.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

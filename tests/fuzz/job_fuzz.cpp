@@ -1,5 +1,5 @@
-// Any bytes as a job file. Parts divided by a zero byte: the job, the file that it may include, then overrides. A job
-// that loads must load again from what it is written down as, as the same job.
+// Reads any bytes as a job file. Zero bytes divide the job, the file that it may include, and overrides. A job that
+// loads must load again, with the same hash, from its written form.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

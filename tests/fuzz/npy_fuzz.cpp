@@ -1,4 +1,4 @@
-// Any bytes as an npy file, and every row of what passes for one.
+// Reads any bytes as an npy file, and every row of an accepted one.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// Any bytes are an npz file, or a Status; every tensor that is told of has as many bytes as its shape says.
+// Reads any bytes as an npz file. Every tensor of an accepted file has the bytes of its shape.
 #include <cstdint>
 #include <cstdlib>
 

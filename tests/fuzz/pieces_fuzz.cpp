@@ -1,4 +1,4 @@
-// Any bytes as what a neighbour leaves of a row: pieces lie within what was read, one behind the other.
+// Reads any bytes as a neighbour's pieces of a row: pieces follow one another, inside the bytes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

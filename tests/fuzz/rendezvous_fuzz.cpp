@@ -1,5 +1,4 @@
-// Any bytes as what a link of an embedded rendezvous brings: frames, and the messages in them, and what becomes of the
-// roll by those.
+// Reads any bytes from a link of an embedded rendezvous, as frames and as messages, which change the roll.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,14 +15,14 @@ namespace {
 
 constexpr meeting::Key one{1}, other{2};
 
-// One that is sealed as it should be, so that what is in it is read; and as it came.
+// Opens the text as it came, and as the content of a sealed frame.
 void as_frames(const std::string& text) {
   meeting::Frames caller(one, other), callee(other, one);
   std::string heard = text;
   while (true) {
     const auto opened = callee.open(heard);
     if (!opened.ok() || !*opened) break;
-    std::abort(); // nobody sealed it
+    std::abort(); // the text has no seal
   }
   std::string sealed;
   if (!caller.seal(text, sealed).ok()) std::abort();
@@ -56,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   as_frames(text);
   rendezvous::Roll roll(size > 0 ? data[0] % 4 : 0);
-  // Several, each after a byte that says how long it is.
+  // Several messages, each after a byte with its length.
   for (std::size_t at = 0; at + 1 < text.size();) {
     const std::size_t length = std::min<std::size_t>(static_cast<unsigned char>(text[at]), text.size() - at - 1);
     as_words(roll, std::string_view(text).substr(at + 1, length));

@@ -1,4 +1,4 @@
-// Any bytes are a safetensors file, or a Status; every tensor that is told of lies inside them.
+// Reads any bytes as a safetensors file. Every tensor of an accepted file lies inside the bytes.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// Any bytes as a plugin file: what is read of them before the loader sees them.
+// Reads any bytes as a plugin file, like the checks before the loader.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""abi.py: the SDK's headers do not change without a new entry in abi_log (core/sdk/meson.build), hence a new epoch.
+"""abi.py: a change of the SDK's headers requires a new entry in abi_log (core/sdk/meson.build), and so a new epoch.
 
-An entry's key is the headers' hash, comments and white space aside, so that each shape has one epoch.
+An entry's key is the headers' hash without comments and white space: one epoch for each shape.
 """
 import hashlib
 import pathlib

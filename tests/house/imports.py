@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""imports.py: imports point down only, and a plugin includes the SDK, what vector loops share, how processes meet, and
-nothing else of ours."""
+"""imports.py: imports point down only. A plugin includes only its own files, the SDK, plugins/vectors and
+plugins/meeting."""
 import pathlib
 import re
 import sys

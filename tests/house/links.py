@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""links.py SOURCES: each link of the documentation leads to a file that is there, and to a heading of it; and the code that
-plugin-authors.md shows of an example is that of the example."""
+"""links.py SOURCES: each link of the documentation leads to an existing file and heading. The code of the example in
+plugin-authors.md is the example's."""
 import pathlib
 import re
 import sys
@@ -11,7 +11,7 @@ faults = []
 
 
 def anchors(text: str) -> set[str]:
-    """The headings of a page, as links call them."""
+    """The anchors of a page's headings."""
     found: set[str] = set()
     for heading in re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.M):
         word = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
@@ -33,7 +33,7 @@ for page in pages:
         elif anchor and target.suffix == ".md" and anchor not in anchors(target.read_text()):
             faults.append(f"{page.relative_to(sources)}: {link} is no heading there")
 
-# Line by line, as a piece may be indented otherwise and leave out what stands between.
+# Compares line by line: the page may indent a piece differently, and skip lines.
 shown = (sources / "docs/plugin-authors.md").read_text()
 example = {line.strip() for file in ("prelu.cpp", "conform.toml") for line in
            (sources / "examples/custom-layer" / file).read_text().splitlines()}

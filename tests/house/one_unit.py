@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""one_unit.py BUILD: core's sources compile as one. Builds put some of them together, sanitizers' builds more than others,
-and a source more moves all behind it: a name that two have for themselves would come out in one build and not in another."""
+"""one_unit.py BUILD: core's sources compile as one unit. Unity builds combine different sources, and a new source moves
+the others: two files with the same local name would fail in one build and pass in another."""
 import json
 import pathlib
 import re

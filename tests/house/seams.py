@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""seams.py BUILD_FOLDER: nothing of core, and no plugin, goes round the seams that simulation replaces.
+"""seams.py BUILD_FOLDER: core and plugins do not bypass the seams that simulation replaces.
 
 Looks at the undefined symbols of each built object: time, sleep, tasks, waits, disk, random numbers and sockets come
-through env (or the SDK's Host) and the transports, and from nowhere else. An object compiled from several files may do
-what one of them may: only a build file by file, as .ci/run makes it, sees the others of such an object.
+only through env (or the SDK's Host) and the transports. An object of several files has the union of their permissions:
+only an object per file, as in .ci/run's build, shows breaches of the other files.
 """
 import json
 import pathlib
@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 WATCHED = ("core/", "layers/", "plugins/", "transports/")
-# Where the real clock, disk and network are: env itself, finding and loading plugins, the child that loads them first,
-# and the plugins whose trade it is; and the command line, which no simulation runs and into which CLI11's headers bring
+# Users of the real clock, disk and network: env itself, finding and loading plugins, the child that loads them first,
+# and plugins for devices, networks and files. No simulation runs the command line, into which CLI11's headers bring
 # files.
 FREE = ("core/env/", "core/tools/inspect/child.cpp", "core/plugin/load.cpp", "core/plugin/mapped.cpp",
         "core/plugin/permissions.cpp", "core/plugin/search.cpp", "core/cli/", "plugins/devices/", "plugins/meeting/",
@@ -32,7 +32,7 @@ FORBIDDEN = {
 
 
 def compiled(file: pathlib.Path) -> list[pathlib.Path]:
-    """The files that make an object: those that the file of a unity build includes, or the file itself."""
+    """The files of an object: the includes of a unity build's file, or the file itself."""
     if "-unity" not in file.name:
         return [file]
     return [pathlib.Path(line[len("#include<"):-1]).resolve() for line in file.read_text().splitlines()]

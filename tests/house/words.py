@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""words.py: each word of the parameter table stands in its header's table and in docs/architecture.md's, and no other."""
+"""words.py: the tables in core/param/message/protocol.h and docs/architecture.md have a row for each word, and no others."""
 import pathlib
 import re
 import sys
@@ -13,7 +13,7 @@ def words_of_enum(header: str) -> set[str]:
 
 
 def words_of_header_table(header: str) -> set[str]:
-    """The second column of the comment, from its head on; a row may go on in the next line."""
+    """The second column of the comment, from its head on; a row may continue on the next line."""
     lines = header[: header.index("#pragma once")].splitlines()
     head = next(number for number, line in enumerate(lines) if re.match(r"//\s+sender\s+word\s+receiver", line))
     first, last = lines[head].index("word"), lines[head].index("receiver")
@@ -21,7 +21,7 @@ def words_of_header_table(header: str) -> set[str]:
     for line in lines[head + 1:]:
         if line.strip() == "//":
             break
-        if line[first - 1:first] == " ":  # else a sender's name goes on
+        if line[first - 1:first] == " ":  # otherwise a sender's name extends into the column
             table.append(line[first:last])
     return set(re.findall(r"\w+", " ".join(table)))
 

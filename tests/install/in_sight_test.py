@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""in_sight_test.py SOURCES: tree.sh says so where it cannot hide the build folder, and so notices less.
+"""in_sight_test.py SOURCES: tree.sh reports a build folder that it cannot hide, as it then notices less.
 
-The tree is empty: what tree.sh finds wrong with it comes after that."""
+The tree is empty: tree.sh finds that fault later."""
 import os
 import pathlib
 import subprocess
@@ -10,16 +10,16 @@ import tempfile
 import unittest
 
 SOURCES = os.path.realpath(sys.argv.pop(1))
-# No namespace at all; and one in which nothing can be mounted.
+# No namespace at all; and a namespace that refuses mounts.
 REFUSES = {"unshare": "exit 1"}
 MOUNTS_NOTHING = {"unshare": 'shift 3; exec "$@"', "mount": "exit 32"}
-# One that hides a folder, as far as these tests look.
+# A mount that succeeds, as on a system with namespaces.
 HIDES = {"unshare": 'shift 3; exec "$@"', "mount": "exit 0"}
 
 
 class InSight(unittest.TestCase):
     def told(self, tools: dict[str, str]) -> list[str]:
-        """What is said of the build folder."""
+        """The lines about the build folder."""
         with tempfile.TemporaryDirectory() as work:
             root = pathlib.Path(work)
             for name in "tools", "tree", "build":
@@ -32,7 +32,7 @@ class InSight(unittest.TestCase):
                                   env=environment | {"PATH": f"{root}/tools:{os.environ['PATH']}"},
                                   capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn("FAILED: there are no examples", done.stderr)  # it went on all the same
+            self.assertIn("FAILED: there are no examples", done.stderr)  # tree.sh went on nevertheless
             return [line for line in done.stderr.splitlines() if f"{root.resolve()}/build" in line]
 
     def test_a_build_folder_that_stays_in_sight_is_told(self) -> None:

@@ -1,5 +1,5 @@
 #!/bin/bash
-# installed.sh SOURCES BUILD: installs, moves the tree to another place, and checks it there.
+# installed.sh SOURCES BUILD: installs, moves the tree to another folder, and checks it there.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,10 +1,10 @@
 #!/bin/bash
-# tree.sh PREFIX SOURCES BUILD: does an installed tree stand alone, wherever it lies? PREFIX holds bin/, lib/, ...;
+# tree.sh PREFIX SOURCES BUILD: checks that an installed tree works alone, in any folder. PREFIX holds bin/, lib/, ...;
 # SOURCES is the repository (for the test of new plugins only); BUILD is the build folder, which the tree must not need.
 set -euo pipefail
 prefix=$(realpath "$1") sources=$2 build=$(realpath "$3")
 
-# Where the kernel lets us, the build folder is really gone: covered, in a mount namespace of our own.
+# If the kernel allows it, an own mount namespace hides the build folder.
 if [ -z "${DLHOST_HIDDEN-}" ]; then
   # shellcheck disable=SC2016 # for the inner shell
   hidden=(unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none "$0" && exec "$@"' "$build")
@@ -20,20 +20,20 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "FAILED: $*" >&2; exit 1; }
 clean=(env -i PATH="$prefix/bin:/usr/bin:/bin" HOME="$work" LC_ALL=C)
 
-# No file knows where it was built.
+# No file contains the build folder's path.
 if grep -rlF -- "$build" "$prefix"; then fail "these files name the build folder"; fi
 
-# Each library finds what it links.
+# Each library finds its dependencies.
 while read -r file; do
   if ldd "$file" 2>/dev/null | grep 'not found'; then fail "$file does not find its libraries"; fi
 done < <(find "$prefix" -type f \( -perm /111 -o -name '*.so*' \))
 
-# What is bundled brings its licence.
+# A bundled library brings its licence.
 if compgen -G "$prefix/lib*/*/dlhost/libdnnl.so*" "$prefix/lib*/dlhost/libdnnl.so*" >/dev/null; then
   [ -s "$prefix/share/doc/dlhost/onednn/LICENSE" ] || fail "oneDNN is bundled without its licence"
 fi
 
-# The program runs, learns the tree's own quick-start with the tree's own plugins, and is documented.
+# The program runs, is documented, and trains the tree's quick-start with the tree's plugins.
 cp -r "$prefix/share/doc/dlhost/examples/digits" "$work/digits" || fail "there are no examples in share/doc/dlhost"
 (cd "$work" && "${clean[@]}" dlhost --version && "${clean[@]}" dlhost run digits/job.toml --set train.stop.epochs=1) |
   tail -n 3 || fail "dlhost does not train the quick-start"
@@ -47,7 +47,7 @@ for page in man/man1/dlhost.1 bash-completion/completions/dlhost zsh/site-functi
   [ -s "$prefix/share/$page" ] || [ -s "$prefix/share/$page.gz" ] || fail "there is no share/$page"
 done
 
-# A plugin builds against it: by pkg-config, and by CMake where there is one.
+# A plugin builds against the tree: by pkg-config, and by CMake if it is installed.
 pc=$(find "$prefix" -name dlhost.pc -printf '%h')
 pkg() { "${clean[@]}" PKG_CONFIG_PATH="$pc" pkg-config "$@" dlhost; }
 plugins=$(realpath -m "$(pkg --variable=plugindir)")
@@ -67,7 +67,7 @@ if command -v cmake >/dev/null; then
   grep -qF "plugins go to $plugins" "$work/log" || fail "CMake says another plugin folder than $plugins"
 fi
 
-# A program that predicts builds against it, finds the tree's plugins wherever it lies itself, and needs no data.
+# A predicting program builds against the tree, finds the tree's plugins from any folder, and needs no data.
 read -ra flags <<<"$("${clean[@]}" PKG_CONFIG_PATH="$pc" pkg-config --cflags --libs dlhost-predict)"
 "${clean[@]}" g++ -std=c++20 -O1 "$prefix/share/doc/dlhost/examples/predict/digits.cpp" -o "$work/predicts" "${flags[@]}" \
   -Wl,-rpath,"$(realpath "$pc/..")"
@@ -75,8 +75,8 @@ rm "$work/digits/digits.csv.gz"
 (cd "$work" && "${clean[@]}" ./predicts runs/digits-* "$prefix/share/doc/dlhost/examples/predict/seven.txt") |
   grep -E 'seven.txt: [0-9], probability' || fail "a program that was linked with libdlhost does not predict"
 
-# What `dlhost new` writes builds against it and passes the suites that were installed. (All of them are tried against
-# the build folder; these differ in what their tests are told.)
-maker=$(dirname "$(command -v meson)") # wherever that is
+# A project of `dlhost new` builds against the tree and passes the installed suites. (Other tests try all kinds against
+# the build folder; the suites of these kinds take different arguments.)
+maker=$(dirname "$(command -v meson)") # Meson's folder, in any place
 "${clean[@]}" PATH="$prefix/bin:$maker:/usr/bin:/bin" CXX="${CXX:-g++}" PKG_CONFIG_PATH="$pc" CMAKE_PREFIX_PATH="$prefix" \
   python3 "$sources/tests/core/cli/new_test.py" "$prefix/bin/dlhost" layer source device store || fail "a new project does not build or pass"

@@ -1,8 +1,8 @@
-// Nets that are drawn at random, trained for some steps on every device, in every format, fused or layer by layer, in
-// micro-batches and by two workers: all come to the params that plain loops, layer by layer, come to. What layers,
-// formats, fusion, sums of gradients and shared memory do to one another is seen here.
+// Trains random nets for some steps on every device, in every format, fused or layer by layer, in micro-batches and by
+// two workers. All reach the params of plain loops, layer by layer. This tests the combinations of layers, formats,
+// fusion, sums of gradients and shared memory.
 //
-// DLHOST_SEED chooses the nets, DLHOST_NETS how many (24).
+// DLHOST_SEED chooses the nets, DLHOST_NETS their number (24).
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -68,7 +68,7 @@ at_end = false
     return text + "]";
   }
 
-  // One of the last, mostly.
+  // Prefers recent images.
   Image some_image() {
     const auto count = static_cast<std::int64_t>(images_.size());
     const std::int64_t back = std::min(below(count), below(count));
@@ -128,7 +128,7 @@ at_end = false
     add(name, types[static_cast<std::size_t>(below(types.size()))], {from.name}, {});
     made(name, channels);
   }
-  // Two or three that are alike, if there are.
+  // Adds or multiplies two or three images with equal channels, if there are any.
   void join(const std::string& name) {
     const Image first = some_image();
     std::vector<std::string> names{first.name};
@@ -139,7 +139,7 @@ at_end = false
     add(name, names.size() == 2 && below(5) == 0 ? "multiply" : "add", names, {});
     made(name, first.channels);
   }
-  // A residual: what goes through a layer, and what goes around it.
+  // A residual: adds a layer's output to its input.
   void go_around(const std::string& name) {
     const Image from = some_image();
     add(name + "_through", "convolution", {from.name}, {concat("filters = ", from.channels), "kernel = 3", "pad = 1"});
@@ -159,7 +159,7 @@ at_end = false
     add(name, "slice", {from.name}, {concat("first = ", first), concat("count = ", count)});
     made(name, count);
   }
-  // What nobody reads yet is read by dense layers.
+  // Dense layers read the images without a reader.
   void end() {
     std::vector<std::string> heads;
     for (const auto& image : images_) {
@@ -185,12 +185,12 @@ at_end = false
 struct Way {
   const char* device;
   std::vector<std::string> set;
-  bool whole_batches = false; // else statistics of batches are of parts of them
+  bool whole_batches = false; // otherwise batch statistics are of parts of batches
 };
 
 class NetsTest : public Bench {
  protected:
-  // The largest distance of a param from what it should be, in parts of the largest of its elements.
+  // The largest error of a param, relative to its largest element.
   static double distance(const Trained& one, const Trained& other) {
     double most = 0;
     for (const auto& [name, values] : other.params) {
@@ -233,7 +233,7 @@ TEST_F(NetsTest, AllWaysTrainThemAlike) {
     const DrawnNet net(seed);
     const auto plain = train(net.text(), {"train.device=ref", "train.fuse=false"});
     ASSERT_FALSE(plain.losses.empty()) << net.text();
-    if (plain.losses.back() > 2 * plain.losses.front()) continue; // where it runs away, so do rounding errors
+    if (plain.losses.back() > 2 * plain.losses.front()) continue; // a diverging net amplifies rounding errors
     for (const Way& way : ways) {
       const std::string device = way.device;
       if ((device.find("\"cpu\"") != std::string::npos && !cpu) || (device.find("cuda") != std::string::npos && !cuda))

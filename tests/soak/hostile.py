@@ -1,6 +1,5 @@
-"""What is hostile on purpose, drawn from a seed: hostile_jobs_test.py has jobs. A case is drawn from the seed, the name
-of its half and its number alone, so that it can be had again: DLHOST_SEED=S DLHOST_CASE=N. DLHOST_HOSTILE says how many
-cases are drawn."""
+"""Hostile input, drawn from a seed: hostile_jobs_test.py has jobs. A case depends only on the seed, the name of its
+half and its number, and so can be repeated: DLHOST_SEED=S DLHOST_CASE=N. DLHOST_HOSTILE is the number of cases."""
 import contextlib
 import dataclasses
 import os
@@ -17,13 +16,13 @@ from collections.abc import Iterator
 SEED = int(os.environ.get("DLHOST_SEED", "1"))
 CASES = int(os.environ.get("DLHOST_HOSTILE", "40"))
 ONE = os.environ.get("DLHOST_CASE")
-SECONDS = 20.0  # that a command may take on a machine that has others to run as well
-MEMORY = 6 << 30  # bytes of addresses; what is loaded takes most of them
+SECONDS = 20.0  # a command's limit, on a machine with other work
+MEMORY = 6 << 30  # bytes of address space; loaded files take most of it
 
 
 @dataclasses.dataclass
 class Ended:
-    """How a command ended; `code` is negative where a signal ended it."""
+    """A command's end; `code` is negative after a signal."""
 
     code: int
     said: str
@@ -32,7 +31,7 @@ class Ended:
 
 
 def run(command: list[str], folder: pathlib.Path, seconds: float = SECONDS, **environment: str) -> Ended:
-    """Runs it within its limits; whatever it started is gone afterwards."""
+    """Runs a command within its limits, then kills the rest of its process group."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -58,7 +57,7 @@ class Hostile(unittest.TestCase):
     """A half draws its cases in a loop over cases()."""
 
     def cases(self, half: str) -> Iterator[tuple[random.Random, pathlib.Path, str]]:
-        """The draws and the folder of each case, and the words that give it again."""
+        """Yields the draws and the folder of each case, and the words that repeat it."""
         print(f"{half}: {1 if ONE else CASES} of seed {SEED}", flush=True)
         for number in [int(ONE)] if ONE else range(CASES):
             with tempfile.TemporaryDirectory() as folder:
@@ -67,5 +66,5 @@ class Hostile(unittest.TestCase):
 
 
 def up_to(draw: random.Random, most: int, least: int = 1) -> int:
-    """As likely of one size as of another: few, many, and far too many."""
+    """Every magnitude is equally likely: few, many, and far too many."""
     return round(least * (most / least) ** draw.random())

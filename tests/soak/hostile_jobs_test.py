@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""hostile_jobs_test.py DLHOST: jobs that are wrong in structure (too deep, that double, of special files, of junk names,
-of values out of range), drawn from a seed (hostile.py). `dlhost check` refuses or takes each of them: it does not crash,
-does not hang, and names a file in what it says."""
+"""hostile_jobs_test.py DLHOST: jobs with a wrong structure (too deep, doubling, of special files, of junk names, of
+values out of range), drawn from a seed (hostile.py). `dlhost check` accepts or refuses each: it does not crash, does
+not hang, and its message names a file."""
 import os
 import pathlib
 import random
@@ -17,7 +17,7 @@ dlhost = os.path.realpath(sys.argv.pop(1))
 SOURCE = '[[layer]]\nname = "data"\ntype = "csv"\ntrain = "data.csv"\n'
 NET = '[[layer]]\nname = "fc"\ntype = "dense"\nsrc = "data"\nunits = 2\n[[layer]]\nname = "loss"\ntype = "softmax_loss"\nsrc = ["fc", "data:label"]\n'
 JOB = f'name = "x"\n[train]\nbatch = 2\ndevice = "ref"\nstop = {{ steps = 1 }}\n[updater]\ntype = "sgd"\nrate = 0.1\n[topology]\nrun_as = "threads"\n{SOURCE}{NET}'
-# A key of each kind of option, in a table of its own.
+# Keys of every kind of option.
 KEYS = ("seed", "train.batch", "train.readers", "train.prefetch", "train.threads", "train.hang_limit", "train.stop.steps",
         "train.stop.epochs", "train.last_batch", "train.device", "train.algorithm", "train.init_from", "updater.type", "updater.rate",
         "updater.momentum", "updater.clip_norm", "topology.worker_groups", "topology.workers_per_group",
@@ -29,7 +29,7 @@ KEYS = ("seed", "train.batch", "train.readers", "train.prefetch", "train.threads
         "layer.data.test_every", "layer.data.augment", "layer.data.folder", "layer.loss.phases", "layer.loss.dtype")
 NUMBERS = ("-1", "0", "1", "2147483648", "4294967296", "9223372036854775807", "-9223372036854775808", "1e308", "-1e-320", "nan", "inf", "0.5")
 
-Case = list[str]  # what stands behind the job on the command line
+Case = list[str]  # the command line after the job
 
 
 def write(folder: pathlib.Path, text: str, name: str = "job.toml") -> Case:
@@ -38,7 +38,7 @@ def write(folder: pathlib.Path, text: str, name: str = "job.toml") -> Case:
 
 
 def junk(draw: random.Random, most: int = 300) -> str:
-    """A text that a job can hold, and nobody would write."""
+    """A text that a job can hold, but no user would write."""
     letters = draw.choice(("a", "./", "a.", " \t", "é日\U0001f600", "$@{}", "'", "\x01\x1b[31m\x7f", "%s%n", "\x00", "-+=", "\u2028\ufeff"))
     text = "".join(draw.choice(letters) for _ in range(up_to(draw, most)))
     return "".join(f"\\u{ord(c):04x}" if ord(c) < 32 or c in '\x7f"\\' else c for c in text)

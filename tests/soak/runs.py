@@ -1,4 +1,4 @@
-"""Whole runs for the soak tests: random jobs, and what is left of a run that something happened to."""
+"""Whole runs for the soak tests: random jobs, and the results of disturbed runs."""
 import json
 import os
 import pathlib
@@ -80,7 +80,7 @@ src = ["{out}", "data:label"]
 
 
 class Runs(unittest.TestCase):
-    """Every test has a folder, draws of its own from the soak's seed, and says its job when it fails."""
+    """A test has a folder, and draws of its own from the soak's seed."""
 
     dlhost = "dlhost"
 
@@ -106,14 +106,14 @@ class Runs(unittest.TestCase):
         return said
 
     def folder(self, runs: str) -> pathlib.Path:
-        return min((self.root / runs).iterdir())  # the first that was made
+        return min((self.root / runs).iterdir())  # the first run
 
     def checkpoints(self, runs: str) -> list[pathlib.Path]:
-        """Those that are in place, oldest first."""
+        """Finished checkpoints, oldest first."""
         return sorted(p for p in (self.folder(runs) / "checkpoints").glob("step-*") if not p.name.endswith(".unfinished"))
 
     def losses(self, runs: str) -> dict[int, float]:
-        """Of each step; a step that was made again must have given the same loss."""
+        """The loss of each step; a repeated step must have the same loss."""
         losses: dict[int, float] = {}
         for line in (self.folder(runs) / "metrics.jsonl").read_text().splitlines():
             try:
@@ -126,7 +126,7 @@ class Runs(unittest.TestCase):
         return losses
 
     def same_end(self, runs: str, reference: str) -> None:
-        """Losses, params, histories and state, bit for bit."""
+        """Compares losses, params, histories and state, bit for bit."""
         self.assertEqual(self.losses(runs), self.losses(reference))
         mine, other = self.checkpoints(runs)[-1], self.checkpoints(reference)[-1]
         self.assertEqual((mine.name, other.name), (f"step-{STEPS:09}",) * 2)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""runs_test.py DLHOST PLUGIN: runs that are stopped, killed, tampered with or given bad plugins go on as if nothing
-had happened. DLHOST_SEED chooses the jobs and the moments; DLHOST_SOAK how many of each."""
+"""runs_test.py DLHOST PLUGIN: runs that are stopped, killed, tampered with or given bad plugins resume with the same
+results. DLHOST_SEED chooses the jobs and the moments; DLHOST_SOAK the number of each."""
 import os
 import pathlib
 import signal
@@ -18,7 +18,7 @@ MISBEHAVING_SOURCE = '[[layer]]\nname = "data"\ntype = "misbehaving_source"\n'
 
 
 class Stopped(Runs):
-    """Ended in between, at any moment, and resumed until the end is reached."""
+    """Runs end at random moments, and resume until the end is reached."""
 
     def ended_by(self, number: int) -> None:
         for round_ in range(ROUNDS):
@@ -39,7 +39,7 @@ class Stopped(Runs):
                     good = (self.root / runs).exists() and self.checkpoints_in(runs)
                     resume = ["--resume", str(self.folder(runs))] if good else []
                     if not good:
-                        runs += "+"  # nothing had been saved yet
+                        runs += "+"  # no checkpoint yet: a new run
                 self.same_end(runs, f"whole{round_}")
 
     def checkpoints_in(self, runs: str) -> bool:
@@ -53,7 +53,7 @@ class Stopped(Runs):
 
 
 class Tampered(Runs):
-    """A checkpoint that is not what was written is refused, and the one before it is taken."""
+    """A changed checkpoint is refused; the run resumes from the one before it."""
 
     def spoil(self, checkpoint: pathlib.Path) -> str:
         file = self.draw.choice(sorted(checkpoint.iterdir()))

@@ -1,4 +1,4 @@
-// A process may have few open files: endpoints keep few, and where there are none left, that is told and nobody waits.
+// A process may have few open files: endpoints keep few, and report a lack of files instead of waiting.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// A process for tests: says its address, then sends back every message that it gets, until it is killed or alone.
+// A process for tests: prints its address, then returns every message to its sender, until it is killed or alone.
 #include <cstdio>
 #include <cstdlib>
 
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
         std::copy_n(in.begin(), made[i].bytes, out.begin());
         need(endpoint->post_send(made[i].peer, made[i].tag, std::span(out).first(made[i].bytes), 1));
       } else if (made[i].kind == Completion::Kind::sent) {
-        need(endpoint->post_recv(in, 0)); // the answer has left: the next may come
+        need(endpoint->post_recv(in, 0)); // the answer is sent: room for the next message
       }
     }
   }

@@ -1,4 +1,4 @@
-// Transports between processes: killed at any moment, a party is reported gone, and leaves nothing behind.
+// Transports between processes: a party killed at any moment is reported gone, and leaves nothing behind.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -67,13 +67,13 @@ std::vector<std::byte> message(Random& random) {
   return bytes;
 }
 
-// Whoever is killed while it has one of libfabric's locks leaves the other spinning for it inside that library, for
-// ever (docs/transports.md). So it is killed when it has had its rest.
+// A party killed with one of libfabric's locks leaves the other side spinning for it inside that library for ever
+// (docs/transports.md). So the test kills such a party while it rests.
 bool keeps_locks_in_memory_of_both(const std::string& way) { return way == "fabric-shm"; }
 
 class ProcessesTest : public testing::TestWithParam<std::string> {
  protected:
-  // Messages there and back until the party is gone; every answer is what was sent.
+  // Exchanges messages until the party is gone; every answer equals its message.
   long exchange(Endpoint& endpoint, PeerId peer, Random& random, const std::function<void(long)>& after) {
     long answers = 0;
     for (;;) {
@@ -150,7 +150,7 @@ TEST_P(ProcessesTest, APartyThatLeavesIsReported) {
   EXPECT_GE(most, 200);
 }
 
-// Whoever comes next cleans up what the dead left.
+// The next process cleans up after dead ones.
 TEST(ShmProcessesTest, AKilledPartyLeavesNothing) {
   env::RealHost host(LogLevel::error);
   for (int round = 0; round < 3; ++round) Party("shm").kill();
@@ -159,7 +159,7 @@ TEST(ShmProcessesTest, AKilledPartyLeavesNothing) {
     EXPECT_EQ(name.find("-party"), std::string::npos) << name << " is still there";
 }
 
-// A region may be there longer than its endpoint.
+// A region may outlive its endpoint.
 TEST(ShmProcessesTest, KilledBetweenAnEndpointAndItsRegionNothingIsLeft) {
   const pid_t process = fork();
   if (process == 0) {
@@ -186,7 +186,7 @@ TEST_P(ProcessesTest, FullMemoryIsAnError) {
   EXPECT_THAT(all.status().message(), HasSubstr(concat(more_than_there_is, " bytes"))) << "how much was wanted";
 }
 
-// Where it is full, how much is left there, and what helps; and what could not be had is not there half.
+// The error names the full place, its free bytes and a remedy; no partial segment is left.
 TEST(ShmProcessesTest, FullMemoryIsToldWithItsRemedy) {
   env::RealHost host(LogLevel::error);
   const auto endpoint = open_endpoint(host, "shm", "full");

@@ -1,4 +1,4 @@
-// The transports between processes, as tests open them: by a word.
+// The transports between processes, which tests open by a word.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace dlhost::test {
 
-// "shm", and where libfabric is, "fabric-tcp" and so on, by its providers.
+// "shm", and with libfabric "fabric-tcp" and so on, by its providers.
 std::vector<std::string> ways();
 Result<std::unique_ptr<Endpoint>> open_endpoint(Host&, const std::string& way, std::string_view name);
 

@@ -10,7 +10,7 @@ using Names = std::vector<std::string>;
 
 struct Inputs {
   bool taken;
-  std::size_t count; // that the op takes
+  std::size_t count; // of the op
 
   Names linear(Role role, bool bias, const Epilogue& epilogue) const {
     Names names;

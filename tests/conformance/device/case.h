@@ -1,5 +1,5 @@
-// A case of the device suite: a spec, which of its roles to run, and what its operands are filled with. Operands have
-// names, those of the spec's comment in ops.h: so the outputs of a feature find their way into its gradient.
+// A case of the device suite: a spec, its tested roles, and the values of its operands. Operands have the names of the
+// spec's comment in ops.h, by which a feature's outputs become its gradient's inputs.
 #pragma once
 
 #include <functional>
@@ -14,31 +14,31 @@ namespace dlhost::conform {
 
 inline TensorDesc f32(Shape shape) { return {DType::f32, shape, {}}; }
 
-// Of an element's number and a uniform draw in [0, 1).
+// A value from an element's number and a uniform draw in [0, 1).
 using Fill = std::function<double(std::int64_t index, double draw)>;
 
 struct Case {
   std::string name;
-  OpSpec spec; // plain, f32; of a feature op where the spec has roles
+  OpSpec spec; // plain, f32; as a feature op if the spec has roles
   std::vector<Role> roles{Role::feature};
   std::map<std::string, Fill> fills; // by operand; else uniform in [-1, 1)
   std::vector<float> scalars;
   std::int64_t valid = -1;
-  double terms = 1;        // that are summed for one element of the result
+  double terms = 1;        // summands of one element of the result
   bool chooses = true;     // formats may be `any`
   bool narrow = true;      // may run in bf16 and f16
-  bool smooth = true;      // numeric differences are its gradient
-  bool in_formats = false; // x and y may be asked for in formats of images
-  bool in_blocks = false;  // may be asked for blocks of samples
-  bool adds = false;       // the input gradient is added to something
+  bool smooth = true;      // the gradient equals numeric differences
+  bool in_formats = false; // x and y may have image formats
+  bool in_blocks = false;  // may run with sums in blocks of samples
+  bool adds = false;       // the input gradient is added to an addend
 };
 
-// Names in the order of run(). With `taken` false, as if the spec had no epilogue.
-std::vector<std::string> input_names(const OpSpec&, const Op&); // of those that the op takes
+// Names in the order of run(). `taken` false: as if the spec had no epilogue.
+std::vector<std::string> input_names(const OpSpec&, const Op&); // inputs of the op
 std::vector<std::string> output_names(const OpSpec&, bool taken);
 
 void set_role(OpSpec&, Role);
-// change(name, description) for each tensor of the spec that has elements.
+// Calls change(name, description) for each tensor of the spec that has elements.
 void each_tensor(OpSpec&, const std::function<void(const std::string&, TensorDesc&)>& change);
 const Epilogue* epilogue_of(const OpSpec&);
 void drop_epilogue(OpSpec&);

@@ -56,12 +56,12 @@ template <class Spec> Case with_epilogue(Case base, const std::string& name, Epi
   return base;
 }
 
-// Its input gradient joins what others made of it.
+// The input gradient is added to those of other readers.
 Case adding(Case base) {
   base.name += "_adding";
   base.roles = {Role::feature, Role::input_gradient};
   base.adds = true;
-  base.smooth = false; // it is no gradient of the feature any more
+  base.smooth = false; // with the addend it is no gradient of the feature
   return base;
 }
 

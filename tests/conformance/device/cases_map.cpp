@@ -1,4 +1,4 @@
-// Expressions over tensors, and ops that move elements. Draws, reorders and segments have tests of their own.
+// Expressions over tensors, and ops that move elements. Draws, reorders and segments have separate tests.
 #include "device/case.h"
 
 #include "device/neurons.h"
@@ -17,7 +17,7 @@ Case map(const std::string& name, const std::function<void(Expression&)>& build,
   return made;
 }
 
-// Every function of an expression, where it is defined.
+// Every function of an expression, in its domain.
 Case every_function() {
   Case made = map(
       "functions",

@@ -45,7 +45,7 @@ Case given(Case base) {
   return base;
 }
 
-// Rows from `valid` on count for nothing: losses hand them no gradient.
+// Rows from `valid` on do not count: losses give them no gradient.
 Case partly(Case base, std::int64_t valid) {
   base.name += "_partial";
   base.valid = valid;
@@ -116,7 +116,7 @@ std::vector<Case> norm_cases() {
       norm("layer_two", {3, 4, 5}, NormSpec::Kind::layer, 1),
       groups,
       group_norm("group_odd", {3, 9, 4, 3}, 3),
-      group_norm("group_across", {2, 40, 3, 2}, 2), // groups that end within 16 channels
+      group_norm("group_across", {2, 40, 3, 2}, 2), // groups with a boundary inside a block of 16 channels
       group_norm("group_one", {3, 5, 7}, 1),
       group_norm("group_each", {2, 6, 4, 4}, 6),
       group_norm("group_flat", {5, 12}, 4),

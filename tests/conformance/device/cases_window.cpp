@@ -32,7 +32,7 @@ Case pool(const std::string& name, PoolSpec::Kind kind, bool count_padding, cons
   return made;
 }
 
-// As a ceil-mode pool with padding of its own: of the padding at the end, `added` does not count.
+// Like a ceil-mode pool with padding: averages do not count `added` of the end padding.
 Case uncounted(const std::string& name, const Pooling& p, const List& added) {
   Case made = pool(name, PoolSpec::Kind::average, true, p);
   std::get<PoolSpec>(made.spec).uncounted = added;
@@ -47,7 +47,7 @@ Case lrn(const std::string& name, Shape x, bool within, std::int64_t size) {
   return {.name = "lrn_" + name,
           .spec = spec,
           .roles = {Role::feature, Role::input_gradient},
-          .terms = static_cast<double>(size * size) * 4, // powers lose a little more than sums
+          .terms = static_cast<double>(size * size) * 4, // powers lose slightly more than sums
           .in_formats = true};
 }
 

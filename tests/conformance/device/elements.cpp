@@ -1,4 +1,4 @@
-// Reorders between all dtypes and formats, draws, memory that operands share, and sums in blocks.
+// Reorders between all dtypes and formats, draws, operands that share memory, and sums in blocks.
 #include <algorithm>
 #include <cmath>
 
@@ -37,7 +37,7 @@ void dtypes_convert(const Context& context, Device& device) {
     for (const DType to : dtypes) {
       const TensorDesc src{from, shape, {}}, dst{to, shape, {}};
       const auto op = device.prepare(ReorderSpec{src, dst});
-      if (op.status().code() == Code::unsupported) continue; // a device has the types that its ops have
+      if (op.status().code() == Code::unsupported) continue; // a device may lack types
       ASSERT_TRUE(op.ok()) << op.status().message();
       const Values values = sample_values(shape, from, context.seed);
       EXPECT_EQ(reordered(context, lab, src, dst, values), rounded(values, to))
@@ -61,7 +61,7 @@ void formats_convert(const Context& context, Device& device) {
   }
 }
 
-// The pieces of a tensor whose rows lie together are tensors of so many rows.
+// Contiguous rows of a tensor are a tensor of that many rows.
 void pieces_are_tensors(const Context& context, Device& device) {
   Lab lab(device);
   std::vector<TensorDesc> descs;
@@ -108,7 +108,7 @@ void special_values_pass(const Context& context, Device& device) {
   EXPECT_TRUE(std::isnan(back[0]));
 }
 
-// The draws of dlhost/random.h, bit for bit: two draws of an expression, rows that stand for other samples.
+// The draws equal those of dlhost/random.h, bit for bit: two draws of an expression, rows that stand for other samples.
 void draws_are_the_same_everywhere(const Context& context, Device& device) {
   Lab lab(device);
   const TensorDesc desc{DType::f32, {5, 3, 7}, {}};
@@ -190,7 +190,7 @@ Values blocked_gradient(Lab& lab, const Values& x, const Values& dy, std::size_t
   return lab.get(sum);
 }
 
-// Halves of a batch, summed, give the bits of the whole.
+// The halves of a batch sum to the bits of the whole.
 void block_sums_make_a_tree(const Context& context, Device& device) {
   GemmSpec probe{.role = Role::param_gradient};
   probe.x = {DType::f32, {8, 24}, {}};

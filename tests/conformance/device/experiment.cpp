@@ -10,7 +10,7 @@ namespace dlhost::conform {
 
 namespace {
 
-// Pieces of a map's flat tensors are as long as their segment; everything else is as the op says.
+// Pieces of a map's flat tensors have the length of their segment; all others are as in the op.
 TensorDesc piece(const OpSpec& spec, const std::vector<TensorDesc>& list, std::size_t i) {
   const TensorDesc& desc = list.at(i % list.size());
   const auto* map = std::get_if<MapSpec>(&spec);
@@ -55,7 +55,7 @@ Status Experiment::prepare(Role role, const Choice& choice) {
   set_role(spec, role);
   if (role == Role::param_gradient || role == Role::input_gradient)
     each_tensor(spec, [&](const std::string& name, TensorDesc& desc) {
-      // The gradient of a param is made in f32; what the feature's op has settled stays.
+      // A param's gradient is f32; everything that the feature's op has settled stays.
       if (role == Role::param_gradient && name == "w" && desc.dtype != DType::f64) desc.dtype = DType::f32;
       if (role == Role::input_gradient && name == "b") desc = TensorDesc{};
     });
@@ -149,10 +149,10 @@ void Experiment::check_after(const std::vector<Held>& in, const std::vector<Held
   }
 }
 
-// The same run once more gives the same bits; and asks for no memory.
+// A second run gives the same bits and allocates no memory.
 void Experiment::check_again(std::span<const void* const> in, std::span<void* const> out,
                              const std::vector<Held>& held) {
-  if (std::holds_alternative<BoxSpec>(spec_)) return; // it adds to what is there
+  if (std::holds_alternative<BoxSpec>(spec_)) return; // it adds to its output
   const Guarded scratch = lab_.room(op_->scratch_bytes);
   Status status;
   std::uint64_t asked = 0;

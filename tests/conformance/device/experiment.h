@@ -1,5 +1,5 @@
-// A case run on one device, role after role: operands that nobody computed are filled, results are kept by name and
-// feed the next role.
+// Runs a case on one device, role after role. Fills operands that no op computed, keeps results by name, and passes
+// them to the next role.
 #pragma once
 
 #include <map>
@@ -12,30 +12,30 @@
 
 namespace dlhost::conform {
 
-// How a case is to be tried.
+// The settings of a run.
 struct Manner {
   DType dtype = DType::f32;
-  bool chooses = false; // formats are the op's to choose
+  bool chooses = false; // the op chooses formats
   std::string format;   // of x and y, by its name; none: plain
   Choice choice;
 };
 
-// The case's spec on the way to a device: dtypes and formats changed.
+// The case's spec for a device, with changed dtypes and formats.
 OpSpec spec_for(const Case&, const Manner&);
-// f64 and plain.
+// The spec in f64 and plain formats.
 OpSpec spec_for_oracle(const Case&);
 
 using Board = std::map<std::string, Values>;
 
 class Experiment {
  public:
-  // `filled`: what has been filled in, shared with others that are to get the same values.
+  // `filled`: the filled operands, shared with experiments that need the same values.
   Experiment(Device&, const Case&, OpSpec, std::uint64_t seed, Board& filled);
 
-  // Prepares; the message of a refusal is kept. Call before run.
+  // Prepares the op; keeps the message of a refusal. Call before run.
   Status prepare(Role, const Choice& = {});
-  // Runs the prepared op and keeps its outputs' values. With `checked`, looks for everything else that a run must
-  // leave in order, and reports it to GoogleTest.
+  // Runs the prepared op and keeps its outputs' values. `checked`: also checks all other promises of a run, and reports
+  // failures to GoogleTest.
   void run(bool checked);
 
   const Op& op() const { return *op_; }
@@ -43,7 +43,7 @@ class Experiment {
   Board& results() { return results_; }
   const std::vector<std::string>& outputs() const { return outputs_; }
   const std::vector<std::string>& inputs() const { return inputs_; }
-  // Of the last run: each output's bytes as they lie.
+  // The outputs of the last run as raw bytes.
   const std::map<std::string, std::vector<std::byte>>& raw() const { return raw_; }
   TensorDesc output_desc(const std::string& name) const;
 

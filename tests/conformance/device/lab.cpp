@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#if __has_include(<sanitizer/asan_interface.h>) // without that sanitizer its macros do nothing
+#if __has_include(<sanitizer/asan_interface.h>) // without this sanitizer its macros do nothing
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(begin, size) (static_cast<void>(begin), static_cast<void>(size))
@@ -14,7 +14,7 @@ namespace dlhost::conform {
 
 namespace {
 
-constexpr std::size_t guard = 256; // keeps every alignment that a device asks for
+constexpr std::size_t guard = 256; // preserves every alignment that a device requires
 constexpr std::byte guard_byte{0xa5};
 
 } // namespace

@@ -1,5 +1,5 @@
-// A device on the bench: tensors with guards around them, values brought in and out. What fails here (memory, copies,
-// streams) throws, and fails the test.
+// Runs a device's ops: tensors with guards around them, values copied in and out. Errors of memory, copies and streams
+// throw, and fail the test.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace dlhost::conform {
 
-// Device memory between two guards that nobody may write to, nor read: this only the address sanitizer sees.
+// Device memory between two guards, which must not be written or read; only the address sanitizer detects reads.
 struct Guarded {
   Memory memory;
   std::size_t offset = 0, size = 0;
@@ -25,7 +25,7 @@ struct Held {
   Guarded memory;
 };
 
-// The value, or the reason as an exception.
+// Returns the value; throws an error's message.
 template <class T> T need(Result<T> result) {
   if (!result.ok()) throw std::runtime_error(result.status().message());
   return *std::move(result);
@@ -39,16 +39,16 @@ class Lab {
   Device& device() { return device_; }
   Stream& stream() { return *stream_; }
 
-  // Room for so many bytes, each 0xff: a NaN of any type.
+  // Allocates `bytes` bytes of 0xff: NaN in any float type.
   Guarded room(std::size_t bytes);
   Held blank(const TensorDesc& desc) { return {desc, room(device_.bytes(desc))}; }
-  // A tensor that holds the values, brought into its dtype and format by the device's reorder.
+  // A tensor of the values, converted to its dtype and format by the device's reorder.
   Held put(const TensorDesc&, const Values&);
   Values get(const Held&);
   std::vector<std::byte> raw(const Guarded&);
   bool intact(const Guarded&);
 
-  // Runs an op once, with scratch between guards that are checked, and waits.
+  // Runs an op once, with scratch between checked guards, and waits.
   Status run(Op&, std::span<const void* const> in, std::span<void* const> out, const Dynamic& = {});
 
  private:

@@ -1,4 +1,4 @@
-// What a device promises about memory, streams and events.
+// A device's contract for memory, streams and events.
 #include <numeric>
 
 #include "device/lab.h"
@@ -16,7 +16,7 @@ std::vector<float> counted(std::size_t count, float from) {
 
 Memory memory_for(Device& device, std::size_t floats) { return need(Memory::make(device, floats * sizeof(float))); }
 
-// The stream may read them later.
+// Takes an lvalue, because the stream may read the values later.
 void copy_in(Device& device, Stream& stream, const Memory& to, const std::vector<float>& values) {
   need(device.copy(stream, to.data(), values.data(), values.size() * sizeof(float), Direction::from_host));
 }
@@ -59,7 +59,7 @@ void copies_arrive(const Context&, Device& device) {
   copy_in(device, *stream, first, values);
   need(device.copy(*stream, second.data(), first.data(), first.size(), Direction::within));
   EXPECT_EQ(copied_out(device, *stream, second), values);
-  // A piece in the middle.
+  // A part in the middle.
   const std::vector<float> piece{-1, -2, -3};
   need(device.copy(*stream, second.data() + 500 * sizeof(float), piece.data(), 12, Direction::from_host));
   need(device.fill_zero(*stream, second.data() + 8, 8));
@@ -71,8 +71,7 @@ void copies_arrive(const Context&, Device& device) {
   need(stream->wait());
 }
 
-// Memory of the host that the device hands out is plain memory to the host, and goes to the device and back. A device
-// may have none.
+// Host memory from the device works as plain host memory, and copies to the device and back. A device may have none.
 void host_memory_serves(const Context&, Device& device) {
   const auto stream = need(device.stream());
   for (const std::size_t count : {std::size_t{1}, std::size_t{100000}}) {
@@ -95,7 +94,7 @@ void host_memory_serves(const Context&, Device& device) {
   device.release_host(nullptr);
 }
 
-// Work is done in the order given, whatever it is.
+// A stream executes all kinds of work in order.
 void streams_keep_order(const Context& context, Device& device) {
   const auto stream = need(device.stream());
   const auto op = times(context, device, 64, 2);
@@ -113,7 +112,7 @@ void streams_keep_order(const Context& context, Device& device) {
   EXPECT_EQ(copied_out(device, *stream, b).at(5), 2 * others[5]);
 }
 
-// A stream that waits for another's event sees what that one did before it, and only then.
+// A stream that waits for another's event sees the other's work before the event, and waits for it.
 void events_order_streams(const Context& context, Device& device) {
   const auto first = need(device.stream()), second = need(device.stream());
   const auto event = need(device.event()), back = need(device.event());
@@ -121,7 +120,7 @@ void events_order_streams(const Context& context, Device& device) {
   const Memory a = memory_for(device, 256), b = memory_for(device, 256), c = memory_for(device, 256);
   const Memory scratch = need(Memory::make(device, twice->scratch_bytes));
   const Memory other_scratch = need(Memory::make(device, thrice->scratch_bytes));
-  need(second->wait_for(*event)); // never recorded: nothing to wait for
+  need(second->wait_for(*event)); // never recorded: does not wait
   for (int turn = 1; turn <= 3; ++turn) {
     const auto values = counted(256, static_cast<float>(10 * turn));
     copy_in(device, *first, a, values);
@@ -131,13 +130,13 @@ void events_order_streams(const Context& context, Device& device) {
     thrice->run(*second, {b.data()}, {c.data()}, other_scratch.data());
     need(second->record(*back));
     need(first->wait_for(*back));
-    need(device.fill_zero(*first, b.data(), b.size())); // not before the other has read it
+    need(device.fill_zero(*first, b.data(), b.size())); // only after the second stream has read it
     EXPECT_EQ(copied_out(device, *second, c).at(3), 6 * values[3]);
     EXPECT_EQ(copied_out(device, *first, b).at(3), 0);
   }
 }
 
-// A pass's scalars and samples may be gone when the op runs.
+// The caller may free a pass's scalars and samples before the op runs.
 void dynamic_is_taken_at_once(const Context& context, Device& device) {
   const auto stream = need(device.stream());
   MapSpec spec{.in = {{DType::f32, {8}, {}}}, .out = {{DType::f32, {8}, {}}}};

@@ -1,4 +1,4 @@
-// The pointwise functions that devices may know by name, and one that none knows.
+// The pointwise functions that devices may know by name, and one unknown to all.
 #pragma once
 
 #include <string>

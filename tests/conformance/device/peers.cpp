@@ -1,5 +1,5 @@
-// What a device promises that sums with others of its kind. One that knows no such sums is skipped, and so is one that
-// cannot here: GPUs that are fewer than ranks.
+// A device's contract for sums with others of its kind. Skips devices without such sums, and machines with too few GPUs
+// for the ranks.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ struct Rank {
   std::vector<Memory> rows;
 };
 
-// On machines with several each takes the next.
+// On machines with several devices, each rank takes the next one.
 Table with_turn(const Context& context, const std::string& device, std::size_t turn) {
   Table options = context.options;
   const auto* schema = need(context.registry.schema(Kind::device, device));
@@ -25,7 +25,7 @@ Table with_turn(const Context& context, const std::string& device, std::size_t t
   return options;
 }
 
-// None of them waits for another: so one task can ask them all.
+// Polls all ranks from one task, because none blocks.
 void until_ready(const Context& context, std::vector<Rank>& ranks) {
   const Nanoseconds end = context.host.clock().now() + patience;
   for (std::size_t ready = 0; ready < ranks.size();) {
@@ -58,13 +58,13 @@ float value_of(std::size_t rank, std::size_t row, std::size_t i, int turn) {
   return std::sin(static_cast<float>(i + 7 * row + 31 * rank + 101 * static_cast<std::size_t>(turn)));
 }
 
-// Rows of some and of many elements, one after another: on all ranks the same bits, and near what they should be.
+// Short and long rows, repeatedly: the same bits on all ranks, close to the expected values.
 void check_sums(const Context& context, std::vector<Rank>& ranks, bool maximum) {
   constexpr std::size_t counts[] = {1, 5, 70000};
   for (Rank& rank : ranks)
     for (const std::size_t count : counts) rank.rows.push_back(need(Memory::make(*rank.device, count * sizeof(float))));
   for (int turn = 0; turn < 3; ++turn) {
-    std::vector<std::vector<float>> values; // stay until the streams have read them
+    std::vector<std::vector<float>> values; // stays until the streams have read it
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       std::vector<Peers::Row> rows;
       for (std::size_t k = 0; k < std::size(counts); ++k) {
@@ -103,7 +103,7 @@ void check_sums(const Context& context, std::vector<Rank>& ranks, bool maximum) 
   }
 }
 
-// What is under way ends, though the others never ask for it.
+// A sum in progress ends on abandon(), though the others never start it.
 void check_abandoned(std::vector<Rank>& ranks) {
   const Memory values = need(Memory::make(*ranks[0].device, 4));
   need(ranks[0].device->fill_zero(*ranks[0].stream, values.data(), 4));

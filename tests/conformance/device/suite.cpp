@@ -23,7 +23,7 @@ double tolerance(const Case& of, DType dtype, const Values& wanted) {
   return (sums + stores) * std::max(largest(wanted), 1e-3);
 }
 
-// The feature, as one number whose gradient the gradient ops make.
+// The feature as one number, whose gradient the gradient ops compute.
 double objective(const Case& of, Experiment& feature, Board& filled) {
   feature.run(false);
   if (std::holds_alternative<SoftmaxLossSpec>(of.spec))
@@ -34,7 +34,7 @@ double objective(const Case& of, Experiment& feature, Board& filled) {
   return sum;
 }
 
-// Do the oracle's gradients agree with differences of its features? A few elements of each operand.
+// Compares the oracle's gradients with differences of its features, for a few elements of each operand.
 void check_differences(const Context& context, const Case& of, const Board& gradients, const Board& operands) {
   const auto oracle = context.oracle();
   for (const auto& [name, gradient] : gradients) {
@@ -49,7 +49,7 @@ void check_differences(const Context& context, const Case& of, const Board& grad
         need(feature.prepare(Role::feature));
         return objective(of, feature, moved);
       };
-      // A total is an f32 number: small steps would drown in its rounding.
+      // A total is an f32 number: its rounding would hide small steps.
       const double h = std::holds_alternative<SoftmaxLossSpec>(of.spec) ? 0x1p-4 : 0x1p-9;
       const double slope = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
       EXPECT_NEAR(gradient[i], slope, 3e-3 * std::max(largest(gradient), 1e-2)) << name << "[" << i << "]";
@@ -98,7 +98,7 @@ class CaseTest : public testing::Test {
   }
 
  private:
-  // The tensors of an image get the format that is wanted; not every device has it.
+  // Gives an image's tensors the wanted format; some devices lack it.
   Status settle_format(Device& device) {
     Status settled;
     if (manner_.format.empty()) return settled;
@@ -113,7 +113,7 @@ class CaseTest : public testing::Test {
     return settled;
   }
 
-  // The kernel that an op names can be had again, and one that does not exist cannot.
+  // An op's kernel can be chosen by name; an unknown name is refused.
   void check_choice(Device& device, Role role, const Op& op) {
     Board unused;
     Experiment again(device, case_, spec_for(case_, manner_), context_.seed, unused);
@@ -127,7 +127,7 @@ class CaseTest : public testing::Test {
     EXPECT_FALSE(again.prepare(role, choice).ok());
   }
 
-  // An epilogue that was taken is what the op and then the pointwise make.
+  // A taken epilogue equals the op followed by the pointwise function.
   void check_epilogue(Device& device, Experiment& ours, Board& filled) {
     const Epilogue* epilogue = epilogue_of(case_.spec);
     if (!epilogue || epilogue->empty() || !ours.op().epilogue_taken) return;
@@ -161,7 +161,7 @@ class CaseTest : public testing::Test {
   const Context& context_;
   std::string name_;
   Case case_;
-  Case case_copy_; // what the oracle computes
+  Case case_copy_; // for the oracle
   Manner manner_;
 };
 

@@ -1,4 +1,4 @@
-// The parts of the device suite that are no cases.
+// The tests of the device suite that are not cases.
 #pragma once
 
 #include <functional>
@@ -14,23 +14,23 @@ namespace dlhost::conform {
 
 void add_test(const std::string& suite, const std::string& name, const std::function<testing::Test*()>& make);
 
-// Fails with the first element that is further off than `bound`.
+// Fails at the first element that differs by more than `bound`.
 void expect_near(const Values& got, const Values& wanted, double bound, const std::string& what);
 
-// The formats that the device's own ops choose for tensors of this shape; plain among them.
+// The formats that the device's own ops choose for tensors of this shape, including plain.
 std::vector<Format> formats_of(Device&, const Shape&);
 
 void add_memory_tests(const Context&, const std::string& device);  // copies, streams, events
 void add_element_tests(const Context&, const std::string& device); // reorders, draws, sharing of memory, block sums
 
-void add_peers_tests(const Context&, const std::string& device); // sums among several
+void add_peers_tests(const Context&, const std::string& device); // sums among several devices
 
-// Thrown where the device may decline what a test is about, and does: the test is skipped.
+// Thrown if the device declines an op that it may decline: skips the test.
 struct Declined {
   std::string why;
 };
 
-// An op that a test cannot do without. Where the device may decline it (--declines) and does, the test is skipped.
+// Prepares an op that a test needs. Skips the test if the device declines it and may do so (--declines).
 std::unique_ptr<Op> prepared(const Context&, Device&, const OpSpec&, const Choice& = {});
 
 // A test that is one function of the device.

@@ -1,5 +1,5 @@
-// Algorithms, on a view that writes down what they do: visits are made in an order that can be computed, every live
-// param is updated once, and two runs do the same.
+// Algorithms, on a view that records their visits: visits have a computable order, every live param is updated once,
+// and two runs are equal.
 #include <algorithm>
 #include <map>
 

@@ -1,4 +1,4 @@
-// Codecs: what the traits claim is proven on values, and bytes from outside can do no harm.
+// Codecs: proves the traits on values, and checks that bytes from outside do no harm.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -22,7 +22,7 @@ std::vector<float> numbers(std::uint64_t seed, const std::string& name) {
 
 Values as_values(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 
-// What core keeps of one contributor.
+// The state that core keeps for one contributor.
 struct Kept {
   std::vector<float> error, learned;
 
@@ -34,7 +34,7 @@ struct Kept {
 
 using Bytes = std::vector<std::byte>;
 
-// One round between guards; throws what goes wrong.
+// Encodes one round between guards; throws on errors.
 Bytes encoded_round(Codec& codec, const Codec::Turn& turn, const std::vector<float>& values, Kept& kept,
                     std::uint32_t seed) {
   constexpr std::byte guard{0x5c};
@@ -49,12 +49,12 @@ Bytes encoded_round(Codec& codec, const Codec::Turn& turn, const std::vector<flo
   return bytes;
 }
 
-// The last two rounds' sums: what decoding needs.
+// The sums of the last two rounds, which decoding needs.
 struct Encoding {
   Bytes before, last;
 };
 
-// All rounds of an exchange among contributors, which draw alike where encodings add up.
+// All rounds of an exchange among contributors; all use the same draws, so that encodings can be added.
 Encoding exchanged(Codec& codec, const std::vector<std::vector<float>>& values, std::vector<Kept>& kept,
                    std::uint32_t seed) {
   Encoding made;
@@ -104,13 +104,13 @@ void round_trips(const Context& context, const std::string& name) {
   EXPECT_EQ(encoded(*codec, values, again, 1).last, encoding.last) << "the same draws make other bytes";
 }
 
-// What arrives over many exchanges of the same values is, in the mean, the values: nothing is left out for ever.
+// The mean over many exchanges of the same values approaches the values: no value is left out for ever.
 void feedback_brings_everything(const Context& context, const std::string& name) {
   const auto codec = usable<Codec>(context, name);
   if (!codec->traits().error_feedback) GTEST_SKIP() << "has no error feedback";
   const auto values = numbers(context.seed, "values");
   Kept kept(*codec);
-  constexpr int times = 4000; // the least likely element of a codec that draws them has its turn
+  constexpr int times = 4000; // enough for the least likely element of a drawing codec
   Values sum(values.size(), 0.0);
   for (std::uint32_t turn = 0; turn < times; ++turn) {
     const auto got = decoded(*codec, encoded(*codec, values, kept, turn));
@@ -143,13 +143,13 @@ void is_unbiased_where_it_says(const Context& context, const std::string& name) 
   for (std::size_t i = 0; i < values.size(); ++i) widest = std::max(widest, most[i] - least[i]);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double mean = sum[i] / times, variance = std::max(0.0, squares[i] / times - mean * mean);
-    // What comes 14 times in the mean comes no time at all once in a million: no variance tells of it then.
+    // An element expected 14 times is missing once in a million runs; its variance is then no bound.
     const double range = most[i] > least[i] ? most[i] - least[i] : widest;
     ASSERT_NEAR(mean, values[i], 6 * std::sqrt(variance / times) + 14 * range / times + 1e-5) << i;
   }
 }
 
-// Two contributors' encodings, added, are the encoding of their sum.
+// The sum of two contributors' encodings is the encoding of their sum.
 void sums_where_it_says(const Context& context, const std::string& name) {
   const auto codec = usable<Codec>(context, name);
   if (!codec->traits().sums) GTEST_SKIP() << "does not say that encodings can be added";
@@ -163,7 +163,7 @@ void sums_where_it_says(const Context& context, const std::string& name) {
               "the sum of two encodings");
 }
 
-// Where exchanges cut slices, their parts find the room that was made for the whole.
+// If an exchange cuts a slice, the parts fit into the memory for the whole.
 void parts_take_hardly_more_than_the_whole(const Context& context, const std::string& name) {
   const auto codec = usable<Codec>(context, name);
   if (codec->traits().whole_matrix || codec->learns(shape) > 0) GTEST_SKIP() << "needs the whole matrix";
@@ -185,7 +185,7 @@ void believes_no_bytes(const Context& context, const std::string& name) {
     for (int i = 0; i < 8 && !bad.empty(); ++i)
       bad[random.below(static_cast<std::uint32_t>(bad.size()))] = static_cast<std::byte>(random.bits());
     std::vector<float> values(static_cast<std::size_t>(shape.count()) + 2, 42.0F);
-    // In turn as the encoding and as the sum of the round before it.
+    // Damages the encoding or, at times, the previous round's sum.
     const bool earlier = turn % 5 == 0 && codec->traits().rounds > 1;
     codec
         ->decode_add(earlier ? bad : before, shape, earlier ? good : bad, 1,

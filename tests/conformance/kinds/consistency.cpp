@@ -1,5 +1,5 @@
-// Consistency handlers: random histories of workers that pull, compute and push. Nobody waits for ever, nobody reads
-// what is staler than the traits say, and nothing is lost that may not be.
+// Consistency handlers: random histories of workers that pull, compute and push. No worker waits for ever or reads a
+// value staler than the traits allow, and no contribution is lost that must be kept.
 #include <algorithm>
 
 #include <dlhost/consistency.h>
@@ -11,7 +11,7 @@ namespace dlhost::conform {
 
 namespace {
 
-// Core's part, for one slice.
+// Simulates core for one slice.
 class Server {
  public:
   Server(Consistency& handler, std::uint32_t groups)
@@ -37,7 +37,7 @@ class Server {
     act(handler_.on_member(now), nullptr);
   }
 
-  // All stand still: what is held or folded is in the version that is there.
+  // A pause of all workers: held and folded contributions go into the current version.
   void pause() {
     if (!handler_.traits().folds) return;
     const float weight = handler_.weight_at_pause(view());
@@ -52,7 +52,7 @@ class Server {
   bool holds(std::uint16_t group) const {
     return std::ranges::any_of(held_, [&](const Contribution& one) { return one.who.group == group; });
   }
-  // Contributions of a worker that are in the value.
+  // The number of a worker's contributions in the value.
   std::uint64_t in(std::size_t worker) const { return in_[worker]; }
   std::uint64_t applied = 0, dropped = 0;
 
@@ -110,7 +110,7 @@ struct Worker {
   std::uint64_t step = 0;
   Version have = 0;
   enum class At { pull, push } at = At::pull;
-  bool released = false; // what it brought last has gone into the version that it knows
+  bool released = false; // its last contribution is in the version that it knows
 };
 
 struct Outcome {
@@ -119,7 +119,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// One history: workers take turns as the seed says, each for so many steps.
+// One history: the seed orders the workers' turns; each makes `steps` steps.
 Outcome history(const Context& context, const std::string& name, std::uint32_t seed, std::uint32_t groups,
                 std::uint64_t steps) {
   const auto handler = usable<Consistency>(context, name);
@@ -171,7 +171,7 @@ Outcome history(const Context& context, const std::string& name, std::uint32_t s
     contribution.kind = plan.send_delta ? ContributionKind::delta : ContributionKind::dense;
     contribution.who = {.group = who, .step = worker.step - 1, .samples = {worker.step * 8, 8}};
     server.update(contribution);
-    if (worker.step == steps) server.leave(--in); // who has made its steps goes
+    if (worker.step == steps) server.leave(--in); // leaves after its last step
   }
   EXPECT_EQ(server.applied + server.dropped + server.held(), outcome.pushed) << "an update is gone, or applied twice";
   outcome.version = server.version();

@@ -1,4 +1,4 @@
-// The suites of all kinds that are neither devices nor layers.
+// The suites of all kinds except devices and layers.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace dlhost::conform {
 
-// A check of one product; `name` is the product's.
+// A check of one product; `name` is the product's name.
 using ProductCheck = void (*)(const Context&, const std::string& name);
 void add_product_check(const Context&, Kind, const std::string& product, const std::string& check, ProductCheck);
 
-// --set, and something that is allowed for each required option that was not set: so that a product whose options are
-// numbers can be tried without being asked about them.
+// The values of --set, and an allowed value for each other required option, so that products with numeric options can
+// be tested without settings.
 Table usable_options(const Context&, Kind, const std::string& product);
 
 template <class T> std::unique_ptr<T> usable(const Context& context, const std::string& product) {

@@ -1,4 +1,4 @@
-// Schedules, initialisers and augmentations: small functions that must be functions.
+// Schedules, initialisers and augmentations: must be pure functions.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -26,7 +26,7 @@ void schedules_are_pure(const Context& context, const std::string& name) {
       return Schedule::When{.step = step, .epoch = static_cast<double>(step) / 100, .total_steps = total};
     };
     for (std::uint64_t step = 0; step < 1200; step += 7) rates.push_back(schedule->rate(when(step)));
-    for (std::size_t i = rates.size(); i-- > 0;) { // backwards, as a resumed run may ask
+    for (std::size_t i = rates.size(); i-- > 0;) { // backwards, as after a resume
       EXPECT_EQ(schedule->rate(when(i * 7)), rates[i]);
       EXPECT_EQ(other->rate(when(i * 7)), rates[i]);
       EXPECT_TRUE(std::isfinite(rates[i]) && rates[i] >= 0) << rates[i] << " at step " << i * 7;
@@ -48,7 +48,7 @@ void initializers_fill(const Context& context, const std::string& name) {
     std::vector<float> first, same;
     const Status status = fill(1, first);
     ASSERT_EQ(status.ok(), fill(1, same).ok());
-    if (!status.ok()) continue; // not for this shape
+    if (!status.ok()) continue; // it refuses this shape
     ++filled;
     EXPECT_EQ(first, same) << "the same draws make other values";
     EXPECT_EQ(first.front(), 42) << "writes in front of the values";

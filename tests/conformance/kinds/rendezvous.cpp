@@ -1,5 +1,5 @@
-// Rendezvous: two members find each other, share what is put, and agree on who leads. Each does its part of a test as a
-// task of this process; but where the plugin's own launcher started this process, each is a process.
+// Rendezvous: two members find each other, share keys, and elect a leader. Each member is a task of this process; if
+// the plugin's own launcher started this process, each is a process.
 #include <array>
 
 #include <dlhost/rendezvous.h>
@@ -15,19 +15,19 @@ struct Part {
   const Rendezvous::Capabilities& can;
   std::unique_ptr<Session>& session;
   std::uint32_t rank() const { return session->rank(); }
-  // Returns once both have said so. Of this epoch.
+  // Returns once both members are here. Keys are of this epoch.
   void meet(std::string_view at) const {
     need(session->put(concat(at, " ", rank()), "here"));
     need(session->get(concat(at, " ", 1 - rank()), patience));
   }
-  // Whoever goes first ends the epoch in which the other still waits.
+  // The first member to leave ends the epoch in which the other still waits.
   void end() const {
     session->put(concat("end ", rank()), "here").ignore("the other has gone");
     session->get(concat("end ", 1 - rank()), patience).status().ignore("or goes meanwhile");
   }
 };
 
-// What one member does; anything that it cannot do without ends its part.
+// Runs one member's part; an error ends it.
 template <class Body> void take_part(const Context& context, const std::string& name, std::uint32_t rank, Body&& body) {
   try {
     const auto plugin = usable<Rendezvous>(context, name);
@@ -60,7 +60,7 @@ void members_find_each_other(const Context& context, const std::string& name) {
       EXPECT_TRUE(one.address.starts_with("address ")) << one.address;
       EXPECT_LE(one.since, seen.epoch);
     }
-    // Both have the same secret, and another than no secret at all.
+    // Both have the same secret, and it is not the empty one.
     const JobSecret own = me.session->secret();
     need(me.session->put(concat("secret ", me.rank()), {reinterpret_cast<const char*>(own.data()), own.size()}));
     EXPECT_NE(own, JobSecret{});
@@ -88,7 +88,7 @@ void what_is_put_is_seen(const Context& context, const std::string& name) {
 
 void one_leads(const Context& context, const std::string& name) {
   both(context, name, [](const Part& me) {
-    // Who is to survive the other.
+    // The member that leaves; the other must survive it.
     const std::uint32_t goes = me.can.survives_founder ? 0 : 1;
     const std::string_view it = "checkpoint";
     if (me.rank() == goes) {
@@ -119,7 +119,7 @@ void one_leads(const Context& context, const std::string& name) {
   });
 }
 
-// Who was reported gone is told so, and is heard no more, though it lives.
+// A member that was reported gone gets an error, and its calls are refused, though it lives.
 void who_is_out_is_fenced(const Context& context, const std::string& name) {
   both(context, name, [](const Part& me) {
     const std::uint32_t goes = me.can.survives_founder ? 0 : 1;
@@ -137,8 +137,8 @@ void who_is_out_is_fenced(const Context& context, const std::string& name) {
       need(me.session->put("of the new epoch", "x"));
     } else {
       need(me.session->put("it is in", "yes"));
-      // It waits for a key of its epoch: either it is told that it is out, or that the epoch is over and then the
-      // former.
+      // Its wait for a key of its epoch ends with an error: that it is out, or that the epoch is over. A further call
+      // gives the former.
       EXPECT_FALSE(me.session->get("what nobody puts", patience).ok());
       EXPECT_EQ(me.session->membership(epoch, patience).status().code(), Code::gone);
       const Status refused = me.session->put("of the new epoch", "from who is out");

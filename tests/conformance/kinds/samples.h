@@ -1,4 +1,4 @@
-// The suites of layers that move samples instead of computing: sources bring them in, sinks take them away.
+// The suites of layers that move samples: sources and sinks.
 #pragma once
 
 #include "layer/tests.h"

@@ -1,5 +1,4 @@
-// Sinks: a pass leaves every sample once, in the order in which they came, however they were cut into batches; the
-// file appears whole or not at all.
+// Sinks: a pass writes every sample once, in order, for any division into batches. The file appears whole or never.
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -17,12 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::int64_t samples = 7;
 
-// A folder that goes away again, where one sink at a time writes.
+// A temporary folder for one sink at a time.
 class SinkPass {
  public:
   explicit SinkPass(const Context& context) : context_(context) {}
 
-  // Brings so many samples, of `promised`, in batches of `batch`; the last may count fewer rows.
+  // Writes `brought` samples, of `promised`, in batches of `batch`; the last batch may be shorter.
   Status run(const LayerCase& of, std::int64_t batch, std::int64_t brought = samples, std::int64_t promised = samples) {
     LayerCase cut = of;
     for (auto& input : cut.inputs) input.shape[0] = batch;
@@ -38,7 +37,7 @@ class SinkPass {
     return sink.close();
   }
 
-  // What lies there, by name.
+  // The files' contents by name.
   std::map<std::string, std::string> files() const {
     std::map<std::string, std::string> found;
     for (const auto& entry : fs::recursive_directory_iterator(folder_.path()))
@@ -48,7 +47,7 @@ class SinkPass {
   const std::map<std::string, std::string>& before_close() const { return before_close_; }
 
  private:
-  // Each row's values are those of its number among all.
+  // Each row's values depend only on its number.
   Tensors rows(const LayerCase& of, std::int64_t first, std::int64_t count) const {
     Tensors made;
     for (std::size_t i = 0; i < of.inputs.size(); ++i) {

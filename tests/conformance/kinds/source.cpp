@@ -1,5 +1,5 @@
-// Sources: what they bring is a function of the phase and the sample's number alone, whoever asks, in whatever order,
-// from however many tasks. A resumed run, another number of readers and an evaluation rest on nothing else.
+// Sources: a sample is a function of the phase and its number alone, for any reader, order and number of tasks. Resumed
+// runs, other numbers of readers, and evaluation depend on this.
 #include <algorithm>
 #include <thread>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr Phase phases[] = {Phase::train, Phase::validate, Phase::test};
 using Sample = std::vector<std::vector<std::byte>>; // by output
 
-// A source that was opened and set up.
+// An opened source after setup.
 class Opened {
  public:
   Opened(const Context& context, const LayerCase& of) : layer_(context.make<Layer>(of.layer, of.options)) {
@@ -36,7 +36,7 @@ class Opened {
   const std::vector<Port>& outputs() const { return outputs_; }
   std::int64_t count(Phase phase) const { return source_->count(phase); }
 
-  // Into memory that was full of `before`, with some behind it that nobody may touch.
+  // Reads into memory filled with `before`, with a guard after each output.
   Sample read(Phase phase, std::int64_t index, std::byte before = std::byte{0x5a}) const {
     constexpr std::size_t guard = 64;
     Sample sample;
@@ -53,7 +53,7 @@ class Opened {
     return sample;
   }
 
-  // Of all phases: first, last and some between.
+  // Samples of all phases: first, last and some between.
   std::vector<std::pair<Phase, std::int64_t>> some() const {
     constexpr std::int64_t most = 24;
     std::vector<std::pair<Phase, std::int64_t>> found;
@@ -94,7 +94,7 @@ void says_what_it_brings(const Context& context, const LayerCase& of) {
   EXPECT_TRUE(any) << "no phase has a sample: give the case some";
 }
 
-// Core puts the batch axis in front of what setup declares.
+// Setup declares one sample; core adds the batch axis in front.
 void declares_one_sample(const Context& context, const LayerCase& of) {
   Opened source(context, of);
   for (const std::int64_t batch : {2, 7}) {
@@ -125,7 +125,7 @@ void order_changes_nothing(const Context& context, const LayerCase& of) {
   EXPECT_EQ(forth, back);
 }
 
-// As after a resume: what was read before is not known.
+// Like after a resume: the second source has not read the earlier samples.
 void another_object_brings_the_same(const Context& context, const LayerCase& of) {
   const Opened first(context, of), second(context, of);
   const auto which = first.some();

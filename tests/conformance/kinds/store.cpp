@@ -1,5 +1,5 @@
-// Stores: objects appear whole or not at all, and are what was written. Tried in a new folder below --url, or in the
-// system's folder for temporary files where the store speaks of files.
+// Stores: objects appear whole or not at all, with the written content. Tested in a new folder below --url, or in the
+// system's folder for temporary files if the store is of files.
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace dlhost::conform {
 
 namespace {
 
-// A folder that goes away again.
+// A temporary folder.
 class Place {
  public:
   Place(const Context& context, Store& store) : context_(context), store_(store) {

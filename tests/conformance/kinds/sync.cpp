@@ -1,5 +1,4 @@
-// Syncs: every rank begins with small integers and ends with their sum, whatever order messages arrive in, once and
-// again.
+// Syncs: every rank starts with small integers and ends with their sum, for any order of messages, and again.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -22,26 +21,26 @@ struct Message {
   std::uint32_t from = 0, round = 0;
   std::int64_t first = 0, count = 0;
   bool made = false;
-  std::vector<double> values; // as they were when it was sent
+  std::vector<double> values; // at the time of sending
 };
 
-// On hosts that are several ranks', or one's each.
+// Hosts of several ranks, or of one rank each.
 std::unique_ptr<Exchange> join(const Sync& sync, std::uint32_t rank, std::uint32_t count, std::uint32_t seed) {
   std::vector<std::uint32_t> hosts(count);
   for (std::uint32_t other = 0; other < count; ++other) hosts[other] = other / (1 + seed % 4);
   return sync.join({rank, count, hosts}, elements);
 }
 
-// Core's part: moves what exchanges send, and applies it where the receiver has said how.
+// Simulates core: moves the exchanges' messages and applies them as the receiver says.
 class Group {
  public:
   Group(const Sync& sync, std::uint32_t count, std::uint32_t seed) : random_({seed, 6}, 0, 0), ranks_(count) {
     for (std::uint32_t rank = 0; rank < count; ++rank) ranks_[rank].exchange = join(sync, rank, count, seed);
   }
 
-  static constexpr int fractions = 2; // an exchange of numbers whose sum depends on its order
+  static constexpr int fractions = 2; // exchange of numbers whose sum depends on the order
 
-  // What a rank learned in that exchange.
+  // A rank's input to that exchange.
   static double learned(std::uint32_t rank, std::int64_t element, int exchange) {
     if (exchange == fractions) return 1.0 / (static_cast<double>(rank) + 3.0 + 0.1 * static_cast<double>(element));
     return static_cast<double>((rank + 1) * 10) + static_cast<double>(element) + 1000.0 * exchange;
@@ -52,7 +51,7 @@ class Group {
       Rank& here = ranks_[rank];
       here.begun.clear();
       for (std::int64_t i = 0; i < elements; ++i) here.begun.push_back(learned(rank, i, exchange));
-      here.made.assign(elements, -1e9); // not to be read before it is replaced
+      here.made.assign(elements, -1e9); // must not be read before it is replaced
       here.done = false;
     }
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -69,7 +68,7 @@ class Group {
   const std::vector<double>& made(std::uint32_t rank) const { return ranks_[rank].made; }
 
  private:
-  using Which = std::pair<std::uint32_t, std::uint32_t>; // a message to a rank: from whom, and of which round
+  using Which = std::pair<std::uint32_t, std::uint32_t>; // a message to a rank: its sender and round
   struct Rank {
     std::unique_ptr<Exchange> exchange;
     std::vector<double> begun, made;
@@ -110,7 +109,7 @@ class Group {
     }
   }
 
-  // What lies there now.
+  // The message's values as they are in the sender's memory now.
   std::vector<double> part(const Message& message) const {
     const Rank& sender = ranks_[message.from];
     const auto at = (message.made ? sender.made : sender.begun).begin() + message.first;
@@ -121,7 +120,7 @@ class Group {
     return std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.done && rank.inbox.empty(); });
   }
 
-  // Any message that its receiver awaits; false when there is none.
+  // Delivers a random awaited message; false if there is none.
   bool deliver_one() {
     if (deliverable_.empty()) return false;
     auto& chosen = deliverable_[random_.below(static_cast<std::uint32_t>(deliverable_.size()))];
@@ -165,7 +164,7 @@ void all_end_with_the_sum(const Context& context, const std::string& name) {
     }
 }
 
-// The order of a sum may not depend on who was first: else replicas would part.
+// A sum's order must not depend on the order of arrival, because replicas would diverge.
 void makes_the_same_bits(const Context& context, const std::string& name) {
   for (const std::uint32_t count : {2U, 3U, 6U})
     for (std::uint32_t seed = 0; seed < 10; ++seed) {
@@ -183,7 +182,7 @@ void makes_the_same_bits(const Context& context, const std::string& name) {
     }
 }
 
-// One edge less than ranks, and all are reached: there is no loop.
+// One edge fewer than ranks, and all ranks reached: no cycle.
 void gossips_along_a_tree(const Context& context, const std::string& name) {
   const auto sync = usable<Sync>(context, name);
   const bool gossips = !sync->neighbours(0, 2).empty();

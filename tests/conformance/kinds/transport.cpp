@@ -1,5 +1,5 @@
-// Transports: two endpoints of one process. Messages arrive whole, in order and as they were sent; what a transport
-// says that it cannot is refused, not done in another way.
+// Transports: two endpoints of one process. Messages arrive whole, in order and unchanged. Operations that a transport
+// does not support are refused, not replaced.
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -21,7 +21,7 @@ struct Pair {
       : context(with), transport(usable<Transport>(with, name)), a(need(transport->open(with.host, {.name = "a"}))),
         b(need(transport->open(with.host, {.name = "b"}))), to_b(need(a->connect(b->address()))) {}
 
-  // Moves both along until `enough` says so.
+  // Drives both endpoints until `enough` returns true.
   template <class Enough> void progress(Enough&& enough) {
     const Nanoseconds end = context.host.clock().now() + patience;
     while (!enough()) {
@@ -85,7 +85,7 @@ void a_wait_ends(const Context& context, const std::string& name) {
   Completion none[1];
   EXPECT_EQ(need(pair.a->progress(none, a_moment)), 0U);
   auto waker = context.host.tasks().start("waker", [&] { pair.a->wake(); });
-  EXPECT_EQ(need(pair.a->progress(none, 5 * patience)), 0U); // the test's limit would end it
+  EXPECT_EQ(need(pair.a->progress(none, 5 * patience)), 0U); // without the wake, the test's timeout would end it
   waker->join();
 }
 
@@ -139,7 +139,7 @@ void memory_is_reached_from_afar(const Context& context, const std::string& name
   }
 }
 
-// Small and large, one behind the other, with a word behind each.
+// Small and large puts in sequence, each followed by a message.
 void what_is_put_is_there_before_what_is_sent(const Context& context, const std::string& name) {
   Pair pair(context, name);
   if (!pair.a->puts_in_order()) GTEST_SKIP() << "does not say that it does";
@@ -160,7 +160,7 @@ void what_is_put_is_there_before_what_is_sent(const Context& context, const std:
   }
 }
 
-// What does not fit into what a transport holds between two sides waits, both ways at once.
+// Messages larger than the transport's buffers wait, in both directions at once.
 void large_messages_cross(const Context& context, const std::string& name) {
   Pair pair(context, name);
   const std::size_t size = std::min<std::size_t>(pair.transport->capabilities().largest_message, 5 << 20);

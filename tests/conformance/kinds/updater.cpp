@@ -1,4 +1,4 @@
-// Updaters: the rule is well formed, means the same on every device, and does not care how params are cut.
+// Updaters: the rule is well formed, means the same on every device, and does not depend on how params are cut.
 #include <algorithm>
 #include <cmath>
 
@@ -45,7 +45,7 @@ void scalars_are_a_function(const Context& context, const std::string& name) {
   for (const float scalar : first) EXPECT_TRUE(std::isfinite(scalar));
 }
 
-// Value and history after some steps, the param cut into pieces of these lengths.
+// Value and history after some steps, with the param cut into pieces of these lengths.
 std::vector<Values> updated(const Context& context, Device& device, DType type, const Updater& updater,
                             const std::vector<std::int64_t>& pieces) {
   Lab lab(device);

@@ -29,7 +29,7 @@ bool LayerBench::learns(std::size_t i) const {
   return ask_.wants_inputs.empty() || ask_.wants_inputs.at(i);
 }
 
-// The forms as they are before the layer says otherwise.
+// Sets the default forms, before the layer changes them.
 void LayerBench::declare() {
   const Split* split = ask_.piece ? &setup_.splits.at(ask_.piece->split) : nullptr;
   for (std::size_t i = 0; i < ports_.size(); ++i) {

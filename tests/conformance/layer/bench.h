@@ -1,5 +1,5 @@
-// A layer at work on its own: setup, prepare, and frames as core would give them, with guards around everything. What
-// core/program does for a net, for one layer.
+// Runs one layer: setup, prepare, and frames as core gives them, with guards around all memory. Does for one layer the
+// work of core/program for a net.
 #pragma once
 
 #include <memory>
@@ -18,31 +18,31 @@ namespace dlhost::conform {
 // Values by the names of a layer's tensors: "in0", "out0", "dout0", "din0", "weight", "dweight".
 using Tensors = std::map<std::string, Values>;
 
-// How it is set up. The default: whole, in training, f32, plain.
+// The settings of a setup. The default: whole, in training, f32, plain.
 struct Ask {
   DType compute = DType::f32;
   Phase phase = Phase::train;
-  Format input_format;            // as the producers leave the inputs of the case's first shape
-  std::vector<bool> wants_inputs; // empty: of all that can learn
+  Format input_format;            // the producers' format, for inputs of the first input's shape
+  std::vector<bool> wants_inputs; // empty: all inputs that can learn
   bool wants_params = true;
-  std::optional<std::size_t> frozen; // a param that alone is not wanted
-  bool adds = false;                 // gradients are added to
-  std::optional<Piece> piece;        // of a split that the layer declares; none: the whole
-  std::string device_type;           // of the device that it is given; empty: the one under test
+  std::optional<std::size_t> frozen; // the only param without a gradient
+  bool adds = false;                 // gradients are added to existing values
+  std::optional<Piece> piece;        // of a declared split; none: the whole
+  std::string device_type;           // type of the device; empty: the one under test
 };
 
 class LayerBench final : public Prepare {
  public:
-  // Makes, sets up and prepares the layer; throws what is wrong.
+  // Makes, sets up and prepares the layer. Errors: throws.
   LayerBench(const Context&, Device&, const LayerCase&, const Ask&);
 
   const Setup& setup() const { return setup_; }
   const Layer& layer() const { return *layer_; }
   Layer& layer() { return *layer_; }
-  Lab& lab() { return *lab_; } // of the layer's tensors: the host's, of a host layer
+  Lab& lab() { return *lab_; } // for the layer's tensors; a host layer's are on the host
   const std::vector<TensorDesc>& read_forms() const { return reads_; }
   const std::vector<TensorDesc>& given_forms() const { return gives_; }
-  bool adds(std::size_t input) const { return ask_.adds && !left_.contains(input); } // as it turned out
+  bool adds(std::size_t input) const { return ask_.adds && !left_.contains(input); } // the actual outcome
   std::int64_t rows() const { return inputs_.at(0).shape[0]; }
   bool learns(std::size_t input) const;
 
@@ -98,18 +98,18 @@ class LayerBench final : public Prepare {
   Setup setup_;
   std::vector<TensorDesc> inputs_, outputs_, reads_, gives_, param_gradients_;
   std::vector<Shape> params_;
-  std::set<std::size_t> left_; // inputs to whose gradients core is to add
+  std::set<std::size_t> left_; // core adds to these inputs' gradients
   std::vector<Use> uses_;
   std::vector<Buffer> buffers_;
   std::size_t scratch_ = 0;
 };
 
-// One frame of it. The tensors of `given` that the layer has are put in; missing output gradients are null.
+// One frame. Copies the layer's tensors from `given`; missing output gradients are null.
 class LayerRun {
  public:
   struct Manner {
     bool in_place = false;
-    bool drops_input_gradient = false; // in 0's is null
+    bool drops_input_gradient = false; // the gradient of input 0 is null
     std::int64_t valid = -1;
     std::vector<std::uint32_t> samples; // empty: the rows' numbers
     std::int64_t global_batch = 0;      // 0: the batch
@@ -120,14 +120,14 @@ class LayerRun {
 
   void feature();
   void gradient(Wanted);
-  // What the layer said that its gradient does not read becomes NaN.
+  // Overwrites with NaN the tensors that the layer's gradient does not read.
   void poison();
-  // Writes these into the input gradients first, for layers that add.
+  // Writes these into the input gradients first, for layers that add to them.
   void preset_input_gradient(std::size_t input, const Values&);
 
   Tensors outputs();
   Tensors gradients();
-  // Guards and inputs are as they were.
+  // Checks that guards and inputs are unchanged.
   void check_memory();
   std::uint64_t allocations() const { return allocations_; }
 
@@ -151,7 +151,7 @@ class LayerRun {
   std::uint64_t allocations_ = 0;
 };
 
-// What the case and the seed say of all tensors that somebody has to fill: inputs, params and output gradients.
+// The values of all tensors that no layer computes: inputs, params and output gradients; from the case and the seed.
 Tensors filled(const LayerCase&, LayerBench&, std::uint64_t seed);
 
 } // namespace dlhost::conform

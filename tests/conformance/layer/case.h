@@ -1,4 +1,4 @@
-// How a layer is to be tried: what no program can know of it. Read from TOML:
+// A test case of a layer: the data that a program cannot derive. Read from TOML:
 //
 //   [[case]]
 //   layer = "dense"
@@ -6,8 +6,8 @@
 //   options = { units = 5 }
 //   inputs = [{ shape = [6, 7] }]     # the batch is axis 0; values are uniform in [-1, 1); none for a source
 //
-// An input may say `below = 10` (i32, integers in [0, 10)), `low` and `high`, `distinct = true` (no two elements near
-// each other are equal), and `given = true` (nothing that could learn stands behind it).
+// Keys of an input: `below = 10` (i32, integers in [0, 10)), `low` and `high`, `distinct = true` (no two elements near
+// each other are equal), and `given = true` (its producer does not learn).
 #pragma once
 
 #include <string>
@@ -34,23 +34,23 @@ struct LayerCase {
   std::string layer, name;
   Table options;
   std::vector<InputCase> inputs;
-  bool smooth = true; // numeric differences are its gradient
+  bool smooth = true; // the gradient equals numeric differences
   bool rows = true;   // each row of the outputs depends on its row of the inputs alone
-  double factor = 1;  // of a loss: on its sum, besides 1 / global batch
-  double terms = 64;  // that are summed for one element: widens what counts as equal
-  bool infers = true; // can be had for evaluation
-  // Where the relative paths of its options start: the folder of the file that says the case. Never empty, as a job's.
+  double factor = 1;  // of a loss: its sum's factor, besides 1 / global batch
+  double terms = 64;  // summands of an element: widens the tolerance
+  bool infers = true; // usable in evaluation
+  // The start of relative paths in its options: the folder of the case file. Never empty, as for a job.
   std::string folder = ".";
 
   std::string title() const { return name.empty() ? layer : layer + "_" + name; }
   std::int64_t batch() const { return inputs.at(0).shape[0]; }
 };
 
-// All cases of a file; throws what is wrong with it.
+// All cases of a file. Errors: throws.
 std::vector<LayerCase> read_cases(Host&, const std::string& path);
 
-// What a file of cases need not say of a layer that takes anything: one case for each shape that its setup accepts.
-// None where an option is required that nobody gave.
+// Default cases of a layer without restrictions: one for each shape that its setup accepts. None if a required option
+// has no value.
 std::vector<LayerCase> guessed_cases(const Context&, const std::string& layer);
 
 Values values_of(const InputCase&, std::uint64_t seed, const std::string& name);

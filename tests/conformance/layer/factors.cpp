@@ -1,4 +1,4 @@
-// Gradients that a layer says are products, or sums of rows.
+// Gradients that a layer declares as products or as sums of rows.
 #include <cmath>
 
 #include <gtest/gtest.h>

@@ -44,7 +44,7 @@ template <class Condition> Status Meeting::until(std::unique_lock<std::mutex>& l
 
 Status Meeting::combine(std::size_t rank, How how, std::span<float> values) {
   std::unique_lock lock(mutex_);
-  DLHOST_TRY(until(lock, [&] { return !leaving_; })); // those of the meeting before
+  DLHOST_TRY(until(lock, [&] { return !leaving_; })); // of the previous meeting
   if (come_ == 0) how_ = how;
   brought_[rank].assign(values.begin(), values.end());
   leaving_ = ++come_ == brought_.size();

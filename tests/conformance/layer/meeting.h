@@ -1,5 +1,5 @@
-// Where the pieces of one layer meet, each on a task and a device of its own. As with a library of collectives, whoever
-// comes first waits for the others in its stream's turn, not where the call was made.
+// Synchronises the pieces of one layer, each on its own task and device. As in a collectives library, the first piece
+// waits for the others at its turn in the stream, not at the call.
 #pragma once
 
 #include <map>
@@ -20,8 +20,8 @@ class Meeting {
 
   Meeting(Host&, std::size_t count);
   std::size_t count() const { return brought_.size(); }
-  // Called by all with as many values each, which become the sum (added in the order of the ranks) or the maximum. It
-  // is an error when somebody does not come, or comes for something else.
+  // All pieces call it with equally many values, which become the sum (in the order of the ranks) or the maximum.
+  // Errors: a missing piece, or different arguments.
   Status combine(std::size_t rank, How, std::span<float> values);
 
  private:
@@ -33,7 +33,7 @@ class Meeting {
   std::vector<std::vector<float>> brought_; // by rank
   How how_ = How::sum;
   std::size_t come_ = 0, gone_ = 0;
-  bool leaving_ = false; // all have come, and not all have gone
+  bool leaving_ = false; // all have arrived, and some have not left
 };
 
 class MeetingPeers final : public Peers {
@@ -49,7 +49,7 @@ class MeetingPeers final : public Peers {
 
   Meeting& meeting_;
   std::size_t rank_;
-  std::map<std::pair<Meeting::How, std::int64_t>, std::unique_ptr<HostOp>> ops_; // by what they do
+  std::map<std::pair<Meeting::How, std::int64_t>, std::unique_ptr<HostOp>> ops_; // by function and length
 };
 
 } // namespace dlhost::conform

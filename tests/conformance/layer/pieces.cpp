@@ -52,14 +52,14 @@ LayerCase with_rows(LayerCase of, std::int64_t rows) {
   return of;
 }
 
-// A piece's operand: what it needs of the whole.
+// The part of an operand that a piece needs.
 Values operand_piece(const Values& whole, const Shape& shape, const Split::Operand& operand, std::int64_t first,
                      std::int64_t last) {
   if (operand.need != Split::Need::same) return whole;
   return cut(whole, shape, operand.axis, first, last);
 }
 
-// One split, tried with cuts that are not even.
+// Tests one split with uneven cuts.
 class SplitTrial {
  public:
   SplitTrial(const Context& context, const LayerCase& of, LayerBench& whole, std::size_t which)
@@ -95,7 +95,7 @@ class SplitTrial {
     std::string failure;
   };
 
-  // Of the axis that a split which sums its outputs cuts: some operand has it.
+  // The length of the axis that a split with summed outputs cuts; some operand has it.
   std::int64_t operand_length() const {
     for (std::size_t i = 0; i < split_.inputs.size(); ++i)
       if (split_.inputs[i].need == Split::Need::same) return case_.inputs[i].shape[split_.inputs[i].axis];
@@ -127,7 +127,7 @@ class SplitTrial {
     return one;
   }
 
-  // Pieces that meet compute at the same time; the others one after another, on this task.
+  // Communicating pieces compute concurrently; others run one after another on this task.
   void compute(std::vector<std::unique_ptr<OnePiece>>& pieces) {
     std::vector<std::unique_ptr<Task>> tasks;
     for (auto& piece : pieces) {
@@ -165,7 +165,7 @@ class SplitTrial {
       compare(one.made, "d" + setup.params[i].name, setup.params[i].shape, split_.params[i], first, last);
   }
 
-  // A gradient of what a piece had alone is a piece of the gradient; of what all had, a summand.
+  // The gradient of a piece's own operand is a piece of the gradient; that of a shared operand is a summand.
   void compare(const Whole& made, const std::string& name, const Shape& shape, const Split::Operand& operand,
                std::int64_t first, std::int64_t last) {
     const auto got = made.gradients.find(name);

@@ -1,4 +1,4 @@
-// Frames of a layer on the bench.
+// Runs the frames of a layer.
 #include <algorithm>
 #include <numeric>
 
@@ -137,7 +137,7 @@ Tensors LayerRun::outputs() {
   Tensors got;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const bool shares = i == 0 && (manner_.in_place || bench_.setup_.is_view);
-    if (shares) { // the same elements, perhaps in another shape
+    if (shares) { // the same elements, possibly in another shape
       Held lent{bench_.reads_[0], {}};
       std::swap(lent.memory, inputs_[0].memory);
       got[concat("out", i)] = bench_.lab_->get(lent);

@@ -1,5 +1,5 @@
-// The layer suite: each case against the same layer in f64, that against numeric differences, and everything that a
-// layer's setup promises held to its word.
+// The layer suite: compares each case with the same layer in f64, compares that with numeric differences, and checks
+// all promises of the layer's setup.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ double bound(const LayerCase& of, DType compute, const Values& wanted) {
   return (sums + stores) * std::max(largest(wanted), 1e-2);
 }
 
-// The number whose gradient the layer makes.
+// The number whose gradient the layer computes.
 double objective(const LayerCase& of, LayerBench& bench, const Tensors& given) {
   LayerRun run(bench, given, {});
   run.feature();
@@ -97,7 +97,7 @@ void gradients_are_differences(const Context& context, const LayerCase& of) {
   OneCase one(context, of);
   if (!of.smooth || !one.wide_.setup().has_gradient) GTEST_SKIP() << "has no gradient that differences could find";
   const Results results = run(one.wide_, one.given_);
-  // Losses compute in f32 on any device: the last bit of their sums is noise, which the quotient makes larger.
+  // Losses compute in f32 on any device: the difference quotient amplifies the last bit of their sums.
   const double last_bit = one.wide_.setup().is_loss ? epsilon_of(DType::f32) : 0;
   const double noise = last_bit * std::abs(objective(of, one.wide_, one.given_));
   for (const auto& [name, gradient] : results.gradients) {
@@ -128,7 +128,7 @@ void agrees_with_f64(OneCase& one, DType compute) {
   const Results wanted = run(one.wide_, one.given_);
   auto bench = one.bench({.compute = compute});
   const Results got = run(bench, one.given_);
-  if (is_narrow(compute) && !of.smooth) return; // what is no function of rounded values
+  if (is_narrow(compute) && !of.smooth) return; // it is not a function of the rounded values
   expect_equal(of, compute, got.outputs, wanted.outputs);
   expect_equal(of, compute, got.gradients, wanted.gradients);
   const Results again = run(bench, one.given_);
@@ -143,7 +143,7 @@ template <void (*check)(OneCase&, DType), DType compute> void in(const Context& 
   check(one, compute);
 }
 
-// Its producers leave tensors in formats of their own.
+// The producers leave inputs in formats of their own.
 void takes_any_format(const Context& context, const LayerCase& of) {
   OneCase one(context, of);
   const Results wanted = run(one.wide_, one.given_);
@@ -226,7 +226,7 @@ void adds_where_it_says(OneCase& one, DType compute) {
   }
 }
 
-// After prepare everything of a batch lies in its frame.
+// After prepare, a frame holds all data of its batch.
 void frames_are_apart(const Context& context, const LayerCase& of) {
   OneCase one(context, of);
   auto bench = one.bench();
@@ -246,7 +246,7 @@ void frames_are_apart(const Context& context, const LayerCase& of) {
 
 void asks_for_no_memory(const Context& context, const LayerCase& of) {
   OneCase one(context, of);
-  const auto ref = context.make<Device>("ref", {}); // other devices' libraries may ask for some
+  const auto ref = context.make<Device>("ref", {}); // libraries of other devices may allocate
   LayerBench bench(context, *ref, of, {.device_type = "ref"});
   for (int turn = 0; turn < 2; ++turn) {
     LayerRun run(bench, one.given_, {});
@@ -264,7 +264,7 @@ void works_in_evaluation(const Context& context, const LayerCase& of) {
   expect_equal(of, DType::f32, run(bench, one.given_).outputs, run(wide, one.given_).outputs);
 }
 
-// Rows that do not count change nothing for those that do.
+// Rows that do not count do not change the results of those that do.
 void counts_valid_rows_only(const Context& context, const LayerCase& of) {
   OneCase one(context, of);
   auto bench = one.bench();
@@ -297,7 +297,7 @@ void counts_valid_rows_only(const Context& context, const LayerCase& of) {
   EXPECT_TRUE(!bench.setup().is_loss || a.outputs.at("out0") == b.outputs.at("out0"));
 }
 
-// Where gradients would be too small for f16, losses make larger ones, and say the same of themselves.
+// A loss scale multiplies gradients, which would be too small for f16, but not the loss's outputs.
 void scales_its_gradient(const Context& context, const LayerCase& of) {
   OneCase one(context, of);
   auto bench = one.bench();
@@ -311,7 +311,7 @@ void scales_its_gradient(const Context& context, const LayerCase& of) {
   }
 }
 
-// Most layers compute; a source brings samples in, a sink takes them away.
+// Most layers compute; sources produce samples, sinks consume them.
 enum class Work { computes, brings, takes };
 Work work_of(const Context& context, const std::string& name) {
   const auto made = context.registry.make(Kind::layer, name, context.options);
@@ -319,7 +319,7 @@ Work work_of(const Context& context, const std::string& name) {
   return made.ok() && dynamic_cast<Sink*>(made->get()) ? Work::takes : Work::computes;
 }
 
-// What nobody has to say of it; none where an option is required that only its author knows.
+// Default cases; none if a required option is known only to its author.
 std::vector<LayerCase> guessed_cases(const Context& context, const std::string& name, Work work) {
   if (work == Work::computes) return guessed_cases(context, name);
   LayerCase guessed;

@@ -14,12 +14,12 @@ void add_layer_check(const LayerCase&, const std::string& name, const Context&,
                      void (*check)(const Context&, const LayerCase&));
 void report_no_case(const std::string& suite, const std::string& name);
 
-// The batch cut in two gives what the whole gives.
+// A batch cut in two gives the same results as the whole batch.
 void rows_are_apart(const Context&, const LayerCase&);
-// So do the pieces of each split that the layer declares.
+// The pieces of each declared split also give the whole.
 void splits_make_the_whole(const Context&, const LayerCase&);
 
-// The products that it says its params' gradients are.
+// The declared factors multiply to the params' gradients.
 void factors_make_the_gradient(const Context&, const LayerCase&);
 
 } // namespace dlhost::conform

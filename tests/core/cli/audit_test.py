@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""audit_test.py DLHOST WILFUL: what `dlhost audit` says of a run's ledgers, as they were written and tampered with."""
+"""audit_test.py DLHOST WILFUL: the output of `dlhost audit` for a run's ledgers, intact and tampered with."""
 import json
 import os
 import pathlib
@@ -26,7 +26,7 @@ def lines_of(file: pathlib.Path) -> list[str]:
 
 
 class Tampering:
-    """Each method changes one thing, drawn at random, and says what the audit must name: the file, and how far in it."""
+    """Each method makes one random change and returns the place for the audit to print: a file, often with a line."""
 
     def __init__(self, run: pathlib.Path, drawn: random.Random):
         self.run, self.drawn = run, drawn
@@ -66,7 +66,7 @@ class Tampering:
         return self.write([text[:at] + other + text[at + 1:]]) + f":{text.count(chr(10), 0, at) + 1}:"
 
     def changes_how_often(self) -> str:
-        """A sample range, *29, made *20."""
+        """Changes the repeat count of a sample range, such as *29 to *20."""
         at = self.drawn.choice([number for number, line in enumerate(self.lines) if "*" in line])
         self.lines[at] = re.sub(r"\*(\d+)", lambda times: f"*{int(times[1]) // 10 * 10 + (int(times[1]) + 1) % 10}", self.lines[at])
         return self.write(self.lines) + f":{at + 1}:"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_test.py DLHOST BAD_PLUGINS: `dlhost check` says what is wrong with a job, and with the plugins that it names."""
+"""check_test.py DLHOST BAD_PLUGINS: `dlhost check` reports errors of a job, and of the plugins that it names."""
 import json
 import os
 import pathlib
@@ -50,7 +50,7 @@ class Check(unittest.TestCase):
 
 
 class Samples(Check):
-    """`check` and `run` say which samples they found, so that the user sees a wrong folder or column."""
+    """`check` and `run` print the samples that they found, so that the user sees a wrong folder or column."""
 
     CSV = JOB.replace('type = "synthetic"\nshape = [30]', 'type = "csv"\ntrain = "rows.csv"\ntest_every = 4\n'
                       'classes = ["cat", "dog", "eel"]')
@@ -86,7 +86,7 @@ class Samples(Check):
 
 
 class BrokenPlugins(Check):
-    """What the registry knows of a file reaches whoever named what is in it, with the line that did."""
+    """A broken plugin file is reported at the line of the job that names its product."""
 
     def told(self, name: str, code: int = 1) -> str:
         self.plugin = self.root / "plugins/bad.so"
@@ -116,7 +116,7 @@ class BrokenPlugins(Check):
         said = self.check(1)
         self.assertIn(f"param.weight.init: plugin '?' ({self.plugin}): ", said)
         self.assertIn("truncated", said)
-        # Under another name it is only a guess, and the name stays unknown.
+        # With another file name the plugin is only a guess, so the product's name stays unknown.
         self.plugin.rename(self.root / "plugins/other.so")
         self.assertRegex(self.check(1), r"param.weight.init: unknown initializer 'bad'; .*; looked in .*; \S*/plugins/other.so is not used: .*truncated")
 
@@ -190,7 +190,7 @@ class Refused(Check):
         self.assertNotIn("attic", self.check(1, "--set=layer.data.trian=x"))
 
     def test_what_a_run_would_not_come_to(self) -> None:
-        """Told as `run` tells it, all at once, and each with its place."""
+        """The errors equal those of `run`, all at once, each with its place."""
         self.write(JOB.replace("batch = 5", "batch = 2000") + '[checkpoint]\nbest = "los"\n')
         none = ("--set=layer.data.train=60", "--set=train.stop.patience=3")
         command = [dlhost, "--plugin-dir", "plugins", "run", "job.toml", *none]
@@ -223,7 +223,7 @@ class Refused(Check):
         self.assertIn("is 11x30, but 10x30 in layer 'fc'; shared params need one shape", self.check(1, agree, "--set=layer.fc2.units=11"))
 
     def test_a_job_that_no_machine_holds(self) -> None:
-        """Checked, it is only counted; run, it is refused before anything is taken."""
+        """`check` only counts the memory; `run` refuses before it allocates."""
         huge = ("--set=layer.data.shape=[20000000]", "--set=layer.fc.units=1000000")  # 80 TB of weights
         said = self.check(0, *huge)
         self.assertRegex(said, r"\nparams +20000001000000\n")
@@ -245,7 +245,7 @@ class Refused(Check):
         self.assertNotIn("would not be run", self.check(0, "--set=train.last_batch=wrap", f"--set=train.batch={int(fits[1]) // 2}"))
 
 
-# One mistake of every kind. The line of each is in WRONG_TOLD.
+# One mistake of every kind. WRONG_TOLD has the line of each.
 WRONG = """name = "wrong"
 [train]
 device = "ref"
@@ -334,7 +334,7 @@ job.toml:73:1: topology.servers_per_group = 2 with 1 workers: a server sits besi
 
 
 class AtOnce(Check):
-    """Every error of a job is told at once, in the order of the file, and none that another one brings about."""
+    """All errors of a job are reported at once, in the file's order, without consequential errors."""
 
     def told(self, job: str, expected: str, *words: str) -> None:
         self.write(job)
@@ -356,7 +356,7 @@ class AtOnce(Check):
         self.write(JOB)
         subprocess.run([dlhost, "run", "job.toml", "--set=train.stop.steps=1", "--set=record.folder=made"], cwd=self.root, check=True, capture_output=True, timeout=60)
         made = next((self.root / "made").iterdir())
-        bad = ("--set=layer.fc.units=0", "--set=layer.data.shape=[0]", "--set=train.stop.patience=2")  # nothing is trained
+        bad = ("--set=layer.fc.units=0", "--set=layer.data.shape=[0]", "--set=train.stop.patience=2")  # no training
         for command in ("eval", "predict"):
             done = subprocess.run([dlhost, command, made, *bad], cwd=self.root, capture_output=True, text=True, timeout=60)
             self.assertRegex(done.stderr, r"\Adlhost: --set layer.data.shape=.* but is 0\n--set layer.fc.units=0: .* but is 0\n\Z")
@@ -377,7 +377,8 @@ class AtOnce(Check):
             use = '[[block]]\nname = "pair"\nparams = ["n"]\nlayer = [ { name = "d", type = "dense", units = "$n" } ]\n[[layer]]\nname = "p"\nblock = "pair"\nsrc = "data"\n'
             reads = '[[layer]]\nname = "r1"\ntype = "relu"\nsrc = "p"\n[[layer]]\nname = "r2"\ntype = "relu"\nsrc = "p.d"\n'
             self.told(JOB + use + reads, "job.toml:20:1: layer 'p': with.n: is required")
-            self.told(JOB[: JOB.index('[[layer]]\nname = "loss"')] + use, "job.toml:16:1: layer 'p': with.n: is required")  # that may have the loss
+            # The block might contain the loss.
+            self.told(JOB[: JOB.index('[[layer]]\nname = "loss"')] + use, "job.toml:16:1: layer 'p': with.n: is required")
         with self.subTest("no layers: that there is no loss among them"):
             self.told("", "job.toml:1:1: name: is required\njob.toml:1:1: the job has no layers", "--set=train.device=ref")
         with self.subTest("a layer without a name: who reads it"):
@@ -401,7 +402,7 @@ class AtOnce(Check):
         self.assertEqual(self.check(1).count("\n"), 1)
 
     def test_the_net_of_every_phase(self) -> None:
-        """What is wrong in all of them is told once."""
+        """An error in all phases is reported once."""
         only = '[[layer]]\nname = "t"\ntype = "add"\nsrc = ["data", "fc"]\nphases = ["test"]\n'
         self.told(JOB.replace('src = "data"\nunits', 'src = "data:no"\nunits') + only.replace('"fc"]', '"data:label"]'),
                   "job.toml:10:1: layer 'fc': 'data' has no output 'no'\njob.toml:16:1: layer 't': takes sources of one shape", "--set=layer.data.test=10", "--set=layer.data.validate=10")
@@ -433,7 +434,7 @@ class Told(Check):
                 self.assertEqual((layer["remark"], layer["fused"]), (told, False))
 
     def test_the_processor_computes_layers_in_the_op_before_them(self) -> None:
-        """Bias, activation and sum: of a dense layer, of convolutions, and of batch norms."""
+        """Bias, activation and sum, after a dense layer, convolutions and batch norms."""
         if "cpu" not in subprocess.run([dlhost, "inspect", "--kind", "device"], capture_output=True, text=True).stdout.split():
             self.skipTest("this build has no device cpu")
         layer = '[[layer]]\nname = "{}"\ntype = "{}"\nsrc = {}\n'
@@ -449,14 +450,14 @@ class Told(Check):
         self.assertEqual(fused, {"r1", "sum", "r2", "t"})
 
     def test_what_is_added_in_an_op_dies_there(self) -> None:
-        """A sum and a relu in the op of a batch norm: its gradient reads what it was made of, not what was added."""
+        """A batch norm's op includes a sum and a relu: its gradient reads the op's inputs, not the sum."""
         dense = '[[layer]]\nname = "{0}"\ntype = "dense"\nsrc = "data"\nunits = 1000\n[[layer]]\nname = "{0}n"\ntype = "batch_norm"\nsrc = "{0}"\n'
         both = '[[layer]]\nname = "sum"\ntype = "add"\nsrc = ["an", "bn"]\n[[layer]]\nname = "relu"\ntype = "relu"\nsrc = "sum"\n'
         fc = '[[layer]]\nname = "fc"'
         self.write(JOB.replace(fc, dense.format("a") + dense.format("b") + both + fc).replace('src = "data"\nunits = 10\n', 'src = "relu"\nunits = 10\n'))
         told = json.loads(self.check(0, "--json", "--set=train.batch=100"))
         self.assertTrue({layer["name"]: layer for layer in told["layers"]}["sum"]["fused"])
-        # Most is there when that gradient is made: a, b, the relu and its gradient, those of b and of the addend.
+        # The peak is at that gradient: a, b, the relu and its gradient, the gradients of b and of the addend.
         self.assertLess(told["arena_bytes"], 6.5 * (4 * 100 * 1000))
 
 

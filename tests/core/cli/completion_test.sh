@@ -1,11 +1,11 @@
 #!/bin/bash
-# completion_test.sh DLHOST COMPLETION: does bash complete the commands and options that there are?
+# completion_test.sh DLHOST COMPLETION: tests whether bash completes the existing commands and options.
 set -euo pipefail
 PATH="$(dirname "$(realpath "$1")"):$PATH"
 # shellcheck source=docs/completion/dlhost.bash
 . "$2"
 
-expect() { # WORDS_EXPECTED WORD...: of the command line, the last one is being typed
+expect() { # WORDS_EXPECTED WORD...: a command line, with the last word incomplete
   local wanted=$1
   shift
   COMP_WORDS=(dlhost "$@") COMP_CWORD=$#
@@ -23,8 +23,8 @@ expect 'convolution' inspect conv
 expect 'updater' new upd
 expect 'validation' eval --phase val
 expect 'train.batch=' run job.toml --set train.ba
-expect '--set=train.batch=' run job.toml --set=train.ba # zsh and fish part no words
-expect 'train.batch=' run job.toml --set = train.ba     # bash parts them
+expect '--set=train.batch=' run job.toml --set=train.ba # zsh and fish do not split words
+expect 'train.batch=' run job.toml --set = train.ba     # bash splits them
 expect 'partial' run job.toml --set train.last_batch = p
 expect 'train.last_batch=partial' run job.toml --set train.last_batch=p
 expect 'ref' run job.toml --set train.device = re
@@ -38,4 +38,4 @@ expect 'runs/digits-1' eval runs/
 expect 'layer.fc1.units=' run job.toml --set layer.fc1.un
 expect 'updater.type=adamax' run job.toml --set updater.type=adamax
 
-# fish and zsh have files of their own, which need these shells: what they call is what was tried above.
+# The files for fish and zsh need these shells; they call the same command as the tests above.

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""cpu_test.py DLHOST: what `dlhost` promises where the cpu device computes, whose kernels choose forms of their own and
-share their work among threads."""
+"""cpu_test.py DLHOST: `dlhost` on the cpu device, whose kernels choose formats and share work among threads."""
 import json
 import os
 import pathlib
@@ -38,7 +37,7 @@ DENSE = ("dense", "units = 4")
 
 
 def job_of(*layers: tuple[str, str]) -> str:
-    """One layer after the other, and the loss."""
+    """A chain of the layers, then the loss."""
     job, src = HEAD, "data"
     for number, (kind, options) in enumerate(layers):
         job += f'[[layer]]\nname = "l{number}"\ntype = "{kind}"\nsrc = "{src}"\n{options}\n'
@@ -70,7 +69,7 @@ class Cpu(unittest.TestCase):
 
 
 class Conversions(Cpu):
-    """`dlhost check` tells how often a step brings a feature into another format, between layers that want different ones."""
+    """`dlhost check` prints how often a step converts a feature between the formats of different layers."""
 
     def conversions(self, *layers: tuple[str, str]) -> int:
         self.write(*layers)
@@ -100,7 +99,7 @@ class Cores(Cpu):
 
 
 class InstructionSets(Cpu):
-    """On any machine as on the least processor there is."""
+    """On any machine as on the least supported processor."""
 
     LEAST = ('--set=train.device={type="cpu",isa="sse41"}',)
 
@@ -131,7 +130,7 @@ class InstructionSets(Cpu):
 
 class Half(Cpu):
     def test_no_op_of_a_convolutional_net_is_made_by_plain_loops(self) -> None:
-        """They take some hundred times as long."""
+        """They take about a hundred times as long."""
         self.write(CONVOLUTION, ("batch_norm", ""), ("relu", ""), CONVOLUTION, DENSE)
         done = subprocess.run([DLHOST, "check", "-v", "job.toml", "--set=train.dtype=f16"], cwd=self.root,
                               capture_output=True, text=True, timeout=60)
@@ -142,7 +141,7 @@ class Half(Cpu):
 
 
 class Resuming(Cpu):
-    """A run that was resumed has the losses and params, bit for bit, of one that never stopped."""
+    """A resumed run has the same losses and params, bit for bit, as an uninterrupted one."""
 
     NET = (CONVOLUTION, ("relu", ""), ("lrn", ""), ("pooling", "kernel = 2\nstride = 2"),
            CONVOLUTION, ("batch_norm", ""), ("relu", ""), ("dropout", ""), DENSE)
@@ -156,7 +155,7 @@ class Resuming(Cpu):
         return {record["step"]: record["metrics"]["loss"] for record in records if record["phase"] == "train"}
 
     def test_with_all_threads(self) -> None:
-        """Stopped within epochs of twelve steps, and gone on with by processes of their own."""
+        """Stops within epochs of twelve steps; a new process continues each time."""
         self.write(*self.NET)
         self.dlhost("run", "job.toml", "--set=record.folder=whole")
         self.dlhost("run", "job.toml", "--set=record.folder=cut", "--set=train.stop.steps=7")
@@ -182,5 +181,5 @@ if __name__ == "__main__":
     if all(device["problems"] for device in devices):
         reasons = [device["problems"][0] for device in devices] or ["it was not built"]
         print("skipped: there is no cpu device here:", *reasons)
-        sys.exit(77)  # which Meson counts as skipped
+        sys.exit(77)  # Meson's status of a skipped test
     unittest.main()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""dropped_test.py DLHOST JOB: a plugin that is dropped into the user's folder can be named in a job at once.
+"""dropped_test.py DLHOST JOB: a job can name a plugin as soon as its file is in the user's folder.
 
-And what `dlhost new` says to those who ask for what there is not.
+Also tests the errors of `dlhost new` for unknown names.
 """
 import os
 import pathlib
@@ -49,7 +49,7 @@ class Dropped(unittest.TestCase):
     def test_updater(self) -> None:
         self.drop("updater", "my_updater")
         self.train('updater={type="my_updater", rate=0.05, weight_decay=0.001}')
-        # Its options are checked as those of any other.
+        # Its options are checked like those of any plugin.
         self.assertIn("weight_decay", self.train('updater={type="my_updater", rate=0.05, weight_decay=-1}', code=1))
 
     def test_device_is_held_to_all_ops(self) -> None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""elastic_test.py DLHOST ETCD: processes that meet by etcd: any of them may be lost, and others may come."""
+"""elastic_test.py DLHOST ETCD: processes that meet by etcd: each may be lost, and others may join."""
 import os
 import signal
 import subprocess
@@ -17,7 +17,7 @@ LONG = ("--set=train.stop.steps=4000", "--set=recovery.every.steps=50", "--set=r
         "--set=checkpoint.every.steps=1000")
 
 
-LEASE = 5  # seconds; a process that gets no processor for as long is taken for lost
+LEASE = 5  # seconds; a process without processor time for that long counts as lost
 
 
 class Elastic(Members):
@@ -31,12 +31,12 @@ class Elastic(Members):
         return self.started[-1]
 
     def until_recorded(self, more: int = 1) -> None:
-        """That much more than now."""
+        """Waits until the records have grown by that much."""
         before = self.recorded()
         self.until(lambda: self.recorded() >= before + more, PATIENCE, what_is=self.said)
 
     def said(self) -> str:
-        """What the processes have said, which then end."""
+        """Kills all processes; returns their output."""
         for process in self.started:
             process.kill()
         return "\n".join(f"{process.pid}: {process.communicate()}" for process in self.started)
@@ -58,7 +58,7 @@ class Elastic(Members):
         self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 0))
 
     def test_members_come_to_an_asynchronous_run_and_leave_it(self) -> None:
-        """The rendezvous is named as well: its options are the job's."""
+        """--rendezvous names a plugin whose options are in the job."""
         words = ("--rendezvous=etcd", "--set=topology.framework=downpour", "--set=topology.consistency=eventual",
                  "--set=updater.rate=0.01", "--set=train.stop.steps=1000000000", "--set=recovery.every.steps=50",
                  "--set=record.every.steps=100", "--set=checkpoint.every.steps=1000000000")
@@ -101,7 +101,7 @@ class Elastic(Members):
         self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 2))
 
     def test_who_comes_in_the_place_of_one_that_was_lost_takes_part(self) -> None:
-        """It does not begin anew, though it has its rank, and leads when the others are lost."""
+        """The new process joins with the old rank, does not restart the run, and leads when the others are lost."""
         alone = self.run_job(PROCESSES, *LONG)
         self.newest_run().rename(self.root / "alone")
         processes = {process.pid: process for process in (self.start_at(host, *LONG) for host in "abc")}
@@ -113,7 +113,7 @@ class Elastic(Members):
         processes[late.pid] = late
         self.until(lambda: self.leader() != first, PATIENCE)
         self.until_recorded()
-        second = self.leader()  # which may be who came late
+        second = self.leader()  # possibly the late process
         os.kill(second, signal.SIGKILL)
         processes.pop(second).communicate()
         for process in processes.values():
@@ -134,7 +134,7 @@ class Elastic(Members):
         summary = self.ended_well([self.start_at(host, *LONG) for host in "abc"])
         self.assertEqual(len(list(self.root.glob("runs/*"))), 1)
         self.assertEqual(summary["params"], alone["params"])
-        self.assertGreaterEqual(summary["recoveries"], 1)  # and once more where it began before the dead were out
+        self.assertGreaterEqual(summary["recoveries"], 1)  # one more if the run resumed before the dead were excluded
 
     def test_a_run_that_was_stopped_is_not_gone_on_with(self) -> None:
         processes = [self.start_at(host, *LONG) for host in "abc"]

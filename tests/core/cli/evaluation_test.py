@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""evaluation_test.py DLHOST WRITES_TENSORBOARD: what an evaluation finds is counted right and stands where people and
-programs look."""
+"""evaluation_test.py DLHOST WRITES_TENSORBOARD: an evaluation counts correctly, and every output of it, for people
+or programs, has the same results."""
 import csv
 import hashlib
 import json
@@ -63,14 +63,14 @@ type = "idx_output"
 src = "data:label"
 file = "out/labels.idx"
 """
-# Three scores and the class: the highest score is the guess. Ten samples, so that the last batch is not full.
+# Three scores and the class: the highest score is the guess. Ten samples, so that the last batch is partial.
 ROWS = [(0.9, 0.1, 0.0, 0), (0.8, 0.1, 0.1, 0), (0.1, 0.7, 0.2, 0), (0.2, 0.6, 0.2, 1), (0.1, 0.2, 0.7, 1),
         (0.3, 0.5, 0.2, 1), (0.5, 0.3, 0.2, 2), (0.1, 0.1, 0.8, 2), (0.2, 0.1, 0.7, 2), (0.0, 0.4, 0.6, 2)]
 COUNTED = [[2, 1, 0], [0, 2, 1], [1, 0, 3]]
 
 
 def masked_crc(data: bytes) -> int:
-    """CRC-32C, turned and added to, as TensorFlow's records have it."""
+    """CRC-32C, rotated and offset, as in TensorFlow's records."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -81,7 +81,7 @@ def masked_crc(data: bytes) -> int:
 
 
 def records_of(data: bytes) -> list[bytes]:
-    """Of an event file: each has its length before it, and a sum of both."""
+    """The records of an event file: each has its length in front, and checksums of both."""
     records = []
     while data:
         length, of_length = struct.unpack_from("<QI", data)
@@ -94,7 +94,7 @@ def records_of(data: bytes) -> list[bytes]:
 
 
 def fields_of(message: bytes) -> list[tuple[int, int | bytes]]:
-    """Of a message of protobuf: numbers, and everything else as its bytes."""
+    """The fields of a protobuf message: numbers, and bytes for all other types."""
 
     def number() -> int:
         nonlocal message
@@ -216,7 +216,7 @@ class Evaluation(unittest.TestCase):
         self.assertIn(b"'shape': (10, 3)", written[:128])
 
     def test_predict_writes_the_class_probabilities_in_the_order_of_the_data(self) -> None:
-        """Unless told otherwise; the same in all formats; worked out here from the params."""
+        """By default; the same in all formats; compared with values computed here from the params."""
         said = self.dlhost("predict", str(self.run_folder))
         self.assertIn("predictions.csv: 10 rows of loss:probabilities, in the order of the test samples", said)
         for ending in "npy", "jsonl":
@@ -251,7 +251,7 @@ class Evaluation(unittest.TestCase):
             self.assertIn(f"-o {file}: predictions are written as .csv, .jsonl or .npy (a layer is named by --layer)", said)
 
     def test_predict_reads_samples_without_labels(self) -> None:
-        """Of a file or from standard input, also where the run's own data are gone; the rows are those with labels."""
+        """From a file or from standard input, also without the run's own data; the rows equal those with labels."""
         whole = self.root / "moved"
         shutil.copytree(self.run_folder, whole / "run")
         rows = "".join(",".join(map(str, row[:3])) + "\n" for row in ROWS)
@@ -282,7 +282,7 @@ class Evaluation(unittest.TestCase):
                 self.assertFalse((self.root / "refused.csv").exists())
 
     def test_training_samples_are_measured_as_all_others_are(self) -> None:
-        """Each once; here they are those of the test."""
+        """Each sample once; here they are the test's samples."""
         measured = [json.loads(self.dlhost("eval", str(self.run_folder), "--json", "--phase", phase))
                     for phase in ("train", "test")]
         self.assertEqual([found["samples"] for found in measured], [len(ROWS)] * 2)
@@ -294,7 +294,7 @@ class Evaluation(unittest.TestCase):
         self.assertEqual((self.root / "train.csv").read_text(), (self.root / "test.csv").read_text())
 
     def test_predict_of_a_net_without_classes_writes_what_its_loss_reads(self) -> None:
-        """Whatever comes after the loss."""
+        """Independent of layers after the loss."""
         job = JOB.replace("softmax_loss", "euclidean_loss").replace('"loss:probabilities", ', "")
         job = job.replace('src = ["fc", "data:label"]', 'src = ["fc", "data"]')
         for name, text in ("bare", job[: job.index('[[layer]]\nname = "guessed"')]), ("more", job):
@@ -321,12 +321,12 @@ class Evaluation(unittest.TestCase):
         return done.stderr
 
     def run_job(self, runs: str, *changes: str) -> dict:
-        """The summary of another run of the job."""
+        """Runs the job again; returns the summary."""
         self.dlhost("run", "job.toml", f"--set=record.folder={runs}", *(f"--set={change}" for change in changes))
         return json.loads(next(self.root.glob(f"{runs}/*/summary.json")).read_text())
 
     def test_accuracy_on_validation_samples_stops(self) -> None:
-        """As soon as it is reached. Of the rows, 0.7 are right whatever is learned, and of the others none."""
+        """Stops as soon as it is reached. Of the rows, 0.7 are right for any params; of the others none."""
         others = (f"{a},{b},{c},{min(range(3), key=(a, b, c).__getitem__)}\n" for a, b, c, _ in ROWS)
         (self.root / "others.csv").write_text("".join(others))
         often = ("validate.every.steps=3", "test.every.steps=5")
@@ -342,7 +342,7 @@ class Evaluation(unittest.TestCase):
                 self.assertEqual((summary["steps"], summary["reason"], summary["status"]), (steps, reason, "done"))
 
     def test_the_loss_stops(self) -> None:
-        """The smoothed one, in the first step in which it is low enough."""
+        """The smoothed loss stops the run, in the first step in which it is low enough."""
         changes = ("updater.rate=0.5", "record.every.steps=1", "train.stop.steps=400")
 
         def smoothed(runs: str) -> list[float]:
@@ -397,7 +397,7 @@ class Evaluation(unittest.TestCase):
             self.skipTest("this build has no protobuf, and writes no event files")
         file, = self.run_folder.glob("events.out.tfevents.*")
         first, *events = map(fields_of, records_of(file.read_bytes()))
-        self.assertEqual([value for field, value in first if field == 3], [b"brain.Event:2"])  # whose format it is
+        self.assertEqual([value for field, value in first if field == 3], [b"brain.Event:2"])  # the format's name
         scalars: dict[tuple[int, str], float] = {}
         texts: set[str] = set()
         for event in events:
@@ -434,7 +434,7 @@ class Evaluation(unittest.TestCase):
         told = json.loads(manifest.read_text())
         told["run"]["plan"]["ops"][0][3] = "another kernel"
         told["run"]["plugins"]["ref"] = "0.9+00"
-        told["blake2b"] = ""  # and sealed again, as whoever ran it otherwise would have
+        told["blake2b"] = ""  # sealed again, as a run with other settings would be
         text = json.dumps(told, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
         digest = hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
         manifest.write_text(text.replace('"blake2b": ""', f'"blake2b": "{digest}"', 1))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""exchange_test.py DLHOST HAS_NPZ: params go out of a run and into another, under any names, or every mismatch is told."""
+"""exchange_test.py DLHOST HAS_NPZ: exports params, and imports them into runs, under any names; reports mismatches."""
 import importlib.util
 import json
 import os
@@ -51,7 +51,7 @@ src = ["fc2", "data:label"]
 NAMES = ["bn.running_mean", "bn.running_variance", "bn.scale", "bn.shift", "fc1.bias", "fc1.weight", "fc2.bias", "fc2.weight"]
 SHAPES = {"fc1.weight": [4, 7], "fc2.weight": [3, 4], "fc1.bias": [4], "fc2.bias": [3], "bn.scale": [4]}
 
-Tensor = tuple[str, list[int], bytes]  # dtype as safetensors call it, shape, elements
+Tensor = tuple[str, list[int], bytes]  # dtype as in safetensors, shape, elements
 
 
 def read_safetensors(path: pathlib.Path) -> dict[str, Tensor]:
@@ -117,7 +117,7 @@ class Exchange(unittest.TestCase):
             self.assertEqual(self.params[name][:2], ("F32", shape))
 
     def test_a_dense_layer_behind_a_picture_has_a_matrix(self) -> None:
-        """[units, inputs], as others read it; taken back as that, and as the picture's shape."""
+        """[units, inputs], as other programs read it; imports both as this and in the picture's shape."""
         pictures = JOB.replace("shape = [7]", "shape = [2, 3, 3]").replace('type = "batch_norm"', 'type = "relu"')
         pictures = pictures.replace('[[layer]]\nname = "fc1"', '[[layer]]\nname = "conv"\ntype = "convolution"\nsrc = "data"\n'
                                     'filters = 5\nkernel = 3\n[[layer]]\nname = "wide"\ntype = "convolution"\nsrc = "data"\n'
@@ -142,7 +142,7 @@ class Exchange(unittest.TestCase):
             self.dlhost("run", "pictures.toml", "--set", f"train.init_from={file}.safetensors", "--set", "record.folder=again")
 
     def test_what_only_evaluates_needs_nothing_to_train_on(self) -> None:
-        few = ("--set", "layer.data.train=3")  # and a batch takes 10
+        few = ("--set", "layer.data.train=3")  # fewer than a batch of 10
         self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "few", *few)
         none = ("--set", "layer.data.train=0", "--set", "layer.data.test=4")
         self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "none", *none)
@@ -183,11 +183,11 @@ class Exchange(unittest.TestCase):
 
     def test_one_worker_takes_them_however_many_train(self) -> None:
         two = ("--set", "topology.workers_per_group=2", "--set", "topology.run_as=processes")
-        # Processes meet in a temporary folder: nowhere, none can be started.
+        # Processes meet in a temporary folder; without one, no process can start.
         self.dlhost("import", "small.safetensors", "--job", "job.toml", "-o", "taken", *two, TMPDIR=str(self.root / "nowhere"))
         self.assertEqual(self.params_of("taken"), self.params)
         done = subprocess.run([DLHOST, "run", "--resume", "taken"], cwd=self.root, capture_output=True, text=True, timeout=120)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))  # one that it began computes the plan of two, and says nothing
+        self.assertEqual((done.returncode, done.stderr), (0, ""))  # it computes the plan of two, without a warning
         self.assertIn("workers_per_group = 2", (self.root / "taken/job.toml").read_text())
 
     def test_other_names_axes_and_types(self) -> None:
@@ -213,7 +213,7 @@ class Exchange(unittest.TestCase):
         self.assertEqual(floats(ours.pop("fc1.bias")), (1, -2.5, 0, 2))
         self.params.pop("fc1.bias")
         self.assertEqual(ours, self.params)
-        # The same map leads back out.
+        # The same map exports the params.
         self.dlhost("export", "taken", "-o", "back.safetensors", "--map", "names.toml")
         back = read_safetensors(self.root / "back.safetensors")
         self.assertEqual(back["body.1.kernel"], theirs["body.1.kernel"])
@@ -221,7 +221,7 @@ class Exchange(unittest.TestCase):
         self.assertEqual(sorted(back), sorted(set(theirs) - {"steps"}))
 
     def test_rows_are_pictures(self) -> None:
-        """A dense layer's matrix and the weight of one that sees each axis of a picture lie alike."""
+        """A dense layer's matrix and a weight with each axis of the picture have the same memory layout."""
         for shape, code in (([3, 2, 2], 0), ([2, 3, 2], 1)):
             theirs = self.params | {"fc2.weight": ("F32", shape, self.params["fc2.weight"][2])}
             write_safetensors(self.root / "theirs.safetensors", theirs)
@@ -273,7 +273,7 @@ class Exchange(unittest.TestCase):
         with zipfile.ZipFile(self.root / "theirs.npz", "w", zipfile.ZIP_DEFLATED) as archive:
             for name in NAMES:
                 dtype, shape, data = self.params[name]
-                if name == "fc1.weight":  # Fortran order: the elements of the transposed in C order
+                if name == "fc1.weight":  # Fortran order: the elements of the transpose in C order
                     array = npy("<f4", shape, transposed(self.params[name]), fortran=True)
                 elif name == "fc1.bias":
                     array = npy(">f8", shape, struct.pack(">4d", *floats(self.params[name])))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""faults_test.py DLHOST: one run of three hosts, which meet by an etcd on a fourth, goes through faults that are drawn:
-links cut for a while, processes killed, stopped for a while, hosts lost, a fifth that comes, gets its share and is lost, etcd
-killed. It goes on after each, and its params are those of one machine that nothing happened to. DLHOST_FAULTS says how many
-(30), DLHOST_SEED which."""
+"""faults_test.py DLHOST: one run of three hosts, with etcd on a fourth, under random faults: links cut for a while,
+processes killed or stopped for a while, hosts lost, a fifth host that joins, works and is lost, etcd killed. The run
+continues after each fault, and its params equal those of an undisturbed run on one machine. DLHOST_FAULTS is the number
+of faults (30), DLHOST_SEED the seed."""
 import hashlib
 import json
 import os
@@ -25,10 +25,10 @@ from several import PATIENCE, PROCESSES  # noqa: E402
 Members.dlhost = os.path.realpath(sys.argv[1])
 FAULTS = int(os.environ.get("DLHOST_FAULTS", "30"))
 SEED = int(os.environ.get("DLHOST_SEED", "1"))
-KIND = os.environ.get("DLHOST_FAULT", "")  # only those of that name
-SILENCE = 2.0  # seconds after which who says nothing is gone: on the network, and at the rendezvous
+KIND = os.environ.get("DLHOST_FAULT", "")  # only faults of that name
+SILENCE = 2.0  # seconds after which a silent process counts as gone: in the network, and at the rendezvous
 ETCD_AT = "10.77.0.4"
-WORKERS = "--set=topology.workers=4"  # one is left for who comes
+WORKERS = "--set=topology.workers=4"  # one is left for a new host
 JOB = (WORKERS, "--set=train.stop.steps=1000000000", "--set=recovery.every.steps=20", "--set=record.every.steps=20",
        "--set=checkpoint.every.steps=1000000000", f"--set=recovery.timeout={SILENCE}",
        "--set=recovery.restarts=1000",
@@ -37,7 +37,7 @@ JOB = (WORKERS, "--set=train.stop.steps=1000000000", "--set=recovery.every.steps
 
 
 class Etcd:
-    """On a host of its own; what it knows lies in a folder and outlives it."""
+    """etcd on its own host; its data folder outlives the process."""
 
     def __init__(self, host: cluster.Host, folder: pathlib.Path) -> None:
         self.host, self.folder = host, folder
@@ -63,7 +63,7 @@ class Faults(Members):
         self.draw = random.Random(SEED)
         self.members: dict[cluster.Host, subprocess.Popen] = {}
         self.files: list[pathlib.Path] = []
-        self.ended: list[str] = []  # what those said that ended by themselves
+        self.ended: list[str] = []  # output of processes that ended by themselves
         self.history: list[str] = []
 
     def begin(self, host: cluster.Host) -> None:
@@ -77,7 +77,7 @@ class Faults(Members):
         self.members[host].said = said
 
     def everybody_is_in(self) -> None:
-        """Whoever ended comes again."""
+        """Restarts the ended processes."""
         for host, process in self.members.items():
             if process.poll() is None:
                 continue
@@ -97,7 +97,7 @@ class Faults(Members):
         return f"seed {SEED}, {len(self.history)} faults, the last {self.history[-3:]}\n{said}"
 
     def goes_on(self) -> None:
-        """Beyond the furthest that it has come to so far."""
+        """Waits until the run is past its furthest step so far."""
         before = self.furthest = max(self.step(), getattr(self, "furthest", 0))
 
         def further() -> bool:
@@ -106,7 +106,7 @@ class Faults(Members):
 
         self.until(further, 2 * PATIENCE, what_is=self.what_is)
 
-    # --- The faults -----------------------------------------------------------------------------------------------------
+    # --- Faults -------------------------------------------------------------------------------------------------
     def link_is_cut(self, host: cluster.Host) -> None:
         self.together.cut(host)
         time.sleep(self.draw.choice([0.3, 1.0, SILENCE / 2, 5.0]))
@@ -150,7 +150,7 @@ class Faults(Members):
                 process.wait()
 
     def host_comes_and_is_lost(self, _: cluster.Host) -> None:
-        """One that was not there before, and does not come again."""
+        """A new host joins, and does not come back."""
         guest = self.together.hosts[4]
         self.begin(guest)
 
@@ -166,7 +166,7 @@ class Faults(Members):
              etcd_is_killed, leader_is_killed, host_comes_and_is_lost)
 
     def stop(self) -> int:
-        """Lets it save and end; at which step."""
+        """Stops the run with a checkpoint; returns the step."""
         done = subprocess.run([self.dlhost, "stop", str(self.newest_run()), f"--wait={PATIENCE}"], capture_output=True, text=True,
                               timeout=2 * PATIENCE, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr + self.what_is())
@@ -193,7 +193,7 @@ class Faults(Members):
             for process in self.members.values():
                 process.wait(timeout=PATIENCE)
         for said in self.ended:
-            own = said.partition("\n")[2]  # the first line is this test's
+            own = said.partition("\n")[2]  # without the first line, which this test wrote
             self.assertRegex(own, r"worker \d|process \d|etcd", "it does not say who")
             self.assertRegex(own, r"host\d|10\.77\.0\.\d", "it does not say where")
         print(f"seed {SEED}: {FAULTS} faults in {steps} steps; {len(self.files) - 3} processes came again, or later", flush=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""full_disk_test.py DLHOST: a disk that is full costs no training. The disk is a small one in memory, which only this test
-and what it starts see."""
+"""full_disk_test.py DLHOST: a full disk does not stop training. The disk is a small one in memory, visible only to this
+test and its processes."""
 import json
 import os
 import pathlib
@@ -81,7 +81,7 @@ class FullDisk(unittest.TestCase):
         return filler
 
     def start(self, *changes: str) -> subprocess.Popen:
-        """A run of a disk that is full from its first steps on."""
+        """Starts a run; returns at its first steps, for the test to fill the disk."""
         words = [DLHOST, "run", "job.toml", *(f"--set={change}" for change in changes)]
         run = subprocess.Popen(words, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(run.kill)
@@ -107,7 +107,7 @@ class FullDisk(unittest.TestCase):
         return json.loads((self.folder() / "summary.json").read_text())
 
     def test_the_last_params_wait_for_room(self) -> None:
-        """Checkpoints before them are left out, and no record is lost."""
+        """Earlier checkpoints are skipped, and no record is lost."""
         run = self.start("checkpoint.wait=120", "train.stop.steps=2000")
         filler = self.fill()
         said = self.await_words(run, "wait in memory")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""inspect_test.py DLHOST GOOD_PLUGIN BAD_PLUGINS: `dlhost inspect` shows what is there, whatever is wrong with it.
+"""inspect_test.py DLHOST GOOD_PLUGIN BAD_PLUGINS: `dlhost inspect` shows all plugins, also faulty ones.
 
 DLHOST_PLUGIN_PATH names the folder of dlhost's own plugins."""
 import hashlib
@@ -20,7 +20,7 @@ ONES_SCALE = {"name": "scale", "type": "number", "doc": "the value", "required":
 
 
 class Inspect(unittest.TestCase):
-    """Every test has a folder of plugins of its own, and sees no other."""
+    """Every test has its own folder of plugins, and no other."""
 
     program = [dlhost]
 
@@ -129,7 +129,7 @@ class Plugins(Inspect):
         self.assertRegex(self.inspect("dense"), r"\n    units +integer, at least 1 .*required ")
 
     def test_what_a_job_may_call(self) -> None:
-        """Outputs, params with their first values, and what core takes of each layer."""
+        """Outputs, params with their initial values, and core's keys of each layer."""
         for name in "dense", "softmax_loss", "csv":
             self.put(f"{own_plugins}/{name}.so")
         said = self.inspect("dense")
@@ -137,14 +137,14 @@ class Plugins(Inspect):
                                r"    param +weight +\[2, 4, 8, 8\] +init = .*\n    param +bias +\[2\] +init = .*\n")
         self.assertRegex(said, r"\n  and, as each layer: .*frozen")
         self.assertRegex(self.inspect("softmax_loss"), r"\n    output +probabilities +\[2, 4\]\n")
-        self.assertNotIn("with an input", self.inspect("csv"))  # it reads a file
+        self.assertNotIn("with an input", self.inspect("csv"))  # it reads a file and has no input
 
     def test_unknown_names(self) -> None:
         self.assertIn("did you mean 'ones'", self.inspect("onse", code=1))
         self.assertIn("did you mean 'initializer'", self.inspect("--kind", "initialiser", code=1))
 
     def test_one_kind(self) -> None:
-        """All plugins of the kind, of each no other products, and nothing of another kind."""
+        """All plugins with that kind; only their products of that kind."""
         self.put(f"{bad}/twin_a.so")
         for name in ("dropout", "adam"):
             self.put(f"{own_plugins}/{name}.so")
@@ -189,11 +189,11 @@ class Plugins(Inspect):
 
 
 class Search(Inspect):
-    """Where plugins are looked for, and which of two is taken."""
+    """The folders of plugins, and the choice between two copies."""
 
     def setUp(self) -> None:
         super().setUp()
-        # The install's folder is where the program lies, and tests have none: so the program moves.
+        # The install's folder is relative to the program; tests have no install, so the program moves.
         self.program = [str(shutil.copy(dlhost, self.make("install/bin")))]
         shutil.copy(pathlib.Path(dlhost).parent / "../tools/dlhost-inspect", self.make("install/libexec/dlhost"))
         linked = subprocess.run(["ldd", dlhost], capture_output=True, text=True).stdout.splitlines()
@@ -212,12 +212,12 @@ class Search(Inspect):
         self.program += ["--plugin-dir", str(self.folders[0][1])]
 
     def overridden(self) -> dict[str, list[str | None]]:
-        """Of each file, by which other one each of its products is."""
+        """For each file, the files that override its products."""
         return {plugin["path"]: [product.get("overridden_by") for product in plugin["products"]]
                 for plugin in self.told()["plugins"]}
 
     def test_the_order_of_the_folders(self) -> None:
-        """One plugin in all: the first folder that has it gives it, and each other copy says so."""
+        """The first folder with a plugin provides it; inspect marks all other copies as overridden."""
         copies = [str(shutil.copy(good, folder)) for _, folder in self.folders]
         self.assertEqual([(entry["origin"], entry["path"]) for entry in self.told()["folders"]],
                          [(origin, str(folder)) for origin, folder in self.folders])
@@ -230,12 +230,12 @@ class Search(Inspect):
             os.unlink(copies.pop(0))
 
     def test_the_copy_that_inspect_names_is_the_one_that_is_used(self) -> None:
-        """As the digest of its file in the run's summary tells."""
+        """The digest in the run's summary identifies the used file."""
         (self.root / "job.toml").write_text(JOB)
         self.environment["DLHOST_PLUGIN_PATH"] += f":{own_plugins}"
         copies = [pathlib.Path(shutil.copy(good, folder)) for _, folder in self.folders]
         for number, copy in enumerate(copies):
-            copy.write_bytes(copy.read_bytes() + bytes(number))  # a file that differs, and a plugin that does not
+            copy.write_bytes(copy.read_bytes() + bytes(number))  # the file differs, the plugin does not
         for number, copy in enumerate(copies):
             digest = hashlib.blake2b(copy.read_bytes(), digest_size=16).hexdigest()[:16]
             self.run_program("run", "job.toml", f"--set=record.folder=runs{number}")

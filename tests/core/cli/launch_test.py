@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""launch_test.py DLHOST: dlhost launch starts a run on several hosts, which one machine stands for, and ends all of it."""
+"""launch_test.py DLHOST: dlhost launch starts a run on several hosts, simulated on one machine, and ends all of it."""
 import os
 import pathlib
 import signal
@@ -16,7 +16,7 @@ del sys.argv[1]
 
 LONG = ("--set=train.stop.steps=4000", "--set=recovery.every.steps=50", "--set=record.every.steps=100",
         "--set=checkpoint.every.steps=1000")
-# What ssh does: runs a line by a shell of that host, or cannot.
+# Like ssh: runs a line in a shell of that host, or fails.
 NEAR = """#!/bin/sh
 host=$1
 shift
@@ -42,7 +42,7 @@ class Launched(Members):
         return process
 
     def members(self) -> dict[str, int]:
-        """Process numbers, by host."""
+        """Process ids by host."""
         found = {}
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
@@ -55,7 +55,7 @@ class Launched(Members):
         return found
 
     def launch_what_ran_alone(self) -> tuple[dict, subprocess.Popen]:
-        """How a long run ends on one machine; and one on three hosts, which has come to where it could go on."""
+        """The outcome of a long run on one machine, and the same run on three hosts, once it has a recovery point."""
         alone = self.run_job(PROCESSES, *LONG)
         self.newest_run().rename(self.root / "alone")
         process = self.launch("a,b,c", "job.toml", *LONG)
@@ -103,7 +103,7 @@ class Launched(Members):
         self.assertEqual(self.outcome()["params"], alone["params"])
 
     def test_when_who_leads_is_lost_another_goes_on(self) -> None:
-        """Twice: who is left in the end does all the work."""
+        """Twice: the last host does all the work."""
         alone, process = self.launch_what_ran_alone()
         for left in (2, 1):
             leader = self.leader()
@@ -153,10 +153,10 @@ exec {self.dlhost} "$@"
                 self.newest_run().rename(self.root / f"of-{hosts}")
 
     def test_where_nobody_sees_the_run_the_remedy_is_told(self) -> None:
-        """As where its folder is on the lost machine's disk."""
+        """As if the folder were on the lost machine's disk."""
         process = self.launch("a,b,c", "job.toml", *LONG, "--set=train.stop.steps=1000000000")
         self.until(self.has_point)
-        time.sleep(1)  # it has been told where that folder is
+        time.sleep(1)  # for the launcher to learn that folder
         leader = self.leader()
         self.newest_run().rename(self.root / "elsewhere")
         os.kill(leader, signal.SIGKILL)

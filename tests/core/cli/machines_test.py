@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""machines_test.py DLHOST: one run of several hosts, each a namespace of its own with its own address and shared memory. A link
-is cut for a while, and a host dies."""
+"""machines_test.py DLHOST: one run of several hosts, each a namespace with its own address and shared memory. A link is
+cut for a while, and a host dies."""
 import os
 import pathlib
 import subprocess
@@ -73,7 +73,7 @@ class Hosts(Members):
         with cluster.Cluster(3) as together:
             processes = self.start_on(together.hosts, *LONG)
             self.until(self.has_point)
-            together.cut(together.hosts[2])  # nothing of it is heard any more
+            together.cut(together.hosts[2])  # the others get no more messages from it
             for process in processes[:2]:
                 out, err = process.communicate(timeout=90)
                 self.assertEqual(process.returncode, 0, f"{out}\n{err}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""manual_test.py DLHOST: the manual page has what --help says of each command, and is a page."""
+"""manual_test.py DLHOST: the manual page contains the --help of each command, and is valid."""
 import re
 import shutil
 import subprocess
@@ -18,7 +18,7 @@ assert len(commands) > 15, commands
 for command in commands:
     assert f"\n.SS \\fB{command}\\fR" in page, command
     if command in ("conform", "bench"):
-        continue  # programs of their own say what they take
+        continue  # separate programs print their own help
     part = page.partition(f"\n.SS \\fB{command}\\fR")[2].partition("\n.SS ")[0].replace("\\-", "-")
     for option in set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", told(command, "--help"), re.M)) - {"--help"}:
         assert f"\\fB{option}\\fR" in part, f"{command} {option}"

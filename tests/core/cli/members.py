@@ -1,4 +1,4 @@
-"""Runs of processes that are started one by one and meet, as tests see them from outside."""
+"""Runs of processes that are started one by one and meet; tests observe them from outside."""
 import json
 import pathlib
 import socket
@@ -17,9 +17,9 @@ def parent_of(process: int) -> int:
 
 
 class Members(Workers):
-    network = ""  # of the job: where their machines reach one another
-    said: list[str]  # by those that ended well
-    warned: list[str]  # by the same
+    network = ""  # of the job: the network between the machines
+    said: list[str]  # the output of members that ended well
+    warned: list[str]  # their standard error
 
     def setUp(self) -> None:
         super().setUp()
@@ -38,22 +38,22 @@ class Members(Workers):
         return [*own, *words]
 
     def leader(self) -> int:
-        """Its process."""
+        """The leader's process id."""
         return json.loads((self.newest_run() / "leader.json").read_text())["process"]
 
     def takes_part(self, process: subprocess.Popen) -> bool:
-        """A member that leads, or has workers."""
+        """Whether the member leads or has workers."""
         return process.pid == self.leader() or process.pid in map(parent_of, self.workers().values())
 
     def recorded(self) -> int:
         return (self.newest_run() / "metrics.jsonl").stat().st_size
 
     def has_point(self) -> bool:
-        """From which the run could go on."""
+        """Whether the run has a recovery point."""
         return any(not point.name.endswith(".unfinished") for point in self.root.glob("runs/*/recovery/step-*"))
 
     def start_all(self, hosts: list[str], *words: str) -> list[subprocess.Popen]:
-        """The leader first: a member each, of machines that are called so."""
+        """Starts one member for each host name, the leader first."""
         place = self.place()
         return [self.start(*self.words_of(rank, len(hosts), place, f"--host={host}", *words))
                 for rank, host in enumerate(hosts)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""members_test.py DLHOST: processes that are started by hand, on one machine that stands for several, become one run."""
+"""members_test.py DLHOST: processes started by hand, on one machine that simulates several, form one run."""
 import os
 import signal
 import sys
@@ -34,7 +34,7 @@ class ByHand(Members):
             self.assertLess(summary["test"]["loss"], 1.0)
 
     def test_hosts_may_interleave(self) -> None:
-        """As `srun --distribution=cyclic` and `mpirun --map-by node` start them: those of one host exchange as ever."""
+        """As with `srun --distribution=cyclic` and `mpirun --map-by node`: ranks of a host still exchange directly."""
         groups = "--set=topology={worker_groups=4,server_groups=4,slice_elements=20,sync={type='hierarchical',of='gradients'}}"
         beside = self.ended_well(self.start_all(["a", "a", "b", "b"], groups))
         among = self.ended_well(self.start_all(["a", "b", "a", "b"], groups))
@@ -79,12 +79,12 @@ class ByHand(Members):
         self.until(self.has_point)
         self.end(processes[2])
         summary = self.ended_well(processes[:2])
-        # Where all stood still just then, nothing was lost, and they go on from there.
+        # If all were paused at that moment, nothing was lost, and they continue without a recovery.
         self.assertTrue(summary["recoveries"] >= 1 or "of 2 processes" in self.said[0], self.said[0])
         self.assertEqual(summary["params"], alone["params"])
 
     def test_pods_of_a_job_are_members_and_go_on_when_all_begin_again(self) -> None:
-        """As examples/kubernetes starts them: twice, since the first was lost, and with it the place where they met."""
+        """As in examples/kubernetes: started twice, because the first pod was lost, and the rendezvous with it."""
         alone = self.run_job(PROCESSES, *LONG)
         self.newest_run().rename(self.root / "alone")
         words = ["--continue", "--members=2", "--secret=secret", *LONG]
@@ -102,7 +102,7 @@ class ByHand(Members):
         again = self.ended_well(start(self.place()))
         self.assertEqual(again["params"], alone["params"])
         self.assertEqual(len(list((self.root / "runs").iterdir())), 1)
-        self.assertEqual(self.ended_well(start(self.place()))["params"], alone["params"])  # that is done: another
+        self.assertEqual(self.ended_well(start(self.place()))["params"], alone["params"])  # that one is done: a new run
         self.assertEqual(len(list((self.root / "runs").iterdir())), 2)
 
     def test_who_does_not_know_the_secret_gets_nowhere(self) -> None:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""mistakes_test.py DLHOST DOCS/mistakes.md: each mistake of that table gets its message, which names the place and the remedy.
-With --write the table is written anew, from what is said now."""
+"""mistakes_test.py DLHOST DOCS/mistakes.md: each mistake of that table gives its message, with the place and the
+remedy. --write rewrites the table with the current messages."""
 import os
 import pathlib
 import re
@@ -66,7 +66,7 @@ def trained(then: Prepare = lambda test: None) -> Prepare:
 
 
 def nothing(test: "Mistakes") -> None:
-    """The job is as it stands above."""
+    """Leaves the job above unchanged."""
 
 
 def cut_params(test: "Mistakes") -> None:
@@ -83,7 +83,7 @@ def no_plugins(test: "Mistakes") -> None:
     test.plugins = "/nowhere"
 
 
-# What was done wrong, what was called, and how the folder was prepared.
+# The mistake, the command, and the preparation of the folder.
 MISTAKES: dict[str, tuple[tuple[str, ...], Prepare]] = {
     "an option is misspelt": (RUN, job("momentum", "momentun")),
     "a layer's type is misspelt": (RUN, job('"dense"', '"dence"')),
@@ -135,7 +135,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Prepare]] = {
 
 
 def table() -> dict[str, str]:
-    """What the page says of each."""
+    """The page's message for each mistake."""
     found = re.findall(r"^\| (.*?) \| (`+) ?(.*?) ?\2 \|$", PAGE.read_text(), re.MULTILINE)
     return {mistake: message.replace("\\|", "|") for mistake, _, message in found}
 
@@ -163,7 +163,7 @@ class Mistakes(unittest.TestCase):
                               env=os.environ | {"DLHOST_PLUGIN_PATH": self.plugins})
 
     def said(self, mistake: str) -> str:
-        """On one line, without what is of this machine."""
+        """The message on one line, without machine-specific parts."""
         words, prepare = MISTAKES[mistake]
         prepare(self)
         done = self.call(*words)
@@ -171,7 +171,7 @@ class Mistakes(unittest.TestCase):
         text = done.stderr.replace(str(self.root), ".").replace("dlhost: ", "", 1)
         text = re.sub(r"small-\w+-\d+", "small-…", text)
         text = re.sub(r"; looked in .*", "", text)
-        text = re.sub(r"(unknown device .*known: )[^)]*", r"\1…", text)  # a build need not have all
+        text = re.sub(r"(unknown device .*known: )[^)]*", r"\1…", text)  # some devices are optional
         text = re.sub(r"known: ((?:[\w:]+, ){6}).*?([);\n]|$)", r"known: \1…\2", text)
         return " ".join(text.split())
 

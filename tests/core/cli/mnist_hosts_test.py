@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""mnist_hosts_test.py DLHOST: Downpour and distributed Hogwild on four hosts, each a namespace of its own, learn MNIST as well as
-one worker does."""
+"""mnist_hosts_test.py DLHOST: Downpour and distributed Hogwild on four hosts, each a namespace of this machine, learn
+MNIST as well as one worker."""
 import json
 import os
 import pathlib
@@ -88,7 +88,7 @@ class MnistOnHosts(unittest.TestCase):
         self.learns("--set=topology.framework=downpour")
 
     def test_distributed_hogwild(self) -> None:
-        """Values move by the mean of what the groups learned: each makes as many steps as the one worker, of its own samples."""
+        """The groups' values are averaged: each group makes as many steps as the one worker, on its own samples."""
         self.learns("--set=topology.framework=hogwild", "--set=topology.sync={ type = 'ring', every = 10 }",
                     f"--set=train.stop.epochs={HOSTS}")
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""new_test.py DLHOST KIND... [--cuda]: what `dlhost new` writes builds outside the tree and passes the suite of its kind.
+"""new_test.py DLHOST KIND... [--cuda]: projects of `dlhost new` build outside the tree and pass their kind's suite.
 
-Each project is built and tested by Meson and, where there is one, by CMake. The SDK is the one that the environment
-leads to (PKG_CONFIG_PATH, CMAKE_PREFIX_PATH), as it would for whoever follows the project's README.
+Meson and, if installed, CMake build and test each project, with the SDK of the environment (PKG_CONFIG_PATH,
+CMAKE_PREFIX_PATH), as for a user of the project's README.
 """
 import os
 import pathlib
@@ -37,14 +37,14 @@ name = "loss"
 type = "softmax_loss"
 src = ["act", "data:label"]
 """
-# Structs of the SDK that are filled by name: no warning at the level that the project has.
+# Structs of the SDK with designated initialisers: no warning at the project's warning level.
 BY_NAME = """
 #include <dlhost/ops.h>
 dlhost::MapSpec by_name();
 dlhost::MapSpec by_name() { return dlhost::MapSpec{.in = {}, .out = {}}; }
 """
 TWO = "topology.worker_groups=2"
-# What makes a job use it, where jobs name its kind; other kinds are for later, or lack what a run needs as they are.
+# Job settings that use a product. Kinds without an entry are for later, or their template cannot be used in a run.
 USES = {
     "layer": ("layer.act.type=my_layer",),
     "loss": ("layer.loss.type=my_loss", "layer.data.classes=0", "layer.loss.src=[\"act\", \"data\"]", "layer.fc.units=5"),
@@ -67,13 +67,13 @@ def run(*words: str, folder: pathlib.Path) -> str:
 
 
 def passed(log: pathlib.Path) -> int:
-    """How many checks of the suite passed, by the log of the project's own test."""
+    """The number of passed checks of the suite, from the log of the project's own test."""
     counts = [line.split() for line in log.read_text().splitlines() if "[  PASSED  ]" in line]
     return int(counts[-1][3]) if counts else 0
 
 
 def has_kernels(build: pathlib.Path, name: str) -> None:
-    """Where there is nvcc, the layer's kernels for GPUs are a plugin that can be looked at without one."""
+    """With nvcc, the layer's GPU kernels are a plugin that `inspect` can read without a GPU."""
     if not cuda:
         return
     if not shutil.which("nvcc"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""plot_test.py DLHOST: pictures of runs are well-formed SVG that shows what the runs measured."""
+"""plot_test.py DLHOST: pictures of runs are well-formed SVG that shows the runs' measurements."""
 import json
 import os
 import pathlib
@@ -47,7 +47,7 @@ class Plot(unittest.TestCase):
 
     def test_compares_runs(self) -> None:
         done = self.dlhost("a", "b/metrics.jsonl", "--metric", "loss", "--log", "--x", "epoch")
-        texts = self.texts(xml.fromstring(done.stdout))  # no terminal: the picture goes to standard output
+        texts = self.texts(xml.fromstring(done.stdout))  # without a terminal, the picture goes to standard output
         for expected in ("a", "b", "loss", "epoch", "logarithmic"):
             self.assertIn(expected, texts)
         self.assertNotIn("accuracy <top & best>", texts)
@@ -61,7 +61,7 @@ class Plot(unittest.TestCase):
         texts = self.texts(xml.fromstring(self.dlhost("a", "b", "--label", "fast", "--label", "slow").stdout))
         self.assertTrue({"fast", "slow"} <= set(texts), texts)
         self.assertIn("--label is given 1 times for 2 runs", self.dlhost("a", "b", "--label", "fast", code=1).stderr)
-        (self.root / "b/job.toml").write_text(job.format("b", "b", 0.1))  # alike
+        (self.root / "b/job.toml").write_text(job.format("b", "b", 0.1))  # an equal name
         self.assertTrue({"a", "b"} <= set(self.texts(xml.fromstring(self.dlhost("a", "b").stdout))))
 
     def test_runs_that_lie_on_one_another_stay_visible(self) -> None:

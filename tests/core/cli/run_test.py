@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run_test.py DLHOST MISBEHAVING: `dlhost run` as a process among others: signals, full disks, files it may not have."""
+"""run_test.py DLHOST MISBEHAVING: `dlhost run` as a process: signals, full disks, files without permission."""
 import fcntl
 import hashlib
 import json
@@ -57,7 +57,7 @@ FOR_EVER = ("--set=train.stop.steps=1000000000", "--set=checkpoint.every.steps=1
 
 
 def rewrite(change, seal: bool):
-    """Changes what a checkpoint's manifest says; sealed again, it is what another program wrote."""
+    """Changes a checkpoint's manifest. `seal`: with a new checksum, as if another program had written it."""
 
     def rewritten(checkpoint: pathlib.Path) -> None:
         path = checkpoint / "manifest.json"
@@ -81,7 +81,7 @@ def remove(file: str):
 
 
 NEVER_WRITTEN = {"worker-0.safetensors": {"bytes": 8, "blake2b": 64 * "0"}}
-# What may have happened to a checkpoint, and what is told of it.
+# Damages of a checkpoint, and the message of each.
 SPOILT = {
     "no manifest": (
         remove("manifest.json"),
@@ -129,7 +129,7 @@ SPOILT = {
 
 
 def as_from_a_shell() -> None:
-    """Whoever started these tests may have told them to outlive their terminal."""
+    """Resets SIGHUP, which the caller of these tests may ignore."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
@@ -138,7 +138,7 @@ def read_all(terminal: int, shown: list[bytes]) -> None:
         while piece := os.read(terminal, 4096):
             shown.append(piece)
     except OSError:
-        pass  # nobody has its other end any more
+        pass  # the other end is closed
 
 
 class Run(unittest.TestCase):
@@ -182,7 +182,7 @@ class Run(unittest.TestCase):
         return any(p.stat().st_size > 0 for p in self.root.glob("*runs/*/metrics.jsonl"))
 
     def pending(self, process: subprocess.Popen, number: int) -> bool:
-        """Sent and not yet delivered."""
+        """Whether the signal was sent and not yet delivered."""
         status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
         return bool(int(re.search(r"^ShdPnd:\s*(\w+)", status, re.MULTILINE)[1], 16) >> (number - 1) & 1)
 
@@ -238,7 +238,7 @@ class Run(unittest.TestCase):
         out, err = process.communicate(timeout=60)
         hint = re.search(r"dlhost( --plugin-dir .* run --resume 'my runs/.*')\s+goes on from the newest checkpoint", out)
         self.assertIsNotNone(hint, out)
-        # Neither the job file nor what was set has to be named again.
+        # The hint needs neither the job file nor the settings.
         (self.root / "job.toml").unlink()
         again = f"{dlhost}{hint[1]} --set train.stop.steps=1"
         done = subprocess.run(again, shell=True, cwd=self.root, capture_output=True, text=True, timeout=60)
@@ -284,7 +284,7 @@ class Run(unittest.TestCase):
         self.assertEqual(self.run_job(0, "--resume", str(self.folder())), "")  # by now the newest is whole again
 
     def test_each_way_to_spoil_a_checkpoint_is_told_and_the_newest_good_one_is_there(self) -> None:
-        """It is taken where the run is named, and offered where the spoilt one is."""
+        """A command that names the run uses the older checkpoint; one that names the spoilt checkpoint suggests it."""
         self.run_job(0)
         good = self.folder()
         for way, (spoil, reason) in SPOILT.items():
@@ -303,7 +303,7 @@ class Run(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout), (1, ""))
                 self.assertRegex(self.run_job(1, "--resume", str(newest)), offered)
                 self.assertRegex(self.run_job(0, "--resume", str(run)), taken)
-                self.assertEqual(json.loads((newest / "manifest.json").read_text())["run"]["step"], 40)  # made again
+                self.assertEqual(json.loads((newest / "manifest.json").read_text())["run"]["step"], 40)  # written again
 
     def test_where_no_checkpoint_is_good_each_is_told(self) -> None:
         self.run_job(0)
@@ -316,7 +316,7 @@ class Run(unittest.TestCase):
             self.assertEqual(done.stderr.count("it has no manifest.json"), 3, done.stderr)
 
     def test_the_last_checkpoints_and_the_best_are_kept_and_no_other(self) -> None:
-        """Validation samples contradict those of training: the first validation is the best, and long past."""
+        """Validation samples contradict the training samples: the first validation is the best, and long past."""
         for name, shift in ("train", 0), ("validate", 1):
             rows = (f"{i % 3 == 0:d},{i % 3 == 1:d},{i % 3 == 2:d},{(i + shift) % 3}\n" for i in range(30))
             (self.root / f"{name}.csv").write_text("".join(rows))
@@ -363,7 +363,7 @@ class Run(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (1, f"dlhost: the run '{self.folder()}' has no checkpoint\n"))
 
     def test_what_it_says_how_to_measure_does(self) -> None:
-        """Where the job keeps its checkpoints elsewhere, too."""
+        """Also if the job keeps its checkpoints in another folder."""
         process = self.start("--set=checkpoint.folder=kept here")
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0, err)
@@ -385,14 +385,14 @@ class Run(unittest.TestCase):
         self.assertRegex(said, r"layer 'loss' \(softmax_loss\) in step 0: .*label 8 of row 1 of the batch is not in \[0, 4\): give the layer before the loss more units")
 
     def test_the_second_ends_at_once(self) -> None:
-        """In a step that never ends: an interrupt before it would end the run in good order."""
+        """In a step that never ends; before it, an interrupt would end the run in good order."""
         said = self.root / "said"
         hangs = ("--set=layer.odd.how=hangs", "--set=layer.odd.where=compute_feature", "--set=layer.odd.step=3")
         with said.open("w") as err:
             process = self.start(*hangs, stderr=err)
         self.until(lambda: "hangs now" in said.read_text())
         process.send_signal(signal.SIGINT)
-        self.until(lambda: not self.pending(process, signal.SIGINT))  # two that pend are one
+        self.until(lambda: not self.pending(process, signal.SIGINT))  # two pending signals would merge into one
         with self.assertRaises(subprocess.TimeoutExpired):
             process.wait(timeout=0.5)  # the step does not end
         process.send_signal(signal.SIGINT)
@@ -400,7 +400,7 @@ class Run(unittest.TestCase):
         self.assertEqual(process.returncode, 130)
 
     def test_threads_do_not_spin_for_long(self) -> None:
-        """Unless the user says how long they shall."""
+        """Unless the user sets the spin time."""
         names = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
         for said, spins in (({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "passive"}, None)):
             environment = {name: value for name, value in os.environ.items() if name not in names} | said
@@ -415,8 +415,8 @@ class Run(unittest.TestCase):
             shutil.rmtree(self.root / "runs")
 
     def test_no_step_is_left(self) -> None:
-        """Resumed after its last step, as after an interrupt in it, a run records no step that it did not make, and
-        its summary is that of the run that was not interrupted."""
+        """A run that is resumed after its last step records no step that it did not make, and its summary equals that
+        of the uninterrupted run."""
         self.run_job(0)
         told = self.summary()["train"]
         self.assertIn("loss", told)
@@ -430,8 +430,8 @@ class Run(unittest.TestCase):
         self.assertEqual(self.summary()["train"], {})
 
     def test_a_file_that_may_not_grow(self) -> None:
-        """As on a full disk: the error names the file, what was saved before is whole, and the run can go on."""
-        limit = (4000, resource.RLIM_INFINITY)  # bytes: the log grows beyond it in some step, no checkpoint does
+        """As on a full disk: the error names the file, earlier checkpoints are whole, and the run can continue."""
+        limit = (4000, resource.RLIM_INFINITY)  # bytes: the log exceeds it in some step, checkpoints do not
 
         def few_bytes() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, limit)
@@ -451,7 +451,7 @@ class Run(unittest.TestCase):
         self.run_job(0, "--set=layer.fc.units=4", "--resume", str(self.folder()))
 
         self.setUp()
-        limit = (9000, resource.RLIM_INFINITY)  # and now a checkpoint does
+        limit = (9000, resource.RLIM_INFINITY)  # now checkpoints exceed it
         said = self.run_job(1, "--set=record.every.steps=1000", preexec_fn=few_bytes)
         self.assertRegex(said, r"checkpoint 'runs/.*/checkpoints/step-000000010': cannot write .*params.safetensors: .*ulimit -f")
         self.assertEqual(self.checkpoints(), [])
@@ -502,7 +502,7 @@ rm runs/.others
         os.close(writing)
 
     def test_closed_standard_files(self) -> None:
-        """What is opened next does not take their place: no word for people gets into a record."""
+        """Files opened later do not get their descriptors: no message goes into a record."""
         command = f"exec {dlhost} --plugin-dir {os.path.dirname(plugin)} run job.toml <&- >&- 2>&-"
         self.assertEqual(subprocess.run(["sh", "-c", command], cwd=self.root, timeout=60).returncode, 0)
         for line in (self.folder() / "metrics.jsonl").read_text().splitlines():
@@ -539,7 +539,7 @@ rm runs/.others
                     shutil.rmtree(run)
                 self.run_job(0, f"--set=checkpoint.best_by={name}", *validated)
                 kept = json.loads((self.folder() / "checkpoints/best/manifest.json").read_text())["run"]
-                values = self.recorded("validation", "right" if name == "auto" else name)[:13]  # the last is the one at the end
+                values = self.recorded("validation", "right" if name == "auto" else name)[:13]  # without the last one
                 self.assertEqual(kept["training"]["best"], best(values))
                 self.assertEqual(kept["step"], 3 * (1 + values.index(best(values))))
         self.assertIn("--set checkpoint.best_by=los: checkpoint.best_by: unknown metric 'los'; did you mean 'loss'? (known: loss, right)", self.run_job(1, "--set=checkpoint.best_by=los", *validated))
@@ -547,7 +547,7 @@ rm runs/.others
         self.assertIn("checkpoint.best_by looks at validations, but there are no validation samples", said)
 
     def test_the_best_is_what_is_tested_and_used(self) -> None:
-        """Validation and test samples contradict those of training: the first validation is the best."""
+        """Validation and test samples contradict the training samples: the first validation is the best."""
         for name, shift in ("train", 0), ("held", 1):
             rows = (f"{i % 3 == 0:d},{i % 3 == 1:d},{i % 3 == 2:d},{(i + shift) % 3}\n" for i in range(30))
             (self.root / f"{name}.csv").write_text("".join(rows))
@@ -572,7 +572,7 @@ rm runs/.others
         for words_of_export, written in ((), "best"), (("--last",), "last"):
             self.assertEqual(self.use("export", run, *words_of_export, "-o", f"{written}.safetensors").returncode, 0)
         self.assertNotEqual(*((self.root / f"{written}.safetensors").read_bytes() for written in ("best", "last")))
-        shutil.rmtree(self.folder() / "checkpoints/best")  # as by a person who needs room
+        shutil.rmtree(self.folder() / "checkpoints/best")  # as a user might to free space
         self.assertIn("the last params are tested in its place", self.run_job(0, *words, "--resume", run, "--set=train.stop.steps=43"))
         self.assertEqual(told("eval", run, "--json")["metrics"], self.summary()["test"])
 
@@ -597,7 +597,7 @@ rm runs/.others
         rows = [f"{i % 3 == 0:d},{i % 3 == 1:d},{i % 3 == 2:d},{i % 3}\n" for i in range(30)]
         synthetic = 'type = "synthetic"\nshape = [30]\nclasses = 3\ntrain = 50\ntest = 10'
         (self.root / "job.toml").write_text(JOB.replace(synthetic, 'type = "csv"\ntrain = "train.csv"'))
-        one_other = [*rows[:2], "5" + rows[2][1:], *rows[3:]]  # none of the nine
+        one_other = [*rows[:2], "5" + rows[2][1:], *rows[3:]]  # not among the nine checked samples
         (self.root / "train.csv").write_text("".join(rows))
         self.run_job(0, "--set=layer.fc.units=3", "--verify")
         longer = ("--resume", str(self.folder()), "--set=layer.fc.units=3")
@@ -607,7 +607,7 @@ rm runs/.others
         (self.root / "train.csv").write_text("".join(rows))
         self.run_job(0, *longer, "--set=train.stop.steps=60", "--verify")
         (self.root / "train.csv").write_text("".join(one_other))
-        self.run_job(0, *longer, "--set=train.stop.steps=80")  # a few are looked at
+        self.run_job(0, *longer, "--set=train.stop.steps=80")  # checks only a few
         said = self.run_job(0, *longer, "--set=train.stop.steps=90", "--verify")
         self.assertIn("source 'data': of the samples that the run was trained on a few are known", said)
 

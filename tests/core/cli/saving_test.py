@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """saving_test.py DLHOST: a run that is killed while it writes checkpoints leaves a whole one, the old or the new.
 
-DLHOST_SEED chooses the moments; DLHOST_KILLS how many (50), a tenth of them where there are several workers."""
+DLHOST_SEED chooses the moments; DLHOST_KILLS is their number (50), a tenth of it for several workers."""
 import os
 import pathlib
 import random
@@ -15,7 +15,7 @@ from several import PATIENCE, PROCESSES, Workers
 
 Workers.dlhost = os.path.realpath(sys.argv.pop(1))
 KILLS = int(os.environ.get("DLHOST_KILLS", "50"))
-# A net whose checkpoints take longer than its steps: most moments lie within one.
+# A net whose checkpoints take longer than its steps, so that most moments are within one.
 ALWAYS_SAVING = ("--set=topology.workers=1", "--set=layer.fc.units=20000", "--set=train.batch=1", "--set=checkpoint.every.steps=1",
                  "--set=checkpoint.keep=2", "--set=train.stop.steps=1000000", "--set=record.every={}")
 
@@ -26,7 +26,7 @@ class Saving(Workers):
         self.draw = random.Random(f"{os.environ.get('DLHOST_SEED', '1')} {self.id()}")
 
     def newest_is_whole(self, folder: pathlib.Path) -> None:
-        """It is opened with all its hashes."""
+        """Exports it, which checks all hashes."""
         newest = max(p.parent.name for p in folder.glob("step-*[0-9]/manifest.json"))
         export = subprocess.run([self.dlhost, "export", folder / newest, "-o", self.root / "params.npz"],
                                 capture_output=True, text=True, timeout=60)
@@ -51,8 +51,8 @@ class Saving(Workers):
         print(f"{KILLS} kills, {torn} of them in the midst of a checkpoint", file=sys.stderr)
 
     def test_whoever_of_several_is_killed(self) -> None:
-        """All stand still while it is looked at what the dead left; then the others go on, to the end that there would
-        have been."""
+        """Stops all processes while the test checks the files of the dead one; then the others continue to the end that
+        an undisturbed run has."""
         kills = max(3, KILLS // 10)
         job = (PROCESSES, "--set=layer.fc.units=5000", "--set=checkpoint.every={}", "--set=recovery.every.steps=1",
                "--set=recovery.restarts=1000", f"--set=train.stop.steps={40 * kills}")
@@ -65,7 +65,7 @@ class Saving(Workers):
                 break
             before = set(self.workers().values())
             whom = self.draw.choice([self.leader(), *sorted(before)])
-            # A point does not take long: nothing else is looked at between its beginning and the kill.
+            # A point is written quickly: the test does nothing else between its beginning and the kill.
             recovery = next(self.root.glob("runs/*/recovery"))
             while not self.over() and not any(name.endswith(".unfinished") for name in os.listdir(recovery)):
                 pass

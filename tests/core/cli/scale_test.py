@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scale_test.py DLHOST: workers and servers join a run that goes on, and leave it."""
+"""scale_test.py DLHOST: workers and servers join and leave a running run."""
 import json
 import os
 import signal
@@ -16,7 +16,7 @@ STEPS = 6000
 
 class Scale(Workers):
     def begin(self, *words: str) -> None:
-        """A run that stands still after its first steps, until it is scaled or let go."""
+        """Starts a run and stops its processes after the first steps, until it is scaled or continued."""
         before = set(self.root.glob("runs/*/summary.json"))
         self.process = self.start(*words, "--set=record.every.steps=100")
         self.until(lambda: set(self.root.glob("runs/*/summary.json")) - before)
@@ -25,7 +25,7 @@ class Scale(Workers):
         self.folder = summary.parent
 
     def scale(self, *words: str, code: int = 0) -> str:
-        """It stands still before and afterwards: a small run would soon be over."""
+        """The run is stopped before and afterwards, because a small run would soon be over."""
         os.kill(self.process.pid, signal.SIGSTOP)
         asks = subprocess.Popen([self.dlhost, "scale", str(self.folder), *words], stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, cwd=self.root)
@@ -78,7 +78,7 @@ class Scale(Workers):
         audit = self.audit()
         self.assertEqual([len(before["workers"]) for before in audit["before"]], [2, 4])
         versions = [slice["version"] for slice in audit["before"][0]["slices"]]
-        # What was made before is told by its own numbers.
+        # Earlier contributions keep their numbers of that time.
         made = self.audit("--param", "fc.bias", "--version", str(min(versions)))
         self.assertLess(made[0]["group"], 2)
 
@@ -110,13 +110,13 @@ class Scale(Workers):
     def test_what_cannot_be_changes_nothing(self) -> None:
         self.begin(*FOR_EVER)
         self.assertIn("what is to change?", self.scale(code=1))
-        self.assertIn("workers_per_group", self.scale("--workers-per-group", "13", code=1))  # of 12 rows
+        self.assertIn("workers_per_group", self.scale("--workers-per-group", "13", code=1))  # a batch has 12 rows
         self.assertIn("is not running", subprocess.run([self.dlhost, "scale", str(self.root), "--worker-groups", "2"],
                                                        capture_output=True, text=True, timeout=60).stderr)
         self.let_go()
         before = self.workers()
         self.assertEqual(len(before), 2)
-        told = self.folder / "workers.jsonl"  # which is made after summary.json
+        told = self.folder / "workers.jsonl"  # written after summary.json
         self.until(lambda: told.exists() and "steps" in told.read_text())
         self.assertEqual(self.workers(), before)
 

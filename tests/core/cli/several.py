@@ -1,4 +1,4 @@
-"""Runs whose workers are processes, as tests see them from outside."""
+"""Runs whose workers are processes; tests observe them from outside."""
 import contextlib
 import hashlib
 import json
@@ -47,14 +47,14 @@ name = "loss"
 type = "softmax_loss"
 src = ["fc", "data:label"]
 """
-# Seconds for a whole run: soak's are long, and those under sanitizers are slow.
+# Seconds for a whole run: soak's runs are long, and sanitizers make runs slow.
 PATIENCE = int(os.environ.get("DLHOST_PATIENCE", "60")) + 5 * int(os.environ.get("DLHOST_KILLS", "0"))
 PROCESSES = "--set=topology.run_as=processes"
 FOR_EVER = (PROCESSES, "--set=train.stop.steps=1000000000", "--set=record.every.steps=1000")
 
 
 class Workers(unittest.TestCase):
-    """Every test has a folder of its own, with a small job of three workers."""
+    """Every test has its own folder, with a small job of three workers."""
 
     dlhost = "dlhost"
     options: tuple[str, ...] = ()  # before the command
@@ -76,13 +76,13 @@ class Workers(unittest.TestCase):
         return process
 
     def end(self, process: subprocess.Popen) -> None:
-        """With all that it started: who survives takes over."""
+        """Kills it with all its processes, because a survivor takes over."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
     def run_job(self, *words: str) -> dict:
-        """The summary, and a hash of the params."""
+        """Returns the summary, and a hash of the params."""
         process = self.start(*words)
         out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, f"{out}\n{err}")
@@ -92,7 +92,7 @@ class Workers(unittest.TestCase):
         return max((self.root / "runs").iterdir(), key=lambda run: run.stat().st_mtime_ns)
 
     def outcome(self) -> dict:
-        """Of the newest run."""
+        """The summary and params' hash of the newest run."""
         folder = self.newest_run()
         summary = json.loads((folder / "summary.json").read_text())
         said = folder / "output.log"
@@ -101,7 +101,7 @@ class Workers(unittest.TestCase):
         return summary | {"params": hashlib.sha256(params).hexdigest()}
 
     def audit(self, *words: str) -> dict:
-        """Of the newest run; fails where the ledger has a fault."""
+        """The newest run's audit; fails if the ledger has a fault."""
         folder = self.newest_run()
         told = subprocess.run([self.dlhost, "audit", str(folder), "--json", *words], capture_output=True, text=True, timeout=60)
         self.assertEqual(told.returncode, 0, told.stderr)
@@ -124,7 +124,7 @@ class Workers(unittest.TestCase):
         return json.loads(next(self.root.glob("runs/*/leader.json")).read_text())["process"]
 
     def workers(self) -> dict[int, int]:
-        """Process numbers, by seat."""
+        """Process ids by seat."""
         found = {}
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""simulate_test.py DLHOST: a run in virtual time is told, is the same from the same seed, and leaves nothing behind."""
+"""simulate_test.py DLHOST: `simulate` reports a run in virtual time, repeats it from its seed, and leaves no files."""
 import json
 import pathlib
 import re
@@ -42,14 +42,14 @@ def what_fails_is_made_smaller(folder: pathlib.Path) -> None:
     again = re.search(r"^  dlhost simulate small.toml (.*)$", failed.stdout, re.M)
     assert again and re.search(r"kills=[12] --within .* --speeds 1,0\.5$", again[1]), failed.stdout
     small = (folder / "small.toml").read_text()
-    assert re.search(r"^workers_per_group = 2$", small, re.M), small # of three, with a server beside each
+    assert re.search(r"^workers_per_group = 2$", small, re.M), small # of three, each with its own server
     assert re.search(r"^steps = [1-9]$", small, re.M), small
     replayed = run(folder, *again[1].split(), job="small.toml")
     assert replayed.returncode == 1 and "is killed" in replayed.stdout, replayed.stdout
 
 
 def what_its_ledgers_say_counts(folder: pathlib.Path) -> None:
-    """A disk forgets what servers had written down: the run comes to its end, and its audit finds what is missing."""
+    """A disk loses the servers' ledger: the run ends, and its audit finds the missing lines."""
     missing = "are not written down"
     stopped = ("--faults", "stops=2", "--disk", "forgets", "--shrink-to", "forgotten.toml")
     for seed in map(str, range(1, 21)):

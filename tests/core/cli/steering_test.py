@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""steering_test.py DLHOST: runs are listed, stopped and hurt from elsewhere."""
+"""steering_test.py DLHOST: other processes list, stop and kill runs."""
 import json
 import os
 import signal
@@ -52,7 +52,7 @@ class Steering(Workers):
         self.assertEqual([worker["process"] for worker in workers],
                          [self.process.pid, *(number for _, number in sorted(self.workers().items()))])
         for worker in workers:
-            self.assertLessEqual(worker["behind"], 1)  # strict: nobody is
+            self.assertLessEqual(worker["behind"], 1)  # strict keeps workers together
             self.assertLessEqual(worker["stale"], 1)
             self.assertLessEqual(worker["waiting"], 1)
 
@@ -63,7 +63,7 @@ class Steering(Workers):
         self.until(lambda: list(self.root.glob("runs/*/workers.jsonl")) and "of worker" in self.say("top", self.folder, "--once"))
         self.until(lambda: all(server["versions_per_second"] > 0 for server in seen()))
         before = seen()
-        self.assertEqual([server["worker"] for server in before], [0, 1])  # fewer slices than servers: the third has none
+        self.assertEqual([server["worker"] for server in before], [0, 1])  # two slices: the third server has none
         self.assertLessEqual(max(server["version"] for server in before) - min(server["version"] for server in before), 1)
         self.until(lambda: all(server["version"] > then["version"] for server, then in zip(seen(), before)))
 
@@ -107,7 +107,7 @@ class Stale(Workers):
             return stopped > 1000 + 10 * max(leader, other)
 
         number = self.workers()[2]
-        os.kill(number, signal.SIGSTOP)  # it serves nobody, and nobody waits for it
+        os.kill(number, signal.SIGSTOP)  # it serves no slice, and no worker waits for it
         self.until(lambda: is_far_behind(*stale()))
         os.kill(number, signal.SIGCONT)
         self.until(lambda: not is_far_behind(*stale()))
@@ -115,7 +115,7 @@ class Stale(Workers):
 
 
 class FromElsewhere(Members):
-    """Where processes of the run cannot be seen: its folder alone is."""
+    """Commands that see a run's folder but not its processes."""
 
     ELSEWHERE = ("unshare", "--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--")
 
@@ -138,7 +138,7 @@ class FromElsewhere(Members):
         return run
 
     def end_well(self) -> None:
-        """Whoever leads it by now has saved."""
+        """The current leader saves and ends."""
         self.assertIn("has saved and ended", self.say("stop", str(self.newest_run())))
         for process in self.processes:
             process.communicate(timeout=PATIENCE)

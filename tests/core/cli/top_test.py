@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""top_test.py DLHOST: a run of one worker is shown as well, and one that has ended; `q` ends what is live."""
+"""top_test.py DLHOST: top also shows runs of one worker and ended runs; `q` ends the live view."""
 import os
 import pathlib
 import pty

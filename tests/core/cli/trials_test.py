@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""trials_test.py DLHOST: a sweep tries what it was asked to, stops what is hopeless, and goes on after a kill."""
+"""trials_test.py DLHOST: a sweep tries the requested values, stops hopeless trials, and continues after a kill."""
 import csv
 import json
 import pathlib

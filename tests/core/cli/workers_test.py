@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""workers_test.py DLHOST WILFUL: a run whose workers are processes: it trains as tasks do, and says what became of those that
-die."""
+"""workers_test.py DLHOST WILFUL: a run whose workers are processes trains like one with tasks, and names the dead."""
 import json
 import os
 import pathlib
@@ -39,7 +38,7 @@ class Processes(Workers):
         self.assertEqual([worker["contributions"] for worker in audit["workers"]], [[60, 60]] * 3)
         self.assertEqual({slice["version"] for slice in audit["slices"]}, {60})
         self.assertEqual(audit["begun"], 1)
-        # All versions of an epoch together are made of each sample once: 48 of 50 in the first four steps of 12.
+        # The versions of an epoch together contain each sample once: 48 of 50 in the first four steps of 12.
         samples = [sample for version in range(1, 5) for part in self.audit("--param", "fc.bias", "--version", str(version))
                    for sample in part["samples"]]
         self.assertEqual((len(samples), len(set(samples))), (48, 48))
@@ -70,7 +69,7 @@ class Processes(Workers):
             return {line["step"]: line["metrics"]["loss"] for line in map(json.loads, lines) if line["phase"] == "train"}
 
         (self.root / "job.toml").write_text(JOB.replace('framework = "allreduce"\nworkers = 3\n', "").replace("train = 50", "train = 500"))
-        every = "DLHOST_EVERY_STEP" in os.environ  # all of them where there is time: for each, processes have to start
+        every = "DLHOST_EVERY_STEP" in os.environ  # all steps if time allows: each needs new processes
         self.run_job("--set=train.batch=48", "--set=train.stop.steps=200", f"--set=checkpoint.every.steps={1 if every else 50}",
                      "--set=checkpoint.keep=200")
         expected, checkpoints = losses(), self.newest_run() / "checkpoints"
@@ -151,7 +150,7 @@ class Processes(Workers):
 
     def test_what_does_not_fit_is_refused_before_it_starts(self) -> None:
         check = subprocess.run([self.dlhost, "check", "job.toml", "--json"], cwd=self.root, capture_output=True, text=True, timeout=60)
-        # Params of a sixth of what is there: one worker would have room for them, their history and gradients.
+        # Params of a sixth of the memory: enough for one worker with their history and gradients.
         units = json.loads(check.stdout)["available_bytes"] // 6 // 4 // 1000
         big = ("--set=layer.data.shape=[1000]", f"--set=layer.fc.units={units}",
                PROCESSES, "--set=topology.framework=downpour", "--set=topology.consistency=eventual")
@@ -166,7 +165,7 @@ class Processes(Workers):
         process = self.start(*FOR_EVER)
         self.until(self.begun)
         self.assertEqual(sorted(self.workers()), [1, 2])
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: all of them get it
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole process group
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, err)
         summary = json.loads(next(self.root.glob("runs/*/summary.json")).read_text())

@@ -1,4 +1,4 @@
-// Blocks: what they come to, and what is said where they are wrong.
+// Blocks: their expansion, and the errors of faulty ones.
 #include "fixture.h"
 
 namespace dlhost::config {

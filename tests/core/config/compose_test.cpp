@@ -47,7 +47,7 @@ type = "relu"
   EXPECT_EQ(result.train.batch, 16);
   EXPECT_EQ(result.train.stop.epochs, 3);
   EXPECT_EQ(result.updater.rate.type, "fixed");
-  EXPECT_EQ(result.updater.rate.options.entries.size(), 1U); // another type: warmup is gone
+  EXPECT_EQ(result.updater.rate.options.entries.size(), 1U); // another type: warmup is dropped
   ASSERT_EQ(result.layers.size(), 3U);
   EXPECT_EQ(result.layers[0].type, "relu");
   EXPECT_TRUE(result.layers[0].options.entries.empty());

@@ -1,4 +1,4 @@
-// Jobs written down again.
+// Jobs written as TOML.
 #include "config/dump.h"
 
 #include "fixture.h"

@@ -1,4 +1,4 @@
-// Job files that are wrong: what exactly is said about them.
+// Faulty job files: the exact messages.
 #include "fixture.h"
 
 namespace dlhost::config {
@@ -10,7 +10,7 @@ class JobErrors : public LoadTest {};
 
 TEST_F(JobErrors, NotToml) {
   EXPECT_THAT(problems("name = \"x\"\nbatch = = 3\n"), testing::StartsWith("job.toml:2:9: not valid TOML: "));
-  // Asserted, not checked, by toml++ 3.3.
+  // toml++ 3.3 has an assertion instead of a check for this.
   EXPECT_THAT(problems("[|x]\n"), testing::StartsWith("job.toml:1:2: not valid TOML: "));
 }
 

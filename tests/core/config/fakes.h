@@ -1,4 +1,4 @@
-// A disk in memory and plugins that are nothing but schemas: what the tests of job files stand on.
+// The basis of the tests of job files: a disk in memory, and plugins that consist of a schema.
 #pragma once
 
 #include <cstring>

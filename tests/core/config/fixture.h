@@ -11,7 +11,7 @@ namespace dlhost::config {
 
 class LoadTest : public testing::Test {
  protected:
-  // The message of the failure; empty when there is none.
+  // The error message; empty if loading succeeds.
   std::string problems(const std::string& text, std::vector<std::string> overrides = {}) {
     disk.files["job.toml"] = text;
     const auto job = load(disk, "job.toml", overrides, plugins);

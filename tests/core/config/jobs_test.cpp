@@ -1,4 +1,4 @@
-// Whole jobs, as people write them: deep nets stay short.
+// Whole jobs in the style of users: deep nets stay short.
 #include "config/dump.h"
 #include "env/disk.h"
 #include "fixture.h"

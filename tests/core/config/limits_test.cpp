@@ -1,4 +1,4 @@
-// Job files that grow without end: too deep, too long, or that double with every line. All say so at once.
+// Job files that grow without bound: too deep, too long, or doubling with every line. All fail quickly.
 #include "config/depth.h"
 
 #include "fixture.h"
@@ -14,7 +14,7 @@ std::string times(std::size_t count, std::string_view text) {
 
 std::size_t lines_of(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1; }
 
-// Blocks in blocks, each with `uses` of the next one, which say `how`.
+// Nested blocks, each with `uses` uses of the next one; `how` is the text of a use.
 std::string nested_blocks(int blocks, int uses, const std::string& how, const std::string& first) {
   std::string text = "name = \"x\"\n[[layer]]\nname = \"d\"\ntype = \"csv\"\ntrain = \"t\"\n";
   for (int b = 0; b < blocks; ++b) {
@@ -43,7 +43,7 @@ TEST_F(Limits, Depth) {
   EXPECT_THAT(problems("name = \"x\"\n", {"train.batch=" + times(40'000, "[")}), testing::HasSubstr("[[..." + said));
 }
 
-// What stands in texts and comments has no depth, and 64 levels are enough.
+// Brackets in texts and comments have no depth, and 64 levels are allowed.
 TEST_F(Limits, DepthOfWhatIsNone) {
   const std::string dots = times(1000, "a.") + times(1000, "[{");
   for (const std::string& text :
@@ -69,7 +69,7 @@ TEST_F(Limits, Includes) {
             "job.toml:1:24: include: the job's files come to more than 16 MiB");
 }
 
-// Merging is no search through one file for each key of the other.
+// Merging does not search one file for each key of the other.
 TEST_F(Limits, IncludesOfManyKeys) {
   std::string keys;
   for (int i = 0; i < 100'000; ++i) keys += concat("k", i, " = 1\n");
@@ -95,12 +95,12 @@ TEST_F(Limits, ProblemsOfOneKindAreCounted) {
   std::string keys = "name = \"x\"\n[train]\n";
   for (int i = 0; i < 300'000; ++i) keys += concat("key_", i, " = 1\n");
   const std::string said = problems(keys);
-  EXPECT_EQ(lines_of(said), 22U); // and that it has no layers
+  EXPECT_EQ(lines_of(said), 22U); // one more line: the job has no layers
   EXPECT_THAT(said, testing::HasSubstr("job.toml:22:1: train.key_19: unknown option; known: "));
   EXPECT_THAT(said, testing::EndsWith("\njob.toml: and 299980 more of this kind: unknown option"));
 }
 
-// Where there are many keys that are wrong, those that are right are still found.
+// Many unknown keys do not hide the known ones.
 TEST_F(Limits, ACrowdHidesNothing) {
   std::string keys;
   for (int i = 0; i < 5000; ++i) keys += concat("key_", i, " = 1\n");
@@ -111,7 +111,7 @@ TEST_F(Limits, ACrowdHidesNothing) {
   EXPECT_THAT(said, testing::HasSubstr("\njob.toml: and 14980 more of this kind: unknown option"));
 }
 
-// A param may be called anything, and there may be many.
+// Params may have any names and be numerous.
 TEST_F(Limits, NamesOfTheUsersOwnAreNoCrowd) {
   std::string text =
       "name = \"x\"\n[[layer]]\nname = \"d\"\ntype = \"csv\"\ntrain = \"t\"\n[train.init_from]\nfrom = \"f\"\n";
@@ -151,7 +151,7 @@ TEST_F(Limits, TheNameOfAJob) {
       "job.toml:1:1: name: must be at most 200 bytes long, because runs' folders are called after it, but is of 300");
 }
 
-// Whether or not there is somebody in this job to use it.
+// Also if no part of this job uses the plugin.
 TEST_F(Limits, NamesThatOneWorkerDoesNotUse) {
   const std::string layer = "name = \"x\"\n[[layer]]\nname = \"d\"\ntype = \"csv\"\ntrain = \"t\"\n[topology]\n";
   for (const char* key : {"consistency", "codec", "sync", "transport", "network", "rendezvous", "device"})

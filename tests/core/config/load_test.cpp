@@ -1,4 +1,4 @@
-// Job files that are right: what a Job then holds.
+// Valid job files: the content of the Job.
 #include "fixture.h"
 
 namespace dlhost::config {

@@ -1,4 +1,4 @@
-// --set.
+// Settings by --set.
 #include "fixture.h"
 
 namespace dlhost::config {

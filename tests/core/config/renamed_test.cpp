@@ -1,4 +1,4 @@
-// Keys by the names that they had in the version before: they mean what the present ones mean, and are told.
+// Keys by their names in the previous version: they have the meaning of the new names, with a remark.
 #include "config/dump.h"
 #include "fixture.h"
 
@@ -75,7 +75,7 @@ TEST_F(Renamed, OverridesToo) {
             "--set train.last: train.last is called train.last_batch now; this version still takes the old name");
 }
 
-// Of the layers that had it; others may have an option of that name. (The loss of these tests takes no options.)
+// Only for layers that had the option; others may have an option of that name. (The tests' loss has no options.)
 TEST_F(Renamed, AnOptionOfLosses) {
   const std::string dense = "[[layer]]\nname = \"own\"\ntype = \"dense\"\nsrc = \"data\"\nunits = 2\nignored = 3\n";
   const std::string said = problems(concat(named_net, "ignored = 3\n", dense));

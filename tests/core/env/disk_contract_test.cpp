@@ -1,5 +1,5 @@
-// What every disk promises, that of this machine and a simulated one: files appear whole or not at all, logs grow, and
-// errors say what is missing.
+// The contract of every disk, real or simulated: files appear whole or not at all, logs grow, and errors name the
+// missing file or folder.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Files of real runs: whole or absent, and errors that say what to do.
+// Files on a real disk: whole or absent, with errors that name the remedy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ class DiskTest : public testing::Test {
 };
 
 TEST_F(DiskTest, FullDisk) {
-  // /dev/full takes no byte, as a disk that is full.
+  // /dev/full accepts no byte, like a full disk.
   auto log = disk.open_log("/dev/full");
   ASSERT_TRUE(log.ok()) << log.status().message();
   const Status status = (*log)->append("x");
@@ -41,7 +41,7 @@ TEST_F(DiskTest, FullDisk) {
   EXPECT_THAT(status.message(), testing::EndsWith("; free some space, or choose another folder"));
 }
 
-// What would wait for ever, or never end, is no file; and nothing waits to find that out.
+// Pipes and devices, which may block or never end, are refused as files, without blocking.
 TEST_F(DiskTest, OnlyFilesAreRead) {
   ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
   EXPECT_EQ(disk.open(at("pipe")).status().message(), "cannot open " + at("pipe") + ": it is a pipe, not a file");
@@ -82,7 +82,7 @@ TEST_F(DiskTest, AWriteThatFailsLeavesTheOldFile) {
   EXPECT_EQ(*disk.read_text(at("a")), "old");
   EXPECT_TRUE(whole.ok());
   EXPECT_EQ(torn.code(), Code::io);
-  EXPECT_EQ(*disk.read_text(at("log")), std::string(900, 'a')); // and no half of the second
+  EXPECT_EQ(*disk.read_text(at("log")), std::string(900, 'a')); // and no part of the second
   EXPECT_EQ(names(), (std::vector<std::string>{"a", "log"}));
 }
 

@@ -17,7 +17,7 @@ namespace dlhost::env {
 namespace {
 
 constexpr Nanoseconds millisecond = 1'000'000;
-constexpr Nanoseconds bound = 20'000 * millisecond; // no wait here lasts longer, however slow the machine
+constexpr Nanoseconds bound = 20'000 * millisecond; // no wait here lasts longer, even on a slow machine
 
 TEST(Clock, GoesOnAndSleeps) {
   SteadyClock clock;
@@ -37,7 +37,7 @@ TEST(Tasks, RunAndJoin) {
     auto second = tasks.start("", [&] { ++ran; });
     first->join();
     first->join();
-  } // the second is joined by its end
+  } // the second task's destructor joins it
   EXPECT_EQ(ran, 2);
 }
 
@@ -52,7 +52,7 @@ TEST(Waiter, WakesWhoWaits) {
   });
   EXPECT_TRUE(waiter->wait(ticket, bound));
   EXPECT_TRUE(done);
-  EXPECT_TRUE(waiter->wait(ticket, 0)); // what came after the ticket stays true
+  EXPECT_TRUE(waiter->wait(ticket, 0)); // a notification after the ticket still counts
 }
 
 TEST(Waiter, GivesUpAtTheLimit) {
@@ -65,7 +65,7 @@ TEST(Waiter, GivesUpAtTheLimit) {
 TEST(Log, DropsWhatIsBelowItsLevel) {
   UserLog log(LogLevel::warning);
   EXPECT_FALSE(log.shows(LogLevel::debug));
-  EXPECT_TRUE(log.shows(LogLevel::info)); // for its file
+  EXPECT_TRUE(log.shows(LogLevel::info)); // for the file
   testing::internal::CaptureStderr();
   log.write(LogLevel::info, "unseen");
   log.write(LogLevel::error, "seen {}");
@@ -91,7 +91,7 @@ TEST(Log, KeepsAllFromInfoOnInAFile) {
   ASSERT_TRUE(log.keep_in(disk, path).ok());
   log.write(LogLevel::warning, "an escape: \x1b[2J");
   log.keep(LogLevel::error, "for the file alone");
-  ASSERT_TRUE(log.keep_in(disk, path).ok()); // nothing twice
+  ASSERT_TRUE(log.keep_in(disk, path).ok()); // writes no line twice
   const auto text = disk.read_text(path);
   ASSERT_TRUE(text.ok());
   const std::string time = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z ";
@@ -106,15 +106,15 @@ TEST(Printable, KeepsTextAndEscapesTheRest) {
             "a line\n\tand \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
   EXPECT_EQ(printable("\x1b[2J\r\x7f", 100), "\\x1b[2J\\x0d\\x7f");
   EXPECT_EQ(printable(std::string_view("\0", 1), 100), "\\x00");
-  EXPECT_EQ(printable("\xff \xc3( \xe2\x82", 100), "\\xff \\xc3( \\xe2\\x82");      // no UTF-8
-  EXPECT_EQ(printable("\xc0\xaf \xed\xa0\x80", 100), "\\xc0\\xaf \\xed\\xa0\\x80"); // too long; half a pair
-  EXPECT_EQ(printable("\xc2\x9b \xe2\x80\xae", 100), "\\xc2\\x9b \\xe2\\x80\\xae"); // controls in UTF-8
+  EXPECT_EQ(printable("\xff \xc3( \xe2\x82", 100), "\\xff \\xc3( \\xe2\\x82");      // invalid UTF-8
+  EXPECT_EQ(printable("\xc0\xaf \xed\xa0\x80", 100), "\\xc0\\xaf \\xed\\xa0\\x80"); // overlong; half a pair
+  EXPECT_EQ(printable("\xc2\x9b \xe2\x80\xae", 100), "\\xc2\\x9b \\xe2\\x80\\xae"); // control characters in UTF-8
 }
 
 TEST(Printable, SaysHowLongWasWhatItCut) {
   EXPECT_EQ(printable("0123456789", 10), "0123456789");
   EXPECT_EQ(printable("0123456789a", 10), "0123456789... (11 bytes in all)");
-  EXPECT_EQ(printable("012345678\xc3\xa9", 10), "012345678... (11 bytes in all)"); // no half letters
+  EXPECT_EQ(printable("012345678\xc3\xa9", 10), "012345678... (11 bytes in all)"); // no partial characters
   EXPECT_EQ(printable("01234567\x1b", 10), "01234567... (9 bytes in all)");
 }
 
@@ -163,7 +163,7 @@ TEST(RealHost, SaysThatPluginsCannotBeMadeYet) {
 
 TEST(RealHost, KnowsItsProcessors) { EXPECT_GE(usable_processors(), 1); }
 
-// A machine of files: what /proc and /sys would say.
+// A simulated machine: files in place of /proc and /sys.
 class Memory : public testing::Test {
  protected:
   void SetUp() override {
@@ -198,13 +198,13 @@ TEST_F(Memory, EachGroupAboveThisProcessLimitsIt) {
 TEST_F(Memory, OfAContainerThatSeesItsOwnGroupOnly) {
   write("proc/self/cgroup", "0::/docker/1234\n");
   write("sys/fs/cgroup/memory.max", "2000000\n");
-  write("sys/fs/cgroup/memory.current", "2500000\n"); // just lowered
+  write("sys/fs/cgroup/memory.current", "2500000\n"); // the limit was just lowered
   EXPECT_EQ(memory_of_machine(root_.path()).available_bytes, 0U);
 }
 
 TEST_F(Memory, OfTheFirstVersionOfGroups) {
   write("proc/self/cgroup", "12:cpuset:/a\n4:memory:/a\n");
-  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"); // none
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"); // no limit
   write("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "3000000\n");
   write("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "1000000\n");
   write("sys/fs/cgroup/memory/a/memory.stat", "cache 9\ntotal_inactive_file 400000\n");

@@ -1,4 +1,4 @@
-// What a simulated disk keeps of what died.
+// The data that a simulated disk keeps after a death.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -34,7 +34,7 @@ TEST(SimulatedDisk, WhatADeadProcessWroteLastIsNotThere) {
   EXPECT_EQ(host.disk().list("/")->size(), 1U);
 }
 
-// What a log says after its process, or its machine, died before it synced the last lines.
+// The content of a log whose process, or machine, died before it synced the last lines.
 std::string left(std::uint64_t seed, bool machine) {
   World world(seed);
   SimulatedHost host(world);

@@ -14,14 +14,14 @@
 namespace dlhost::env {
 namespace {
 
-// As the workers of a run do whose leader was killed: all notice it at the same moment.
+// Like workers whose leader was killed: all leave at the same moment.
 TEST(SharedFolder, OfSeveralWhoLeaveAtOnceTheLastRemovesIt) {
   const test::TemporaryFolder root;
   const auto path = std::filesystem::path(root.path()) / "shared";
   constexpr int rounds = 2000, users = 3;
   for (int round = 0; round < rounds; ++round) {
     std::filesystem::create_directory(path);
-    std::ofstream(path / "in-use"); // its owner's, which is gone
+    std::ofstream(path / "in-use"); // of the owner, which is gone
     {
       std::barrier joined(users);
       std::vector<std::jthread> all;
@@ -48,7 +48,7 @@ TEST(SharedFolder, IsThereWhileOneUsesIt) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-// Who is about to lock his own may see it cleared as one that was abandoned: he makes another.
+// A folder that is not locked yet may be cleared as an abandoned one; its maker then makes another.
 TEST(TemporaryFolder, WhatOthersDiedOverIsClearedWhileSomeAreMade) {
   const test::TemporaryFolder root;
   setenv("TMPDIR", root.path().c_str(), 1);

@@ -1,4 +1,4 @@
-// Simulated processes: time that is a number, tasks that take turns, deaths, and the same again from one seed.
+// Simulated processes: virtual time, tasks that take turns, deaths, and repetition from a seed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,13 +46,13 @@ TEST_F(WorldTest, TasksWakeEachOtherAndAreJoined) {
     EXPECT_EQ(value, 5);
     EXPECT_EQ(host.clock().now(), second);
     task->join();
-    EXPECT_TRUE(waiter->wait(ticket, 0)); // what came after the ticket stays true
+    EXPECT_TRUE(waiter->wait(ticket, 0)); // a notification after the ticket still counts
   });
   ASSERT_TRUE(world.run(for_ever).ok());
   EXPECT_EQ(value, 5);
 }
 
-// Three who take turns in an order that only the seed gives.
+// Three processes that take turns in an order that only the seed determines.
 std::pair<std::string, std::uint64_t> turns(std::uint64_t seed) {
   World world(seed);
   SimulatedHost host(world);
@@ -93,7 +93,7 @@ TEST_F(WorldTest, EndsWhatTakesTooLong) {
   EXPECT_FALSE(world.runs(1));
 }
 
-// Its tasks end where they wait, join in the destructors, and what they do meanwhile goes nowhere.
+// Its tasks unwind from where they wait, destructors join them, and their actions meanwhile have no effect.
 TEST_F(WorldTest, AProcessThatIsKilledUnwinds) {
   struct Waits {
     SimulatedHost& host;
@@ -133,7 +133,7 @@ TEST_F(WorldTest, ATaskThatIsStartedAsItsProcessDiesDoesNothing) {
   EXPECT_FALSE(ran);
 }
 
-// Each task has its own exceptions in flight, whoever runs while it has some.
+// Each task has its own exceptions in flight, independent of other tasks that run meanwhile.
 TEST_F(WorldTest, WaitsInsideACatchBlock) {
   std::vector<std::string> caught;
   for (const std::string name : {"one", "two"})

@@ -21,7 +21,7 @@ TEST(AgreedSums, AreKnownWhenAllPartsAre) {
   EXPECT_FALSE(sums.whole());
 }
 
-// In floating point, the order of a sum is seen in its last bits.
+// In floating point, the order of a sum affects its last bits.
 TEST(AgreedSums, AreAddedInTheOrderOfTheParts) {
   const std::array parts{1e16, 1.0, -1e16};
   for (const std::array<std::size_t, 3> arrival : {std::array<std::size_t, 3>{0, 1, 2}, {2, 1, 0}, {1, 2, 0}}) {
@@ -41,7 +41,7 @@ TEST(AgreedSums, APartMayBeOneVersionAheadAndNoMore) {
   EXPECT_FALSE(sums.whole());
   EXPECT_TRUE(sums.put(1, 1, 0, 6).ok());
   EXPECT_THAT(sums.take(), ElementsAre(11));
-  EXPECT_EQ(sums.put(1, 0, 0, 9).code(), Code::corrupt); // it is over
+  EXPECT_EQ(sums.put(1, 0, 0, 9).code(), Code::corrupt); // that version is over
 }
 
 TEST(AgreedSums, WhatNobodyWaitsForIsCorrupt) {
@@ -52,7 +52,7 @@ TEST(AgreedSums, WhatNobodyWaitsForIsCorrupt) {
   EXPECT_EQ(sums.put(0, 0, 2, 1).code(), Code::corrupt);
   EXPECT_EQ(sums.put(0, ~std::size_t{0}, 0, 1).code(), Code::corrupt);
   sums.begin(3);
-  EXPECT_TRUE(sums.put(3, 1, 1, 1).ok()); // all is forgotten
+  EXPECT_TRUE(sums.put(3, 1, 1, 1).ok()); // begin() resets everything
 }
 
 } // namespace

@@ -50,7 +50,7 @@ TEST_F(BundleTest, IsFullWhenTheNextDoesNotFit) {
   for (; bundle.fits(0); ++count) bundle.add(letter(count), {});
   EXPECT_EQ(count, bundle_bytes / Bundle::bytes_of(0));
   EXPECT_LE(bundle.written().size(), bundle_bytes);
-  EXPECT_GE(bundle_bytes, Bundle::bytes_of(most_enclosed)); // else some would never leave
+  EXPECT_GE(bundle_bytes, Bundle::bytes_of(most_enclosed)); // else some would never be sent
 }
 
 TEST_F(BundleTest, CutOffAnywhereItIsRefused) {

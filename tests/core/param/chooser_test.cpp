@@ -1,4 +1,4 @@
-// Who makes a version, where whole steps are chosen: what the chooser tells servers of the steps of three groups.
+// The chooser, for versions made of whole steps: its messages to servers about the steps of three groups.
 #include "param/server/chooser.h"
 
 #include <gmock/gmock.h>
@@ -14,14 +14,14 @@ using testing::HasSubstr;
 
 class ChooserTest : public testing::Test {
  protected:
-  // That a worker has sent all of a step, which it computed with that version.
+  // Reports that a worker has sent a whole step, computed with that version.
   Status whole(std::uint16_t group, std::uint16_t rank, std::uint64_t step, Version based_on) {
     return chooser_.take({.word = Word::whole, .group = group, .rank = rank, .step = step, .version = based_on});
   }
   void group_sends(std::uint16_t group, std::uint64_t step, Version based_on) {
     for (std::uint16_t rank : {0, 1}) EXPECT_TRUE(whole(group, rank, step, based_on).ok());
   }
-  // What was told since: "chosen group.rank for version", or "dropped group.rank".
+  // The messages since the last call: "chosen group.rank for version", or "dropped group.rank".
   std::vector<std::string> told() { return std::exchange(told_, {}); }
 
   explicit ChooserTest(const std::string& late = "drop", double late_share = 0)
@@ -65,7 +65,7 @@ class ChooserTest : public testing::Test {
 TEST_F(ChooserTest, TheFirstTwoGroupsMakeAVersionAndTheThirdIsLate) {
   EXPECT_TRUE(whole(2, 0, 0, 0).ok());
   group_sends(0, 0, 0);
-  EXPECT_THAT(told(), ElementsAre()); // of group 2 one worker is still at it
+  EXPECT_THAT(told(), ElementsAre()); // one worker of group 2 is still missing
   EXPECT_TRUE(whole(2, 1, 0, 0).ok());
   EXPECT_THAT(told(), ElementsAre("chosen 0.0 for 0", "chosen 0.1 for 0", "chosen 2.0 for 0", "chosen 2.1 for 0"));
   group_sends(1, 0, 0);
@@ -113,7 +113,7 @@ TEST_F(ChooserTest, WhoIsNotThereIsRefused) {
   EXPECT_THAT(whole(0, 2, 0, 0).message(), HasSubstr("worker 2 of group 0, which is none of those"));
 }
 
-// Of two workers each, groups begin with seats 0, 2 and 4.
+// Groups have two workers each and begin at seats 0, 2 and 4.
 TEST_F(ChooserTest, OnlyLeadersSayThatAGroupLeavesOrThatAllStandStill) {
   EXPECT_THAT(chooser_.take({.word = Word::leave, .seat = 4, .group = 1}).message(),
               HasSubstr("seat 4 says that group 1 makes no more steps"));
@@ -127,7 +127,7 @@ TEST_F(ChooserTest, WhereNothingIsFoldedItSaysFromWhereOnNothingIsDecided) {
   group_sends(0, 0, 0);
   group_sends(1, 0, 0);
   group_sends(2, 0, 0); // late
-  group_sends(1, 1, 1); // and waits for another
+  group_sends(1, 1, 1); // and waits for another group
   EXPECT_TRUE(whole(2, 0, 1, 1).ok());
   told();
   EXPECT_TRUE(chooser_.take({.word = Word::complete}).ok());
@@ -166,7 +166,7 @@ class AdaptiveChooserTest : public ChooserTest {
   AdaptiveChooserTest() : ChooserTest("drop", 0.1) {}
 };
 
-// Two groups make each version, and the third is late each time: a third of all.
+// Two groups make each version, and the third is always late: a third of all.
 TEST_F(AdaptiveChooserTest, TGrowsWhereTooManyAreLate) {
   for (std::uint64_t step = 0; step < 8; ++step)
     for (std::uint16_t group : {0, 1, 2}) group_sends(group, step, step);

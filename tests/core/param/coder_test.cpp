@@ -54,12 +54,12 @@ class CoderTest : public Served {
   std::unique_ptr<Coder> coder_;
 };
 
-// 257 has nine bits, of which bf16 keeps eight; the rest comes with the next step.
+// 257 has nine bits, of which bf16 keeps eight; the next step sends the rest.
 TEST_F(CoderTest, WhatIsLeftOutComesWithTheNextStep) {
   set_gradient({1, 257, -2, 0});
   const auto place = coder_->encode(slices_[0], 0, 0);
   ASSERT_TRUE(place.ok());
-  set_gradient({0, 0, 0, 0}); // it may be made anew
+  set_gradient({0, 0, 0, 0}); // it may be overwritten
   ASSERT_TRUE(shard_->take(update(0, *place)).ok());
   EXPECT_THAT(values(), ElementsAre(0, 2 - 256, 5, 4));
   set_gradient({0, 0, 0, 0});
@@ -70,7 +70,7 @@ TEST_F(CoderTest, WhatIsLeftOutComesWithTheNextStep) {
   EXPECT_EQ(coder_->traffic().sent, 2 * (8U + sizeof(Encoding::Lengths)));
 }
 
-// Whoever goes on from the version that has the first step in it, or from the one before, has what was left out then.
+// Recovery from the version with the first step, or from the one before, restores the remainder of that time.
 TEST_F(CoderTest, WhatIsLeftOutOutlivesWhoDiesInTheMidst) {
   const Coding coding(*store_, slices_, *codec_, 1, sizeof(float) * 4, {.outlived = true});
   std::vector<std::byte> memory(coding.end());
@@ -91,7 +91,7 @@ TEST_F(CoderTest, WhatIsLeftOutOutlivesWhoDiesInTheMidst) {
   encode(257, 4);
   EXPECT_EQ(left_out(4), 0);
   EXPECT_EQ(left_out(5), 1);
-  encode(258, 5); // 259 with it
+  encode(258, 5); // 259 with the remainder
   EXPECT_EQ(left_out(5), 1);
   EXPECT_EQ(left_out(6), -1);
   const auto places = coding.begin(memory, 0); // and dies
@@ -109,7 +109,7 @@ TEST_F(CoderTest, WhatIsNotAnEncodingIsRefused) {
     set_lengths(*place, bad);
     EXPECT_THAT(shard_->take(update(0, *place)).message(), HasSubstr("an encoding of ")) << bad.before << bad.last;
   }
-  set_lengths(*place, {0, 6}); // as long as it may be, but no encoding of four elements
+  set_lengths(*place, {0, 6}); // the largest length, but no encoding of four elements
   EXPECT_EQ(shard_->take(update(0, *place)).code(), Code::corrupt);
   const std::size_t end = coding_->sent_end();
   for (const std::uint64_t elsewhere : {std::uint64_t{0}, std::uint64_t{end}, std::uint64_t{end + 4}, huge - 3})

@@ -1,5 +1,5 @@
-// Slices that are updated part by part from factors: to the bit what one update by the whole gradient makes of them,
-// padding included. All numbers are whole, so that no sum depends on its order.
+// Slices updated part by part from factors have the same bits, padding included, as after one update by the whole
+// gradient. All numbers are integers, so that no sum depends on its order.
 #include <array>
 #include <cstring>
 
@@ -26,7 +26,7 @@ class FactoredUpdateTest : public testing::TestWithParam<const char*> {
     rule_ = updater_->rule();
   }
 
-  // All of a weight: its value and its history as they lie, in two copies.
+  // A whole weight: value and history in their memory layout, each in two copies.
   struct Weight {
     std::vector<float> values[2], history[2];
     bool operator==(const Weight&) const = default;
@@ -67,7 +67,7 @@ class FactoredUpdateTest : public testing::TestWithParam<const char*> {
       for (int copy = 0; copy < 2; ++copy) arrays[copy].assign(static_cast<std::size_t>(elements_), 0);
     return weight;
   }
-  // What two updates make, from the first copies to the second and back.
+  // Makes two updates, from the first copies to the second and back.
   template <class Update> static void update_twice(Update&& update, Weight& weight, std::int64_t first) {
     for (std::uint64_t count = 1; count <= 2; ++count) {
       const std::size_t here = (count - 1) % 2, there = count % 2;
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(On, FactoredUpdateTest, testing::Values("ref", "cpu"),
                          [](const auto& each) { return std::string(each.param); });
 
 TEST_P(FactoredUpdateTest, IsThatByTheWholeGradient) {
-  for (const std::int64_t units : {90, 100, 144, 400}) // in blocks of 48, the last of 42, 4 and 48
+  for (const std::int64_t units : {90, 100, 144, 400}) // blocks of 48; the last of 42, 4 or 48
     for (const std::uint32_t servers : {1, 2, 3})
       for (const std::int64_t part_pieces : {1, 2, 5, 1000})
         for (const std::size_t contributions : {1, 2}) {

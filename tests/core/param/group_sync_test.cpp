@@ -1,4 +1,4 @@
-// Two servers of two groups that exchange one slice: what becomes of their values, and of messages that cannot be.
+// Two servers of two groups that exchange one slice: the results for their values, and invalid messages.
 #include "param/exchange/group_sync.h"
 
 #include <deque>
@@ -39,7 +39,7 @@ class Server : public Served {
   }
 
   std::span<float> value() { return {reinterpret_cast<float*>(masters_->value(0, 0).data()), 4}; }
-  // Of the others, as who outlives it reads it.
+  // The row of values heard from other groups, which outlives the server.
   std::span<const float> heard(const Sync& sync, std::size_t which) const {
     return {reinterpret_cast<float*>(masters_->shared(0, GroupSync::heard_row(sync, which)).data()), 4};
   }
@@ -48,7 +48,7 @@ class Server : public Served {
     ++version_;
   }
   void start() { ASSERT_TRUE(sync_->start(0, version_, value().data()).ok()); }
-  // What it says, and what the caller has to do then.
+  // Takes a message and acts on the result, as the caller must.
   Status take(const Message& message) {
     DLHOST_ASSIGN(const auto news, sync_->take(0, message));
     if (news == GroupSync::News::join) return sync_->start(0, version_, value().data()).status();
@@ -73,7 +73,7 @@ class GroupSyncTest : public testing::Test {
     for (std::uint32_t rank = 0; rank < 2; ++rank)
       servers_[rank].make(rank, in_step, *sync_, {memories_[0], memories_[1]}, mail_);
   }
-  // The first server's, which go at their own pace, when all has been exchanged once.
+  // Returns the first server's sync, without lockstep, after the first full exchange.
   GroupSync& make_aligned() {
     make(false, "star", true, 10);
     GroupSync& first = *servers_[0].sync_;
@@ -101,7 +101,7 @@ class GroupSyncTest : public testing::Test {
   std::array<Server, 2> servers_;
 };
 
-// What it waits for is the other's part, and then the other's word that its own has been read.
+// It waits for the other's part, and then for the confirmation that the other has read its own part.
 TEST_F(GroupSyncTest, SaysOnWhomItWaits) {
   make(true, "all_to_all");
   for (Server& server : servers_) server.learn(1);
@@ -141,13 +141,13 @@ TEST_F(GroupSyncTest, UpdatesGoOnBeneath) {
   servers_[0].learn(1);
   EXPECT_FALSE(servers_[0].sync_->is_due(0, 1));
   servers_[0].start();
-  deliver_one(); // who hears of it joins
+  deliver_one(); // the receiver joins
   EXPECT_TRUE(servers_[1].sync_->is_on(0));
   servers_[0].learn(16);
   servers_[1].learn(32);
   deliver_all();
   EXPECT_THAT(servers_[0].value(), ElementsAre(18, 19, 20, 21));
-  EXPECT_THAT(servers_[1].value(), ElementsAre(34, 35, 36, 37)); // 1 of the other's, and what it has learned since
+  EXPECT_THAT(servers_[1].value(), ElementsAre(34, 35, 36, 37)); // 1 from the other, and its own later 32
   servers_[1].start();
   deliver_all();
   for (Server& server : servers_) EXPECT_THAT(server.value(), ElementsAre(50, 51, 52, 53));
@@ -158,7 +158,7 @@ TEST_F(GroupSyncTest, WhatIsAlignedWasExchangedAsItWas) {
   servers_[0].learn(1);
   servers_[0].start();
   servers_[0].learn(2);
-  EXPECT_FALSE(servers_[0].sync_->align(0, 2)); // it is in one, that began before
+  EXPECT_FALSE(servers_[0].sync_->align(0, 2)); // it is in an exchange that began earlier
   EXPECT_FALSE(servers_[0].sync_->is_aligned());
   deliver_all();
   EXPECT_FALSE(servers_[0].sync_->is_aligned());
@@ -189,7 +189,7 @@ TEST_F(GroupSyncTest, WhoIsCalledToOneMoreIsAlignedBehindIt) {
   GroupSync& sync = make_aligned();
   servers_[1].learn(2);
   servers_[1].start();
-  deliver_one(); // who hears of it joins
+  deliver_one(); // the receiver joins
   EXPECT_TRUE(sync.is_on(0));
   EXPECT_FALSE(sync.is_aligned());
   deliver_all();
@@ -217,7 +217,7 @@ TEST_F(GroupSyncTest, WhatCannotBeIsRefused) {
     return message;
   };
   EXPECT_THAT(said(with([](Message& m) { m.seat = 7; })), HasSubstr("seat 7 is in exchange 1 of slice 0"));
-  EXPECT_THAT(said(with([](Message& m) { m.seat = 0; })), HasSubstr("seat 0 is in exchange 1")); // its own
+  EXPECT_THAT(said(with([](Message& m) { m.seat = 0; })), HasSubstr("seat 0 is in exchange 1")); // the server itself
   EXPECT_THAT(said(with([](Message& m) { m.version = 2; })),
               HasSubstr("in exchange 2 of slice 0, and this server in 0"));
   EXPECT_THAT(said(with([](Message& m) { m.word = Word::taken; })), HasSubstr("in exchange 1"));
@@ -225,7 +225,7 @@ TEST_F(GroupSyncTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(said({.word = Word::get, .seat = 1}), HasSubstr("in exchange 0"));
   const auto wrong_part = [&](auto change) {
     server.sync_->begin({});
-    EXPECT_TRUE(server.take(with(change)).ok()); // it is kept until the exchange begins here
+    EXPECT_TRUE(server.take(with(change)).ok()); // kept until the exchange begins here
     return server.sync_->start(0, 0, server.value().data()).status().message();
   };
   EXPECT_THAT(wrong_part([](Message& m) { m.place = 1 << 20; }), HasSubstr("lies at 1048576, outside of its memory"));
@@ -239,7 +239,7 @@ TEST_F(GroupSyncTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(status.message(), HasSubstr("more parts of slice 0 come than any sync sends"));
 }
 
-// A sync that is none.
+// A sync with invalid results.
 class Careless final : public Sync {
  public:
   Traits traits() const override { return {.every = every}; }
@@ -274,7 +274,7 @@ TEST_F(GroupSyncTest, WhoGossipsTellsWhatTheOtherLacksOnce) {
   make(false, "gossip");
   servers_[0].learn(1);
   servers_[0].start();
-  servers_[0].learn(2); // while that is on its way
+  servers_[0].learn(2); // while the first part is on its way
   servers_[0].start();
   servers_[1].learn(16);
   deliver_all();
@@ -292,8 +292,7 @@ TEST_F(GroupSyncTest, WhoGossipsTellsWhatTheOtherLacksOnce) {
   }
 }
 
-// What is in the value now and what was before it lie in two rows: who dies between them leaves the one that it told
-// of.
+// The rows before and after a part alternate: if the server dies in between, the row that it announced is intact.
 TEST_F(GroupSyncTest, WhatCameByGossipOutlivesWhoHeardIt) {
   make(false, "gossip");
   Server& server = servers_[0];
@@ -329,7 +328,7 @@ TEST_F(GroupSyncTest, WhatGossipCannotBeIsRefused) {
   EXPECT_THAT(said([](Message& m) { m.word = Word::taken; }), HasSubstr("in exchange 1"));
   EXPECT_THAT(said([](Message& m) { m.word = Word::call; }), HasSubstr("in exchange 1"));
   EXPECT_THAT(said([](Message& m) { m.place = 1 << 20; }), HasSubstr("outside of its memory"));
-  EXPECT_EQ(said([](Message& m) { m.step = 1; }), ""); // its last word
+  EXPECT_EQ(said([](Message& m) { m.step = 1; }), ""); // the sender's last part
   EXPECT_THAT(said([](Message& m) { m.version = 2; }), HasSubstr("in exchange 2 of slice 0, and this server in 1"));
 }
 

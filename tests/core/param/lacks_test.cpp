@@ -1,4 +1,4 @@
-// Whom a server says that it waits for: of two, each of which owns half of a param, the first.
+// The reported reason of a wait, for the first of two servers that each own half of a param.
 #include <array>
 #include <functional>
 
@@ -55,7 +55,7 @@ TEST_F(LacksTest, TheNormOfTheOtherServer) {
   EXPECT_EQ(shard_->version(), 1U);
 }
 
-// Of another server group, which has the same slice.
+// The server of another group with the same slice.
 TEST_F(LacksTest, ThePartOfTheOtherServerGroup) {
   const auto sync = *registry_.create<Sync>("all_to_all", {});
   std::array<std::vector<std::byte>, 2> memories;

@@ -1,4 +1,4 @@
-// A host that keeps what is written to its log.
+// A host that keeps its log's lines.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ using Parts = std::vector<std::string>;
 TEST(Naming, StarsStandForAnyPart) {
   EXPECT_EQ(param::match("fc*.weight", "fc12.weight"), Parts{"12"});
   EXPECT_EQ(param::match("*.conv*.weight", "stage1.2.conv3.weight"), (Parts{"stage1.2", "3"}));
-  EXPECT_EQ(param::match("*b", "aabb"), Parts{"aab"}); // shorter would leave a rest
+  EXPECT_EQ(param::match("*b", "aabb"), Parts{"aab"}); // a shorter match leaves a rest
   EXPECT_EQ(param::match("a*", "a"), Parts{""});
   EXPECT_EQ(param::match("**", "x"), (Parts{"", "x"}));
   EXPECT_EQ(param::match("fc1", "fc1"), Parts{});

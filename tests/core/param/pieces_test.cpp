@@ -1,4 +1,4 @@
-// Pieces of a row in one message, as a neighbour leaves them: what is none is told.
+// Pieces of a row in a neighbour's message: invalid ones give an error.
 #include <array>
 #include <cstring>
 
@@ -52,7 +52,7 @@ TEST_F(PiecesTest, OtherElementsThanAreAwaitedAreToldOf) {
     EXPECT_EQ(read(first, count), Code::corrupt) << first << ", " << count;
 }
 
-// Of each word of the heads, values that lead out of the message or of the row.
+// Overwrites each word of the heads with values that lead outside of the message or of the row.
 TEST_F(PiecesTest, NothingInThemIsBelieved) {
   const auto good = message_;
   for (std::size_t place = 0; place < 64; place += 8)
@@ -60,7 +60,7 @@ TEST_F(PiecesTest, NothingInThemIsBelieved) {
          {std::uint64_t{0}, std::uint64_t{1000}, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
       message_ = good;
       set(place, word);
-      const bool shorter = (place == 32 || place == 56) && word == 0; // bytes of a piece: its codec sees to that
+      const bool shorter = (place == 32 || place == 56) && word == 0; // a shorter piece: its codec detects that
       EXPECT_EQ(read(), shorter ? Code::ok : Code::corrupt) << place << ": " << word;
     }
   EXPECT_FALSE(message_at(std::span(good).first(7)).ok());

@@ -1,9 +1,9 @@
-// A worker that reads params where they lie, and the server that makes the next versions of them: in every order of
-// what the two do, and with either of them dying at every point. What is read stays as it is until its reader asks for
-// something newer, and what a dead server says is whole is so.
+// A worker that reads params in place, and the server that makes their next versions: all interleavings of their
+// actions, with a death of either at every point. A value does not change until its reader asks for a newer one, and a
+// version that a dead server published is whole.
 //
-// The server is a shard as runs have it. What it does to a value is one thing here; it may be left before it takes a
-// message, and between a version and the telling of it.
+// The server is the shard of real runs. Its change of a value is one action here; the interleaving may switch before it
+// takes a message, and between a version and its announcement.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -19,7 +19,7 @@ using test::Interleaving;
 constexpr std::int64_t elements = 8;
 constexpr int server = 0, reader = 1;
 
-// A version is written down when its value is there, and before anybody hears of it.
+// Switches tasks in the ledger's append: after the value is written, and before any message announces it.
 class Pausing final : public LogFile {
  public:
   explicit Pausing(const bool& serving) : serving_(serving) {}
@@ -35,13 +35,13 @@ class Pausing final : public LogFile {
 
 class PinsTest : public Served {
  protected:
-  // Of two workers the first brings ones, so that each element of version v is -v; the second reads.
+  // Two workers: the first contributes ones, so that each element of version v is -v; the second reads.
   long explore(std::uint64_t versions, Interleaving::Death death) {
     return Interleaving::explore([this] { begin(); }, [this, versions] { serve(versions); }, [this] { read(); },
                                  [this, versions, death] { end(versions, death); }, death);
   }
 
-  std::uint64_t wrong_ = 0; // elements that were of another version than the reader was told
+  std::uint64_t wrong_ = 0; // elements of another version than the announced one
 
  private:
   static constexpr std::uint64_t reads = 2;
@@ -133,7 +133,7 @@ class PinsTest : public Served {
   bool serving_ = false;
   std::uint64_t made_ = 0, read_ = 0;
   bool asked_ = false, read_all_ = false; // and not yet served
-  std::optional<Message> answer_;         // and not yet looked at
+  std::optional<Message> answer_;         // and not yet read
 };
 
 TEST_F(PinsTest, WhatIsReadStaysInEveryOrder) {
@@ -162,7 +162,7 @@ TEST_F(PinsTest, AReaderMayDieAtAnyPoint) {
   EXPECT_EQ(wrong_, 0U);
 }
 
-// Where there is one place alone, new versions are made in it: what is torn then would be seen above.
+// With a single place, new versions overwrite it: the tests above would detect torn reads.
 TEST_F(PinsTest, WithoutOtherPlacesReadsAreTorn) {
   lay_out("sgd", "eventual", std::vector<float>(elements), 1);
   explore(2, {});

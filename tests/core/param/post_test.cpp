@@ -1,4 +1,4 @@
-// What leaves a post for other machines, and in which order; what it does with what comes from there.
+// The messages and puts that leave a post for other machines, and their order; and the handling of received ones.
 #include "param/message/post.h"
 
 #include <algorithm>
@@ -14,18 +14,18 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A network that does nothing until it is told to.
+// A network that acts only when the test tells it to.
 struct Wires {
   struct Put {
-    std::string what; // its first byte, as a letter, and where to
+    std::string what; // its first byte as a letter, and the destination
     std::uint64_t cookie = 0;
   };
   bool in_order = true;
-  std::vector<std::string> log;            // of what it was given: "put a>1", "letters 3,4>1"
-  std::vector<std::uint32_t> epochs;       // of each letter
-  std::vector<Put> puts;                   // that are not done
-  std::deque<Completion> done;             // that are to be told
-  std::vector<std::span<std::byte>> rooms; // to receive into, by cookie
+  std::vector<std::string> log;            // of the requests: "put a>1", "letters 3,4>1"
+  std::vector<std::uint32_t> epochs;       // of each message
+  std::vector<Put> puts;                   // that are not complete
+  std::deque<Completion> done;             // to report
+  std::vector<std::span<std::byte>> rooms; // receive buffers by cookie
   std::deque<std::uint64_t> free_rooms;
 };
 
@@ -102,8 +102,8 @@ class NetTransport final : public Transport {
   Wires& net_;
 };
 
-// Seat 0 is alone on its machine, as is seat 1; seats 2 and 3 share one. A put is of 100 bytes more than are enclosed,
-// and one and a half of them may be under way.
+// Seat 0 is alone on its machine, as is seat 1; seats 2 and 3 share one. A put has 100 bytes more than fit into a
+// message; one and a half of them may be in flight.
 class PostTest : public testing::Test, public Taker {
  protected:
   static constexpr std::size_t large = most_enclosed + 100;
@@ -145,7 +145,7 @@ class PostTest : public testing::Test, public Taker {
     net_.puts.erase(put);
     progress();
   }
-  // What was given to the network since it was last asked.
+  // The requests to the network since the last call.
   std::vector<std::string> given() { return std::exchange(net_.log, {}); }
 
   ListeningHost host_;
@@ -169,7 +169,7 @@ TEST_F(PostTest, MessagesGoTogetherWithTheNextFlush) {
 
 TEST_F(PostTest, WhatNobodyWaitsForGoesWithWhatSomebodyDoes) {
   send(1, Word::taken, 3);
-  progress(); // what was there before goes at its beginning
+  progress(); // progress() first sends the earlier messages
   EXPECT_THAT(given(), ElementsAre("taken3>1"));
   send(1, Word::taken, 4);
   send(1, Word::get, 4);
@@ -180,7 +180,7 @@ TEST_F(PostTest, WhatNobodyWaitsForGoesWithWhatSomebodyDoes) {
 TEST_F(PostTest, LowerSlicesGoFirstAndNotAllAtOnce) {
   for (const SliceId slice : {9U, 8U, 3U}) send(1, Word::update, slice, static_cast<char>('a' + slice), &of_1_);
   send(1, Word::get, 9);
-  EXPECT_THAT(given(), ElementsAre("put j>1")); // the first had the way for itself
+  EXPECT_THAT(given(), ElementsAre("put j>1")); // the link was free for the first
   progress();
   EXPECT_THAT(given(), ElementsAre("update9,get9>1"));
   finish("j>1");
@@ -221,10 +221,10 @@ TEST_F(PostTest, WhatIsShownByItselfIsThereBeforeWhatFollows) {
   EXPECT_THAT(given(), ElementsAre("get5>1"));
 }
 
-// Where a network keeps no order between two peers, and others of a machine are told of what one of it was shown.
+// Without order between two peers: seats 2 and 3 share memory, so a message to one waits for a put to the other.
 TEST_F(PostTest, WhatOthersOfTheMachineWereShownIsThereFirst) {
   send(2, Word::update, 3, 'a', &of_2_);
-  send(3, Word::get, 3); // as if it were another's word of the same slice
+  send(3, Word::get, 3); // like a message about the same slice to another seat
   send(3, Word::get, 4);
   progress();
   EXPECT_THAT(given(), ElementsAre("put a>2", "update3>2", "get4>3"));
@@ -278,7 +278,7 @@ TEST_F(ReceivingTest, WhatComesOnceMoreIsDroppedWithAllThatItBrings) {
   EXPECT_EQ(std::ranges::count(mirror_, std::byte{5}), 0);
 }
 
-// Whatever it says, and whatever number it has.
+// For every message type and number.
 TEST_F(ReceivingTest, WhatIsOfAnotherAttemptIsDroppedAndCounted) {
   std::uint16_t number = 0;
   for (int word = static_cast<int>(Word::put); word <= static_cast<int>(Word::failed); ++word)

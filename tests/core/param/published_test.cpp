@@ -48,7 +48,7 @@ TEST_F(PublishedTest, OneThatBeginsAnewHasNothingOfBefore) {
   EXPECT_FALSE(published_.find(1, 7, found));
 }
 
-// Its server dies before the word that would be one too many.
+// Memory of a server that dies before it writes one word too many.
 struct Died {};
 struct MortalMemory {
   static inline std::size_t words_left = 0;
@@ -75,7 +75,7 @@ struct MortalMemory {
   }
 };
 
-// Of each version, what no other has.
+// Values that are unique to a version.
 std::array<std::uint64_t, 2> applied_of(Version version) { return {10 * version + 1, 10 * version + 2}; }
 
 PublishedIn<MortalMemory>::Record record_of(Version version, std::span<const std::uint64_t> applied) {
@@ -90,8 +90,8 @@ void expect_whole(const PublishedIn<MortalMemory>::Record& found, Version versio
   EXPECT_THAT(found.applied, testing::ElementsAreArray(applied_of(version)));
 }
 
-// Whoever reads after a death sees all of a record or none of it, before whichever word of it that was; and the one
-// before it as well, while no next one is begun.
+// After a death at any word, a reader sees a whole record or none. The record before it stays readable as long as the
+// next one is not begun.
 TEST(PublishedDeathTest, WhoDiesWhileItWritesLeavesWhatWasThere) {
   constexpr Version first = 7, last = 12;
   constexpr std::size_t words = 4 + 2 + 1; // of a record, its contributors' steps and the count
@@ -101,7 +101,7 @@ TEST(PublishedDeathTest, WhoDiesWhileItWritesLeavesWhatWasThere) {
     PublishedIn<MortalMemory> published(memory, 2);
     published.clear(1);
     MortalMemory::words_left = lives;
-    Version whole = first - 1; // the last of which add() came back
+    Version whole = first - 1; // the last version for which add() returned
     try {
       for (Version version = first; version <= last; ++version) {
         const auto applied = applied_of(version);

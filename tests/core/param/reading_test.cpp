@@ -1,4 +1,4 @@
-// A worker reads in place while its server updates, each in a thread of its own: it never sees a version half made.
+// A worker reads in place while its server updates, each in its own thread: it never sees a partial version.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -14,7 +14,7 @@ constexpr std::uint64_t steps = 3000;
 
 class ReadingTest : public Served {
  protected:
-  // Of two workers the first brings ones, so that all row_elements of a version are alike; the second reads.
+  // Two workers: the first contributes ones, so that all elements of a version are equal; the second reads.
   Status serve(std::size_t versions, Consistency& handler) {
     lay_out("sgd", "eventual", std::vector<float>(row_elements, 0), versions);
     gradient_.assign(row_elements, 1);
@@ -48,7 +48,7 @@ class ReadingTest : public Served {
       if (over_) return;
       const auto* value = reinterpret_cast<const float*>(masters_->value(0, static_cast<std::size_t>(place_)).data());
       const float first = value[0];
-      for (int again = 0; again < 20; ++again) // it takes its time
+      for (int again = 0; again < 20; ++again) // a slow reader
         torn_ += static_cast<std::uint64_t>(
             std::count_if(value, value + row_elements, [&](float one) { return one != first; }));
       newest_ = std::min(newest_, first);
@@ -60,7 +60,7 @@ class ReadingTest : public Served {
   std::atomic<std::int64_t> place_{-1};
   std::atomic<bool> asks_{false}, over_{false};
   std::atomic<std::uint64_t> read_{0};
-  std::uint64_t torn_ = 0; // row_elements that were of another version than the first
+  std::uint64_t torn_ = 0; // elements of another version than the first
   float newest_ = 0;
 };
 

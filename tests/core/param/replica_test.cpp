@@ -1,5 +1,5 @@
-// Workers with values of their own and the server between them: whoever exchanges when, what comes out is what the
-// papers' algorithms give, written plainly in double precision.
+// Workers with values of their own and their server: for any order of exchanges, the results equal those of the papers'
+// algorithms, computed plainly in double precision.
 #include "param/table/replica.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr std::array<double, 2> steepness{1.0, 0.3};
 
 double gradient(std::size_t worker, double x, std::size_t i) { return steepness[worker] * (x - minima[worker][i]); }
 
-// One param, in memory that all reach.
+// One param, in its own store.
 struct Net {
   explicit Net(plugin::Registry& registry) {
     device = *registry.create<Device>("ref", {});
@@ -50,7 +50,7 @@ struct Net {
   plugin::Activity activity;
 };
 
-// Alone in its group, which makes steps when the test says so.
+// A group of one worker, which makes steps on the test's request.
 struct Worker final : Control {
   Worker(env::RealHost& host, plugin::Registry& registry, Consistency& handler, std::uint16_t which,
          std::uint32_t workers)
@@ -84,7 +84,7 @@ struct Worker final : Control {
                                .control = this});
   }
 
-  // Beside this one.
+  // Starts the server beside this worker.
   void serve(Consistency& handler, std::span<const std::unique_ptr<Worker>> workers) {
     ShardSetup setup{.seats = {0},
                      .slices = &slices,
@@ -165,7 +165,7 @@ class ReplicaTest : public testing::Test {
       worker->table->begin({.version = 0, .steps = std::vector<std::uint64_t>(workers)});
   }
 
-  // Until nothing is on its way.
+  // Delivers all messages.
   void deliver() {
     for (int round = 0; round < 8; ++round)
       for (const auto& worker : workers_) ASSERT_TRUE(worker->table->progress().ok());
@@ -183,8 +183,7 @@ class ReplicaTest : public testing::Test {
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-// Zhang et al., algorithm 1, each worker with momentum. Who is to exchange after a step has asked for the centre before
-// it.
+// Zhang et al., algorithm 1, each worker with momentum. A worker reads the centre one step before each exchange.
 TEST_F(ReplicaTest, ElasticIsElasticAveragingInWhicheverOrderWorkersCome) {
   constexpr double alpha = 0.3;
   constexpr std::uint64_t every = 3;
@@ -212,14 +211,14 @@ TEST_F(ReplicaTest, ElasticIsElasticAveragingInWhicheverOrderWorkersCome) {
   for (const std::size_t worker : {0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1})
     step(worker);
   EXPECT_THAT(steps, testing::Each(testing::Gt(4 * every)));
-  // Who looked at the centre, as for an evaluation, goes on with its own.
+  // A worker that read the centre, as for an evaluation, continues with its own values.
   EXPECT_THAT(centre(), Pointwise(DoubleNear(1e-5), centre_then));
   seen[0] = centre_then;
   for (std::uint64_t more = 0; more < every; ++more) step(0);
   EXPECT_THAT(centre(), Pointwise(DoubleNear(1e-5), centre_then));
 }
 
-// Pulled apart by what they learn, together by the centre: all come to rest, the centre between them.
+// Gradients pull the workers apart, the centre pulls them together: all converge, with the centre in between.
 TEST_F(ReplicaTest, ElasticComesToRestBetweenTheWorkers) {
   begin("elastic", {{"alpha", Value{0.3, {}}}, {"every", Value{std::int64_t{1}, {}}}}, 2);
   std::uint64_t step = 0;
@@ -233,7 +232,7 @@ TEST_F(ReplicaTest, ElasticComesToRestBetweenTheWorkers) {
   steps(600);
   const Vector then = centre();
   steps(650);
-  EXPECT_THAT(centre(), Pointwise(DoubleNear(1e-3), then)); // to look at it was a fetch at another moment
+  EXPECT_THAT(centre(), Pointwise(DoubleNear(1e-3), then)); // reading it fetched the centre at another moment
   for (std::size_t i = 0; i < elements; ++i)
     for (const std::size_t worker : {0, 1}) {
       const auto [low, high] = std::minmax(minima[worker][i], then[i]);
@@ -242,7 +241,7 @@ TEST_F(ReplicaTest, ElasticComesToRestBetweenTheWorkers) {
     }
 }
 
-// Dean et al., algorithm 1; a push has the gradients of three steps, and what is left when all stand still is sent.
+// Dean et al., algorithm 1. A push has the gradients of three steps; a pause of all workers sends the remainder.
 TEST_F(ReplicaTest, EventualPushesSumsAndFetchesNowAndThen) {
   constexpr std::uint64_t push = 3, fetch = 2, steps = 17;
   begin("eventual", {{"push", Value{std::int64_t{push}, {}}}, {"fetch", Value{std::int64_t{fetch}, {}}}}, 1);
@@ -277,7 +276,7 @@ TEST_F(ReplicaTest, EventualPushesSumsAndFetchesNowAndThen) {
   EXPECT_EQ(workers_[0]->table->version(0), steps / push + 1);
 }
 
-// As where a run goes on that others have saved.
+// As in a resumed run.
 TEST_F(ReplicaTest, ValuesOfItsOwnAreThereAgainOrTheServersAre) {
   begin("elastic", {{"every", Value{std::int64_t{100}, {}}}}, 1);
   for (std::uint64_t step = 0; step < 5; ++step) workers_[0]->step(step);

@@ -1,4 +1,4 @@
-// What leaves an endpoint that is sealed: nobody else reads it, changes it, sends it once more, or makes it.
+// Messages of a sealed endpoint: others cannot read, change, repeat or forge them.
 #include "param/message/sealed.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace dlhost::param {
 namespace {
 
-// A network in memory, of which all can be seen and changed.
+// A network in memory; tests can read and change all traffic.
 struct Network {
   struct Parcel {
     std::string from, to;
@@ -20,7 +20,7 @@ struct Network {
   };
   std::deque<Parcel> parcels;
   std::map<std::string, std::span<std::byte>> memory; // by key
-  std::vector<std::vector<std::byte>> put;            // what was
+  std::vector<std::vector<std::byte>> put;            // the bytes of each put
   int keys = 0;
 };
 
@@ -178,7 +178,7 @@ TEST_F(SealedTest, WhatWasChangedOnItsWayIsDropped) {
     net_.parcels[0].bytes[at] ^= std::byte{1};
     EXPECT_TRUE(turn(b_).empty()) << at;
   }
-  EXPECT_EQ(turn(b_).size(), 1); // the last, which nobody has touched
+  EXPECT_EQ(turn(b_).size(), 1); // the last, unchanged one
 }
 
 TEST_F(SealedTest, WhatComesOnceMoreOrIsForAnotherIsDroppedAndCounted) {
@@ -247,7 +247,7 @@ class SealedPutTest : public SealedTest {
 TEST_F(SealedPutTest, IsDoneWhenItIsReadAndNotSeenOnItsWay) {
   ASSERT_TRUE(put("gradient", 4).ok());
   EXPECT_FALSE(contains(net_.put.at(0), "grad"));
-  EXPECT_TRUE(turn(a_).empty()); // it is made, and nobody has read it
+  EXPECT_TRUE(turn(a_).empty()); // it is written, and not read yet
   EXPECT_EQ(there(), std::string(32, '.'));
   EXPECT_EQ(put("over it", 8).code(), Code::timeout);
   EXPECT_TRUE(put("beside", 16, 10).ok());

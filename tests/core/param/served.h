@@ -1,4 +1,4 @@
-// What tests of a shard have in common: one param in masters of its own, and what the shard serves it with.
+// Shared by the tests of a shard: one param in its own masters, and the parts of a ShardSetup.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@ namespace dlhost::param {
 
 class Served : public testing::Test {
  protected:
-  // The param has these values, in one of so many places.
+  // Makes a param with these values, in one of `versions` places.
   void lay_out(const std::string& updater, const std::string& consistency, const std::vector<float>& values,
                std::size_t versions, std::size_t shared = 0) {
     device_ = *registry_.create<Device>("ref", {});
@@ -35,7 +35,7 @@ class Served : public testing::Test {
     store_->move(param, masters_->value(0, 0));
     ASSERT_TRUE(store_->set(param, values).ok());
   }
-  // The contributors are the caller's to name, and where messages go.
+  // The caller adds the contributors and the destination of messages.
   ShardSetup setup(const Slices& slices) {
     return {.seats = {0, 1},
             .slices = &slices,
@@ -46,7 +46,7 @@ class Served : public testing::Test {
             .activity = &activity_};
   }
 
-  std::optional<Factors> factors_; // that its contributions are; none: gradients
+  std::optional<Factors> factors_; // of its contributions; none: gradients
   env::RealHost host_{LogLevel::error};
   plugin::Registry registry_{plugin::entries_of(plugin::settings_of_process({})), host_};
   plugin::Activity activity_;

@@ -1,4 +1,4 @@
-// A server whose workers leave the factors of their gradients.
+// A server whose workers send the factors of their gradients.
 #include <array>
 #include <cstring>
 
@@ -81,7 +81,7 @@ TEST_F(ShardRowsTest, RowsAreAddedToThoseOfTheTable) {
   EXPECT_THAT(value(), ElementsAre(-5, -6, -7, -111, -222, -333));
 }
 
-// A broken worker's numbers reach nothing.
+// Invalid row numbers of a broken worker change nothing.
 TEST_F(ShardRowsTest, WhatIsNoRowOfTheTableIsLeftOut) {
   serve("eventual", 4);
   leave_rows(1, {-1, 2}, {1, 2, 3, 10, 20, 30});
@@ -96,7 +96,7 @@ TEST_F(ShardFactorsTest, WhatIsNoneIsCorrupt) {
   EXPECT_THAT(shard_->take(update(0, ContributionKind::dense)).message(),
               HasSubstr("sends what the handler's workers do not send"));
   Message beyond = update(0);
-  beyond.place = 4; // its end is not the worker's
+  beyond.place = 4; // its end is outside of the worker's memory
   EXPECT_THAT(shard_->take(beyond).message(), HasSubstr("outside of its memory"));
 }
 

@@ -1,5 +1,5 @@
-// The first of two servers that each own half of a param: what it tells the other, and what waits for the other's
-// words.
+// The first of two servers that each own half of a param: its messages to the other, and its waits for those of the
+// other.
 #include <array>
 #include <cmath>
 
@@ -54,7 +54,7 @@ TEST_F(ShardSumsTest, ClipsByTheNormOfBoth) {
   ASSERT_THAT(to_, ElementsAre(1));
   EXPECT_EQ(sent_[0].rate, 16);
   EXPECT_THAT(words(), ElementsAre(Word::norm));
-  ASSERT_TRUE(norm(1, 0, 48).ok()); // 64 together: a norm of 8, four times the largest
+  ASSERT_TRUE(norm(1, 0, 48).ok()); // 64 together: a norm of 8, four times the limit
   EXPECT_FLOAT_EQ(value(), 1 - 0.5F / 4);
 }
 
@@ -83,13 +83,13 @@ TEST_F(ShardSumsTest, AnUpdaterGetsSumsOverTheWholeParam) {
   ASSERT_TRUE(update().ok());
   EXPECT_EQ(value(), 1);
   ASSERT_EQ(sent_.size(), 2U);
-  EXPECT_EQ(sent_[0].rate, 16); // of the values' squares
+  EXPECT_EQ(sent_[0].rate, 16); // of the squared values
   const double step = sent_[1].rate / 16;
   EXPECT_THAT(words(), ElementsAre(Word::sums, Word::sums));
   ASSERT_TRUE(sum(0, 128).ok());
   EXPECT_EQ(value(), 1);
   ASSERT_TRUE(sum(1, 16 * step).ok());
-  // rate |w| / |d| d, with |w| of both halves.
+  // rate |w| / |d| d, with |w| over both halves.
   EXPECT_NEAR(value(), 1 - 0.5 * std::sqrt(144 / (32 * step)) * std::sqrt(step), 1e-6);
 }
 
@@ -100,13 +100,13 @@ TEST_F(ShardSumsTest, ANormThatNobodyWaitsForIsCorrupt) {
   EXPECT_EQ(norm(1, 2, 1).code(), Code::corrupt);
   ASSERT_TRUE(norm(1, 0, 1).ok());
   EXPECT_EQ(norm(1, 0, 1).code(), Code::corrupt);
-  EXPECT_THAT(sum(0, 1).message(), HasSubstr("which nobody waits for")); // sgd needs none
+  EXPECT_THAT(sum(0, 1).message(), HasSubstr("which nobody waits for")); // sgd needs no sums
 }
 
 TEST_F(ShardSumsTest, SumsThatNobodyWaitsForAreCorrupt) {
   serve("lamb", 0);
   EXPECT_THAT(norm(1, 0, 1).message(), HasSubstr("a norm of seat 1, which nobody waits for"));
-  EXPECT_THAT(sum(0, 1, 0).message(), HasSubstr("sums of slice 0 from seat 1")); // its own
+  EXPECT_THAT(sum(0, 1, 0).message(), HasSubstr("sums of slice 0 from seat 1")); // the server's own slice
   EXPECT_THAT(sum(0, 1, 1, 2).message(), HasSubstr("sums of slice 1 from seat 2"));
   EXPECT_THAT(sum(0, 1, 9).message(), HasSubstr("slice 9, which there is not"));
   EXPECT_EQ(sum(2, 1).code(), Code::corrupt);

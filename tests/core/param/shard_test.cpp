@@ -1,4 +1,4 @@
-// A server alone: what it does with the messages of two workers, good ones and bad ones.
+// A server alone: its handling of two workers' messages, valid and invalid.
 #include <array>
 
 #include <dlhost/random.h>
@@ -28,7 +28,7 @@ class ShardTest : public Served {
     shard_ = *std::move(shard);
   }
 
-  // Another one than handler_ names; null: that.
+  // Another handler than handler_; null: that one.
   virtual std::unique_ptr<Consistency> handler() { return nullptr; }
   Message update(std::uint16_t rank, std::uint64_t step) const {
     return {.word = Word::update, .rank = rank, .step = step, .rate = 0.5};
@@ -45,13 +45,13 @@ class ShardTest : public Served {
   std::size_t versions_ = 1;
   std::array<std::array<float, 4>, 2> gradients_{{{1, 1, 1, 1}, {0, 1, 2, 3}}};
   Slices slices_ = Slices::cut(std::array<std::int64_t, 1>{4}, 1, 100);
-  // The steps that the newest published version has in it, or that make none.
+  // The steps that the newest published version contains or that make no version.
   std::span<const std::uint64_t> published() const { return Published(memory_of_dead(), 2).newest(0).applied; }
   std::span<std::byte> memory_of_dead() const { return {const_cast<std::byte*>(outlives_.data()), outlives_.size()}; }
 
   std::vector<std::byte> outlives_ = std::vector<std::byte>(Published::bytes(1, 2));
   std::vector<std::pair<std::uint32_t, Version>> answers_;
-  std::uint64_t place_ = 0; // that the last answer named
+  std::uint64_t place_ = 0; // from the last answer
 };
 
 using testing::ElementsAre;
@@ -70,7 +70,7 @@ TEST_F(ShardTest, AddsWhatAllBringAndTellsWhoAsked) {
   EXPECT_THAT(answers_, ElementsAre(Pair(1, 1), Pair(0, 1)));
 }
 
-// It says that nobody reads what is more than a step old, and serves whatever there is.
+// Declares that readers are at most a step behind, and serves any version.
 class Lax final : public Consistency {
  public:
   Traits traits() const override { return {.staleness = 1}; }
@@ -93,7 +93,7 @@ TEST_F(LaxTest, WhatIsOlderThanTheHandlerPromisesIsItsFault) {
   EXPECT_THAT(answers_, ElementsAre(Pair(0, 1)));
 }
 
-// It writes down what its word was.
+// Records its word.
 class Remembering final : public Consistency {
  public:
   Traits traits() const override { return {.own_words = 1}; }
@@ -139,7 +139,7 @@ TEST_F(OverlappingTest, WhatAWorkerReadsStaysUntilItAsksForMore) {
       ASSERT_TRUE(shard_->take(get(1, 0)).ok());
     }
   };
-  steps_of_another(0); // worker 0 is still at its first step, and reads what was there when all began
+  steps_of_another(0); // worker 0 is still at its first step, and reads the initial version
   EXPECT_THAT(first, ElementsAre(1, 2, 3, 4));
   ASSERT_TRUE(shard_->take(get(0, 0)).ok());
   steps_of_another(10);
@@ -163,7 +163,7 @@ class ChosenTest : public ShardTest {
   }
 };
 
-// The version that worker 1 asks for is there, but nobody has told yet that its step was late.
+// The version that worker 1 asks for exists, but the chooser has not decided yet whether its step was late.
 TEST_F(ChosenTest, WhoMayBeLateGoesOnWhenThatIsKnown) {
   ASSERT_TRUE(shard_->take(update(0, 0)).ok());
   ASSERT_TRUE(chosen(0, 0, 0).ok());
@@ -194,7 +194,7 @@ class FoldingTest : public ChosenTest {
     return shard_->take({.word = Word::folded, .rank = rank, .step = step, .rate = 1});
   }
   Status stand_still(float weight) { return shard_->take({.word = Word::align, .rate = static_cast<double>(weight)}); }
-  // As worker 0 gets it now.
+  // The value that worker 0 gets now.
   std::span<const float> value() {
     EXPECT_TRUE(shard_->take(get(0, 0)).ok());
     return {reinterpret_cast<const float*>(masters_->value(0, place_).data()), 4};
@@ -202,7 +202,7 @@ class FoldingTest : public ChosenTest {
   std::string choose_ = "step";
 };
 
-// Version 1 is there, which it asks for: but nobody has said yet whether its first step was late.
+// Version 1, which it asks for, exists; but the chooser has not decided yet whether its first step was late.
 TEST_F(FoldingTest, WhatMayBeLateIsNotWrittenOverBeforeThatIsKnown) {
   ASSERT_TRUE(shard_->take(update(0, 0)).ok());
   ASSERT_TRUE(chosen(0, 0, 0).ok());
@@ -261,7 +261,7 @@ TEST_F(FoldingTest, NobodyIsLateWhereNothingIsChosen) {
   EXPECT_EQ(shard_->take({.word = Word::folded, .rank = 2, .rate = 1}).code(), Code::corrupt);
 }
 
-// Who goes on from there makes no step again that was left out, or it would begin anew for ever.
+// A recovery from this version must not repeat a dropped step, or the run would never get past it.
 TEST_F(ChosenTest, WhatIsLeftOutIsPublishedWithTheNextVersion) {
   ASSERT_TRUE(shard_->take(update(0, 0)).ok());
   ASSERT_TRUE(shard_->take(update(1, 0)).ok());
@@ -352,7 +352,7 @@ TEST_F(ShardTest, ARepeatedUpdateCountsOnce) {
   EXPECT_EQ(shard_->repeated(), 1U);
   EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4));
   ASSERT_TRUE(shard_->take(update(1, 0)).ok());
-  ASSERT_TRUE(shard_->take(update(1, 0)).ok()); // late, when all is done
+  ASSERT_TRUE(shard_->take(update(1, 0)).ok()); // after both have arrived
   EXPECT_EQ(shard_->repeated(), 2U);
   EXPECT_THAT(values(), ElementsAre(0.5, 1, 1.5, 2));
 }

@@ -38,7 +38,7 @@ TEST(Slices, SmallParamsStayWholeAndGoToTheLeastLoaded) {
   EXPECT_EQ(slices.of(0).size(), 1U);
   std::vector<std::int64_t> load(2);
   for (const Slice& slice : slices.all()) load[slice.server] += slice.count;
-  EXPECT_LE(std::abs(load[0] - load[1]), 16); // a line
+  EXPECT_LE(std::abs(load[0] - load[1]), 16); // a cache line
 }
 
 TEST(Slices, WhatBelongsTogetherHasOneOwner) {

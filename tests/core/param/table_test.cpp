@@ -1,4 +1,4 @@
-// One worker's view of the table: what it does with messages that come where they have no business.
+// One worker's view of the table: its handling of invalid messages.
 #include "param/table/table.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST_F(TableTest, NoVersionIsOlderThanTheOneBefore) {
               testing::HasSubstr("version 3 of slice 0, behind version 4"));
 }
 
-// One that never hears anything, and tells again and again that the other is gone.
+// An endpoint that never receives a message, and repeatedly reports that the peer is gone.
 class LonelyEndpoint final : public Endpoint {
  public:
   std::string address() const override { return "here"; }
@@ -131,7 +131,7 @@ class LonelyTableTest : public TableTest {
 
 TEST_F(LonelyTableTest, WhoIsGoneIsNamedWithItsHostAndWhatWaitsForIt) {
   EXPECT_EQ(table_->settle().message(), "worker 0 on host7 is gone");
-  const Status collected = table_->collect(0); // what was asked for is not there
+  const Status collected = table_->collect(0); // the param has not arrived
   EXPECT_EQ(collected.code(), Code::gone);
   EXPECT_EQ(collected.message(), "worker 3 waits for param 'w': worker 0 on host7 is gone");
 }

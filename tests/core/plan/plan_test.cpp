@@ -30,7 +30,7 @@ TEST(Plan, IsWhatItsManifestSays) {
 
 TEST(Plan, TheHashIsOfTheChoices) {
   Plan other = small();
-  other.activation_bytes = 2048; // follows from them
+  other.activation_bytes = 2048; // follows from the choices
   EXPECT_EQ(hash(other), hash(small()));
   other.ops[1].kernel = "slow";
   EXPECT_NE(hash(other), hash(small()));

@@ -1,4 +1,4 @@
-// A folder with one bad plugin in it, and what whoever asks for it is told.
+// A folder with one bad plugin in it, and the error message for its user.
 #pragma once
 
 #include <cstring>
@@ -24,7 +24,7 @@ class CorpusTest : public FolderTest {
  protected:
   static std::string built(const std::string& name) { return DLHOST_BAD_PLUGINS "/" + name + ".so"; }
 
-  // A copy of a bad plugin as the only one; `change` may spoil it further.
+  // Copies a bad plugin into the folder; `change` may damage it further.
   std::filesystem::path copy_of(const std::string& name, const std::function<void(std::string& bytes)>& change = {}) {
     entry_ = entry_with("plugins", built(name), "bad.so");
     const std::filesystem::path path = std::filesystem::path(entry_.path) / "bad.so";
@@ -37,7 +37,7 @@ class CorpusTest : public FolderTest {
     return path;
   }
 
-  // What whoever asks for it is told; empty when it loads.
+  // The error for a request of the plugin; empty if it loads.
   std::string told() {
     Registry registry({&entry_, 1}, host_, short_limit);
     const auto factory = registry.factory(Kind::initializer, "bad");

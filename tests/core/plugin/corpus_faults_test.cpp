@@ -51,7 +51,7 @@ TEST_F(CorpusDeathTest, HangInInit) {
               HasSubstr("hangs in init: not back after 300 ms"));
 }
 
-// What a run does around each call of a plugin.
+// Wraps each call of a plugin as a run does.
 class StepTest : public CorpusTest {
  protected:
   void make(const char* how) {
@@ -66,7 +66,7 @@ class StepTest : public CorpusTest {
     ASSERT_TRUE(actor.ok());
     actor_ = *actor;
   }
-  // noexcept: as a task, which nothing catches for.
+  // noexcept, like a task, which has no handler outside.
   void run() {
     install_fault_handlers();
     tell_checkpoint("runs/digits/step-7");

@@ -1,4 +1,4 @@
-// Every way in which the file of a plugin can be wrong, and what its user is told.
+// Every kind of fault in a plugin's file, and the message for its user.
 #include "corpus.h"
 
 #include <csignal>

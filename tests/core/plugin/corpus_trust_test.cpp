@@ -1,4 +1,4 @@
-// Files and folders that somebody else could change, and links between them.
+// Files and folders that other users could change, and links between them.
 #include "corpus.h"
 
 #include <sys/stat.h>
@@ -55,7 +55,7 @@ TEST_F(CorpusTest, LinkThroughAFolderThatIsALink) {
   const std::filesystem::path open = folder_ / "open";
   fs::create_directories(open / "inner");
   fs::copy_file(path, open / "bad.so");
-  fs::rename(path, folder_ / "bad.so"); // where the words of the link seem to lead
+  fs::rename(path, folder_ / "bad.so"); // the file that the text of the link seems to name
   fs::create_directory_symlink(open / "inner", folder_ / "sub");
   fs::create_symlink(concat(folder_ / "sub", "/../bad.so"), path);
   EXPECT_EQ(told(), "");

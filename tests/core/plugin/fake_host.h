@@ -1,4 +1,4 @@
-// A host for tests of loading: it keeps what is logged and has nothing else to give.
+// A host for tests of loading: it keeps the log and offers nothing else.
 #pragma once
 
 #include <cstdlib>

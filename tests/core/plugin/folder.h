@@ -13,7 +13,7 @@ namespace dlhost::plugin {
 
 class FolderTest : public testing::Test {
  protected:
-  // A search entry with a copy of a built plugin in it; called again with the same name, another one.
+  // A search entry with a copy of a built plugin; a further call with the same name adds another plugin.
   SearchEntry entry_with(const std::string& name, const std::string& built, const std::string& as) {
     const std::filesystem::path path = folder_ / name;
     std::filesystem::create_directory(path);

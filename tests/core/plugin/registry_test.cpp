@@ -107,7 +107,7 @@ TEST_F(RegistryTest, ABrokenFileThatIsAskedForIsAnErrorNotASkip) {
   EXPECT_NE(broken.status().message().find("truncated"), std::string::npos) << broken.status().message();
 }
 
-// What a plugin says of itself goes to terminals and programs.
+// A plugin's description is shown on terminals and read by programs.
 TEST(Describe, ShowsNoMoreThanTextOfASchema) {
   struct Options {
     std::int64_t units = 1;

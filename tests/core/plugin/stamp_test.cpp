@@ -47,7 +47,7 @@ TEST(Stamp, SpoiledBytesNeverLeadOutsideTheFile) {
   for (int round = 0; round < 3000; ++round) {
     auto file = good;
     for (int change = 0; change < 1 + round % 8; ++change) {
-      // Mostly the headers and the first tables: the rest is code, which is not looked at.
+      // Mostly the headers and the first tables: the rest is code, which is not examined.
       const std::size_t at = random() % (change % 2 ? file.size() : 0x800);
       file[at] = static_cast<std::byte>(random() % 3 ? random() : 0xff);
     }
@@ -55,7 +55,7 @@ TEST(Stamp, SpoiledBytesNeverLeadOutsideTheFile) {
     refused += !stamp.ok() || !judge(*stamp, this_host()).problems.empty();
     (void)judge_symbols(file, this_host());
   }
-  EXPECT_GT(refused, 300); // and address sanitizer sees the rest
+  EXPECT_GT(refused, 300); // the address sanitizer checks the others
 }
 
 TEST(Stamp, InstructionsAreNamed) {

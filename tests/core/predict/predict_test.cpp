@@ -1,5 +1,4 @@
-// A trained net in a user's own program: it predicts what an evaluation finds, from any thread, without
-// data.
+// A trained net in a user's own program: its predictions equal an evaluation's outputs, from any thread, without data.
 #include <dlhost/predict.h>
 
 #include <cmath>
@@ -17,7 +16,7 @@ class PredictTest : public Bench {
 
   Predictor::Options options() { return {.job = folder_ / "job.toml", .batch = 7}; }
 
-  // What `layer` makes of the test's samples, and these samples.
+  // The test's samples, and the outputs of `layer` for them.
   struct Found {
     std::vector<float> samples, values;
   };
@@ -96,7 +95,7 @@ TEST_F(PredictTest, ThreadsPredictAtOnce) {
   for (auto& thread : threads) thread.join();
 }
 
-// A file that is written, a measure: no prediction takes part in it. And what it was trained on is gone.
+// A file output and a metric: predictions use neither. The training data are deleted.
 TEST_F(PredictTest, NeitherDataNorOutputsAreTouched) {
   const std::string rows = folder_ / "rows.csv", written = folder_ / "out/rows.csv";
   std::string text;

@@ -1,4 +1,4 @@
-// A program of its own, since it counts what the whole process allocates.
+// A separate program, because it counts all allocations of the process.
 #include <atomic>
 #include <cstdlib>
 #include <new>

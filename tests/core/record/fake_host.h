@@ -1,5 +1,4 @@
-// A host with a clock that only tests move, and real files; a terminal that keeps what is written; a folder that goes
-// away.
+// A host with a clock that only tests move, and real files; a terminal that keeps its output; a temporary folder.
 #pragma once
 
 #include <cstdlib>

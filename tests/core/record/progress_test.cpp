@@ -107,7 +107,7 @@ TEST_F(ProgressTest, ElsewhereItWritesPlainLines) {
   EXPECT_EQ(terminal_.written, "step  10/100  epoch 1.00  loss 0.2500  accuracy 0.9000  12.3k items/s  0:45 left\n"
                                "step  20/100  epoch 2.00  loss 0.2500  accuracy 0.9000  12.3k items/s  0:40 left\n");
   terminal_.written.clear();
-  progress.step(report(30)); // an epoch later, though no five seconds
+  progress.step(report(30)); // an epoch later, but within five seconds
   progress.evaluation({.phase = "validation", .step = 30, .epoch = 3, .metrics = metrics_});
   EXPECT_EQ(terminal_.written, "step  30/100  epoch 3.00  loss 0.2500  accuracy 0.9000  12.3k items/s  0:35 left\n"
                                "validation  step 30  epoch 3.00  loss 0.2500  accuracy 0.9000\n");

@@ -49,7 +49,7 @@ TEST_F(RunFolderTest, ANamedFolderMustBeFree) {
   EXPECT_EQ(RunFolder::open(host_, folder_ / "other").status().code(), Code::not_found);
 }
 
-// Another run that starts at the same moment takes each folder between our look at it and our claim.
+// Simulates another run that takes each folder between this run's check and its claim.
 class RacedDisk final : public env::PosixDisk {
  public:
   Status make_directory(const std::string& path) override {

@@ -9,7 +9,7 @@
 namespace dlhost::record {
 namespace {
 
-// Of class 0 there were four, one taken for 1; of 1 two, both found; of 2 none, but one of class 1 more.
+// Class 0: four samples, one taken for 1. Class 1: three, one taken for 2. Class 2: none.
 const Table small{"confusion", 3, 3, {3, 1, 0, 0, 2, 1, 0, 0, 0}};
 
 TEST(Table, ScoresOfEachClass) {

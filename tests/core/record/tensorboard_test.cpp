@@ -18,7 +18,7 @@ class TensorboardTest : public RecordTest {
     return names;
   }
 
-  // Takes the frames apart and checks what they promise.
+  // Splits the frames and checks their checksums.
   std::vector<tensorboard::Event> events(const std::string& name) {
     const std::string bytes = *host_.disk().read_text(folder_ / "" + name);
     std::vector<tensorboard::Event> read;
@@ -42,7 +42,7 @@ class TensorboardTest : public RecordTest {
 TEST(MaskedCrc, KnownValues) {
   EXPECT_EQ(crc32c("123456789"), 0xe3069283u); // the check value of CRC-32C
   EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aau);
-  // How every event file of TensorBoard's own begins: a record of 24 bytes.
+  // The beginning of every event file of TensorBoard: a record of 24 bytes.
   EXPECT_EQ(masked_crc(std::string("\x18\0\0\0\0\0\0\0", 8)), 0x224b7fa3u);
 }
 

@@ -1,5 +1,5 @@
-// Params that have a consistency handler of their own: it decides about them, and about no other; and those that cannot
-// stand beside the job's are refused where they are named.
+// Params with their own consistency handler: it decides about them only. Params whose handler does not agree with the
+// job's are refused at their place in the job.
 #include <algorithm>
 
 #include "simulated.h"
@@ -20,7 +20,7 @@ class AgreementTest : public SimulationTest {
   static std::string beside(const std::string& handler) { return tally_job(false, handler); }
 };
 
-// Either is told of by the other's name, were it asked about the other's param.
+// A fault of either handler is reported for its own param only.
 TEST_F(AgreementTest, AParamsServersKeepToItsOwnHandler) {
   const std::vector<std::string> settings{"topology.workers_per_group=4", "topology.servers_per_group=2",
                                           "topology.slice_elements=20"};
@@ -35,7 +35,7 @@ TEST_F(AgreementTest, AParamsServersKeepToItsOwnHandler) {
   EXPECT_THAT(told("misses_one"), HasSubstr("of 'twin.applied' is not in"));
 }
 
-// A worker plans each param by its handler, and the ledger has what came of it.
+// A worker plans each param by its handler, and the ledger shows the result.
 TEST_F(AgreementTest, AWorkerKeepsToAParamsOwnPlan) {
   const auto run =
       simulate(beside(R"({ type = "elastic", alpha = 0.5, every = 8 })"),
@@ -46,7 +46,7 @@ TEST_F(AgreementTest, AWorkerKeepsToAParamsOwnPlan) {
       EXPECT_EQ(tools::Audit::contributions(slice, worker), slice.param == "twin.applied" ? 3U : 6U) << slice.param;
 }
 
-// What is read where it is written lies there once, and is cut among servers; what is not, is whole.
+// A param whose readers read it where it is updated has one place and is cut among servers; others are whole.
 TEST_F(AgreementTest, AParamLiesAsItsOwnHandlerReadsIt) {
   const auto run = simulate(beside("\"bounded\""),
                             {"topology.worker_groups=2", "topology.servers_per_group=2", "topology.slice_elements=20",

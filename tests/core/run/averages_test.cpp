@@ -44,7 +44,7 @@ TEST(Averages, ThoseOfTheLastStepsForgetTheFirst) {
   recent.read(metrics, 4, means);
   EXPECT_THAT(means, ElementsAre(Pair("loss", 248.5)));
   recent.read(metrics, 250, means);
-  EXPECT_THAT(means, ElementsAre(Pair("loss", 200.5))); // of a hundred
+  EXPECT_THAT(means, ElementsAre(Pair("loss", 200.5))); // over the last hundred
 }
 
 } // namespace

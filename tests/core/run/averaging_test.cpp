@@ -1,4 +1,4 @@
-// Averages of params, beside the params: the mean of all values so far, and then one that forgets.
+// Averages of params, kept beside the params: the mean of all values at first, then an exponential average.
 #include <cmath>
 
 #include "param/file/tensor_file.h"
@@ -12,7 +12,7 @@ class AveragingTest : public Bench {
  protected:
   using Values = std::map<std::string, std::vector<float>>;
 
-  // Of the newest checkpoint in `folder`.
+  // The averages in the newest checkpoint in `folder`.
   Values averages_in(const std::string& folder) {
     Values values;
     auto files = run::Checkpoints::find(host_, folder);

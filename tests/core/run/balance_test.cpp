@@ -1,4 +1,4 @@
-// Workers that have as large a part of their batch as they are fast.
+// Workers with a share of the batch in proportion to their speed.
 #include "run/coordinator/balance.h"
 
 #include <algorithm>
@@ -47,14 +47,14 @@ TEST_F(BalanceTest, SharesAreSpeeds) {
   EXPECT_EQ(apart.topology.shares, (Rows{750, 250}));
   EXPECT_EQ(apart.topology.balance_steps, 0);
   EXPECT_EQ(run::rows_of(apart), (Rows{12, 4}));
-  // What they compute now, they compute at the same time: measured again, shares stay.
+  // With equal times the shares stay.
   EXPECT_EQ(run::balanced(apart, std::vector{report(2), report(2), report(2), report(2)}).topology.shares,
             apart.topology.shares);
   EXPECT_TRUE(run::balanced(job, std::vector{report(1), report(0), report(1), report(0)}).topology.shares.empty())
       << "nothing is known of one";
 }
 
-// Two of one pace and one of a third of it: 12 rows are 5, 5 and 2 then, and a step takes half the time.
+// Two workers of equal speed and one of a third of it: 12 rows become 5, 5 and 2, and a step takes half the time.
 TEST_F(BalanceTest, AStepTakesLessTimeAndIsTheSame) {
   const std::vector<std::string> uneven{"train.device={ type = \"ref\", rate = 0.001 }", "topology.workers_per_group=3",
                                         "topology.slice_elements=20"};

@@ -21,7 +21,7 @@ const std::vector<std::string> codecs{
     "\"none\"",     "\"one_bit\"",   "\"top_k\"", "{ type = \"power_sgd\", rank = 1 }",
     "\"random_k\"", "\"rows\""};
 
-// Contributions are added in the order of the workers either way.
+// Contributions are added in the order of the workers with and without a codec.
 TEST_F(CodecTest, WhatLosesNothingChangesNothing) {
   const auto plain = train(small_job(), coded(""));
   const auto coded_none = train(small_job(), coded("\"none\""));
@@ -65,7 +65,7 @@ TEST_F(CodecTest, ItIsTheSameTwiceAndWhenItIsResumed) {
   }
 }
 
-// What was left out is wanted by whatever comes next; what one codec has learned means nothing to another.
+// Another codec, or none, adds the remainder; one codec's learned state means nothing to another.
 TEST_F(CodecTest, AnotherCodecGoesOnWithWhatWasLeftOut) {
   const std::string checkpoints = folder_ / "checkpoints";
   train(small_job(), coded("{ type = \"power_sgd\", rank = 1 }"), 17, {}, checkpoints);
@@ -74,7 +74,7 @@ TEST_F(CodecTest, AnotherCodecGoesOnWithWhatWasLeftOut) {
     const auto rest = train(small_job(), coded(codec), 0, checkpoints);
     EXPECT_EQ(rest.losses.size(), 40U - 17U);
   }
-  // One step, after 17 that changed nothing: with what was left out of these, and without.
+  // One step, after 17 that changed nothing: with the remainder of these, and without.
   const auto steps = [&](const std::string& codec) {
     const std::string from = folder_ / ("from " + codec);
     train(small_job(), coded(codec, {"updater.rate=0.0"}), 17, {}, from);
@@ -114,7 +114,7 @@ TEST_F(CodecTest, NormsAndSumsAreThoseOfWhatIsDecoded) {
   }
 }
 
-// Codecs that need the whole matrix see it plain, however masters lie.
+// Codecs that need the whole matrix get it in plain layout, in any format of the masters.
 TEST_F(CodecTest, MastersThatDoNotLiePlainAreSeenPlain) {
   for (const std::string codec : {"\"one_bit\"", "{ type = \"power_sgd\", rank = 1 }"}) {
     SCOPED_TRACE(codec);
@@ -156,7 +156,7 @@ std::vector<std::string> exchanged(int groups, const std::string& sync, const st
   return more;
 }
 
-// All groups go on with what all have read: they make the same versions (or the run would say so), of the sum.
+// All groups continue with the exchanged sum: they make the same versions (else the run reports it).
 TEST_F(CodecTest, ServerGroupsExchangeGradientsThroughAnyCodec) {
   const auto plain = train(small_job(), {"train.stop.steps=120"});
   Chosen chosen;
@@ -175,7 +175,7 @@ TEST_F(CodecTest, ServerGroupsExchangeGradientsThroughAnyCodec) {
           EXPECT_EQ(trained.params, uncoded.params);
           continue;
         }
-        for (const auto& [name, values] : trained.params) // as a whole a slice is added up in another order
+        for (const auto& [name, values] : trained.params) // a whole slice is summed in another order
           for (std::size_t i = 0; i < values.size(); ++i)
             EXPECT_NEAR(values[i], uncoded.params.at(name)[i], 1e-4) << name;
       }

@@ -1,5 +1,5 @@
-// Workers whose device has memory that the host cannot reach: gradients leave it, and new values land there. It is the
-// training of workers whose device shares its memory with the host, bit for bit.
+// Workers whose device memory the host cannot reach: gradients are copied out, and new values in. Training equals that
+// of workers whose device shares the host's memory, bit for bit.
 #include <unistd.h>
 
 #include <chrono>
@@ -17,7 +17,7 @@ class CrossingTest : public Bench {
     return set;
   }
 
-  // Whether computing waits for what crosses, or not.
+  // With copies that computing waits for, and with asynchronous ones.
   void expect_alike(const std::string& job, const std::vector<std::string>& set) {
     const auto near_by = train(job, set);
     EXPECT_FALSE(near_by.test.empty());
@@ -62,7 +62,7 @@ TEST_F(CrossingTest, WhateverCrosses) {
   }
 }
 
-// What the device computes with lies in its own blocks; what is shared lies plain.
+// The device computes in its own blocked formats; shared params are plain.
 TEST_F(CrossingTest, FormatsOfTheDeviceStayThere) {
   const std::string blocked = R"({ type = "ref", far = true, formats = "blocked" })";
   for (const char* masters : {"cpu", "ref"}) {
@@ -79,7 +79,7 @@ TEST_F(CrossingTest, ParamsLieWithTheProcessorsWhereNothingIsSaid) {
   expect_near(train(small_job()), train(small_job(), settings), 1e-5, 20);
 }
 
-// Two devices of the host take the same way.
+// Two devices on the host use the same path.
 TEST_F(CrossingTest, ParamsMayLieWithAnotherDeviceNearBy) {
   const auto settings = workers(2, 2);
   auto named = settings;
@@ -89,7 +89,7 @@ TEST_F(CrossingTest, ParamsMayLieWithAnotherDeviceNearBy) {
   EXPECT_EQ(apart.params, one.params);
 }
 
-// Running state is averaged while all stand still, and goes on from there: also where it is asked for twice at a step.
+// Running state is averaged in a pause of all workers and continues from there, also after two evaluations in a step.
 TEST_F(CrossingTest, RunningStateIsEverybodys) {
   expect_alike(normed_job(), workers(3, 2, {"test.every={ steps = 5 }"}));
   expect_resumed_alike(normed_job(), apart(workers(2, 1)), 15);
@@ -138,8 +138,8 @@ TEST_F(CrossingTest, ServerGroupsAndMachines) {
   expect_alike(normed_job(), workers(2, 2, {"topology.machines=2"}));
 }
 
-// With one worker nothing is shared, and nothing crosses; but where the job asks for it, its gradients leave for a
-// server and values land all the same.
+// One worker shares and copies nothing by default. If the job asks for copies, its gradients go to a server and the
+// values come back.
 TEST_F(CrossingTest, OneWorkerKeepsItsParamsWhereItComputesUnlessItIsTold) {
   expect_alike(small_job(), {});
   for (const char* copy : {"auto", "none"})
@@ -165,8 +165,8 @@ TEST_F(CrossingTest, WhatServersCannotReachIsRefused) {
   EXPECT_NE(told.find("topology.device"), std::string::npos) << told;
 }
 
-// Copies that are still queued then would write into the table's memory, which is gone before the device is: a build
-// with AddressSanitizer sees it.
+// Copies left queued would write into the table's memory, which is freed before the device: AddressSanitizer would
+// detect it.
 TEST_F(CrossingTest, AStepThatFailsLeavesNoCopiesQueued) {
   const std::string lost = folder_ / "lost";
   for (const char* copy : {"sync", "async"}) {

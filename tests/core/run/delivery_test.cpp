@@ -1,5 +1,5 @@
-// Each batch arrives as the feeder gives it, whoever is late: of each wait in delivery.cpp there is a pace at which
-// leaving it out gives wrong data here, or memory that is released too early.
+// Each batch arrives as the feeder gives it, for all paces of the streams. For each wait in delivery.cpp, one pace
+// turns its omission into wrong data or memory that is released too early.
 #include "run/input/delivery.h"
 
 #include <numeric>
@@ -45,7 +45,7 @@ class DeliveryTest : public testing::Test {
     ASSERT_TRUE(delivered.ok()) << delivered.status().message();
     delivery = *std::move(delivered);
   }
-  // As a run ends: with work that is still to be done.
+  // Ends with pending work, like a run.
   void stop() {
     delivery.reset();
     feeder.reset();
@@ -60,7 +60,7 @@ class DeliveryTest : public testing::Test {
     EXPECT_TRUE(fresh.ok()) << fresh.status().message();
     return *std::move(fresh);
   }
-  // What one program would be given, step by step, from `steps` in turn.
+  // The batches that a single program would get for `steps`, in their order.
   std::vector<Got> expected(FeederSpec with, const std::vector<std::uint64_t>& steps) {
     with.readers = 0;
     const auto alone = made(with);
@@ -80,7 +80,7 @@ class DeliveryTest : public testing::Test {
   static Got of(const Batch& batch) {
     return {batch.step, batch.valid, {batch.samples.begin(), batch.samples.end()}, {}, {}};
   }
-  // A step that copies the batch away, as a program would compute: behind the host. Nobody looks before read().
+  // A step that copies the batch away asynchronously, like a program. The result is checked only in read().
   void step() {
     const auto load = delivery->next();
     ASSERT_TRUE(load.ok()) << load.status().message();
@@ -104,7 +104,7 @@ class DeliveryTest : public testing::Test {
     room.clear();
     return std::exchange(taken, {});
   }
-  // The readers come so far in the end.
+  // Waits until the readers have finished the next batch.
   void wait_until_ready() {
     for (int i = 0; i < 10'000 && !feeder->ready(); ++i) host.clock().sleep(1'000'000);
     ASSERT_TRUE(feeder->ready());
@@ -182,7 +182,7 @@ TEST_F(DeliveryTest, TheNextBatchIsCopiedWhileThisOneIsComputed) {
   step();
   EXPECT_EQ(device.copies, 2);
   source.closed_from = INT64_MAX;
-  for (int i = 0; i < 10'000 && source.reads < 20; ++i) host.clock().sleep(1'000'000); // all that is read ahead
+  for (int i = 0; i < 10'000 && source.reads < 20; ++i) host.clock().sleep(1'000'000); // all read-ahead samples
   wait_until_ready();
   step();
   EXPECT_EQ(device.copies, 4) << "the third has to wait: where it will lie nothing is computed yet";
@@ -208,7 +208,7 @@ TEST_F(DeliveryTest, ASlowReaderIsWaitedForByItsOwnStepOnly) {
   FeederSpec with = spec;
   with.sampling.shuffle = false;
   start(When::late, When::late, with);
-  step(); // comes back, though nobody reads the second
+  step(); // returns, though the second is not read yet
   EXPECT_FALSE(feeder->ready());
   source.closed_from = INT64_MAX;
   step();
@@ -240,7 +240,7 @@ TEST_F(DeliveryTest, AnErrorLeavesTheStepsAroundItWhole) {
   start(When::late, When::late, with);
   for (int s = 0; s < 2; ++s) step();
   EXPECT_FALSE(delivery->next().ok());
-  source.bad = -1; // comes again in another epoch
+  source.bad = -1; // it is read again in another epoch
   for (int s = 3; s < 10; ++s) step();
   ASSERT_EQ(read(), expected(with, {0, 1, 3, 4, 5, 6, 7, 8, 9}));
 }

@@ -1,4 +1,4 @@
-// When a run ends by itself.
+// The conditions under which a run ends by itself.
 #include <gmock/gmock.h>
 
 #include "trained.h"
@@ -34,7 +34,7 @@ TEST_F(EndsTest, WhenNoValidationIsBetterAnyMore) {
                                      "train.stop={ patience = 2, steps = 30 }"};
   auto still = set;
   still.push_back("updater.rate=0.0");
-  const auto trained = train(small_job(), still); // the first is the best, and two more are not better
+  const auto trained = train(small_job(), still); // the first is the best, and the next two are no better
   EXPECT_EQ(trained.losses.size(), 9U);
   EXPECT_EQ(trained.outcome.reason, "no better validation in 2 evaluations");
   EXPECT_EQ(train(small_job(), set).losses.size(), 30U);

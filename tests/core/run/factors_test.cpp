@@ -1,4 +1,4 @@
-// Workers that leave the factors of gradients for one another: the same training, and only where it can be.
+// Workers that send the factors of gradients to each other: the same training, and only where factors apply.
 #include "several.h"
 
 namespace dlhost::test {
@@ -8,7 +8,7 @@ using FactorsTest = Bench;
 
 const std::vector<std::string> both{"fc1.weight", "fc2.weight"};
 
-// Of five workers some have two rows, and some three.
+// With five workers, some have two rows and some three.
 TEST_F(FactorsTest, SeveralWorkersTrainAsOneDoes) {
   for (const std::string device : {"ref", "{ type = \"ref\", formats = \"blocked\" }", "cpu"}) {
     if (device == "cpu" && !registry_->find(Kind::device, device)) continue;
@@ -27,7 +27,7 @@ TEST_F(FactorsTest, SeveralWorkersTrainAsOneDoes) {
   }
 }
 
-// Slices are cut between the blocks that devices choose, and multiplied part by part.
+// Slices are cut between the blocks of the device's format, and multiplied part by part.
 TEST_F(FactorsTest, LargeParamsAreMultipliedInParts) {
   const std::string device = registry_->find(Kind::device, "cpu") ? "cpu" : "ref";
   std::vector<std::string> types{"f32"};
@@ -44,7 +44,7 @@ TEST_F(FactorsTest, LargeParamsAreMultipliedInParts) {
     EXPECT_TRUE(sent.factored.empty());
     EXPECT_EQ(multiplied.factored, std::vector<std::string>{"fc1.weight"}) << "the other's factors are larger than it";
     EXPECT_EQ(sent.outcome.factored.dense, 0U);
-    EXPECT_GE(multiplied.outcome.factored.dense, 6 * 700 * 633 * sizeof(float)); // and what pads it
+    EXPECT_GE(multiplied.outcome.factored.dense, 6 * 700 * 633 * sizeof(float)); // and padding
     EXPECT_LT(multiplied.outcome.factored.sent, 6 * (700 + 640) * 6 * sizeof(float) + 6 * 64);
     expect_near(sent, multiplied, type == "bf16" ? 2e-2 : 1e-5, 6);
     const auto &expected = sent.params.at("fc1.weight"), &found = multiplied.params.at("fc1.weight");
@@ -96,7 +96,7 @@ TEST_F(FactorsTest, WhatIsDoneWithGradientsOtherwiseGetsThem) {
   }
 }
 
-// Windows of three symbols, of each of which the next is to be told.
+// Windows of three symbols; the net predicts the next symbol after each.
 class RowsTest : public FactorsTest {
  protected:
   RowsTest() {
@@ -148,7 +148,7 @@ src = ["each", "data:label"]
   const std::vector<std::string> all_{"table.weight", "fc.weight"};
 };
 
-// What a table's rows are added to leaves as their numbers and what is added.
+// A table's gradient is sent as row numbers and the rows to add.
 TEST_F(RowsTest, SeveralWorkersTrainAsOneDoes) {
   for (const std::string device : {"ref", "{ type = \"ref\", formats = \"blocked\" }", "cpu"}) {
     if (device == "cpu" && !registry_->find(Kind::device, device)) continue;

@@ -1,4 +1,4 @@
-// Training on a device whose memory the host cannot reach, to which batches are delivered.
+// Training on a device whose memory the host cannot reach; batches are delivered to it.
 #include "trained.h"
 
 namespace dlhost::test {
@@ -6,7 +6,7 @@ namespace {
 
 using FarMemoryTest = Bench;
 
-// Two sources; the labels of the first are read on the host and on the device, the rest on the device alone.
+// Two sources: the labels of the first are used on the host and on the device, the rest only on the device.
 std::string fed_job() {
   std::string job = small_job("ref", R"(
 [validate]
@@ -31,8 +31,8 @@ src = ["fc2", "data:label"]
   return job;
 }
 
-// What is brought to the device a step ahead is what was read, at ends of epochs, in evaluations between the steps, in
-// frames that begin where the device wants memory to (8 rows of 8 numbers) or elsewhere, and when a run goes on.
+// Batches delivered a step ahead equal the read ones: at ends of epochs, in evaluations between steps, in frames at the
+// device's alignment (8 rows of 8 numbers) or not, and in a resumed run.
 TEST_F(FarMemoryTest, ChangesNothing) {
   const std::string far = "train.device={ type = \"ref\", far = true }";
   const std::string eight = "layer.data.shape=[8]", more_of_eight = "layer.more.shape=[8]";
@@ -57,8 +57,7 @@ TEST_F(FarMemoryTest, ChangesNothing) {
   expect_resumed_alike(fed_job(), {far}, 17);
 }
 
-// A device says how much memory it has: what does not fit is refused before anything is made, and what is said to fit
-// does.
+// A device reports its memory size: a job that does not fit is refused before allocation, and the suggested batch fits.
 TEST_F(FarMemoryTest, WhatDoesNotFitThereIsRefusedWithTheBatchThatDoes) {
   const std::vector<std::string> wide{"train.device={ type = \"ref\", far = true, memory = 16 }",
                                       "layer.fc1.units=2000", "layer.data.train=2000", "train.stop.steps=3"};
@@ -82,7 +81,7 @@ TEST_F(FarMemoryTest, WhatDoesNotFitThereIsRefusedWithTheBatchThatDoes) {
   EXPECT_GT(fits, 10) << said;
   const Status fitting = outcome(fits * 9 / 10, 20);
   EXPECT_TRUE(fitting.ok()) << fitting.message();
-  // A net that is tested lies beside the one that is trained.
+  // The evaluation net needs memory in addition to the training net.
   const Status tested = outcome(fits * 9 / 10, fits);
   EXPECT_EQ(tested.code(), Code::no_space);
   EXPECT_NE(tested.message().find("test.batch = "), std::string::npos) << tested.message();

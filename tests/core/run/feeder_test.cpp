@@ -10,7 +10,7 @@
 namespace dlhost::run {
 namespace {
 
-// Adds a draw to the sample: tells whether draws depend on anything but the epoch and the sample.
+// Appends a draw to the sample, to show whether draws depend only on the epoch and the sample.
 class Shift : public Augmentation {
  public:
   Result<TensorDesc> setup(const TensorDesc& sample) override {
@@ -154,7 +154,7 @@ TEST_F(FeederTest, ErrorsNameTheSample) {
     auto made = feeder({.sampling = {.batch = 10, .shuffle = false}, .readers = readers});
     next(*made);
     EXPECT_EQ(made->next().status().message(), "sample 11: this sample is bad");
-    made.reset(); // its readers are ahead, and would meet what is changed now
+    made.reset(); // its readers are ahead and would see the changes below
     source.bad = -1;
     source.throwing = 3;
     const plugin::Actor* actor = plugin::remember("layer", "data", "numbers", "/plugins/numbers.so");

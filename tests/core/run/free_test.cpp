@@ -1,4 +1,4 @@
-// How far several workers come from one when nothing brings them together again: no further than rounding leads.
+// The divergence of several workers from one, without resynchronisation: limited to rounding.
 #include <algorithm>
 #include <cmath>
 
@@ -17,8 +17,8 @@ double distance(const Trained& one, const Trained& other) {
   return std::sqrt(squares);
 }
 
-// After 200 steps: no further than one worker whose batch is summed in other blocks. How far that comes hangs on the
-// blocks, so that it is the furthest of several, and others may come twice as far.
+// After 200 steps: no further than one worker whose batch is summed in other blocks. That distance depends on the
+// blocks, so the test takes the largest of several, and allows twice as much.
 TEST_F(FreeTest, NoFurtherThanOneWorkerOfOtherBlocks) {
   for (const std::string device : {"ref", "cpu"}) {
     if (!registry_->find(Kind::device, device)) continue;

@@ -9,7 +9,7 @@ namespace {
 
 class GradientNormTest : public Bench {
  protected:
-  // Plain steps of rate 1 say what the gradients were: the norms of the first few, as the params moved.
+  // The norms of the first gradients, from the params' changes in plain steps of rate 1.
   std::vector<double> moves(std::vector<std::string> set) {
     std::vector<double> norms;
     auto before = train(small_job(), with(set, 0)).params;
@@ -26,7 +26,7 @@ class GradientNormTest : public Bench {
   static std::vector<std::string> with(std::vector<std::string> set, int steps) {
     set.insert(set.end(), {"updater={ type = \"sgd\", rate = 1 }", concat("train.stop.steps=", std::max(steps, 1)),
                            "record.gradient_norm=true"});
-    if (steps == 0) set.emplace_back("updater.rate=0"); // as it begins
+    if (steps == 0) set.emplace_back("updater.rate=0"); // the initial params
     return set;
   }
 };
@@ -41,7 +41,7 @@ TEST_F(GradientNormTest, ItIsThatOfWhatMovesTheParams) {
   }
 }
 
-// The newest version that the leader knows of may be that of the step before.
+// The leader's newest known version may be that of the previous step.
 TEST_F(GradientNormTest, OfSeveralWorkersItIsThatOfAVersion) {
   const auto told = train(small_job(), with(workers(3, 2), 3)).norms;
   const auto moved = moves(workers(3, 2));
@@ -58,13 +58,13 @@ TEST_F(GradientNormTest, TrainingIsTheSame) {
     const auto plain = train(small_job(), way), with_norms = train(small_job(), looked_at);
     EXPECT_TRUE(plain.norms.empty());
     EXPECT_FALSE(with_norms.norms.empty());
-    if (std::ranges::find(way, "topology.consistency=eventual") != way.end()) continue; // no two runs are the same
+    if (std::ranges::find(way, "topology.consistency=eventual") != way.end()) continue; // asynchronous runs differ
     EXPECT_EQ(with_norms.losses, plain.losses);
     EXPECT_EQ(with_norms.params, plain.params);
   }
 }
 
-// What is clipped is told as it was before.
+// With clipping, the norm is the one before it.
 TEST_F(GradientNormTest, ClippingTellsItToo) {
   const auto clipped = train(small_job(), {"updater.clip_norm=0.05"}),
              free = train(small_job(), {"record.gradient_norm=true"});

@@ -30,7 +30,7 @@ std::atomic<bool> watching{false};
 std::atomic<std::uint64_t> ours{0}, libraries{0};
 std::array<Trace, 4> traces;
 std::atomic<std::size_t> traced{0};
-constinit thread_local bool inside = false; // of the tracing, which may allocate itself
+constinit thread_local bool inside = false; // in the tracing, which may allocate
 
 bool is_of(const void* address, std::initializer_list<std::string_view> names) {
   Dl_info info{};
@@ -45,7 +45,7 @@ void note() {
   inside = true;
   Trace trace;
   trace.count = backtrace(trace.frames.data(), most_frames);
-  int at = 2; // behind this function and the replaced one
+  int at = 2; // skips this function and the replaced one
   while (at < trace.count && is_of(trace.frames[static_cast<std::size_t>(at)], {"/libstdc++.", "/libc.", "/libm."}))
     ++at;
   if (at < trace.count && is_of(trace.frames[static_cast<std::size_t>(at)], {"/libdnnl.", "/libgomp"})) {
@@ -94,7 +94,7 @@ namespace dlhost::test {
 
 void watch_heap() {
   void* frame = nullptr;
-  backtrace(&frame, 1); // its first call loads the unwinder
+  backtrace(&frame, 1); // the first call loads the unwinder
   ours = libraries = 0;
   traced = 0;
   watching = true;

@@ -1,5 +1,5 @@
-// Counts what this whole process takes from the heap, by whose code: every malloc, operator new and the like, of the
-// program, its plugins and the libraries behind them. A test program that links heap_watch.cpp has them replaced.
+// Counts the heap allocations of the whole process, by owner: every malloc, operator new etc. of the program, its
+// plugins and their libraries. Test programs that link heap_watch.cpp get replaced allocation functions.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 namespace dlhost::test {
 
 struct HeapUse {
-  std::uint64_t ours = 0;      // asked for by dlhost, its plugins and what they call
+  std::uint64_t ours = 0;      // by dlhost, its plugins and functions that they call
   std::uint64_t libraries = 0; // by oneDNN and libgomp
 };
 
-// Between the two, each allocation is traced to the code that asks for it.
+// Between these two calls, each allocation is traced to its caller.
 void watch_heap();
 HeapUse stop_watching_heap();
 bool is_watching_heap();
-// Who asked, for messages: the functions around the first few of our allocations.
+// The callers of the first few allocations counted as `ours`, for messages.
 std::string first_of_ours();
 
 } // namespace dlhost::test

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""hostile_plugins_test.py DLHOST PLUGIN: whatever a plugin does to its process, in whatever phase, in a run of one
-process, in its leader or in a worker, ends the run in time, with an exit status that is not 0, and with words that name
-the plugin's library. DLHOST_SEED chooses what is tried, DLHOST_HOSTILE how many."""
+"""hostile_plugins_test.py DLHOST PLUGIN: any misdeed of a plugin against its process, in any phase, in a run of one
+process, in its leader or in a worker, ends the run in time, with a non-zero exit status and a message that names the
+plugin's library. DLHOST_SEED chooses the trials, DLHOST_HOSTILE is their number."""
 import dataclasses
 import json
 import os
@@ -18,7 +18,7 @@ dlhost, plugin = map(os.path.realpath, sys.argv[1:3])  # the commands below run 
 del sys.argv[1:3]
 SEED = int(os.environ.get("DLHOST_SEED", "1"))
 ROUNDS = int(os.environ.get("DLHOST_HOSTILE", "6"))
-LONGEST = 90  # seconds, of a run on a machine that does much else
+LONGEST = 90  # seconds, of a run on a busy machine
 MOST_WORDS = 100_000
 JOB = """name = "hostile"
 [train]
@@ -77,11 +77,11 @@ class Trial:
 
     def possible(self) -> bool:
         if self.owner == "environment" and self.who == "worker":
-            return False  # the leader has it as well, and first
+            return False  # the leader has the same environment, and fails first
         if self.where == "update" and self.who == "worker":
-            return False  # the leader serves all of so small a net
+            return False  # in so small a net the leader serves all params
         if self.how == "vanishes":
-            return self.who == "worker" and self.where not in LATE  # of one process nobody is left to see it
+            return self.who == "worker" and self.where not in LATE  # with one process, no other could report it
         if self.how in HANGS and self.where == "exit" and self.who == "worker":
             return False  # its leader ends it, and the run is done
         if self.how in ("throws", "throws_garbage", "throws_number") and self.where == "loading":
@@ -97,7 +97,7 @@ def draw(random_: random.Random) -> Trial:
         trial = Trial(owner, where, random_.choice(MISDEEDS), random_.choice(("alone", "leader", "worker")),
                       random_.choice(steps.get(where, (0,))), random_.choice((0, 2)))
         if where == "read" and trial.who != "alone":
-            trial = dataclasses.replace(trial, step=-1)  # which process reads which sample, the seed decides
+            trial = dataclasses.replace(trial, step=-1)  # the seed decides which process reads which sample
         if trial.possible():
             return trial
 
@@ -122,7 +122,7 @@ class Hostile(unittest.TestCase):
         return subprocess.Popen(command, cwd=self.root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def ends(self, process: subprocess.Popen, limit: float = LONGEST) -> str:
-        """What it said on standard error."""
+        """Returns its standard error."""
         try:
             _, said = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
@@ -130,7 +130,7 @@ class Hostile(unittest.TestCase):
             _, said = process.communicate()
             self.fail(f"it hangs: {said.decode(errors='replace')[-2000:]}")
         self.assertLess(len(said), MOST_WORDS)
-        words = said.decode()  # UTF-8, or it fails here
+        words = said.decode()  # fails if it is not UTF-8
         self.assertNotIn("\x1b", words)
         return words
 
@@ -146,7 +146,7 @@ class Hostile(unittest.TestCase):
         self.assertNotEqual(process.returncode, 0, said)
         expected = "is gone: process" if trial.how == "vanishes" else plugin
         self.assertIn(expected, said)
-        self.nobody_goes_on()  # in the place of a leader that hung
+        self.nobody_goes_on()  # also not in place of a hanging leader
         for summary in self.root.glob("runs/*/summary.json"):
             told = json.loads(summary.read_text())
             self.assertEqual(told["status"], "failed", f"{said}\n{told}")

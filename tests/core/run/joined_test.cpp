@@ -1,4 +1,4 @@
-// Updates of small params that are made as one, on a device that works behind the host.
+// Updates of small params joined into one op, on a device that works asynchronously.
 #include "trained.h"
 
 namespace dlhost::test {
@@ -9,7 +9,7 @@ const std::string far = "train.device={ type = \"ref\", far = true }";
 class JoinedTest : public Bench {
  protected:
   struct Counts {
-    std::size_t alone = 0, together = 0, waiting = 0; // ops of one param, ops of several, params that wait for such
+    std::size_t alone = 0, together = 0, waiting = 0; // ops of one param, of several, params in another's op
     bool operator==(const Counts&) const = default;
     friend void PrintTo(const Counts& counts, std::ostream* out) {
       *out << counts.alone << " alone, " << counts.together << " together, " << counts.waiting << " waiting";
@@ -32,7 +32,7 @@ class JoinedTest : public Bench {
     return counts;
   }
 
-  // fc2 reads a layer of its own: four dense layers and a norm, ten params.
+  // fc2 reads a new layer: four dense layers and a norm, ten params.
   static std::string text() {
     std::string text = small_job("ref", R"(
 [[layer]]
@@ -56,25 +56,25 @@ units = 9
 };
 
 TEST_F(JoinedTest, ParamsThatAreAlikeAreOneOp) {
-  EXPECT_EQ(count({}), (Counts{.alone = 10})); // near: each while its gradient is in the cache
+  EXPECT_EQ(count({}), (Counts{.alone = 10})); // near: each update runs while its gradient is in the cache
   EXPECT_EQ(count({far}), (Counts{.together = 1, .waiting = 9}));
   for (const char* way : {"updater={ type = \"adam\", rate = 0.01 }", "updater.clip_norm=0.1",
                           "train.algorithm={ type = \"bp\", micro_batches = 3 }"})
     EXPECT_EQ(count({far, way}), (Counts{.together = 1, .waiting = 9})) << way;
-  // Weights, of which copies are written along, and the rest.
+  // Two ops: weights, with copies in bf16, and the rest.
   EXPECT_EQ(count({far, "train.dtype=bf16"}), (Counts{.together = 2, .waiting = 8}));
   EXPECT_EQ(count({far, "layer.second.param.bias.rate_scale=2"}), (Counts{.alone = 1, .together = 1, .waiting = 8}));
   EXPECT_EQ(count({far, "layer.second.param.bias.decay_scale=0", "layer.third.param.bias.decay_scale=0"}),
             (Counts{.together = 2, .waiting = 8}));
   EXPECT_EQ(count({far, "layer.third.param.weight.frozen=true"}), (Counts{.together = 1, .waiting = 8}));
   EXPECT_EQ(count({far, "updater={ type = \"lamb\", rate = 0.01 }"}),
-            (Counts{.alone = 10})); // its sums are each param's own
+            (Counts{.alone = 10})); // its sums are of single params
 }
 
 TEST_F(JoinedTest, NothingIsTrainedOtherwise) {
   const std::vector<std::string> ways[] = {
       {"train.threads=1"},
-      {"train.dtype=bf16"}, // with copies that are written along
+      {"train.dtype=bf16"}, // with copies in bf16
       {"updater={ type = \"adam\", rate = 0.01 }"},
       {"updater={ type = \"adam\", rate = 0.01 }", "train.dtype=bf16"},
       {"updater.clip_norm=0.1"},

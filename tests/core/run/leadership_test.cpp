@@ -1,4 +1,4 @@
-// What a run's leader tells is read by others at any moment, and its process may be killed at any moment.
+// Other processes may read a leader's record at any moment, and the leader may be killed at any moment.
 #include "run/recovery/leadership.h"
 
 #include <csignal>
@@ -14,7 +14,7 @@
 namespace dlhost::run {
 namespace {
 
-// Tells of more and more recoveries, with fewer and more workers, until it is killed, or whoever is to do that is gone.
+// Writes ever more recoveries, with varying numbers of workers, until it is killed or its parent is gone.
 [[noreturn]] void tell_until_killed(Leadership& leadership, pid_t killer) {
   for (std::uint32_t times = 1; ::getppid() == killer; ++times)
     if (!leadership
@@ -57,7 +57,7 @@ TEST(Leadership, IsOfTheMembershipThatTheRunBeganIn) {
   const test::TemporaryFolder folder;
   env::PosixDisk disk;
   ASSERT_TRUE(Leadership::take(disk, folder.path(), "here", "one").ok());
-  ASSERT_TRUE(Leadership::take(disk, folder.path(), "there").ok()); // says nothing of it
+  ASSERT_TRUE(Leadership::take(disk, folder.path(), "there").ok()); // without a membership
   EXPECT_EQ(Leadership::told(disk, folder.path())->membership, "one");
   ASSERT_TRUE(Leadership::take(disk, folder.path(), "here", "two").ok());
   EXPECT_EQ(Leadership::told(disk, folder.path())->membership, "two");

@@ -1,4 +1,4 @@
-// Nets that compute in f16: gradients are made larger than they are, and what overflows is no step.
+// Nets that compute in f16: gradients are scaled up, and steps that overflow are skipped.
 #include <cmath>
 
 #include "program/loss_scale.h"
@@ -63,7 +63,7 @@ TEST_F(HalfTest, TrainsAsF32DoesButForItsFraction) {
   EXPECT_FALSE(train(small_job(), {"train.dtype=bf16"}).outcome.loss_scale);
 }
 
-// Gradients of a millionth of a loss are nothing in f16, but for their scale.
+// Gradients of a millionth of a loss underflow in f16, unless they are scaled.
 TEST_F(HalfTest, SmallGradientsCount) {
   const std::vector<std::string> small{"layer.loss.weight=1e-6", "updater.rate={ type = \"fixed\", base = 50000 }"};
   const auto whole = train(small_job(), small), in_half = train(small_job(), half(small));
@@ -71,7 +71,7 @@ TEST_F(HalfTest, SmallGradientsCount) {
   EXPECT_NEAR(in_half.losses.back(), whole.losses.back(), 0.05 * whole.losses.back());
 }
 
-// The first steps overflow, and are not made; what is learned then is what is learned without them.
+// The first steps overflow and are skipped; training continues as if without them.
 TEST_F(HalfTest, WhatOverflowsIsNoStep) {
   const std::vector<std::string> large{"layer.loss.weight=1000", "updater.rate={ type = \"fixed\", base = 0.00005 }"};
   const auto whole = train(small_job(), large), in_half = train(small_job(), half(large));

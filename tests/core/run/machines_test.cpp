@@ -1,5 +1,5 @@
-// Workers of several machines, which share no memory: what one machine's map, others have mirrors of. Here they are
-// tasks of one process all the same, and reach one another by the network's loopback.
+// Workers of several machines without shared memory: other machines have mirrors of the memory that one machine maps.
+// In these tests they are tasks of one process that communicate over the loopback.
 #include "several.h"
 
 namespace dlhost::test {
@@ -10,7 +10,7 @@ class MachinesTest : public Bench {
   void SetUp() override {
     if (const std::string why = no_machines(*registry_); !why.empty()) GTEST_SKIP() << why;
   }
-  // On one machine, and on so many.
+  // Compares one machine with `machines` machines.
   void expect_alike(const std::string& job, std::vector<std::string> set, int machines) {
     const auto one = train(job, set);
     set.push_back(concat("topology.machines=", machines));
@@ -20,7 +20,7 @@ class MachinesTest : public Bench {
   }
 };
 
-// In step it is the same, bit for bit: contributions are added in the order of the workers, wherever they are.
+// With lockstep the bits are equal: contributions are added in the order of the workers, on any machine.
 TEST_F(MachinesTest, InStepItIsTheSameAsOnOne) {
   for (const auto& [count, servers, machines] : {std::tuple{2, 1, 2}, {2, 2, 2}, {4, 4, 2}, {4, 3, 4}, {5, 2, 3}}) {
     SCOPED_TRACE(concat(count, " workers, ", servers, " servers, ", machines, " machines"));
@@ -28,7 +28,7 @@ TEST_F(MachinesTest, InStepItIsTheSameAsOnOne) {
   }
 }
 
-// What is small goes with the messages that speak of it, and what is not by itself.
+// Small params travel inside messages, large ones separately.
 TEST_F(MachinesTest, WithLargeParamsAndSmallOnes) {
   std::string job = small_job();
   job.replace(job.find("units = 9"), 9, "units = 400");
@@ -40,7 +40,7 @@ TEST_F(MachinesTest, WithLargeParamsAndSmallOnes) {
                3);
 }
 
-// Each contribution to a slice of another machine's server crosses once, and each version once to each machine.
+// Each contribution to another machine's server crosses once, and each version crosses once to each machine.
 TEST_F(MachinesTest, WhatCrossesTheNetworkIsCountedByKindAndToldBeforehand) {
   for (const auto& [count, servers, machines, factors] :
        {std::tuple{2, 2, 2, false}, {2, 1, 2, false}, {4, 4, 2, false}, {3, 3, 3, false}, {3, 3, 3, true}}) {
@@ -64,7 +64,7 @@ TEST_F(MachinesTest, WhatCrossesTheNetworkIsCountedByKindAndToldBeforehand) {
     if (!factors) {
       EXPECT_EQ(each_step.gradients, bytes * static_cast<std::uint64_t>(count - count / machines));
     }
-    EXPECT_GT(sent.state, bytes); // what all begin with
+    EXPECT_GT(sent.state, bytes); // the initial params
     EXPECT_GT(sent.control, steps);
   }
   for (const auto& worker : train(small_job(), workers(2, 2)).outcome.workers) {
@@ -73,7 +73,7 @@ TEST_F(MachinesTest, WhatCrossesTheNetworkIsCountedByKindAndToldBeforehand) {
   }
 }
 
-// Whatever travels: messages, contributions of all kinds, values, and what server groups exchange.
+// For all traffic: messages, contributions of all kinds, values, and exchanges of server groups.
 TEST_F(MachinesTest, EncryptedItIsTheSame) {
   for (const std::string what : {"encrypt", "encrypt_data"}) {
     SCOPED_TRACE(what);
@@ -99,7 +99,7 @@ TEST_F(MachinesTest, GroupsOfSeveralMachinesGoInStep) {
     for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], first.params.at(name)[i], 2e-5) << name;
 }
 
-// Each goes at its own pace: they learn, and nothing is lost.
+// Groups run at their own pace: they learn, and no contribution is lost.
 TEST_F(MachinesTest, UnderHandlersWhoseGroupsGoTheirOwnWay) {
   for (const std::string handler :
        {"\"eventual\"", "{ type = \"eventual\", fetch = 2, push = 3 }", "{ type = \"bounded\", bound = 2 }",
@@ -123,7 +123,7 @@ TEST_F(MachinesTest, ServerGroupsExchangeAsOnOne) {
                   "topology.sync={ type = \"" + sync + "\", every = 3 }"},
                  4);
   }
-  // Of two groups on each machine, of two machines; of groups that lie across them.
+  // Two groups on each of two machines; groups that span machines.
   expect_alike(small_job(),
                {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3", "topology.sync=\"ring\""}, 2);
   expect_alike(small_job(),
@@ -138,7 +138,7 @@ TEST_F(MachinesTest, ServerGroupsAddUpGradientsAsOnOne) {
       SCOPED_TRACE(concat(sync, ", ", machines, " machines"));
       std::vector<std::string> set{"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3",
                                    "topology.sync={ type = \"" + sync + "\", of = \"gradients\" }"};
-      if (sync != "hierarchical") { // which adds up in another order where ranks are of one machine
+      if (sync != "hierarchical") { // hierarchical adds in another order if ranks share a machine
         expect_alike(small_job(), set, machines);
         continue;
       }
@@ -150,7 +150,7 @@ TEST_F(MachinesTest, ServerGroupsAddUpGradientsAsOnOne) {
     }
 }
 
-// What each worker brings goes to each machine once, as it is, and nothing else.
+// Each worker's contribution goes unchanged to each machine once, and no other data.
 TEST_F(MachinesTest, OfContributionsOnlyTheseCross) {
   for (const std::string sent :
        {R"(topology.codec="one_bit")", R"(topology.codec="top_k")", R"(topology.gradient_factors="on")"}) {
@@ -166,7 +166,7 @@ TEST_F(MachinesTest, OfContributionsOnlyTheseCross) {
   }
 }
 
-// A machine's gradients are added up in memory before they leave it: each sends one, however many workers it has.
+// A machine's gradients are summed in memory first: each machine sends one sum, for any number of workers.
 TEST_F(MachinesTest, ASumLeavesAMachineOnce) {
   const auto all = train(small_job(), {"topology.worker_groups=2", "topology.workers_per_group=3", "train.batch=6",
                                        "topology.server_groups=2", "topology.servers_per_group=3",
@@ -177,7 +177,7 @@ TEST_F(MachinesTest, ASumLeavesAMachineOnce) {
     params += worker.network.params;
   }
   for (const auto& [name, values] : all.params) bytes += values.size() * sizeof(float);
-  EXPECT_EQ(gradients, 2 * bytes * all.losses.size()); // half of it there, and the sum of the other back, each
+  EXPECT_EQ(gradients, 2 * bytes * all.losses.size()); // each sends half, and gets half back as a sum
   EXPECT_EQ(params, 0U);
 }
 
@@ -198,7 +198,7 @@ TEST_F(MachinesTest, WhateverLeaves) {
   expect_alike(small_job(), workers(2, 2, {"updater.clip_norm=0.1"}), 2);
 }
 
-// What workers and servers keep for themselves lies on all machines, and its checkpoint on one; running state too.
+// State of workers and servers is spread over machines, but their checkpoint is on one; also running state.
 TEST_F(MachinesTest, ResumedEqualsNeverStopped) {
   const std::string two = "topology.machines=2";
   expect_resumed_alike(small_job(), workers(3, 2, {two}), 15);

@@ -1,4 +1,4 @@
-// Manifests of checkpoints that were damaged, or that somebody wrote who can seal them: none is gone on from.
+// Manifests of damaged checkpoints, or forged ones with a valid seal: none can be resumed from.
 #include "run/session/manifest.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 class ManifestTest : public Bench {
  protected:
-  // A checkpoint of a small run of several workers, in memory.
+  // Loads a checkpoint of a small run of several workers into memory.
   void SetUp() override {
     Bench::SetUp();
     const std::string checkpoints = folder_ / "checkpoints";
@@ -31,7 +31,7 @@ class ManifestTest : public Bench {
   std::string& text() { return disk_.files["c/manifest.json"]; }
   Status open() { return param::open_checkpoint(disk_, "c").status(); }
 
-  // What is said of a run in which the value at the pointer is another; "": nothing, it is sound.
+  // The error for a manifest with another value at the pointer; "": none.
   std::string said_with(const std::string& pointer, const Json& value) {
     Json run = run_;
     run[Json::json_pointer(pointer)] = value;
@@ -89,7 +89,7 @@ TEST_F(ManifestTest, StepsThatCannotBe) {
             "manifest.json: run.training.validated is 4, and must be a count of at most 3");
 }
 
-// In place of each value that a run goes on from, others: what no run can have is refused, and nothing throws.
+// Replaces each value of the training state: impossible values are refused, without exceptions.
 TEST_F(ManifestTest, WhatStandsInPlaceOfAnyValue) {
   const Json training = run_.at("training");
   const Json values = training.flatten();

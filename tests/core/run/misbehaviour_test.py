@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""misbehaviour_test.py DLHOST PLUGIN CONFORM: what a run says and leaves when a plugin throws, crashes or hangs in it."""
+"""misbehaviour_test.py DLHOST PLUGIN CONFORM: the messages and files of a run whose plugin throws, crashes or hangs."""
 import json
 import os
 import pathlib
@@ -67,7 +67,7 @@ class Trouble(unittest.TestCase):
         return json.loads((self.folder() / "summary.json").read_text())
 
     def goes_on_from(self, step: int) -> None:
-        """The newest checkpoint is whole, and a run without the trouble goes on from it to its end."""
+        """The newest checkpoint is whole, and a run without the misdeed continues from it to the end."""
         run = self.folder()
         self.assertEqual(max((run / "checkpoints").iterdir()).name, f"step-{step:09}")
         self.run_job(0, "--resume", str(run))
@@ -125,7 +125,7 @@ class Misbehaviour(Trouble):
                 self.assertRegex(said, r"source 'data': sample 3: plugin 'misbehaving' \(.*\) threw an exception in layer 'data', read, step 0: out of ideas")
                 said = self.trouble(SIGSEGV, "layer.data", "crashes", "read", 3, more)
                 self.assertRegex(said, r"plugin 'misbehaving' \(.*\) crashed with SIGSEGV in layer 'data', read, step " +
-                                 (r"\d" if readers else "0"))  # both crash: which one first, is not decided
+                                 (r"\d" if readers else "0"))  # both readers crash, in any order
                 said = self.trouble(HANGS, "layer.data", "hangs", "read", 3, more)
                 self.assertRegex(said, r"plugin 'misbehaving' \(.*\) hangs in layer 'data', read, step \d")
 
@@ -135,7 +135,7 @@ class Misbehaviour(Trouble):
                                "but a source declares one sample, without the batch axis")
 
     def test_conformance_of_a_source(self) -> None:
-        """Its folder is that of the file of cases, however the file is named; and it declares one sample."""
+        """Relative paths start at the folder of the case file, however it is named; a source declares one sample."""
         case = '[[case]]\nlayer = "misbehaving_source"\noptions = { how = "well", where = "WHERE" }\n'
         for file in ("conform.toml", "./conform.toml", str(self.root / "conform.toml")):
             (self.root / "conform.toml").write_text(case.replace("WHERE", "nowhere"))
@@ -171,7 +171,7 @@ class Misbehaviour(Trouble):
 
 
 class Log(Trouble):
-    """What a plugin says of its own accord."""
+    """A plugin's own log lines."""
 
     LINE = r"(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ info: misbehaving: begins$"
 

@@ -1,5 +1,5 @@
-// The first workers of a machine compute on one device, the others on the host's: the training of workers that all
-// compute on the host's, bit for bit.
+// The first workers of a machine compute on one device, the others on the host's: training equals that of workers that
+// all compute on the host's device, bit for bit.
 #include "several.h"
 
 namespace dlhost::test {
@@ -33,7 +33,7 @@ TEST_F(MixedTest, WithOtherRowsAndRunningState) {
   expect_alike(normed_job(), workers(3, 2, {"test.every={ steps = 5 }"}), 1);
 }
 
-// What each computes with lies as its device wants it.
+// Each worker computes in its device's formats.
 TEST_F(MixedTest, WithFormatsOfTheirOwn) {
   if (!registry_->find(Kind::device, "cpu")) GTEST_SKIP() << "there is no cpu device";
   const auto settings = workers(

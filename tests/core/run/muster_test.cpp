@@ -1,5 +1,4 @@
-// Who gets which worker, whatever the order in which the members of several hosts have their ranks; and what is told of
-// it.
+// The assignment of workers to members, for any order of ranks among hosts, and the message with it.
 #include "run/membership/members.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Their ranks are 0, 1, 2, ...
+// The members' ranks are 0, 1, 2, ...
 std::vector<Member> members_of(const std::vector<std::string>& hosts) {
   std::vector<Member> members;
   for (const auto& host : hosts) members.push_back({.rank = static_cast<std::uint32_t>(members.size()), .host = host});
@@ -28,7 +27,7 @@ TEST(MusterTest, TheLeadersHostIsTheFirst) {
   EXPECT_THAT(muster.machines, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
 }
 
-TEST(MusterTest, WithoutALostLeaderItsHostStaysOne) { // two processes a host, of which the second leads from now on
+TEST(MusterTest, WithoutALostLeaderItsHostStaysOne) { // two processes on each host; the second leads now
   auto members = members_of({"a", "a", "b", "b"});
   members.erase(members.begin());
   const Muster muster = Muster::of(members, 2, 3);
@@ -42,7 +41,7 @@ TEST(MusterTest, MachinesAreThoseThatHaveWorkers) {
   EXPECT_THAT(muster.machines, ElementsAre(0, 1));
 }
 
-// Else the messages of those who heard it would be of another attempt.
+// Otherwise the receivers' messages would belong to another attempt.
 TEST(MusterTest, ACallSaysOfWhichAttemptAllMessagesAre) {
   const Call call{.job = "name = \"x\"", .muster = {{0, 1}, {0, 0}}, .epoch = 0xFFFF'0003};
   const auto heard = Call::read(call.to_text());

@@ -1,4 +1,4 @@
-// A source that says of each sample which it is.
+// A source whose samples contain their number.
 #pragma once
 
 #include <atomic>
@@ -33,8 +33,8 @@ class Numbers : public Source {
     ++reads;
     return {};
   }
-  std::atomic<std::int64_t> bad{-1}, throwing{-1};  // tests change them while readers are under way
-  std::atomic<std::int64_t> closed_from{INT64_MAX}; // these are not read before it is changed
+  std::atomic<std::int64_t> bad{-1}, throwing{-1};  // tests change them while readers run
+  std::atomic<std::int64_t> closed_from{INT64_MAX}; // later samples block until it changes
   mutable std::atomic<int> reads{0};
 
  private:

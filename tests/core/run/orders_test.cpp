@@ -1,4 +1,4 @@
-// Whose word a worker goes by.
+// The senders whose orders a worker follows.
 #include "run/worker/orders.h"
 
 #include <gmock/gmock.h>

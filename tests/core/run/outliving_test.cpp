@@ -1,5 +1,5 @@
-// With topology.replicas = 2 what servers have made outlives whoever dies, under every handler that can have it: runs
-// that write no points go on from there, and lose and repeat nothing but what was under way.
+// With topology.replicas = 2 the servers' work survives any death, under every handler that allows it: runs without
+// recovery points continue, and lose or repeat only the work in flight.
 #include <algorithm>
 #include <set>
 
@@ -12,8 +12,8 @@ const std::string top_k = R"(topology.codec={ type = "top_k", share = 0.02 })"; 
 
 struct Way {
   std::vector<std::string> settings;
-  float times = 16;      // each sample counts so often; 0: that is not said
-  std::size_t again = 1; // steps of the leader's that a death may cost
+  float times = 16;      // how often each sample counts; 0: not tested
+  std::size_t again = 1; // steps of the leader that a death may repeat
 };
 
 class OutlivingTest : public SimulationTest, public testing::WithParamInterface<Way> {};
@@ -61,15 +61,15 @@ INSTANTIATE_TEST_SUITE_P(
         Way{{"topology.worker_groups=2", "topology.workers_per_group=2", "topology.servers_per_group=2",
              "topology.consistency=eventual", "topology.codec_elements=1", top_k}},
         Way{{"topology.worker_groups=2", "topology.consistency=bounded", "topology.codec_elements=1", top_k}},
-        // What was added up and not pushed is made again.
+        // Gradients added up but not pushed are repeated.
         Way{{"topology.worker_groups=2", R"(topology.consistency={ type = "eventual", push = 3, fetch = 2 })"}, 16, 4},
         Way{{"topology.worker_groups=2", "topology.codec_elements=1", top_k,
              R"(topology.consistency={ type = "eventual", push = 3, fetch = 2 })"},
             16,
             4},
-        // Workers begin with the centre: what they had learned beside it is gone.
+        // Workers restart from the centre: their own differences from it are lost.
         Way{{"topology.worker_groups=2", R"(topology.consistency={ type = "elastic", every = 3 })"}, 0, 4},
-        // What was folded in and had made no version is made again.
+        // Folded contributions without a version are repeated.
         Way{{"topology.worker_groups=4", "topology.servers_per_group=2",
              R"(topology.consistency={ type = "first_t", t = 2, choose = "slice", late = "fold" })"},
             0,
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
             0,
             3}));
 
-// Of those that cannot, each says why.
+// Each unsupported setting is refused with a reason.
 TEST_F(SimulationTest, WhatCannotOutliveItsServersIsRefused) {
   const auto told = [&](std::vector<std::string> settings) {
     settings.insert(settings.end(), {"topology.replicas=2", "topology.worker_groups=2", "topology.codec_elements=1"});

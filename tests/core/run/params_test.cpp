@@ -1,4 +1,4 @@
-// What a job says of its params, in whole runs: shared ones, their scales, frozen ones.
+// The job's settings of params, in whole runs: shared params, scales, frozen params.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace {
 
 class ParamsTest : public Bench {
  protected:
-  // Every param of `a` lies where that of `b` does, but for rounding.
+  // Every param of `a` equals that of `b`, except for rounding.
   static void expect_near(const Trained& a, const Trained& b) {
     ASSERT_EQ(a.params.size(), b.params.size());
     for (const auto& [name, values] : a.params)
@@ -21,7 +21,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text.replace(text.find(what), what.size(), with);
 }
 
-// Two layers, the second above the first, whose weights have the same first values.
+// Two layers in sequence whose weights have the same initial values.
 const std::string recurrent = replaced(small_job(), R"(src = "fc1"
 )",
                                        R"(src = "fc1"

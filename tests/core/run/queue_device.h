@@ -1,6 +1,6 @@
-// A far device for tests of who waits for whom: its streams are queues, each of which is late (works when it is waited
-// for) or eager (works whenever it may), so that a wait that is missing shows as wrong data, in each run. It keeps an
-// eye on what is destroyed too early. It computes nothing, and belongs to one task.
+// A far device for tests of stream waits. Its streams are queues that are late (run when waited for) or eager (run as
+// soon as possible), so that a missing wait gives wrong data in every run. It counts objects that are destroyed too
+// early. It computes nothing. Thread: one task.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace dlhost::run {
 class QueueDevice final : public Device {
  public:
   enum class Pace { late, eager };
-  Pace pace = Pace::late; // of streams that are made from now on
-  int copies = 0;         // from the host, that were done
-  int faults = 0;         // memory released that is still to be used, streams destroyed that have work left
-  bool pins = true;       // has host memory of its own
-  int pinned = 0;         // of it, what is not released
+  Pace pace = Pace::late; // of new streams
+  int copies = 0;         // from the host, completed
+  int faults = 0;         // memory released before its use, streams destroyed with pending work
+  bool pins = true;       // has pinned host memory
+  int pinned = 0;         // unreleased blocks of it
 
   Traits traits() const override { return {.host_memory = false, .asynchronous = true}; }
   std::string description() const override { return "queues"; }
@@ -65,7 +65,7 @@ class QueueDevice final : public Device {
     std::uint64_t position = 0;
   };
   struct Work {
-    void* dst = nullptr; // null: a wait for what follows
+    void* dst = nullptr; // null: waits for another queue
     const void* src = nullptr;
     std::size_t bytes = 0;
     bool from_host = false;
@@ -101,7 +101,7 @@ class QueueDevice final : public Device {
       left_.push_back(work);
       device_.stir();
     }
-    // What may be done without others, if it is eager. Whether there was any.
+    // Runs all work that waits for no other queue, if eager. Returns whether there was any.
     bool hurry() {
       bool any = false;
       for (; pace_ == Pace::eager && !left_.empty() && may_begin(left_.front()); any = true) do_next();

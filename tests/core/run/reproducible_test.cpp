@@ -1,4 +1,4 @@
-// On the cpu device, too, params have the same bits whoever computes them: any number of workers, of any threads.
+// Also on the cpu device params have the same bits for any number of workers and threads.
 #include "trained.h"
 
 namespace dlhost::test {
@@ -106,7 +106,7 @@ TEST_F(ReproducibleTest, OnTheCpuForAnyWorkersAndThreads) {
     for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], one.at(name)[i], 1e-3) << name;
 }
 
-// Its statistics are of all rows that a worker has.
+// Its statistics depend on all rows of a worker.
 TEST_F(ReproducibleTest, BatchNormOnTheCpuIsRefused) {
   if (!computes("cpu", DType::f32)) GTEST_SKIP() << "no cpu device here";
   const std::string path = folder_ / "job.toml";

@@ -1,4 +1,4 @@
-// A run that goes on equals one that never stopped, with all that draws or carries something from step to step.
+// A resumed run equals one that never stopped, with all features that draw or carry state between steps.
 #include <nlohmann/json.hpp>
 
 #include "trained.h"
@@ -69,16 +69,16 @@ TEST_P(ResumeTest, BitForBit) {
   const std::vector<std::string> set{concat("train.device=", device), concat("train.dtype=", dtype)};
   const std::string checkpoints = folder_ / "checkpoints";
   const auto whole = train(drawing_job, set);
-  const auto first = train(drawing_job, set, 5, {}, checkpoints); // in the second pass, of four steps each
+  const auto first = train(drawing_job, set, 5, {}, checkpoints); // in the second epoch of four steps
   ASSERT_EQ(first.losses.size(), 5U);
   const auto rest = train(drawing_job, set, 0, checkpoints);
   ASSERT_EQ(whole.losses.size(), 9U);
   EXPECT_EQ(rest.losses, std::vector(whole.losses.begin() + 5, whole.losses.end()));
   EXPECT_EQ(rest.params, whole.params);
-  EXPECT_EQ(rest.test, whole.test); // with the running means of the norm
+  EXPECT_EQ(rest.test, whole.test); // with the norm's running means
 }
 
-// Servers died in the middle of a step: some slices have it, others do not, and a point at the very beginning says so.
+// Servers died within a step: some slices have it, others do not. A point before the first new step records that.
 TEST_F(ResumeTest, APointBeforeTheFirstStepSaysWhatItBeganWith) {
   const std::string checkpoints = folder_ / "checkpoints", points = folder_ / "recovery";
   const std::vector<std::string> set{"topology.worker_groups=2", "topology.consistency=\"eventual\"",
@@ -96,7 +96,7 @@ TEST_F(ResumeTest, APointBeforeTheFirstStepSaysWhatItBeganWith) {
   ASSERT_TRUE(job.ok()) << job.status().message();
   auto session = run::Session::open(host_, *registry_, *job);
   ASSERT_TRUE(session.ok()) << session.status().message();
-  const std::atomic<bool> interrupted{true}; // behind the first step
+  const std::atomic<bool> interrupted{true}; // after the first step
   run::Training training(**session, interrupted);
   ASSERT_TRUE(training.prepare().ok());
   ASSERT_TRUE(training.resume(*files).ok());

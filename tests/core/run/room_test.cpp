@@ -1,4 +1,4 @@
-// What does not fit, and what is said of it.
+// Jobs that do not fit into memory, and their messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(Room, ManySmallThingsAreSummedUp) {
   EXPECT_THAT(check_room(many, 0, "train.batch", 60).message(), testing::HasSubstr("9 others"));
 }
 
-// Features and copies of each worker, gradients of each that all see, params of all.
+// Features and copies for each worker, shared gradients for each, params once.
 TEST(Room, SeveralWorkersShareTheirParamsOnly) {
   Need one;
   one.parts = {{"features of layer 'conv'", 3 * gib}};

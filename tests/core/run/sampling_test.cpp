@@ -35,12 +35,12 @@ TEST(Permutation, HitsEveryPlaceOnce) {
 }
 
 TEST(Permutation, LooksRandom) {
-  // Where the first place goes, over many keys: every place about equally often.
+  // The first index maps to every index about equally often, over many keys.
   const std::uint64_t n = 10;
   std::vector<int> hits(n);
   for (std::uint32_t epoch = 0; epoch < 10000; ++epoch) ++hits[Permutation({7, 0}, epoch, n)(0)];
   for (const int count : hits) EXPECT_NEAR(count, 1000, 150);
-  // Neighbours do not stay neighbours.
+  // Adjacent indices do not stay adjacent.
   const Permutation permutation({7, 0}, 0, 10000);
   int near = 0;
   for (std::uint64_t i = 0; i + 1 < 10000; ++i) near += permutation(i + 1) == permutation(i) + 1 ? 1 : 0;
@@ -110,11 +110,11 @@ TEST(Sampling, BootstrapDrawsOnceForTheRun) {
   const auto first = taken(sampling, 0), second = taken(sampling, 1);
   EXPECT_EQ(std::multiset(first.begin(), first.end()), std::multiset(second.begin(), second.end()));
   EXPECT_NE(first, second);
-  // About 1 - 1/e of the samples are in a draw.
+  // A bootstrap draw has about 1 - 1/e of the samples.
   EXPECT_NEAR(static_cast<double>(std::set(first.begin(), first.end()).size()), 632, 60);
 }
 
-// Two groups of 3 rows, and from step 4 on three groups of 5: in the data they go on where they were.
+// Two groups of 3 rows, and from step 4 on three groups of 5: the position in the data continues.
 TEST(Sampling, AnotherStrideGoesOnWhereTheDataWere) {
   constexpr std::int64_t samples = 50;
   constexpr std::uint64_t change = 4;
@@ -136,7 +136,7 @@ TEST(Sampling, AnotherStrideGoesOnWhereTheDataWere) {
     spec.groups = 3;
     spec.origin = {change, at.epoch, at.index};
     for (std::uint64_t step = change; step < change + 3; ++step) take(step);
-    // 24 by the first six rows a step; of the 26 that are left, 15 a step fill one and most of another.
+    // 24 in the first four steps of six rows; of the remaining 26, steps of 15 rows use one whole and most of another.
     EXPECT_EQ(first.size(), last == Last::drop ? 39U : 50U);
     EXPECT_EQ(std::set(first.begin(), first.end()).size(), first.size()) << "none comes twice";
     spec.group = 0;

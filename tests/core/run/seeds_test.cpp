@@ -1,8 +1,8 @@
-// Runs that a seed draws, whole: who trains, under which handler, through which sync and codec, and what goes wrong
-// when. Whatever it is, each sample is in the params as often as it was trained on, and the ledgers say so. What fails
-// is made smaller, and printed with what it takes to have it again.
+// Whole runs drawn from a seed: workers, handler, sync, codec, and faults with their times. In each run, each sample is
+// in the params as often as it was trained on, and the ledgers agree. A failing run is reduced, and printed with the
+// settings to repeat it.
 //
-// DLHOST_SEED is the first seed, DLHOST_SEEDS how many there are.
+// DLHOST_SEED is the first seed, DLHOST_SEEDS the number of seeds.
 #include <cmath>
 #include <map>
 #include <set>
@@ -58,25 +58,25 @@ class Drawn {
     if (groups * workers > 1 && below(3) == 0) spec.cuts = 1 + below(2);
     if (groups * workers > 1 && below(4) == 0) spec.lost = 2000 + below(8000);
     if (groups * workers > 1 && below(4) == 0) spec.doubled = 2 + below(100);
-    // Who goes at their own pace begin together afterwards, and what a codec has left out is given up.
+    // After scaling, groups with their own pace restart together, and a codec's remainder is dropped.
     if (handler_ == "strict" && workers > 1 && !encoded && below(2) == 0) spec.scales = 1 + below(3);
     const bool folds = handler_ == "folds" || handler_ == "by_slice";
-    // What all begin with behind a warm-up is in a worker's own values as well, and would be counted again.
+    // The values after a warm-up are also in a worker's own values, and would be counted twice.
     if (groups > 1 && !folds && handler_ != "elastic" && (!encoded || workers == 1) && below(4) == 0)
       set.push_back(concat("topology.warmup_steps=", 1 + below(12)));
     spec.within = Nanoseconds{20 + below(150)} * 1'000'000;
     if (below(2) == 0) spec.transport.options.entries.emplace_back("most", Value{0.002, {}});
     product = below(3) == 0;
     if (product) set.push_back("topology.gradient_factors=on");
-    const bool of_one_version = exchange.find("of = ") != std::string::npos; // whose handlers all go in step
+    const bool of_one_version = exchange.find("of = ") != std::string::npos; // its handlers all work in lockstep
     if (below(3) == 0 && !of_one_version) beside = other_handler();
     if (groups * workers > 1 && below(4) == 0) spec.reordered = 1000 + below(8000);
     if (below(3) == 0) spec.ends = 1 + below(2);
-    // Many workers say much between two points, and a cut outlasts several attempts.
+    // Many workers send many messages between two points, and a cut outlasts several attempts.
     if (spec.lost > 0 || spec.reordered > 0 || spec.cuts > 0) set.push_back("recovery.restarts=100");
   }
 
-  // Of that run, which may be smaller than what was drawn. Empty: none.
+  // The fault of that run, which may be smaller than the drawn one. Empty: none.
   std::string complaint(const tools::Simulated& run, const config::Job& job) const {
     if (!run.status.ok()) return "status: " + run.status.message();
     if (!run.audit.faults.empty()) return "audit: " + run.audit.faults.front();
@@ -84,7 +84,7 @@ class Drawn {
     if (const std::string differs = differs_elsewhere(run); !differs.empty()) return "groups: " + differs;
     if (const std::string again = made_again(run, job); !again.empty()) return again;
     if (handler_ == "first_t" || handler_ == "backup") return complaint_of_dropping(run, job);
-    // Nor is it known then what workers had learned for themselves.
+    // The workers' own progress is then unknown as well.
     if (handler_ == "elastic" && job.topology.replicas > 1) return "";
     if (handler_ == "folds" || handler_ == "by_slice") return complaint_of_folding(run, job);
     for (const auto& [param, sums] : run.params)
@@ -94,8 +94,8 @@ class Drawn {
 
   std::vector<std::string> set;
   tools::SimulationSpec spec;
-  bool product = false; // what counts is a product's gradient
-  std::string beside;   // the handler of another param that counts; empty: there is none
+  bool product = false; // counts with a product's gradient
+  std::string beside;   // the handler of a second counting param; empty: none
 
  private:
   std::string complaint_of(const std::string& param, const std::vector<float>& sums, const tools::Simulated& run,
@@ -104,7 +104,7 @@ class Drawn {
     const auto all =
         static_cast<float>(job.train.batch * (warm + (job.train.stop.steps - warm) * job.topology.worker_groups));
     const float each = all / static_cast<float>(sums.size());
-    // Of differences, or of gradients, which count downward.
+    // The remainder is of differences, or of gradients, which count downward.
     const float left_out = handler_ == "elastic" || of_exchanges_ ? 1 : -1;
     float sum = 0;
     for (std::size_t sample = 0; sample < sums.size(); ++sample) {
@@ -118,8 +118,7 @@ class Drawn {
     }
     return sum == all ? "" : fmt::format("tally: {} samples of {} count, not {}", sum, param, all);
   }
-  // Where what servers have made outlives them, a run goes on where it was when one dies, but for the step that its
-  // leader was at.
+  // If servers' work survives deaths, a run continues where it was, except for the leader's current step.
   std::string made_again(const tools::Simulated& run, const config::Job& job) const {
     if (handler_ != "strict" && handler_ != "bounded" && handler_ != "eventual") return "";
     if (job.topology.replicas == 1 || spec.kills > 1 || spec.cuts > 0 || spec.stops > 0 || spec.ends > 0) return "";
@@ -132,7 +131,7 @@ class Drawn {
     return again <= run.recoveries ? ""
                                    : fmt::format("{} steps were made again, in {} recoveries", again, run.recoveries);
   }
-  // At the end every server group has what all others have made.
+  // At the end every server group has the work of all others.
   static std::string lacks_of_others(const tools::Audit& audit) {
     for (const auto& slice : audit.slices) {
       const auto learned = audit.learned(slice, slice.last);
@@ -147,25 +146,25 @@ class Drawn {
     }
     return "";
   }
-  // What comes too late is dropped, and counted: of a worker's steps, up to the last that was decided about, each is in
-  // or dropped, once. A version is made as if all had contributed. Where servers' work outlives them, nobody decides
-  // about what only some of a group had sent when one died.
+  // Late contributions are dropped and counted. Each of a worker's steps, up to the last decided one, is in a version
+  // or dropped, once. A version is made as if all had contributed. With replicas, a death may leave steps undecided
+  // that only a part of a group had sent.
   static std::string complaint_of_dropping(const tools::Simulated& run, const config::Job& job) {
     const config::Topology& topology = job.topology;
-    std::map<std::uint32_t, double> versions; // of each server group's, by all that it serves
+    std::map<std::uint32_t, double> versions; // of each server group, over all that it serves
     for (const auto& slice : run.audit.slices)
       for (std::size_t c = 0; c < run.audit.contributors; ++c) {
         const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), true);
         if (slice.server / topology.servers_per_group != place.server_group) continue;
         versions[place.server_group] = static_cast<double>(slice.last) * static_cast<double>(place.global_batch);
-        std::map<std::uint64_t, int> decided; // how often, by step
+        std::map<std::uint64_t, int> decided; // times by step
         for (const auto& word : slice.words)
           for (const auto& part : word.parts)
             if (part.contributor == c)
               for (std::uint64_t i = 0; i < std::max<std::uint64_t>(word.count, 1); ++i) ++decided[part.step + i];
         for (const auto& part : run.audit.dropped)
           if (part.contributor == c) ++decided[part.step];
-        // Behind a warm-up of one group the others begin where that is.
+        // After a warm-up of one group, the others begin at that step.
         std::uint64_t next = topology.warmup_steps > 0 && !decided.empty() ? decided.begin()->first : 0;
         const bool all_of_them = topology.replicas == 1 || run.recoveries + run.ended == 0;
         for (const auto& [step, times] : decided) {
@@ -183,7 +182,7 @@ class Drawn {
     for (const float times : run.params.begin()->second) sum += static_cast<double>(times);
     return std::abs(sum - all) < 0.01 ? "" : fmt::format("tally: {} samples count, not {}", sum, all);
   }
-  // Where the chooser that counts them is the leader's, and none was there before it.
+  // Only if the leader has the chooser that counts arrivals, and no chooser preceded it.
   static std::string complaint_of_arrivals(const tools::Simulated& run, const config::Job& job) {
     const config::Topology& topology = job.topology;
     if (topology.server_groups > 1 || topology.warmup_steps > 0 || run.recoveries > 0) return "";
@@ -200,13 +199,13 @@ class Drawn {
     return fmt::format("arrivals: {} came, of these {} late, where {} were dropped and {} made versions", came, late,
                        dropped, of_a_group(made));
   }
-  // Late contributions are folded in: all that a worker brought is in, each once, from its first step to its last;
-  // which that is, is the leader's affair where whole steps are chosen. Chosen slice by slice, a contribution counts
-  // for its group's share of all that a server group serves.
+  // Late contributions are folded in: each contribution of a worker is in, once, from the first step to the last. If
+  // whole steps are chosen, only the leader's last step is known. If slices are chosen, a contribution counts by its
+  // group's share of its server group's work.
   std::string complaint_of_folding(const tools::Simulated& run, const config::Job& job) const {
     const config::Topology& topology = job.topology;
     const auto counts = [&](const run::Place& place) { return handler_ == "by_slice" ? 1.0 / place.served : 1.0; };
-    const bool alone = run::Place::seats(topology) == 1; // who keeps no ledger
+    const bool alone = run::Place::seats(topology) == 1; // keeps no ledger
     double all = alone ? static_cast<double>(job.train.stop.steps * job.train.batch) : 0;
     for (std::size_t c = 0; c < run.audit.contributors; ++c) {
       const auto place = run::Place::at(job, static_cast<std::uint32_t>(c), false);
@@ -221,14 +220,14 @@ class Drawn {
     }
     double sum = 0;
     for (const float times : run.params.begin()->second) sum += static_cast<double>(times);
-    for (std::size_t c = 0; c < run.own_values.size(); ++c) // what a codec has left out
+    for (std::size_t c = 0; c < run.own_values.size(); ++c) // the codecs' remainders
       for (const auto& [name, values] : run.own_values[c])
         for (const float value : values)
           sum += (of_exchanges_ ? 1 : -counts(run::Place::at(job, static_cast<std::uint32_t>(c), false))) *
                  static_cast<double>(value);
     return std::abs(sum - all) < 0.01 ? "" : fmt::format("tally: {} samples count, not {}", sum, all);
   }
-  // The number of them up to that one.
+  // The number of the contributor's steps up to its last one.
   static std::uint64_t last_step(const tools::Audit::Slice& slice, std::size_t contributor) {
     std::uint64_t last = 0;
     for (const auto& word : slice.words)
@@ -241,7 +240,7 @@ class Drawn {
   std::string one_of(std::initializer_list<const char*> what) {
     return what.begin()[below(static_cast<std::int64_t>(what.size()))];
   }
-  // That agrees with the run's on what a step is.
+  // A handler that has the same steps as the run's.
   std::string other_handler() {
     if (handler_ == "elastic") return "{ type = \"elastic\", alpha = 0.5, every = 12 }";
     if (handler_ == "pushes") return "{ type = \"eventual\", push = 3, fetch = 2 }";
@@ -261,7 +260,7 @@ class Drawn {
       return fmt::format("{{ type = \"eventual\", push = {}, fetch = {} }}", 1 + below(5), 2 + below(4));
     return handler_;
   }
-  // What is exchanged is added up: means would not be whole numbers.
+  // Exchanged differences are summed: means would not be integers.
   std::string sync() {
     if (handler_ == "strict" && below(2) == 0) {
       if (below(3) == 0) return R"({ type = "all_to_all", of = "contributions" })";
@@ -276,7 +275,7 @@ class Drawn {
   }
 
   Random random_;
-  bool of_exchanges_ = false; // what a codec leaves out is of what server groups have learned
+  bool of_exchanges_ = false; // the codecs' remainders are of server groups' differences
   std::string handler_;
 };
 
@@ -284,7 +283,7 @@ class SeedsTest : public SimulationTest {
  protected:
   std::string kind_of(const std::string& complaint) { return complaint.substr(0, complaint.find(':')); }
 
-  // As a program of its own would be started with it.
+  // Reduces a failing run; returns it in the form that starts it in a new process.
   std::string smaller(const Drawn& drawn, const config::Job& job, const std::string& complaint) {
     const auto plugins = plugin::entries_of(plugin::settings_of_process({}));
     const auto told = [&](const tools::Failing& run) { return tools::simulate(run.job, plugins, run.spec); };
@@ -332,18 +331,18 @@ TEST_F(SeedsTest, WhateverIsDrawnNothingIsLostOrCountsTwice) {
   EXPECT_GT(recoveries, count / 5) << "what goes wrong has to go wrong in time to matter";
 }
 
-// A group stood still in its last step, which its leader had made and one of its workers had not; the first word of all
-// was lost, and its sender waited where it said nothing more; all stood still before a worker had come to what was in
-// one param and not in another.
+// Three former faults. A group stopped in its last step, which its leader had made and a worker had not. The first of
+// all messages was lost, and its sender waited in silence. All workers paused before a worker had reached the content
+// of one param that was in another.
 TEST_F(SeedsTest, WhatFailedOnce) {
   for (const std::uint64_t seed : {1654123075, 71601, 866824765}) {
     Drawn drawn(seed);
-    drawn.spec.reordered = 0; // as they were: no message overtook another yet
+    drawn.spec.reordered = 0; // as before: without reordering
     look_at(drawn);
   }
 }
 
-// A fault that was put in on purpose comes out small.
+// An intentional fault is reduced to a small run.
 TEST_F(SeedsTest, WhatFailsIsMadeSmaller) {
   const std::string path = folder_ / "job.toml";
   ASSERT_TRUE(host_.disk().write_text(path, tally_job()).ok());

@@ -1,4 +1,4 @@
-// Jobs of several workers, and how their training is compared with one worker's.
+// Jobs of several workers, and the comparison of their training with one worker's.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace dlhost::test {
 inline std::vector<std::string> workers(int count, int servers, std::vector<std::string> more = {}) {
   more.push_back(concat("topology.workers_per_group=", count));
   more.push_back(concat("topology.servers_per_group=", servers));
-  more.push_back("topology.slice_elements=20"); // so that there is something to cut
+  more.push_back("topology.slice_elements=20"); // to have several slices
   return more;
 }
 
@@ -24,7 +24,7 @@ inline std::string normed_job() {
   return job;
 }
 
-// Why workers of several machines are not tried; empty: they are.
+// Why workers of several machines cannot be tested; empty: they can.
 inline std::string no_machines(plugin::Registry& registry) {
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)

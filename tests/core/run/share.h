@@ -1,4 +1,4 @@
-// How much a test tries of what it would: all of it, unless DLHOST_ONE_IN says that each takes many times as long here.
+// The share of a test's trials to run: all, unless DLHOST_ONE_IN is set because each takes many times as long.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ inline std::uint64_t setting(const char* name, std::uint64_t usual) {
 
 inline std::uint64_t one_in() { return setting("DLHOST_ONE_IN", 1); }
 
-// How many seeds a test has.
+// The number of seeds for a test.
 inline std::uint64_t seeds(std::uint64_t usual) { return (usual + one_in() - 1) / one_in(); }
 
-// Of what is counted over them, the part that more than has to be there: more than none at least.
+// The lower bound of a count over the seeds, scaled down; at least the count must exceed 0.
 template <class Count> Count share_of(Count usual) { return usual / static_cast<Count>(one_in()); }
 
-// Of combinations that a test goes through, those that it tries: each of what they are made of comes in its turn.
+// Selects one in DLHOST_ONE_IN of a test's combinations, so that every value of each factor is used.
 class Chosen {
  public:
   bool next() { return seen_++ % one_in_ == 0; }

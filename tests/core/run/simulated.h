@@ -1,4 +1,4 @@
-// Runs in simulated worlds, as tests start them.
+// Helpers to start runs in simulated worlds.
 #pragma once
 
 #include <cmath>
@@ -38,8 +38,7 @@ class SimulationTest : public Bench {
   }
 };
 
-// At the end all server groups have the same, but for the last bits of sums that each made in another order. Empty: so
-// it is.
+// At the end all server groups have equal params, except for the last bits of sums in different orders. Empty: equal.
 inline std::string differs_elsewhere(const tools::Simulated& run) {
   constexpr float last_bits = 1e-3F;
   for (const auto& params : run.elsewhere)
@@ -51,8 +50,8 @@ inline std::string differs_elsewhere(const tools::Simulated& run) {
   return "";
 }
 
-// 72 samples, each counted by the updates that it made part of. `product`: in the weight of a dense layer. `beside`:
-// and in another param, which has that handler.
+// 72 samples, each counted by the updates that contain it. `product`: counts in the weight of a dense layer. `beside`:
+// counts also in another param, with that handler.
 inline std::string tally_job(bool product = false, const std::string& beside = "") {
   const std::string counting = product ? R"(
 [[layer]]

@@ -1,5 +1,5 @@
-// Whole runs in simulated worlds: what comes out is what real runs give, whoever is killed, and the same again from the
-// same seed.
+// Whole runs in simulated worlds: results equal those of real runs, whichever process is killed, and a seed repeats
+// them.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -35,12 +35,12 @@ TEST_F(SimulationTest, OneSeedIsOneHistory) {
   EXPECT_NE(one.history, other.history);
 }
 
-// Bit for bit, whoever was killed when, and however late messages came.
+// Bit for bit, for any deaths and any delay of messages.
 TEST_F(SimulationTest, UnderStrictDeathsChangeNothing) {
   const auto whole = simulate(small_job(), four_workers, {.seed = 0});
   EXPECT_EQ(whole.recoveries, 0U);
   std::uint32_t recoveries = 0;
-  std::int64_t heirs = 0; // who took a leader's place
+  std::int64_t heirs = 0; // processes that replaced a leader
   for (std::uint64_t seed = 1; seed <= seeds(24); ++seed) {
     const auto killed =
         simulate(small_job(), four_workers,
@@ -55,7 +55,7 @@ TEST_F(SimulationTest, UnderStrictDeathsChangeNothing) {
   EXPECT_GT(heirs, share_of(4));
 }
 
-// Nor do workers that join and leave, bit for bit where sums do not depend on who makes them.
+// Workers that join and leave change nothing either, bit for bit with reproducible sums.
 TEST_F(SimulationTest, UnderStrictWorkersThatJoinAndLeaveChangeNothing) {
   auto settings = four_workers;
   settings.insert(settings.end(), {"train.reproducible=true", "train.batch=16"});
@@ -89,7 +89,7 @@ TEST_F(SimulationTest, GroupsThatGoAtTheirOwnPaceJoinAndLeave) {
   }
 }
 
-// Until the others begin, the first group trains as if there were no others; they go on from what it has learned.
+// Until the others begin, the first group trains as if alone; the others start from its params.
 TEST_F(SimulationTest, TheFirstGroupWarmsUpAlone) {
   const std::vector<std::string> shared{"topology.group_data=\"shared\"", "updater.rate=0.02"};
   const auto alone = simulate(small_job(), shared, {.seed = 1});
@@ -114,7 +114,7 @@ TEST_F(SimulationTest, TheFirstGroupWarmsUpAlone) {
   EXPECT_EQ(whole.params, alone.params) << "the others have nothing left to do";
 }
 
-// What each worker's codec had left out by then goes on with it.
+// A worker's codec remainder survives its death.
 TEST_F(SimulationTest, WithACodecDeathsChangeNothingEither) {
   auto settings = four_workers;
   settings.insert(settings.end(), {"topology.codec=\"one_bit\"", "topology.codec_elements=1"});
@@ -139,7 +139,7 @@ TEST_F(SimulationTest, UnderStrictEachSampleIsAppliedOnceAnEpochWhoeverDies) {
     ASSERT_EQ(killed.params.size(), 1U);
     for (const float times : killed.params.begin()->second)
       ASSERT_EQ(times, 4) << "seed " << seed << history_of(killed);
-    for (const auto& slice : killed.audit.slices) // and so say the servers
+    for (const auto& slice : killed.audit.slices) // the servers' ledgers agree
       for (std::size_t worker = 0; worker < 4; ++worker)
         ASSERT_EQ(tools::Audit::contributions(slice, worker), 24U) << "seed " << seed << history_of(killed);
     recoveries += killed.recoveries;
@@ -147,7 +147,7 @@ TEST_F(SimulationTest, UnderStrictEachSampleIsAppliedOnceAnEpochWhoeverDies) {
   EXPECT_GT(recoveries, share_of(12U)) << "the deaths have to be in time to matter";
 }
 
-// What the checks say of a run whose samples are to count once an epoch, for four epochs; empty: nothing.
+// The fault of a run whose samples must count once an epoch, for four epochs; empty: none.
 std::string complaint(const tools::Simulated& run) {
   if (!run.status.ok()) return "status: " + run.status.message();
   if (!run.audit.faults.empty()) return "audit: " + run.audit.faults.front();
@@ -160,7 +160,7 @@ std::string complaint(const tools::Simulated& run) {
   return "";
 }
 
-// Of each kind of fault that somebody might make, one was made on purpose.
+// One intentional fault of each kind.
 TEST_F(SimulationTest, FaultsThatWerePutInAreCaught) {
   const auto told = [&](const std::string& setting) {
     return complaint(simulate_whatever_comes(
@@ -206,7 +206,7 @@ TEST_F(SimulationTest, AReadThatIsOlderThanTheBoundIsCaught) {
               testing::HasSubstr("is not in: its traits promise a staleness of 1"));
 }
 
-// What the leader's servers have is right, and so are all ledgers.
+// The values of the leader's servers are right, and so are all ledgers.
 TEST_F(SimulationTest, AServerGroupWhoseValuesAreItsOwnIsSeen) {
   const auto run_with = [&](const char* fault) {
     return simulate(tally_job(),
@@ -222,7 +222,7 @@ TEST_F(SimulationTest, AServerGroupWhoseValuesAreItsOwnIsSeen) {
   }
 }
 
-// Against what transports promise, who hears of it goes on where all was whole last; what comes twice is dropped.
+// Transports exclude these faults: lost or reordered messages make the run resume; duplicates are dropped.
 TEST_F(SimulationTest, MessagesThatAreLostDoubledOrReorderedChangeNothing) {
   const std::vector<std::string> settings{"topology.workers_per_group=4", "topology.servers_per_group=2",
                                           "topology.slice_elements=16", "recovery.restarts=100"};
@@ -249,7 +249,7 @@ TEST_F(SimulationTest, FaultsOfADiskAreCaught) {
         {.seed = seed, .stops = 2, .within = 1'500'000'000, .disk_fault = fault, .longest = 1000'000'000'000}));
   };
   std::set<std::string> torn, forgotten;
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) { // all of them: what they are to find is not in each third
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) { // all seeds: a third would not contain each fault
     EXPECT_EQ(told(DiskFault::none, seed), "") << "seed " << seed;
     torn.insert(told(DiskFault::tears, seed));
     forgotten.insert(told(DiskFault::forgets, seed));
@@ -264,8 +264,8 @@ TEST_F(SimulationTest, FaultsOfADiskAreCaught) {
     EXPECT_TRUE(complaint.empty() || complaint.starts_with("audit: ")) << complaint;
 }
 
-// The run is resumed on what is on the disk by then: points, and ledgers that those rest on, of servers that have died
-// since as well.
+// The run resumes from the disk's content: points and the ledgers that they refer to, also those of servers that are
+// dead by then.
 TEST_F(SimulationTest, AMachineThatStopsLosesNothingThatAPointRestsOn) {
   const std::vector<std::string> settings{"topology.workers_per_group=3", "topology.servers_per_group=3",
                                           "topology.slice_elements=16",   "recovery.every={ steps = 1000 }",
@@ -281,7 +281,7 @@ TEST_F(SimulationTest, AMachineThatStopsLosesNothingThatAPointRestsOn) {
   EXPECT_GT(stopped, share_of(15U)) << "it has to stop in time to matter";
 }
 
-// Each begins with its own version, in whichever server group: the audit misses none.
+// Each slice starts with its own version, in any server group: the audit finds all versions.
 TEST_F(SimulationTest, SlicesOfTheirOwnPacesGoOnWhereTheyWere) {
   for (const int server_groups : {1, 2}) {
     std::vector<std::string> settings{"topology.worker_groups=4",
@@ -310,7 +310,7 @@ TEST_F(SimulationTest, SlicesOfTheirOwnPacesGoOnWhereTheyWere) {
   }
 }
 
-// A point may be written while some of a group have made a step and others have not.
+// A point may be written when some workers of a group have made a step and others have not.
 TEST_F(SimulationTest, GroupsThatAreChosenGoOnToTheirEnd) {
   const std::vector<std::string> settings{"topology.worker_groups=2", "topology.workers_per_group=2",
                                           "topology.servers_per_group=2",
@@ -325,7 +325,7 @@ TEST_F(SimulationTest, GroupsThatAreChosenGoOnToTheirEnd) {
   EXPECT_GT(recoveries, share_of(4U));
 }
 
-// Who is late is counted, and stands in the ledger.
+// Late contributions are counted, and are in the ledger.
 TEST_F(SimulationTest, WhatCameTooLateIsCounted) {
   const auto run = simulate(
       tally_job(), {"topology.worker_groups=3", "topology.consistency={ type = \"first_t\", t = 1 }"}, {.seed = 7});
@@ -335,8 +335,8 @@ TEST_F(SimulationTest, WhatCameTooLateIsCounted) {
   EXPECT_EQ(arrivals.came, arrivals.late + run.audit.slices.front().last);
 }
 
-// What a worker learns is in its own values and, by what it exchanges, in the centre: whatever moves from one to the
-// other, they sum up to all that was learned. Six exchanges halve what they move, which f32 holds exactly.
+// A worker's progress is in its own values and, after exchanges, in the centre. For any exchanges, they sum up to all
+// progress. Six exchanges halve the moved values, which f32 represents exactly.
 TEST_F(SimulationTest, UnderElasticTheCentreAndTheWorkersHaveAllOfItWhoeverDies) {
   const std::vector<std::string> settings{"topology.worker_groups=2", "topology.servers_per_group=2",
                                           "topology.consistency={ type = \"elastic\", alpha = 0.5, every = 8 }"};
@@ -358,7 +358,7 @@ TEST_F(SimulationTest, UnderElasticTheCentreAndTheWorkersHaveAllOfItWhoeverDies)
   EXPECT_GT(recoveries, share_of(6U)) << "the deaths have to be in time to matter";
 }
 
-// With error feedback nothing is lost for good: what has not arrived yet is kept by who sent the rest.
+// With error feedback no value is lost: the sender keeps the remainder.
 TEST_F(SimulationTest, WhatACodecLeavesOutIsInTheWorkersErrorsWhoeverDies) {
   const std::vector<std::string> settings{
       "topology.worker_groups=2",     "topology.workers_per_group=2",
@@ -366,7 +366,7 @@ TEST_F(SimulationTest, WhatACodecLeavesOutIsInTheWorkersErrorsWhoeverDies) {
       "topology.codec_elements=1",    "topology.codec={ type = \"top_k\", share = 0.05 }"};
   const auto whole = simulate(tally_job(), settings, {.seed = 0});
   std::uint32_t recoveries = 0;
-  for (std::uint64_t seed = 0; seed <= seeds(24); ++seed) { // the 18th finds what is encoded twice
+  for (std::uint64_t seed = 0; seed <= seeds(24); ++seed) { // the 18th detects double encoding
     const auto killed =
         simulate(tally_job(), settings, {.seed = seed, .kills = seed > 0 ? 2 : 0, .within = whole.took});
     ASSERT_EQ(killed.own_values.size(), 4U);
@@ -387,11 +387,11 @@ TEST_F(SimulationTest, WhatACodecLeavesOutIsInTheWorkersErrorsWhoeverDies) {
   EXPECT_GT(recoveries, share_of(4U)) << "the deaths have to be in time to matter";
 }
 
-// Groups, each at its own pace: together they pass over the samples four times a worker group in 24 steps.
+// Groups at their own pace: together they see each sample four times per worker group in 24 steps.
 TEST_F(SimulationTest, GroupsAtTheirOwnPaceLoseNothingEither) {
   for (const std::string handler : {"bounded", "eventual", "{ type = \"eventual\", push = 5, fetch = 3 }"})
     for (const auto& [groups, workers] : {std::pair{2, 2}, {3, 1}}) {
-      if (workers > 1 && handler.starts_with("{")) continue; // has values of its own
+      if (workers > 1 && handler.starts_with("{")) continue; // it has values of its own
       SCOPED_TRACE(concat(handler, ", ", groups, " groups of ", workers));
       const std::vector<std::string> settings{concat("topology.worker_groups=", groups),
                                               concat("topology.workers_per_group=", workers),
@@ -409,7 +409,7 @@ TEST_F(SimulationTest, GroupsAtTheirOwnPaceLoseNothingEither) {
     }
 }
 
-// What each server group learns gets to all others once, while updates go on beneath, whoever dies.
+// Each server group's progress reaches all others once, while updates continue, for any deaths.
 TEST_F(SimulationTest, WhatServerGroupsExchangeIsAppliedOnceEverywhere) {
   const std::vector<std::string> settings{"train.batch=6", "topology.worker_groups=4", "topology.server_groups=2",
                                           "topology.servers_per_group=2", "topology.slice_elements=16"};
@@ -433,7 +433,7 @@ TEST_F(SimulationTest, WhatServerGroupsExchangeIsAppliedOnceEverywhere) {
         ASSERT_EQ(killed.elsewhere.size(), all_groups ? 3U : 1U);
         for (const auto& params : killed.elsewhere) EXPECT_EQ(params, killed.params) << "seed " << seed;
         for (std::size_t worker = 0; worker < 4; ++worker) {
-          std::uint64_t made = 0; // in the slices of whichever server group has its contributions
+          std::uint64_t made = 0; // in slices of the server group with its contributions
           for (const auto& slice : killed.audit.slices) made += tools::Audit::contributions(slice, worker);
           ASSERT_EQ(made, 24 * killed.audit.slices.size() / (all_groups ? 4U : 2U)) << "seed " << seed;
         }

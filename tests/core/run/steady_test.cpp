@@ -1,4 +1,4 @@
-// Once a run has begun, a step of it takes nothing from the heap, however it trains, and the process does not grow.
+// After its first steps, a run allocates nothing in a step, in any way of training, and the process does not grow.
 #include <gmock/gmock.h>
 
 #include "env/process/usage.h"
@@ -10,7 +10,7 @@
 namespace dlhost::test {
 namespace {
 
-// What a job for pictures is made of.
+// The content of a job for pictures.
 constexpr const char* job = R"(name = "steady"
 seed = 5
 [train]
@@ -99,7 +99,7 @@ class Nobody final : public env::Terminal {
   void write(std::string_view) override {}
 };
 
-// Of the progress: a line for people, every few seconds, is no part of a step.
+// For the progress: its line every few seconds is not part of a step.
 class StoppedClock final : public Clock {
  public:
   Nanoseconds now() override { return 0; }
@@ -154,8 +154,8 @@ const std::vector<Way> ways{
 
 class SteadyTest : public Bench {
  protected:
-  // Runs the job as `dlhost run` does, with its records, until `after`, which is called behind each step, says that it
-  // is enough. It is told how many steps the slowest worker has made; while the heap is watched, as it last was.
+  // Runs the job like `dlhost run`, with records. Calls `after` after each step, until it returns true. Its argument is
+  // the number of steps of the slowest worker; while the heap is watched, the last known number.
   Status run(const std::string& device, std::vector<std::string> set, std::function<bool(std::uint64_t)> after) {
     struct Watched final : run::Observer {
       run::Recorder* recorder = nullptr;
@@ -197,7 +197,7 @@ class SteadyTest : public Bench {
 
 TEST_F(SteadyTest, AStepTakesNothingFromTheHeap) {
   constexpr std::uint64_t first = 10,
-                          steps = 50; // more than the epochs, the log's lines and the readers' first batches
+                          steps = 50; // exceeds the epochs, log intervals and readers' first batches
   for (const std::string device : {"ref", "cpu"}) {
     if (!has(device)) continue;
     const bool has_bf16 = computes(device, DType::bf16);
@@ -205,7 +205,7 @@ TEST_F(SteadyTest, AStepTakesNothingFromTheHeap) {
       if (std::ranges::count(way.set, "train.dtype=bf16") > 0 && !has_bf16) continue;
       if (std::ranges::count(way.set, far_ref) > 0 && device != "ref") continue;
       HeapUse use;
-      std::uint64_t made = 0; // while it is watched
+      std::uint64_t made = 0; // while the heap is watched
       const Status status = run(device, way.set, [&](std::uint64_t all_made) {
         if (is_watching_heap()) {
           if (++made < steps) return false;

@@ -1,4 +1,4 @@
-// What is wished of a run from elsewhere is done once, by whoever leads it, and answered.
+// A request to a run from another process is executed once, by the current leader, and answered.
 #include "run/coordinator/steering.h"
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace {
 
 class SteeringTest : public testing::Test {
  protected:
-  // Until it is there; bounded.
+  // Waits for the answer; bounded.
   Status answer() {
     for (int look = 0; look < 1000; ++look, host_.clock().sleep(10'000'000)) {
       auto answer = steering_.answer();

@@ -1,5 +1,5 @@
-// Workers that have all params for themselves, and whose devices sum the gradients of each step: it is the training of
-// one worker, whatever the device is like, and wherever it goes on.
+// Workers that each hold all params, and whose devices sum the gradients of each step: training equals one worker's, on
+// any device, and after resuming anywhere.
 #include "several.h"
 
 namespace dlhost::test {
@@ -15,7 +15,7 @@ class SumsOnDevicesTest : public Bench {
     more.push_back("train.device={ type = \"ref\", far = true }");
     return more;
   }
-  // One worker's training, by several.
+  // Compares several workers with one.
   void expect_one_workers(const std::string& job, const std::vector<std::string>& way, int count = 3) {
     const auto one = train(job, way);
     EXPECT_FALSE(one.test.empty());
@@ -41,7 +41,7 @@ TEST_F(SumsOnDevicesTest, ItIsOneWorkersTraining) {
     SCOPED_TRACE(concat(count, " workers"));
     expect_one_workers(small_job(), {}, count);
   }
-  // Near: each that is far reserves more addresses than some sanitizers leave.
+  // On a near device: each far device reserves more addresses than some sanitizers leave.
   const auto one = train(small_job());
   expect_near(one, train(small_job(), alone(7)), 1e-5, one.losses.size());
 }
@@ -63,7 +63,7 @@ TEST_F(SumsOnDevicesTest, WhateverTheJobIsLike) {
   expect_near(one, train(small_job(), alone(2, {"train.dtype=bf16"})), 2e-2, 10);
 }
 
-// Losses are those of each micro-batch, which are other samples with two workers; params are of all.
+// Losses are of each micro-batch, which has other samples with two workers; params are of all.
 TEST_F(SumsOnDevicesTest, MicroBatchesAreSummedFirst) {
   const std::vector<std::string> cut{"train.algorithm={ type = \"bp\", micro_batches = 2 }", "train.batch=16"};
   const auto one = train(small_job(), cut), two = train(small_job(), alone(2, far(cut)));
@@ -71,7 +71,7 @@ TEST_F(SumsOnDevicesTest, MicroBatchesAreSummedFirst) {
     for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], two.params.at(name)[i], 1e-5) << name;
 }
 
-// Masters lie in blocks there, which all have from the leader, whatever their rows are.
+// Masters are in the leader's blocked format for all workers, with any number of rows.
 TEST_F(SumsOnDevicesTest, RowsMayDifferAndFormatsMayBeOthers) {
   const std::string blocked = R"(train.device={ type = "ref", far = true, formats = "blocked" })";
   const auto one = train(small_job());
@@ -92,7 +92,7 @@ TEST_F(SumsOnDevicesTest, ItGoesOnAsIfItHadNotStopped) {
   }
 }
 
-// From where servers had the params, and the other way round.
+// From a run with servers to one without, and the other way round.
 TEST_F(SumsOnDevicesTest, ItGoesOnFromACheckpointOfEither) {
   const auto whole = train(small_job());
   for (const bool servers_first : {false, true}) {

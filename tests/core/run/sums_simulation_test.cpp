@@ -1,5 +1,5 @@
-// Workers whose devices sum gradients, in simulated worlds: whoever is killed at whatever moment, it is one worker's
-// training, and nobody waits for ever.
+// Workers whose devices sum gradients, in simulated worlds: for any death at any moment, the training equals one
+// worker's, and no process waits for ever.
 #include "simulated.h"
 
 namespace dlhost::test {

@@ -1,4 +1,4 @@
-// Trains small jobs inside a test and hands over what came of it: losses step by step, and every param's bits.
+// Trains small jobs inside a test and returns the results: losses by step, and every param's bits.
 #pragma once
 
 #include <atomic>
@@ -21,19 +21,19 @@ namespace dlhost::test {
 
 struct Trained {
   std::vector<double> losses;                       // of each step
-  std::vector<double> norms;                        // of its gradients, where they are looked at
+  std::vector<double> norms;                        // of its gradients, if recorded
   std::map<std::string, std::vector<float>> params; // plain
-  std::vector<std::string> factored;                // those whose gradients are sent as their factors
+  std::vector<std::string> factored;                // params whose gradients are sent as factors
   run::MetricValues test;
-  std::map<std::pair<std::uint64_t, Phase>, run::MetricValues> evaluations; // by the step that they are of
+  std::map<std::pair<std::uint64_t, Phase>, run::MetricValues> evaluations; // by step
   run::Outcome outcome;
-  std::string device; // what it says of itself at the end
+  std::string device; // its description at the end
 };
 
 class Bench : public ::testing::Test {
  protected:
   Bench() {
-    // The build's plugins are named by the environment; see tests/core/run/meson.build.
+    // The environment names the build's plugins; see tests/core/run/meson.build.
     registry_ = std::make_unique<plugin::Registry>(plugin::entries_of(plugin::settings_of_process({})), host_);
     host_.set_maker([this](Kind kind, const Part& part) { return registry_->make(kind, part.type, part.options); });
   }
@@ -43,7 +43,7 @@ class Bench : public ::testing::Test {
     return made.ok() && test::computes(**made, dtype);
   }
 
-  // Runs a job to its end, or until `stop_at` steps are done, as Ctrl-C would stop it.
+  // Runs a job to its end, or until `stop_at` steps are done, like a stop by Ctrl-C.
   Trained train(const std::string& text, const std::vector<std::string>& set = {}, std::uint64_t stop_at = 0,
                 const std::string& resume = {}, const std::string& checkpoints = {}, const std::string& points = {}) {
     Trained trained;
@@ -105,7 +105,7 @@ class Bench : public ::testing::Test {
     return {};
   }
 
-  // Stopped at a step at which it saves, and gone on with: it ends as if it had not been.
+  // Stops at a step with a checkpoint and resumes: the end equals that of an uninterrupted run.
   void expect_resumed_alike(const std::string& text, std::vector<std::string> set, std::uint64_t at) {
     set.push_back(concat("checkpoint.every={ steps = ", at, " }"));
     const std::string stopped = folder_ / "stopped", never = folder_ / "never";
@@ -124,7 +124,7 @@ class Bench : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-// A net of dense layers on learnable synthetic data; what follows is appended.
+// A net of dense layers on learnable synthetic data, followed by `more`.
 inline std::string small_job(const std::string& device = "ref", const std::string& more = "") {
   return R"(name = "small"
 seed = 3

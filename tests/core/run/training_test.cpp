@@ -55,7 +55,7 @@ TEST_F(TrainingTest, InterruptedInItsLastStepItHasNoneLeft) {
   EXPECT_EQ(rest.params, first.params);
 }
 
-// A run whose leader dies behind its last recovery point and before its last checkpoint.
+// A run whose leader dies after its last recovery point and before its last checkpoint.
 TEST_F(TrainingTest, GoingOnFromARecoveryPointItStillWritesItsCheckpoint) {
   const std::string checkpoints = folder_ / "checkpoints", points = folder_ / "recovery";
   const std::vector<std::string> set = {"checkpoint.every={}", "recovery.every={ steps = 1 }"};
@@ -150,7 +150,7 @@ TEST_F(TrainingTest, ALossThatIsNotFiniteStopsTheRunAndNamesTheLayer) {
   EXPECT_NE(wild.outcome.reason.find("the loss 'loss' is"), std::string::npos) << wild.outcome.reason;
   EXPECT_NE(wild.outcome.reason.find("it began in layer 'fc2' (dense), whose param"), std::string::npos)
       << wild.outcome.reason;
-  // Where it is a feature: fc1 gives what is finite, and its tanh as well.
+  // The overflow is in a feature: the outputs of fc1 and its tanh are finite.
   const auto feature = train(small_job(), {"layer.fc2.param.weight.init={ type = \"constant\", value = 3.4e38 }",
                                            "layer.fc1.param.bias.init={ type = \"constant\", value = 9.0 }"});
   EXPECT_EQ(feature.outcome.ending, run::Ending::diverged);
@@ -223,7 +223,7 @@ TEST_F(TrainingTest, ATaskComputesAsThreadsBegin) {
   const auto job = config::load(host_.disk(), path, {}, *registry_);
   ASSERT_TRUE(job.ok()) << job.status().message();
   const unsigned usual = _mm_getcsr();
-  constexpr unsigned no_denormals = 0x8040; // as -ffast-math leaves it
+  constexpr unsigned no_denormals = 0x8040; // left by -ffast-math
   _mm_setcsr(usual | no_denormals);
   auto session = run::Session::open(host_, *registry_, *job);
   EXPECT_EQ(_mm_getcsr() & no_denormals, 0U);
@@ -231,7 +231,7 @@ TEST_F(TrainingTest, ATaskComputesAsThreadsBegin) {
 }
 #endif
 
-// One that somebody has looked at so often.
+// Its time is the number of its readings.
 struct Looks final : Clock {
   Nanoseconds now() override { return ++looks; }
   void sleep(Nanoseconds) override {}
@@ -266,10 +266,10 @@ TEST_F(TrainingTest, WhatIsMeasuredIsWhereItWasDone) {
       if (timing.type == "update") updates.back() += timing.seconds;
     }
   }
-  EXPECT_GT(updates[1], 2 * updates[0]); // their norms are the updates' too, and these wait for them
+  EXPECT_GT(updates[1], 2 * updates[0]); // the norms count as updates, and clipped updates wait for them
 }
 
-// Convolutions, batch norms with a relu and with a sum and a relu behind them.
+// Convolutions, and batch norms followed by a relu, or by a sum and a relu.
 constexpr const char* residual_job = R"(name = "residual"
 seed = 1
 [train]
@@ -336,7 +336,7 @@ src = ["fc", "data:label"]
 
 TEST_F(TrainingTest, FusedEqualsUnfused) {
   for (const std::string device : {"ref", "cpu"}) {
-    if (!registry_->find(Kind::device, device)) continue; // TheCpuDeviceTrainsLikeTheOracle says that it is not there
+    if (!registry_->find(Kind::device, device)) continue; // TheCpuDeviceTrainsLikeTheOracle reports the skip
     const std::vector<std::string> fused{"train.device=" + device}, apart{"train.device=" + device, "train.fuse=false"};
     expect_near(train(residual_job, fused), train(residual_job, apart), 1e-5, 4);
   }
@@ -357,7 +357,7 @@ TEST_F(TrainingTest, TheCpuDeviceTrainsLikeTheOracle) {
 TEST_F(TrainingTest, ReproducibleSumsAreMadeInBlocks) {
   const auto plain = train(small_job()), blocks = train(small_job(), {"train.reproducible=true"});
   expect_near(plain, blocks, 1e-5, 20);
-  EXPECT_NE(plain.params, blocks.params); // sums of blocks round otherwise
+  EXPECT_NE(plain.params, blocks.params); // sums in blocks round differently
 }
 
 } // namespace

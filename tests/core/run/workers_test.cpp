@@ -28,7 +28,7 @@ TEST_F(WorkersTest, SeveralWorkersTrainAsOneDoes) {
   }
 }
 
-// Of 200 steps, each begun from one worker's params and state: a few, or all where there is time.
+// Single steps, each begun from one worker's params and state: a few of 200, or all if time allows.
 TEST_F(WorkersTest, EachStepIsThatOfOneWorker) {
   const std::vector<std::string> settings{"train.stop.steps=200", "checkpoint.every={ steps = 1 }",
                                           "checkpoint.keep=200", "updater.rate=0.05", "layer.data.train=500"};
@@ -102,10 +102,10 @@ std::vector<std::string> groups(int count, const std::string& consistency, std::
   return more;
 }
 
-// Running state is averaged over the workers where the run stands still; a checkpoint has it for all of them.
+// A pause averages running state over the workers; a checkpoint has it once for all of them.
 TEST_F(WorkersTest, RunningStateGoesOnFromACheckpoint) { expect_resumed_alike(normed_job(), workers(2, 1), 15); }
 
-// Step s of all groups is step s of one with as many times the batch.
+// A step of all groups is a step of one with a batch that many times as large.
 TEST_F(WorkersTest, StrictGroupsMakeTheStepsOfOne) {
   const auto one = train(small_job());
   const auto two = train(small_job(), groups(2, "strict", {"train.batch=6"}));
@@ -143,7 +143,7 @@ TEST_F(WorkersTest, EveryHandlerLearns) {
     }
 }
 
-// It finds what the leader would, of the same steps, whoever trains.
+// It finds the leader's values at the same steps, for any number of workers.
 TEST_F(WorkersTest, TheTestingGroupEvaluatesWhatWasThere) {
   const std::vector<std::string> often{"test.every={ steps = 7 }", "validate.every={ steps = 10 }",
                                        "checkpoint.every={ steps = 8 }", "layer.data.validate=20"};
@@ -165,7 +165,7 @@ TEST_F(WorkersTest, TheTestingGroupEvaluatesWhatWasThere) {
   }
 }
 
-// What it finds ends the run, a little later than the leader would.
+// Its result ends the run, a little later than the leader's would.
 TEST_F(WorkersTest, WhatTheTestingGroupFindsStopsTheRun) {
   const std::string judged =
       small_job() + "[[layer]]\nname = \"accuracy\"\ntype = \"accuracy\"\nsrc = [\"fc2\", \"data:label\"]\n";
@@ -175,7 +175,7 @@ TEST_F(WorkersTest, WhatTheTestingGroupFindsStopsTheRun) {
   EXPECT_NE(trained.outcome.reason.find("test accuracy reached"), std::string::npos) << trained.outcome.reason;
 }
 
-// When everyone is waited for, it is bulk synchronous.
+// With t of all groups, it is bulk synchronous.
 TEST_F(WorkersTest, TheFirstOfAllIsStrict) {
   const std::vector<std::string> half{"train.batch=6"};
   const auto strict = train(small_job(), groups(2, "strict", half));
@@ -234,11 +234,11 @@ TEST_F(WorkersTest, ReproducibleSumsOverParamsAreThoseOfOneWorker) {
   for (const int count : {2, 4}) EXPECT_EQ(train(job_with("lamb"), workers(count, count, same)).params, one.params);
 }
 
-// Norms of all gradients and sums over params that are cut: what servers tell one another.
+// Norms of all gradients and sums over cut params: servers exchange them.
 TEST_F(WorkersTest, WhatNeedsSumsOverSlicesIsThatOfOneWorker) {
   for (const std::string updater : {"sgd", "lamb"})
     for (const std::string norm : {"0.05", "0"}) {
-      if (updater == "sgd" && norm == "0") continue; // needs none
+      if (updater == "sgd" && norm == "0") continue; // needs no sums
       const std::vector<std::string> settings{"updater.rate=0.02", "updater.clip_norm=" + norm};
       const auto one = train(job_with(updater), settings);
       for (const int count : {2, 3, 4})
@@ -249,7 +249,7 @@ TEST_F(WorkersTest, WhatNeedsSumsOverSlicesIsThatOfOneWorker) {
     }
 }
 
-// It clips where it should: another rate, or none, makes other steps.
+// A reached norm clips: training differs from that without clipping.
 TEST_F(WorkersTest, ANormThatIsReachedChangesTheSteps) {
   const auto free = train(small_job(), workers(2, 2)),
              wide = train(small_job(), workers(2, 2, {"updater.clip_norm=1e6"}));
@@ -272,7 +272,7 @@ TEST_F(WorkersTest, SumsAreTheSameTwiceAndWhenItIsResumed) {
   }
 }
 
-// Evaluations and checkpoints in the midst of it see whole versions: what is due is waited for.
+// Evaluations and checkpoints see whole versions, because they wait for pending sums.
 TEST_F(WorkersTest, EvaluationsSeeWhatIsMadeOfSums) {
   const std::vector<std::string> often{"updater.rate=0.02", "updater.clip_norm=0.05", "test.every={ steps = 1 }",
                                        "checkpoint.every={ steps = 1 }"};
@@ -282,7 +282,7 @@ TEST_F(WorkersTest, EvaluationsSeeWhatIsMadeOfSums) {
   EXPECT_NEAR(several.test[0].second, one.test[0].second, 1e-3);
 }
 
-// Where all groups make a version together, its norm is that of all of them.
+// If all groups make a version together, its norm is that of their sum.
 TEST_F(WorkersTest, ClippingUnderTheFirstOfAllIsStrict) {
   const std::vector<std::string> half{"train.batch=6", "updater.clip_norm=0.05", "topology.servers_per_group=2"};
   const auto one = train(small_job(), {"updater.clip_norm=0.05"});
@@ -299,7 +299,7 @@ TEST_F(WorkersTest, EveryHandlerClipsAndSums) {
                                     "{ type = \"first_t\", choose = \"slice\", late = \"fold\" }"})
     for (const std::string updater : {"sgd", "lamb"}) {
       SCOPED_TRACE(concat(handler, ", ", updater));
-      // A step of lamb's is as long, however small the part of the batch that it is made of.
+      // A step of lamb has the same length for any share of the batch.
       const std::string rate = updater == "lamb" ? "0.002" : "0.03";
       auto settings = groups(3, handler, {"train.batch=6", "train.stop.steps=200", "updater.rate=" + rate});
       settings.push_back("updater.clip_norm=0.5");
@@ -313,7 +313,7 @@ TEST_F(WorkersTest, EveryHandlerClipsAndSums) {
     }
 }
 
-// One update after another of a worker that is alone in its group: no step is longer than the norm lets it be.
+// Separate updates of groups of one worker: no step is longer than the norm allows.
 TEST_F(WorkersTest, AContributionOfItsOwnIsClippedByItsOwnNorm) {
   const std::vector<std::string> settings{"train.stop.steps=1", "updater.rate=1.0", "updater.clip_norm=0.01"};
   const auto start = train(job_with("sgd"), {"train.stop.steps=1", "updater.rate=0.0"});
@@ -322,7 +322,7 @@ TEST_F(WorkersTest, AContributionOfItsOwnIsClippedByItsOwnNorm) {
   for (const auto& [name, values] : start.params)
     for (std::size_t i = 0; i < values.size(); ++i)
       squares += std::pow(static_cast<double>(moved.params.at(name)[i] - values[i]), 2);
-  EXPECT_LE(std::sqrt(squares), 2 * 0.01 * 1.0001); // of each group one
+  EXPECT_LE(std::sqrt(squares), 2 * 0.01 * 1.0001); // one step of each group
   EXPECT_GE(std::sqrt(squares), 0.01 * 0.5);
 }
 
@@ -354,7 +354,7 @@ TEST_F(WorkersTest, WhatOneWorkerCannotDoEndsTheRunAndIsNamed) {
   Trained trained;
   std::string text = small_job();
   ASSERT_TRUE(host_.disk().write_text(folder_ / "job.toml", text).ok());
-  // The rate overflows the params; whoever sees the loss first tells the others.
+  // The rate overflows the params; the first worker that sees the loss tells the others.
   const auto job = config::load(host_.disk(), folder_ / "job.toml", workers(4, 2, {"updater.rate=1e38"}), *registry_);
   ASSERT_TRUE(job.ok()) << job.status().message();
   const Status status = run(*job, trained, 0, {}, {});

@@ -5,7 +5,7 @@
 namespace dlhost {
 namespace {
 
-// The known answers that its authors publish beside it (Random123, kat_vectors).
+// The known answers that its authors publish (Random123, kat_vectors).
 TEST(Random, IsPhilox) {
   using Block = Philox::Block;
   EXPECT_EQ(Philox::block(0, {}), (Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));

@@ -1,4 +1,4 @@
-// Schemas: what they accept, what they store and what they say.
+// Schemas: accepted values, stored values and messages.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -75,7 +75,7 @@ Table table(std::vector<std::pair<std::string, Value>> entries) {
   return table;
 }
 
-// "key: message", one a line.
+// "key: message", one per line.
 std::string problems(const Table& given, void* into = nullptr) {
   Parts parts;
   std::string lines;
@@ -107,7 +107,7 @@ TEST(Schema, StoresWhatIsRight) {
   EXPECT_FALSE(options.bias);
   EXPECT_EQ(options.name, "n");
   EXPECT_EQ(options.mode, Mode::slow);
-  EXPECT_EQ(options.kernel, std::vector<std::int64_t>{5}); // one stands for a list of one
+  EXPECT_EQ(options.kernel, std::vector<std::int64_t>{5}); // one value stands for a list of one
   EXPECT_EQ(options.means, (std::vector<double>{0, 0.5}));
   EXPECT_EQ(options.words, std::vector<std::string>{"z"});
   EXPECT_EQ(detail::written(options.schedule), "{ type = \"fixed\", base = 0.25 }");

@@ -1,7 +1,5 @@
-// A ledger is written as a shard writes it, and read as an audit reads it.
-#include "tools/audit/audit.h"
-
-#include <map>
+// Ledgers are written with a shard's code and read with the audit's.
+#include "run/audit.h"
 
 #include <gmock/gmock.h>
 
@@ -26,14 +24,14 @@ class AuditTest : public testing::Test {
  protected:
   AuditTest() { restart({.version = 0, .steps = {0, 0}}); }
 
-  // Where they write, since it began for that time.
+  // The ledger folder of the current attempt.
   std::string begun() {
     const std::string folder = folder_ / concat("begun-", times_);
     EXPECT_TRUE(disk_.make_directory(folder).ok());
     return folder;
   }
 
-  // The server dies, and another begins there.
+  // The server dies, and another starts in its place.
   void restart(const param::Beginning& beginning) {
     ++times_;
     ledger_.reset();
@@ -52,7 +50,7 @@ class AuditTest : public testing::Test {
   }
   void sync() { EXPECT_TRUE(ledger_->sync().ok()); }
   void add_torn(std::string_view text) { EXPECT_TRUE((*disk_.open_log(file()))->append(text).ok()); }
-  // As a server would write it.
+  // Adds a line with a valid chain value, like a server's.
   void add(std::string line) {
     param::LedgerChain chain;
     for (const std::string& before : lines()) EXPECT_TRUE(chain.takes(before));
@@ -66,7 +64,7 @@ class AuditTest : public testing::Test {
       all.push_back(whole.substr(at, end - at));
     return all;
   }
-  // In place of what was written.
+  // Overwrites the ledger.
   void write(const std::vector<std::string>& all) {
     std::string whole;
     for (const std::string& line : all) whole += line + "\n";
@@ -130,7 +128,7 @@ TEST_F(AuditTest, WhatIsRolledBackIsVoid) {
   EXPECT_THAT(audit.slices[0].parts_of(5), ElementsAre(IsPart(0U, 4U)));
 }
 
-// Of the first time, when the run has begun once more: by a process that was given up, and did not know.
+// Lines of the first attempt that a process writes after the run has begun again, because it does not know that.
 TEST_F(AuditTest, WhatIsWrittenTooLateIsVoid) {
   for (std::uint64_t step = 0; step < 4; ++step) made({{0, step}, {1, step}});
   auto given_up = std::move(ledger_);
@@ -158,7 +156,7 @@ TEST_F(AuditTest, LongLinesAreWrittenInBetween) {
   EXPECT_THAT(audit.slices[0].parts_of(7999), ElementsAre(IsPart(0U, 3999U)));
 }
 
-// Two server groups have a slice each; the fixture's ledger is the first one's.
+// Two server groups have a slice each; the fixture's ledger belongs to the first.
 class ExchangedAuditTest : public AuditTest {
  protected:
   ExchangedAuditTest() { begin_other({.version = 0, .steps = {0, 0}}); }
@@ -206,7 +204,7 @@ TEST_F(ExchangedAuditTest, WhereTheRunBeginsOnceMoreAllAreOne) {
   EXPECT_THAT(audit.learned(audit.slices[0], 8), ElementsAre(8U, 9U));
 }
 
-// The same two servers, of one group: one of them has what is the other's.
+// The same two servers as one group: one of them has the other's slice.
 TEST_F(ExchangedAuditTest, ASliceHasOneServerInAGroup) {
   made({{0, 0}});
   EXPECT_TRUE(other_->made(0, std::vector<Ledger::Part>{{1, 0}}).ok());
@@ -219,7 +217,7 @@ TEST_F(ExchangedAuditTest, ASliceHasOneServerInAGroup) {
 TEST_F(AuditTest, WhoHasASliceAfterAnotherIsNoSecondOwner) {
   made({{0, 0}});
   sync();
-  ++times_; // the run begins once more
+  ++times_; // the run begins again
   const auto next = begun_by(1, {.version = 0, .steps = {0, 0}});
   EXPECT_THAT(audited(2).faults, IsEmpty());
 }
@@ -229,7 +227,7 @@ TEST_F(ExchangedAuditTest, GossipIsFollowedToWhereItCameFrom) {
   using Heard = Ledger::Heard;
   EXPECT_TRUE(third->told(0, 1, 1, 8, {}).ok());
   EXPECT_TRUE(other_->heard(0, std::vector<Heard>{{2, 1}}, 3).ok());
-  EXPECT_TRUE(other_->told(0, 0, 1, 2, {}).ok()); // before it had heard that
+  EXPECT_TRUE(other_->told(0, 0, 1, 2, {}).ok()); // before it heard that
   EXPECT_TRUE(other_->told(0, 0, 2, 4, std::vector<Heard>{{2, 1}}).ok());
   EXPECT_TRUE(ledger_->heard(0, std::vector<Heard>{{1, 1}}, 5).ok());
   EXPECT_TRUE(ledger_->heard(0, std::vector<Heard>{{1, 2}}, 7).ok());
@@ -249,7 +247,7 @@ TEST_F(AuditTest, WhatAmendsAVersionIsInItUnlessItIsRolledBack) {
   made({{0, 0}});
   made({{0, 1}, {0, 2}});
   amended({{0, 3}, {1, 0}});
-  sync(); // a point to go on from: four steps of worker 0, one of worker 1
+  sync(); // a recovery point: four steps of worker 0, one of worker 1
   amended({{1, 1}});
   made({{0, 4}});
   EXPECT_TRUE(ledger_->dropped(0, {1, 2}).ok());
@@ -316,20 +314,7 @@ TEST_F(AuditTest, DamageIsToldWithoutTheParsersWords) {
   }
 }
 
-TEST_F(AuditTest, ABeginningOfOtherWorkersOrOfNoWholeNumbersIsNamed) {
-  const std::string before = R"({"begin":0,"of":")" + record::to_string({}) + R"(","server":0,"steps":[0,0],)";
-  for (const auto& [line, told] : std::map<std::string, std::string>{
-           {R"("origins":[],"slices":[{"slice":0,"param":"a","first":0,"count":1,"steps":[0,0,0]}]})",
-            "slice 0 is of 3 workers of 2"},
-           {R"("origins":[[0,0,1e40]],"slices":[]})", "below 0 or not whole"},
-           {R"("origins":[[0,-1,0]],"slices":[]})", "below 0 or not whole"}}) {
-    write({});
-    add(before + line);
-    EXPECT_THAT(audited().faults, ElementsAre(AllOf(HasSubstr("server-0.jsonl:1: "), HasSubstr(told))));
-  }
-}
-
-// Each line is bound to all before it.
+// Each line's chain value covers all earlier lines.
 TEST_F(AuditTest, ALineThatIsNotAsItWasWrittenIsNamed) {
   for (std::uint64_t step = 0; step < 6; ++step) {
     made({{0, step}, {1, step}});
@@ -353,7 +338,7 @@ TEST_F(AuditTest, ALineThatIsNotAsItWasWrittenIsNamed) {
     auto doubled = written;
     doubled.insert(doubled.begin() + static_cast<std::ptrdiff_t>(line), written[line]);
     EXPECT_THAT(fault_of(doubled), HasSubstr(concat("server-0.jsonl:", line + 2, ": ")));
-    if (line + 1 == written.size()) continue; // its end is what checkpoints hold
+    if (line + 1 == written.size()) continue; // checkpoints contain the end
     auto removed = written;
     removed.erase(removed.begin() + static_cast<std::ptrdiff_t>(line));
     EXPECT_THAT(fault_of(removed), HasSubstr(concat("server-0.jsonl:", line + 1, ": ")));

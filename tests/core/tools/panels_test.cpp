@@ -57,7 +57,7 @@ TEST(Panels, OneAMetricWithALineForEachRunAndPhase) {
   const record::Curves runs[] = {run_of("a", 10, smooth_value), run_of("b", 10, smooth_value)};
   const auto panels = panels_of(runs, {.x = XAxis::epoch});
   ASSERT_TRUE(panels.ok()) << panels.status().message();
-  ASSERT_EQ(panels->size(), 1u); // the rate only when asked for
+  ASSERT_EQ(panels->size(), 1u); // no rate by default
   const Panel& panel = panels->front();
   ASSERT_EQ(panel.lines.size(), 4u);
   EXPECT_EQ(panel.lines[2].run, 1u);

@@ -1,14 +1,14 @@
-// What counts as a smaller run, without running any.
-#include "tools/simulate/shrink.h"
+// The order of smaller runs, tested without running any.
+#include "run/shrink.h"
 
 #include <gmock/gmock.h>
 
 namespace dlhost::tools {
 namespace {
 
-// One message in so many: to lose more of them is no smaller a run.
+// The value is one message in `n`: losing more of them is not a smaller run.
 TEST(ShrinkTest, OfMessagesFewerAreLostAndNeverMore) {
-  constexpr std::int64_t first = 3000, rarest = 50'000; // what is lost more seldom is not seen to fail
+  constexpr std::int64_t first = 3000, rarest = 50'000; // rarer faults make no run fail
   for (std::int64_t SimulationSpec::*const fault :
        {&SimulationSpec::lost, &SimulationSpec::doubled, &SimulationSpec::reordered}) {
     Failing failing;

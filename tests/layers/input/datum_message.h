@@ -1,4 +1,4 @@
-// Caffe's Datum and databases of them, written for the tests of what reads them.
+// Writes Caffe's Datum and its databases, for the tests of their readers.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace dlhost::test {
 
-// A protobuf message, written by hand.
+// A protobuf message, encoded by hand.
 class Message {
  public:
   Message& number(unsigned field, std::uint64_t value) {
@@ -44,7 +44,7 @@ inline Message shaped(std::uint64_t channels, std::uint64_t height, std::uint64_
   return Message().number(1, channels).number(2, height).number(3, width);
 }
 
-// The records under ascending keys, in one file. False: it could not be written.
+// Writes the records under ascending keys into one file. False: the write failed.
 inline bool write_database(const std::filesystem::path& file, const std::vector<std::string>& records,
                            std::size_t room = std::size_t{1} << 20) {
   MDB_env* environment = nullptr;

@@ -56,8 +56,7 @@ TEST(Pictures, CropKeepsTheRatioAndStretchDoesNot) {
   EXPECT_NEAR(stretched[25 * 50 + 49], 253, 4);
 }
 
-// What is left out of decoding must not be seen: colours at the edges of what is shown are interpolated from beyond
-// them.
+// A part decodes like the whole picture: colours at its edges are interpolated from pixels beyond them.
 TEST(Pictures, APartIsWhatItIsInTheWhole) {
   const auto wide = gradient(64, 200), high = gradient(200, 64);
   for (const bool shared_colours : {false, true}) {
@@ -143,13 +142,13 @@ TEST_F(ImagesTest, AList) {
   EXPECT_EQ(images.values<std::uint8_t>(Phase::train, 1), Bytes(48, 2));
 }
 
-// Whatever was read before, a broken picture's place is taken by the next one that can be read: so neither readers nor
-// workers nor a resumed run see another sample.
+// The next readable picture takes a broken one's place, in any order of reads: all readers, workers and resumed runs
+// see the same samples.
 TEST_F(ImagesTest, TheNextTakesABrokenOnesPlace) {
   std::string list;
   for (int i = 0; i < 8; ++i) {
     const std::string name = concat("p", i, ".png");
-    if (i != 6) picture(name, static_cast<std::uint8_t>(10 * i)); // of 6 there is no file
+    if (i != 6) picture(name, static_cast<std::uint8_t>(10 * i)); // picture 6 has no file
     list += concat(name, " ", i, "\n");
   }
   write("list.txt", list);
@@ -174,7 +173,7 @@ TEST_F(ImagesTest, TheNextTakesABrokenOnesPlace) {
     }
 }
 
-// A phase's samples are replaced by its own: no test picture is trained on.
+// A phase's own samples replace its broken ones: training never uses a test picture.
 TEST_F(ImagesTest, APhaseKeepsToItself) {
   for (const char* name : {"train/ant/1.png", "train/ant/3.png", "train/ant/4.png"}) picture(name, 1);
   picture("train/ant/2.png", 2);
@@ -185,7 +184,7 @@ TEST_F(ImagesTest, APhaseKeepsToItself) {
                                 {"broken", value("skip")},
                                 {"broken_limit", value(0.25)}});
   ASSERT_TRUE(images.status.ok()) << images.status.message();
-  EXPECT_EQ(images.values<std::uint8_t>(Phase::train, 1), Bytes(48, 1)); // 3's place: 1, since 2 and 4 test
+  EXPECT_EQ(images.values<std::uint8_t>(Phase::train, 1), Bytes(48, 1)); // 1 replaces 3: 2 and 4 are test samples
   EXPECT_EQ(images.values<std::uint8_t>(Phase::test, 0), Bytes(48, 2));
 }
 

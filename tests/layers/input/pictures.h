@@ -11,7 +11,7 @@
 
 namespace dlhost::test {
 
-// Left to right red grows, top to bottom green; blue stays.
+// Red grows from left to right, green from top to bottom; blue is constant.
 inline input::Pixels gradient(std::int64_t height, std::int64_t width, std::int64_t channels = 3) {
   input::Pixels pixels{{}, height, width, channels};
   for (std::int64_t y = 0; y < height; ++y)
@@ -24,7 +24,7 @@ inline input::Pixels gradient(std::int64_t height, std::int64_t width, std::int6
   return pixels;
 }
 
-// `shared_colours`: four pixels have one colour, as most cameras store them.
+// `shared_colours`: four pixels share a colour, as in most cameras' files.
 inline std::string jpeg(const input::Pixels& pixels, bool shared_colours = false) {
   tjhandle turbo = tjInitCompress();
   unsigned char* bytes = nullptr;

@@ -1,4 +1,4 @@
-// What the tests of sources and augmentations share: a folder of their own, plugins from the build, and samples.
+// Shared by the tests of sources and augmentations: a temporary folder, the build's plugins, and samples.
 #pragma once
 
 #include <cstdlib>
@@ -19,13 +19,13 @@
 
 namespace dlhost::test {
 
-// A source that was opened and set up.
+// An opened source after its setup.
 struct Opened {
   Status status;
   std::unique_ptr<Source> source;
   std::vector<Port> outputs;
 
-  // One sample's outputs.
+  // Reads one sample's outputs.
   std::vector<std::vector<std::byte>> read(Phase phase, std::int64_t index) {
     std::vector<std::vector<std::byte>> values;
     std::vector<std::byte*> places;

@@ -84,7 +84,7 @@ TEST_F(Sources, SyntheticCanBeLearnt) {
       open("synthetic",
            {{"shape", value({5000})}, {"classes", value(3)}, {"mode", value("learnable")}, {"noise", value(0.1)}});
   ASSERT_TRUE(source.status.ok()) << source.status.message();
-  // Samples of a class are alike, those of two classes are not.
+  // Samples of one class are close, samples of two classes are not.
   const auto distance = [&](std::int64_t a, std::int64_t b) {
     const auto x = source.values<float>(Phase::train, a), y = source.values<float>(Phase::train, b);
     double sum = 0;

@@ -1,4 +1,4 @@
-// mixup and cutmix: what a row is made of, and that its target says the same.
+// mixup and cutmix: a row's target has the shares of the row's parts.
 #include <cmath>
 
 #include "../../core/run/several.h"
@@ -13,7 +13,7 @@ class MixingTest : public Bench {
   struct Mixed {
     std::vector<float> x, target;
   };
-  // Row r holds r + 1 everywhere, and is of class r % classes.
+  // Every value of row r is r + 1, and its class is r % classes.
   Mixed mixed(const std::string& layer, const Table& options, Phase phase = Phase::train, std::uint32_t epoch = 0,
               std::int64_t valid = rows) {
     auto made = registry_->create<Layer>(layer, options);
@@ -61,7 +61,7 @@ class MixingTest : public Bench {
   }
 };
 
-// A row's mean is share * own + (1 - share) * other, of both kinds.
+// A row's mean is share * own + (1 - share) * other, for both layers.
 TEST_F(MixingTest, ATargetHasTheSharesOfWhatTheSampleIsMadeOf) {
   for (const char* layer : {"mixup", "cutmix"}) {
     SCOPED_TRACE(layer);
@@ -75,7 +75,7 @@ TEST_F(MixingTest, ATargetHasTheSharesOfWhatTheSampleIsMadeOf) {
                   share * static_cast<double>(row + 1) + (1 - share) * static_cast<double>(other + 1), 1e-3);
       shares += share;
     }
-    // Of a box that reaches beyond the picture what is inside counts: so more of the sample itself is left.
+    // Only a box's part inside the picture counts, so cutmix leaves more of the sample itself.
     EXPECT_NEAR(shares / rows, layer == std::string("mixup") ? 0.5 : 0.72, 0.15);
   }
 }
@@ -109,11 +109,11 @@ TEST_F(MixingTest, AnEvaluationMixesNothing) {
 TEST_F(MixingTest, RowsThatDoNotCountAreNotMixedIn) {
   const Mixed mixed = this->mixed("mixup", with(1), Phase::train, 0, 3);
   EXPECT_LE(mean_of_row(mixed, 2), 3);
-  EXPECT_GE(mean_of_row(mixed, 2), 1); // with the first, not with the fourth
+  EXPECT_GE(mean_of_row(mixed, 2), 1); // mixed with the first row, not the fourth
   EXPECT_EQ(mean_of_row(mixed, 3), 4);
 }
 
-// In a net: with softmax's logarithms and kl_loss, whose targets need not be one class.
+// The net has softmax's logarithms and kl_loss, which accepts targets of several classes.
 TEST_F(MixingTest, ANetLearnsFromThem) {
   std::string job = small_job();
   job.replace(job.find("src = \"data\""), 12, "src = \"mix:x\"");

@@ -1,4 +1,4 @@
-// The file sinks: what a pass over six samples in batches of four leaves on disk.
+// The file sinks: their files after a pass over six samples in batches of four.
 #include <array>
 #include <cstring>
 #include <filesystem>
@@ -31,7 +31,7 @@ class OutputTest : public testing::Test {
     return sink;
   }
 
-  // Six samples: a whole batch, then one of which two rows count.
+  // Six samples: a whole batch, then a batch with two counted rows.
   void pass(Sink& sink) {
     std::array<float, 12> values{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5};
     const std::array<std::int32_t, 6> labels{9, 8, 7, 6, 5, 4};

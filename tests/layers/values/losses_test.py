@@ -17,7 +17,7 @@ def softmax(scores: list[float]) -> list[float]:
 
 
 def spread(label: int, smoothing: float, classes: int = CLASSES) -> list[float]:
-    """What the cross-entropy is taken with: the label, less what is spread over all classes."""
+    """The target of the cross-entropy: the label, with `smoothing` spread over all classes."""
     return [(1 - smoothing) * (c == label) + smoothing / classes for c in range(classes)]
 
 
@@ -60,7 +60,7 @@ class Metrics(Values):
         self.assert_close(found["loss"], sum(map(of, SCORES.numbers, TARGETS.numbers)) / N, "sigmoid loss")
 
     def test_sigmoid_far_out(self) -> None:
-        """Where exp overflows and the probability is 1 in f32, the loss is the distance."""
+        """Beyond the range of exp, and at a probability of 1 in f32, the loss is the distance."""
         x, targets = Array((2, 2), [200.0, -150.0, 120.0, -90.0]), Array((2, 2), [0.0, 1.0, 1.0, 0.0])
         found = self.metrics({"x": x, "target": targets}, {"loss": 'type = "sigmoid_loss"\nsrc = ["x", "target"]'})
         self.assert_close(found["loss"], (200 + 150) / 2, "sigmoid loss")
@@ -101,7 +101,7 @@ class Metrics(Values):
         self.assert_close(found["loss"], sum(losses) / 3, "three labels count")
 
     def test_softmax_of_places(self) -> None:
-        """Each place has a label of its own, and the metric is the mean over all places that count."""
+        """Each place has a label, and the metric is the mean over all places that count."""
         scores = Array.drawn((3, CLASSES, 2, 2), 5, -3, 3)
         labels = Array((3, 2, 2), [0, 1, 2, 3, 2, 2, 1, 0, 3, 1, 0, 2])
         loss = 'type = "softmax_loss"\nsrc = ["x", "label"]\nignore_label = 1\n'
@@ -120,11 +120,10 @@ class Metrics(Values):
 
 class Gradients(Values):
     """By contract the gradient is that of weight / batch x (sum of the losses). Sample n of x is 1 at n and 0
-    elsewhere, so that the weight of a dense layer is the scores, [score, sample], and what one step of rate 1 takes
-    from it is their gradient."""
+    elsewhere. So a dense layer's weight is the scores, [score, sample], and a step of rate 1 subtracts the gradient."""
 
     def gradients(self, shape: tuple[int, ...], losses: dict[str, str], others: dict[str, Array]) -> None:
-        """Into self.found, by the name of the loss, [n, ...] as the scores are, which are drawn into self.scores."""
+        """Draws scores into self.scores and puts their gradients into self.found, both by the loss's name."""
         n, units = shape[0], math.prod(shape[1:])
         scores = {name: Array.drawn(shape, seed, -3, 3) for seed, name in enumerate(losses)}
         layers, params = "", {}
@@ -168,7 +167,7 @@ class Gradients(Values):
         check("squared", lambda n, c, x: -2 * sign(n, c) * max(0, 1 - sign(n, c) * x))
 
     def test_of_softmax(self) -> None:
-        """What is ignored has no gradient, and the divisor stays the batch."""
+        """Ignored labels have no gradient, and the divisor stays the batch."""
         weights = [0.5, 3.0, 1.25, 2.0]
         self.gradients((N, CLASSES), {
             "plain": 'type = "softmax_loss"\nsrc = ["SCORES", "label"]',
@@ -184,7 +183,7 @@ class Gradients(Values):
             self.assert_near(self.found[name], Array((N, CLASSES), expected), name)
 
     def test_of_softmax_of_places(self) -> None:
-        """Divided by the number of places, whatever is ignored; or by the labels that count, or their weights."""
+        """Divides by the number of places, ignored ones included; or by the counted labels, or their weights."""
         labels = Array((3, 2), [0, 1, 3, 3, 2, 1])
         weights = [0.5, 3.0, 1.25, 2.0]
         loss = 'type = "softmax_loss"\nsrc = ["SCORES", "label"]\nignore_label = 3\n'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""metrics_test.py DLHOST DEVICE: accuracy and confusion count what docs/layers.md says, and not what is ignored."""
+"""metrics_test.py DLHOST DEVICE: accuracy and confusion count as docs/layers.md says, without ignored labels."""
 from values import Array, Values, main
 
 SCORES = Array((7, 4), [
@@ -9,7 +9,7 @@ SCORES = Array((7, 4), [
     3.0, -2.0, 1.0, 2.0,  # 0 3 2 1
     0.0, 1.0, 3.0, 2.0,  # 2 3 1 0
     -3.0, -1.0, -2.0, -4.0,  # 1 2 0 3
-    0.0, 0.0, 0.0, 5.0])  # 3, and then all the same
+    0.0, 0.0, 0.0, 5.0])  # 3, then three equal scores
 LABELS = Array((7,), [0, 2, 0, 1, 1, 2, 1])
 ORDERS = [[0, 1, 2, 3], [3, 2, 1, 0], [1, 2, 0, 3], [0, 3, 2, 1], [2, 3, 1, 0], [1, 2, 0, 3], [3, 0, 1, 2]]
 

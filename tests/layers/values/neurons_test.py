@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""neurons_test.py DLHOST DEVICE: what is computed of each element alone is what docs/layers.md and `dlhost inspect`
-say, and so is softmax."""
+"""neurons_test.py DLHOST DEVICE: elementwise layers and softmax follow docs/layers.md and `dlhost inspect`."""
 import math
 
 from values import Array, Values, main
 
-# Both sides of 0, 0 itself, and so far out that a careless formula overflows or loses everything.
+# Both sides of 0, 0 itself, and extremes at which a careless formula overflows or loses all digits.
 X = Array((5, 4), [-0.015625, 0.0, 0.015625, -1.0, 1.0, -0.5, 0.5, 2.25, -2.25, -3.5, 3.5, 6.0, -6.0, -12.5, 12.5, 30.0,
                    -30.0, 88.0, -95.0, 100.0])
 
@@ -14,7 +13,7 @@ def logistic(x: float) -> float:
     return 1 / (1 + math.exp(-x))
 
 
-NEURONS = {  # by what stands in the job
+NEURONS = {  # the keys are a job's lines
     'type = "relu"': lambda x: max(x, 0),
     'type = "sigmoid"': logistic,
     'type = "tanh"': math.tanh,
@@ -41,7 +40,7 @@ class Neurons(Values):
         self.computed("".join(layers), names)
 
     def test_behind_a_layer_that_may_compute_them(self) -> None:
-        """The dense layer gives x as it is; a device that fuses may compute the neuron in its product."""
+        """The dense layer is the identity; a device that fuses may compute the neuron in its product."""
         names = [f"n{i}" for i in range(len(NEURONS))]
         layers, params = "", {}
         for name, neuron in zip(names, NEURONS):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""norms_test.py DLHOST DEVICE: batch_norm with its running means, layer_norm, group_norm, rms_norm and lrn are what
-docs/layers.md says."""
+"""norms_test.py DLHOST DEVICE: batch_norm with its running means, layer_norm, group_norm, rms_norm and lrn follow
+docs/layers.md."""
 import json
 import math
 import statistics
@@ -41,7 +41,7 @@ src = ["bn", "target"]
         return [self.x[n, channel, place] for n in samples for place in range(3)]
 
     def test_running_means_and_what_an_evaluation_makes_of_them(self) -> None:
-        """They move by `momentum` towards each batch's mean and unbiased variance, of its valid rows."""
+        """Running means move by `momentum` towards each batch's mean and unbiased variance, of its valid rows."""
         made, left = self.train(3), self.params()
         for name in ("bn.scale", "bn.shift"):
             self.assert_near(left[name], self.start[name], f"{name} at a rate of 0")
@@ -66,7 +66,7 @@ src = ["bn", "target"]
                         math.sqrt(variance[c] + self.EPSILON) + shift[c])
 
     def test_training_goes_by_the_batch(self) -> None:
-        """By its mean and its own, biased variance: seen in the loss of a step."""
+        """Training uses the batch's mean and biased variance: the loss of a step shows it."""
         self.train(1)
         of = [self.of_channel(channel, [0, 1, 2, 3]) for channel in range(2)]
         y = self.normalised(range(4), list(map(statistics.fmean, of)), list(map(statistics.pvariance, of)))
@@ -75,7 +75,7 @@ src = ["bn", "target"]
 
 
     def test_one_value_a_channel_is_no_batch(self) -> None:
-        """Its variance is 0: training says so, at once or at the batch that has no more; evaluation needs no batch."""
+        """One value has variance 0: training says so, at once or at a short batch; evaluation uses no batch."""
         flat = {"x": Array.drawn((5, 2), 1), "target": Array.drawn((5, 2), 2)}
         self.run_job(flat, self.LAYERS, batch=4, steps=1)
         again = ("run", "job.toml", "--set", "record.folder=runs", "--set")
@@ -84,7 +84,7 @@ src = ["bn", "target"]
         said = self.call(*again, "train.stop.steps=2", code=1)
         self.assertRegex(said, "layer 'bn'.*step 1.*trains on one value for each channel, .*: say train.last_batch = \"drop\"")
         self.call("eval", str(self.run_folder), "--set", "train.batch=1")
-        self.run_job({"x": self.x, "target": self.target}, self.LAYERS, batch=1)  # three places each
+        self.run_job({"x": self.x, "target": self.target}, self.LAYERS, batch=1)  # three values for each channel
 
 
 class LayerNorm(Values):
@@ -132,7 +132,7 @@ epsilon = {epsilon}
             self.assert_near(made["gn"], Array(shape, expected), f"{groups} groups of {shape}")
 
     def test_as_pytorch(self) -> None:
-        """What torch.nn.GroupNorm(2, 4) is defined to make of 1, 2, ..., 8 as [1, 4, 2]: groups of 1 to 4 and 5 to 8."""
+        """The defined result of torch.nn.GroupNorm(2, 4) for 1, 2, ..., 8 as [1, 4, 2]: groups of 1 to 4 and 5 to 8."""
         made = self.run_job({"x": Array((1, 4, 2), [float(number) for number in range(1, 9)])},
                             '[[layer]]\nname = "gn"\ntype = "group_norm"\nsrc = "x"\nfrozen = true\ngroups = 2\n', ["gn"])
         self.assert_near(made["gn"], Array((1, 4, 2), 2 * [-1.3416355, -0.4472118, 0.4472118, 1.3416355]))
@@ -162,14 +162,14 @@ class RmsNorm(Values):
             self.assert_near(made[f"rms{axis}"], Array(x.shape, expected), f"axis {axis}")
 
     def test_as_pytorch(self) -> None:
-        """What torch.nn.RMSNorm(4, eps=1e-5) is defined to make of 1, 2, 3, 4, whose mean square is 7.5."""
+        """The defined result of torch.nn.RMSNorm(4, eps=1e-5) for 1, 2, 3, 4, whose mean square is 7.5."""
         made = self.run_job({"x": Array((1, 4), [1.0, 2.0, 3.0, 4.0])},
                             '[[layer]]\nname = "rms"\ntype = "rms_norm"\nsrc = "x"\nfrozen = true\n', ["rms"])
         self.assert_near(made["rms"], Array((1, 4), [0.3651481, 0.7302962, 1.0954443, 1.4605924]))
 
 
 class LocalResponse(Values):
-    """y = x / (k + alpha / n sum x^2)^beta, with n what a whole window holds, at the edges too."""
+    """y = x / (k + alpha / n sum x^2)^beta; n is the size of a whole window, at the edges too."""
 
     def test_across_channels(self) -> None:
         x = Array.drawn((3, 6, 2, 2), 1)

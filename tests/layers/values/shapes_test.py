@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""shapes_test.py DLHOST DEVICE: layers that only move elements put each where docs/layers.md and `dlhost inspect` say;
-add and multiply repeat axes of 1; an embedding looks up the right row."""
+"""shapes_test.py DLHOST DEVICE: layers that only move elements follow docs/layers.md and `dlhost inspect`; add and
+multiply repeat axes of 1; an embedding looks up the right row."""
 import math
 
 from values import Array, Values, main
 
-X = Array.of((3, 2, 3, 4), lambda n, c, i, j: float(1000 * n + 100 * c + 10 * i + j))  # an element says where it was
+X = Array.of((3, 2, 3, 4), lambda n, c, i, j: float(1000 * n + 100 * c + 10 * i + j))  # an element encodes its place
 Y = Array.of((3, 2, 2, 4), lambda n, c, i, j: -1 - X[n, c, i, j])
 
 
@@ -79,8 +79,8 @@ src = "x"
             self.assert_near(made[f"halves:y{half}"], expected, f"half {half}")
 
     def test_of_indices(self) -> None:
-        """Whole numbers stay what they are."""
-        x = Array.of((3, 4), lambda n, i: 2**30 + 10 * n + i)  # which f32 does not hold
+        """Whole numbers stay exact."""
+        x = Array.of((3, 4), lambda n, i: 2**30 + 10 * n + i)  # f32 cannot hold these numbers
         layer = '[[layer]]\nname = "cut"\ntype = "slice"\nsrc = "x"\nfirst = 1\ncount = 2'
         made = self.run_job({"x": x}, layer, ["cut"])
         self.assertTrue(made["cut"].whole())
@@ -130,7 +130,7 @@ shape = [24]
             self.assert_near(made[name], Array(shape, X.numbers), name)
 
     def test_behind_layers_that_choose_their_format(self) -> None:
-        """A device may lay out a convolution's output otherwise: who moves elements has to see them in their order."""
+        """A device may choose another layout for a convolution's output: moving layers still see their order."""
         made = self.run_job({"x": X}, """
 [[layer]]
 name = "conv"
@@ -198,7 +198,7 @@ class Learned(Values):
         self.assert_near(made["e"], expected, "rows of the table")
 
     def test_dense(self) -> None:
-        """y = x W^T + b, of samples of any shape, as they lie."""
+        """y = x W^T + b, for samples of any shape, flattened."""
         x, weight, bias = Array.drawn((3, 2, 3), 1), Array.drawn((4, 6), 2), Array.drawn((4,), 3)
         made = self.run_job({"x": x}, """
 [[layer]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sources_test.py DLHOST DEVICE HAS_PNG: what sources make of files by their options is what docs/data.md and
-`dlhost inspect` say, down to the layers that read them."""
+"""sources_test.py DLHOST DEVICE HAS_PNG: sources read files by their options as docs/data.md and `dlhost inspect` say.
+The tests look through the layers that read the sources."""
 import csv
 import json
 import pathlib
@@ -18,7 +18,7 @@ Colour = tuple[int, int, int]
 
 class Sources(Values):
     def train(self, source: str) -> None:
-        """A run that predicts classes."""
+        """Runs a job that predicts classes."""
         self.run_text(f'name = "source"\n[train]\ndevice = "{self.device}"\nthreads = 1\nbatch = 2\nlast = "wrap"\n'
                       f'stop = {{ steps = 1 }}\n[record]\ntensorboard = false\n[[layer]]\nname = "data"\n{source}\n'
                       '[[layer]]\nname = "out"\ntype = "dense"\nsrc = "data"\nunits = 3\n'
@@ -30,7 +30,7 @@ class Sources(Values):
             return list(csv.DictReader(file))
 
     def read(self, source: str, label: bool = True) -> tuple[Array, Array]:
-        """The test samples of a source, and their labels."""
+        """Returns the test samples of a source, and their labels."""
         outputs = {"data.npy": "data"} | ({"label.npy": "data:label"} if label else {})
         job = f'name = "source"\n[train]\ndevice = "{self.device}"\nthreads = 1\nbatch = 2\nlast = "wrap"\n' \
               f'stop = {{ steps = 1 }}\n[record]\ntensorboard = false\n[[layer]]\nname = "data"\n{source}\n' \
@@ -53,7 +53,7 @@ class Csv(Sources):
         self.assert_near(label, Array((len(labels),), labels), options)
 
     def test_label_column(self) -> None:
-        """Counted from 0, or from the last; the others are the values, in their order."""
+        """label_column counts from 0, or back from the end; the other columns are the values, in order."""
         text = "1,2,0.5\n3,0,0.25\n5,1,-4\n"
         self.found(text, "label_column = 0", [2, 0.5, 0, 0.25, 1, -4], [1, 3, 5])
         self.found(text, "label_column = 1", [1, 0.5, 3, 0.25, 5, -4], [2, 0, 1])
@@ -61,7 +61,7 @@ class Csv(Sources):
         self.found("0.5,1,2\n0.25,3,0\n-4,5,1\n", "", [0.5, 1, 0.25, 3, -4, 5], [2, 0, 1])
 
     def test_classes(self) -> None:
-        """Words are numbered as they are listed, not as they come."""
+        """Words are numbered in the order of the option, not of the file."""
         text = "1,cat,2\n3,dog,4\n5,ant,6\n"
         self.found(text, 'label_column = 1\nclasses = ["dog", "cat", "ant"]', [1, 2, 3, 4, 5, 6], [1, 0, 2])
 
@@ -94,7 +94,7 @@ class Npy(Sources):
         self.assertEqual(label.numbers, [2, 0, 1])
 
     def test_samples_without_labels(self) -> None:
-        """As those with labels, also where these are gone."""
+        """Predictions equal those for samples with labels, also without the training files."""
         write_npy(self.root / "x.npy", Array((3, 4), list(range(12))))
         write_npy(self.root / "y.npy", Array((3,), [2, 0, 1]))
         files = '["x.npy", "y.npy"]'
@@ -108,7 +108,7 @@ class Npy(Sources):
 
 
 def write_png(path: pathlib.Path, rows: list[list[Colour]] | list[list[int]]) -> None:
-    """In colour, or in grey where a pixel is one number."""
+    """Writes a colour picture, or a grey one if pixels are single numbers."""
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
@@ -139,7 +139,7 @@ class Images(Sources):
         self.assertEqual(data.numbers[18:], [picture[y][x][c] for c in range(3) for y in range(2) for x in range(3)])
 
     def test_pictures_without_labels(self) -> None:
-        """Files, folders, and paths from standard input; classes are called as in training."""
+        """Predicts files, folders, and paths from standard input; classes have their names of training."""
         for name, colour in (("ant", self.RED), ("bee", self.GREEN), ("cow", self.BLUE)):
             write_png(self.root / f"pictures/{name}/one.png", [[colour] * 2] * 2)
         self.train('type = "images"\ntrain = "pictures"\ntest = "pictures"\nsize = [2]')
@@ -168,7 +168,7 @@ class Images(Sources):
         self.assertEqual(corners, [self.RED, self.BLUE, self.RED])
 
     def test_broken_pictures(self) -> None:
-        """The next one takes a broken one's place, for any number of readers and workers, and in a run that goes on."""
+        """The next picture takes a broken one's place, for any number of readers and workers, and in a resumed run."""
         for name, colour in (("ant", self.RED), ("bee", self.GREEN), ("cow", self.BLUE)):
             for number in range(3):
                 shade = [[tuple(part // (number + 1) for part in colour)] * 2] * 2
@@ -186,7 +186,7 @@ class Images(Sources):
         skip = "--set=layer.data.broken=skip"
 
         def losses(*words: str) -> list[float]:
-            """Of each step, and of the steps of the run that it goes on with."""
+            """The loss of each step, including the steps before a resumption."""
             before = set((self.root / "runs").glob("*"))
             self.call("run", *words)
             folder = next(iter(set((self.root / "runs").iterdir()) - before), None) or self.run_folder
@@ -207,7 +207,7 @@ class Images(Sources):
         self.assertIn("warning: source 'data': the next picture takes the place of one that cannot be read: ", said)
 
     def test_fit(self) -> None:
-        """Of red, green, green, red in bars of two columns `crop` shows the green middle, `stretch` all of them."""
+        """The bars are red, green, green, red, two columns each: `crop` shows the green middle, `stretch` all."""
         picture = [[self.RED] * 2 + [self.GREEN] * 4 + [self.RED] * 2] * 4
         write_png(self.root / "pictures/a/wide.png", picture)
         write_png(self.root / "pictures/b/high.png", [list(row) for row in zip(*picture)])
@@ -215,7 +215,7 @@ class Images(Sources):
         for options in ("", 'fit = "crop"\n'):
             data, _ = self.pictures(options + "size = [4]")
             self.assertEqual(data.numbers, green * 2, options)
-        data, _ = self.pictures('fit = "crop"\nsize = [2]')  # at half its size
+        data, _ = self.pictures('fit = "crop"\nsize = [2]')  # half the picture's size
         self.assertEqual(data.numbers, [part for part in self.GREEN for _ in range(4)] * 2)
         data, _ = self.pictures('fit = "stretch"\nsize = [4]')
         for c in range(3):
@@ -229,7 +229,7 @@ class Images(Sources):
                 self.assertLess(abs(found[0] - colour[c]), abs(found[0] - other[c]), "mostly its own colour")
 
     def test_crop_takes_the_middle(self) -> None:
-        """Exactly, where nothing has to be resized."""
+        """Without resizing, the pixels are exact."""
         write_png(self.root / "pictures/a/grey.png", [[10 * y + x for x in range(7)] for y in range(3)])
         data, _ = self.pictures("size = [3]\nchannels = 1")
         self.assertEqual(data.shape, (1, 1, 3, 3))

@@ -1,5 +1,5 @@
-"""What tests of values share: a tiny job is run, and what its layers made is read back, to be compared with what
-Python's own numbers make of the documented formula. Nothing here knows a layer."""
+"""Shared by the tests of values: runs a tiny job and reads its layers' outputs back, to compare them with the
+documented formula in Python's own numbers. Knows no layer."""
 import ast
 import itertools
 import json
@@ -13,7 +13,7 @@ import tempfile
 import unittest
 from collections.abc import Callable, Iterator, Sequence
 
-BATCH = 2  # of evaluations and of training, unless a test says otherwise: most arrays fill several, and not the last
+BATCH = 2  # of training and evaluations, unless a test has another: most arrays fill several, but not the last
 
 
 class Array:
@@ -30,7 +30,7 @@ class Array:
 
     @classmethod
     def drawn(cls, shape: Sequence[int], seed: int, low: float = -2, high: float = 2) -> "Array":
-        """In [low, high], in steps of a 64th: f32 has them exactly."""
+        """Numbers in [low, high], in steps of a 64th, which are exact in f32."""
         draw = random.Random(seed)
         return cls(shape, [draw.randint(round(low * 64), round(high * 64)) / 64 for _ in range(math.prod(shape))])
 
@@ -93,12 +93,12 @@ def read_safetensors(path: pathlib.Path) -> dict[str, Array]:
 
 
 class Values(unittest.TestCase):
-    """A test has one folder, in which it runs one job or several. `device` computes."""
+    """A test runs one job or several in one folder, on `device`."""
 
     dlhost = ""
     device = "ref"
-    tolerance = 1e-5  # of a number, its share: some terms of f32 are summed up
-    floor = 2e-6  # and this beside it, where terms cancel
+    tolerance = 1e-5  # relative: sums of f32 terms round
+    floor = 2e-6  # absolute, in addition: terms may cancel
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -113,9 +113,9 @@ class Values(unittest.TestCase):
     def run_job(self, arrays: dict[str, Array], layers: str, made: Sequence[str] = (),
                 params: dict[str, Array] | None = None, batch: int = BATCH, steps: int = 1,
                 rate: float = 0) -> dict[str, Array]:
-        """Runs the layers on arrays, which are sources of their names, in training and then in a test of all samples;
-        gives what the test made of the outputs `made`. Params start from `params`, where given; those that no loss
-        depends on have to be `frozen`. Afterwards self.summary is the run's, and params() are those that it left."""
+        """Trains the layers on arrays, which are sources by their names, then tests all samples; returns the test's
+        outputs `made`. Params start from `params`, if given; params without a loss must be `frozen`. Afterwards
+        self.summary is the run's, and params() are its final ones."""
         samples = next(iter(arrays.values())).shape[0]
         start = ""
         if params:
@@ -127,7 +127,7 @@ class Values(unittest.TestCase):
         for name, array in (arrays | {"nothing": Array.of((samples, 1), lambda *_: 0.0)}).items():
             write_npy(self.root / f"{name}.npy", array)
             job += f'[[layer]]\nname = "{name}"\ntype = "npy"\ntrain = ["{name}.npy"]\ntest = ["{name}.npy"]\n'
-        # A run needs a loss, whatever is looked at.
+        # A run needs a loss, also in tests of other layers.
         job += layers + '\n[[layer]]\nname = "a_loss"\ntype = "euclidean_loss"\nsrc = ["nothing", "nothing"]\n'
         for number, output in enumerate(made):
             job += f'[[layer]]\nname = "made_{number}"\ntype = "npy_output"\nsrc = "{output}"\n' \
@@ -157,7 +157,7 @@ class Values(unittest.TestCase):
 
 
 def main() -> None:
-    """For a test file: FILE DLHOST DEVICE."""
+    """Runs a test file as FILE DLHOST DEVICE."""
     Values.dlhost, Values.device = str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2]
     del sys.argv[1:3]
     unittest.main()

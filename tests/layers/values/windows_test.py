@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""windows_test.py DLHOST DEVICE: pooling, convolution and deconvolution over one to three axes are what docs/layers.md
-and `dlhost inspect` say, place by place."""
+"""windows_test.py DLHOST DEVICE: pooling, convolution and deconvolution over one to three axes follow docs/layers.md
+and `dlhost inspect`, place by place."""
 import math
 import statistics
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from values import Array, Values, main, places
 
 
 class Window(NamedTuple):
-    """What a job says of a window, a number for each spatial axis."""
+    """A job's options of a window, a number for each spatial axis."""
 
     kernel: Sequence[int]
     stride: Sequence[int]
@@ -39,20 +39,20 @@ class Window(NamedTuple):
         for axis, size in enumerate(source):
             steps = (size + self.pad[axis] + self.pad_end[axis] - self.reach(axis)) / self.stride[axis]
             count = (math.ceil(steps) if ceil else math.floor(steps)) + 1
-            if ceil and (count - 1) * self.stride[axis] - self.pad[axis] >= size:  # it would begin behind the source
+            if ceil and (count - 1) * self.stride[axis] - self.pad[axis] >= size:  # would begin behind the source
                 count -= 1
             sizes.append(count)
         return sizes
 
     def seen(self, at: Sequence[int], source: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Of the window at a place: the places of the source that it covers, each with its own place in the kernel."""
+        """The source's places under the window at a place, each with its own place in the kernel."""
         for within in places(self.kernel):
             place = tuple(a * s - p + d * k for a, s, p, d, k in zip(at, self.stride, self.pad, self.dilation, within))
             if all(0 <= i < size for i, size in zip(place, source)):
                 yield place, within
 
     def counted(self, at: Sequence[int], source: Sequence[int]) -> int:
-        """Of the window at a place: elements in the source and its padding. What rounding up adds behind it is none."""
+        """Counts the elements under the window at a place, in the source and its padding, not in the overhang."""
         firsts = [a * s - p for a, s, p in zip(at, self.stride, self.pad)]
         return math.prod(min(size, length + end - first)
                          for first, size, length, end in zip(firsts, self.kernel, source, self.pad_end))
@@ -60,7 +60,7 @@ class Window(NamedTuple):
 
 class Pooling(Values):
     def pooled(self, x: Array, window: Window, ceil: bool = False) -> None:
-        """Greatest and average, which divides by the padding or not."""
+        """Checks max, and average with and without the padding in the divisor."""
         text = window.text(("kernel", "stride", "pad")) + f"ceil = {str(ceil).lower()}\n"
         methods = {"max": 'method = "max"\n', "average": 'method = "average"\n',
                    "all": 'method = "average"\ncount_padding = true\n'}
@@ -91,15 +91,15 @@ class Pooling(Values):
         self.pooled(Array.drawn((2, 2, 4, 5, 3), 5), Window.of(2, 3, 2, stride=[2, 2, 1], pad=[0, 1, 1]))
 
     def test_rounded_up(self) -> None:
-        """As long as the last window begins inside the source or the padding before it."""
+        """Rounds up as long as the last window begins inside the source or the padding before it."""
         self.pooled(Array.drawn((3, 2, 6), 6), Window.of(3, stride=[2]), ceil=True)  # 1.5 steps: three windows
-        self.pooled(Array.drawn((3, 2, 5), 7), Window.of(2, stride=[3], pad=[1]), ceil=True)  # a third had no source
+        self.pooled(Array.drawn((3, 2, 5), 7), Window.of(2, stride=[3], pad=[1]), ceil=True)  # a third has no source
         self.pooled(Array.drawn((3, 2, 6, 8), 8), Window.of(3, 3, stride=[2, 3], pad=[1, 1]), ceil=True)
         self.pooled(Array.drawn((2, 2, 4, 5, 6), 9), Window.of(3, 2, 3, stride=[2, 2, 2]), ceil=True)
 
     def test_what_rounding_up_adds_is_not_counted(self) -> None:
-        """What torch.nn.AvgPool1d(3, 2, padding=1, ceil_mode=True) is defined to make of 1, 2, ..., 6, and the same
-        without the padding of 1, 2, ..., 4: the last windows are (6 + 0) / 2 and (3 + 4) / 2."""
+        """The defined result of torch.nn.AvgPool1d(3, 2, padding=1, ceil_mode=True) for 1, 2, ..., 6, and the same
+        without the padding for 1, 2, ..., 4: the last windows are (6 + 0) / 2 and (3 + 4) / 2."""
         for numbers, pad, expected in (([1, 2, 3, 4, 5, 6], 1, [1, 3, 5, 3]), ([1, 2, 3, 4], 0, [2, 3.5])):
             made = self.run_job({"x": Array((1, 1, len(numbers)), [float(number) for number in numbers])}, f"""
 [[layer]]
@@ -143,7 +143,7 @@ class Convolution(Values):
         made = self.run_job({"x": x}, layer, ["y"], {"y.weight": weight} | ({"y.bias": added} if bias else {}))
 
         def expected(n: int, f: int, *at: int) -> float:
-            first = f // (filters // groups) * channels  # of the channels that the filter's group sees
+            first = f // (filters // groups) * channels  # the first channel of the filter's group
             return added[f] + sum(x[(n, first + c, *place)] * weight[(f, c, *within)]
                                   for place, within in window.seen(at, spatial) for c in range(channels))
 
@@ -162,8 +162,8 @@ class Convolution(Values):
                        groups=4, bias=False)
 
     def test_what_rounding_up_adds_is_not_counted(self) -> None:
-        """What torch.nn.AvgPool1d(3, 2, padding=1, ceil_mode=True) is defined to make of 1, 2, ..., 6, and the same
-        without the padding of 1, 2, ..., 4: the last windows are (6 + 0) / 2 and (3 + 4) / 2."""
+        """The defined result of torch.nn.AvgPool1d(3, 2, padding=1, ceil_mode=True) for 1, 2, ..., 6, and the same
+        without the padding for 1, 2, ..., 4: the last windows are (6 + 0) / 2 and (3 + 4) / 2."""
         for numbers, pad, expected in (([1, 2, 3, 4, 5, 6], 1, [1, 3, 5, 3]), ([1, 2, 3, 4], 0, [2, 3.5])):
             made = self.run_job({"x": Array((1, 1, len(numbers)), [float(number) for number in numbers])}, f"""
 [[layer]]
@@ -180,7 +180,7 @@ count_padding = true
             self.assert_near(made["pool"], Array((1, 1, len(expected)), expected), f"pad {pad}")
 
     def test_padded_otherwise_at_the_end(self) -> None:
-        """As what others call "same" is, where the kernel is even or the stride leaves something."""
+        """Other frameworks' "same" padding, for an even kernel or a stride with a remainder."""
         self.convolved(Array.drawn((3, 2, 5, 6), 7), 3, Window.of(2, 4, pad=[0, 1], pad_end=[1, 2]))
         self.convolved(Array.drawn((3, 2, 6, 7), 8), 3, Window.of(3, 3, stride=[2, 2], pad=[0, 1], pad_end=[1, 1]), bias=False)
 
@@ -192,7 +192,7 @@ count_padding = true
 class Deconvolution(Values):
     def deconvolved(self, x: Array, filters: int, window: Window, groups: int = 1, bias: bool = True,
                     more: Sequence[int] = ()) -> None:
-        """Each element of the source adds its kernel to the output, where the window of a convolution back lies."""
+        """Each element of the source adds its kernel to the output, at the window of the reverse convolution."""
         spatial, channels, own = x.shape[2:], x.shape[1], filters // groups
         more = more or [0] * len(spatial)
         weight = Array.drawn((channels, own, *window.kernel), 21)

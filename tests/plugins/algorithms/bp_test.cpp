@@ -27,7 +27,7 @@ class FakeNode : public Node {
   bool has_gradient_;
 };
 
-// Writes down what the algorithm does.
+// Records the algorithm's calls.
 class Recording : public NetView {
  public:
   std::span<Node* const> nodes() const override { return nodes_; }

@@ -118,7 +118,7 @@ TEST_F(Augmentations, ColourMovesAllPixelsAlike) {
   for (const auto byte : apply<std::uint8_t>(bytes, Bytes{128, 128, 128}, true)) EXPECT_TRUE(byte == 0 || byte == 255);
 }
 
-// Red is a pixel's column, green its row: linear interpolation keeps that, and a result tells which piece it shows.
+// Red is a pixel's column, green its row. Linear interpolation keeps this, so a result shows its piece of the picture.
 std::vector<float> places_of(std::int64_t height, std::int64_t width) {
   std::vector<float> sample;
   for (std::int64_t channel = 0; channel < 2; ++channel)
@@ -166,7 +166,7 @@ TEST_F(Augmentations, ResizedCropShowsTheMiddleOtherwise) {
   EXPECT_EQ(middle[56 * 56], 4);
   const auto whole = chain({{"random_resized_crop", {{"size", value({64, 80})}, {"middle", value(1.0)}}}}, picture);
   EXPECT_EQ(apply<float>(whole, sample, false), sample);
-  // A piece that is the whole picture, drawn; and one of an aspect that the picture has not.
+  // A drawn piece that is the whole picture; and a piece whose aspect differs from the picture's.
   const auto all = chain(
       {{"random_resized_crop", {{"size", value({4})}, {"area", value({1.0, 1.0})}, {"aspect", value({1.0, 1.0})}}}},
       four_by_four);
@@ -177,7 +177,7 @@ TEST_F(Augmentations, ResizedCropShowsTheMiddleOtherwise) {
   EXPECT_EQ(apply<std::uint8_t>(tall, sixteen, true), (Bytes{1, 2, 5, 6, 9, 10, 13, 14}));
 }
 
-// The weights of Pillow's BILINEAR: halved, a pixel is made of three or four, by 3 : 3 : 1 at the edge.
+// The weights of Pillow's BILINEAR: at half size, three or four pixels make one, by 3 : 3 : 1 at the edge.
 TEST_F(Augmentations, ResizedCropFilters) {
   const auto half =
       chain({{"random_resized_crop", {{"size", value({2})}, {"middle", value(1.0)}}}}, {DType::f32, {1, 4, 4}, {}});
@@ -186,7 +186,7 @@ TEST_F(Augmentations, ResizedCropFilters) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(small[i], i % 2 == 0 ? 5.0 / 7 : 16.0 / 7, 1e-6) << i;
 }
 
-// Whatever the sizes are, weights make 1 together.
+// For all sizes the weights sum to 1.
 TEST_F(Augmentations, ResizedCropKeepsAFlatPicture) {
   for (const int height : {1, 3, 40, 700})
     for (const int width : {1, 7, 90, 1000})

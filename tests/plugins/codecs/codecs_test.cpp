@@ -1,4 +1,4 @@
-// What is published of each codec: the error that it may make.
+// The published error of each codec.
 #include <cmath>
 #include <numeric>
 
@@ -109,7 +109,7 @@ TEST_F(CodecTest, DitheringHasTheVarianceOfQsgd) {
   }
 }
 
-// Horvath et al. 2019: natural levels make a relative error of 1/8 at most, in the mean square, above the lowest.
+// Horvath et al. 2019: above the lowest level, natural levels have a relative mean square error of 1/8 at most.
 TEST_F(CodecTest, NaturalDitheringLosesAnEighth) {
   const Values values = numbers(512, 4);
   Line line(host_, "dithering",
@@ -150,7 +150,7 @@ TEST_F(CodecTest, RandomKLosesItsShare) {
   EXPECT_NEAR(lost / times / square(values), 0.9, 0.02);
 }
 
-// Seide et al. 2014: the two means are those that lose least.
+// Seide et al. 2014: the means of the negative and of the other values lose least.
 TEST_F(CodecTest, OneBitKeepsBothMeansOfARow) {
   const Values values{1, 2, 3, -4, -6, -1, -2, -3, -4, -5};
   Line line(host_, "one_bit", {}, {2, 5});
@@ -159,7 +159,7 @@ TEST_F(CodecTest, OneBitKeepsBothMeansOfARow) {
   EXPECT_EQ(line.bytes, 2 * 8U + 2);
 }
 
-// A matrix of known singular values: after some exchanges of it, what is lost is what no matrix of the rank can hold.
+// A matrix of known singular values: after some exchanges, the loss is that of the best matrix of the rank.
 TEST_F(CodecTest, PowerSgdFindsTheBestMatrixOfItsRank) {
   constexpr std::int64_t rows = 40, columns = 30;
   Values matrix(rows * columns);
@@ -187,7 +187,7 @@ TEST_F(CodecTest, PowerSgdSendsVectorsAsTheyAre) {
   EXPECT_EQ(Line(host_, "power_sgd", {}, {25, 2}).send(values), values);
 }
 
-// Of an embedding's gradient, which is zero but for the words that a batch has.
+// An embedding's gradient, which is zero except for the words of a batch.
 TEST_F(CodecTest, RowsAreSentWithTheirNumbers) {
   Values values(1000 * 8, 0.0F);
   for (const std::size_t row : {3, 500, 999}) {
@@ -218,7 +218,7 @@ TEST_F(CodecTest, RowsThatAreNotThereAreCorrupt) {
   EXPECT_NE(told({}).find("an encoding of 0 bytes"), std::string::npos);
 }
 
-// A gradient that is no number must not look like one afterwards: the loss of the next step has to tell.
+// A NaN in a gradient must stay NaN, so that the loss of the next step shows it.
 TEST_F(CodecTest, WhatIsNoNumberArrivesAsNone) {
   for (const std::string type :
        {"none", "bf16", "fp16", "int8", "one_bit", "rows", "top_k", "dithering", "power_sgd"}) {

@@ -1,4 +1,4 @@
-// The vector loops of the codecs, on every instruction set of this CPU, against one element after the other.
+// The vector loops of the codecs, on every instruction set of this CPU, against loops over single elements.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -91,7 +91,7 @@ TEST_F(CodecKernelsTest, BytesAreRoundedUpByTheirDraw) {
     kernels.draw(from, 5, draws.data(), static_cast<std::int64_t>(count));
     std::vector<std::int8_t> codes(count);
     auto* bytes = reinterpret_cast<std::byte*>(codes.data());
-    constexpr float scale = 1.0F / 150; // the greatest do not fit
+    constexpr float scale = 1.0F / 150; // the largest values do not fit
     kernels.to_int8(values.data(), scale, draws.data(), bytes, arrives.data(), count);
     kernels.add_int8(bytes, scale, sums.data(), count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -113,7 +113,7 @@ TEST_F(CodecKernelsTest, LevelsAreTheOneBelowOrTheOneAbove) {
         std::vector<float> draws(count), arrives(count), sums(count, 1.0F);
         kernels.draw({.key = {.seed = 10}}, 0, draws.data(), static_cast<std::int64_t>(count));
         std::vector<std::uint8_t> codes(count);
-        constexpr float norm = 0.75F; // some are greater
+        constexpr float norm = 0.75F; // some values are greater
         kernels.to_levels(values.data(), norm, {top, natural}, draws.data(), codes.data(), arrives.data(), count);
         kernels.add_levels(codes.data(), norm, {top, natural}, sums.data(), count);
         const auto place = [&](int level) {
@@ -127,12 +127,12 @@ TEST_F(CodecKernelsTest, LevelsAreTheOneBelowOrTheOneAbove) {
           const bool up = below < top && draws[i] * (place(below + 1) - place(below)) < share - place(below);
           const int level = codes[i] >> 1;
           EXPECT_NEAR(place(level), place(up ? below + 1 : below), 1e-6F)
-              << share; // one level off, where both are as near
+              << share; // may be one level off, where both are as near
           EXPECT_EQ((codes[i] & 1) != 0, values[i] < 0);
           EXPECT_EQ(arrives[i], norm * std::copysign(place(level), values[i]));
           EXPECT_EQ(sums[i], 1 + arrives[i]);
         }
-        // What no encoder makes.
+        // A code that no encoder makes.
         std::ranges::fill(codes, std::uint8_t{254});
         std::ranges::fill(sums, 0.0F);
         kernels.add_levels(codes.data(), norm, {top, natural}, sums.data(), count);

@@ -65,7 +65,7 @@ TEST_F(InitializerTest, TruncatedGaussianKeepsItsBound) {
   const Spread spread = spread_of(fill("truncated_gaussian", {{"deviation", value(0.5)}, {"bound", value(1)}}));
   EXPECT_GE(spread.least, -0.5);
   EXPECT_LE(spread.greatest, 0.5);
-  EXPECT_NEAR(spread.variance, 0.25 * 0.2912, 0.005); // of a normal cut at one deviation
+  EXPECT_NEAR(spread.variance, 0.25 * 0.2912, 0.005); // the variance of a normal distribution cut at one deviation
 }
 
 TEST_F(InitializerTest, XavierAndMsraScaleByTheFan) {

@@ -11,7 +11,7 @@ constexpr std::string_view protocol = "a-test";
 constexpr Secret ours{1, 2, 3}, theirs{1, 2, 4};
 constexpr Ticket ticket{.number = 7, .token = 99};
 
-// What both say, one after the other.
+// The messages of both sides, in order.
 class Meeting {
  public:
   explicit Meeting(const Secret& of_caller = ours, const Secret& of_callee = ours)
@@ -60,7 +60,7 @@ TEST(HandshakeTest, BytesMayComeOneByOne) {
 TEST(HandshakeTest, WhoDoesNotKnowItDoesNot) {
   Meeting stranger(theirs, ours);
   EXPECT_THAT(stranger.until_proof().message(), HasSubstr("does not know this job's secret"));
-  // It goes on as if the challenge had been right.
+  // The caller goes on with a made-up proof.
   Handshake callee = Handshake::answer(protocol, ours, "B");
   std::string challenge, rest;
   ASSERT_TRUE(callee.take(Handshake::call(protocol, theirs, "A", "B").begin(), challenge).ok());
@@ -76,10 +76,10 @@ TEST(HandshakeTest, WhatWasOverheardIsOfNoUse) {
   ASSERT_TRUE(callee.take(meeting.hello, challenge).ok());
   EXPECT_NE(challenge, meeting.challenge);
   EXPECT_FALSE(callee.take(meeting.proof, rest).ok());
-  // Nor does a caller believe a callee that says again what another said.
+  // A caller refuses a callee that repeats another's messages.
   Handshake caller = Handshake::call(protocol, ours, "A", "B");
   EXPECT_FALSE(caller.take(meeting.challenge, rest).ok());
-  // Nor do a side's own words prove anything to it.
+  // A side's own messages prove nothing to it.
   Handshake mirrored = Handshake::call(protocol, ours, "A", "B");
   Handshake mirror = Handshake::call(protocol, ours, "A", "B");
   EXPECT_FALSE(mirrored.take(mirror.begin() + mirror.begin(), rest).ok());
@@ -101,7 +101,7 @@ TEST(HandshakeTest, OneChangedBitIsSeen) {
     ASSERT_TRUE(meeting.callee.take(meeting.hello, meeting.challenge).ok());
     EXPECT_FALSE(meeting.caller.take(changed(meeting.challenge, bit), meeting.proof).ok()) << "a challenge's " << bit;
   }
-  for (std::size_t bit = 0; bit < 8 * 53; bit += 7) { // the caller's address is its last byte
+  for (std::size_t bit = 0; bit < 8 * 53; bit += 7) { // the last byte is the caller's address
     Meeting meeting;
     meeting.hello = changed(meeting.hello, bit);
     EXPECT_FALSE(meeting.until_proof().ok() && meeting.callee.has_proof()) << "a hello's bit " << bit;

@@ -1,4 +1,4 @@
-// Layers that add their gradients to what is there.
+// Layers that add their gradients to existing ones.
 #include "proofs.h"
 
 namespace dlhost::test {
@@ -11,7 +11,7 @@ std::string layer(const std::string& name, const std::string& type, const std::s
   return "[[layer]]\nname = \"" + name + "\"\ntype = \"" + type + "\"\nsrc = " + src + "\n" + more + "\n";
 }
 
-// What reads a feature does so itself, or through a view of its own, which hands its gradient on.
+// A reader reads a feature directly, or through a view of its own, which hands its gradient on.
 std::string reader(bool through_view, const std::string& of, const std::string& name, const std::string& type,
                    const std::string& more) {
   if (!through_view) return layer(name, type, "\"" + of + "\"", more);
@@ -41,7 +41,7 @@ shape = )" +
          layer("loss", "softmax_loss", R"(["fc2", "data:label"])", "");
 }
 
-// A feature that is cut twice and added to: its gradient has three contributions, and `a` hands one tensor to two.
+// Two slices and an addition read a feature: its gradient has three contributions, and `a` hands one tensor to two.
 std::string cut_job(bool through_views) {
   return job_of("[7]",
                 layer("fc1", "dense", R"("data")", "units = 9") + layer("g", "dense", R"("data")", "units = 9") +
@@ -51,7 +51,7 @@ std::string cut_job(bool through_views) {
                 "cat");
 }
 
-// One that three products read.
+// Three products read a feature.
 std::string product_job(bool through_views) {
   const std::string window = "filters = 3\nkernel = 3\npad = 1";
   return job_of("[2, 5, 5]",
@@ -74,7 +74,7 @@ TEST_P(Adding, AGradientIsAddedToWhereItLies) {
     }
 }
 
-// A sum that another layer's op makes is told of its gradient in that op's form; its summands lie as they do.
+// A sum fused into another layer's op gets its gradient in that op's format; its summands keep their own.
 TEST_P(Adding, AFusedSumHandsItsGradientOnAsItsSummandsLie) {
   const std::string image = "filters = 8\nkernel = 1";
   const std::string job =
@@ -93,7 +93,7 @@ TEST_P(Adding, AFusedSumHandsItsGradientOnAsItsSummandsLie) {
   }
 }
 
-// Adding takes the place of sums of core's own.
+// Adding replaces core's own sums.
 TEST_P(Adding, AnAddingLayerSavesASum) {
   const auto sums = [&](const std::string& text) {
     EXPECT_TRUE(host_.disk().write_text(folder_ / "job.toml", text).ok());
@@ -105,7 +105,7 @@ TEST_P(Adding, AnAddingLayerSavesASum) {
     return std::ranges::count((*program)->timings(), "sum", &program::Timing::what);
   };
   EXPECT_EQ(sums(cut_job(true)), 2);
-  EXPECT_EQ(sums(cut_job(false)), 1); // the copy of what `a` hands to two
+  EXPECT_EQ(sums(cut_job(false)), 1); // the copy of the tensor that `a` hands to two
   EXPECT_EQ(sums(product_job(true)), 2);
   EXPECT_EQ(sums(product_job(false)), 0);
 }

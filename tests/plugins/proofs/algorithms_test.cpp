@@ -1,4 +1,4 @@
-// Algorithms that come later work through the SDK as it stands.
+// Later algorithms work through the SDK as it is.
 #include "proofs.h"
 
 namespace dlhost::test {
@@ -6,7 +6,7 @@ namespace {
 
 class Algorithms : public Proofs {
  protected:
-  // What training the small job comes to.
+  // The result of training the small job.
   Status attempt(const std::vector<std::string>& set) {
     const std::string path = folder_ / "job.toml";
     EXPECT_TRUE(host_.disk().write_text(path, small_job()).ok());
@@ -25,7 +25,7 @@ TEST_P(Algorithms, LateMultiplyEqualsBackPropagation) {
   EXPECT_EQ(late.params, early.params);
 }
 
-// The params' gradients count once, whether they were asked for with the errors or not; of each micro-batch.
+// The params' gradients of each micro-batch count once, with the errors or after them.
 TEST_P(Algorithms, LateUpdatesCountEachGradientOnce) {
   for (const int parts : {1, 4}) {
     const auto plain =
@@ -52,7 +52,7 @@ TEST_P(Algorithms, OrdersThatCannotBeComputedAreRefused) {
   }
 }
 
-// What leaves late is what leaves early.
+// Late factors equal early ones.
 TEST_P(Algorithms, LateFactorsOfSeveralWorkersAreThoseOfBackPropagation) {
   if (is_far()) GTEST_SKIP() << "several workers need memory that the host can reach";
   const std::vector<std::string> several{"topology.workers_per_group=2", "topology.servers_per_group=2",
@@ -72,7 +72,7 @@ TEST_P(Algorithms, ATwoStagePipelineEqualsMicroBatches) {
   EXPECT_EQ(piped.params, plain.params);
 }
 
-// Small params wait for one another where the device works behind the host, and not for what reads them.
+// An asynchronous device joins the updates of small params, but runs them before a reader in the same step.
 TEST_P(Algorithms, WhatIsUpdatedMayBeReadInTheSameStep) {
   const std::string first = "train.algorithm=update_first";
   for (const char* type : {"train.dtype=f32", "train.dtype=bf16"}) {
@@ -83,8 +83,8 @@ TEST_P(Algorithms, WhatIsUpdatedMayBeReadInTheSameStep) {
   }
 }
 
-// Where each worker has all params for itself, updates wait for the sums of all gradients; and whoever reads a param in
-// the same step waits for its update.
+// If each worker has all params, updates wait for the sums of all gradients, and a reader of a param in the same step
+// waits for its update.
 TEST_P(Algorithms, WhatDevicesSumIsReadInTheSameStep) {
   for (const char* algorithm : {"update_first", "late_multiply"}) {
     const std::string named = concat("train.algorithm=", algorithm);

@@ -1,4 +1,4 @@
-// A handler that averages elastically works through the SDK as it stands.
+// A handler for elastic averaging works through the SDK as it is.
 #include <dlhost/consistency.h>
 
 #include "proofs.h"
@@ -9,8 +9,8 @@ namespace {
 class Averaging : public Proofs {};
 INSTANTIATE_TEST_SUITE_P(Ref, Averaging, near_and_far(), near_or_far);
 
-// Two workers descend to minima of their own, 1 and 3, tied to a centre: as the handler says, with every difference
-// made on the device. The centre must come to rest between them.
+// Two workers descend to their own minima, 1 and 3, tied to a centre by the handler's plan; the device computes every
+// difference. The centre must come to rest between them.
 TEST_P(Averaging, ElasticAveraging) {
   Table options;
   auto handler = registry_->create<Consistency>("elastic_proof", options);
@@ -78,7 +78,7 @@ TEST_P(Averaging, ElasticAveraging) {
   ASSERT_TRUE(done.ok()) << done.message();
   EXPECT_NEAR(values[2], 2, 0.1);
   EXPECT_GT(values[0], 1.05F); // pulled up by the centre
-  EXPECT_LT(values[1], 2.95F); // and down
+  EXPECT_LT(values[1], 2.95F); // pulled down
   EXPECT_EQ(state.version, 200U);
 }
 

@@ -1,5 +1,5 @@
-// Proof that a layer may have kernels of its own for some devices: it takes its companion's where there is one, and
-// composes the device's ops where there is none.
+// Proof that a layer may have kernels of its own for some devices: it uses its companion if there is one, and composes
+// the device's ops otherwise.
 #include <dlhost/kernel.h>
 #include <dlhost/layer.h>
 #include <dlhost/plugin.h>

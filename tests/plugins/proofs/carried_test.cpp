@@ -1,4 +1,4 @@
-// What layers carry from batch to batch.
+// Values that layers carry from batch to batch.
 #include "proofs.h"
 
 namespace dlhost::test {
@@ -23,7 +23,7 @@ TEST_P(Carried, WhatIsCarriedGoesFromBatchToBatchAndIntoCheckpoints) {
   EXPECT_TRUE(std::equal(rest.losses.begin(), rest.losses.end(), whole.losses.begin() + 17));
   EXPECT_EQ(rest.params, whole.params);
 
-  // The state of the seventeenth step: what each row of the batch has seen.
+  // The state after 17 steps: the total of each row of the batch.
   auto job = config::load(host_.disk(), folder_ / "job.toml", with({}), *registry_);
   auto session = run::Session::open(host_, *registry_, *job);
   ASSERT_TRUE(session.ok()) << session.status().message();

@@ -1,6 +1,6 @@
-// Proof that the SDK carries undirected nets and more than one sweep: a restricted Boltzmann machine, trained by one
-// step of contrastive divergence. Its undirected edge is two directed ones: the hidden layer reads the visible one, and
-// the visible one reads what the hidden one sends down.
+// Proof that the SDK supports undirected nets and more than one sweep: a restricted Boltzmann machine, trained by one
+// step of contrastive divergence. Two directed edges make the undirected one: the hidden layer reads the visible one,
+// and the visible layer reads the hidden one's `down`.
 //
 //   sweep 0  visible = data                    hidden = logistic(visible W' + b), sampled
 //   sweep 1  visible = logistic(sample W + a)  hidden = logistic(visible W' + b)
@@ -17,7 +17,7 @@ using namespace dlhost;
 
 TensorDesc row_of(std::int64_t count) { return {DType::f32, {1, count}, {}}; }
 
-// In {x [n, u]}, out {sum over n of x / batch [1, u]}: what a bias learns from.
+// In {x [n, u]}, out {sum over n of x / batch [1, u]}: for a bias.
 MapSpec mean_rows(const TensorDesc& x) {
   MapSpec spec;
   spec.expression.result(spec.expression.input(0) * spec.expression.scalar(0));

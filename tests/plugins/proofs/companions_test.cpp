@@ -1,4 +1,4 @@
-// A layer's kernels of its own lie in a companion: it is found by the types of both, and loaded only for a layer that
+// A companion has a layer's own kernels: it is found by the types of layer and device, and loaded only for a layer that
 // asks for it.
 #include <algorithm>
 
@@ -14,7 +14,7 @@ class Companions : public Bench, public ::testing::WithParamInterface<const char
     return set;
   }
 
-  // As if no companion were installed.
+  // As on a machine without companions.
   void hide_companions() {
     auto entries = plugin::entries_of(plugin::settings_of_process({}));
     std::erase_if(entries, [](const auto& entry) { return entry.path.ends_with("/companions"); });
@@ -26,7 +26,7 @@ class Companions : public Bench, public ::testing::WithParamInterface<const char
     return std::ranges::find(builds, library, &plugin::Registry::Build::name) != builds.end();
   }
 
-  // The kernels of the layer `act`, or why there are none.
+  // The kernels of the layer `act`, or the reason why there are none.
   Result<std::vector<std::string>> kernels(const std::string& job_text, const std::vector<std::string>& set) {
     DLHOST_TRY(host_.disk().write_text(folder_ / "job.toml", job_text));
     DLHOST_ASSIGN(const auto job, config::load(host_.disk(), folder_ / "job.toml", set, *registry_));

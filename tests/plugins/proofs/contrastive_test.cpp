@@ -1,4 +1,4 @@
-// Contrastive divergence works through the SDK as it stands.
+// Contrastive divergence works through the SDK as it is.
 #include <cmath>
 
 #include <dlhost/random.h>
@@ -44,7 +44,7 @@ units = 3
 
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
-// The same five steps, written plainly.
+// The same five steps as plain code.
 struct Rbm {
   std::vector<std::vector<double>> w;
   std::vector<double> a = std::vector<double>(4), b = std::vector<double>(3);
@@ -98,7 +98,7 @@ TEST_P(Contrastive, ContrastiveDivergenceOnAnUndirectedPair) {
     rbm.w.emplace_back(first.begin() + static_cast<std::ptrdiff_t>(4 * j),
                        first.begin() + static_cast<std::ptrdiff_t>(4 * j + 4));
 
-  // The batches as the feeder gives them, and the draws as any device makes them.
+  // The batches of the feeder, and the draws of any device.
   auto job = config::load(host_.disk(), folder_ / "job.toml", with({}), *registry_);
   ASSERT_TRUE(job.ok()) << job.status().message();
   auto session = run::Session::open(host_, *registry_, *job);

@@ -1,5 +1,5 @@
-// Proof that the SDK carries elastic averaging (EASGD): workers train on their own copies, and every `period` steps
-// each of them and the centre move towards each other by `elasticity` of their difference.
+// Proof that the SDK supports elastic averaging (EASGD): workers train their own copies. Every `period` steps each copy
+// and the centre move towards each other by `elasticity` of their difference.
 #include <dlhost/consistency.h>
 #include <dlhost/plugin.h>
 

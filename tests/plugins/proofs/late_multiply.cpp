@@ -1,6 +1,5 @@
-// Proof that the SDK carries late multiplication ("Practical Lessons"): errors travel down before any param gradient is
-// made, and what leaves for the updater are the factors. Its option `order` has the same step in other orders, and some
-// that cannot be computed.
+// Proof that the SDK supports late multiplication ("Practical Lessons"): errors travel down before any param gradient
+// is made, and factors go to the updater. The option `order` runs the same step in other orders, some of them invalid.
 #include <string>
 #include <vector>
 

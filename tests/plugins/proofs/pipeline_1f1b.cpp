@@ -1,4 +1,4 @@
-// Proof that the SDK carries pipelines: two stages, several frames alive at once, one forward and one backward in turn.
+// Proof that the SDK supports pipelines: two stages, several frames alive at once, forward and backward in turn.
 //
 //   time      0   1   2   3   4   5  ...
 //   stage 0   F0  F1  -   B0  F2  B1

@@ -4,7 +4,7 @@
 
 namespace dlhost::test {
 
-// On ref, near and far.
+// Tests run on ref, near and far.
 class Proofs : public Bench, public ::testing::WithParamInterface<const char*> {
  protected:
   bool is_far() const { return std::string(GetParam()) == "true"; }

@@ -1,4 +1,4 @@
-// Proof that what a layer carries from batch to batch, row by row, is kept: it adds up all that a row has seen.
+// Proof that core keeps values of a layer from batch to batch, row by row: the layer adds up each row's inputs.
 #include <dlhost/layer.h>
 #include <dlhost/plugin.h>
 

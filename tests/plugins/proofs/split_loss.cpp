@@ -1,6 +1,6 @@
-// Proof that a layer can be cut where its pieces need one another in the middle: softmax cross-entropy of which each
-// piece has some classes. The pieces share each row's largest score, its sum of exponentials and the score at its
-// label, which one of them has. What depends on the label's place is the companion's.
+// Proof that a layer can be cut into pieces that need one another in the middle: softmax cross-entropy with some
+// classes in each piece. The pieces share each row's largest score, its sum of exponentials and the score at its label,
+// which one piece has. The companion computes the parts that depend on the label's place.
 #include <dlhost/kernel.h>
 #include <dlhost/layer.h>
 #include <dlhost/plugin.h>

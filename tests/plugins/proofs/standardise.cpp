@@ -1,5 +1,5 @@
-// Proof that statistics of the whole batch can be had from its parts, whose numbers of rows differ: each feature less
-// its mean, over its standard deviation, as a synchronised batch norm makes it.
+// Proof that a layer can get statistics of the whole batch from parts with different numbers of rows: each feature less
+// its mean, over its standard deviation, as in a synchronised batch norm.
 #include <dlhost/layer.h>
 #include <dlhost/plugin.h>
 
@@ -59,7 +59,7 @@ class Standardise final : public Layer {
     feature_->run(*f.stream, {f.input(0), counts, sums, squares}, {f.output(0)}, f.scratch, dynamic);
   }
 
-  // Of rows that do not count it is not 0: a layer to train with would have to see to that.
+  // The gradient of rows that do not count is not 0: a layer to train with would set it.
   void compute_gradient(const Pass& pass, Frame& f, Wanted wanted) const override {
     if (!wants_inputs(wanted) || !f.input_gradient(0)) return;
     const auto dynamic = f.dynamic(pass);
@@ -72,9 +72,9 @@ class Standardise final : public Layer {
   }
 
  private:
-  // Of an expression over {x, counts, sums}.
+  // For an expression over {x, counts, sums}.
   static Term from_mean(Expression& e) { return e.input(0) - e.input(2) / e.input(1); }
-  // Of one whose input 1 are the counts, and 3 the squares.
+  // For an expression with the counts as input 1, and the squares as input 3.
   static Term deviation(Expression& e) { return sqrt(e.input(3) / e.input(1) + 1e-5); }
 
   Status prepare_gradient(Prepare& p, const TensorDesc& x, const TensorDesc& each) {

@@ -1,4 +1,4 @@
-// Proof that an algorithm may read in the same step what it has updated: errors pass through the new weights.
+// Proof that an algorithm may read a param in the step of its update: errors pass through the new weights.
 #include <vector>
 
 #include <dlhost/algorithm.h>

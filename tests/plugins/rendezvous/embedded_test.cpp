@@ -1,4 +1,4 @@
-// The plugin: where a launcher founds the place, and what it says to wrong options.
+// The plugin: the place that a launcher founds, and the errors of wrong options.
 #include <dlhost/rendezvous.h>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// A real etcd for tests: as many members as are wanted, on this machine's loopback, in a folder of their own; gone with
+// A real etcd for tests, with any number of members, on this machine's loopback, in a folder of its own. It ends with
 // the object, and with the test's process, however that ends.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace dlhost::test {
 
-// Unpacked by ./dev setup, or installed; "": there is none.
+// The program that ./dev setup has unpacked, or an installed one; "": none.
 inline std::string found_service(const std::string& name) {
   std::vector<std::string> folders;
   if (const char* const unpacked = std::getenv("DLHOST_SERVICES"))
@@ -41,7 +41,7 @@ inline std::string found_service(const std::string& name) {
 class EtcdCluster {
  public:
   explicit EtcdCluster(std::size_t count) {
-    std::vector<int> held; // so that all are different
+    std::vector<int> held; // makes all ports differ
     for (std::size_t i = 0; i < 2 * count; ++i) ports_.push_back(free_port(held));
     for (const int socket : held) ::close(socket);
     processes_.resize(count, -1);
@@ -102,7 +102,7 @@ class EtcdCluster {
     processes_[i] = -1;
   }
   bool runs(std::size_t i) const { return processes_[i] > 0; }
-  // Which member leads, of those that run; waits until one does.
+  // The leader among the running members; waits for one.
   std::size_t leader(Host& host) {
     const Nanoseconds end = host.clock().now() + Nanoseconds{30} * 1'000'000'000;
     while (host.clock().now() < end) {

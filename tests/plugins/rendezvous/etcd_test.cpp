@@ -1,4 +1,4 @@
-// Members in a real etcd: what becomes of them when one dies, when etcd's leader does, and when all of etcd is away.
+// Members in a real etcd: after the death of a member or of etcd's leader, and without any etcd for a while.
 #include "etcd_session.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ class EtcdTest : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.status().message();
     return made.ok() ? *std::move(made) : nullptr;
   }
-  // How many keys there are in all of etcd.
+  // The number of keys in all of etcd.
   std::int64_t keys(const std::string& endpoint) {
     Gateway gateway(host_, {.endpoints = {endpoint}, .patience = moment});
     const auto all = gateway.ask(
@@ -39,7 +39,7 @@ class EtcdTest : public testing::Test {
     EXPECT_TRUE(all.ok()) << all.status().message();
     return number_of(field(*all, "count"));
   }
-  // One puts and another gets, in an epoch that both have heard of.
+  // `from` puts and `to` gets, in an epoch that both know.
   void exchange(Session& from, Session& to, const std::string& key) {
     std::uint32_t epoch = 1;
     for (Session* one : {&from, &to, &from}) {
@@ -106,7 +106,7 @@ TEST_F(EtcdTest, WhoIsOfNoUseHereIsTold) {
   const Status waited = with({.self = {.rank = 0}, .expected = 4, .secret = JobSecret{7}});
   EXPECT_EQ(waited.code(), Code::timeout);
   EXPECT_THAT(waited.message(), HasSubstr("2 of 4 members have come; missing: rank 2, 3"));
-  // Who waits for a rank for longer than a lease is still welcome.
+  // A member may wait for a rank for longer than a lease.
   auto later = host_.tasks().start("later", [&] {
     host_.clock().sleep(4 * moment);
     one.reset();
@@ -139,7 +139,7 @@ TEST_F(EtcdTest, AMemberThatDiesIsOutWithItsLease) {
   EXPECT_EQ(after->departures[0].who.rank, 7U);
   EXPECT_THAT(after->departures[0].why, HasSubstr("its lease of 3 s has ended"));
   EXPECT_TRUE(*one->try_lead("it"));
-  // Who is out itself hears who and where it is.
+  // A removed member learns its own rank and host.
   EXPECT_TRUE(one->report_gone(0, "it is of no use").ok());
   EXPECT_THAT(one->membership(after->epoch, 30 * moment).status().message(),
               HasSubstr("rank 0, this process on host 'here', is out: rank 0 reported it: it is of no use"));
@@ -198,7 +198,7 @@ TEST_F(EtcdTest, ALeaderLostAndRegainedOnlyDelays) {
   host_.clock().sleep(4 * moment); // longer than a lease
   EXPECT_EQ(members[0]->membership(before.epoch, moment).status().code(), Code::timeout) << "nobody is out";
   EXPECT_TRUE(*members[1]->try_lead("it"));
-  // A watch through whatever member it is at now still brings news.
+  // A watch still brings news, through any member of etcd.
   members[1].reset();
   const auto after = members[2]->membership(before.epoch, 30 * moment);
   ASSERT_TRUE(after.ok()) << after.status().message();
@@ -209,7 +209,7 @@ TEST_F(EtcdTest, AllOfEtcdMayBeAwayForLongerThanALease) {
   EtcdCluster etcd(3);
   etcd.leader(host_);
   auto one = join(etcd.urls(), 0), other = join(etcd.urls(), 1, 2);
-  exchange(*other, *one, "before"); // one has heard of the other
+  exchange(*other, *one, "before"); // `one` has heard of `other`
   const auto before = one->membership(0, moment)->epoch;
   for (std::size_t i = 0; i < 3; ++i) etcd.kill(i);
   const Nanoseconds begin = host_.clock().now();

@@ -1,4 +1,4 @@
-// Members at an embedded place in one process: what becomes of them when one dies, falls silent, or is a stranger.
+// Members at an embedded place in one process: their death, their silence, and strangers.
 #include "founder.h"
 
 #include <arpa/inet.h>
@@ -117,7 +117,7 @@ TEST_F(FounderTest, TheFoundersEndIsSeen) {
   EXPECT_EQ(one->get("x", 20 * moment).status().code(), Code::gone);
 }
 
-// A process that joins and is then stopped or killed. Where it joins stands in its environment.
+// A process that joins and is then stopped or killed. Its environment has the founder's address.
 class Child {
  public:
   explicit Child(const std::string& address) {
@@ -161,7 +161,7 @@ TEST_F(FounderTest, ADeadMemberIsSeenAtOnceAndASilentOneSoon) {
       seen = *next;
     }
     const Nanoseconds end = host_.clock().now() + 20 * moment;
-    while (*one->try_lead("it") && host_.clock().now() < end) { // it does not lead yet: let it
+    while (*one->try_lead("it") && host_.clock().now() < end) { // the child does not lead yet: let it
       one.reset();
       host_.clock().sleep(moment / 10);
       one = join(0);
@@ -181,7 +181,7 @@ TEST_F(FounderTest, ADeadMemberIsSeenAtOnceAndASilentOneSoon) {
   }
 }
 
-// A socket to the founder, with nothing behind it.
+// A bare socket to the founder.
 class Caller {
  public:
   explicit Caller(const meeting::Where& where) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -207,7 +207,7 @@ TEST_F(FounderTest, StrangersGetNowhereAndStopNobody) {
   std::mt19937 random(1);
   std::string noise(4000, '\0');
   for (char& byte : noise) byte = static_cast<char>(random());
-  // One that is overheard: it knows the secret; what it says is said again.
+  // The overheard handshake has the secret; its messages are repeated below.
   auto good = meeting::Handshake::call("embedded", secret, "member", "founder");
   const std::string hello = good.begin();
   std::string proof, rest;
@@ -229,9 +229,9 @@ TEST_F(FounderTest, StrangersGetNowhereAndStopNobody) {
   call().say(meeting::Handshake::call("embedded", {}, "member", "founder").begin() + noise); // another secret
   call().say(meeting::Handshake::call("fabric", secret, "member", "founder").begin());       // another protocol
   call().say(hello.substr(0, hello.size() - 10) + "\xff\xff\xff\x7f" + noise);               // a name without an end
-  call().say(hello + proof);                                                                 // said again
-  call().say(hello + proof + claim);    // said again, with a rank that it claims
-  for (int i = 0; i < 300; ++i) call(); // and say nothing
+  call().say(hello + proof);                                                                 // repeated
+  call().say(hello + proof + claim);    // repeated, with a claim of a rank
+  for (int i = 0; i < 300; ++i) call(); // silent callers
   Caller& late = call();
   late.say(noise);
 
@@ -249,7 +249,7 @@ TEST_F(FounderTest, StrangersGetNowhereAndStopNobody) {
   EXPECT_GE(place_->strangers(), 300U - 128 + 6);
 }
 
-// One who knows the secret and says what it should not is out, and nobody else.
+// A member with the secret that sends a wrong message is removed, and no other.
 TEST_F(FounderTest, AMemberThatMisbehavesIsOut) {
   open();
   auto one = join(0);

@@ -1,4 +1,4 @@
-// What is read of etcd's answers, without an etcd.
+// The reading of etcd's answers, without an etcd.
 #include "gateway.h"
 
 #include <limits>

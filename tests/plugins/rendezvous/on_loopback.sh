@@ -1,6 +1,6 @@
 #!/bin/sh
-# CONFORM PLUGIN [OPTION...]: the suite of an embedded rendezvous, at an address of this machine that no other test is
-# likely to have: all of 127.0.0.0/8 is this machine.
+# CONFORM PLUGIN [OPTION...]: the suite of an embedded rendezvous, at an address that hardly any other test uses: all of
+# 127.0.0.0/8 is this machine.
 set -eu
 conform=$1
 plugin=$2

@@ -1,6 +1,6 @@
 // pmix_party [leave|die] [OPTION=TEXT]: a process of a job that a PMIx launcher starts. It joins through the plugin,
-// exchanges cards with all others, and says what it has found. leave, die: then the last rank goes, with a word or
-// without, and the others say how they see it.
+// exchanges cards with all others, and prints its results. leave, die: the last rank then ends with or without a
+// message, and the others print its end.
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -35,8 +35,8 @@ void exchange_cards(Session& session) {
       throw std::runtime_error(concat("another card of ", one.rank));
 }
 
-// Rank 0 hears all, and then says so; whoever hears that late may find that others have gone on, and an epoch with
-// them.
+// Rank 0 waits for all ranks, then says so. A rank that hears it late may find that others have left, and that the
+// epoch has changed.
 void meet(Session& session, const Membership& all, std::string_view at) {
   need(session.put(concat(at, "/", session.rank()), "here"));
   if (session.rank() != 0) {
@@ -65,7 +65,7 @@ int take_part(Host& host, const std::string& ending, std::vector<TableEntry> opt
   std::printf("rank %u of %u on %s: %zu members, secret %08x\n", session->rank(), session->expected(),
               seen.members.at(session->rank()).host.c_str(), seen.members.size(), sum_of(session->secret()));
   std::fflush(stdout);
-  // All have all cards, before anybody goes.
+  // All ranks have all cards before the first one ends.
   meet(*session, seen, "cards");
   if (ending.empty()) return 0;
   if (session->rank() == last) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pmix_test.py LAUNCHER CONFORM PLUGIN PARTY DLHOST: processes that a real launcher starts meet by PMIx, and train a job.
+"""pmix_test.py LAUNCHER CONFORM PLUGIN PARTY DLHOST: processes of a real launcher meet by PMIx, and train a job.
 
 LAUNCHER: mpirun (Open MPI), prterun (PRRTE) or slurm (two slurmd on this machine, and srun --mpi=pmix).
 """
@@ -23,11 +23,11 @@ from several import JOB  # noqa: E402
 
 LAUNCHER = sys.argv[1]
 CONFORM, PLUGIN, PARTY, DLHOST = map(os.path.realpath, sys.argv[2:6])
-LIMIT = 100  # seconds, of one job
+LIMIT = 100  # seconds for one job
 
 
 class Mpirun:
-    """Open MPI's, from its packages as they are unpacked."""
+    """Open MPI's mpirun, from unpacked packages or installed."""
 
     def __init__(self, folder: str):
         self.program = services.find("mpirun.openmpi", "mpirun")
@@ -35,7 +35,7 @@ class Mpirun:
             services.skip("there is no mpirun here; ./dev setup --for test gets one")
         self.environment = services.environment() | {"TMPDIR": folder, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                                                      "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        if self.program.startswith(str(services.UNPACKED)):  # it looks for its parts where it would be installed
+        if self.program.startswith(str(services.UNPACKED)):  # it expects its parts at the installed place
             self.environment |= {"OPAL_PKGLIBDIR": str(services.library_folder() / "openmpi/lib/openmpi3"),
                                  "OPAL_PKGDATADIR": str(services.UNPACKED / "usr/share/openmpi")}
 
@@ -51,7 +51,7 @@ class Mpirun:
 
 
 class Prterun:
-    """PRRTE's, from a wheel as it is unpacked, or installed."""
+    """PRRTE's prterun, from an unpacked wheel or installed."""
 
     def __init__(self, folder: str):
         unpacked = pathlib.Path(os.environ.get("DLHOST_PRRTE", "/nowhere"))
@@ -60,7 +60,7 @@ class Prterun:
             services.skip("there is no prterun here; ./dev setup --for test gets one")
         self.environment = os.environ | {"TMPDIR": folder}
         if self.program.startswith(str(unpacked)):
-            # Its own PMIx for both sides: Debian's, which is older, makes it complain of each process.
+            # Both sides use its own PMIx: with Debian's older one it complains of each process.
             libraries = [str(unpacked / "lib/openmpi"), os.environ.get("LD_LIBRARY_PATH", "")]
             self.environment |= {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, libraries)), "PRTE_PREFIX": str(unpacked),
                                  "OPAL_PREFIX": str(unpacked), "PMIX_PREFIX": str(unpacked)}
@@ -76,7 +76,7 @@ class Prterun:
 
 
 class Slurm:
-    """A controller and two nodes on this machine, with their own munge; nothing of it is installed or listens elsewhere."""
+    """A controller and two nodes with their own munge; they listen on this machine only, and nothing is installed."""
 
     NODES = ("n1", "n2")
 
@@ -100,14 +100,14 @@ class Slurm:
     def write(self) -> None:
         for name in ("state", "spool", *(f"tmp/{node}" for node in self.NODES)):
             (self.folder / name).mkdir(parents=True)
-        for name in ("", "spool", "tmp"):  # which Slurm wants to be nobody else's, and munge as well
+        for name in ("", "spool", "tmp"):  # Slurm and munge refuse folders that others can write
             (self.folder / name).chmod(0o755)
         subprocess.run([self.programs["mungekey"], "-c", "-k", f"{self.folder}/munge.key"], env=self.environment, check=True)
         control, *ports = services.free_ports(1 + len(self.NODES))
         first = 20000 + os.getpid() % 20000
         plugins = services.library_folder() / "slurm-wlm"
         host, at = socket.gethostname().split(".")[0], self.folder
-        # None is used, but slurmd looks for the kernel's, which a container need not have.
+        # Slurm uses no cgroup here, but slurmd looks for the kernel's, which a container may lack.
         (at / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         (at / "slurm.conf").write_text(f"""ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -182,11 +182,11 @@ PartitionName=p Nodes=ALL Default=YES State=UP
             except subprocess.TimeoutExpired:
                 one.kill()
                 one.wait()
-        for process in self.left():  # steps that did not go with their daemon
+        for process in self.left():  # steps that outlived their daemon
             os.kill(process, signal.SIGKILL)
 
     def left(self) -> list[int]:
-        """Processes that know of this Slurm by their environment."""
+        """Processes with this Slurm in their environment."""
         mark, found = f"SLURM_CONF={self.folder}/slurm.conf".encode(), []
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
             try:
@@ -243,7 +243,7 @@ class PmixTest(unittest.TestCase):
         job.write_text(JOB.replace("workers = 3", "workers = 4"))
         runs = pathlib.Path(self.folder, "runs")
         at = ", ".join(re.sub("=(.*)", r" = '\1'", option) for option in self.launcher.options())
-        named = [f"--set=topology.rendezvous={{ type = 'pmix', {at} }}"] if at else []  # else it finds out by itself
+        named = [f"--set=topology.rendezvous={{ type = 'pmix', {at} }}"] if at else []  # otherwise the job detects it
         code, said = self.run_job(4, DLHOST, "run", str(job), f"--set=record.folder='{runs}'", *named)
         self.assertEqual(code, 0, said)
         summary = json.loads(next(runs.glob("*/summary.json")).read_text())

@@ -1,27 +1,27 @@
-"""Real services for tests: found where ./dev setup has unpacked them, or installed."""
+"""Real services for tests, unpacked by ./dev setup or installed."""
 import os
 import pathlib
 import shutil
 import socket
 import sys
 
-SKIPPED = 77  # which Meson counts as skipped
+SKIPPED = 77  # Meson counts 77 as skipped
 UNPACKED = pathlib.Path(os.environ.get("DLHOST_SERVICES", "/nowhere"))
 
 
 def find(*names: str) -> str | None:
-    """A program, by any of its names."""
+    """Finds a program by any of its names."""
     folders = os.pathsep.join([f"{UNPACKED}/usr/bin", f"{UNPACKED}/usr/sbin", "/usr/sbin", os.environ.get("PATH", "")])
     return next((found for name in names if (found := shutil.which(name, path=folders))), None)
 
 
 def library_folder() -> pathlib.Path:
-    """Where the unpacked packages have their libraries; a folder that is not there where they are installed."""
+    """The library folder of the unpacked packages; it does not exist if they are installed."""
     return next(iter(sorted(UNPACKED.glob("usr/lib/*-linux-gnu"))), UNPACKED / "usr/lib")
 
 
 def environment(*own_folders: str) -> dict[str, str]:
-    """In which unpacked programs find their libraries; own_folders: beside the others'."""
+    """The environment in which unpacked programs find their libraries, also those in own_folders."""
     folders = [str(library_folder() / own) for own in ("", *own_folders)]
     path = os.pathsep.join(filter(None, [*folders, os.environ.get("LD_LIBRARY_PATH", "")]))
     return {**os.environ, "LD_LIBRARY_PATH": path}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""with_etcd.py COMMAND...: beside an etcd that runs for it alone; ETCD in its words is where that one listens."""
+"""with_etcd.py COMMAND...: runs the command beside an etcd of its own; ETCD in its words becomes etcd's address."""
 import json
 import subprocess
 import sys

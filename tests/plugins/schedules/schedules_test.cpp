@@ -75,11 +75,11 @@ TEST_F(ScheduleTest, AnyOfThemWarmsUp) {
   EXPECT_NEAR(rate("fixed", options, 0), 0.055, 1e-12);
   EXPECT_NEAR(rate("fixed", options, 4), 0.075, 1e-12);
   EXPECT_NEAR(rate("fixed", options, 9), 0.1, 1e-12);
-  // Those with an end go down from where the warm-up leads to.
+  // Schedules with an end fall from the end of the warm-up on.
   EXPECT_NEAR(rate("linear", {{"warmup", value(20)}}, 20), 0.1, 1e-12);
   EXPECT_NEAR(rate("linear", {{"warmup", value(20)}}, 60), 0.05, 1e-12);
   EXPECT_NEAR(rate("cosine", {{"warmup", value(20)}}, 9), 0.05, 1e-12);
-  // The others count time from the start.
+  // Other schedules count time from the start.
   EXPECT_NEAR(rate("multistep", {{"warmup", value(20)}, {"at", value({30})}}, 30), 0.01, 1e-12);
 }
 

@@ -1,4 +1,4 @@
-// Every updater equals its published closed form, written here plainly, over several steps with a rate that changes.
+// Every updater equals its published closed form, as plain code, over several steps with a changing rate.
 #include <functional>
 
 #include "updates.h"
@@ -79,7 +79,7 @@ TEST_F(UpdaterTest, MomentumMayHoldTheRate) {
                 v[0] = 0.9 * v[0] + rate * g;
                 return w - v[0];
               });
-  // Caffe's own words for Nesterov: (1 + momentum) v' - momentum v.
+  // Caffe's formula of Nesterov: (1 + momentum) v' - momentum v.
   expect_form("sgd", {{"momentum", value(0.8)}, {"nesterov", value(true)}, {"holds_rate", value(true)}},
               [](double w, double g, double* v, double rate, int) {
                 const double before = v[0];
@@ -208,7 +208,7 @@ TEST_F(UpdaterTest, NadamWithAMomentumThatRises) {
         momentum(t + 1) * s[0] / (1 - product * momentum(t + 1)) + (1 - momentum(t)) * g / (1 - product);
     return w - rate * mean / (std::sqrt(s[1] / (1 - std::pow(0.999, t))) + 1e-8);
   });
-  // Its first step is 1.06 x rate, as PyTorch's; with the momentum as it is, 1.47 x.
+  // The first step is 1.06 x rate, as in PyTorch; with an unchanged momentum, 1.47 x.
   for (const auto& [decay, first] : {std::pair{0.004, 1.06}, {0.0, 1.47}}) {
     Updates updates(host_, "nadam", {{"momentum_decay", value(decay)}}, {0.0});
     updates.update({3.0}, 1);

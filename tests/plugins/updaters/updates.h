@@ -1,4 +1,4 @@
-// Runs an updater's rule as core does, on the ref device in f64, so that what differs from a closed form is the rule.
+// Runs an updater's rule as core does, on the ref device in f64: a difference from a closed form is the rule's.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Endpoints of one process: what becomes of messages at an end, and what endpoints refuse.
+// Endpoints of one process: messages at an endpoint's end, and refusals.
 #include "endpoints.h"
 
 namespace dlhost::plugins::fabric {
@@ -39,7 +39,7 @@ TEST_F(EndpointTest, WhoIsNotThereIsGone) {
   EXPECT_THAT(one->post_send(*to, 5, message, 2).message(), HasSubstr("the peer 'nobody' at 127.0.0.1:"));
 }
 
-// Its upper bits say whose job it is of.
+// The tag's upper bits carry the receiver's token.
 TEST_F(EndpointTest, TagsHaveThirtyTwoBits) {
   auto one = open("one"), other = open("other");
   const PeerId to = *one->connect(other->address());

@@ -18,7 +18,7 @@ namespace dlhost::plugins::fabric {
 constexpr Nanoseconds second = 1'000'000'000;
 constexpr Secret secret{4, 2};
 
-// What people are told, kept.
+// Keeps the log's warnings.
 class Words final : public Log {
  public:
   bool shows(LogLevel level) override { return level >= LogLevel::warning; }
@@ -51,7 +51,7 @@ class EndpointTest : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.status().message();
     return std::unique_ptr<FabricEndpoint>(static_cast<FabricEndpoint*>(made->release()));
   }
-  // One turn of each; what is done is added to the end of its list.
+  // Runs one turn of an endpoint, and appends its completions.
   void turn(FabricEndpoint& endpoint, std::vector<Completion>& into) {
     Completion made[8];
     const auto count = endpoint.progress(made, 1'000'000);
@@ -66,7 +66,7 @@ class EndpointTest : public testing::Test {
       for (std::size_t i = 0; i < all.size(); ++i) turn(*all[i], done_[i]);
     }
   }
-  // Small messages from the one to the other, one after the other, by rooms that are given for each.
+  // Sends small messages one after the other, each into a room posted for it.
   void exchange(FabricEndpoint& one, PeerId to, FabricEndpoint& other, int rounds) {
     const auto received = [&] { return done_.size() == 2 ? count(done_[1], Completion::Kind::received) : 0; };
     std::vector<std::byte> room(64), message(64);

@@ -1,5 +1,5 @@
-// host LISTEN SILENCE NAME: an endpoint of the fabric transport in a process of its own, as core opens it, for tests
-// that have several hosts. Takes lines and says lines:
+// host LISTEN SILENCE NAME: an endpoint of the fabric transport, opened as core does, in a process of its own, for
+// tests with several hosts. Reads and writes lines:
 //
 //   SECRET                hex, the first line: from the launcher, as in a run
 //                                   at ADDRESS
@@ -42,7 +42,7 @@ void say(const std::string& line) {
   std::fflush(stdout);
 }
 
-// What a message of this size says; two that were mixed up would show.
+// A message's bytes depend on its size and number, so that a mix-up shows.
 void write_message(std::span<std::byte> bytes, std::uint64_t number) {
   for (std::size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<std::byte>(i * 31 + (i >> 12) * 7 + number + bytes.size());
@@ -53,7 +53,7 @@ bool is_right(std::span<const std::byte> bytes, std::uint64_t number) {
   return true;
 }
 
-// Lines of the standard input, as they come.
+// Lines of the standard input, without waiting.
 class Lines {
  public:
   Lines() { fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK); }

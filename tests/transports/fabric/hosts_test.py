@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""hosts_test.py HOST: endpoints of the fabric transport on several hosts. They talk, and know one another by a secret that was
-handed to them; links are cut for less and for more than `silence`, one is killed, and strangers call from elsewhere.
+"""hosts_test.py HOST: endpoints of the fabric transport on several hosts, which exchange messages and share a secret.
+The test cuts links for less and for more than `silence`, kills an endpoint, and lets strangers call.
 
 DLHOST_PLUGIN_PATH names the folder of dlhost's own plugins."""
 import contextlib
@@ -22,7 +22,7 @@ PATIENCE = 30.0
 
 
 class Peer:
-    """A process with an endpoint, in a host."""
+    """A process with an endpoint, on a host."""
 
     def __init__(self, host: cluster.Host, name: str, *, silence: float = 10, secret: str = SECRET) -> None:
         self.host, self.name = host, name
@@ -53,7 +53,7 @@ class Peer:
         self.process.stdin.flush()
 
     def until(self, enough, limit: float = PATIENCE) -> str:
-        """The first line from now on that is enough."""
+        """The next line that `enough` accepts."""
         end = time.monotonic() + limit
         while True:
             try:
@@ -61,14 +61,14 @@ class Peer:
             except queue.Empty:
                 if time.monotonic() < end and self.process.poll() is None:
                     continue
-                time.sleep(0.1)  # for its last words
+                time.sleep(0.1)  # lets its last words arrive
                 raise AssertionError(f"{self.name} said nothing more in {limit} s, last {self.seen[-3:]}; {self.words}") from None
             self.seen.append(line)
             if enough(line):
                 return line
 
     def tells(self, pattern: str, limit: float = 10) -> None:
-        """People, in the log."""
+        """Waits for the pattern in its log."""
         end = time.monotonic() + limit
         while not re.search(pattern, self.words):
             if time.monotonic() > end:
@@ -104,7 +104,7 @@ class HostsTest(unittest.TestCase):
         return made.opened()
 
     def pair(self, **how) -> tuple[Peer, Peer, int, int]:
-        """Two that have met, and how each calls the other."""
+        """Two endpoints that have met, and each one's number for the other."""
         one, other = self.peer(0, **how), self.peer(1, **how)
         to_other, to_one = one.connect(other), other.connect(one)
         self.talk(one, to_other, other, to_one, 64)
@@ -152,14 +152,14 @@ class HostsTest(unittest.TestCase):
             peer.until(lambda line: line == f"gone {gone}", 15)
             took = time.monotonic() - begin
             print(f"silence 2 s: {peer.name} tells of the end after {took:.1f} s", file=sys.stderr)
-            self.assertGreater(took, 0.9)  # something may have come from it up to a second before
+            self.assertGreater(took, 0.9)  # its last message may be up to a second older
         self.assertLess(time.monotonic() - begin, 8)
-        self.talk(one, to_third, third, from_one, 3000)  # others are none the worse
+        self.talk(one, to_third, third, from_one, 3000)  # other links go on
         self.talk(third, from_one, one, to_third, 200_000)
         one.tells(r"the peer 'seat1' at 10\.77\.0\.2:\d+, from fabric:seat0: nothing has come from its machine")
         one.say(f"send {to_other} 100 1")
         self.assertIn("'seat1' at 10.77.0.2", one.until(lambda line: line.startswith("refused")))
-        # When the link is back, a new endpoint may meet both.
+        # Over the healed link a new endpoint can meet `one`.
         self.cluster.heal(self.cluster.hosts[0], self.cluster.hosts[1])
         again = self.peer(1, silence=2)
         self.talk(again, again.connect(one), one, one.connect(again), 3000)
@@ -187,7 +187,7 @@ class HostsTest(unittest.TestCase):
             self.talk(other, to_one, one, to_other, size)
         one.tells(r"fabric: a caller from 10\.77\.0\.3 was turned away")
         self.assertFalse([line for line in one.seen if line.startswith(("gone", "refused"))])
-        # Nobody listens but at the address that was named.
+        # The endpoint listens only at its named address.
         elsewhere = f"import socket; s = socket.create_connection(('127.0.0.1', {place[2]}), 2)"
         with self.assertRaisesRegex(RuntimeError, "refused"):
             self.cluster.hosts[0].run(sys.executable, "-c", elsewhere)

@@ -1,4 +1,4 @@
-// Providers that this machine does not have: as libfabric answers for its own, but for one thing.
+// Providers that this machine lacks: libfabric's answers for its own, without one ability.
 #include "providers.h"
 
 #include <dlfcn.h>
@@ -11,13 +11,13 @@ namespace {
 
 struct Missing {
   bool memory = false; // put and get
-  bool host = false;   // it does not know the address that it is asked for
+  bool host = false;   // it does not know the requested address
 };
 Missing missing;
 
 } // namespace
 
-// In the place of libfabric's, for what is linked into this program. It asks itself for other kinds of endpoints.
+// Replaces libfabric's function in this program. libfabric itself asks for other kinds of endpoints.
 extern "C" int fi_getinfo(std::uint32_t version, const char* node, const char* service, std::uint64_t flags,
                           const fi_info* hints, fi_info** info) {
   static const auto real = reinterpret_cast<decltype(&fi_getinfo)>(dlsym(RTLD_NEXT, "fi_getinfo"));

@@ -1,5 +1,5 @@
-// Stands between two wires of a provider that speaks over sockets: what the one says to the other passes through here,
-// and may be changed on the way. So a stranger says what only libfabric knows how to say, but for one thing.
+// Passes bytes between two wires of a provider over sockets, and may change them on the way. So a stranger can speak
+// libfabric's protocol with one change.
 #pragma once
 
 #include <netinet/in.h>
@@ -16,7 +16,7 @@
 
 namespace dlhost::plugins::fabric {
 
-// A wire's name, where it is a socket's.
+// The socket address that is a wire's name.
 inline sockaddr_in place_of(std::string_view name) {
   sockaddr_in place{};
   EXPECT_EQ(name.size(), sizeof place);
@@ -39,7 +39,7 @@ class Relay {
  public:
   using Change = std::function<void(std::string& bytes)>;
 
-  // `change`: of what the caller says once it has been answered, which is its first message.
+  // `change` changes the caller's next bytes after the first answer, its first message.
   Relay(const sockaddr_in& to, Change change)
       : to_(to), change_(std::move(change)), door_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     own_.sin_family = AF_INET;
@@ -50,7 +50,7 @@ class Relay {
     EXPECT_EQ(getsockname(door_.get(), reinterpret_cast<sockaddr*>(&own_), &size), 0);
   }
 
-  // As a wire takes it for a peer's.
+  // A peer's name, as a wire expects it.
   std::string name() const { return {reinterpret_cast<const char*>(&own_), sizeof own_}; }
   bool changed() const { return changed_; }
 

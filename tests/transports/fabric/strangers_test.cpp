@@ -1,4 +1,4 @@
-// What strangers do to endpoints, at the socket where these meet and on the wire.
+// Attempts of strangers on endpoints, at the meeting socket and on the wire.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -23,7 +23,7 @@ std::string noise(std::size_t bytes) {
 
 sockaddr_in place_on_the_wire(const FabricEndpoint& of) { return place_of(Address::parse(of.address())->wire); }
 
-// A socket to an endpoint, with nothing behind it.
+// A bare socket to an endpoint.
 class Caller {
  public:
   explicit Caller(const std::string& address) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -34,7 +34,7 @@ class Caller {
     EXPECT_EQ(connect(socket_.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
   }
   void say(std::string_view bytes) { ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); }
-  // What has come by now; nothing: "", its end: "end".
+  // The bytes that have come; "": none, "end": the connection has ended.
   std::string hear() {
     char bytes[1024];
     const ssize_t come = recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
@@ -45,13 +45,13 @@ class Caller {
   Socket socket_;
 };
 
-// A wire of nobody's: it says what libfabric says, changed on the way, and then no more.
+// A stranger's wire: libfabric's bytes, changed on the way, and then no more.
 class Stranger {
  public:
   Stranger(const FabricEndpoint& to, Relay::Change change)
       : wire_(*Wire::open("tcp", "127.0.0.1")), relay_(place_on_the_wire(to), std::move(change)),
         to_(*wire_.insert(relay_.name())) {}
-  // Goes on with it; true once it is said.
+  // Continues; true after the changed bytes have left.
   bool says(std::uint64_t data, std::uint64_t tag) {
     relay_.turn();
     if (!posted_) posted_ = fi_tinjectdata(wire_.endpoint(), bytes_.data(), bytes_.size(), data, to_, tag) == 0;
@@ -68,7 +68,7 @@ class Stranger {
   bool posted_ = false;
 };
 
-// One that an endpoint has met, and that then says over the wire whatever it likes.
+// A peer that has met an endpoint, and then sends arbitrary stamps over the wire.
 class Member {
  public:
   explicit Member(const FabricEndpoint& to)
@@ -114,7 +114,7 @@ TEST_F(StrangersTest, StrangersGetNowhereAndStopNobody) {
   std::vector<std::unique_ptr<Caller>> callers;
   const auto call = [&]() -> Caller& { return *callers.emplace_back(std::make_unique<Caller>(other->address())); };
   const std::string noise = fabric::noise(4000);
-  // One that is overheard: it knows the secret, and what it says is said again.
+  // The overheard handshake has the secret; its messages are repeated below.
   meeting::Handshake good = meeting::Handshake::call("fabric", secret, one->address() + "0", other->address());
   const std::string hello = good.begin();
   std::string proof;
@@ -124,7 +124,7 @@ TEST_F(StrangersTest, StrangersGetNowhereAndStopNobody) {
     const std::string heard = overheard.hear();
     return !heard.empty() && good.take(heard, proof).ok();
   });
-  // Each of what strangers do.
+  // The strangers' attempts.
   call().say(noise);
   call().say("GET / HTTP/1.1\r\n\r\n");
   call().say(meeting::Handshake::call("fabric", {}, one->address(), other->address()).begin() +
@@ -135,7 +135,7 @@ TEST_F(StrangersTest, StrangersGetNowhereAndStopNobody) {
   again.say(hello);
   again.say(proof);
   std::vector<Completion> none;
-  for (int i = 0; i < 300; ++i) { // and say nothing
+  for (int i = 0; i < 300; ++i) { // silent callers
     call();
     if (i % 50 == 0) turn(*other, none);
   }
@@ -164,15 +164,15 @@ TEST_F(StrangersTest, NoiseOnTheWireStopsNobody) {
   };
   call_wire(noise(4000));
   call_wire("GET / HTTP/1.1\r\n\r\n");
-  for (int i = 0; i < 50; ++i) call_wire(""); // and say nothing
+  for (int i = 0; i < 50; ++i) call_wire(""); // silent callers
   std::string head = "\x03" + std::string(15, '\0');
-  head[6] = 16;      // its own bytes
-  head[15] = '\x80'; // 2^63 more
+  head[6] = 16;      // the head's own size
+  head[15] = '\x80'; // plus 2^63
   call_wire(head + noise(4000));
-  // And one that libfabric has let in.
+  // Also a stranger that libfabric has let in.
   Stranger endless(*other, [](std::string& bytes) {
     ASSERT_GE(bytes.size(), 16U);
-    bytes[8] = bytes[15] = '\x80'; // whichever of the two comes first
+    bytes[8] = bytes[15] = '\x80'; // the size's top byte, in either byte order
   });
   until({one.get(), other.get()}, [&] { return endless.says(0, 5); });
   exchange(*one, to, *other, 20);
@@ -181,7 +181,7 @@ TEST_F(StrangersTest, NoiseOnTheWireStopsNobody) {
   exchange(*other, back, *one, 20);
 }
 
-// They hold none of the rooms that are given for the job's messages.
+// Strangers' partial messages take none of the rooms for the job's messages.
 TEST_F(StrangersTest, WhatIsHalfSaidHoldsNoRoom) {
   auto one = open("one"), other = open("other");
   const PeerId to = *one->connect(other->address());
@@ -203,7 +203,7 @@ TEST_F(StrangersTest, WhatIsHalfSaidHoldsNoRoom) {
   for (const auto& one_of : room) EXPECT_EQ(one_of, message);
 }
 
-// Whoever finds the way onto the wire does not know the token.
+// A stranger may find the wire, but does not know the token.
 TEST_F(StrangersTest, MessagesWithoutTheTokenNeverArrive) {
   auto one = open("one"), other = open("other");
   const PeerId to = *one->connect(other->address());
@@ -220,11 +220,11 @@ TEST_F(StrangersTest, MessagesWithoutTheTokenNeverArrive) {
       return fi_tinjectdata(wire->endpoint(), forged.data(), forged.size(), mark, *peer, mark) == 0;
     });
   }
-  exchange(*one, to, *other, 50); // of which each looks at what came into its room
+  exchange(*one, to, *other, 50); // each round checks its room
   EXPECT_EQ(other->strays(), 0U);
 }
 
-// Not even who knows the token has a word with another's number, or one that was said, or one far ahead.
+// A member with the token cannot use another sender's number, repeat a message, or send one far ahead.
 TEST_F(StrangersTest, MessagesOutOfTurnAreDroppedCountedAndTold) {
   auto other = open("other");
   Member member(*other);

@@ -10,15 +10,15 @@ namespace dlhost::test {
 
 namespace {
 
-// Thrown through a party that is to end here.
+// Thrown through a party to end it.
 struct Ended {};
 
-// On a stack of its own, so that it can be left in the middle of whatever it calls.
+// A party has a stack of its own, so that it can be left in the middle of any call.
 struct Party {
   ucontext_t context{};
   const std::function<void()>* body = nullptr;
   bool finished = false;
-  bool waits = false; // for the other to do something
+  bool waits = false; // for a change by the other
   int accesses = 0;
 };
 
@@ -37,19 +37,19 @@ class Run {
   std::optional<int> choose();
   void pause();
 
-  std::vector<int>& path_; // which of two went on, choice by choice
+  std::vector<int>& path_; // the party that went on, choice by choice
   std::size_t at_ = 0;
   Interleaving::Death death_;
   std::array<Party, Interleaving::parties> parties_;
   ucontext_t home_{};
   int self_ = Interleaving::nobody;
-  bool ending_ = false; // whoever is left has nothing to wait for
+  bool ending_ = false; // the parties that are left have nothing to wait for
 };
 
 Run* running = nullptr;
 std::array<std::array<char, 256 << 10>, Interleaving::parties> stacks;
 
-// Where both may go on, that is a choice.
+// There is a choice if both can go on.
 std::optional<int> Run::choose() {
   const auto able = [this](std::size_t i) { return !parties_[i].finished && !parties_[i].waits; };
   if (!able(0) && !able(1)) return {};

@@ -1,5 +1,5 @@
-// Two tasks that take turns at every access to what they share, in every order: a small model checker. Each order is
-// run from the start; the last choice that has an alternative is then made anew, until none is left.
+// A small model checker: two tasks take turns at every access to shared memory, in every order. Each order runs from
+// the start. Then the last choice with an alternative is made anew, until no alternative is left.
 #pragma once
 
 #include <functional>
@@ -12,20 +12,20 @@ class Interleaving {
   static constexpr int parties = 2;
   static constexpr int nobody = -1;
 
-  // `begin` makes a fresh world; then both bodies run. `dies` ends that party for good before its `after`-th access.
+  // Ends the party for good before its access number `after`, counted from 0.
   struct Death {
     int party = nobody;
     int after = 0;
   };
-  // Returns how many orders there were.
+  // `begin` makes a fresh world, both bodies run, `end` follows. Returns the number of orders.
   static long explore(const std::function<void()>& begin, const std::function<void()>& first,
                       const std::function<void()>& second, const std::function<void()>& end, Death);
 
-  // Called by a body before it touches what is shared.
+  // Called by a body before it touches shared memory.
   static void access();
-  // Called by a body after it has changed what the other may wait for.
+  // Called by a body after a change that the other may wait for.
   static void changed();
-  // Called by a body that found nothing to do: it goes on after the other has changed something, or never.
+  // Called by a body without work: it goes on after a change by the other, or never.
   static void wait();
 };
 

@@ -1,4 +1,4 @@
-// Segments of one process: the same memory is at one address.
+// Segments of one process: all openings of a segment have one address.
 #include <unistd.h>
 
 #include <gtest/gtest.h>

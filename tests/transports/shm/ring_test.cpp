@@ -1,4 +1,4 @@
-// The ring in every order of its two sides' accesses, and with either side dying at every point.
+// The ring in every order of its two sides' accesses, and with the death of either side at every point.
 #include "ring.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace plugins::shm;
 
-// Lets the other side in before every access; a copy is two of them, so that a torn one would show.
+// Lets the other side in before every access; a copy is two accesses, so that a torn one shows.
 struct TracedMemory {
   class Word {
    public:
@@ -42,7 +42,7 @@ struct TracedMemory {
   }
 };
 
-// One cell is enough to be full, written over and read late; with more cells there are more orders than can be tried.
+// One cell can be full, written over and read late; more cells have more orders than a test can try.
 constexpr RingShape small{.cells = 1, .blocks = 1, .block = 128};
 
 // Parts by their number; every second is too large for its cell.
@@ -52,7 +52,7 @@ std::vector<std::byte> part_of(std::uint64_t number) {
 
 class RingTest : public testing::Test {
  protected:
-#ifdef __SANITIZE_THREAD__ // does not know of contexts, and both sides run on one thread
+#ifdef __SANITIZE_THREAD__ // the sanitizer does not know contexts, and both sides run on one thread
   void SetUp() override { GTEST_SKIP() << "both sides run on one thread: there is nothing for this sanitizer"; }
 #endif
 
@@ -134,7 +134,7 @@ TEST_F(RingTest, AReaderMayDieAtAnyPoint) {
   EXPECT_GT(orders, 1000);
 }
 
-// More cells than blocks, small parts and large: each finds its own block, and the writer stops where either is full.
+// More cells than blocks, small and large parts: each finds its own block, and the writer stops if either is full.
 TEST(RingPartTest, SmallPartsAndLargeShareARing) {
   constexpr RingShape shape{.cells = 4, .blocks = 2, .block = 128};
   alignas(64) std::byte memory[4096] = {};
@@ -176,7 +176,7 @@ TEST(RingPartTest, SmallPartsAndLargeShareARing) {
   EXPECT_GT(full_of_blocks, 10U);
 }
 
-// A head that says more than a part can have comes from a broken writer, and is not believed.
+// A head with a size beyond a part's comes from a broken writer, and is rejected.
 TEST(RingPartTest, AWrongHeadIsSeen) {
   alignas(64) std::byte memory[8192] = {};
   RingMemory<RealMemory>::make(memory, small);

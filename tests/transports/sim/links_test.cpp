@@ -1,4 +1,4 @@
-// Two simulated processes: what becomes of their messages when one is killed or the link is cut.
+// Messages of two simulated processes after a kill or a cut link.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 constexpr Nanoseconds millisecond = 1'000'000;
 constexpr Nanoseconds patience = 60'000 * millisecond;
 
-// One end of a link: sends numbers, and notes the numbers that come and when its peer was gone.
+// One end of a link: sends numbers, and records the numbers that arrive and the time of its peer's end.
 class End {
  public:
   End(SimulatedHost& host, std::string name, const Weather& weather)
@@ -128,7 +128,7 @@ TEST_P(Links, OfACutLinkBothSidesSeeTheOtherGone) {
   }
 }
 
-// Who ends in order is heard to the end.
+// A process that ends in order delivers all its messages.
 TEST_P(Links, WhatWasSentBeforeTheEndArrives) {
   std::string address;
   std::vector<int> got;
@@ -148,7 +148,7 @@ TEST_P(Links, WhatWasSentBeforeTheEndArrives) {
   EXPECT_THAT(got, ElementsAre(1, 2, 3));
 }
 
-// Against what a transport promises: some come behind what was sent after them, and all come, once.
+// Breaks a transport's promise on purpose: some messages arrive behind later ones, and all arrive once.
 TEST_P(Links, WhatIsReorderedComesLateAndOnce) {
   constexpr int count = 200;
   weather.reordered = 0.1;

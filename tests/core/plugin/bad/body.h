@@ -1,4 +1,4 @@
-// What every plugin of this corpus would be if nothing were wrong with it: the initializer "bad".
+// The sound core of every plugin of this corpus: the initializer "bad".
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A stamp without the alias and the descriptor behind it. Linked with a library that has both (HELD), it must still be
-// refused.
+// A stamp without the alias and its descriptor. Must be refused, also if it is linked with a library that has both
+// (HELD).
 #include "body.h"
 
 extern const dlhost::StampNote stamp;

@@ -1,4 +1,4 @@
-// Throws, crashes or hangs where a step would: which of them is an option.
+// Throws, crashes or hangs in a step, or already in the constructor; options choose.
 #include <stdexcept>
 
 #include <unistd.h>

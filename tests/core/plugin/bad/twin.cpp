@@ -1,4 +1,4 @@
-// Built twice, with another name each: two plugins whose classes share their names, and whose statics must not.
+// Built twice, with different names: two plugins whose classes have the same names, but must not share statics.
 #include <dlhost/parts.h>
 #include <dlhost/plugin.h>
 

@@ -1,5 +1,5 @@
-// A layer, a source and an updater that do their work until one chosen call, in which they misbehave. The tests beside
-// this folder say what a run must then do.
+// A layer, a source and an updater that work until one chosen call, in which they misbehave. The tests in the folder
+// above state the required behaviour of the run.
 #include <cstring>
 #include <memory>
 
@@ -14,7 +14,7 @@
 namespace {
 using namespace dlhost;
 
-// What the library does when all is over: an instance says it, which is gone by then.
+// The misdeed of the library at its end; noted here because the instance is destroyed by then.
 Trouble of_library; // NOLINT
 
 Trouble noted(Trouble trouble) {
@@ -28,7 +28,7 @@ struct AtExit {
 
 void fini() noexcept { of_library.at("fini", static_cast<std::uint64_t>(of_library.step)); }
 
-// Before any instance is made nothing but the environment can tell: MISBEHAVING=init:exits.
+// Before the first instance, only the environment can choose the misdeed: MISBEHAVING=init:exits.
 void from_environment(const std::string& phase) {
   const char* const text = std::getenv("MISBEHAVING");
   if (!text || !std::string_view(text).starts_with(phase + ":")) return;
@@ -86,7 +86,7 @@ class MisbehavingLayer final : public Layer {
   std::unique_ptr<Op> copy_;
 };
 
-// Eight samples; the step of the trouble is the number of the sample. `where` = "batch": it declares the batch axis.
+// Eight samples; the misdeed's step is a sample's number. `where` = "batch": declares the batch axis.
 class MisbehavingSource final : public Source {
  public:
   static constexpr std::string_view name = "misbehaving_source";

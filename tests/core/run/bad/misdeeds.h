@@ -1,4 +1,4 @@
-// What a plugin can do to its host, one enumerator each.
+// A plugin's possible misdeeds, one enumerator each.
 #pragma once
 
 #include <cstdio>
@@ -21,7 +21,7 @@ namespace {
 enum class How {
   well,
   throws,
-  throws_garbage, // 50 MB of what no terminal should be shown
+  throws_garbage, // 50 MB of bytes that must not reach a terminal
   throws_number,
   crashes,
   hangs,
@@ -30,8 +30,8 @@ enum class How {
   exits,
   exits_at_once,
   exits_quickly,
-  exits_later, // in a handler that the process's end runs
-  vanishes,    // past every function that could be watched
+  exits_later, // in a handler at the process's exit
+  vanishes,    // past every function that could be intercepted
   aborts,
   crashes_in_thread,
   aborts_in_thread,
@@ -76,7 +76,7 @@ inline void crash() {
   *nothing = 1;
 }
 
-// The host's thread waits for it: what comes of it is that thread's doing alone.
+// The host's thread waits, so that only the new thread misbehaves.
 template <class Deed> void in_thread(Deed deed) {
   std::thread(deed).detach();
   sleep(20);
@@ -115,7 +115,7 @@ inline void misbehave(How how) {
   }
 }
 
-// Whether this process is a worker of a run, and not the one that leads it.
+// Whether this process is a worker of a run, and not its leader.
 inline bool is_worker() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string words{std::istreambuf_iterator<char>(file), {}};

@@ -1,5 +1,5 @@
-// Downpour, but for a plan that from some step on wants what no table does, or for contributions that it keeps. The
-// test of workers says what a run then says.
+// Downpour, but from some step on its plan asks for things that no table does, or it keeps contributions. The test of
+// workers states the run's messages.
 #include <dlhost/consistency.h>
 #include <dlhost/plugin.h>
 
@@ -39,7 +39,7 @@ class Wilful final : public Consistency {
             .delta_factor = wants == Wants::part_of_deltas ? 0.5F : 1.0F};
   }
   GetVerdict on_get(const SliceState&, std::uint16_t, std::uint16_t, Version) override { return GetVerdict::serve; }
-  // What it keeps makes no version, and nobody waits for one.
+  // Kept contributions make no version, and no worker waits for one.
   UpdateVerdict on_update(SliceState&, const Contribution& update) override {
     const bool keeps = options_.wants == Wants::to_keep && update.who.step >= static_cast<std::uint64_t>(options_.from);
     return {.act = keeps ? UpdateVerdict::Act::hold : UpdateVerdict::Act::apply};

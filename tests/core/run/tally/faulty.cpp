@@ -1,6 +1,6 @@
-// Plugins with faults that were put in on purpose: handlers that are strict or bounded but for one thing, a codec that
-// is none but for one thing, a sync that is all_to_all but for one thing. The test of simulation shows that each of
-// them is caught, and by what.
+// Plugins with intentional faults: handlers that are strict or bounded except for one fault, a codec that changes
+// nothing except for one, a sync that is all_to_all except for one. The test of simulation shows that each is detected,
+// and by which check.
 #include <algorithm>
 #include <cstring>
 
@@ -44,7 +44,7 @@ class FaultyHandler final : public Consistency {
   UpdateVerdict on_update(SliceState& slice, const Contribution& contribution) override {
     const bool now = contribution.who.step == 9;
     const std::size_t here = slice.held.size() + 1;
-    if (now && fault_ == HandlerFault::misses_one) { // the last of them is told to be in
+    if (now && fault_ == HandlerFault::misses_one) { // the last contribution is reported to be in
       if (here == slice.contributors) return {.act = UpdateVerdict::Act::drop};
       return verdict(here + 1 == slice.contributors);
     }
@@ -87,7 +87,7 @@ class FaultyBounded final : public Consistency {
     const auto [least, most] = std::ranges::minmax(slice.own);
     if (fault_ == BoundedFault::none)
       return slice.own[slice.from] <= least + bound ? GetVerdict::serve : GetVerdict::wait;
-    // The last of them waits until others are too far ahead, and these do not.
+    // The last worker waits until others are too far ahead; the others do not wait.
     const bool waits = slice.from + 1 == slice.own.size() && slice.own[slice.from] + 2 * bound >= most;
     return waits ? GetVerdict::wait : GetVerdict::serve;
   }
@@ -152,8 +152,8 @@ class FaultyCodec final : public Codec {
 
 enum class SyncFault { none, counts_its_own_twice };
 
-// Each sends what it learned to all others, and adds up what they sent. Of the last rank the value of its own group
-// alone is wrong then: the others hear from it what they are to.
+// Each rank sends its progress to all others and adds up theirs. With the fault, only the last rank's own value is
+// wrong: the others get the right progress from it.
 class FaultyExchange final : public Exchange {
  public:
   FaultyExchange(const Sync::Ranks& ranks, std::int64_t elements, SyncFault fault)

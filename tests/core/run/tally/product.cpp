@@ -1,5 +1,5 @@
-// A net that counts as `tally` does, with the gradient of a dense layer, which is a product: element i of its weight,
-// [units, columns], is how often sample i made part of an update.
+// A net that counts like `tally`, with the gradient of a dense layer, which is a product: element i of its weight,
+// [units, columns], is the number of updates that contain sample i.
 //
 //   marks    x[n, c] is 1 where c is the sample's column
 //   counts   a loss that wants the sample's unit to grow by one

@@ -1,4 +1,4 @@
-// A loss whose param counts: with an updater of rate one, element i of it is how often sample i made part of an update.
+// A loss whose param counts: with an updater of rate one, its element i is the number of updates that contain sample i.
 #include <algorithm>
 
 #include <dlhost/layer.h>

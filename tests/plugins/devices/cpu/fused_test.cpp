@@ -1,4 +1,4 @@
-// Programs as machine code of their own, against the same programs step by step: bit for bit.
+// Programs as one piece of machine code, against the same programs step by step: bit for bit.
 #include "map/fused.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t count = 96; // a few vectors of any width
 
-// What a program reads, and what it makes in two ways.
+// A program's inputs, and its results in two ways.
 class Both {
  public:
   Both(const Expression& expression, const MapKernels& kernels, std::mt19937& random)
@@ -43,7 +43,7 @@ class Both {
     for (const auto slot : program_.results) results.push_back(slots_[slot]);
     return results;
   }
-  // The first results are written where the first inputs lie.
+  // The first results overwrite the first inputs.
   std::vector<std::vector<float>> at_once(const Fused& fused) {
     auto inputs = inputs_;
     std::vector<std::vector<float>> results(program_.results.size(), std::vector<float>(count));
@@ -142,7 +142,7 @@ TEST(FusedTest, WhatIsNoSingleInstructionIsLeftToSteps) {
   EXPECT_EQ(Fused::make(compile(expression), map_kernels().lanes), nullptr);
 }
 
-// More inputs than there are pointers, or more values than registers.
+// More inputs than pointers, or more values than registers.
 TEST(FusedTest, WhatHasNoRoomIsLeftToSteps) {
   Expression wide;
   Term sum = wide.input(0);

@@ -27,12 +27,12 @@ class MapKernelsTest : public testing::TestWithParam<std::pair<std::string, MapK
   std::vector<float> step(Code code, std::vector<float> a, std::vector<float> b = {}, std::vector<float> c = {}) const {
     const auto count = static_cast<std::int64_t>(a.size());
     for (auto* list : {&a, &b, &c}) list->resize(a.size() + widest);
-    std::vector<float> out(a.size()); // the last vector is written whole
+    std::vector<float> out(a.size()); // kernels write whole vectors
     kernels().step(code, {a.data()}, {b.data()}, {c.data()}, out.data(), count);
     out.resize(static_cast<std::size_t>(count));
     return out;
   }
-  // The largest error in units of the last place of the true value.
+  // Checks the largest error, in units of the last place of the true value.
   void expect_close(Code code, const std::function<double(double)>& truth, float low, float high, double units) const {
     constexpr int count = 64 * 1000;
     std::vector<float> x(count);
@@ -101,7 +101,7 @@ TEST_P(MapKernelsTest, EndsOfTheRange) {
   EXPECT_THAT(ends(Code::error_function), ElementsAre(-1, 1, IsNan(), 0, testing::FloatEq(std::erf(-1.0F))));
 }
 
-// Whichever of the two it is: a net that has diverged must not look as if it had not.
+// A NaN in either operand passes through: the divergence of a net must show.
 TEST_P(MapKernelsTest, WhatIsNotANumberIsHandedOn) {
   const float none = std::numeric_limits<float>::quiet_NaN();
   for (const Code code : {Code::minimum, Code::maximum}) {
@@ -143,7 +143,7 @@ TEST_P(MapKernelsTest, RoundsToNearestEven) {
   EXPECT_THAT(bytes, testing::ElementsAre(1, 1, 1, 0, 0, 1, 255, 0));
 }
 
-// Those of every exponent, and the halves between two numbers of f16.
+// Values of every exponent, and the midpoints between two numbers of f16.
 TEST_P(MapKernelsTest, RoundsToF16AsTheSdkDoes) {
   std::vector<float> values;
   for (std::uint32_t bits = 0; bits < 0x8000U; bits += 13) {
@@ -231,8 +231,8 @@ TEST_P(MapOpTest, MomentumInPlaceWithACopyInHalfPrecision) {
   }
 }
 
-// What the next step's products read, made while the value is at hand: rows two by two, in blocks of the same size or
-// of twice the size, with padding that stays zero.
+// Also writes the operand of the next step's products: rows in pairs, in blocks of the same or twice the size, with
+// padding that stays zero.
 TEST_P(MapOpTest, WritesPairsOfRowsForTheNextProducts) {
   MapSpec spec;
   spec.expression.result(spec.expression.input(0) * 0.5);

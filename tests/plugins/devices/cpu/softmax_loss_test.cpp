@@ -1,4 +1,4 @@
-// The softmax loss over places gives the same bits whatever the threads.
+// The softmax loss over places gives the same bits with any number of threads.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace dlhost::plugins::cpu {
 namespace {
 
-// One prepared op on numbers of its own.
+// One prepared op with its own data.
 class Loss {
  public:
   Loss(Shape x, Role role, DType type, std::int64_t threads) : device_({.threads = threads}) {

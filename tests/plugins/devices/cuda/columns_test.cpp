@@ -1,5 +1,5 @@
-// What lies with the channels last is computed by kernels of its own, and more of it at once than the suite's cases
-// have: held to the same op on plain tensors. Division by multiplication is held to division.
+// Own kernels compute tensors with the channels last: compared with the same op on plain tensors, on more data than the
+// suite's cases have. Division by multiplication is compared with division.
 #include <cmath>
 #include <random>
 
@@ -21,7 +21,7 @@ using plugins::cuda::column_split;
 using plugins::cuda::Divider;
 using plugins::cuda::prepare_own;
 
-// Values of one type; an op's tensors, by number.
+// A tensor and its bytes.
 struct Held {
   TensorDesc desc;
   std::vector<std::byte> bytes;
@@ -74,7 +74,7 @@ void expect_near(Held& one, Held& other, double bound, const std::string& what) 
 
 double bound_of(DType type) { return type == DType::f32 ? 1e-5 : type == DType::bf16 ? 1e-2 : 2e-3; }
 
-// The outputs of an op in either format, its inputs drawn alike. What has the picture's shape lies in the format.
+// The outputs of an op in either format, with equal inputs. Tensors of the picture's shape have the format.
 template <class Spec>
 void compare(Spec spec, const Shape& picture, DType type, const Dynamic& dynamic, const std::string& what) {
   std::vector<std::vector<Held>> results;
@@ -107,7 +107,7 @@ TEST(CudaColumns, NormsAreThoseOfPlainTensors) {
   for (const DType type : {DType::f32, DType::bf16, DType::f16})
     for (const std::int64_t channels : {64, 6, 1}) {
       const Shape picture{9, channels, 16, 20};
-      EXPECT_EQ(column_split(9 * 16 * 20, channels, 1).parts > 1, channels > 1); // rows are cut, and are not
+      EXPECT_EQ(column_split(9 * 16 * 20, channels, 1).parts > 1, channels > 1); // with cut rows and whole ones
       for (const Role role : {Role::feature, Role::input_gradient})
         for (const bool add : {false, true})
           for (const bool relu : {false, true}) {
@@ -121,7 +121,7 @@ TEST(CudaColumns, NormsAreThoseOfPlainTensors) {
               function.gradient.result(greater(function.gradient.input(0), 0.0));
               spec.epilogue.pointwise = function;
             }
-            // A gradient whose slope is found from y in one format, and from x in the other, has no y that is drawn.
+            // The slope is found from y in one format, and from x in the other: a drawn y would not match x.
             if (relu && !add && role != Role::feature) continue;
             compare(spec, picture, type, {.valid = 7},
                     concat(name_of(type), " ", channels, role == Role::feature ? " feature" : " gradient",
@@ -145,7 +145,7 @@ TEST(CudaColumns, GroupNormsAreThoseOfPlainTensors) {
         }
 }
 
-// What x says of the slope is what y says.
+// The slope from x equals the slope from y.
 TEST(CudaColumns, ASlopeIsFoundFromX) {
   const Shape picture{4, 8, 6, 6};
   NormSpec spec;
@@ -227,7 +227,7 @@ TEST(CudaColumns, BiasAndFunctionAreThoseOfPlainTensors) {
   for (std::size_t c = 0; c < channels; ++c) EXPECT_NEAR(made[c], expected[c], 1e-2) << c;
 }
 
-// With its stride folded into channels a convolution has the same sums, and so has the gradient of its weights.
+// Folding the stride into channels keeps a convolution's sums, and the gradient of its weights.
 TEST(CudaFold, TheConvolutionIsTheSame) {
   using namespace plugins::cuda;
   struct Case {
@@ -271,13 +271,13 @@ TEST(CudaFold, TheConvolutionIsTheSame) {
     }
 }
 
-// However they are cut, and however far from zero they are.
+// Spreads join in any parts, and far from zero.
 TEST(CudaColumns, SpreadsJoin) {
   std::mt19937 engine(5);
   std::normal_distribution<float> normal(1000, 0.5F);
   std::vector<float> values(3000);
   for (float& value : values) value = normal(engine);
-  values[0] = 1100; // from which distances are counted
+  values[0] = 1100; // distances count from the first value
   double mean = 0, variance = 0;
   for (const float value : values) mean += static_cast<double>(value) / 3000;
   for (const float value : values)
@@ -287,7 +287,7 @@ TEST(CudaColumns, SpreadsJoin) {
   for (const auto& part : parts) all.join(part);
   all.join({});
   EXPECT_NEAR(all.mean(), mean, 1e-3);
-  EXPECT_NEAR(all.variance(), variance, 5e-4 * variance); // the far one costs its part some digits
+  EXPECT_NEAR(all.variance(), variance, 5e-4 * variance); // the far value costs its part some digits
 }
 
 TEST(CudaDivider, DividesAsDivisionDoes) {

@@ -1,4 +1,4 @@
-// The runtime compiler takes the text of every kind of map, for GPUs that need not be here.
+// The runtime compiler accepts the text of every kind of map, for GPUs that this machine may lack.
 #include "compile_text.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class Recorder final : public plugins::cuda::ElementCompiler {
   std::vector<std::string> texts;
 };
 
-// Empty where there is one: what it then refuses is an error.
+// The reason why there is no compiler. Empty: there is one, and its refusals are errors.
 std::string no_compiler() {
   const auto tried = compile_text("", "90");
   return tried.status().code() == Code::unsupported ? tried.status().message() : "";

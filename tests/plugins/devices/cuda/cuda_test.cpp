@@ -1,5 +1,5 @@
-// What cuda alone promises. Without a GPU: that it says what is missing. With one: its errors, and what the suite that
-// it shares with other devices has no words for.
+// Tests of cuda alone. Without a GPU: its message names the missing part. With a GPU: its errors, and cases that the
+// suite of all devices cannot express.
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -16,7 +16,7 @@ class CudaTest : public testing::Test {
   std::unique_ptr<Device> device(std::vector<TableEntry> options = {}) {
     return make<Device>(host_, "cuda", std::move(options));
   }
-  // A device that works; else the test is skipped, and says why.
+  // Makes a working device; otherwise skips the test with the reason.
   void SetUp() override {
     probe_ = device();
     if (const auto stream = probe_->stream(); stream.ok()) return;
@@ -31,7 +31,7 @@ class CudaTest : public testing::Test {
 
 TensorDesc f32(Shape shape) { return {DType::f32, shape, {}}; }
 
-// Every call says the same, and no call throws or ends the process.
+// Every call returns the same error, and no call throws or ends the process.
 TEST_F(CudaTest, SaysWhatIsMissing) {
   const Status status = probe_->stream().status();
   if (status.ok()) GTEST_SKIP() << "nothing is missing: " << probe_->description();
@@ -72,7 +72,7 @@ TEST_F(CudaTest, Tf32IsNearAndF32Exact) {
     const auto stream = *one->stream();
     const auto op = *one->prepare(spec);
     EXPECT_TRUE(op->kernel.starts_with("cublaslt "))
-        << op->kernel << ": " << op->remark; // our own loops are right, and slow
+        << op->kernel << ": " << op->remark; // dlhost's own loops are right, but slow
     const Memory a = *Memory::make(*one, x.size() * 4), b = *Memory::make(*one, w.size() * 4),
                  c = *Memory::make(*one, y.size() * 4), scratch = *Memory::make(*one, op->scratch_bytes);
     ASSERT_TRUE(one->copy(*stream, a.data(), x.data(), a.size(), Direction::from_host).ok());
@@ -104,7 +104,7 @@ TEST_F(CudaTest, BadIndicesAreToldAndTheDeviceLives) {
   EXPECT_TRUE(stream->wait().ok()) << "an error is told once";
 }
 
-// What a training step is made of: library calls, kernels of ours and compiled ones, draws, sums, zeros and a copy.
+// The parts of a training step: library calls, own and compiled kernels, draws, sums, zeros and a copy.
 class SmallStep {
  public:
   explicit SmallStep(Device& device) : device_(device), stream_(*device.stream()) {
@@ -137,7 +137,7 @@ class SmallStep {
     }
   }
 
-  // The batches lie in two places in turn; numbers change as they do in training.
+  // Batches alternate between two places; the numbers change as in training.
   std::vector<float> made(int step) {
     void *x = at(step % 2), *w = at(2), *product = at(3);
     const float scalars[] = {0.1F * static_cast<float>(step)};

@@ -1,5 +1,5 @@
-// Jobs that are trained with replayed steps and without, on the cuda device's kernels on the host: the same bits come
-// of both, whatever changes from step to step.
+// Jobs on the cuda device's kernels on the host, with replayed steps and without: both give the same bits, through all
+// changes from step to step.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 namespace dlhost::test {
 namespace {
 
-// Batches of 12 of 50 samples: the last one is a part.
+// Batches of 12 of 50 samples: the last one is partial.
 constexpr const char* job = R"(name = "replayed"
 seed = 5
 [train]
@@ -73,7 +73,7 @@ src = ["out", "data:label"]
 
 class GraphsTest : public Bench {
  protected:
-  // How often something was done, as the device tells it at the end.
+  // A count in the device's final description.
   static int count_of(const std::string& device, const std::string& what) {
     const std::size_t end = device.find(" " + what);
     if (end == std::string::npos) return -1;
@@ -86,7 +86,7 @@ class GraphsTest : public Bench {
     auto plain = train(job, set);
     set.back() = R"(train.device={ type = "cuda_on_host", graphs = true })";
     auto replayed = train(job, set);
-    for (Trained* one : {&plain, &replayed}) // of a micro-batch in which no sample is
+    for (Trained* one : {&plain, &replayed}) // the loss of a micro-batch without samples
       std::ranges::replace_if(
           one->losses, [](double loss) { return std::isnan(loss); }, 0.0);
     EXPECT_EQ(replayed.losses, plain.losses);
@@ -107,7 +107,7 @@ class GraphsTest : public Bench {
 
 TEST_F(GraphsTest, ReplayedStepsTrainAlike) {
   const std::vector<std::string> ways[] = {
-      {}, // a rate that changes, draws, parts of batches, evaluations in between
+      {}, // a changing rate, draws, partial batches, evaluations in between
       {R"(updater={ type = "adam", rate = 0.01 })"},
       {"updater.clip_norm=0.5"},
       {R"(train.algorithm={ type = "bp", micro_batches = 2 })"},
@@ -120,14 +120,14 @@ TEST_F(GraphsTest, ReplayedStepsTrainAlike) {
     if (chosen.next()) expect_alike(way);
 }
 
-// A step is cut there where a layer's params come and where its gradients go.
+// A step is cut where a layer's params arrive and where its gradients leave.
 TEST_F(GraphsTest, TwoWorkersTrainAlike) {
   expect_alike({"topology.workers_per_group=2", "topology.servers_per_group=2", "topology.device=\"ref\"",
                 "layer.norm.type=layer_norm"},
                5);
 }
 
-// A loss that is not finite ends a step in the middle: what is looked for then, and said, is the same.
+// A loss that is not finite ends a step in the middle: the search for its cause and the message are the same.
 TEST_F(GraphsTest, ARunThatDivergesSaysTheSame) {
   std::vector<std::string> said;
   for (const char* way : {"far", "graphs"}) {

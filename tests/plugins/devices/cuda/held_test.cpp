@@ -1,4 +1,4 @@
-// A step that is held back and replayed takes nothing from the heap, once it has come twice.
+// A held and replayed step allocates nothing from its third time on.
 #include <array>
 #include <vector>
 
@@ -28,7 +28,7 @@ TEST(CudaHeld, AStepTakesNothingFromTheHeap) {
     for (int call = 0; call < 6; ++call) {
       op->run(stream, {x[place].data()}, {y[place].data()}, scratch.data(), {.scalars = scalars, .samples = samples});
       EXPECT_TRUE(stream.move(x[place].data(), y[place].data(), sizeof(float)).ok());
-      if (call == 4) (void)stream.native(); // the rest is another part, of too few calls
+      if (call == 4) (void)stream.native(); // begins a second part, of too few calls
     }
     stream.end_step();
   };

@@ -1,5 +1,5 @@
-// A graph as CUDA's are, on the host: its pieces are kept with the values that they were kept with, and a launch runs
-// them. What somebody forgets to change in it is wrong in the result.
+// A graph on the host, like CUDA's: it keeps its pieces with their values, and a launch runs them. A forgotten change
+// shows in the result.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace dlhost::test {
 
-// What was done with all graphs of a device; streams of several tasks count.
+// Counts of all graphs of a device, from the streams of several tasks.
 struct GraphCounts {
   std::atomic<int> made{0}, changed{0}, launched{0}, refused{0}; // `changed`: pieces
 };

@@ -1,4 +1,4 @@
-// The stream of kernels that run on the host: all work is done where it is given, or where what is held back is begun.
+// The stream of kernels on the host: work runs when it is given, or when held work begins.
 #pragma once
 
 #include <cstring>
@@ -14,7 +14,7 @@ using plugins::cuda::Fault;
 class HostStream final : public plugins::cuda::WorkStream {
  public:
   HostStream() = default;
-  // With graphs, which count what is done with them. `counts` outlives it.
+  // With graphs, which `counts` counts. It outlives the stream.
   explicit HostStream(GraphCounts& counts) : counts_(&counts) {
     replay(
         [this]() -> std::unique_ptr<plugins::cuda::Graph> { return std::make_unique<HostGraph>(launches_, *counts_); });
@@ -59,7 +59,7 @@ class HostStream final : public plugins::cuda::WorkStream {
   void kept(std::size_t) override {}
   void refused(const Status&) override { ++counts_->refused; }
 
-  std::string last; // the op that was launched last
+  std::string last; // the last launched op
 
  private:
   plugins::cuda::HostLaunches launches_;

@@ -1,5 +1,5 @@
-// What the suite's small cases do not reach: sums that are cut into parts, updates of more slices than one launch
-// takes, and numbers for which order matters.
+// Cases beyond the suite's small ones: sums in parts, updates of more slices than one launch takes, and numbers that
+// depend on the order.
 #include "kernels/launch.h"
 
 #include <cmath>
@@ -18,7 +18,7 @@ using plugins::cuda::reduce;
 using plugins::cuda::reduce_room;
 using plugins::cuda::split_of;
 
-// The sum of the terms' numbers, plus the item's for each: wrong as soon as one is left out or taken twice.
+// The sum of the terms' numbers, plus the item's for each: a term that is left out or taken twice shows.
 struct Numbers {
   using Sum = std::int64_t;
   std::int64_t* result;
@@ -46,7 +46,7 @@ TEST(CudaLaunch, EachTermIsTakenOnce) {
   EXPECT_TRUE(cut);
 }
 
-// One run of an op on the host.
+// Runs an op on the host.
 Status run(Op& op, std::initializer_list<const void*> in, std::initializer_list<void*> out,
            const Dynamic& dynamic = {}) {
   HostStream stream;
@@ -66,12 +66,12 @@ TEST(CudaLaunch, ATotalOfManyIsExact) {
   spec.expression.result(spec.expression.input(0) * 2.0);
   const auto op = *prepare_own(spec);
   float total = 0;
-  ASSERT_TRUE(run(*op, {x.data()}, {&total, x.data()}).ok()); // the second takes the input's place
+  ASSERT_TRUE(run(*op, {x.data()}, {&total, x.data()}).ok()); // the second output replaces the input
   EXPECT_EQ(total, static_cast<float>(0.5 * count * (count - 1)));
   EXPECT_EQ(x[7], 14.0F);
 }
 
-// A sum that lies where an input does is not written before all have read it.
+// A sum in an input's place is written only after all reads of the input.
 TEST(CudaLaunch, ASumMayReplaceAnInput) {
   MapSpec spec{.in = {f32({3, 4}), f32({1, 4})}, .out = {f32({1, 4}), f32({3, 4})}};
   spec.expression.result(spec.expression.input(0) * spec.expression.input(1));
@@ -115,7 +115,7 @@ TEST(CudaLaunch, MoreSlicesThanALaunchTakes) {
   }
 }
 
-// Around a mean that is large beside the spread, over parts.
+// The mean is large beside the spread, and the sum has parts.
 TEST(CudaLaunch, TheVarianceOfManyIsRight) {
   constexpr std::int64_t rows = 40000;
   std::vector<float> x(rows * 2), y(rows * 2), ones(2, 1.0F), none(2), mean(2), variance(2);

@@ -1,4 +1,4 @@
-// Maps of every function, dtype and shape that there is text for.
+// Maps of every function, dtype and shape with a generated text.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ inline MapSpec of_all_functions(const Shape& space, DType type) {
                                 log(abs(b)),   log1p(abs(a)),   tanh(a), logistic(a)};
   Term sum = erf(a);
   for (const Term term : terms)
-    sum = sum + select(abs(term) - 1e6, f.constant(3.5), term); // so that none hides the others
+    sum = sum + select(abs(term) - 1e6, f.constant(3.5), term); // so that no term hides the others
   f.result(sum);
   f.result(min(a, c));
   f.result(max(b, a));
@@ -35,7 +35,7 @@ inline std::vector<MapSpec> maps_of_all_kinds() {
   broadcast.in[1].shape = {3, 1, 7, 2};
   broadcast.in[2].shape = {1, 1, 1, 1};
   all.push_back(broadcast);
-  MapSpec with_sum = of_all_functions({6, 50}, DType::f32); // one result is another kernel's
+  MapSpec with_sum = of_all_functions({6, 50}, DType::f32); // another kernel makes one result
   with_sum.out[1].shape = {1, 50};
   all.push_back(with_sum);
   MapSpec slices = of_all_functions({3000}, DType::f32);

@@ -1,6 +1,6 @@
-// A device made of the bodies of the cuda device's own kernels, run as plain C++ on the host: so the conformance suite
-// and the layers' gradient checks see them on any machine. Products and convolutions are the direct ones; memory and
-// streams are plain stand-ins.
+// A device made of the bodies of the cuda device's own kernels, as plain C++ on the host: the conformance suite and the
+// layers' gradient checks test them on any machine. Products and convolutions are the direct ones; memory and streams
+// are plain stand-ins.
 #include <cstdlib>
 #include <cstring>
 
@@ -52,7 +52,7 @@ class OnHost final : public Device {
   Result<std::unique_ptr<Event>> event() override { return std::unique_ptr<Event>(std::make_unique<HostEvent>()); }
   Status copy(Stream& stream, void* dst, const void* src, std::size_t bytes, Direction direction) override {
     if (direction == Direction::within) return on(stream).move(dst, src, bytes);
-    on(stream).native(); // begins what is held back
+    on(stream).native(); // begins held work
     if (bytes > 0) std::memmove(dst, src, bytes);
     return {};
   }

@@ -1,10 +1,10 @@
-// Steps that are no graph, or no longer the one that was made, and what is wrong with the data of one that is.
+// Steps that fit no graph, or no longer fit theirs, and faults in the data of replayed steps.
 #include "replayed.h"
 
 namespace dlhost::test {
 namespace {
 
-// An op that fails while it is kept: it is as if there were no graphs, and what it says then is what counts.
+// An op fails while a graph keeps it: the step runs as without graphs, and the op's error then counts.
 TEST_F(ReplayTest, WhatCannotBeKeptRunsOneByOne) {
   step([&] { give(op, place, {.valid = 0}); });
   op.fails = Status::unsupported("not in a graph");
@@ -27,7 +27,7 @@ TEST_F(ReplayTest, AnEarlierErrorIsStillTold) {
   EXPECT_EQ(stream.wait().message(), "before");
 }
 
-// A call that launches another number of kernels does not fit into its piece.
+// A call with another number of kernels does not fit into its piece.
 TEST_F(ReplayTest, WhatDoesNotFitIsMadeAnew) {
   float epoch = 0;
   const auto one = [&] {

@@ -1,11 +1,11 @@
-// When a step that comes again is replayed, and what is put into it anew. Graphs are the ones of host_graph.h, which
-// run what was kept with the values of then.
+// The replay of a repeated step, and the changes in it. Graphs are those of host_graph.h, which run with the kept
+// values.
 #include "replayed.h"
 
 namespace dlhost::test {
 namespace {
 
-constexpr float nothing_changes = 0; // x[0] + valid, of -1
+constexpr float nothing_changes = 0; // x[0] + valid, with valid = -1
 
 TEST_F(ReplayTest, WhatComesAgainIsKeptAndThenReplayed) {
   const Counts expected[] = {{}, {.made = 1, .launched = 1}, {.launched = 1}, {.launched = 1}};
@@ -36,7 +36,7 @@ TEST_F(ReplayTest, OutsideOfStepsAllIsDoneAtOnce) {
   EXPECT_EQ(place.made(), 4);
 }
 
-// One thing after the other, beside a call to which nothing happens.
+// One change after the other, beside calls without changes.
 TEST_F(ReplayTest, WhatChangesIsPutIntoIt) {
   SumUp other;
   Place beside;
@@ -75,7 +75,7 @@ TEST_F(ReplayTest, WhatChangesIsPutIntoIt) {
   EXPECT_EQ(other.runs, 4) << "as it was given, and as it was kept";
 }
 
-// What the caller has may be gone when the step ends.
+// The caller's data may be gone at the end of the step.
 TEST_F(ReplayTest, WhatAnOpIsGivenIsCopied) {
   for (int s = 0; s < 4; ++s) {
     std::vector<float> scalars{static_cast<float>(s)};
@@ -94,7 +94,7 @@ TEST_F(ReplayTest, WhatAnOpIsGivenIsCopied) {
   EXPECT_EQ(done(), (Counts{.made = 1, .changed = 2, .launched = 3}));
 }
 
-// Two rows of samples in turn, as micro-batches have them, and one for several calls.
+// Two rows of samples in turn, as micro-batches have them; several calls share the first.
 TEST_F(ReplayTest, EachCallHasItsSamples) {
   Place places[3];
   for (std::uint32_t s = 0; s < 4; ++s) {
@@ -112,7 +112,7 @@ TEST_F(ReplayTest, EachCallHasItsSamples) {
   EXPECT_EQ(done(), (Counts{.made = 1, .launched = 3}));
 }
 
-// Where two calls have the same samples, these lie once: what has room for one row is not taken for two.
+// Calls with the same samples share one row, which has no room for two rows.
 TEST_F(ReplayTest, SamplesThatWereTheSameMayBecomeTwo) {
   Place second;
   const std::uint32_t one[] = {1, 2}, two[] = {3, 4};
@@ -172,7 +172,7 @@ TEST_F(ReplayTest, CopiesAndZerosAreKeptInTheirTurn) {
   EXPECT_EQ(done(), (Counts{.made = 1, .launched = 2})) << "nothing else";
 }
 
-// Another op where one lay before, with the same tensors.
+// A new op at the address of a deleted one, with the same tensors.
 TEST_F(ReplayTest, AnOpThatIsGoneIsNotTakenForAnother) {
   std::optional<SumUp> one(std::in_place);
   const void* const address = &*one;
@@ -233,7 +233,7 @@ TEST_F(ReplayTest, WhatWasNotNeededForLongestIsForgotten) {
   EXPECT_EQ(done(), (Counts{.made = static_cast<int>(places.size()), .launched = static_cast<int>(places.size())}));
   steps(1, op, places[0]);
   EXPECT_EQ(done(), (Counts{.launched = 1}));
-  steps(2, op, place); // in the place of places[1]
+  steps(2, op, place); // replaces places[1]
   EXPECT_EQ(done(), (Counts{.made = 1, .launched = 1}));
   steps(1, op, places[0]);
   steps(1, op, places[2]);

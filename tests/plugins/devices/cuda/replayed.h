@@ -1,4 +1,4 @@
-// An op that misses whatever is forgotten, and what tests of replayed steps have in common.
+// An op whose result shows every forgotten change, and shared parts of the tests of replayed steps.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ using plugins::cuda::KernelOp;
 using plugins::cuda::Replay;
 using plugins::cuda::WorkStream;
 
-// y = y + x * scalar + valid + epoch + the seed + each sample's number: whatever is forgotten is missed.
+// y = y + x * scalar + valid + epoch + the seed + each sample's number: a forgotten change shows.
 class SumUp final : public KernelOp {
  public:
   using Op::run;
@@ -32,7 +32,7 @@ class SumUp final : public KernelOp {
   static constexpr std::size_t room_for = 8;
   int runs = 0;
   std::size_t launches = 1;
-  Status fails; // the next run
+  Status fails; // the next run's error
 
  protected:
   struct Body {
@@ -68,9 +68,9 @@ class ReplayTest : public testing::Test {
   struct Place {
     float x[2] = {1, 2}, y[2] = {0, 0}, more[Replay::least_calls] = {};
     std::array<std::uint32_t, SumUp::room_for> scratch{};
-    float made() { return std::exchange(y[0], 0.0F); } // since it was asked
+    float made() { return std::exchange(y[0], 0.0F); } // since the last call
   };
-  // With so much beside it that it is worth a graph.
+  // Adds enough other work to be worth a graph.
   void give(SumUp& one, Place& at, const Dynamic& dynamic = {}) {
     one.run(stream, {at.x}, {at.y}, at.scratch.data(), dynamic);
     fill(at);
@@ -94,7 +94,7 @@ class ReplayTest : public testing::Test {
                  << " refused";
     }
   };
-  // Since they were asked for.
+  // Counts since the last call.
   Counts done() {
     return {counts.made.exchange(0), counts.changed.exchange(0), counts.launched.exchange(0),
             counts.refused.exchange(0)};

@@ -1,5 +1,5 @@
-// The text that expressions become is run here as plain C++, after a few words for what only the GPU's compiler knows,
-// and held to the same map interpreted. Where the runtime compiler is, it takes the text as well.
+// Runs the text of expressions as plain C++, after a shim for the GPU compiler's own words, and compares it with the
+// interpreted map.
 #include "kernels/source.h"
 
 #include <cmath>
@@ -48,7 +48,7 @@ static long long __double_as_longlong(double value) { return bits_as<long long>(
 
 using Kernel = void (*)(void* arguments, unsigned blocks);
 
-// Texts in the order in which they came; after build() their kernels can be run.
+// Keeps texts in the order of their arrival; after build() their kernels can run.
 class HostCompiler final : public ElementCompiler {
  public:
   ~HostCompiler() override {
@@ -105,7 +105,7 @@ class HostCompiler final : public ElementCompiler {
   void* library_ = nullptr;
 };
 
-// Bytes of each tensor of each piece.
+// The bytes of each tensor of each piece.
 struct Tensors {
   std::vector<std::vector<std::byte>> bytes;
   std::vector<void*> pointers;
@@ -128,8 +128,8 @@ void draw(void* to, DType type, std::int64_t count, std::mt19937& engine) {
   op->execute(stream, {&from, 1}, {&to, 1}, nullptr, {});
 }
 
-// `offset`: bytes by which tensors begin behind what would let four elements be moved together.
-// What is not a number is 12345: which one it is is nobody's affair.
+// `offset`: elements from a place where four elements move together to a tensor's start. NaNs become 12345: their bits
+// do not matter.
 std::vector<std::vector<float>> results_of(Op& op, const MapSpec& spec, std::size_t offset) {
   std::mt19937 engine(11);
   Tensors in, out;

@@ -1,4 +1,4 @@
-// Workers of a machine share out its GPUs.
+// The workers of a machine share its GPUs.
 #include "turn.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What ref alone promises: far memory faults, far work is late, mistakes of the caller are found, time is charged. What
-// it shares with all devices is the conformance suite's.
+// Tests of ref alone: far memory faults, far work is late, the caller's mistakes are found, time is charged. The
+// conformance suite tests the behaviour of all devices.
 #include <dlhost/device.h>
 
 #include "../../../plugin_host.h"
@@ -7,7 +7,7 @@
 namespace dlhost::test {
 namespace {
 
-// A clock that only sleeping moves.
+// Only sleeping moves this clock.
 class CountingClock final : public Clock {
  public:
   Nanoseconds now() override { return now_; }
@@ -53,7 +53,7 @@ TEST_F(RefTest, FarWorkIsLate) {
   ASSERT_TRUE(device->copy(*stream, memory.data(), values, 16, Direction::from_host).ok());
   ASSERT_TRUE(device->copy(*stream, back, memory.data(), 16, Direction::to_host).ok());
   EXPECT_EQ(back[0], 0) << "a host that does not wait must see that";
-  values[0] = 9; // what is changed before the stream has passed is what arrives
+  values[0] = 9; // a far copy reads when the stream runs
   ASSERT_TRUE(stream->wait().ok());
   EXPECT_EQ(back[0], 9);
   EXPECT_EQ(back[3], 4);

@@ -1,4 +1,4 @@
-// The kernels of `split_loss` for `ref`: what compares classes with labels. `numbers` has the piece's first class.
+// The kernels of `split_loss` for `ref`: they compare classes with labels. `numbers` has the piece's first class.
 #include <algorithm>
 #include <cmath>
 
@@ -23,7 +23,7 @@ class OfClasses : public HostOp {
   std::int64_t rows_, classes_, first_;
 };
 
-// in {x, labels, peaks} out {x - peak at the label; 0 where another piece has it}
+// in {x, labels, peaks} out {x - peak at the label; 0 if another piece has the label}
 class Score final : public OfClasses {
  public:
   using OfClasses::OfClasses;
