@@ -6,7 +6,7 @@ from workload import LOSS_STEPS, Prepared, dlhost, run_dlhost
 
 
 class DlhostPeer:
-    def __init__(self, prepared: Prepared, dtype: str, threads: int, isa: str | None):
+    def __init__(self, prepared: Prepared, dtype: str, threads: int, isa: str | None = None):
         self.prepared = prepared
         self.settings = {"train.dtype": dtype, "train.threads": threads}
         if isa:

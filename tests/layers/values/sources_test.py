@@ -19,7 +19,7 @@ Colour = tuple[int, int, int]
 class Sources(Values):
     def train(self, source: str) -> None:
         """Runs a job that predicts classes."""
-        self.run_text(f'name = "source"\n[train]\ndevice = "{self.device}"\nthreads = 1\nbatch = 2\nlast = "wrap"\n'
+        self.run_text(f'name = "source"\n[train]\ndevice = "{self.device}"\nthreads = 1\nbatch = 2\nlast_batch = "wrap"\n'
                       f'stop = {{ steps = 1 }}\n[record]\ntensorboard = false\n[[layer]]\nname = "data"\n{source}\n'
                       '[[layer]]\nname = "out"\ntype = "dense"\nsrc = "data"\nunits = 3\n'
                       '[[layer]]\nname = "loss"\ntype = "softmax_loss"\nsrc = ["out", "data:label"]\n')
@@ -32,7 +32,7 @@ class Sources(Values):
     def read(self, source: str, label: bool = True) -> tuple[Array, Array]:
         """Returns the test samples of a source, and their labels."""
         outputs = {"data.npy": "data"} | ({"label.npy": "data:label"} if label else {})
-        job = f'name = "source"\n[train]\ndevice = "{self.device}"\nthreads = 1\nbatch = 2\nlast = "wrap"\n' \
+        job = f'name = "source"\n[train]\ndevice = "{self.device}"\nthreads = 1\nbatch = 2\nlast_batch = "wrap"\n' \
               f'stop = {{ steps = 1 }}\n[record]\ntensorboard = false\n[[layer]]\nname = "data"\n{source}\n' \
               '[[layer]]\nname = "loss"\ntype = "euclidean_loss"\nsrc = ["data", "data"]\n'
         for file, output in outputs.items():

@@ -120,7 +120,7 @@ class Values(unittest.TestCase):
         start = ""
         if params:
             write_safetensors(self.root / "params.safetensors", params)
-            start = 'start = "params.safetensors"\n'
+            start = 'init_from = "params.safetensors"\n'
         job = f'name = "values"\n[train]\ndevice = "{self.device}"\nthreads = 1\nshuffle = false\nlast = "partial"\n' \
               f'{start}batch = {batch}\nstop = {{ steps = {steps} }}\n' \
               f'[updater]\nrate = {rate}\n[record]\ntensorboard = false\n'

@@ -161,24 +161,6 @@ class Convolution(Values):
         self.convolved(Array.drawn((3, 4, 7, 6), 5), 4, Window.of(3, 3, stride=[1, 2], pad=[2, 1], dilation=[2, 1]),
                        groups=4, bias=False)
 
-    def test_what_rounding_up_adds_is_not_counted(self) -> None:
-        """The defined result of torch.nn.AvgPool1d(3, 2, padding=1, ceil_mode=True) for 1, 2, ..., 6, and the same
-        without the padding for 1, 2, ..., 4: the last windows are (6 + 0) / 2 and (3 + 4) / 2."""
-        for numbers, pad, expected in (([1, 2, 3, 4, 5, 6], 1, [1, 3, 5, 3]), ([1, 2, 3, 4], 0, [2, 3.5])):
-            made = self.run_job({"x": Array((1, 1, len(numbers)), [float(number) for number in numbers])}, f"""
-[[layer]]
-name = "pool"
-type = "pooling"
-src = "x"
-method = "average"
-kernel = 3
-stride = 2
-pad = {pad}
-ceil = true
-count_padding = true
-""", ["pool"])
-            self.assert_near(made["pool"], Array((1, 1, len(expected)), expected), f"pad {pad}")
-
     def test_padded_otherwise_at_the_end(self) -> None:
         """Other frameworks' "same" padding, for an even kernel or a stride with a remainder."""
         self.convolved(Array.drawn((3, 2, 5, 6), 7), 3, Window.of(2, 4, pad=[0, 1], pad_end=[1, 2]))

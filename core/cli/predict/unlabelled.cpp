@@ -1,4 +1,4 @@
-#include "cli/unlabelled.h"
+#include "cli/predict/unlabelled.h"
 
 #include <algorithm>
 #include <iostream>

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "cli/opened.h"
-#include "cli/predictions.h"
+#include "cli/predict/predictions.h"
 #include "cli/run/phase.h"
-#include "cli/unlabelled.h"
+#include "cli/predict/unlabelled.h"
 #include "predict/output.h"
 #include "run/session/evaluation.h"
 

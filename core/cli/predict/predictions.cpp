@@ -1,4 +1,4 @@
-#include "cli/predictions.h"
+#include "cli/predict/predictions.h"
 
 #include <algorithm>
 
