@@ -1,5 +1,6 @@
-// The two ends of an encoded contribution: a worker encodes, a server decodes and adds. Thread: each belongs to one
-// task, with a codec of its own. After make() only the codec may allocate.
+// The two ends of an encoded contribution: a worker encodes, a server decodes and adds. After make() only the codec may
+// allocate.
+// Thread: each belongs to one task, with a codec of its own.
 #pragma once
 
 #include <memory>

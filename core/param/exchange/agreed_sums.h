@@ -25,7 +25,7 @@ class AgreedSums {
   // Stores a value of a part, which is untrusted. Errors: wrong version or number, or a value that is already here.
   Status put(Version, std::size_t part, std::size_t value, double);
   bool whole() const;
-  // The part that is missing. Requires: not whole().
+  // The first part that is missing. Requires: not whole().
   std::size_t first_missing() const;
   // Returns the sums over all parts and goes on to the next version.
   std::span<const double> take();

@@ -23,7 +23,7 @@ struct NamedTensor {
 
 using Metadata = std::map<std::string, std::string>;
 
-// The file appears whole or not at all. The data of tensors begins at 64 bytes aligned from the start of the file.
+// The file appears whole or not at all. The data begins at a multiple of 64 bytes.
 Status write_safetensors(Disk&, const std::string& path, std::span<const NamedTensor>, const Metadata& = {});
 
 // The tensors of a file. Their spans point into the bytes given to parse_safetensors. `what` names the file in

@@ -1,8 +1,8 @@
 // Memory that several tasks see. Tasks on the same machine map it and read it in place. Each task on another machine
 // that needs it has a mirror: its own memory with the same layout, into which the writer puts the bytes to be seen.
 //
-// A mirror holds the bytes of the last Post::show. Messages sent after a show arrive after it, so the places named in
-// messages are valid on every machine.
+// Each part of a mirror holds the bytes of its last Post::show. Messages sent after a show arrive after it, so the
+// places named in messages are valid on every machine.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,8 @@ void Chooser::begin(const Beginning& beginning) {
   }
 }
 
-// A group that has left counts as long as one of its contributions is held. The other contributions wait beside it.
+// A group that has left counts as long as one of its contributions is held: the version waits for as many
+// contributions, this one included.
 SliceState Chooser::state(std::uint32_t group) {
   std::uint32_t in = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g)

@@ -45,7 +45,7 @@ Result<std::unique_ptr<FactoredUpdate>> FactoredUpdate::prepare(Setup setup) {
   if (cut.count > 1) {
     DLHOST_ASSIGN(update->parts_.emplace_back(), update->prepare_part(setup, cut.rows, cut.elements));
   }
-  if (cut.count == 1 || cut.last_rows != cut.rows) { // the last slice's last part may have as many elements
+  if (cut.count == 1 || cut.last_rows != cut.rows) { // compares rows: padding can make elements equal
     DLHOST_ASSIGN(update->parts_.emplace_back(), update->prepare_part(setup, cut.last_rows, cut.last_elements));
   }
   std::size_t scratch = 1;

@@ -319,7 +319,7 @@ std::size_t Store::missing(const State& state) const {
 }
 
 std::size_t Store::lendable() const {
-  if (apart()) return 0; // masters are counted with the lent memory; running state is never lent
+  if (apart()) return 0; // masters count as lent memory; running state is not lent then
   std::size_t sum = 0;
   for (const auto& param : params_)
     if (!param->value.data()) sum += masters_.device.bytes(param->master) * (1 + param->slots);

@@ -1,5 +1,5 @@
-// Updates several params by one op over all their elements. On a device that runs behind the host, a launch for each
-// small param takes longer than its memory traffic.
+// Updates several params by one op over all their elements. On an asynchronous device the launch of an op for a small
+// param takes longer than its memory traffic.
 #pragma once
 
 #include <memory>
