@@ -39,7 +39,7 @@ Result<const Delivery::Load*> Delivery::next() {
   return &now.load;
 }
 
-// Records `passed` behind all ops that read the last given batch.
+// Records `passed` after all ops that read the last given batch.
 Status Delivery::let_pass() { return given_ == 0 ? Status() : computation_.record(*staging(given_ - 1).passed); }
 
 // Copies the next batch into the staging of the last but one, whose host memory goes back to the feeder.

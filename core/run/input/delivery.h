@@ -1,12 +1,13 @@
 // Delivers a source's batches to a device whose memory the host cannot reach. Each batch is copied one step ahead,
-// while the device computes, if it has been read by then. A step allocates nothing. Thread: the worker's task. Owns:
-// the feeder, the device and the computing stream outlive it; only it calls next() of the feeder.
+// while the device computes, if it has been read by then. A step allocates nothing.
+// Thread: the worker's task.
+// Owns: nothing; the feeder, the device and the computing stream outlive it. Only it calls next() of the feeder.
 //
 // A batch lies in one of two stagings on the device, in turn. Each staging has a stream for its copies:
 //
 //   waiting task       until                                         reason
-//   the computation    `arrived`, recorded behind the copies         it reads them
-//   a staging's stream `passed`, recorded behind the step that read  the next batch overwrites them
+//   the computation    `arrived`, recorded after the copies          it reads them
+//   a staging's stream `passed`, recorded after the step that read   the next batch overwrites them
 //   the host           the staging's stream is done                  the feeder overwrites the copied batch
 //
 // The host waits for copies that began two steps ago, which are usually done. It waits for a reader only if this step's

@@ -1,9 +1,9 @@
 // Makes batches from a source's samples: reads and augments them on its own tasks, some batches ahead, into host
 // memory. The contents of a batch depend only on the sampling, not on the number of readers.
 //
-// Thread: one task, the worker's, calls next() and seek(). Owns: the source and its augmentations outlive the feeder;
-// several feeders (one for each phase) may share them. After the first batches the feeder allocates nothing, though a
-// source may.
+// Thread: one task, the worker's, calls next() and seek().
+// Owns: the source and its augmentations outlive the feeder; several feeders (one for each phase) may share them.
+// After the first batches the feeder allocates nothing, though a source may.
 //
 //   reader  claims a chunk of rows  -> waits until the batch's slot is free -> reads, augments -> counts the chunk off
 //   next()  gives the oldest held batch back -> waits until the next one's chunks are all counted off

@@ -1,6 +1,7 @@
 // The processes of a run, on one machine or many, as one of them sees them: the present members, and the texts that
 // they exchange before workers can communicate. It uses a rendezvous (dlhost/rendezvous.h), whose epochs begin when a
-// member comes or goes. Thread: several tasks of one process.
+// member comes or goes.
+// Thread: several tasks of one process.
 //
 // One member leads the run and trains as if all workers were its own. The others (agent.h) start their part of the
 // workers. The lowest rank begins. If the leader is lost, a member that sees the run's folder takes its place.

@@ -27,7 +27,7 @@ struct Need {
 struct SharedNeed {
   std::uint64_t workers = 1;
   std::uint64_t each = 0;     // of one worker, in memory that all see
-  std::uint64_t together = 0; // of all workers
+  std::uint64_t together = 0; // of all workers together: the params
   std::uint64_t summed = 0;   // not shared: the servers' buffers for decoding and folding, all together
 };
 Need several(Need one, const SharedNeed&);

@@ -124,8 +124,9 @@ Status Seat::show_masters(std::uint32_t server_group, std::uint32_t machine, std
   return post_->show(shown);
 }
 
-// The traffic of a step: each contribution to a server on another machine crosses once, and each version crosses once
-// to each machine that reads it. All workers have the same slices. With a codec the sizes are not known in advance.
+// The traffic of a worker's step; empty: it cannot be foreseen. Each contribution to a server on another machine
+// crosses once, and each version crosses once to each machine that reads it. All workers have the same slices. Only a
+// codec knows the size of its encodings.
 std::optional<record::Freight> Seat::foreseen(std::uint32_t seat) const {
   if (!has_far() || !in_step_ || sync_ || codec_ || first_plan_.update_locally) return {};
   const std::uint32_t group = server_group_of(seat), home = home_of(group), mine = roster_.machines()[seat];

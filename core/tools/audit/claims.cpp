@@ -33,7 +33,7 @@ Result<Claim> of_checkpoint(Disk& disk, const std::string& folder) {
   return claim;
 }
 
-// The claim of a run's summary. Without the run's end it names no ledgers.
+// The claim of a run's summary. If the run has not ended, it names no ledgers.
 Result<Claim> of_summary(Disk& disk, const std::string& path) {
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   Claim claim{.by = path, .of_end = true};
