@@ -1,4 +1,4 @@
-// A tool of dlhost's: one command, and dlhost's own way to read it.
+// The main function of a tool: a program with one of dlhost's commands, which is read as dlhost reads it.
 #include "cli/companions.h"
 #include "cli/program.h"
 #include "env/process/process.h"
@@ -6,7 +6,8 @@
 
 namespace {
 
-// It lies beside this one, in the build's tree or in an install's.
+// Finds dlhost beside this program, in the build or the installation. This program then starts that dlhost where dlhost
+// would start itself, and searches plugins from its folder.
 void act_for_dlhost() {
   dlhost::cli::Context context;
   const dlhost::cli::Companions beside(context, {DLHOST_PROGRAM_INSTALLED, DLHOST_PROGRAM_BUILT});

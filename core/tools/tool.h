@@ -1,4 +1,4 @@
-// What each tool brings: its command.
+// The entry point of each tool: it adds the tool's command.
 #pragma once
 
 #include "cli/command.h"

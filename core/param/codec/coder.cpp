@@ -6,7 +6,7 @@
 namespace dlhost::param {
 namespace {
 
-// Draws of codecs, apart from all others: of layers, params and shuffles, which count from 0.
+// The draws of codecs. Layers, params and shuffles count from 0, so the streams do not overlap.
 constexpr std::uint32_t codec_draws = 0xC0DEC000;
 
 } // namespace

@@ -1,5 +1,6 @@
-// The two ends of an encoded contribution: a worker's, which encodes, and a server's, which adds up what it decodes.
-// Each belongs to a task, with a codec of its own; after make() they allocate nothing but what codecs do.
+// The two ends of an encoded contribution: a worker encodes, a server decodes and adds. After make() only the codec may
+// allocate.
+// Thread: each belongs to one task, with a codec of its own.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace dlhost::param {
 
-// A codec that is at work.
+// A codec in use.
 struct CodecUse {
   Store* store = nullptr;
   const Coding* coding = nullptr;
@@ -24,10 +25,10 @@ struct CodecUse {
   bool encodes(const Slice& slice) const { return coding && coding->of(slice.id); }
 };
 
-// What a contributor draws for the encodings of a slice in a step. Codecs whose encodings add up draw alike everywhere;
-// the others' errors must not add up.
+// The random numbers for a contributor's encoding of a slice in a step. Codecs whose encodings are summed draw the same
+// numbers on all contributors. The others draw independently, so that their errors do not add up.
 Random draws_of(const CodecUse&, std::uint64_t seed, SliceId, std::uint64_t step, std::uint32_t contributor);
-// All rounds of an encoding, which one contributor makes alone, as an Encoding lies. Returns its bytes.
+// Makes all rounds of an encoding from one contributor and writes it to `room` as an Encoding. Returns its bytes.
 Result<std::size_t> encode_alone(const CodecUse&, const Shape&, std::span<const float> values, const Codec::State&,
                                  std::span<std::byte> room, Random&, std::uint64_t step);
 
@@ -36,16 +37,16 @@ class Coder {
   struct Setup {
     CodecUse use;
     const Slices* slices = nullptr;
-    std::span<std::byte> memory; // the worker's own
+    std::span<std::byte> memory; // the worker's memory
     std::uint64_t seed = 0;
-    std::uint32_t contributor = 0; // which it is
+    std::uint32_t contributor = 0; // number of this contributor
   };
   static Result<std::unique_ptr<Coder>> make(Setup);
 
   bool encodes(const Slice& slice) const { return setup_.use.encodes(slice); }
-  // From one place in the worker's memory to another, which it says.
+  // Encodes from one place in the worker's memory into another. Returns the place of the encoding.
   Result<std::size_t> encode(const Slice&, std::size_t values, std::uint64_t step);
-  std::size_t last_bytes() const { return last_bytes_; } // of what was encoded last
+  std::size_t last_bytes() const { return last_bytes_; } // of the last encoding
 
   const record::Traffic& traffic() const { return traffic_; }
 
@@ -57,21 +58,21 @@ class Coder {
 
   const Setup setup_;
   std::vector<std::optional<Conversion>> to_plain_; // by slice
-  std::vector<float> plain_;                        // of the largest that is converted
+  std::vector<float> plain_;                        // as large as the largest converted param
   record::Traffic traffic_;
   std::size_t last_bytes_ = 0;
 };
 
-// Of one slice.
+// Decodes the contributions to one slice.
 class Decoder {
  public:
   static Result<std::unique_ptr<Decoder>> make(const CodecUse&, const Slice&);
 
-  // What a worker left in its memory, at the place that it names.
+  // Returns the encoding at `place` in a worker's memory. Errors: no encoding can be there.
   Result<std::span<const std::byte>> find(std::span<const std::byte> memory, std::uint64_t place) const;
   void clear();
   Status add(std::span<const std::byte> encoding, std::uint64_t step);
-  // All that was added since clear(), as the master lies.
+  // The sum since clear(), in the master's format.
   Result<const float*> sum();
 
  private:
@@ -79,9 +80,9 @@ class Decoder {
 
   const CodecUse use_;
   const Coding::Form& form_;
-  std::vector<std::byte> encoding_; // of one contribution: what is decoded does not change meanwhile
-  std::vector<float> sum_;          // as the codec has it
-  std::vector<float> lying_;        // as the master lies, where that differs
+  std::vector<std::byte> encoding_; // a copy of one contribution, which cannot change during decoding
+  std::vector<float> sum_;          // in the codec's format
+  std::vector<float> lying_;        // in the master's format, if that differs
   std::optional<Conversion> from_plain_;
 };
 

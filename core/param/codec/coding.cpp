@@ -130,7 +130,7 @@ Coding::State Coding::begin(std::span<std::byte> memory, SliceId slice) const {
   if (copy_bytes_ == 0) return {form.error, form.learned};
   const std::size_t from = newest(memory, slice), to = 1 - from;
   tag(memory, slice, to).store(half_made, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst); // nobody believes in it while it is written
+  std::atomic_thread_fence(std::memory_order_seq_cst); // the copy is marked half made before it is written
   for (const Kept& kept : kept_)
     for (const Piece& piece : kept.pieces)
       if (piece.slice == slice)

@@ -1,8 +1,9 @@
-// Sums that several servers make together: each says its part for a version, and nobody goes on before all parts are
-// there. They are added up in the order of the parts, whoever was first, so that all have the same bits.
+// Sums over several servers. Each server contributes one part to a version and waits for all parts. Parts are added in
+// the order of their numbers, not of arrival, so that all servers get the same bits.
 //
-// Who has all parts of a version goes on to the next, and may say its part of that one while another server still waits
-// for this one's: never more than one ahead, since the other has yet to say its own.
+// A server that has all parts of a version goes on to the next, and may send its part of that while another server
+// still waits for this version. It is never more than one version ahead, because the next version needs the other's
+// part.
 #pragma once
 
 #include <array>
@@ -16,17 +17,17 @@ namespace dlhost::param {
 
 class AgreedSums {
  public:
-  // So many parts, of so many values each.
+  // For `parts` parts of `values` values each.
   AgreedSums(std::size_t parts, std::size_t values);
 
   void begin(Version);
   Version version() const { return version_; }
-  // A value of a part; comes from outside.
+  // Stores a value of a part, which is untrusted. Errors: wrong version or number, or a value that is already here.
   Status put(Version, std::size_t part, std::size_t value, double);
   bool whole() const;
-  // While it is not whole: whose part.
+  // The first part that is missing. Requires: not whole().
   std::size_t first_missing() const;
-  // Of all parts; and on to the next version.
+  // Returns the sums over all parts and goes on to the next version.
   std::span<const double> take();
 
  private:

@@ -1,5 +1,5 @@
-// Gradients of slices that all server groups add up, before each makes the same version of the sum: the part that core
-// has in a sync of gradients (dlhost/sync.h).
+// Sums the gradients of slices over all server groups, before each group makes the same version of the sum. It is
+// core's side of a sync of gradients (dlhost/sync.h).
 #pragma once
 
 #include <memory>
@@ -12,22 +12,22 @@ namespace dlhost::param {
 
 class GradientSums {
  public:
-  // What the rows of a server's slices take.
+  // Bytes of the rows of a server's slices.
   static std::size_t bytes(const RowExchange::Part&, const Slices&, std::uint32_t server);
-  // Of sums of up to so many contributions in this group.
+  // For sums of up to `contributions` contributions of this group.
   static Result<std::unique_ptr<GradientSums>> make(Neighbours, Store&, std::span<const Slice* const> owned,
                                                     std::size_t contributions);
 
   void begin();
-  // Of one of those that are owned, by its number among them: the last sum is no longer read by others.
+  // True if the other groups have read the last sum. `which` is the index among the owned slices.
   bool has_room(std::size_t which) const { return rows_[which].has_room(); }
-  // This group's contributions. They are read when it returns.
+  // Starts an exchange with this group's contributions. They may be overwritten when it returns.
   Status start(std::size_t which, Version, std::span<const float* const> gradients, float weight);
-  // What a neighbour says.
+  // Takes a neighbour's message.
   Status take(std::size_t which, const Message&);
-  // Of those that are on: the sum of all groups' is there.
+  // True if the sum of all groups is complete. Requires: an exchange of the slice is on.
   bool is_whole(std::size_t which) const { return rows_[which].is_made(); }
-  // Of whose server it has not heard what it waits for.
+  // The seat of the first server whose part is missing.
   std::optional<std::uint32_t> first_missing(std::size_t which) const {
     return neighbours_.seat_of(rows_[which].first_missing());
   }
@@ -40,7 +40,7 @@ class GradientSums {
   Neighbours neighbours_;
   Store& store_;
   std::vector<RowExchange> rows_;
-  std::vector<std::vector<std::unique_ptr<Op>>> ops_; // of each: the weighted sum of one, of two, ...
+  std::vector<std::vector<std::unique_ptr<Op>>> ops_; // per slice: the weighted sum of one, of two, ...
   std::vector<const void*> inputs_;
   Memory scratch_;
 };

@@ -2,7 +2,7 @@
 
 namespace dlhost::param {
 
-// A plugin that never comes to an end is told so when it exchanges: here it is left at some point.
+// The limit `most` stops a plugin that never ends its exchange. Such a plugin is reported when it really exchanges.
 std::vector<SyncStep> rehearse(const Sync& sync, const Sync::Ranks& ranks, std::int64_t elements) {
   const std::size_t most = 64 * std::size_t{ranks.count};
   std::vector<SyncStep> done, awaited, told;

@@ -1,4 +1,4 @@
-// What a rank does in one exchange of a sync, found out without the others: whatever it waits for arrives in turn.
+// The steps of one rank in one exchange of a sync, without the other ranks: each awaited part arrives in turn.
 #pragma once
 
 #include <vector>

@@ -19,14 +19,14 @@ namespace {
 constexpr int manifest_format = 3;
 constexpr std::uint64_t longest_manifest = std::uint64_t{256} << 20;
 constexpr std::size_t seal_letters = 64;
-// What a manifest begins with: its seal, which is of every other byte.
+// The start of a manifest. The seal follows: the digest of all other bytes.
 constexpr std::string_view before_seal = "{\n  \"blake2b\": \"";
 
 constexpr const char* file_names[] = {"params.safetensors", "history.safetensors", "state.safetensors"};
 
 std::string worker_file(std::size_t worker) { return fmt::format("worker-{}.safetensors", worker); }
 
-// The text of a manifest, in which the seal is still empty, with it.
+// Inserts the seal into the text of a manifest whose seal is empty.
 std::string sealed(std::string text) {
   const std::string seal = env::digest(std::as_bytes(std::span(text)));
   return text.insert(before_seal.size(), seal);
@@ -93,7 +93,7 @@ Status fill(const Safetensors& file, std::span<const TensorPlace> targets, const
   return {};
 }
 
-// Writes one file of a checkpoint; its size and hash, for the manifest, are those of what lies on the disk.
+// Writes one file of a checkpoint. Returns the size and hash of the bytes that were read back from the disk.
 Result<nlohmann::json> write_file(Disk& disk, const std::string& path, const Collection& collection) {
   DLHOST_TRY(write_safetensors(disk, path, collection.tensors()));
   DLHOST_ASSIGN(const auto file, disk.open(path));
@@ -124,7 +124,7 @@ Status collect_state(Store& store, Collection& into) {
   return {};
 }
 
-// One file after the other, so that no more than one is held on the host.
+// Writes one file after the other, so that the host holds only one at a time.
 Status write_files(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule,
                    const nlohmann::json& about, std::span<const std::vector<TensorPlace>> workers) {
   DLHOST_TRY(disk.make_directory(folder));
@@ -142,11 +142,11 @@ Status write_files(Disk& disk, const std::string& folder, Store& store, const Up
     for (const auto& own : workers[worker]) DLHOST_TRY(collection.add(store.masters(), own.name, own.desc, own.data));
     DLHOST_ASSIGN(manifest["files"][name], write_file(disk, folder + "/" + name, collection));
   }
-  manifest["blake2b"] = ""; // the first key, as they are sorted
+  manifest["blake2b"] = ""; // the first key, because keys are sorted
   return disk.write_text(folder + "/manifest.json", sealed(env::json_text(manifest, 2) + "\n"));
 }
 
-// Lists the three files, and of workers as many as it says, one after the other; nothing else.
+// Checks that the list has the three files, the workers' files numbered from 0, and nothing else.
 Status check_files(const nlohmann::json& files, const std::string& path) {
   if (!files.is_object()) return Status::corrupt(path, ": its list of files is none");
   for (const char* name : file_names)
@@ -228,7 +228,7 @@ Status use_averages(CheckpointFiles& files) {
   return values_of(files).status();
 }
 
-// What is not trained has no average.
+// Params without an average, such as frozen ones, keep their plain values.
 Result<Safetensors> values_of(const CheckpointFiles& files) {
   DLHOST_ASSIGN(auto values, parse_safetensors(files.params->map(), files.folder + "/params.safetensors"));
   if (!files.averaged) return values;
@@ -292,7 +292,7 @@ Result<bool> read_workers(const CheckpointFiles& files, Store& store,
     const auto is_wanted = [&](const NamedTensor& tensor) {
       return std::ranges::find(here, tensor.name, &TensorPlace::name) != here.end();
     };
-    std::erase_if(file.tensors, std::not_fn(is_wanted)); // of another codec, or of none
+    std::erase_if(file.tensors, std::not_fn(is_wanted)); // state of another codec, or of none
     DLHOST_TRY(match(file, here, path));
     DLHOST_TRY(fill(file, here, store.masters()));
   }

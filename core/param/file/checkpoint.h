@@ -1,12 +1,11 @@
-// A checkpoint: a folder with params.safetensors, history.safetensors and state.safetensors, and a manifest that says
-// what they hold, with a hash of each. The folder appears whole, by a rename, or not at all; what does not match its
-// manifest is refused with the reason.
+// A checkpoint: a folder with params.safetensors, history.safetensors and state.safetensors, and a manifest with their
+// sizes and hashes. A rename makes the folder visible, so that it is whole or absent. A file that does not match the
+// manifest is refused, with the reason.
 //
-// Params are plain f32 under their names ("fc1.weight"), histories under the param's and the slot's
-// ("fc1.weight/momentum"). What batches of training hand on (recurrent state) stands beside the histories: only who
-// goes on training wants either. Workers that have values of their own, which nobody else has, have a file each
-// (worker-0.safetensors), with values and histories under the same names; what a codec keeps of a param for its worker
-// stands there as well ("fc1.weight/codec.error").
+// Params are plain f32 under their names ("fc1.weight"), histories under the param's and the slot's name
+// ("fc1.weight/momentum"). State carried between training batches (recurrent state) stands beside the histories: only a
+// run that goes on training needs either. Each worker with values of its own has a file (worker-0.safetensors), with
+// values and histories under the same names and its codec state ("fc1.weight/codec.error").
 #pragma once
 
 #include <memory>
@@ -22,15 +21,15 @@
 
 namespace dlhost::param {
 
-// Where a tensor lies that a checkpoint holds.
+// A tensor of a checkpoint and its memory.
 struct TensorPlace {
   std::string name;
   TensorDesc desc;
   void* data = nullptr;
-  bool needed = true; // not so: where a checkpoint has none like it, it is zero
+  bool needed = true; // false: it becomes zero if the checkpoint has no such tensor
 };
 
-// `about` goes into the manifest under "run": where the data stood, versions, whatever run needs again.
+// `about` goes into the manifest under "run": data position, versions and other things that core/run needs to go on.
 Status write_checkpoint(Disk&, const std::string& folder, Store&, const Updater::Rule&, const nlohmann::json& about,
                         std::span<const std::vector<TensorPlace>> workers);
 
@@ -46,20 +45,20 @@ struct CheckpointFiles {
   CheckpointFiles& operator=(CheckpointFiles&&) noexcept;
 };
 
-// What a checkpoint's manifest says, sealed as it was written; the files beside it are not looked at.
+// Reads the manifest and checks its seal. Does not check the other files.
 Result<nlohmann::json> read_manifest(Disk&, const std::string& folder);
-// Opens and checks: every file there, of the right size and hash.
+// Opens a checkpoint. Errors: a file is missing, or its size or hash is wrong.
 Result<CheckpointFiles> open_checkpoint(Disk&, const std::string& folder);
 
-// From here on, its params are the averages that the updater kept. Not ok: it kept none.
+// From here on params are read as the averages that the updater kept. Errors: it kept none.
 Status use_averages(CheckpointFiles&);
-// The params, as they are to be read.
+// The params, or their averages after use_averages().
 Result<Safetensors> values_of(const CheckpointFiles&);
 
-// Puts the values into the store, whose net must have the same params in the same shapes; with `training`, also
-// histories. Everything is checked before anything is changed.
+// Loads the values into the store, and with `training` also the histories. Everything is checked before anything is
+// changed. Errors: the store's net has other params or shapes.
 Status read_checkpoint(const CheckpointFiles&, Store&, const Updater::Rule* training);
-// What workers have of their own. Not so: it is not of as many workers.
+// Loads the workers' own values. False: the checkpoint is of another number of workers.
 Result<bool> read_workers(const CheckpointFiles&, Store&, std::span<const std::vector<TensorPlace>> workers);
 
 } // namespace dlhost::param

@@ -19,15 +19,15 @@ constexpr const char* remedy =
     "Say how the file calls them with rename (\"fc*.weight\" = \"hidden*.weight\"), which params stay as they are with "
     "except, and what of the file is not wanted with unused.";
 
-// Axes of one element do not change how the rest lies.
+// Axes of one element do not change the layout.
 std::vector<std::int64_t> without_ones(std::span<const std::int64_t> shape) {
   std::vector<std::int64_t> rest;
   std::ranges::copy_if(shape, std::back_inserter(rest), [](std::int64_t dim) { return dim != 1; });
   return rest;
 }
 
-// A matrix is taken for what has more axes, and the other way round, where a row of it is all that lies behind the
-// first axis: a dense layer sees a picture as a row of numbers.
+// A matrix fits a tensor with more axes, and the other way round, if a row of it is as long as all axes but the first
+// together: a dense layer sees a picture as a row of numbers.
 bool are_rows(std::span<const std::int64_t> matrix, std::span<const std::int64_t> axes) {
   return matrix.size() == 2 && axes.size() > 2 && matrix[0] == axes[0] &&
          matrix[1] == std::accumulate(axes.begin() + 1, axes.end(), std::int64_t{1}, std::multiplies<>());
@@ -49,7 +49,7 @@ std::string guess(const std::string& name, const std::vector<std::string>& known
   return near.empty() ? std::string() : concat("; did you mean '", near, "'?");
 }
 
-// A tensor of the store: exactly one of the two is there.
+// A tensor of the store: either a param or a state.
 struct Target {
   std::string name;
   TensorDesc desc;
@@ -59,7 +59,7 @@ struct Target {
   std::vector<std::int64_t> order;
 };
 
-// Finds each target's tensor and writes down everything that does not fit.
+// Finds each target's tensor and collects all problems.
 class Matching {
  public:
   Matching(const TensorFile& file, const config::Names& names, Store& store) : file_(file), naming_(names) {
@@ -99,7 +99,7 @@ class Matching {
     return names;
   }
 
-  // A tensor serves one param.
+  // Each tensor serves one param only.
   bool claim(const std::string& theirs, const std::string& ours) {
     const auto [known, fresh] = claimed_.emplace(theirs, ours);
     if (!fresh) problem(concat("'", known->second, "' and '", ours, "' both take '", theirs, "'"));
@@ -130,7 +130,7 @@ class Matching {
   }
 
   void unexpected(Taken& taken) {
-    std::vector<std::string> open; // ours that found nothing
+    std::vector<std::string> open; // ours without a match
     for (const auto& target : targets_)
       if (!target.source) open.push_back(target.name);
     for (const auto& tensor : file_.tensors) {
@@ -203,7 +203,7 @@ Result<std::vector<NamedTensor>> give(const TensorFile& file, const config::Name
           concat("\n  '", tensor.name, "' has ", tensor.shape.size(), " axes, but order names ", theirs.order.size());
       continue;
     }
-    // Ours is to lie so that import, which reads axis order[i] as axis i, gives it back: the inverse.
+    // Import reads axis order[i] as axis i, so export lays the tensor by the inverse.
     std::vector<std::int64_t> inverse(theirs.order.size());
     for (std::size_t i = 0; i < inverse.size(); ++i)
       inverse[static_cast<std::size_t>(theirs.order[i])] = static_cast<std::int64_t>(i);

@@ -19,7 +19,7 @@ std::string replaced(std::string_view pattern, const std::vector<std::string>& p
 
 } // namespace
 
-// Only the last star is tried again: whatever an earlier one took, the rest can do no better with more of it.
+// Backtracking to the last star suffices: a longer match of an earlier star cannot help the rest of the pattern.
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view name) {
   std::vector<std::string> parts;
   std::size_t p = 0, n = 0, behind_star = 0, begin = 0;

@@ -1,5 +1,5 @@
-// What a file from elsewhere calls the params of a net: exact names first, then patterns in their order, else the same
-// name. Pure; used while params are exchanged.
+// Maps the names of a net's params to the names in a foreign file: exact names first, then patterns in their order,
+// else the same name.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace dlhost::param {
 
-// The parts that the stars of a pattern stand for, each as short as it can be; none: it does not match.
+// The text that each star of a pattern matches, as short as possible. Empty: the name does not match.
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view name);
 
 class Naming {
@@ -20,13 +20,13 @@ class Naming {
 
   struct Theirs {
     std::string name;
-    std::vector<std::int64_t> order; // empty: axes as they are
+    std::vector<std::int64_t> order; // empty: axes keep their order
   };
   Theirs theirs(std::string_view ours);
   bool kept(std::string_view ours);
   bool ignored(std::string_view theirs) const;
 
-  // Names and patterns of ours that nothing asked about had: most likely mistyped.
+  // Our names and patterns that matched nothing. Most likely they are mistyped.
   std::vector<std::string> unused() const;
 
  private:

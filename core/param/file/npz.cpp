@@ -15,7 +15,7 @@ const bool npz_built = true;
 
 namespace {
 
-// No deflate stream unpacks to more than about a thousand times its length.
+// A deflate stream unpacks to at most about a thousand times its length.
 constexpr std::uint64_t most_unpacked = 1040;
 
 struct CloseArchive {
@@ -44,14 +44,15 @@ Result<Archive> open_archive(zip_source_t* source, int flags) {
   return Status::corrupt("is no npz file, or a broken one: ", words_of(error));
 }
 
-// What is there counts in the order of the archive, so a file that lies is found before its claim is believed.
+// `size` is the archive's claim. The buffer is not initialised, so a false claim costs no memory before the read finds
+// it.
 Result<std::unique_ptr<std::byte[]>> unpack(zip_t& archive, zip_uint64_t index, std::uint64_t size) {
   const std::unique_ptr<zip_file_t, CloseEntry> entry(zip_fopen_index(&archive, index, 0));
   if (!entry) return Status::corrupt(zip_strerror(&archive));
   auto bytes = std::make_unique_for_overwrite<std::byte[]>(size);
   const auto read = zip_fread(entry.get(), bytes.get(), size);
   std::byte behind{};
-  const auto more = read < 0 ? read : zip_fread(entry.get(), &behind, 1); // at the end libzip checks the sum
+  const auto more = read < 0 ? read : zip_fread(entry.get(), &behind, 1); // libzip checks the CRC at the end
   if (more < 0) return Status::corrupt(zip_error_strerror(zip_file_get_error(entry.get())));
   if (static_cast<std::uint64_t>(read) != size || more > 0)
     return Status::corrupt("does not have the ", size, " bytes that the archive says");
@@ -107,7 +108,7 @@ Status add_entry(Npz& npz, zip_t& archive, zip_uint64_t index, std::uint64_t& al
   if (zip_stat_index(&archive, index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME))
     return Status::corrupt("entry ", index, ": ", zip_strerror(&archive));
   std::string name = stat.name;
-  if (!name.ends_with(".npy")) return {}; // not an array: somebody's notes
+  if (!name.ends_with(".npy")) return {}; // not an array
   if (!(stat.valid & ZIP_STAT_SIZE) || stat.size > allowance)
     return Status::corrupt("array '", name, "' claims more than an archive of this size can hold");
   allowance -= stat.size;
@@ -141,7 +142,7 @@ Status write_npz(Disk& disk, const std::string& path, std::span<const NamedTenso
   zip_source_t* made = zip_source_buffer_create(nullptr, 0, 0, &error);
   if (!made) return Status::no_space(path, ": ", words_of(error));
   const std::unique_ptr<zip_source_t, FreeSource> whole(made);
-  zip_source_keep(made); // the archive takes one, the other reads what became of it
+  zip_source_keep(made); // zip_close releases one reference; the other reads the result back
   auto archive = open_archive(made, ZIP_CREATE | ZIP_TRUNCATE);
   if (!archive.ok()) return std::move(archive).status().at(path);
   std::vector<std::string> arrays; // until the archive is closed
@@ -158,7 +159,7 @@ Status write_npz(Disk& disk, const std::string& path, std::span<const NamedTenso
       return refused();
     }
     const auto entry = static_cast<zip_uint64_t>(index);
-    constexpr zip_uint16_t first_day = 1 << 5 | 1; // of 1980: equal params make equal files
+    constexpr zip_uint16_t first_day = 1 << 5 | 1; // 1 January 1980, so that equal params make equal files
     if (zip_set_file_compression(archive->get(), entry, ZIP_CM_STORE, 0) != 0 ||
         zip_file_set_dostime(archive->get(), entry, 0, first_day, 0) != 0)
       return refused();

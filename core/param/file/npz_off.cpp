@@ -1,4 +1,4 @@
-// A build without libzip reads and writes no npz files.
+// Build without libzip: npz files are neither read nor written.
 #include "param/file/npz.h"
 
 namespace dlhost::param {

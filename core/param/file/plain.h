@@ -1,5 +1,5 @@
-// Plain tensors on the host, of any float type and with their axes in another order, as f32. For exchange, never for
-// the step loop.
+// Converts tensors on the host to plain f32, from any float type and axis order. For import and export, not for the
+// step loop.
 #pragma once
 
 #include <span>
@@ -10,11 +10,12 @@
 
 namespace dlhost::param {
 
-// The elements as f32, row-major over the axes in the order given: axis i of the result is axis order[i] of the tensor.
-// The tensor is of a float type.
+// The elements as f32, row-major over the axes in the given order: axis i of the result is axis order[i] of the tensor.
+// Requires: a float type.
 std::vector<float> plain_values(const NamedTensor&, std::span<const std::int64_t> order = {});
 
-// The same, where they lie if they lie so: of a large param, a copy would be what a run needs most memory for.
+// The same values, without a copy if the tensor is aligned f32 in this order. A copy of a large param would set the
+// run's peak memory.
 class PlainView {
  public:
   explicit PlainView(const NamedTensor&, std::span<const std::int64_t> order = {});
@@ -29,7 +30,7 @@ std::string shape_text(std::span<const std::int64_t> shape); // "4x7"
 
 std::vector<std::int64_t> reordered(std::span<const std::int64_t> shape, std::span<const std::int64_t> order);
 
-// For each element of the result, row-major, where it stands in the source: call(from).
+// Calls call(from) for each element of the result, row-major, with its index in the source.
 template <class Call>
 void each_reordered(std::span<const std::int64_t> shape, std::span<const std::int64_t> order, Call&& call) {
   const std::size_t rank = shape.size();

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian and written as it lies");
 
-constexpr std::uint64_t largest_header = 100 << 20; // as the Python library has it
+constexpr std::uint64_t largest_header = 100 << 20; // the limit of the Python library
 
 struct DTypeWord {
   DType type;
@@ -44,7 +44,7 @@ std::span<const std::byte> bytes_of(const void* data, std::size_t size) {
   return {static_cast<const std::byte*>(data), size};
 }
 
-// What one entry of the header says, checked against the data.
+// Reads one entry of the header and checks it against the data.
 Result<NamedTensor> tensor_of(const std::string& name, const nlohmann::json& entry, std::span<const std::byte> data) {
   const auto bad = [&](const char* why) { return Status::corrupt("tensor '", name, "': ", why); };
   if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets"))

@@ -1,6 +1,5 @@
 // Safetensors files: a little-endian u64 with the length of a JSON header, the header (for each tensor its dtype, shape
-// and place in the data), the data. Readable by the common Python library. Bytes may come from outside: nothing in a
-// file is believed before it is checked.
+// and place in the data), the data. The common Python library reads them. Bytes are untrusted and checked before use.
 #pragma once
 
 #include <map>
@@ -14,7 +13,7 @@
 
 namespace dlhost::param {
 
-// A tensor to be written, plain.
+// A tensor in plain format. `bytes` is borrowed.
 struct NamedTensor {
   std::string name;
   DType dtype = DType::f32;
@@ -24,10 +23,11 @@ struct NamedTensor {
 
 using Metadata = std::map<std::string, std::string>;
 
-// Appears whole or not at all. Tensors are aligned to 64 bytes from the start of the file.
+// The file appears whole or not at all. The data begins at a multiple of 64 bytes.
 Status write_safetensors(Disk&, const std::string& path, std::span<const NamedTensor>, const Metadata& = {});
 
-// The tensors of a file's bytes; the spans are into them. `what` names the file in messages.
+// The tensors of a file. Their spans point into the bytes given to parse_safetensors. `what` names the file in
+// messages.
 struct Safetensors {
   std::vector<NamedTensor> tensors; // by name
   Metadata metadata;

@@ -54,7 +54,7 @@ Result<TensorFile> tensors_of(CheckpointFiles checkpoint) {
 
 Status write_tensors(Disk& disk, const std::string& path, TensorFormat format, std::span<const NamedTensor> tensors,
                      Metadata metadata) {
-  metadata["format"] = "pt"; // tells readers of the common library that the data is laid as PyTorch lays it
+  metadata["format"] = "pt"; // tells the common library's readers that the layout is PyTorch's
   return format == TensorFormat::npz ? write_npz(disk, path, tensors)
                                      : write_safetensors(disk, path, tensors, metadata);
 }

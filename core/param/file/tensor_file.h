@@ -1,5 +1,5 @@
-// Tensors by their names, outside of a run: a safetensors file, an npz file, or a checkpoint, whose params and running
-// state stand together. What export writes and import reads.
+// Tensors by name, outside a run: a safetensors file, an npz file, or the params and running state of a checkpoint.
+// Export writes and import reads them.
 #pragma once
 
 #include <memory>
@@ -18,20 +18,20 @@ struct TensorFile {
   Metadata metadata;                // of a safetensors file
   const NamedTensor* find(std::string_view name) const;
 
-  // What the tensors point into.
+  // The memory of the tensors.
   std::vector<std::unique_ptr<File>> files;
   std::vector<std::unique_ptr<std::byte[]>> unpacked;
 };
 
-// By what the file begins with, whatever it is called.
+// Detects the format from the first bytes, not from the file name.
 Result<TensorFile> open_tensors(Disk&, const std::string& path);
 Result<TensorFile> tensors_of(CheckpointFiles);
 
-// In a file's metadata: what the sources of its net give of one sample, as JSON (run/input/inputs.h).
+// Metadata key: the inputs that the net's sources give for one sample, as JSON (run/input/inputs.h).
 inline constexpr const char* inputs_key = "dlhost.inputs";
 
 enum class TensorFormat : std::uint8_t { safetensors, npz };
-// npz keeps no metadata.
+// The npz format drops the metadata.
 Status write_tensors(Disk&, const std::string& path, TensorFormat, std::span<const NamedTensor>, Metadata);
 
 } // namespace dlhost::param

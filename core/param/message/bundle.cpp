@@ -6,7 +6,7 @@
 namespace dlhost::param {
 namespace {
 
-// As it travels.
+// The header of each message on the wire.
 struct Prefix {
   std::uint32_t mirror = 0, count = 0;
   std::uint64_t offset = 0;

@@ -1,7 +1,7 @@
-// What goes to a seat of another machine in one piece: messages, in their order, and with some of them bytes that are
-// to lie in a mirror there before the message is read (mirror.h).
+// A bundle goes to a seat of another machine in one piece: messages in order, some with bytes for a mirror there, which
+// are copied before the message is read (mirror.h).
 //
-//   each message: the mirror's number, how many bytes, where they begin in it; its 64 bytes; those bytes
+//   each message: number of the mirror, number of bytes, offset in the mirror; 64 bytes of message; the bytes
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace dlhost::param {
 struct Enclosure {
   std::uint32_t mirror = 0;
   std::uint64_t offset = 0;
-  std::span<const std::byte> bytes; // empty: none
+  std::span<const std::byte> bytes; // may be empty
 };
 
-// What is small enough to be copied goes with its message, which takes less than half as long as a put and a message.
+// Enclosing small data in its message takes less than half the time of a put and a message.
 inline constexpr std::size_t bundle_bytes = 36864, most_enclosed = 32768;
 
-// Fills a piece of memory.
+// Writes a bundle into `room`. Requires: fits() before add().
 class Bundle {
  public:
   explicit Bundle(std::span<std::byte> room) : room_(room) {}
@@ -41,7 +41,7 @@ class Bundle {
   std::size_t at_ = 0;
 };
 
-// Reads one that comes from outside.
+// Reads an untrusted bundle.
 class BundleReader {
  public:
   explicit BundleReader(std::span<const std::byte> bytes) : rest_(bytes) {}

@@ -1,4 +1,4 @@
-// Queues that grow while a run begins, and allocate nothing once they are as large as they get.
+// Queues that grow at the start of a run and stop allocating when they have reached their largest size.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,8 @@
-// Memory that several tasks see. On one machine all map it, and read it where it lies. Each task of another machine
-// that needs it has a mirror of it: memory of its own, laid out alike, into which whoever writes puts what is to be
-// seen.
+// Memory that several tasks see. Tasks on the same machine map it and read it in place. Each task on another machine
+// that needs it has a mirror: its own memory with the same layout, into which the writer puts the bytes to be seen.
 //
-// A mirror is as the memory was when something was last shown; a message that is sent behind that arrives behind it
-// (Post::show). So what messages say of places in memory is true on every machine.
+// Each part of a mirror holds the bytes of its last Post::show. Messages sent after a show arrive after it, so the
+// places named in messages are valid on every machine.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +14,12 @@
 
 namespace dlhost::param {
 
-// Where a piece of memory lies, or a mirror of it, on another machine: who reaches it there, and by what.
+// A piece of memory, or its mirror, on another machine: the seat that reaches it, and its key.
 struct Mirror {
   std::uint32_t seat = 0;
   std::string key;
-  std::uint32_t number = 0; // by which its maker knows it (Post::know)
-  bool shared = false;      // others of that machine read it as well
+  std::uint32_t number = 0; // the number that its owner gave it (Post::know)
+  bool shared = false;      // other seats of that machine read it too
 };
 
 // Memory that this task makes for others to see.
@@ -31,13 +30,13 @@ class Board {
 
   bool made() const { return near_ || far_; }
   std::span<std::byte> bytes() const { return (near_ ? near_ : far_)->bytes(); }
-  // What others need: of this machine, to map it; of others, to put into it. Empty: there are none.
+  // Keys for the others: to map it on this machine, to put into it from others. Empty: there are no such others.
   std::string near_key() const { return near_ ? near_->key() : std::string(); }
   std::string far_key() const { return far_ ? far_->key() : std::string(); }
 
  private:
   std::unique_ptr<Region> near_;
-  std::unique_ptr<Region> far_; // registered within it: gone first
+  std::unique_ptr<Region> far_; // registered within near_, so it is destroyed first
 };
 
 } // namespace dlhost::param

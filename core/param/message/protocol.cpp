@@ -8,7 +8,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "messages travel in the order of bytes that all hosts have");
 
-// Every field at its place, in order; `Field` is called with each and its offset.
+// Calls `field` with each field and its offset in the message, in order.
 template <class Of, class Field> void fields(Of& message, Field field) {
   std::size_t at = 0;
   const auto next = [&](auto& value) {

@@ -13,11 +13,11 @@ namespace dlhost::param {
 namespace {
 
 constexpr std::size_t frames = 64, slots = 64;
-constexpr std::size_t largest_key = 64;                          // as transports promise
-constexpr std::size_t most_on_their_way = std::size_t{64} << 20; // bytes of puts, beside the first
+constexpr std::size_t largest_key = 64;                          // the limit of transports
+constexpr std::size_t most_on_their_way = std::size_t{64} << 20; // bytes of puts under way, unless one is larger
 constexpr char purpose[] = "dlhost sealed endpoints 1";
 
-// Which of its kinds a cookie of the transport's is, and which of these.
+// A cookie for the transport holds its kind and the index of the slot, frame or put.
 enum class Of : std::uint8_t { slot, frame, put };
 constexpr int kind_shift = 56;
 constexpr std::uint64_t cookie_of(Of kind, std::size_t which) {
@@ -30,7 +30,7 @@ const unsigned char* raw(std::span<const std::byte> bytes) {
 unsigned char* room(std::span<std::byte> bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
 const unsigned char* raw(const std::string& text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
-// Numbers and bytes one behind the other, and back; those of other machines are of the same order here.
+// Writes numbers and bytes one after the other; Reader reads them. All hosts have the same byte order.
 class Writer {
  public:
   explicit Writer(std::span<std::byte> room) : room_(room) {}
@@ -68,7 +68,7 @@ class Reader {
   std::span<const std::byte> text_;
 };
 
-// Where nobody hands over the job's secret, its endpoints are of this process.
+// The secret if the job has none: then all endpoints are of this process.
 std::span<const std::byte> secret_of_process() {
   static const env::Secret secret = env::draw_secret();
   return std::as_bytes(std::span(secret));
@@ -76,7 +76,7 @@ std::span<const std::byte> secret_of_process() {
 
 } // namespace
 
-// What peers put into lies beside it, and what they mean is opened into it.
+// Peers put sealed bytes into memory beside the region. They are opened into the region.
 class Sealed::Opened final : public Region {
  public:
   Opened(std::shared_ptr<Memory> memory, std::unique_ptr<Region> sealed, std::span<std::byte> plain,
@@ -103,7 +103,7 @@ Sealed::Sealed(Host& host, std::unique_ptr<Endpoint> inner, What what)
 }
 
 Sealed::~Sealed() {
-  if (dropped_ > 1) // of the first it was told at once
+  if (dropped_ > 1) // the first one was logged at once
     host_.log().write(LogLevel::warning,
                       concat(dropped_, " messages were dropped that no member of this job has sealed "
                                        "for this one, or that came before"));
@@ -155,7 +155,7 @@ Sealed::Nonce Sealed::next_nonce() {
 Status Sealed::post_send(PeerId peer, std::uint64_t tag, std::span<const std::byte> bytes, std::uint64_t cookie) {
   if (bytes.size() > largest_message)
     return Status::invalid("a sealed message has at most ", largest_message, " bytes, and this one ", bytes.size());
-  DLHOST_TRY(send_kept()); // what waits longer goes first
+  DLHOST_TRY(send_kept()); // frames that wait go first
   if (!kept_.empty()) return Status::timeout("there is no room for another message");
   std::array<std::byte, sizeof tag + largest_message> body;
   Writer writer(body);
@@ -188,7 +188,7 @@ Status Sealed::send(PeerId peer, Kind kind, std::span<const std::byte> body, std
   return {};
 }
 
-// In their order.
+// Keeps the frame if there is no room, so that frames stay in order.
 Status Sealed::send_or_keep(PeerId peer, Kind kind, std::span<const std::byte> body) {
   if (kept_.empty()) {
     Status status = send(peer, kind, body, std::nullopt);
@@ -239,7 +239,7 @@ Result<std::unique_ptr<Region>> Sealed::register_memory(std::span<std::byte> mem
   return opened(std::move(region), memory, {});
 }
 
-// One whose buffer is large enough, if there is one.
+// Returns a free put, with a large enough buffer if one has it.
 Result<Sealed::Put*> Sealed::free_put(std::size_t bytes) {
   Put* found = nullptr;
   for (const auto& put : puts_)
@@ -257,7 +257,7 @@ Status Sealed::put(PeerId peer, std::span<const std::byte> from, std::string_vie
   if (what_ == What::messages) return inner_->put(peer, from, key, offset, cookie);
   if (key.size() > largest_key) return Status::invalid("a region's key has at most ", largest_key, " bytes");
   if (put_bytes_ > 0 && put_bytes_ + from.size() > most_on_their_way) return Status::timeout("there is no room for it");
-  // What is not opened yet is not to be written over.
+  // Bytes that the receiver has not opened yet must not be overwritten.
   for (const auto& other : puts_)
     if (!other->free && other->peer == peer && other->key == key && offset < other->offset + other->bytes &&
         other->offset < offset + from.size())
@@ -331,7 +331,7 @@ Status Sealed::take(const Completion& completion) {
     writer.bytes(std::as_bytes(std::span(put.mac)));
     writer.bytes(std::as_bytes(std::span(put.key)));
     Status status = send_or_keep(put.peer, Kind::unseal, writer.written());
-    return status.code() == Code::gone ? Status() : status; // that is told by itself
+    return status.code() == Code::gone ? Status() : status; // the transport reports the lost peer itself
   }
   case Completion::Kind::gone: drop(completion.peer); [[fallthrough]];
   case Completion::Kind::got: append(ready_, completion); return {};
@@ -339,12 +339,12 @@ Status Sealed::take(const Completion& completion) {
   return {};
 }
 
-// Nobody opens what was put to it.
+// The lost peer opens no puts any more.
 void Sealed::drop(PeerId peer) {
   for (const auto& put : puts_)
     if (!put->free && !put->lost && put->peer == peer) {
       put->lost = true;
-      put->free = put->made; // else the transport reads it still
+      put->free = put->made; // if not made, the transport still reads the buffer
       put_bytes_ -= put->bytes;
     }
 }
@@ -402,7 +402,7 @@ Status Sealed::deal_with(PeerId from, const Body& body) {
     const auto number = Reader(bytes).number();
     if (!number || *number >= puts_.size()) return Status::corrupt("a peer has read a put that was never made");
     Put& put = *puts_[*number];
-    if (put.free || !put.made || put.peer != from) return {}; // it was somebody's who is gone
+    if (put.free || !put.made || put.peer != from) return {}; // of a peer that is gone
     put.free = true;
     put_bytes_ -= put.bytes;
     append(ready_, Completion{.kind = Completion::Kind::put, .peer = from, .cookie = put.cookie});
@@ -426,7 +426,7 @@ void Sealed::hand_over(PeerId from, const Body& body) {
                             .bytes = message.size()});
 }
 
-// Its numbers come from outside.
+// The numbers are untrusted.
 Status Sealed::unseal(PeerId from, std::span<const std::byte> body) {
   const auto wrong = [&](const char* what) { return Status::corrupt("a sealed put of peer ", from, " ", what); };
   Reader reader(body);
@@ -435,7 +435,7 @@ Status Sealed::unseal(PeerId from, std::span<const std::byte> body) {
   if (!mac) return wrong("is cut off");
   const std::string_view key(reinterpret_cast<const char*>(reader.rest().data()), reader.rest().size());
   const auto found = memory_->find(key);
-  if (found == memory_->end()) return {}; // it was for memory that is gone
+  if (found == memory_->end()) return {}; // the memory it was for is gone
   const auto& [sealed, plain] = found->second;
   if (*offset > sealed.size() || *bytes > sealed.size() - *offset)
     return wrong("goes beyond the memory that it is for");

@@ -1,6 +1,6 @@
-// An endpoint whose messages, and, where wanted, what is put into its memory, only members of the job can read or make:
-// all that leaves is sealed (XChaCha20-Poly1305) with a key that is made of the job's secret. It goes around an
-// endpoint of any transport, and is used like it.
+// An endpoint whose messages, and optionally the bytes put into its memory, only members of the job can read or make.
+// It seals all outgoing bytes (XChaCha20-Poly1305) with a key derived from the job's secret. It wraps an endpoint of
+// any transport and is used like it.
 //
 //   sender                 receiver
 //   message                opened, and handed over
@@ -8,8 +8,8 @@
 //   unseal                 opened from there into the region
 //                          unsealed: the put is done
 //
-// Each frame and each put has a nonce of its own, which is whose it is and a count; it is for the receiver that it was
-// made for, and no other. What is no such frame, or comes once more, is dropped and counted.
+// Each frame and each put has its own nonce: the sender's id and a counter. A frame is bound to its receiver's address.
+// Frames that fail to open, or whose counter is not new, are dropped and counted.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ namespace dlhost::param {
 class Sealed final : public Endpoint {
  public:
   enum class What : std::uint8_t { messages, all };
-  // `secret`: empty where the endpoints are of one process. Messages have up to largest_message bytes.
+  // `secret`: empty if all endpoints are of one process. Limit: messages have up to largest_message bytes.
   static Result<std::unique_ptr<Endpoint>> around(Host&, std::unique_ptr<Endpoint>, std::span<const std::byte> secret,
                                                   What);
   static constexpr std::size_t largest_message = bundle_bytes;
@@ -54,7 +54,7 @@ class Sealed final : public Endpoint {
   void wake() override { inner_->wake(); }
   bool puts_in_order() const override { return what_ == What::messages && inner_->puts_in_order(); }
 
-  // Frames that were none of this job's, or came once more.
+  // Frames that failed to open or were replayed.
   std::uint64_t dropped() const { return dropped_; }
 
  private:
@@ -65,36 +65,36 @@ class Sealed final : public Endpoint {
   using Frame = std::array<std::byte, frame_bytes>;
   enum class Kind : std::uint8_t { message = 1, unseal, unsealed };
   struct Peer {
-    std::string address; // empty: it is not connected
-    // Of what it sends.
+    std::string address; // not connected if empty
+    // The sender's id and the counter of its last frame.
     std::optional<std::array<unsigned char, id_bytes>> id;
     std::uint64_t counted = 0;
   };
   struct Slot { // a frame that is being sent
     Frame bytes{};
-    bool told = false; // its end, by that cookie
+    bool told = false; // the caller is told the end of the send, with `cookie`
     std::uint64_t cookie = 0;
   };
-  struct Room { // that is to be received into
+  struct Room { // a posted receive
     std::span<std::byte> bytes;
     std::uint64_t cookie = 0;
   };
   struct Body { // of a frame, opened
     Kind kind = Kind::message;
-    std::array<std::byte, sizeof(std::uint64_t) + largest_message> bytes; // `count` of them are something
+    std::array<std::byte, sizeof(std::uint64_t) + largest_message> bytes; // the first `count` are valid
     std::size_t count = 0;
   };
   struct Put {
-    bool made = false; // by the transport: what is left is for the receiver to open it
+    bool made = false; // the transport is done; the receiver has yet to open it
     bool free = true;
-    bool lost = false; // nobody will read it
+    bool lost = false; // the peer is gone
     PeerId peer = 0;
     std::string key;
     std::uint64_t offset = 0, bytes = 0, cookie = 0, count = 0;
     Mac mac{};
     std::unique_ptr<Region> sealed;
   };
-  struct Beside { // memory that is put into, and that which it is opened into
+  struct Beside { // sealed memory, and the plain memory it is opened into
     std::span<std::byte> sealed, plain;
   };
   class Opened; // a region
@@ -118,32 +118,32 @@ class Sealed final : public Endpoint {
 
   Host& host_;
   const What what_;
-  std::string self_; // its address
+  std::string self_; // address of this endpoint
   std::array<unsigned char, 32> key_{};
   std::array<unsigned char, id_bytes> id_{};
   std::uint64_t count_ = 0, dropped_ = 0;
   std::vector<Peer> peers_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
-  std::vector<Frame> frames_; // being received into
+  std::vector<Frame> frames_; // posted receives of the transport
   boost::circular_buffer<Room> rooms_;
   struct Arrived {
     PeerId peer = 0;
     Body body;
   };
-  boost::circular_buffer<Arrived> arrived_; // messages that found no room
+  boost::circular_buffer<Arrived> arrived_; // messages without a posted receive
   struct Kept {
     PeerId peer = 0;
     Body body;
   };
-  boost::circular_buffer<Kept> kept_; // frames that found no slot
+  boost::circular_buffer<Kept> kept_; // frames without a free slot
   std::vector<std::unique_ptr<Put>> puts_;
-  std::size_t put_bytes_ = 0;                                   // on their way
+  std::size_t put_bytes_ = 0;                                   // of unfinished puts
   using Memory = std::map<std::string, Beside, std::less<>>;    // by key
-  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>(); // regions may outlive their endpoint
+  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>(); // shared, because regions may outlive the endpoint
   boost::circular_buffer<Completion> ready_;
   std::vector<Completion> inner_done_;
-  std::unique_ptr<Endpoint> inner_; // gone first: it uses the memory above to its end
+  std::unique_ptr<Endpoint> inner_; // last, so destroyed first: it uses the memory above
 };
 
 } // namespace dlhost::param

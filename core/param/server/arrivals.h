@@ -1,4 +1,4 @@
-// What came of contributions, where some may come too late to make a version.
+// Counts contributions, if some may come too late for a version.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace dlhost::param {
 
 struct Arrivals {
   std::uint64_t came = 0;
-  std::uint64_t late = 0; // of them: dropped, or folded in
+  std::uint64_t late = 0; // among `came`: dropped or folded
 
   Arrivals& operator+=(const Arrivals& other) {
     came += other.came;

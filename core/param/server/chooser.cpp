@@ -21,7 +21,8 @@ void Chooser::begin(const Beginning& beginning) {
   }
 }
 
-// Who has left is counted for as long as a contribution of its waits: those that are to come are waited for beside it.
+// A group that has left counts as long as one of its contributions is held: the version waits for as many
+// contributions, this one included.
 SliceState Chooser::state(std::uint32_t group) {
   std::uint32_t in = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g)
@@ -53,7 +54,7 @@ Status Chooser::take(const Message& message) {
 
 Status Chooser::update(std::uint32_t which, const Message& message) {
   Group& group = groups_[which];
-  if (message.step < group.next) return {}; // once more
+  if (message.step < group.next) return {}; // a repeated message
   group.based_on = group.here == 0 ? message.version : std::min(group.based_on, message.version);
   if (++group.here < setup_.clients.workers) return {};
   group.here = 0;
@@ -106,7 +107,7 @@ Status Chooser::decide(const Contribution* arrived, const UpdateVerdict& verdict
   return {};
 }
 
-// To all servers, of each worker of the group.
+// Sends the message to all servers, once for each worker of the group.
 Status Chooser::tell(const Contribution& of, Message message) {
   message.group = of.who.group;
   message.step = of.who.step;
@@ -122,7 +123,7 @@ Status Chooser::fold(const Contribution& one, float weight) {
   return tell(one, {.word = Word::folded, .rate = static_cast<double>(weight)});
 }
 
-// What waits for others is lost with whoever dies: from where on a group makes its steps once more.
+// Tells the leader from which step on each group repeats its steps if a worker dies: held contributions would be lost.
 Status Chooser::say_what_is_undecided() {
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     Message from{.word = Word::undecided, .step = groups_[group].next};
@@ -134,7 +135,7 @@ Status Chooser::say_what_is_undecided() {
   return {};
 }
 
-// Servers hear of it behind all that was decided.
+// Servers get the align message after all decisions made so far.
 Status Chooser::complete() {
   if (!setup_.consistency->traits().folds) return say_what_is_undecided();
   SliceState state = this->state(0);

@@ -1,7 +1,8 @@
-// Chooses, where a handler chooses for whole steps (Consistency::Traits::by_step), whose contributions make the next
-// version of all slices: slice by slice two workers could each wait for what only the other can complete. It chooses
-// groups: the workers of one make a step together or not at all. It sits beside the first server of a server group;
-// workers tell it when all of a step is sent, and it tells all servers of the group.
+// Decides whose contributions make the next version of all slices, under handlers that choose whole steps
+// (Consistency::Traits::by_step). If servers chose slice by slice, two workers could each wait for a version that only
+// the other completes. It chooses groups: the workers of a group make a step together or not at all. The chooser runs
+// beside the first server of a server group. Workers tell it when all of a step is sent; it tells all servers of the
+// group.
 #pragma once
 
 #include <functional>
@@ -29,19 +30,19 @@ class Chooser {
   };
   explicit Chooser(Setup);
 
-  // That a step is whole, that a worker leaves, or that nothing is to be left undecided.
+  // Takes `whole`, `leave` or `complete`.
   Status take(const Message&);
   void begin(const Beginning&);
 
-  // Steps of groups.
+  // Counts steps of groups.
   const Arrivals& arrivals() const { return arrivals_; }
 
  private:
-  // What has come of a group's step.
+  // The state of a group's present step.
   struct Group {
-    std::uint64_t next = 0; // steps below this one are in
-    std::uint32_t here = 0; // workers that have sent all of it
-    Version based_on = 0;   // the oldest version that any of them computed with
+    std::uint64_t next = 0; // all earlier steps are taken
+    std::uint32_t here = 0; // workers that have sent the whole step
+    Version based_on = 0;   // the oldest version that one of them computed with
     std::uint32_t in = 0;   // workers that still make steps
   };
 
@@ -57,10 +58,10 @@ class Chooser {
 
   Setup setup_;
   std::vector<Group> groups_;
-  std::vector<Contribution> held_; // of a group each
+  std::vector<Contribution> held_; // one for each waiting group step
   std::vector<std::uint64_t> own_; // the handler's words
   Version version_ = 0;
-  float folded_ = 0; // weights, since the last version
+  float folded_ = 0; // weights since the last version
   Arrivals arrivals_;
 };
 

@@ -1,6 +1,6 @@
-// Contributions to a slice that nobody waits for: their weighted sum, in memory of the server's own, so that who sent
-// them may write the next. It goes into the next version beside those that make it, or into the one that is there
-// when the run stands still. After make() nothing is allocated.
+// The weighted sum of contributions to a slice that no version waits for. It lies in the server's own memory, so that
+// the senders may overwrite theirs. It goes into the next version beside the contributions that make it, or into the
+// present version when the run pauses. After make() nothing is allocated.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ namespace dlhost::param {
 
 class Folded {
  public:
-  // Of so many elements; of `most` contributions at once.
+  // For slices of `elements` elements and at most `most` contributions at once.
   static Result<std::unique_ptr<Folded>> make(Store&, std::int64_t elements, std::size_t most);
 
-  // What it was is read when it returns. `rate`: the schedule's, of its step.
+  // The gradient may be overwritten when it returns. `rate`: the schedule's rate of the contribution's step.
   Status add(const float* gradient, float weight, const Ledger::Part&, double rate);
   void clear() {
     parts_.clear();
@@ -26,15 +26,15 @@ class Folded {
 
   bool empty() const { return parts_.empty(); }
   const float* sum() const { return reinterpret_cast<const float*>(sum_.data()); }
-  float weight() const { return weight_; } // of all
-  double rate() const { return rate_; }    // of the last
+  float weight() const { return weight_; } // of all together
+  double rate() const { return rate_; }    // of the last one
   std::span<const Ledger::Part> parts() const { return parts_; }
 
  private:
   explicit Folded(Store& store) : store_(store) {}
 
   Store& store_;
-  std::unique_ptr<Op> first_, next_; // of what is added
+  std::unique_ptr<Op> first_, next_; // for the first contribution, and for the following
   Memory sum_, scratch_;
   std::vector<Ledger::Part> parts_;
   float weight_ = 0;

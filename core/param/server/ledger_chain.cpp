@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view object_end = "}";
 
-// What follows a line's own text, in room of the caller's.
+// The end of a line with its digest, written to `room`.
 using Tail = std::array<char, LedgerChain::bytes>;
 std::string_view tail_of(std::uint64_t digest, Tail& room) {
   const auto end = fmt::format_to_n(room.data(), room.size(), ",\"chain\":\"{:016x}\"}}\n", digest);

@@ -1,10 +1,10 @@
-// What makes a ledger's lines a chain: each ends with a digest of all that stands before it in the file, so that no
-// line can be changed, removed, moved or doubled without the next one saying so. The chain cannot tell that lines are
-// missing at the file's end: checkpoints hold each file's head for that (record/ledger_head.h).
+// Chains the lines of a ledger: each line ends with a digest of all bytes before it in the file. A line that is
+// changed, removed, moved or doubled makes the next digest wrong. The chain cannot show that lines are missing at the
+// end: checkpoints store the head of each file for that (record/ledger_head.h).
 //
 //   {"slice":0,"version":13,"made_of":"0+1*20","chain":"0f1e2d3c4b5a6978"}
 //
-// Thread: one at a time. Allocates nothing where lines have room.
+// Thread: one at a time. Does not allocate if the lines have the capacity.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,14 @@ namespace dlhost::param {
 
 class LedgerChain {
  public:
-  static constexpr std::size_t bytes = 29; // of what a line gets, its end included
+  static constexpr std::size_t bytes = 29; // that close() adds to a line, with the line end
 
-  // A JSON object gets its digest, and the line's end.
+  // Adds the digest and the line end to a JSON object.
   void close(std::string& line);
-  // The next line of a file, without its end. Not so: it has no digest, or another than is due.
+  // Checks the next line of a file, given without its line end. False: the digest is missing or wrong.
   bool takes(std::string_view line);
 
-  // Of a whole file, which is not looked through: how many lines it has, a torn one aside, and the digest that the last
-  // of them says.
+  // The number of whole lines of a file, and the digest in the last of them. Does not check the digests.
   struct End {
     std::uint64_t lines = 0, digest = 0;
   };

@@ -1,11 +1,11 @@
-// What outlives a server: of each of its slices, which versions lie whole in the masters, where, and whose steps are in
-// them. It lies in memory that others map, beside that of the worker; the server alone writes it. Who reads it while it
-// runs may find that it has gone on; whoever survives it reads it when nobody writes any more.
+// The part of a server's state that outlives it: for each of its slices the whole versions in the masters, their
+// places, and the steps that they contain. It lies in memory that others map, and only the server writes it. A process
+// that reads it while the server runs may find newer records; after the server's death nothing changes.
 //
-// Two versions of a slice are told of, the newest and, until the next is begun, the one before it. A record is written
-// while none points to it: a server that dies in the midst of that leaves the newest as it was.
+// There are records of two versions of a slice: the newest and, until the next is begun, the one before it. A record is
+// written while no count includes it, so a death in the middle leaves the newest record intact.
 //
-// `Memory` names the shared word and copies; tests give one in which the server dies before any word that it writes.
+// `Memory` names the shared word and the copy function; tests use one in which the server dies before any given write.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ static_assert(PublishedMemory::Word::is_always_lock_free, "processes share it, a
 
 template <class Memory> class PublishedIn {
  public:
-  // Of so many slices, and of whom they are made.
+  // For `slices` slices and versions made by `contributors` contributors.
   static std::size_t bytes(std::size_t slices, std::size_t contributors) {
     return slices * (sizeof(Head) + records * record_bytes(contributors));
   }
@@ -36,13 +36,13 @@ template <class Memory> class PublishedIn {
 
   struct Record {
     Version version = 0;
-    std::size_t value = 0, history = 0;     // which of the masters'
-    std::size_t heard = 0;                  // which row of what came from other server groups is in the value
-    std::span<const std::uint64_t> applied; // of each contributor: steps below this one are in it
+    std::size_t value = 0, history = 0;     // index of the copy in the masters
+    std::size_t heard = 0;                  // row with the contributions of other server groups that is in the value
+    std::span<const std::uint64_t> applied; // for each contributor: all steps below this one are in it
   };
-  // Nothing of that slice is there any more.
+  // Removes the records of a slice.
   void clear(SliceId slice) { new (of(slice)) Head; }
-  // Whole by now.
+  // Adds a record. Requires: the version is whole in the masters.
   void add(SliceId slice, const Record& record) {
     Head& head = this->head(slice);
     const std::uint64_t count = head.count.load(std::memory_order_relaxed);
@@ -53,13 +53,13 @@ template <class Memory> class PublishedIn {
     head.count.store(count + 1, std::memory_order_release);
   }
 
-  // The server has begun with it.
+  // True after the first add().
   bool has(SliceId slice) const { return head(slice).count.load(std::memory_order_acquire) > 0; }
   Record newest(SliceId slice) const { return read(slice, head(slice).count.load(std::memory_order_acquire) - 1); }
-  // That version; not so: it is not there.
+  // Finds a version. False: there is no record of it.
   bool find(SliceId slice, Version version, Record& found) const {
     const std::uint64_t count = head(slice).count.load(std::memory_order_acquire);
-    if (count == 0 || read(slice, count - 1).version < version) return false; // one that was begun may say that it is
+    if (count == 0 || read(slice, count - 1).version < version) return false; // a half-written record could name it
     for (std::uint64_t back = 1; back <= std::min<std::uint64_t>(count, records); ++back)
       if (found = read(slice, count - back); found.version == version) return true;
     return false;
@@ -68,7 +68,7 @@ template <class Memory> class PublishedIn {
  private:
   static constexpr std::size_t records = 2;
   struct Head {
-    typename Memory::Word count{0}; // records so far
+    typename Memory::Word count{0}; // number of records so far
   };
   struct Fixed {
     Version version = 0;

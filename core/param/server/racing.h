@@ -1,5 +1,5 @@
-// While a Racing(true) lives, ThreadSanitizer is not shown what its thread writes: hogwild writes where others read,
-// and means it. Nothing else is kept from it.
+// While a Racing(true) lives, ThreadSanitizer ignores the writes of its thread: hogwild writes what others read, on
+// purpose. All other checks stay on.
 #pragma once
 
 #ifdef DLHOST_THREAD_SANITIZER

@@ -1,4 +1,4 @@
-// What a server is asked, and when it answers; what those of other machines are shown first.
+// A server's answers to requests, and the bytes that are shown to other machines before them.
 #include <algorithm>
 #include <utility>
 
@@ -6,7 +6,7 @@
 
 namespace dlhost::param {
 
-// What is due is not dealt with yet, and is in no version; what is exchanged is in no value.
+// True if contributions are due (they are in no version yet), the asked version does not exist, or an exchange is on.
 bool Shard::is_unsettled(const Owned& owned, const Asked& asked) const {
   return !owned.due.empty() || owned.version < asked.at_least ||
          (asked.word == Word::look && (owned.exchanged || is_on(owned)));
@@ -27,7 +27,7 @@ Status Shard::answer_asked(Owned& owned, const Asked& asked) {
   return answer(owned, asked.contributor, asked.word == Word::settle ? Word::settled : Word::seen);
 }
 
-// Whoever waited for what was under way.
+// Answers the requests that waited for the slice to settle.
 Status Shard::answer_settled(Owned& owned) {
   for (std::size_t a = 0; a < owned.asked.size();) {
     if (is_unsettled(owned, owned.asked[a])) {
@@ -40,21 +40,21 @@ Status Shard::answer_settled(Owned& owned) {
   return {};
 }
 
-// Who asks has done with what it read before.
+// A get also means that the worker no longer reads the version before.
 Status Shard::get(Owned& owned, const Message& message) {
   DLHOST_ASSIGN(const std::size_t contributor, this->contributor(message));
   if (std::ranges::find(owned.waiting, contributor, &Waiting::contributor) != owned.waiting.end())
     return Status::corrupt("worker ", message.rank, " of group ", message.group, " asks twice for slice ",
                            message.slice);
   owned.read[contributor] = nothing;
-  // Whose step was dropped is not to wait for what it has no part in: perhaps nobody else makes it.
+  // A worker whose step was dropped must not wait for a version without it: perhaps no other worker makes that version.
   const bool dropped = traits_.by_step && message.step < forgotten_[contributor];
   owned.waiting.push_back({contributor, dropped ? 0 : message.version});
   return answer_waiting(owned);
 }
 
 Status Shard::answer_waiting(Owned& owned) {
-  if (sync_ && sync_->in_step() && is_on(owned)) return {}; // all go on from the common value
+  if (sync_ && sync_->in_step() && is_on(owned)) return {}; // all continue from the common value
   for (std::size_t w = 0; w < owned.waiting.size();) {
     const Waiting waiting = owned.waiting[w];
     if (is_undecided(owned, waiting.contributor)) {
@@ -89,7 +89,7 @@ Status Shard::is_fresh(const Owned& owned, std::size_t asks) const {
   return {};
 }
 
-// Who looks may keep what it sees: what it was made of is written down by then.
+// A worker that looks may save the value. Its ledger lines must be on the disk by then.
 Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
   const Contributor& asks = setup_.contributors[contributor];
   if (ledger_ && word == Word::seen) DLHOST_TRY(ledger_->sync());
@@ -103,14 +103,14 @@ Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
   if (word == Word::settled) return setup_.send(asks.seat, message);
   owned.read[contributor] = owned.current;
   if (word == Word::seen) DLHOST_TRY(show_kept(owned, asks.seat));
-  // Another machine is to have the value before it hears of the version, and once.
+  // Another machine gets the value before the message with its version, and only once.
   if (asks.machine == setup_.machine || std::exchange(owned.shown[asks.machine], owned.revision) == owned.revision)
     return setup_.send(asks.seat, message);
   const std::span params(value(owned, owned.current), static_cast<std::size_t>(owned.slice->count));
   return setup_.send_with(asks.seat, message, std::as_bytes(params));
 }
 
-// Who asks names it in what it saves.
+// The leader stores the ledger's head in a checkpoint.
 Status Shard::attest(const Message& message) {
   if (message.seat != leading_seat || !ledger_)
     return Status::corrupt("seat ", message.seat,
@@ -121,7 +121,7 @@ Status Shard::attest(const Message& message) {
   return setup_.send(leading_seat, {.word = Word::attested, .step = written.lines(), .version = written.last()});
 }
 
-// Whoever wants to keep what all have.
+// Shows histories and shared rows to a seat that is about to save them.
 Status Shard::show_kept(const Owned& owned, std::uint32_t seat) {
   if (!setup_.show) return {};
   const Slice& slice = *owned.slice;

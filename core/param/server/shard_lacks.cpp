@@ -1,4 +1,4 @@
-// What the next version of a slice waits for: for whoever asks why its worker stands still.
+// Tells what the next version of a slice waits for, to explain why a worker waits.
 #include <span>
 
 #include "param/server/shard.h"
@@ -12,11 +12,11 @@ Shard::Lack Shard::lack(SliceId id) const {
   if (sync_ && sync_->in_step() && is_on(owned)) return {What::exchange, sync_->first_missing(which)};
   if (owned.sum == Owned::Sum::waits || owned.sum == Owned::Sum::on)
     return {What::exchange, sums_->first_missing(which)};
-  const bool clipped = due_ == 0; // or nothing clips
+  const bool clipped = due_ == 0; // true also without clipping
   if (norm_ && due_ == owned_.size()) return {What::norm, setup_.seats[peers_[norm_->first_missing()]]};
   if (owned.sums && !owned.due.empty() && clipped)
     return {What::sum, setup_.seats[setup_.slices->of(owned.slice->param)[owned.sums->first_missing()].server]};
-  // Whose steps have come least far, of this slice or, where one norm is of all slices, of any.
+  // The contributor with the fewest steps in this slice or, if one norm covers all slices, in any slice.
   std::optional<std::size_t> last;
   std::uint64_t least = 0;
   for (const Owned& one : norm_ ? std::span<const Owned>(owned_) : std::span(&owned, 1))

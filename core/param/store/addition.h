@@ -1,5 +1,5 @@
-// What becomes of a difference of values at the servers: it is added as it is. An updater, so that slices,
-// contributions and versions are those of gradients; no rate, decay or history has a part in it.
+// Adds a difference of values to the master unchanged. It is an updater so that differences use the slices,
+// contributions and versions of gradients. Rate, decay and history have no effect.
 #pragma once
 
 #include <dlhost/updater.h>

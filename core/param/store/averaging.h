@@ -1,5 +1,5 @@
-// An updater that keeps, beside what another one does, an average of each param's values: one more history slot, so
-// that servers, devices and checkpoints have it as they have momentum.
+// Wraps an updater and keeps an average of each param's values. The average is one more history slot, so servers,
+// devices and checkpoints treat it like momentum.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@ namespace dlhost::param {
 
 class Averaging final : public Updater {
  public:
-  static constexpr std::string_view slot = "average"; // its name in checkpoints
+  static constexpr std::string_view slot = "average"; // the slot's name in checkpoints
 
-  // `share` of the old average stays in the new one. Until 1 / (1 - share) updates are made it is the plain mean of all
-  // values so far, so that it does not remember where training began.
+  // `share` is the weight of the old average in the new one. For the first 1 / (1 - share) updates it is the plain mean
+  // of all values, so that the initial values do not linger.
   Averaging(std::unique_ptr<Updater> updater, double share) : updater_(std::move(updater)), share_(share) {}
 
   Rule rule() const override;

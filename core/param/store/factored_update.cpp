@@ -45,7 +45,7 @@ Result<std::unique_ptr<FactoredUpdate>> FactoredUpdate::prepare(Setup setup) {
   if (cut.count > 1) {
     DLHOST_ASSIGN(update->parts_.emplace_back(), update->prepare_part(setup, cut.rows, cut.elements));
   }
-  if (cut.count == 1 || cut.last_rows != cut.rows) { // it may be filled up to as many elements
+  if (cut.count == 1 || cut.last_rows != cut.rows) { // compares rows: padding can make elements equal
     DLHOST_ASSIGN(update->parts_.emplace_back(), update->prepare_part(setup, cut.last_rows, cut.last_elements));
   }
   std::size_t scratch = 1;
@@ -81,7 +81,7 @@ Status FactoredUpdate::prepare_products(const Setup& setup, Part& part) {
   return {};
 }
 
-// What all read, their rows behind one another.
+// Copies all contributions' x one after the other. A single one is used in place.
 Result<const void*> FactoredUpdate::gather(std::span<const float* const> contributions) {
   if (contributions.size() == 1 || factors_.of_rows) return contributions.front();
   const std::size_t bytes = factors_.x.plain_bytes();

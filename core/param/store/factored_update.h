@@ -1,5 +1,5 @@
-// A new version of a slice, of the factors of its gradient: piece by piece, each made and used up while it is in the
-// cache. Prepared once; run by the server that owns the slice.
+// Makes a new version of a slice from the factors of its gradient, part by part: each part of the gradient is computed
+// and applied while it is in the cache. Prepared once; run by the server that owns the slice.
 #pragma once
 
 #include <memory>
@@ -14,37 +14,38 @@ namespace dlhost::param {
 
 class FactoredUpdate {
  public:
-  // Of a part's gradient: what the product writes is still in a cache when the rule reads it. Smaller parts would read
-  // x, and turn it round, more often (`dlhost bench factors`: 2 MiB is the best or near it, from 1 to 4).
+  // Bytes of a part's gradient: small enough to be in a cache when the rule reads it. Smaller parts would read and
+  // transpose x more often (`dlhost bench factors`: 2 MiB is the best or near it, of 1 to 4 MiB).
   static constexpr std::int64_t usual_part_bytes = 2 << 20;
   struct Setup {
     Store* store = nullptr;
-    Param* param = nullptr; // whose contributions are factors
+    Param* param = nullptr; // its contributions are factors
     const Slice* slice = nullptr;
     SliceUpdate::Histories histories;
-    std::size_t contributions = 1; // at most, of one version
+    std::size_t contributions = 1; // the most of one version
     const Updater* updater = nullptr;
-    const Updater::Rule* rule = nullptr; // without partials
-    UpdateSettings settings;             // without a norm
+    const Updater::Rule* rule = nullptr; // Requires: no partials
+    UpdateSettings settings;             // Requires: no norm
     std::int64_t part_bytes = usual_part_bytes;
   };
   static Result<std::unique_ptr<FactoredUpdate>> prepare(Setup);
 
-  // What it works in, which is anyone's between two runs; scratch of ops aside, known before it is prepared.
+  // Working memory, free for other use between runs. The static variant is known before prepare() and leaves out the
+  // ops' scratch.
   std::size_t room() const { return places_.end; }
   static std::size_t room(const Param&, const Slice&, std::size_t contributions);
   void work_in(std::span<std::byte> room) { room_ = room; }
 
-  // `gradients`: where each contribution's factors begin. What was computed is there when it returns.
+  // `gradients` point to each contribution's factors. Waits until the result is complete.
   Status run(const SliceUpdate::Run&);
 
  private:
-  // The slice is cut into so many parts, all but the last of one size.
+  // How the slice is cut into `count` parts; all but the last have the same size.
   struct Cut {
     std::int64_t first = 0; // row of the param
     std::int64_t count = 1;
     std::int64_t rows = 0, elements = 0;           // of a part
-    std::int64_t last_rows = 0, last_elements = 0; // of the last
+    std::int64_t last_rows = 0, last_elements = 0; // of the last part
     static Cut of(const Param&, const Slice&, std::int64_t part_bytes);
   };
   struct Places {
@@ -53,8 +54,8 @@ class FactoredUpdate {
   };
   struct Part {
     std::int64_t rows = 0, elements = 0;
-    std::unique_ptr<Op> columns;               // of one worker's dy: those of the part
-    std::vector<std::unique_ptr<Op>> products; // of one contribution, of two, ...; a table has neither
+    std::unique_ptr<Op> columns;               // copies the part's columns of one worker's dy
+    std::vector<std::unique_ptr<Op>> products; // for one contribution, two, ...; empty for a table
     std::unique_ptr<SliceUpdate> update;
   };
   FactoredUpdate(Store& store, const Param& param, const Cut& cut, const Places& places)
@@ -70,7 +71,7 @@ class FactoredUpdate {
   const Factors factors_;
   const Cut cut_;
   Places places_;
-  std::vector<Part> parts_; // the usual one, and the last if it is another
+  std::vector<Part> parts_; // the usual one, and the last if it differs
   std::span<std::byte> room_;
 };
 

@@ -32,7 +32,7 @@ void Factors::add_rows(const std::byte* left, std::int64_t first, std::int64_t c
   const std::int64_t length = dy.shape[dy.shape.rank() - 1];
   for (std::int64_t n = 0; n < x.count(); ++n) {
     const std::int64_t row = numbers[n] - first;
-    if (row < 0 || row >= count) continue; // another server's, or part's
+    if (row < 0 || row >= count) continue; // of another server or part
     for (std::int64_t i = 0; i < length; ++i) dw[row * length + i] += rows[n * length + i];
   }
 }

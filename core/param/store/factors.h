@@ -1,7 +1,7 @@
-// What the gradient of a param is made of: a worker's rows of what a layer read, and of the gradient of what it gave.
-// It is their product; or, of a table, what it gave is added to those rows of the table that it read. Where they are
-// less than the gradient they are sent in its place, and whoever makes the update makes the gradient: none is ever
-// written to memory, and no other worker's is read from there.
+// The factors of a param's gradient: a worker's rows of a layer's input (x) and of its output gradient (dy). The
+// gradient is their product. For a table, the rows of dy are added to the table rows numbered by x. If the factors are
+// smaller than the gradient, workers send them instead, and the process that updates the param multiplies. Then no
+// whole gradient is written to memory or read from another worker.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,29 @@
 
 namespace dlhost::param {
 
-// Of one worker's rows, plain.
+// The factors of one worker, in plain format.
 struct Factors {
-  TensorDesc x;         // [rows, ...]; of a table: which of its rows, i32
-  TensorDesc dy;        // [rows, units]; of a table: x's shape and a row's length, f32
-  bool of_rows = false; // of a table
+  TensorDesc x;         // [rows, ...]; for a table: numbers of its rows, i32
+  TensorDesc dy;        // [rows, units]; for a table: x's shape and the row length, f32
+  bool of_rows = false; // the param is a table
 
-  // A gradient of that shape?
+  // True if the factors make a gradient of this shape.
   bool make(const Shape& dw) const;
   std::int64_t elements() const { return x.count() + dy.count(); }
-  // As a worker leaves them, x before dy.
+  // Offset of dy in a worker's contribution: x comes first.
   std::size_t dy_at() const;
   std::size_t bytes() const { return dy_at() + dy.plain_bytes(); }
-  // What makes dw [units, ...], or some units of it, of so many workers' factors, whose rows follow one another.
+  // The product of `contributions` workers' factors, stored one after the other. dw is [units, ...], or some of the
+  // units.
   GemmSpec product(const TensorDesc& dw, std::size_t contributions) const;
-  // Adds to dw's rows [first, first + count), a table's, what one worker left for them.
+  // Adds one worker's contribution to the rows [first, first + count) of a table's dw.
   void add_rows(const std::byte* left, std::int64_t first, std::int64_t count, float* dw) const;
 };
 
-// How a master comes apart along its first axis: so many rows lie together, in so many elements.
+// How a master can be cut along its first axis: `rows` rows are contiguous, in `elements` elements.
 struct Pieces {
   std::int64_t rows = 0, elements = 0;
-  // None: it does not lie so.
+  // Empty: the master cannot be cut.
   static std::optional<Pieces> of(const Device&, const TensorDesc& master);
 };
 

@@ -6,8 +6,8 @@
 
 namespace dlhost::param {
 
-// Each param draws from its own stream of the seed, keyed by its name, so that adding a layer changes no other's
-// values.
+// Each param draws from its own stream of the seed, keyed by its name. So an added layer does not change the values of
+// other params.
 Status initialize(Store&, plugin::Registry&, plugin::Activity&, std::uint64_t seed);
 
 } // namespace dlhost::param

@@ -5,8 +5,8 @@
 namespace dlhost::param {
 namespace {
 
-// Of the next inputs, pairwise, in a tree that depends on their number alone: as devices sum blocks of samples, so that
-// it is all one whether a block is a worker's or one of many of a worker.
+// The sum of the next inputs, pairwise, in a tree that depends only on their number. Devices sum blocks of samples in
+// the same tree, so the result does not depend on how blocks are spread over workers.
 Term sum_of(Expression& expression, std::uint16_t& next, std::size_t count) {
   std::vector<Term> gradients;
   for (std::size_t g = 0; g < count; ++g) gradients.push_back(expression.input(next++));

@@ -7,14 +7,14 @@ namespace dlhost::param {
 
 struct RuleForm {
   std::size_t history = 0;   // slots
-  std::size_t gradients = 1; // contributions, which are added in their order
-  double clip_value = 0;     // of the sum; 0: not
-  std::size_t copies = 0;    // the new value so many times more
+  std::size_t gradients = 1; // contributions, added in their order
+  double clip_value = 0;     // limit for the sum; 0: none
+  std::size_t copies = 0;    // additional outputs of the new value
 };
 
-// Inputs: value, gradients, history; results: those of the rule, then the copies.
+// Inputs: value, gradients, history. Results: those of the rule, then the copies.
 Expression with_gradients(const Expression& rule, const RuleForm&);
-// Of so many gradients: the square of their sum; and their sum, times a scalar.
+// The squared sum of the gradients, and their sum times a scalar.
 Expression squared_sum(std::size_t gradients);
 Expression weighted_sum(std::size_t gradients);
 

@@ -1,5 +1,5 @@
-// The update of one slice, from the contributions of several workers: their sum and the updater's rule in one op.
-// Prepared once; run by the server that owns the slice, and over whole params by a worker that has values of its own.
+// The update of one slice from the contributions of several workers: their sum and the updater's rule in one op.
+// Prepared once. Run by the server that owns the slice, and over whole params by a worker with values of its own.
 #pragma once
 
 #include <memory>
@@ -17,29 +17,28 @@ namespace dlhost::param {
 
 class SliceUpdate {
  public:
-  // Where the slots of a slice's history begin, in each of their copies.
+  // Addresses of the slots of a slice's history, for each copy.
   using Histories = std::vector<std::vector<float*>>;
-  // For sums of `contributions` gradients.
+  // `contributions`: the number of gradients to sum.
   static Result<std::unique_ptr<SliceUpdate>> prepare(Store&, Param&, std::int64_t elements, Histories,
                                                       std::size_t contributions, const Updater&, const Updater::Rule&,
                                                       const UpdateSettings&);
 
   struct Run {
-    std::int64_t first = 0;                   // of the slice's elements, where it is of some of them
-    const float* from = nullptr;              // their value
-    float* to = nullptr;                      // their new one; the same place, or another
-    std::size_t history = 0, new_history = 0; // copies: the same, or another
+    std::int64_t first = 0;                   // first element, if the update is of a part of the slice
+    const float* from = nullptr;              // the present values
+    float* to = nullptr;                      // the new values; may equal `from`
+    std::size_t history = 0, new_history = 0; // number of the copy; may be equal
     std::span<const float* const> gradients;
-    std::uint64_t count = 0; // which update of the slice it is, from 1
+    std::uint64_t count = 0; // number of this update of the slice, from 1
     double rate = 0;
-    float weight = 1; // of the sum
+    float weight = 1; // factor on the sum
   };
-  // The sum of the squares of the weighted sum's elements. Only where the settings clip by a norm.
+  // The sum of squares of the weighted sum. Requires: the settings clip by a norm.
   Result<double> squared_norm(const Run&);
-  // The updater's partials over the slice; empty where its rule has none.
+  // The updater's partials over the slice; empty if its rule has none.
   Result<std::span<const double>> partials(const Run&);
-  // What was computed is there when it returns: on a device that runs behind the host it waits. `sums`: the partials
-  // over the whole param.
+  // Waits until the result is complete. `sums`: the partials over the whole param.
   Status run(const Run&, std::span<const double> sums);
 
  private:
@@ -51,7 +50,7 @@ class SliceUpdate {
   Param& param_;
   const Updater& updater_;
   Histories histories_;
-  std::unique_ptr<Op> apply_, partials_, norm_; // the last two: null where they are not needed
+  std::unique_ptr<Op> apply_, partials_, norm_; // partials_ and norm_ are null if not needed
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;
   std::vector<float> scalars_;

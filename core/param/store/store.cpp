@@ -114,7 +114,7 @@ Status Store::wait() {
   return computing_.stream.wait();
 }
 
-// For copies that are made of masters.
+// Makes the rooms shared by copies that are converted from masters.
 Status Store::allocate_rooms() {
   std::size_t scratch = 1, landing = 0;
   for (auto& param : params_)
@@ -157,7 +157,7 @@ Result<Held> Store::held(const Param& param, std::size_t which) {
   return Held(std::move(own));
 }
 
-// Also where it lies padded: all of it is cleared first.
+// Padding is cleared too.
 Status Store::fill(const Param& param, const Held& memory, float value) {
   DLHOST_TRY(masters_.device.fill_zero(masters_.stream, memory.data(), memory.size()));
   if (value == 0) return {};
@@ -235,7 +235,7 @@ Status Store::land(const Param& param, Copy& copy) {
     return device.copy(stream, here, param.value.data(), bytes, Direction::from_host);
   }
   Stream& way = *beside_->stream;
-  // Twice in one step: what was given since reads what is there now.
+  // Second copy in one step: it must wait for the ops given since then, which read the present copy.
   if (std::exchange(copy.landed_in, beside_->step) == beside_->step) DLHOST_TRY(stream.record(*beside_->read));
   DLHOST_TRY(way.wait_for(*beside_->read));
   DLHOST_TRY(device.copy(way, here, param.value.data(), bytes, Direction::from_host));
@@ -266,7 +266,7 @@ Status Store::refresh_eager(Param& param) {
   return {};
 }
 
-// What was read of masters may be written by others from then on.
+// When it returns, other processes may write the masters that were read.
 Status Store::landed() {
   if (!landing_now_) return {};
   landing_now_ = false;
@@ -285,7 +285,7 @@ std::int64_t Store::elements() const {
   return sum;
 }
 
-// Copies, and, where they are the same device's, the master and its histories.
+// Copies and, on a single device, the master and its histories.
 std::size_t Store::bytes(const Param& param) const {
   std::size_t sum = apart() ? 0 : masters_.device.bytes(param.master) * (1 + param.slots);
   for (const auto& copy : param.copies)
@@ -319,7 +319,7 @@ std::size_t Store::missing(const State& state) const {
 }
 
 std::size_t Store::lendable() const {
-  if (apart()) return 0; // masters are counted with what is lent, and running state is its own
+  if (apart()) return 0; // masters count as lent memory; running state is not lent then
   std::size_t sum = 0;
   for (const auto& param : params_)
     if (!param->value.data()) sum += masters_.device.bytes(param->master) * (1 + param->slots);

@@ -1,8 +1,8 @@
 // The params and running state of one worker: masters, working copies, histories.
 //
-// A param has one master: f32, laid as its gradient lies. Every other form that some op wants (another dtype, another
-// format) is a working copy, made at most once a version. Programs declare what they use while they are prepared;
-// allocate() then makes what is new. Used by one task.
+// A param has one master: f32, with the layout of its gradient. Every other form that an op needs (another dtype or
+// format) is a working copy, made at most once a version. Programs declare their forms while they are prepared;
+// allocate() then makes the new ones. Thread: one task.
 #pragma once
 
 #include <map>
@@ -29,10 +29,10 @@ struct Declaration {
   std::int64_t fan_in = 0, fan_out = 0;
   double rate_scale = 1, decay_scale = 1;
   bool frozen = false;
-  Part consistency{}; // the handler that decides about it; type empty: the job's
+  Part consistency{}; // consistency handler of this param; empty type: the job's handler
 };
 
-// Memory of a store: its own, or lent to it.
+// Memory of a store: owned or lent.
 class Held {
  public:
   Held() = default;
@@ -47,28 +47,28 @@ class Held {
   std::size_t size_ = 0;
 };
 
-// A form of a param. The master itself is the copy with an op that is null.
+// A form of a param. `from_master` is null if it has the master's form.
 struct Copy {
   TensorDesc desc;
   Memory memory;
   std::unique_ptr<Op> from_master;
-  Version version = 0;         // of the master that it was made from
-  bool eager = false;          // made right after the update, because the next step surely needs it
-  Memory landing;              // of the master, where it lands beside the computing and is made into another form then
-  std::uint64_t landed_in = 0; // step, by a count of the store's
+  Version version = 0;         // of the master it was made from
+  bool eager = false;          // refreshed right after the update, because the next step needs it
+  Memory landing;              // land_beside() only: the master's values, before conversion into this form
+  std::uint64_t landed_in = 0; // number of the step, counted by the store
   void* data = nullptr;
 };
 
 struct Param {
   Declaration declared;
-  std::size_t number = 0; // its place among the store's
-  TensorDesc master;      // format any until it is settled
+  std::size_t number = 0; // index among the store's params
+  TensorDesc master;      // format any until settle()
   Held value;
-  bool updated = false;           // the training program makes a gradient of it
-  std::optional<Factors> factors; // which other workers get in its place
-  Pieces pieces;                  // of a master whose gradient is made of factors
-  std::size_t slots = 0;          // of history, that the updater keeps
-  std::vector<Held> history;      // as the master lies
+  bool updated = false;           // the training program computes its gradient
+  std::optional<Factors> factors; // sent to other workers in place of the gradient
+  Pieces pieces;                  // if the gradient is made of factors: how the master can be cut
+  std::size_t slots = 0;          // history slots of the updater
+  std::vector<Held> history;      // in the master's layout
   Version version = 1;
   std::vector<std::unique_ptr<Copy>> copies;
 };
@@ -81,65 +81,65 @@ struct State {
   Held memory;
 };
 
-// Lends the memory of what several workers share. Empty: the store is to have memory of its own.
+// Lends the memory that several workers share. An empty result: the store allocates its own.
 class Lender {
  public:
   virtual ~Lender() = default;
-  // Of the value (0) or a history slot (1 and on).
+  // `which`: 0 is the value, 1 and up are history slots.
   virtual std::span<std::byte> lend(const Param&, std::size_t which) = 0;
-  // Whether the borrower is to fill these at first; somebody else does where not.
+  // True: the store initialises the lent memory. False: another store does.
   virtual bool fills() const = 0;
-  // Of running state, by its place in the store.
+  // Running state, by its index in the store.
   virtual std::span<std::byte> lend_state(std::size_t place) = 0;
 };
 
 class Store {
  public:
-  // Of one worker: what computes has the masters as well.
+  // One device computes and has the masters.
   Store(Device& device, Stream& stream) : masters_{device, stream}, computing_{device, stream} {}
-  // Masters and histories are `masters`', whose memory the host reaches: others share them. Whoever computes elsewhere
-  // has copies.
+  // Masters and histories are on `masters`, whose memory the host reaches, because other processes share them. The
+  // computing device has copies.
   struct Home {
     Device& device;
     Stream& stream;
   };
   Store(Home masters, Home computing) : masters_(masters), computing_(computing) {}
 
-  // The same name twice: one param, which both must declare alike in shape.
+  // Declares a param. A second declaration of the same name gives the same param. Errors: it has another shape.
   Result<Param*> declare(const Declaration&);
-  // Masters of these names are to lie in the formats of these names, which another worker's net chose.
+  // Sets formats for the masters with these names: another worker's net chose them.
   void prefer(std::map<std::string, std::string> formats) { preferred_ = std::move(formats); }
-  // How the gradient of a param lies, and so its master. The first to say wins; later ones convert. Apart, it lies
-  // plain, which all devices know.
+  // Sets the layout of a param's gradient and master. The first caller decides; later users convert. With apart() the
+  // layout is plain, which all devices know.
   void settle(Param&, const TensorDesc& gradient);
   Copy& use(Param&, const TensorDesc&, bool eager);
   Result<State*> declare_state(std::string name, const BufferSpec&);
-  // What the training program's batches hand on, sample row by sample row; it goes with the histories.
+  // State that training batches hand on, sample row by sample row. It is stored with the histories.
   State* declare_carried(std::string name, const BufferSpec&);
 
-  // Settles the form of all that was declared; from here on bytes() tells what it takes, made or not.
+  // Settles the form of all declared tensors. From here on bytes() counts them, allocated or not.
   void lay_out(const Updater::Rule*);
-  // From here on, masters and histories lie there.
+  // From here on the lender provides masters and histories.
   void borrow(Lender& lender) { lender_ = &lender; }
-  // Makes what was laid out and is not there yet: masters, copies, histories, state.
+  // Allocates what was laid out and does not exist yet: masters, copies, histories, state.
   Status allocate(const Updater::Rule*);
 
-  // All elements of what lies as a master does.
+  // Sets all elements of memory that has the master's layout.
   Status fill(const Param&, const Held&, float value);
-  // A new version of a param, from plain values on the host.
+  // Sets a new version of a param from plain values on the host.
   Status set(Param&, std::span<const float> plain);
-  // Another version of a master is there, in the memory that was lent: perhaps elsewhere in it.
+  // Announces another version of a master, perhaps at another place in the lent memory.
   void move(Param&, std::span<std::byte> value);
-  // And of its history.
+  // The same for its history.
   void move_history(Param& param, std::size_t slot, std::span<std::byte> history) {
     param.history[slot] = Held(history);
   }
-  // Brings a copy to its master's version. Where masters lie apart it is on its way then, until landed().
+  // Brings a copy to its master's version. With apart() the transfer may be under way until landed().
   Status refresh(Param&, Copy&);
   Status refresh_eager(Param&);
   Status landed();
-  // From here on values land on a stream of their own, beside the computing. Whoever computes says when it has been
-  // given all of a step that reads copies, and another step's versions come after that.
+  // From here on values are transferred on a separate stream, beside the computation. The computing task calls rests()
+  // when it has enqueued all ops of a step that read copies; the transfers of the next step wait for these ops.
   Status land_beside();
   Status rests();
 
@@ -150,23 +150,23 @@ class Store {
   std::vector<std::unique_ptr<State>>& carried() { return carried_; }
   bool carries() const { return !carried_.empty(); }
   Param* find(std::string_view name);
-  // The masters'.
+  // Of the masters.
   Device& device() const { return masters_.device; }
   Stream& stream() { return masters_.stream; }
   const Home& masters() const { return masters_; }
-  // Of copies and running state.
+  // The home of copies and running state.
   const Home& computing() const { return computing_; }
-  // Until both have done what they were given.
+  // Waits until both streams have done all their work.
   Status wait();
   bool apart() const { return &masters_.device != &computing_.device; }
   std::int64_t elements() const;
-  std::size_t bytes() const; // masters, copies, histories and state: what lies with the computing device
-  // Of a param, or of a state: what allocate() has yet to make.
+  std::size_t bytes() const; // masters, copies, histories and state on the computing device
+  // Bytes that allocate() has yet to make for a param or a state.
   std::size_t missing(const Param&) const;
   std::size_t missing(const State&) const;
   std::size_t missing() const;  // of all
-  std::size_t lendable() const; // of missing(), what a lender would lend
-  // On the host, in plain f32, for a moment: the largest file of a checkpoint; else the largest param.
+  std::size_t lendable() const; // the part of missing() that a lender would lend
+  // Temporary host bytes in plain f32: of the largest file of a checkpoint, else of the largest param.
   std::size_t largest_transfer(bool checkpoints) const;
 
  private:
@@ -183,17 +183,17 @@ class Store {
   std::vector<std::unique_ptr<Param>> params_;
   std::vector<std::unique_ptr<State>> states_, carried_;
   std::map<std::string, std::string> preferred_;
-  Lender* lender_ = nullptr; // null: all memory is its own
+  Lender* lender_ = nullptr; // null: the store owns all memory
   Memory scratch_;
-  Memory landing_; // apart: of a master that is made into another form
+  Memory landing_; // with apart(): a master on its way into another form
   bool landing_now_ = false;
   struct Beside {
     std::unique_ptr<Stream> stream;
-    std::unique_ptr<Event> read, landed; // copies that are to be made anew; and one that is
+    std::unique_ptr<Event> read, landed; // all ops that read copies are done; a copy has arrived
     std::uint64_t step = 1;
   };
   std::optional<Beside> beside_;
-  std::vector<plugin::FarMemory> far_; // all of it, where the device's memory is
+  std::vector<plugin::FarMemory> far_; // all device memory, if the host cannot reach it
 };
 
 } // namespace dlhost::param

@@ -5,7 +5,7 @@
 namespace dlhost::param {
 namespace {
 
-constexpr std::size_t apart = 64; // bytes: no two lie in one cache line
+constexpr std::size_t apart = 64; // bytes, so that each sum has its own cache line
 
 } // namespace
 

@@ -1,4 +1,4 @@
-// Sums that ops leave on a device, and the host reads.
+// Sums that ops write on a device and the host reads.
 #pragma once
 
 #include <span>
@@ -11,12 +11,12 @@ namespace dlhost::param {
 class Sums {
  public:
   Sums() = default;
-  // Of so many results of an op, at most; f32 each.
+  // For up to `count` f32 results of an op.
   static Result<Sums> make(Device&, Stream&, std::size_t count);
 
-  // Where an op is to write the first `count`.
+  // Addresses for the first `count` results.
   std::span<void* const> places(std::size_t count) const { return std::span(places_).first(count); }
-  // These, when the stream has made them.
+  // Waits for the stream and reads the first `count` results.
   Result<std::span<const double>> read(std::size_t count);
 
  private:

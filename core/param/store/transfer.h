@@ -1,5 +1,5 @@
-// Tensors between the host (plain f32) and a device (as they lie there). For start-up, checkpoints and export, never
-// for the step loop: upload() and download() prepare ops and allocate.
+// Transfers tensors between the host (plain f32) and a device (in its format). For start-up, checkpoints and export,
+// not for the step loop: upload() and download() prepare ops and allocate.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 
 namespace dlhost::param {
 
-// From one form to another, prepared once.
+// A conversion between two forms, prepared once.
 class Conversion {
  public:
   static Result<Conversion> make(Device&, Stream&, const TensorDesc& from, const TensorDesc& to);
-  // Waits for it.
+  // Waits until it is done.
   Status run(const void* from, void* to);
 
  private:

@@ -7,8 +7,8 @@
 namespace dlhost::param {
 namespace {
 
-// A tensor as it lies, padding and all, as one row: an updater works element by element and makes zero of zero, so
-// that padding stays what it is and no format matters.
+// A tensor with its padding as one row. An updater works element by element and makes zero of zero, so the padding
+// stays zero and the format does not matter.
 TensorDesc flat(const Device& device, const TensorDesc& desc) {
   return {desc.dtype, {static_cast<std::int64_t>(device.bytes(desc) / size_of(desc.dtype))}, Format::plain()};
 }
@@ -58,7 +58,7 @@ double Update::bytes() const {
   return bytes;
 }
 
-// Every copy that the device can write along is written while the value is at hand.
+// The op also writes each copy that the device can write in the same pass, while the value is at hand.
 Status Update::prepare_apply(const Updater::Rule& rule, const UpdateSettings& settings) {
   Device& device = store_.device();
   const auto prepare = [&] {

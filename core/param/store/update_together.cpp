@@ -17,7 +17,7 @@ std::optional<Likeness> likeness_of(const Param& param, const Updater::Rule& rul
   for (const auto& copy : param.copies) {
     const TensorDesc form = plain_if_open(copy->desc);
     if (!copy->eager || form == master) continue;
-    if (form.format != master.format) return std::nullopt; // element by element they do not lie alike
+    if (form.format != master.format) return std::nullopt; // the elements are in another order
     likeness.copies.push_back(form.dtype);
   }
   return likeness;

@@ -1,5 +1,5 @@
-// The updates of several params as one op over all of their elements: on a device that works behind the host, a launch
-// for each of many small params would take longer than what it moves.
+// Updates several params by one op over all their elements. On an asynchronous device the launch of an op for a small
+// param takes longer than its memory traffic.
 #pragma once
 
 #include <memory>
@@ -11,27 +11,27 @@
 
 namespace dlhost::param {
 
-// What two params have in common if they can be updated together: which scales their updates have, and which copies
-// are written along. None: this one cannot.
+// The properties in which params must agree to be updated together: the scales, and the copies written in the same
+// pass. Empty: the param cannot be updated together with others.
 struct Likeness {
   double rate_scale = 1, decay_scale = 1;
   std::vector<DType> copies;
   bool operator==(const Likeness&) const = default;
 };
-// Before anything is allocated.
+// Requires nothing allocated.
 std::optional<Likeness> likeness_of(const Param&, const Updater::Rule&);
 
 class UpdateTogether {
  public:
   static constexpr std::size_t most_params = 64;
-  static constexpr std::int64_t most_elements = std::int64_t{1} << 20; // of one of them
-  static constexpr std::int64_t most_in_all = std::int64_t{1} << 23;   // their gradients are kept for the last of them
+  static constexpr std::int64_t most_elements = std::int64_t{1} << 20; // of one param
+  static constexpr std::int64_t most_in_all = std::int64_t{1} << 23;   // gradients are kept until the last is ready
 
-  // Of params that are alike, at the same update. Not ok: the device has no such op.
+  // Requires: the params have equal likeness and update counts. Errors: the device has no such op.
   static Result<std::unique_ptr<UpdateTogether>> prepare(Store&, std::vector<Update*>, const Updater::Rule&,
                                                          const UpdateSettings&);
 
-  // As Update::run of each, with their gradients in the same order.
+  // Runs the updates with the gradients in the same order.
   Status run(std::span<const void* const> gradients, double rate, float gradient_scale);
   double bytes() const;
 
@@ -41,7 +41,7 @@ class UpdateTogether {
   Store& store_;
   std::vector<Update*> updates_;
   std::unique_ptr<Op> apply_;
-  std::vector<const void*> inputs_; // of one after the other
+  std::vector<const void*> inputs_; // param after param
   std::vector<void*> outputs_;
   std::size_t inputs_each_ = 0;
   Memory scratch_;

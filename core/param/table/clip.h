@@ -1,5 +1,5 @@
-// Clips the gradients of one worker by the norm of all of them, where they lie: for handlers under which each
-// contribution is an update of its own, so that no update is longer than the norm. Prepared once.
+// Clips one worker's gradients in place by the norm of all of them. For handlers under which each contribution is an
+// update of its own, so that no update exceeds the norm. Prepared once.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,13 @@ namespace dlhost::param {
 
 class Clip {
  public:
-  // `memory`: of the worker, as `gradients` lays it out.
+  // `memory`: the worker's, in the layout of `gradients`.
   static Result<std::unique_ptr<Clip>> prepare(Store&, const Gradients& gradients, std::span<std::byte> memory,
                                                double largest_norm);
 
-  // All gradients are there. They are left as they are where their norm is not too large.
+  // Scales the gradients if their norm is too large. Requires: all gradients are complete.
   Status run();
-  // Of the gradients that run() saw last.
+  // The norm that the last run() found.
   std::optional<double> last_norm() const { return last_norm_; }
 
  private:

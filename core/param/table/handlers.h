@@ -1,4 +1,4 @@
-// Which consistency handler decides about a param: the job's, or one that the param has instead.
+// The consistency handler of each param: the job's or the param's own.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct Handler {
 
 struct Handlers {
   Handler job;
-  std::vector<Handler> own = {}; // of each param, by its number; empty: all have the job's
+  std::vector<Handler> own = {}; // by param number; empty: all params have the job's
   const Handler& of(std::size_t param) const { return own.empty() ? job : own[param]; }
 };
 

@@ -1,5 +1,5 @@
-// Where the steps of a run began to be counted as they are now: that step begins with that place of a source's order. A
-// run that goes on with another batch, or other groups, goes on in its data all the same.
+// The step from which a run counts its steps now, and the place in the source's order with which that step begins. So a
+// run that continues with another batch or other groups continues in its data.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The other workers, as a program sees them whose params are its own and stay where it computes: all begin with the
-// same values, and make the same update of the sum of all gradients, which their devices make among themselves.
+// The other workers, for a program whose params stay on its own device. All workers begin with the same values and make
+// the same update from the sum of all gradients, which their devices compute among themselves.
 #pragma once
 
 #include <functional>
@@ -13,14 +13,13 @@ namespace dlhost::param {
 class Others {
  public:
   virtual ~Others() = default;
-  // All is laid out and nothing is made.
+  // Requires: the store is laid out, and nothing is allocated.
   virtual Status open(Store&) = 0;
-  // From the first step on.
+  // Requires: the first step has begun.
   virtual Peers& peers() = 0;
-  // Between two ops: whatever waits for this worker.
+  // Serves the messages that wait for this worker. Called between two ops.
   virtual Status progress() = 0;
-  // Until that is so, which only the device can know; the others are heard meanwhile. Not ok: it will not be, since one
-  // of them is gone, or has said that it is over.
+  // Waits until done() returns true, and serves other workers meanwhile. Errors: a worker is gone or reported the end.
   virtual Status wait_for_device(const std::function<Result<bool>()>& done) = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace dlhost::param {
 namespace {
 
-// Of the own value and the servers'.
+// Elastic averaging of the own value and the servers' value.
 Expression parting() {
   Expression parting;
   const Term value = parting.input(0), centre = parting.input(1);
@@ -83,7 +83,7 @@ void Replica::begin(const Masters* values, std::uint64_t steps) {
 
 std::span<std::byte> Replica::value(std::size_t param) const {
   const Own& own = owned_[param];
-  auto* newest = reinterpret_cast<std::byte*>(const_cast<float*>(own.newest)); // as the store has it
+  auto* newest = reinterpret_cast<std::byte*>(const_cast<float*>(own.newest)); // the store needs mutable memory
   return {newest, static_cast<std::size_t>(own.elements) * sizeof(float)};
 }
 

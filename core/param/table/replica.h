@@ -1,11 +1,11 @@
-// The values of a worker that trains some of its own: each step's gradient updates them by the updater's rule. What
-// then goes to the servers, in those steps that say so, is one of two:
+// The values of a worker that trains its own copy: each step's gradient updates them by the updater's rule. In the
+// steps that push, the worker sends one of two things:
 //
 //   a difference  part_from()  of its value and theirs, by which both move towards each other (elastic averaging)
 //   a sum         gather()     of the gradients of several steps, as one contribution (Downpour that pushes rarely)
 //
-// Either lies where the gradient was, and is the servers' until they have dealt with it. Used by the worker's task;
-// after make() it allocates nothing.
+// Either replaces the gradient in its memory, which belongs to the servers until they have dealt with it. Thread: the
+// worker's task. After make() it allocates nothing.
 #pragma once
 
 #include <memory>
@@ -28,49 +28,50 @@ class Replica {
     Store* store = nullptr;
     const Gradients* gradients = nullptr;
     const ReplicaPlaces* places = nullptr;
-    std::span<std::byte> memory; // the worker's, where all of them lie
+    std::span<std::byte> memory; // the worker's memory, which holds all of these
     const Updater* updater = nullptr;
     const plugin::Actor* updater_actor = nullptr;
     UpdateSettings update_settings; // clip_norm: 0
     plugin::Activity* activity = nullptr;
   };
-  // Histories are what they are at first.
+  // Sets the histories to their initial values.
   static Result<std::unique_ptr<Replica>> make(Setup);
 
-  // After so many steps: with these values and fresh histories, or, null, with its own, which are there.
+  // Begins after `steps` steps. `values`: the values to start from, with fresh histories; null: the values and
+  // histories in memory.
   void begin(const Masters* values, std::uint64_t steps);
 
-  // The value, as the next step needs it.
+  // The value for the next step.
   std::span<std::byte> value(std::size_t param) const;
-  // It is this one from here on: read where it lies until the next update.
+  // From here on the value is `master`, read in place until the next update.
   void fetch(std::size_t param, std::span<std::byte> master);
-  // By the gradient.
+  // Updates the value by the gradient.
   Status update(std::size_t param, std::uint64_t step, double rate);
 
-  // Moves away from the value by `factor` of the difference; the difference takes the gradient's place.
+  // Moves the value towards `centre` by `factor` of the difference. The difference replaces the gradient.
   Status part_from(std::size_t param, std::span<const std::byte> centre, float factor);
 
   struct Accrued {
-    std::uint64_t step = 0; // the last
+    std::uint64_t step = 0; // last step
     double rate = 0;
   };
-  // The gradient is kept for later.
+  // Adds the gradient to the kept sum.
   Status accrue(std::size_t param, const Accrued& last);
-  // What was kept is added to the gradient, and kept no longer.
+  // Adds the kept sum to the gradient and empties the sum.
   Status gather(std::size_t param);
-  // The same where no gradient is; none: nothing was kept.
+  // Moves the kept sum into the gradient's memory, if there is no gradient. Empty: nothing was kept.
   std::optional<Accrued> release(std::size_t param);
 
  private:
   explicit Replica(const Setup& setup) : setup_(setup) {}
   Status own(std::size_t param, const Updater::Rule&);
 
-  struct Own { // of a param; one that is not updated has none
+  struct Own { // of a param; unused if the param is not updated
     std::int64_t elements = 0;
     float* gradient = nullptr;
     float* value = nullptr;
     float* kept = nullptr;
-    const float* newest = nullptr; // its value, or what was fetched since
+    const float* newest = nullptr; // `value`, or the memory fetched since
     bool keeps = false;
     Accrued accrued;
     std::unique_ptr<SliceUpdate> update;
@@ -81,7 +82,7 @@ class Replica {
   const Setup setup_;
   std::vector<Own> owned_;
   Memory scratch_;
-  std::uint64_t first_ = 0; // step that histories are of
+  std::uint64_t first_ = 0; // the step at which the histories began
 };
 
 } // namespace dlhost::param

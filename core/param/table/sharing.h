@@ -1,5 +1,5 @@
-// How a program that is one of several shares its params with the others. With one worker there is none, and the
-// program updates its params itself.
+// How a program shares its params with other workers' programs. A single worker has no Sharing: its program updates the
+// params itself.
 #pragma once
 
 #include <optional>
@@ -12,38 +12,39 @@ namespace dlhost::param {
 class Sharing {
  public:
   virtual ~Sharing() = default;
-  // What is shared of a store that is laid out: by this worker, and by all together; and what of one worker's own goes
-  // into a file of a checkpoint, in plain f32.
+  // Bytes for a store that is laid out: of this worker, of all workers together, and the worker's own part of a
+  // checkpoint in plain f32.
   struct Bytes {
     std::size_t own = 0, common = 0, saved = 0;
-    std::size_t summed = 0; // what servers decode or fold into, which nobody else sees, in all
+    std::size_t summed = 0; // buffers in which servers decode or fold, all together
   };
   virtual Bytes bytes(const Store&) const = 0;
-  // All is laid out and nothing is made: takes its share, and lends the store what is common.
+  // Takes its memory and lends the common part to the store. Requires: the store is laid out, and nothing is allocated.
   virtual Status open(Store&) = 0;
-  // Of a param whose gradient in this program is the product of `own`: what all workers leave for one another in its
-  // place, with as many rows as any of them has. None: the gradient itself.
+  // The factors that workers send in place of the gradient, for a param whose gradient in this program is the product
+  // of `own`: with as many rows as any worker has. Empty: workers send the gradient.
   virtual std::optional<Factors> factors(const Param&, const Factors& own, const Pieces&) const = 0;
-  // Where the program is to leave the gradient of a param, or its factors.
+  // The memory into which the program writes the gradient of a param, or its factors.
   virtual std::span<std::byte> contribution(const Param&) = 0;
-  // It lies there. Returns at once.
+  // Announces that the contribution is complete. Returns at once.
   virtual Status update(const Param&, std::uint64_t step, double rate) = 0;
-  // All updates of the step are there.
+  // Announces that all updates of the step are made.
   virtual Status end_step(std::uint64_t step) = 0;
-  // The param is needed: waits until it is what the updates so far have made of it.
+  // Waits until the param contains the updates so far.
   virtual Status collect(const Param&) = 0;
-  // Around bringing what was collected into the forms that layers read, which is no computing.
+  // Called before and after params are converted into the forms that layers read, so that this time is not counted as
+  // computing.
   virtual void converts(bool begins) = 0;
-  // Between two ops: whatever waits for this worker.
+  // Serves the messages that wait for this worker. Called between two ops.
   virtual Status progress() = 0;
-  // The norm of all gradients in the newest update that this worker knows; none: norms are not computed.
+  // The norm of all gradients in the newest update known to this worker; empty: norms are not computed.
   virtual std::optional<double> gradient_norm() const = 0;
-  // The others are to see that it is alive.
+  // Gives a sign of life to the other workers.
   virtual void beat() = 0;
-  // While nobody computes: what each worker has of its own that a run goes on with; none where the servers have all.
+  // Each worker's own tensors, which a resumed run needs; empty if the servers have all. Requires: no worker computes.
   virtual std::vector<std::vector<TensorPlace>> own_values() = 0;
-  // While nobody computes, as the run's leader sees it: the params as each other server group has them, of those whose
-  // servers are all on its machine.
+  // The params of each other server group, for groups whose servers are all on the leader's machine. Requires: no
+  // worker computes; called by the run's leader.
   virtual std::vector<std::vector<TensorPlace>> values_elsewhere() = 0;
 };
 

@@ -6,7 +6,7 @@
 namespace dlhost::param {
 namespace {
 
-constexpr std::int64_t line = 16; // elements of a cache line: no two owners write into one
+constexpr std::int64_t line = 16; // elements of a cache line, so that two owners never write into one line
 
 } // namespace
 
@@ -20,7 +20,7 @@ Slices Slices::cut(std::span<const std::int64_t> elements, std::uint32_t servers
     if (elements[p] == 0) continue;
     const std::int64_t unit = pieces.empty() ? line : std::lcm(line, pieces[p]);
     const std::int64_t units = (elements[p] + unit - 1) / unit;
-    const std::int64_t each = most == 0 ? 1 : (elements[p] + most * servers - 1) / (most * servers); // slices
+    const std::int64_t each = most == 0 ? 1 : (elements[p] + most * servers - 1) / (most * servers); // per server
     const std::int64_t count = std::min(servers * each, units);
     const bool cuts = count > 1 && elements[p] >= std::max(threshold, unit * servers);
     for (std::int64_t s = 0; s < (cuts ? count : 1); ++s) {

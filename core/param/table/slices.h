@@ -1,8 +1,8 @@
-// How the masters of a net are cut into slices, and which server owns each: a pure function of sizes and counts, so
-// that everyone who knows the net agrees without a word.
+// Cuts the masters of a net into slices and assigns each slice to a server. It is a pure function of sizes and counts,
+// so processes with the same net agree without messages.
 //
-// A slice is a contiguous piece of a master as it lies, padding included. Small params stay whole: below the threshold
-// a second message costs more than what two owners save.
+// A slice is a contiguous piece of a master in its layout, padding included. Small params stay whole: below the
+// threshold a second message costs more than two owners save.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace dlhost::param {
 
 struct Slice {
   SliceId id = 0;
-  std::uint32_t param = 0;  // by its place in the store
-  std::uint32_t server = 0; // of the group
+  std::uint32_t param = 0;  // index in the store
+  std::uint32_t server = 0; // within the group
   std::int64_t first = 0, count = 0;
 };
 
 class Slices {
  public:
-  // `elements`: of each master as it lies; none: it takes no part. Params of `threshold` elements and more are cut into
-  // a piece for each server, between two of the `pieces` of so many elements that belong together; the others go, the
-  // largest first, to the server that has least. `most`: a server has several slices of a param whose part for it has
-  // more elements; 0: as many as there are.
+  // `elements`: of each master in its layout; 0: the param takes no part. Params of at least `threshold` elements are
+  // cut into a piece for each server, at multiples of the param's `pieces` elements. The others go to the server with
+  // the least load, the largest first. `most`: a server's part of a param is cut into several slices if it has more
+  // elements; 0: no limit.
   static Slices cut(std::span<const std::int64_t> elements, std::uint32_t servers, std::int64_t threshold,
                     std::span<const std::int64_t> pieces = {}, std::int64_t most = 0);
 
@@ -36,7 +36,7 @@ class Slices {
 
  private:
   std::vector<Slice> slices_;      // by param, then by first element
-  std::vector<std::size_t> first_; // of each param; one more behind the last
+  std::vector<std::size_t> first_; // index of each param's first slice, and one entry after the last
 };
 
 } // namespace dlhost::param

@@ -30,7 +30,7 @@ void Masters::lie_at(std::span<std::byte> memory, bool fills) {
   fills_ = fills;
 }
 
-// What was declared later, by a net that only evaluates, is nobody else's.
+// Params declared later, by a net that only evaluates, are not shared.
 std::span<std::byte> Masters::lend(const Param& param, std::size_t which) {
   if (param.number >= params_.size()) return {};
   const Places& places = params_[param.number];

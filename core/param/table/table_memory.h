@@ -1,5 +1,5 @@
-// Where the table's tensors lie in memory that several workers reach: the masters with their histories, which all
-// share, each worker's gradients, and values of its own if it has some. All who know the net lay it out alike.
+// The layout of the table's tensors in memory that several workers reach: the shared masters with their histories, each
+// worker's gradients, and each worker's own values. Every process with the same net computes the same layout.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,25 @@
 
 namespace dlhost::param {
 
-// The next place for so many bytes: huge pages and vector units like what begins on a line of its own.
+// Returns `end` as the place of `bytes` bytes and advances it to the next cache line, which suits huge pages and vector
+// units.
 std::size_t take_lines(std::size_t& end, std::size_t bytes);
 
-// The values and histories of a server group, and what it shares with other server groups: the values that all had at
-// their last exchange, and the histories of these.
+// The values and histories of a server group, and the rows it shares with other server groups: the common values of the
+// last exchange, and their histories.
 class Masters {
  public:
-  // Of a store that is laid out.
+  // Requires a store that is laid out.
   struct Copies {
-    std::size_t values = 1;               // of each param, that can be there at once
-    std::vector<std::size_t> values_of{}; // by param, where these differ; empty: they do not
+    std::size_t values = 1;               // of each param, that can exist at once
+    std::vector<std::size_t> values_of{}; // by param, if they differ; empty: they do not
     std::size_t histories = 1;            // of each
     std::size_t shared = 0;               // rows that are shared with other server groups
   };
   Masters(const Store&, const Copies&);
-  Masters() = default; // of workers that have all params for themselves
+  Masters() = default; // for workers that do not share params
   std::size_t bytes() const { return bytes_; }
-  // `fills`: this one's store gives the first values.
+  // `fills`: this worker's store initialises the values.
   void lie_at(std::span<std::byte> memory, bool fills);
 
   std::span<std::byte> lend(const Param&, std::size_t which);
@@ -43,7 +44,7 @@ class Masters {
  private:
   struct Places {
     std::size_t bytes = 0;                            // of each
-    std::vector<std::size_t> values, history, shared; // history: copy by copy
+    std::vector<std::size_t> values, history, shared; // history: copy after copy
     std::size_t slots = 0;
   };
   std::span<std::byte> at(const Places& places, std::size_t offset) const {
@@ -57,15 +58,15 @@ class Masters {
   bool fills_ = false;
 };
 
-// The gradients of one worker, as the masters lie, of the params that are updated; or the factors of some.
+// The gradients of one worker in the masters' layout, for the params that are updated; or the factors of some.
 class Gradients {
  public:
   explicit Gradients(const Store&);
-  Gradients() = default; // of workers that share none
+  Gradients() = default; // for workers that do not share params
   std::size_t bytes() const { return bytes_; }
-  // Elements of each master as it lies; 0: it is not updated.
+  // Elements of each master in its layout; 0: the param is not updated.
   std::span<const std::int64_t> elements() const { return elements_; }
-  // Of these, how many belong together.
+  // Elements that must stay together when a master is cut.
   std::span<const std::int64_t> pieces() const { return pieces_; }
   std::size_t offset(std::size_t param) const { return offsets_[param]; }
 
@@ -75,10 +76,10 @@ class Gradients {
   std::size_t bytes_ = 0;
 };
 
-// The values and histories of a worker that has some of its own, of the params that are updated.
+// The own values and histories of a worker, for the params that are updated.
 class ReplicaPlaces {
  public:
-  // Behind `begin` bytes. `accrues`: beside them are sums of gradients.
+  // The layout begins after `begin` bytes. `accrues`: it includes sums of gradients.
   ReplicaPlaces(const Store&, std::size_t begin, bool accrues);
   std::size_t end() const { return end_; }
   struct Places {

@@ -13,7 +13,7 @@ bool is_to_balance(const config::Job& job, std::uint64_t made) {
          made >= static_cast<std::uint64_t>(topology.balance_steps);
 }
 
-// Workers of one rank have as many rows in every group, so that they get what is right for all of them together.
+// The workers of one rank get the same number of rows in every group, fitted to all of them together.
 config::Job balanced(config::Job job, std::span<const record::WorkerReport> reports) {
   constexpr double whole = 1000;
   const auto rows = rows_of(job);
@@ -27,7 +27,7 @@ config::Job balanced(config::Job job, std::span<const record::WorkerReport> repo
   std::vector<double> speeds;
   double sum = 0;
   for (std::size_t rank = 0; rank < rows.size(); ++rank) {
-    if (computed[rank] <= 0 || seconds[rank] <= 0) return job; // nothing is known of it
+    if (computed[rank] <= 0 || seconds[rank] <= 0) return job; // no worker of this rank was measured
     sum += speeds.emplace_back(computed[rank] / seconds[rank]);
   }
   job.topology.shares.clear();

@@ -22,7 +22,7 @@ const record::StepReport& Recorder::read(Since& since, const Progress& progress,
   return since.report;
 }
 
-// Metrics are means since the last record; the norm is the step's.
+// Metrics are means since the last record; the norm is of this step.
 const record::StepReport& Recorder::record(const Progress& progress, const program::Program& program) {
   constexpr const char* name = "gradient_norm";
   std::erase_if(logged_.means, [](const auto& metric) { return metric.first == name; });
@@ -36,7 +36,7 @@ const record::StepReport& Recorder::record(const Progress& progress, const progr
 
 bool Recorder::due(const Progress& now) {
   const auto passed = [](double every, double before, double after) {
-    constexpr double rounding = 1e-9; // an epoch's last step may end a hair before it
+    constexpr double rounding = 1e-9; // rounding may end an epoch's last step slightly before it
     return every > 0 && std::floor(after / every + rounding) > std::floor(before / every + rounding);
   };
   const Progress before = std::exchange(before_, now);
@@ -50,7 +50,7 @@ Status Recorder::on_step(const Progress& progress, program::Program& program) {
   stepped_ = true;
   recent_.add(program.metrics());
   if (due(progress)) DLHOST_TRY(log_.train(record(progress, program)));
-  // The last step is shown as its record has it, when all is over.
+  // The last step is shown by finish(), with the values of its record.
   if (progress_.due(progress.epoch) && progress.step != progress.total_steps)
     progress_.step(read(shown_, progress, program, RecentAverages::longest));
   return {};

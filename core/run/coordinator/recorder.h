@@ -1,4 +1,4 @@
-// Tells people and programs about a training run while it goes on: the progress line, metrics.jsonl, TensorBoard.
+// Reports a training run while it goes on: the progress line, metrics.jsonl, TensorBoard.
 #pragma once
 
 #include "record/metrics_log.h"
@@ -9,8 +9,8 @@ namespace dlhost::run {
 
 class Recorder final : public Observer {
  public:
-  // Writes a record after the first step and whenever a multiple of `every` is passed, so that a run that is resumed at
-  // `from` has its records where one that never stopped has them.
+  // Writes a record after the first step and whenever a multiple of `every` is passed. So a run resumed at `from` has
+  // its records at the same steps as an uninterrupted run.
   Recorder(record::Progress& progress, record::MetricsLog& log, const config::Cadence& every, const Progress& from)
       : progress_(progress), log_(log), every_(every), before_(from) {
     logged_.step = from.step;
@@ -23,27 +23,27 @@ class Recorder final : public Observer {
     return workers_->add(progress.step, std::move(workers));
   }
   Status on_evaluation(const Progress&, Phase, const Evaluation&) override;
-  // After the last step: its record, and the progress line's end. The report, which is the record's, stays valid. A run
-  // that was resumed after its last step made none: no record, and a report without metrics.
+  // Writes the record of the last step and ends the progress line. The report stays valid. A run that was resumed after
+  // its last step writes no record and returns a report without metrics.
   Result<record::StepReport> finish(const Progress&, const program::Program&);
 
  private:
-  // What happened since one of the two was last told.
+  // The sums since the last record or the last progress line.
   struct Since {
     std::uint64_t step = 0;
     std::int64_t items = 0;
     double seconds = 0;
     MetricValues means;
-    record::StepReport report; // the last
+    record::StepReport report; // the last one
   };
   bool due(const Progress&);
-  // `steps`: over how many of the last ones metrics are averaged.
+  // `steps`: the number of recent steps over which metrics are averaged.
   const record::StepReport& read(Since&, const Progress&, const program::Program&, std::uint64_t steps);
   const record::StepReport& record(const Progress&, const program::Program&);
 
   record::Progress& progress_;
   record::MetricsLog& log_;
-  record::WorkersLog* workers_ = nullptr; // null: nobody wants to know
+  record::WorkersLog* workers_ = nullptr; // null: not recorded
   config::Cadence every_;
   Progress before_;
   RecentAverages recent_;

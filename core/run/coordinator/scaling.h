@@ -1,5 +1,5 @@
-// What `dlhost scale` wants of a run that goes on, and what it hears: two files in the run's folder, each of which is
-// there as a whole or not at all. The leader looks for the wish between two steps.
+// Carries a request of `dlhost scale` to a running run, and the answer: two files in the run's folder, each of which is
+// whole or absent. The leader looks for the request between two steps.
 #pragma once
 
 #include <optional>
@@ -16,16 +16,16 @@ class Scaling {
       : disk_(disk), wish_(run + "/scale.toml"), answer_(run + "/scaled.json") {}
 
   struct Answer {
-    std::uint64_t step = 0; // that it went on at
-    std::string refused;    // why it goes on as it was; empty: it does not
+    std::uint64_t step = 0; // at which the run continued
+    std::string refused;    // why the run did not change; empty: it changed
   };
 
-  // Who wishes: for the job, arranged otherwise. What was answered before is forgotten.
+  // The requester's side. wish() requests the job with another arrangement and removes the last answer.
   Status wish(std::string_view job);
   Result<std::optional<Answer>> answer();
-  void forget(); // nobody is there to answer
+  void forget(); // if no leader is there to answer
 
-  // Who leads. The wish is gone once it is answered.
+  // The leader's side. tell() removes the request.
   bool is_wished() { return disk_.exists(wish_); }
   const std::string& job_file() const { return wish_; }
   Status tell(const Answer&);

@@ -1,6 +1,6 @@
-// What `dlhost stop` and `dlhost kill` want of a run whose leader they cannot signal, because it, or a worker of it, is
-// on another machine: two files in the run's folder, each of which is there as a whole or not at all. Who leads looks
-// for the wish in a task of its own: it may itself be waiting for the worker that is to be killed.
+// Carries a request of `dlhost stop` or `dlhost kill` to a run whose leader cannot be signalled, because it or a worker
+// is on another machine: two files in the run's folder, each of which is whole or absent. The leader looks for the
+// request in a separate task, because it may itself be waiting for the worker to be killed.
 #pragma once
 
 #include <atomic>
@@ -20,17 +20,17 @@ class Steering {
       : disk_(disk), wish_(run + "/steer.json"), answer_(run + "/steered.json") {}
 
   struct Wish {
-    std::optional<std::uint32_t> kill = {}; // that worker; none: the run is to save and end
+    std::optional<std::uint32_t> kill = {}; // the worker to kill; empty: the run is to save and end
   };
 
-  // Who wishes. What was answered before is forgotten.
+  // The requester's side. wish() removes the last answer.
   Status wish(const Wish&);
-  // How it went; none: nobody has answered yet.
+  // The result of the request; empty: no answer yet.
   Result<std::optional<Status>> answer();
   bool is_taken() { return !disk_.exists(wish_); }
-  void forget(); // nobody is there to answer
+  void forget(); // if no leader is there to answer
 
-  // Who leads: a wish is taken once, and then answered. What cannot be read is no wish.
+  // The leader's side: takes a request once, then answers it. A damaged request is ignored.
   std::optional<Wish> take();
   void tell(const Status& how);
 
@@ -39,7 +39,7 @@ class Steering {
   const std::string wish_, answer_;
 };
 
-// Of who leads: does what is wished, until it is destroyed.
+// The leader's side: carries out requests until it is destroyed.
 class Steered {
  public:
   using Ends = std::function<Status()>;

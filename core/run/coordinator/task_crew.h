@@ -1,4 +1,4 @@
-// Workers that are tasks of this process. They read from the leader's sources.
+// Workers as tasks of this process. They read from the leader's sources.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ class TaskCrew final : public Crew {
 
   Roster& roster() override { return roster_; }
   Status start() override;
-  Status bequeath(const std::string&) override { return {}; } // none survives
+  Status bequeath(const std::string&) override { return {}; } // no worker survives this process
   std::string fate(std::uint32_t) override { return {}; }
 
  private:

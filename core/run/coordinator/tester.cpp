@@ -59,7 +59,7 @@ Result<Tester::Answer> Tester::find(const Question& question) {
   if (!session_) {
     DLHOST_ASSIGN(session_, Session::open(host_, registry_, job_, Purpose::reading));
   }
-  // The nets declare the params that are then read.
+  // The evaluators' nets declare the params that read_checkpoint fills.
   for (const Phase phase : {Phase::validate, Phase::test})
     if (phase == Phase::validate ? question.validates : question.tests) {
       DLHOST_ASSIGN([[maybe_unused]] auto* net, session_->evaluator(phase));

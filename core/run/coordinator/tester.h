@@ -1,5 +1,5 @@
-// The testing group: evaluates what a run has written down while the run goes on. A task of the leader's process, with
-// a net, sources and params of its own; one evaluation after another.
+// The testing group: evaluates checkpoints of a run while the run goes on. It is a task of the leader's process, with
+// its own net, sources and params. It makes one evaluation after another.
 #pragma once
 
 #include <atomic>
@@ -17,22 +17,22 @@ class Tester {
  public:
   struct Question {
     Progress at;
-    std::string checkpoint; // which nobody touches until the answer is there
+    std::string checkpoint; // must not change until the answer is there
     bool validates = false, tests = false;
   };
   struct Answer {
     Question question;
-    Evaluation validation, test; // of those that were asked for
+    Evaluation validation, test; // set if asked for
   };
 
   Tester(Host&, plugin::Registry&, const config::Job&);
-  ~Tester(); // what is not evaluated by then never is
+  ~Tester(); // drops unfinished evaluations
 
-  // Only when the last answer was taken.
+  // Requires: the last answer was taken.
   void ask(Question);
   bool is_asked() const { return turn_.load(std::memory_order_acquire) != Turn::nobodys; }
   bool has_answer() const { return turn_.load(std::memory_order_acquire) == Turn::answered; }
-  // None: nothing was asked. `waiting` is called several times a second until the answer is there.
+  // Waits for the answer and calls `waiting` several times a second. Empty: nothing was asked.
   Result<std::optional<Answer>> answer(const std::function<Status()>& waiting);
 
  private:
@@ -44,7 +44,7 @@ class Tester {
   Host& host_;
   plugin::Registry& registry_;
   const config::Job& job_;
-  std::unique_ptr<Session> session_; // the task's
+  std::unique_ptr<Session> session_; // used by the task only
   std::atomic<Turn> turn_{Turn::nobodys};
   std::atomic<bool> stopping_{false};
   Question question_;

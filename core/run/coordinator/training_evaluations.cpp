@@ -1,4 +1,4 @@
-// Evaluations while a run trains and at its end, by its leader or by the testing group, and what they say of it.
+// Evaluations during a run and at its end, by the leader or the testing group, and their consequences.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace dlhost::run {
 namespace {
 
-// What was evaluated last: the last metric that is better high.
+// The last metric of the evaluation for which higher is better.
 std::optional<double> accuracy_of(const Evaluation& evaluation) {
   std::optional<double> accuracy;
   for (const auto& [name, mean] : evaluation.metrics)
@@ -18,7 +18,8 @@ std::optional<double> accuracy_of(const Evaluation& evaluation) {
   return accuracy;
 }
 
-// The metric that chooses the best, and whether it is better high: the one of a name, else the accuracy, else the loss.
+// The metric that chooses the best checkpoint, and whether higher is better: the named one, else the accuracy, else the
+// loss.
 struct Judgement {
   std::string metric;
   double value;
@@ -44,7 +45,7 @@ Result<Evaluation> Training::evaluate(Phase phase, Observer& observer) {
   return evaluation;
 }
 
-// Whether it is the best so far. What is not finite never is: nothing could be better than it afterwards.
+// Decides whether the evaluation is the best so far. A value that is not finite never is: no later value could beat it.
 void Training::judge(const Progress& at, const Evaluation& evaluation) {
   const auto judged = judged_metric(evaluation, session_.job().checkpoint.best);
   if (!judged) return;
@@ -74,7 +75,7 @@ Status Training::evaluate_due(Outcome& outcome, Observer& observer) {
   return {};
 }
 
-// Validation chooses the best; accuracy stops by it, or by tests where there is none.
+// Validation chooses the best. Accuracy stops the run: that of validation, or of tests if there is no validation.
 void Training::learn(Outcome& outcome, Phase phase, const Progress& at, Evaluation found) {
   const bool validates = phase == Phase::validate;
   if (validates) judge(at, found);
@@ -96,7 +97,7 @@ Status Training::ask(bool validates, bool tests) {
   return {};
 }
 
-// What was evaluated is the best there is: so it becomes that.
+// If the evaluated checkpoint is the best so far, it is kept as the best.
 Status Training::hear(Outcome& outcome, Observer& observer, bool wait) {
   if (!tester_ || !(wait || tester_->has_answer())) return {};
   const auto progress = [&] { return session_.sharing() ? session_.sharing()->progress() : Status(); };
@@ -114,7 +115,7 @@ Status Training::hear(Outcome& outcome, Observer& observer, bool wait) {
   return {};
 }
 
-// What was evaluated after the last step anyway is known.
+// Skips evaluations that were already made after the last step.
 Status Training::last_evaluations(Outcome& outcome, Observer& observer) {
   const auto evaluate_last = [&](bool wanted, const Last& last, Phase phase, Evaluation& found) -> Status {
     if (!wanted || (last.step == progress_.step && found.samples > 0)) return {};
@@ -132,7 +133,7 @@ Status Training::last_evaluations(Outcome& outcome, Observer& observer) {
   return evaluate_last(job.test.at_end, judged_.tested, Phase::test, outcome.test);
 }
 
-// By a session of its own, as `dlhost eval` would: what this one has of params is the run's last, and others share it.
+// Uses a separate session, like `dlhost eval`: this session's params are the run's last ones and are shared.
 Status Training::test_best(const param::CheckpointFiles& best, Outcome& outcome, Observer& observer) {
   if (session_.samples(Phase::test) == 0) return {};
   DLHOST_ASSIGN(auto session, Session::open(session_.host(), session_.registry(), session_.job(), Purpose::reading));

@@ -1,5 +1,5 @@
-// Warm-up: until so many steps are made the first group trains alone, in a run of one group. Then the run stands still
-// and goes on as the job says, as if it were scaled (docs/decisions/scaling.md).
+// Warm-up: for the first topology.warmup_steps steps the first group trains alone, in a run of one group. Then the run
+// pauses and continues with the job's topology, as if it were scaled (docs/decisions/scaling.md).
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ inline bool warms_up(const config::Job& job, std::uint64_t step) {
   return job.topology.worker_groups > 1 && step < static_cast<std::uint64_t>(job.topology.warmup_steps);
 }
 
-// The job as it is trained from that step on.
+// The job with its topology from that step on.
 inline config::Job arranged_at(config::Job job, std::uint64_t step) {
   config::Topology& topology = job.topology;
   if (warms_up(job, step)) {

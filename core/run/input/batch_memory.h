@@ -1,4 +1,4 @@
-// Host memory that batches are read into: what a device copies from at its full rate, where there is one, else plain.
+// Host memory for batches: pinned by the device for transfers at full rate if there is one, else plain.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 namespace dlhost::run {
 
 struct FreeBatchMemory {
-  Device* device = nullptr; // null: it is plain
+  Device* device = nullptr; // null: plain memory
   void operator()(std::byte*) const;
 };
 using BatchMemory = std::unique_ptr<std::byte, FreeBatchMemory>;
 
 BatchMemory batch_memory(std::size_t bytes);
-// Of a device, which outlives it. One that has none (any more) is told of in the log, once, and made null: a run goes
-// on without.
+// Requires: the device outlives the memory. If the device has no such memory (any more), it logs one warning, sets
+// `device` to null and returns plain memory.
 BatchMemory batch_memory(std::size_t bytes, Device*& device, Log&);
 
 } // namespace dlhost::run

@@ -21,11 +21,11 @@ Result<std::unique_ptr<Delivery>> Delivery::make(Device& device, Stream& computa
   return delivery;
 }
 
-// Neither is the feeder's memory copied from any more, nor that of the stagings read.
+// Afterwards no copy reads the feeder's memory, and no op reads the stagings.
 Delivery::~Delivery() {
   let_pass().ignore("a device that fails here has failed before, and said so");
   for (Staging& staging : stagings_) {
-    if (!staging.stream) continue; // it was not made to the end
+    if (!staging.stream) continue; // make() failed half-way
     staging.stream->wait_for(*staging.passed).ignore("as above");
     staging.stream->wait().ignore("as above");
   }
@@ -33,22 +33,22 @@ Delivery::~Delivery() {
 
 Result<const Delivery::Load*> Delivery::next() {
   DLHOST_TRY(let_pass());
-  if (brought_ == given_) DLHOST_TRY(bring()); // it was not read in time
+  if (brought_ == given_) DLHOST_TRY(bring()); // not brought ahead in time
   Staging& now = staging(given_++);
   if (feeder_.ready()) DLHOST_TRY(bring());
   return &now.load;
 }
 
-// All that reads what was given last has been given to the stream.
+// Records `passed` after all ops that read the last given batch.
 Status Delivery::let_pass() { return given_ == 0 ? Status() : computation_.record(*staging(given_ - 1).passed); }
 
-// The next batch, to where the last but one lies, which goes back to the feeder.
+// Copies the next batch into the staging of the last but one, whose host memory goes back to the feeder.
 Status Delivery::bring() {
   Staging& to = staging(brought_);
   DLHOST_TRY(to.stream->wait());
   auto read = feeder_.next();
   if (!read.ok()) {
-    DLHOST_TRY(halt()); // the feeder may count a batch that nobody got
+    DLHOST_TRY(halt()); // the feeder may count a batch that was not delivered
     return std::move(read).status();
   }
   to.load.batch = *read;

@@ -1,17 +1,17 @@
-// Delivers a source's batches to a device whose memory the host cannot reach: each a step ahead, while the device
-// computes, if it is read by then. One task - the worker's - calls it; the feeder, which nobody else asks for batches,
-// the device and the stream that computes outlive it. A step allocates nothing.
+// Delivers a source's batches to a device whose memory the host cannot reach. Each batch is copied one step ahead,
+// while the device computes, if it has been read by then. A step allocates nothing.
+// Thread: the worker's task.
+// Owns: nothing; the feeder, the device and the computing stream outlive it. Only it calls next() of the feeder.
 //
-// A batch lies in one of two stagings on the device, in turn, each with a stream of its own for its copies:
+// A batch lies in one of two stagings on the device, in turn. Each staging has a stream for its copies:
 //
-//   who waits          until                                          because
-//   the computation    `arrived`, recorded behind the copies          it reads them
-//   a staging's stream `passed`, recorded behind the step that read   the next batch is put there
-//   the host           the staging's stream has passed                the feeder reads another batch into what was
-//   copied
+//   waiting task       until                                         reason
+//   the computation    `arrived`, recorded after the copies          it reads them
+//   a staging's stream `passed`, recorded after the step that read   the next batch overwrites them
+//   the host           the staging's stream is done                  the feeder overwrites the copied batch
 //
-// The host waits for copies that were begun two steps ago, which are done as a rule, and for a reader only when the
-// batch is that of this step.
+// The host waits for copies that began two steps ago, which are usually done. It waits for a reader only if this step's
+// batch is not read yet.
 #pragma once
 
 #include <array>
@@ -28,10 +28,10 @@ namespace dlhost::run {
 
 class Delivery {
  public:
-  // Batches that the feeder has to hold (FeederSpec::held): that of this step, and the next one.
+  // Batches that the feeder has to hold (FeederSpec::held): this step's and the next.
   static constexpr int held = 2;
 
-  // `wanted`: which outputs of the source. Fails where the device has no room.
+  // `wanted`: outputs of the source to deliver. Errors: the device has no room.
   static Result<std::unique_ptr<Delivery>> make(Device&, Stream& computation, Feeder&, const std::vector<bool>& wanted);
   ~Delivery();
   Delivery(const Delivery&) = delete;
@@ -39,13 +39,13 @@ class Delivery {
 
   struct Load {
     const Batch* batch = nullptr;
-    std::vector<void*> outputs; // on the device; null: not wanted there
-    Event* arrived = nullptr;   // to be waited for before they are read
+    std::vector<void*> outputs; // on the device; null: not wanted
+    Event* arrived = nullptr;   // wait for it before reading the outputs
   };
-  // The batch of the next step. Its outputs are read by what is given to the computation's stream before the next call,
-  // and by nothing after that. Not ok: as Feeder::next(), or what the device says.
+  // The batch of the next step. Only ops given to the computing stream before the next call may read its outputs.
+  // Errors: those of Feeder::next(), and those of the device.
   Result<const Load*> next();
-  // Before the feeder is sent elsewhere: what was brought ahead is thrown away, and nothing is copied any more.
+  // Drops the batches brought ahead and waits for all copies. Required before the feeder seeks.
   Status halt();
 
  private:

@@ -10,14 +10,14 @@ namespace dlhost::run {
 
 namespace {
 
-// Nobody is waited for longer than this without looking again.
+// The longest wait before a condition is checked again.
 constexpr Nanoseconds look_for_batches = 1'000'000'000;
-// Draws of augmentations, beside those of the net's layers.
+// The stream of augmentations' draws, apart from the streams of the net's layers.
 constexpr std::uint32_t augment_stream = 0x41554700;
 
 } // namespace
 
-// A batch's place, used again for every slots()-th step.
+// The memory of a batch, used again for every slots()-th step.
 struct Feeder::Slot {
   Slot() = default;
   Slot(Slot&& other) noexcept // only while the feeder is made
@@ -32,7 +32,7 @@ struct Feeder::Slot {
   Batch batch;
 };
 
-// What one reader needs for itself.
+// A reader's own state.
 struct Feeder::Reader {
   BatchMemory sample, scratch;
   std::vector<std::byte*> places;
@@ -54,7 +54,7 @@ Result<std::unique_ptr<Feeder>> Feeder::make(Host& host, const Source& source, s
 Feeder::Feeder(Host& host, const Source& source, const net::Augment& augment, const FeederSpec& spec,
                const Sampling& sampling)
     : host_(host), source_(source), augment_(augment), spec_(spec), sampling_(sampling),
-      // Small enough that readers end a batch together, large enough that claiming costs nothing.
+      // Small enough that all readers finish a batch at about the same time, large enough that claiming is cheap.
       chunk_rows_(std::max<std::int64_t>(1, sampling.rows() / (4 * std::max(1, spec.readers)))),
       chunks_((sampling.rows() + chunk_rows_ - 1) / chunk_rows_), freed_(host.tasks().waiter()),
       filled_(host.tasks().waiter()) {}
@@ -144,7 +144,7 @@ Result<const Batch*> Feeder::next() {
 
 bool Feeder::ready() const {
   if (tasks_.empty() || first_ + given_ >= spec_.end) return false;
-  if (given_ >= released_.load(std::memory_order_relaxed) + slots()) return false; // it would lie where one in use does
+  if (given_ >= released_.load(std::memory_order_relaxed) + slots()) return false; // its slot is still in use
   const Slot& slot = slots_[given_ % slots()];
   return slot.left.load(std::memory_order_acquire) == 0 && std::ranges::all_of(slot.statuses, &Status::ok);
 }
@@ -182,7 +182,7 @@ void Feeder::read_ahead(Reader& reader) {
   }
 }
 
-// False: stopping. The batch in use keeps its slot, so that many may be under way beside it.
+// False: stopping. Batches in use keep their slots, so readers go at most slots() batches beyond the last released one.
 bool Feeder::wait_until_free(std::uint64_t ahead) {
   for (;;) {
     const auto ticket = freed_->ticket();

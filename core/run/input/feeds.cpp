@@ -10,7 +10,7 @@ namespace dlhost::run {
 
 namespace {
 
-// Which outputs of a source the program takes on the device.
+// The outputs of a source that the program reads on the device.
 std::vector<bool> taken_there(const program::Program& program, std::size_t node) {
   std::vector<bool> taken;
   for (std::size_t o = 0; o < program.units()[node].outputs.size(); ++o)
@@ -89,7 +89,7 @@ Result<const program::BatchView*> Feeds::next() {
     const Batch* batch = *read;
     auto& outputs = view_.sources[f].outputs;
     for (std::size_t o = 0; o < outputs.size(); ++o)
-      outputs[o] = const_cast<std::byte*>(batch->outputs[o]); // programs only read it
+      outputs[o] = const_cast<std::byte*>(batch->outputs[o]); // programs do not write it
     if (f != 0) continue;
     view_.samples = batch->samples;
     view_.valid = batch->valid;

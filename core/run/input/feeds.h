@@ -1,4 +1,4 @@
-// The feeders of all sources of one program: a batch for each of its steps, on the device where the host cannot reach
+// The feeders of all sources of one program. They give a batch for each step, on the device if the host cannot reach
 // its memory.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace dlhost::run {
 
-// How the batches of a program are read, but for which samples, and for whom.
+// The program's feeder settings, without phase, end and sampling.
 FeederSpec reading(const config::Job&, const program::Program&);
 
 class Feeds {
@@ -23,21 +23,21 @@ class Feeds {
   static Result<std::unique_ptr<Feeds>> make(Session&, const program::Program&, Phase, std::int64_t batch,
                                              std::uint64_t end = std::numeric_limits<std::uint64_t>::max());
 
-  // Valid until the next call, which comes when all that reads it has been given to the session's stream.
+  // Valid until the next call. Requires: all ops that read the last batch are given to the session's stream.
   Result<const program::BatchView*> next();
   Status seek(std::uint64_t step);
-  // Of each source, from where its steps are counted: seek() comes next. None: from its beginning.
+  // Sets the origin of each source; empty: the beginning. Requires: seek() follows.
   Status move(std::span<const Origin> origins);
   std::vector<Origin> origins() const;
-  // What a checkpoint keeps of it, when so many steps are done; and, of a run that goes on with that, where its steps
-  // are counted from: where they were, or, if a step takes other samples than there, from here on.
+  // state(): the data position after `step` steps, for a checkpoint. origins(): the origins for a run that continues
+  // from that state: the old ones, or new ones at `step` if steps take other samples now.
   nlohmann::json state(std::uint64_t step) const;
-  bool reads_as(const nlohmann::json& state) const; // each step the same samples as there
+  bool reads_as(const nlohmann::json& state) const; // steps take the same samples as in the state
   std::vector<Origin> origins(const nlohmann::json& state, std::uint64_t step) const;
 
-  const Sampling& sampling() const { return feeders_[0]->sampling(); } // the first source's
-  std::uint32_t epoch() const { return epoch_; }                       // of the batch that next() gave last
-  std::int64_t valid(std::uint64_t step) const { return sampling().batch_valid(step); } // of all workers
+  const Sampling& sampling() const { return feeders_[0]->sampling(); }                  // of the first source
+  std::uint32_t epoch() const { return epoch_; }                                        // of the last batch
+  std::int64_t valid(std::uint64_t step) const { return sampling().batch_valid(step); } // rows of all workers
   double epochs(std::uint64_t steps) const { return sampling().epochs(steps); }
   std::uint64_t steps(double epochs) const { return sampling().steps(epochs); }
   Nanoseconds waited() const;
@@ -49,8 +49,8 @@ class Feeds {
   Status halt();
 
   std::vector<std::unique_ptr<Feeder>> feeders_;
-  std::vector<std::unique_ptr<Delivery>> deliveries_; // of each; null: the device reads host memory, or none of this
-  std::vector<const Session::OpenSource*> sources_;   // of each
+  std::vector<std::unique_ptr<Delivery>> deliveries_; // per feeder; null: nothing to deliver
+  std::vector<const Session::OpenSource*> sources_;   // per feeder
   program::BatchView view_;
   std::uint32_t epoch_ = 0;
 };

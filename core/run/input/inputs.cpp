@@ -7,7 +7,7 @@
 namespace dlhost::run {
 namespace {
 
-// Null: it is none.
+// Empty: the JSON is damaged.
 std::optional<Port> port_of(const nlohmann::json& json) {
   if (!json.is_object() || !json.value("name", nlohmann::json()).is_string() ||
       !json.value("dtype", nlohmann::json()).is_string() || !json.value("shape", nlohmann::json()).is_array())

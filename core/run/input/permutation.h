@@ -1,5 +1,5 @@
-// A pseudo-random order of [0, n), as a function: no memory, any place of it in constant time, and another order for
-// every key. A Feistel network over the next power of two, walked along its cycle until it is back inside n.
+// A pseudo-random order of [0, n) as a function: no memory, constant time for any index, another order for every key.
+// It is a Feistel network over the next power of two, iterated until the result is below n.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace dlhost::run {
 
 class Permutation {
  public:
-  // n > 0. `pass` tells the orders of one key apart: the epoch.
+  // Requires: n > 0. `pass` selects one of the key's orders: the epoch.
   Permutation(DrawKey key, std::uint32_t pass, std::uint64_t n) : n_(n) {
     const int bits = n > 2 ? std::bit_width(n - 1) : 2;
     low_bits_ = bits / 2;
@@ -36,7 +36,7 @@ class Permutation {
     return x ^ x >> 32;
   }
 
-  // Each half in turn is changed by the other one, which can be undone: so no two places meet.
+  // Each half in turn is changed by a function of the other. This can be undone, so no two indices collide.
   std::uint64_t scrambled(std::uint64_t i) const {
     std::uint64_t low = i & ((std::uint64_t{1} << low_bits_) - 1), high = i >> low_bits_;
     for (std::size_t round = 0; round < rounds_.size(); round += 2) {

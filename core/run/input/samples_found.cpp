@@ -12,12 +12,12 @@
 namespace dlhost::run {
 namespace {
 
-constexpr std::int64_t most_classes = 1 << 20; // a label above is no class, whatever the source says
+constexpr std::int64_t most_classes = 1 << 20; // limit for a source's label
 constexpr std::size_t longest_name = 60;       // bytes
-constexpr std::size_t most_named = 10;         // classes in one sentence
-constexpr std::int64_t many = 10;              // one in so many samples left out is worth a sentence
+constexpr std::size_t most_named = 10;         // classes named in a message
+constexpr std::int64_t many = 10;              // a remark appears if at least one in `many` samples is left out
 
-// Empty: there is a sample whose class the source does not know.
+// Empty: the source does not know the class of some sample.
 std::vector<std::int64_t> count_classes(const Source& source, Phase phase, std::int64_t samples) {
   std::vector<std::int64_t> of_class(source.class_names().size());
   for (std::int64_t index = 0; index < samples; ++index) {
@@ -64,7 +64,7 @@ Result<std::vector<SamplesFound>> samples_found(const Session& session) {
     SamplesFound found{.phase = phase, .count = session.samples(phase)};
     if (found.count == 0) continue;
     for (const auto& open : session.sources())
-      if (found.of_class.empty()) // the first that knows them
+      if (found.of_class.empty()) // the first source that knows the classes
         DLHOST_TRY(plugin::tried(open.actor, "class_of", [&] {
                      return found.of_class = count_classes(*open.source, phase, found.count);
                    }).at("source '", open.name, "'"));

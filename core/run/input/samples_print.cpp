@@ -22,7 +22,7 @@ class SampleReader {
       : session_(session), open_(open), phase_(phase) {
     for (const Port& port : open.outputs) places_.push_back(outputs_.emplace_back(port.desc.plain_bytes()).data());
   }
-  // Valid until the next one.
+  // Valid until the next call.
   Result<std::span<const std::vector<std::byte>>> read(std::int64_t index) {
     DLHOST_TRY(plugin::contained(session_.activity(), open_.actor, "read", plugin::no_step, [&] {
                  return open_.source->read(phase_, index, places_);
@@ -34,7 +34,7 @@ class SampleReader {
   Session& session_;
   const Session::OpenSource& open_;
   const Phase phase_;
-  std::vector<std::vector<std::byte>> outputs_; // each begins where any type may
+  std::vector<std::vector<std::byte>> outputs_; // aligned for any type
   std::vector<std::byte*> places_;
 };
 
@@ -48,7 +48,7 @@ bool SamplesPrint::is_like(const SamplesPrint& other) const {
 Result<SamplesPrint> print_of(Session& session, const Session::OpenSource& open, Phase phase, Reading reading) {
   SamplesPrint print{.count = open.source->count(phase), .digest = {}, .of_all = {}};
   SampleReader reader(session, open, phase);
-  std::vector<std::byte> text; // of the few, one behind the other
+  std::vector<std::byte> text; // the few samples, one after the other
   for (std::int64_t i = 0; i < std::min(looked_at, print.count); ++i) {
     const std::int64_t index = print.count <= looked_at ? i : (print.count - 1) * i / (looked_at - 1);
     DLHOST_ASSIGN(const auto outputs, reader.read(index));

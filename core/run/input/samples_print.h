@@ -1,5 +1,5 @@
-// What tells one data set from another without reading all of it: how many samples a source has, and what a few of
-// them are, spread over all.
+// Tells data sets apart without reading all of them: by the number of samples, and by a digest of a few samples spread
+// over the source.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct SamplesPrint {
   std::int64_t count = 0;
   std::string digest;
   std::string of_all; // the digest of all samples; empty: not computed
-  // As far as both know.
+  // Compares `of_all` only if both have it.
   bool is_like(const SamplesPrint&) const;
 };
 

@@ -7,12 +7,12 @@ namespace dlhost::run {
 
 namespace {
 
-// Streams of draws beside the layers' own, which are small numbers.
+// Streams of draws, apart from the layers' streams, which are small numbers.
 constexpr std::uint32_t order_stream = 0x4f524400;
 constexpr std::uint32_t bootstrap_stream = 0x42535400;
 
 DrawKey key_of(const SamplingSpec& spec, std::uint32_t stream) {
-  // Groups that deal out one order share its key.
+  // Groups that share one order have the same key.
   const std::uint64_t group = spec.share == Share::disjoint ? 0 : static_cast<std::uint64_t>(spec.group);
   return {spec.seed ^ group * 0xbf58476d1ce4e5b9, stream + spec.stream};
 }
@@ -46,7 +46,7 @@ Sampling::Sampling(const SamplingSpec& spec, std::uint64_t samples) : spec_(spec
   move(spec.origin);
 }
 
-// That so many samples of an epoch make.
+// Steps that so many samples of an epoch make.
 std::uint64_t Sampling::full_steps(std::uint64_t samples) const {
   return spec_.last == Last::drop ? samples / stride_ : (samples + stride_ - 1) / stride_;
 }
@@ -87,7 +87,7 @@ std::int64_t Sampling::batch_valid(std::uint64_t step) const {
   return valid(step, offset_ - static_cast<std::uint64_t>(spec_.first_row), spec_.batch);
 }
 
-// Of an epoch in the midst of which the origin lies, the steps behind it are as long as all others.
+// In the epoch of the origin, a step after the origin counts as much as in any other epoch.
 double Sampling::epochs(std::uint64_t steps) const {
   const double since = static_cast<double>(steps) - static_cast<double>(spec_.origin.step);
   if (spec_.last != Last::wrap) return first_epochs() + since / per_epoch();
@@ -101,13 +101,13 @@ std::uint64_t Sampling::steps(double epochs) const {
   return spec_.origin.step + static_cast<std::uint64_t>(std::clamp(since, 0.0, for_ever));
 }
 
-// Steps.
+// Steps in an epoch.
 double Sampling::per_epoch() const {
   return spec_.last == Last::wrap ? static_cast<double>(samples_) / static_cast<double>(stride_)
                                   : static_cast<double>(steps_per_epoch_);
 }
 
-// That were done at the origin.
+// Epochs done at the origin.
 double Sampling::first_epochs() const {
   if (spec_.last == Last::wrap)
     return spec_.origin.epoch + static_cast<double>(spec_.origin.index) / static_cast<double>(samples_);
@@ -121,7 +121,7 @@ std::uint32_t Sampling::Order::operator[](std::uint64_t index) const {
   const SamplingSpec& spec = sampling_->spec_;
   if (spec.shuffle) index = permutation_(index);
   if (spec.share == Share::bootstrap) {
-    // The sample in slot `index` of the group's draw, the same in every epoch.
+    // The sample at `index` of the group's draw; the same in every epoch.
     Random random(key_of(spec, bootstrap_stream), 0, static_cast<std::uint32_t>(index));
     return random.below(static_cast<std::uint32_t>(sampling_->samples_));
   }

@@ -1,7 +1,7 @@
-// Which samples make a step: a pure function of seed, group and step, so that a resumed run, the ledger and any number
-// of readers agree without a word between them. Nothing here grows with the number of samples.
+// The samples of a step, as a pure function of seed, group and step. So a resumed run, the ledger and any number of
+// readers agree without messages. Memory does not grow with the number of samples.
 //
-// The samples of a pass (an epoch) have places 0, 1, ... in that pass' order; a step takes the next ones.
+// The samples of an epoch have places 0, 1, ... in that epoch's order; a step takes the next ones.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace dlhost::run {
 
-// What each worker group trains on.
+// The samples that each worker group trains on.
 enum class Share : std::uint8_t {
-  shared,    // every group passes over all samples, in an order of its own
-  disjoint,  // the groups pass over all samples together: in an epoch no sample comes to two of them, and step s of
-             // all groups together is step s of one group with as many times the batch
-  bootstrap, // every group has drawn as many samples as there are, with replacement, once for the whole run
+  shared,    // each group takes all samples, in its own order
+  disjoint,  // the groups take all samples together: in an epoch no sample goes to two groups, and step s of all groups
+             // together equals step s of one group with the batch times the number of groups
+  bootstrap, // each group draws as many samples as there are, with replacement, once for the whole run
 };
 
-// What is done when an epoch's samples do not fill the last batch.
+// Handling of the last batch, if an epoch's samples do not fill it.
 enum class Last : std::uint8_t {
-  drop,    // they are left out, others in each epoch
-  wrap,    // the batch goes on into the next epoch
+  drop,    // they are left out; other samples in each epoch
+  wrap,    // the batch continues in the next epoch
   partial, // the batch has fewer valid rows; the rest repeat a sample
 };
 
@@ -37,7 +37,7 @@ struct SamplingSpec {
   // The rows of the group's batch that this worker reads; 0 rows: all of them.
   std::int64_t first_row = 0, rows = 0;
   std::uint64_t seed = 0;
-  std::uint32_t stream = 0; // the source's, so that two sources of one job draw apart
+  std::uint32_t stream = 0; // the source's, so that two sources of a job draw independently
   int group = 0, groups = 1;
   Share share = Share::shared;
   Last last = Last::wrap;
@@ -57,7 +57,7 @@ struct SamplingSpec {
 
 class Sampling {
  public:
-  // Says what is wrong: no samples, too many, a batch that drop leaves nothing of.
+  // Errors: no samples, too many, or too few for one batch under `drop`.
   static Result<Sampling> make(const SamplingSpec&, std::int64_t samples);
 
   struct Place {
@@ -68,24 +68,24 @@ class Sampling {
   const SamplingSpec& spec() const { return spec_; }
   std::int64_t rows() const { return spec_.rows; }
   std::uint64_t stride() const { return stride_; }
-  // Steps are counted from there.
+  // Counts steps from this origin.
   void move(const Origin&);
-  // The place of the order that a step begins with, for all groups that pass over it together. No step before the
-  // origin has one of its own.
+  // The place in the order with which a step begins, for all groups that share the order. Steps before the origin get
+  // the origin's place.
   Place start(std::uint64_t step) const;
 
-  // Row `row` of this worker's rows of a step.
+  // The place of row `row` of this worker in a step.
   Place place(std::uint64_t step, std::int64_t row) const;
-  // Those of its rows that count; the others follow them.
+  // The number of this worker's rows that count. They come first.
   std::int64_t valid(std::uint64_t step) const;
-  // Those of the whole batch, of all the group's workers.
+  // The same for the batch of all the group's workers.
   std::int64_t batch_valid(std::uint64_t step) const;
-  // Passes over the data that are done when `steps` steps are.
+  // Epochs done after `steps` steps.
   double epochs(std::uint64_t steps) const;
-  // The number of steps after which at least `epochs` passes are done.
+  // The number of steps after which at least `epochs` epochs are done.
   std::uint64_t steps(double epochs) const;
 
-  // An epoch's order: the source's sample for each index.
+  // The order of an epoch: the source's sample number for each index.
   class Order {
    public:
     std::uint32_t operator[](std::uint64_t index) const;
@@ -109,9 +109,9 @@ class Sampling {
   SamplingSpec spec_;
   std::uint64_t samples_;
   std::uint64_t stride_;          // samples that a step takes from the order
-  std::uint64_t offset_;          // where this worker's rows begin among them
+  std::uint64_t offset_;          // start of this worker's rows in the step
   std::uint64_t steps_per_epoch_; // drop and partial
-  std::uint64_t first_steps_ = 0; // the same, that the epoch of the origin has from there on
+  std::uint64_t first_steps_ = 0; // steps from the origin to the end of its epoch
 };
 
 } // namespace dlhost::run

@@ -1,4 +1,4 @@
-// Which samples a worker of a job trains on: what its feeders and the audit of a run must agree on.
+// The samples that a worker of a job trains on. Its feeders and the audit of a run both use this.
 #pragma once
 
 #include "config/job.h"

@@ -10,13 +10,13 @@ namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds patience = 100'000'000;
-constexpr Nanoseconds to_save = 10'000'000'000;    // that the leader is given
-constexpr Nanoseconds to_release = 20'000'000'000; // and then, to do without this member's workers
-constexpr Nanoseconds to_succeed = 10'000'000'000; // that those are given who see the run's folder
+constexpr Nanoseconds to_save = 10'000'000'000;    // for the leader to save
+constexpr Nanoseconds to_release = 20'000'000'000; // after that: for the leader to do without this member's workers
+constexpr Nanoseconds to_succeed = 10'000'000'000; // for members that see the run's folder to take over first
 
 } // namespace
 
-// Whoever interrupts one mostly interrupts all, and the leader saves first.
+// An interrupt usually reaches all members at once, and the leader must save first.
 bool Agent::is_to_leave() {
   if (!interrupted_) return false;
   const Nanoseconds now = host_.clock().now();
@@ -26,7 +26,7 @@ bool Agent::is_to_leave() {
 
 bool Agent::is_to_leave_at_once() { return is_to_leave() && host_.clock().now() > leave_at_ + to_release; }
 
-// One that was to leave, and is out because its machine was too slow to say so, has left.
+// An interrupted member that is out (its machine was too slow to announce it) has left. That is no error.
 Result<std::optional<Will>> Agent::run() {
   auto left = follow();
   if (!left.ok() && interrupted_ && members_.is_out()) return std::optional<Will>();
@@ -71,8 +71,8 @@ Result<std::optional<Call>> Agent::await_call() {
   return std::optional<Call>();
 }
 
-// Somebody has gone, and it may have been who led. Who sees the run's folder tries at once; who does not leaves them
-// the time for it.
+// A member has gone, perhaps the leader. A member that sees the run's folder tries to lead at once. The others give it
+// time to do so first.
 Status Agent::succeed(Nanoseconds waited) {
   const bool heir = sees_the_run();
   if (!heir && waited < to_succeed) return {};
@@ -94,9 +94,9 @@ bool Agent::sees_the_run() const {
   return told.ok() && told->mark == will_.mark;
 }
 
-// What ends an attempt is the leader's to tell; where it cannot, its workers end by themselves. Whoever comes or goes
-// meanwhile changes nothing of it. A member that is to leave says so and keeps its workers: were they to end first, the
-// leader would take them for dead.
+// The leader announces the end of an attempt. If it cannot, the workers end by themselves. Members that come or go do
+// not change a running attempt. A member that wants to leave announces it and keeps its workers: if they ended first,
+// the leader would take them for dead.
 Status Agent::watch(WorkerProcesses& workers, std::uint32_t number, const Muster& muster) {
   const auto seats = muster.seats_of(members_.rank());
   bool changed = false, knows_will = !will_.run.empty();
@@ -104,14 +104,14 @@ Status Agent::watch(WorkerProcesses& workers, std::uint32_t number, const Muster
     if (is_to_leave()) members_.announce_leave();
     const auto over = members_.hear(Told::over(number), Members::glance);
     if (over.ok()) return {};
-    if (over.status().code() == Code::cancelled) { // what is told from now on is of another epoch
+    if (over.status().code() == Code::cancelled) { // later messages belong to another epoch
       DLHOST_TRY(members_.look());
       if (std::ranges::find(members_.all(), muster.ranks.front(), &Member::rank) == members_.all().end()) return {};
       changed = true;
     } else if (over.status().code() != Code::timeout) {
       return over.status();
     }
-    if (changed && members_.hear(Told::call(0), Members::glance).ok()) return {}; // all begin once more
+    if (changed && members_.hear(Told::call(0), Members::glance).ok()) return {}; // another attempt begins
     if (!changed) hear_and_tell(workers, number, seats);
     if (!changed && !knows_will) knows_will = hear_will(number);
     if (workers.all_ended()) return {};
@@ -127,7 +127,7 @@ bool Agent::hear_will(std::uint32_t number) {
   return true;
 }
 
-// Who has died here, and who is to be ended.
+// Kills the workers that the leader wants ended, and tells the leader which workers died here.
 void Agent::hear_and_tell(WorkerProcesses& workers, std::uint32_t number, const std::vector<std::uint32_t>& seats) {
   for (const std::uint32_t seat : seats)
     if (members_.hear(Told::kill(number, seat), Members::glance).ok()) workers.kill(seat);
@@ -157,7 +157,7 @@ Status Agent::attempt(const Call& call, std::uint32_t number) {
     return workers.look();
   });
   Status status;
-  if (relay.run().ok()) status = watch(workers, number, call.muster); // else all have heard why
+  if (relay.run().ok()) status = watch(workers, number, call.muster); // else relay.run() has told all members why
   MeetingFolder::fail(disk, folder.path(), Status::cancelled("it is over"));
   workers.end().ignore("what they said is in the log");
   return status;

@@ -1,6 +1,5 @@
-// A member of a run that does not lead it: it starts the workers that are to be its own, attempt by attempt, and looks
-// after them, until the leader says that the run is over. Should the leader be lost, it takes its place where it sees
-// the run's folder, and is the first of those who do.
+// A member that does not lead the run. It starts its workers, attempt by attempt, and watches them until the leader
+// says that the run is over. If the leader is lost, the first member that sees the run's folder takes its place.
 #pragma once
 
 #include <atomic>
@@ -15,19 +14,20 @@ namespace dlhost::run {
 
 class Agent {
  public:
-  // `interrupted`: it is to leave the run. `may_begin`: it knows the job, and begins it where nobody can go on with it.
+  // `interrupted`: the member is to leave the run. `may_begin`: it has the job, and begins anew if no member can resume
+  // the run.
   Agent(Host& host, plugin::Registry& registry, Members& members, const std::atomic<bool>& interrupted, bool may_begin)
       : host_(host), registry_(registry), members_(members), interrupted_(interrupted), may_begin_(may_begin) {}
 
-  // Until the run is over for this one, or it leads: then it is to go on with what was left to it, or, where that names
-  // no run, to begin.
+  // Returns when the run is over for this member, or when it leads. A leader resumes the run of the Will, or begins
+  // anew if the Will names no run. Empty: the run is over.
   Result<std::optional<Will>> run();
 
  private:
   Result<std::optional<Will>> follow();
   bool is_to_leave();
   bool is_to_leave_at_once();
-  // None: the run is over, this one is to leave, or it leads.
+  // Empty: the run is over, this member is to leave, or it leads.
   Result<std::optional<Call>> await_call();
   Status succeed(Nanoseconds waited);
   bool sees_the_run() const;
@@ -42,8 +42,8 @@ class Agent {
   const std::atomic<bool>& interrupted_;
   const bool may_begin_;
   Will will_;                 // of the newest attempt that left one
-  std::uint32_t settled_ = 0; // the epoch in which it is known that somebody leads
-  Nanoseconds leave_at_ = 0;  // 0: not yet
+  std::uint32_t settled_ = 0; // the epoch for which a leader is known to exist
+  Nanoseconds leave_at_ = 0;  // 0: not interrupted
 };
 
 } // namespace dlhost::run

@@ -10,16 +10,16 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds glance = 100'000'000; // for the end of a process, which no file tells
+constexpr Nanoseconds glance = 100'000'000; // interval for checking the end of processes, which no descriptor reports
 constexpr Nanoseconds watch_pause = 10'000'000;
-constexpr Nanoseconds given_to_leave = 15'000'000'000; // for those who are told that it is over
+constexpr Nanoseconds given_to_leave = 15'000'000'000; // for members to end after the run is over
 constexpr std::uint32_t most_processes = 1024;         // on one host
-constexpr int unreachable = 255, not_found = 127;      // as ssh and shells have it
-constexpr int killed = 128, interrupted = 130;         // shells add a signal's number; dlhost's own
+constexpr int unreachable = 255, not_found = 127;      // exit statuses of ssh and shells
+constexpr int killed = 128, interrupted = 130;         // shells add the signal's number to 128; 130 is dlhost's own
 constexpr int failed = 1;
-constexpr const char* ssh = "ssh -o BatchMode=yes"; // it asks nobody for a password
+constexpr const char* ssh = "ssh -o BatchMode=yes"; // it never asks for a password
 
-// The part of `text` that is whole lines is said, each after `prefix`; the rest waits in `line`.
+// Prints the whole lines of `text`, each after `prefix`. The rest stays in `line`.
 void say(std::string& line, std::string_view text, const std::string& prefix, std::FILE* to, bool all) {
   line += text;
   for (std::size_t end; (end = line.find('\n')) != std::string::npos; line.erase(0, end + 1))
@@ -76,7 +76,7 @@ Result<int> Launcher::run() {
     sleep();
     status = look();
   }
-  if (!status.ok()) place_.reset(); // whoever waits there for the others hears of it
+  if (!status.ok()) place_.reset(); // members that wait there get an error
   dismiss();
   if (!status.ok()) return status;
   return exit_status();
@@ -92,7 +92,7 @@ bool Launcher::is_over() const {
          (!first.lost() || std::ranges::all_of(members_, [](const Member& one) { return one.ended.has_value(); }));
 }
 
-// Those that do not lead end well when the run does, however it ended.
+// Members that do not lead end well with the run, however it ended.
 int Launcher::exit_status() const {
   const Member& first = members_.front();
   if (!first.lost()) return first.ended == env::ended_well ? 0 : *first.ended;
@@ -132,7 +132,7 @@ Status Launcher::start() {
       if (!talk.ok()) return std::move(talk).status().at("host '", on.host, "'");
       members_.push_back(
           {.name = on.processes == 1 ? on.host : concat(on.host, ":", process), .talk = *std::move(talk)});
-      // Where it has ended already, its end says why.
+      // If the process has already ended, its exit status says why.
       members_.back().talk->tell(env::to_text(secret_) + "\n").ignore("its end is seen");
     }
   return {};
@@ -180,7 +180,7 @@ void Launcher::relay(Member& member) {
   say(member.error, error, prefix, stderr, !talk.err().valid());
 }
 
-// Of one that came to nothing there may be many words to come, and they say why.
+// Relays the remaining output first: it may say why the process failed.
 Status Launcher::see_end(Member& member) {
   for (const Nanoseconds end = host_.clock().now() + 20 * watch_pause;
        (member.talk->out().valid() || member.talk->err().valid()) && host_.clock().now() < end;
@@ -188,7 +188,7 @@ Status Launcher::see_end(Member& member) {
     relay(member);
   const int status = *member.talk->process().exit_status();
   member.ended = status;
-  if (asked_) ask_to_end();                                                   // the others, if it was the first
+  if (asked_) ask_to_end();                                                   // the others, if the first has ended
   if (stops_ || (status == env::ended_well && place_->complete())) return {}; // no run ends before it has begun
   const bool leads = &member == &members_.front();
   std::string why = *member.talk->process().ended();
@@ -207,7 +207,7 @@ Status Launcher::see_end(Member& member) {
   return {};
 }
 
-// It is over, or was nothing: their input ends, and soon they do.
+// Closes the input of all members, which ends them, and relays their last output.
 void Launcher::dismiss() {
   for (Member& member : members_) member.talk->end_input();
   const Nanoseconds end = host_.clock().now() + given_to_leave;

@@ -1,6 +1,6 @@
-// Starts the processes of one run on the hosts that it is given, each by a shell there, and speaks for them here: what
-// they say comes out of this process, and when this one is asked to end, or ends, so do they. It founds the place where
-// they meet, and is none of them.
+// Starts the processes of one run on the given hosts, each through a shell there. Their output comes out of this
+// process. When this process ends, or is asked to end, they end too. The launcher founds the meeting place of the
+// members but is not a member.
 #pragma once
 
 #include <atomic>
@@ -23,39 +23,40 @@ struct Launch {
     std::string host;
     std::uint32_t processes = 1;
   };
-  std::vector<On> hosts; // ranks in their order
-  // A command of this machine's shell that is given a host's name and a line for the shell of that one; empty: ssh, and
-  // for this machine itself none.
+  std::vector<On> hosts; // in rank order
+  // A command of this machine's shell that takes a host's name and a line for that host's shell. Default: ssh, and for
+  // this machine no command.
   std::string shell;
-  std::string listen; // where they meet: an address of this machine that all reach, HOST:PORT
-  // The same on all hosts.
+  std::string listen; // the meeting place: an address of this machine that all hosts reach, HOST:PORT
+  // Equal on all hosts.
   std::string folder, program;
   std::vector<std::string> environment; // NAME=VALUE
-  std::vector<std::string> arguments;   // of the program, before its command
-  std::vector<std::string> of_leader;   // of the command: the job, ...
+  std::vector<std::string> arguments;   // of the program, before the command
+  std::vector<std::string> of_leader;   // of the leader's command: the job, ...
 };
 
-// "a,b:2": two processes on b.
+// Parses a list of hosts; "a,b:2" means two processes on b.
 Result<std::vector<Launch::On>> hosts_named(std::string_view text);
-// A word as a shell reads it.
+// Quotes a word for a shell.
 std::string for_shell(std::string_view word);
 
 class Launcher {
  public:
-  // `stops`: somebody asks for the end.
+  // `stops`: set to ask for the end.
   Launcher(Host& host, plugin::Registry& registry, Launch launch, const std::atomic<bool>& stops)
       : host_(host), registry_(registry), launch_(std::move(launch)), stops_(stops) {}
 
-  // Until the run is over: the exit status of who led it last. Not ok: it has not begun, and none of it is left.
+  // Waits until the run is over and returns the exit status of its last leader. Errors: the run has not begun, and all
+  // its processes have ended.
   Result<int> run();
 
  private:
   struct Member {
-    std::string name; // of its host, and which there
+    std::string name; // host name, and the process number if the host has several
     std::unique_ptr<env::Conversation> talk;
-    std::string line, error;  // what it has said of one, so far
-    std::optional<int> ended; // its exit status
-    // It was killed, or a plugin ended it, or its host is out of reach: others may go on without it, whatever it did.
+    std::string line, error;  // the unfinished line of each output
+    std::optional<int> ended; // exit status
+    // It was killed, ended by a plugin, or its host is out of reach. Other members may then continue the run.
     bool lost() const;
   };
   Status found();
@@ -64,7 +65,7 @@ class Launcher {
   Status look();
   void relay(Member&);
   Status see_end(Member&);
-  // The first leads; when it is lost, one of the others may.
+  // The first member leads. If it is lost, another may.
   bool is_over() const;
   int exit_status() const;
   void ask_to_end();
@@ -79,7 +80,7 @@ class Launcher {
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<dlhost::Place> place_;
   std::vector<Member> members_;
-  bool asked_ = false; // who leads, to end
+  bool asked_ = false; // the leader was asked to end
 };
 
 } // namespace dlhost::run

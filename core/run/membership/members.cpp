@@ -15,7 +15,7 @@ namespace dlhost::run {
 namespace {
 
 constexpr Nanoseconds to_meet = 120'000'000'000, to_look = 10'000'000'000, to_leave = 15'000'000'000;
-constexpr Nanoseconds to_go = 10'000'000'000; // that a member is given when its workers are not needed any more
+constexpr Nanoseconds to_go = 10'000'000'000; // for a member to go when its workers are not needed any more
 constexpr Nanoseconds pause_in_leaving = 20'000'000;
 constexpr std::size_t piece = dlhost::Session::largest_value;
 constexpr std::size_t most_pieces = 4096;
@@ -64,7 +64,7 @@ Status Members::look() {
   return {};
 }
 
-// The first piece says how many there are; it comes last.
+// The pieces come first. The text under the plain name, sent last, is their number.
 Status Members::tell(const std::string& name, std::string_view text) {
   const std::size_t pieces = (text.size() + piece - 1) / piece;
   if (pieces > most_pieces)
@@ -116,7 +116,7 @@ Status Members::try_to_lead() {
   return {};
 }
 
-// Whoever leaves begins another epoch, in which the rest have yet to hear it.
+// A departure begins another epoch, in which the remaining members have not been told yet. So it is told again.
 void Members::dismiss(Clock& clock, std::string_view why) {
   for (const Nanoseconds end = clock.now() + to_leave; clock.now() < end; clock.sleep(pause_in_leaving)) {
     if (!look().ok() || members_.size() <= 1) break;
@@ -124,7 +124,7 @@ void Members::dismiss(Clock& clock, std::string_view why) {
   }
 }
 
-// Those of a host lie side by side, whatever the order of their ranks: machines ascend from seat to seat.
+// Groups the members by host, in whatever order their ranks are, so that machine numbers ascend with the seats.
 Muster Muster::of(std::vector<Member> members, std::uint32_t leader, std::uint32_t seats) {
   const auto first = std::ranges::find(members, leader, &Member::rank);
   if (first != members.end()) std::rotate(members.begin(), first, first + 1);

@@ -1,9 +1,10 @@
-// The processes that a run was started as, on one machine or on many, as one of them sees them: who is in, and what
-// they tell one another before workers can. By a rendezvous (dlhost/rendezvous.h), whose epochs begin when somebody
-// comes or goes. Used by several tasks of one process.
+// The processes of a run, on one machine or many, as one of them sees them: the present members, and the texts that
+// they exchange before workers can communicate. It uses a rendezvous (dlhost/rendezvous.h), whose epochs begin when a
+// member comes or goes.
+// Thread: several tasks of one process.
 //
-// One leads the run: it trains as if all workers were its own. The others (agent.h) start those workers that are to be
-// theirs. The lowest rank begins; when who leads is lost, one of those who see the run's folder takes its place.
+// One member leads the run and trains as if all workers were its own. The others (agent.h) start their part of the
+// workers. The lowest rank begins. If the leader is lost, a member that sees the run's folder takes its place.
 #pragma once
 
 #include <atomic>
@@ -22,57 +23,58 @@ namespace dlhost::run {
 
 class Members {
  public:
-  // Until all that are expected are in.
+  // Waits until all expected members are present.
   static Result<std::unique_ptr<Members>> join(Host&, plugin::Registry&, const Part& rendezvous, Joining);
   ~Members();
 
   std::uint32_t rank() const { return session_->rank(); }
-  // What this one's machine is called.
+  // The name of this member's machine.
   const std::string& host() const { return host_; }
   std::uint32_t expected() const { return session_->expected(); }
   bool leads() const { return leads_; }
-  // None of those who met has gone yet, and no rank is lower.
+  // True if no member has gone yet and no rank is lower.
   bool is_to_begin() const { return !has_lost() && rank() == members_.front().rank; }
-  // One who was in has gone, as far as is remembered.
+  // True if a member has gone, as far as the rendezvous remembers.
   bool has_lost() const { return lost_; }
-  // This one is out, or nobody can be in any more: it hears and tells nothing.
+  // True if this member is out, or the rendezvous has ended. It can neither hear nor tell anything.
   bool is_out() const { return out_; }
-  // From now on it does, if nobody else does.
+  // Leads from now on, unless another member leads. See leads().
   Status try_to_lead();
   env::Secret secret() const { return session_->secret(); }
-  // What all who are ever in it call it, and nobody else; who knows it knows nothing of the secret. Empty: it ends with
-  // one of them, and is another when they come again.
+  // The membership's name: equal for all its members, unique, and it reveals nothing of the secret. Empty: the
+  // membership ends with its founder and cannot be joined again.
   std::string name() const;
 
-  // What is so by now. What was told in an older epoch is gone.
+  // Reads the present members. Texts of an older epoch are gone.
   Status look();
-  // Waits for so long for a member to come, to go, or to say that it wants to go. Not ok: nothing is heard any more.
+  // Waits for a member to come, go or announce that it leaves. Errors: the rendezvous is lost.
   Status await_change(Nanoseconds limit);
   bool has_changed() const { return changed_; }
-  // A member that wants to go says so before, and keeps its workers until the leader has ended the attempt. One can say
-  // so in each epoch; the next one says it when that one is out.
+  // Announces that this member wants to leave. It keeps its workers until the leader has ended the attempt. Only one
+  // member can announce in each epoch; the next one does so when the first is out.
   void announce_leave();
-  // Of who leads, between two attempts: look(), once those that have said so are out. Not for long: one that hangs
-  // gets workers again.
+  // look(), once the members that announced are out. Called by the leader between two attempts. It does not wait long:
+  // a member that hangs gets workers again.
   Status await_leavers(Clock&);
   std::uint32_t epoch() const { return epoch_; }
   const std::vector<Member>& all() const { return members_; }
 
-  // Attempts that this one has seen begin in this epoch, each known by its number among them.
+  // The number of attempts that this member has seen begin in this epoch.
   std::uint32_t attempts() const { return attempts_; }
   std::uint32_t next_attempt() { return attempts_++; }
-  // Of the attempt that begins next: no other of these members has it, for as long as its workers could be about.
+  // The mark of the next attempt. No other attempt of these members has it while its workers could exist.
   std::uint32_t mark_of_next() const { return epoch_ << 16U | (attempts_ & 0xFFFFU); }
 
-  // Texts of any length, by a name that is used once an epoch. Exists: it was told already.
+  // Publishes a text of any length under a name, which may be used once in an epoch. Errors: Code::exists: it was told
+  // already.
   Status tell(const std::string& name, std::string_view text);
-  // Timeout: nobody has told it yet. Cancelled: another epoch has begun. Gone: this one is out, or the rendezvous
-  // ended.
+  // Errors: Code::timeout: not told yet. Code::cancelled: another epoch has begun. Code::gone: this member is out, or
+  // the rendezvous has ended.
   Result<std::string> hear(const std::string& name, Nanoseconds limit);
-  static constexpr Nanoseconds glance = 20'000'000; // for what may have been told already
+  static constexpr Nanoseconds glance = 20'000'000; // timeout for texts that may exist already
   void leave(std::string_view why) { session_->leave(why); }
   Status report_gone(std::uint32_t rank, std::string_view why) { return session_->report_gone(rank, why); }
-  // Of who leads: the others hear that the run is over, or why it does not go on, and leave.
+  // Tells the other members that the run is over, or why it ends, and waits for them to leave. Called by the leader.
   void dismiss(Clock&, std::string_view why = {});
 
  private:
@@ -84,40 +86,40 @@ class Members {
   std::string host_;
   std::vector<Member> members_;
   std::uint32_t epoch_ = 0, attempts_ = 0;
-  std::uint32_t announced_ = 0; // the epoch in which this one said that it wants to go; 0: none
+  std::uint32_t announced_ = 0; // epoch in which this member announced that it leaves; 0: none
   bool leads_ = false, lost_ = false;
-  template <class T> T noted(T told) const; // whether it is out
-  std::atomic<bool> changed_{false};        // who is in, since look()
+  template <class T> T noted(T told) const; // notes whether this member is out
+  std::atomic<bool> changed_{false};        // a member came, went or announced since look()
   mutable std::atomic<bool> out_{false};
 };
 
-// Who has which worker, of those that are in: each as many as any other, or one more; those of one host share memory,
-// and have seats that are neighbours.
+// Distributes the seats over the members: the numbers per member differ by at most one. Members of a host share memory
+// and get adjacent seats.
 struct Muster {
   std::vector<std::uint32_t> ranks;                                                 // of each seat
   std::vector<std::uint32_t> machines;                                              // of each seat, ascending from 0 on
-  static Muster of(std::vector<Member>, std::uint32_t leader, std::uint32_t seats); // who leads has the first
+  static Muster of(std::vector<Member>, std::uint32_t leader, std::uint32_t seats); // the leader has the first
   std::vector<std::uint32_t> seats_of(std::uint32_t rank) const;
 };
 
-// What is left to who takes the leader's place: the run's folder, and the mark of who led it there (leadership.h).
+// Data for the next leader: the run's folder, and the mark of the leader that wrote it (leadership.h).
 struct Will {
   std::string run, mark;
   std::string to_text() const;
   static Result<Will> read(const std::string& text);
 };
 
-// An attempt of the run, as its leader tells the others of it.
+// An attempt of the run, as the leader announces it to the other members.
 struct Call {
-  std::string job; // its text
+  std::string job; // text of the job
   Muster muster;
-  std::uint32_t epoch = 0; // that its messages are of
-  Will will = {};          // where it is known
+  std::uint32_t epoch = 0; // epoch of the attempt's messages
+  Will will = {};          // if known
   std::string to_text() const;
   static Result<Call> read(const std::string& text);
 };
 
-// The names of what is told: of the n-th attempt of an epoch, and of the run.
+// Names of the texts, by number of the attempt in the epoch, and by seat.
 struct Told {
   static std::string call(std::uint32_t attempt) { return concat("call-", attempt); }
   static std::string will(std::uint32_t attempt) { return concat("will-", attempt); }

@@ -10,8 +10,8 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds to_tell = 500'000'000;   // how a worker of another member ended
-constexpr Nanoseconds to_notice = 100'000'000; // that it is over
+constexpr Nanoseconds to_tell = 500'000'000;   // for another member to tell how its worker ended
+constexpr Nanoseconds to_notice = 100'000'000; // longest delay until the end is noticed
 
 } // namespace
 
@@ -40,7 +40,7 @@ Status MembersCrew::prepare() {
   return {};
 }
 
-// The others are told of it; what this one's workers leave in their folder goes to them.
+// Announces the attempt to the other members. The relay passes them the files that this member's workers write.
 Status MembersCrew::start() {
   attempt_ = members_.next_attempt();
   const Call call{
@@ -64,7 +64,7 @@ Status MembersCrew::start() {
   return {};
 }
 
-// What begins another epoch meanwhile ends the attempt.
+// If another epoch has begun meanwhile, the attempt ends anyway.
 Status MembersCrew::bequeath(const std::string& run) {
   DLHOST_ASSIGN(const auto leader, Leadership::told(leader_.host().disk(), run));
   if (will_.run == run && will_.mark == leader.mark) return {};
@@ -79,7 +79,7 @@ MembersCrew::~MembersCrew() {
   if (attempt_) members_.tell(Told::over(*attempt_), "").ignore("who is in has changed, then, and all see that");
 }
 
-// Those of this member.
+// Ends the workers of this member.
 Status MembersCrew::part() {
   over_ = true;
   if (roster_) roster_->fail(Status::cancelled("it is over"));
@@ -87,7 +87,7 @@ Status MembersCrew::part() {
   return processes_ ? processes_->end() : Status();
 }
 
-// One of another member is that one's to end; where it cannot be told, it goes as a whole.
+// Asks the other member to end its worker. If it cannot be told, the whole member is reported as gone.
 void MembersCrew::end(std::uint32_t seat) {
   if (muster_.ranks[seat] == members_.rank()) return processes_->kill(seat);
   if (attempt_ && members_.tell(Told::kill(*attempt_, seat), "").ok()) return;
@@ -114,7 +114,7 @@ std::string MembersCrew::fate(std::uint32_t seat) {
   if (muster_.ranks[seat] == members_.rank()) return processes_->fate(seat);
   if (!attempt_) return {};
   const auto told = members_.hear(Told::fate(*attempt_, seat), to_tell);
-  return told.ok() ? *told : std::string(); // nobody has told, or who is in has changed
+  return told.ok() ? *told : std::string(); // not told, or the membership has changed
 }
 
 } // namespace dlhost::run

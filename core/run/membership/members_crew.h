@@ -1,5 +1,5 @@
-// Workers that are processes of all the run's members, on one machine or on many; seen from the member that leads the
-// run, which is the first worker itself.
+// Workers that are processes of all members of a run, on one machine or many. Used by the leader, whose process is the
+// first worker.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@ namespace dlhost::run {
 
 class MembersCrew final : public Crew {
  public:
-  // Makes the crew of each attempt; the members outlive it.
+  // Makes the crew of each attempt. Owns: the members outlive the crew.
   static Maker maker(Members&);
   ~MembersCrew() override;
 
   Roster& roster() override { return *roster_; }
   Status start() override;
-  // To those of the other members who see that folder as well.
+  // Leaves the run to the members that see its folder.
   Status bequeath(const std::string& run) override;
   std::vector<Located> processes() override;
   Status look() override;
@@ -39,16 +39,16 @@ class MembersCrew final : public Crew {
   Session& leader_;
   std::optional<env::TemporaryFolder> folder_;
   Muster muster_;
-  std::uint32_t epoch_ = 0;              // that its messages are of
-  std::vector<std::string> hosts_;       // of each seat
-  std::optional<std::uint32_t> attempt_; // none: it has not begun
+  std::uint32_t epoch_ = 0;              // epoch of the attempt's messages
+  std::vector<std::string> hosts_;       // by seat
+  std::optional<std::uint32_t> attempt_; // empty: not begun
   Will will_;
-  std::optional<WorkerProcesses> processes_; // of this member's own, but for this process
+  std::optional<WorkerProcesses> processes_; // of this member, without this process
   std::optional<FolderRoster> roster_;
   std::atomic<bool> over_{false};
   std::mutex guard_;
-  Status relayed_;             // how that went
-  std::unique_ptr<Task> task_; // relays, and then sees whether somebody comes or goes
+  Status relayed_;             // result of the relay
+  std::unique_ptr<Task> task_; // runs the relay, then watches for membership changes
 };
 
 } // namespace dlhost::run

@@ -21,7 +21,7 @@ Status Relay::all() {
   return exchange("begun", [](std::uint32_t seat) { return FolderRoster::met_name(seat, 1); });
 }
 
-// In the order of the seats: whoever makes a card may need those before its own.
+// In seat order: a worker may need the cards of the seats before it to make its own.
 Status Relay::exchange(std::string_view what, const FileOf& file) {
   for (std::uint32_t seat = 0; seat < muster_.ranks.size(); ++seat)
     DLHOST_TRY(bring(concat(what, "-", seat), seat, file(seat)));
@@ -46,7 +46,7 @@ Status Relay::hope() {
   return failed.status().code() == Code::timeout ? Status() : others_left(failed.status());
 }
 
-// Whoever has come or gone: all begin once more.
+// If a member has come or gone, all begin again.
 Status Relay::others_left(const Status& status) {
   if (status.code() != Code::cancelled) return status;
   return Status::gone("one of the run's processes has come or gone while they met");
@@ -71,7 +71,7 @@ Result<std::string> Relay::await_words(const std::string& name) {
   }
 }
 
-// The workers here, and all members.
+// Tells the failure to the workers here and to all members.
 Status Relay::fail(Status status) {
   members_.tell(name("failed"), MeetingFolder::words_of(status)).ignore("another was first, or who is in has changed");
   MeetingFolder::fail(host_.disk(), folder_, status);

@@ -1,6 +1,6 @@
-// Brings what the workers of one machine leave for one another in their folder (folder_roster.h) to those of others,
-// and theirs here, so that each roster is as if all were on one machine. One of each of the run's members, while an
-// attempt begins; on a task of its own where the leader waits for it itself.
+// Copies the files that workers of one machine leave for one another (folder_roster.h) to the other machines, and
+// theirs here, so that each roster looks as if all workers were on one machine. Each member has a relay while an
+// attempt begins. Thread: the leader runs it on a separate task.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,13 @@ namespace dlhost::run {
 
 class Relay {
  public:
-  // `look`: asked whenever it waits; not ok: a worker of this machine is gone, or it is over.
+  // `look`: called while waiting. Errors: a worker of this machine is gone, or the attempt is over.
   Relay(Host& host, Members& members, std::string folder, const Muster& muster, std::uint32_t attempt,
         std::function<Status()> look)
       : host_(host), members_(members), folder_(std::move(folder)), muster_(muster), attempt_(attempt),
         look_(std::move(look)) {}
 
-  // Until all have begun. Not ok: why they cannot; all have heard it.
+  // Waits until all workers have begun. Errors: why they cannot; all members have been told.
   Status run();
 
  private:
@@ -29,12 +29,12 @@ class Relay {
   std::string at(const std::string& file) const { return concat(folder_, "/", file); }
   std::string name(std::string_view what) const { return concat("relay-", attempt_, "-", what); }
   Status all();
-  // The file of each seat, from the member that has it to the others.
+  // Copies a file of each seat from its member to the others.
   Status exchange(std::string_view what, const FileOf&);
   Status bring(std::string_view what, std::uint32_t seat, const std::string& file);
   Result<std::string> await_file(const std::string& file);
   Result<std::string> await_words(const std::string& name);
-  // Not ok: it will not come about.
+  // Checks whether the attempt can still begin. Errors: it cannot.
   Status hope();
   Status fail(Status);
   static Status others_left(const Status&);

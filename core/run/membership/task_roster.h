@@ -19,7 +19,7 @@ class TaskRoster final : public Roster {
 
   const std::vector<std::uint32_t>& machines() const override { return machines_; }
   std::span<const std::byte> secret() const override { return {}; }
-  std::uint32_t epoch() const override { return 0; } // its tasks end with it
+  std::uint32_t epoch() const override { return 0; } // constant, because its tasks end with it
   std::string host_name() const override { return {}; }
   Status put(std::uint32_t seat, Card) override;
   Result<Card> card(std::uint32_t seat) override;

@@ -19,7 +19,7 @@ Status Attempts::go_on(Status status) {
   }
 }
 
-// Whoever asks a run to end is told that it has, and where, whatever else ends at that moment.
+// The run was asked to end, so its end is reported, with the point, even though a process died at the same time.
 Status Attempts::end_where_whole(const Status& lost) {
   DLHOST_ASSIGN(const auto point, newest_point());
   return end_at(point, lost);

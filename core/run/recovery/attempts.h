@@ -1,6 +1,6 @@
-// A run, from its first attempt to its end: where processes of it die, all begin once more where they last were whole
-// (docs/decisions/recovery.md); where it stands still to be arranged otherwise, it goes on from there
-// (docs/decisions/scaling.md). What an attempt is, and where its points lie, is for who derives from this.
+// A run from its first attempt to its end. After the death of a process all workers begin again at the newest whole
+// point (docs/decisions/recovery.md). After a pause for another topology the run continues from there
+// (docs/decisions/scaling.md). Derived classes define the attempts and the places of the points.
 #pragma once
 
 #include <optional>
@@ -19,30 +19,30 @@ class Attempts {
   virtual ~Attempts() = default;
 
  protected:
-  using Point = std::optional<param::CheckpointFiles>; // none: the beginning
+  using Point = std::optional<param::CheckpointFiles>; // empty: the beginning
 
   Attempts(Host& host, Recovery recovery) : recovery_(std::move(recovery)), host_(host) {}
 
   virtual Status attempt(Point from) = 0;
   virtual Result<Point> newest_point() = 0;
-  // The next attempt, in the arrangement that is wished for.
+  // Makes the next attempt, with the requested topology.
   virtual Status rearrange() = 0;
   virtual bool may_go_on() const { return true; }
-  // The run was asked to save and end.
+  // True if the run was asked to save and end.
   virtual bool is_to_end() const { return false; }
-  // It was, and a process died before all was saved: the run ends where it was last whole.
+  // Ends the run at its newest whole point: it was asked to end, and a process died before all was saved.
   virtual Status end_at(const Point&, const Status& lost) = 0;
 
-  // After the first attempt, which ended so.
+  // Continues after the first attempt, which ended with this status.
   Status go_on(Status);
-  // Once more, from the newest point.
+  // Makes another attempt from the newest point.
   Status again(const Status& why);
-  // The newest in these folders; none was written yet: the beginning. What is there and cannot be used is an error.
+  // The newest point in these folders; empty: none was written yet. Errors: there are points, but none can be used.
   Result<Point> newest_in(const std::vector<std::string>& folders) const;
 
   Recovery recovery_;
-  std::uint64_t steps_ = 0; // done, at the end of an attempt
-  bool stands_ = false;     // it ended because the run is to be arranged otherwise
+  std::uint64_t steps_ = 0; // done at the end of the last attempt
+  bool stands_ = false;     // the last attempt ended because of a new topology
 
  private:
   Status end_where_whole(const Status& lost);

@@ -1,8 +1,8 @@
-// Who leads a run: the process that holds the file `leader` in the run's folder. There is one at a time, and none once
-// it has ended. Who works for it, and what the run has gone through, stands in `leader.json`, which is replaced as a
-// whole: whoever reads it, and whenever its writer is killed, it is what was told last. A mark that each leader draws
-// says on another machine whether this folder is to be seen there as well, and not just one of the same name; what the
-// membership is called whose run this is lets those find it who come when all have gone that knew of it (members.h).
+// Leadership of a run: the leader is the process that holds a lock on the file `leader` in the run's folder.
+// `leader.json` describes the leader, its workers and the run's recoveries. It is replaced as a whole, so a reader
+// always gets the last complete text. Each leader draws a mark: a process on another machine that finds the same mark
+// sees the same folder, not just one of the same name. The membership's name lets new members find the run after all
+// old ones have gone (members.h).
 #pragma once
 
 #include <functional>
@@ -18,31 +18,31 @@
 namespace dlhost::run {
 
 struct Leader {
-  std::string host = {}; // as the run calls its machine; empty: nobody leads it
+  std::string host = {}; // the run's name of its machine; empty: no leader
   int process = 0;
-  std::vector<Located> workers = {}; // from the second on
+  std::vector<Located> workers = {}; // from the second worker on
   Recovery::Past past;
   std::string mark = {};
-  std::string membership = {}; // empty: nobody came from elsewhere
+  std::string membership = {}; // empty: no members of other processes
 };
 
 class Leadership {
  public:
-  // Code::exists: another does, and the message says who. From then on this process is told of, without workers.
-  // Whose run it is stays as it was where nothing is said of it.
-  // `before`: done once it is held, and before anybody is told of it.
+  // Takes the lead and writes leader.json, without workers. An empty `membership` keeps the last one. `before` is
+  // called when the lock is held, before leader.json is written. Errors: Code::exists: another process leads; the
+  // message names it.
   static Result<Leadership> take(Disk&, const std::string& run, const std::string& host,
                                  const std::string& membership = {}, const std::function<Status()>& before = nullptr);
-  // As soon as nobody else does: whoever is out may yet have to notice. Code::exists: it does not come to that.
+  // The same, but waits up to `limit` for the present leader to notice that it is out. Errors: Code::exists after that.
   static Result<Leadership> await(Disk&, Clock&, const std::string& run, const std::string& host,
                                   const std::string& membership, Nanoseconds limit);
-  // What hand_over() said, in the program that this process runs next.
+  // Takes over the lock from hand_over(), in the next program that this process executes.
   static Result<Leadership> adopt(Disk&, const std::string& run, int descriptor);
   Result<int> hand_over() { return lock_.hand_over(); }
   Status tell(const Leader&);
-  // What the last one told; empty where nobody did.
+  // Reads leader.json; an empty Leader if there is none.
   static Result<Leader> told(Disk&, const std::string& run);
-  // Whether somebody leads it now.
+  // True if a process leads the run now.
   static Result<bool> led(const std::string& run);
   static constexpr const char* file_name = "leader"; // in the run's folder
 

@@ -25,7 +25,7 @@ std::string newest_in(const std::string& run) { return concat(run, "/", ledger_n
 std::string earlier_in(const std::string& run, std::uint64_t number) { return concat(run, "/", earlier_name, number); }
 std::string arrangement_in(const std::string& ledger) { return ledger + "/arrangement.json"; }
 
-// Of the folders there that have that name and a number, from 1 on: the numbers, in their order.
+// The numbers of the folders called `name` and a number from 1 on, sorted.
 Result<std::vector<std::uint64_t>> numbered_in(Disk& disk, const std::string& folder, std::string_view name) {
   std::vector<std::uint64_t> numbers;
   if (!disk.exists(folder)) return numbers;
@@ -41,13 +41,13 @@ Result<std::vector<std::uint64_t>> numbered_in(Disk& disk, const std::string& fo
   return numbers;
 }
 
-// No other run has it, and it goes with the folder.
+// A unique name of the run. It is stored in the ledger, so it stays when the folder moves.
 std::string new_name(Host& host, const std::string& run) {
   const std::string text = fmt::format("{} {}", run, host.clock().wall_seconds());
   return env::digest(std::as_bytes(std::span(text)), 8);
 }
 
-// What the numbers in a ledger rest on, by the names that it has in a job.
+// The options of a job on which the numbers in a ledger depend.
 template <class Job> auto numbers_of(Job& job) {
   auto& topology = job.topology;
   return std::array{std::pair("train.batch", &job.train.batch),
@@ -67,7 +67,7 @@ OrderedJson arrangement_of(const config::Job& job) {
   return arrangement;
 }
 
-// What such a folder says of itself.
+// The contents of arrangement.json.
 struct Arrangement {
   record::LedgerOf of;
   OrderedJson numbers;
@@ -117,7 +117,7 @@ Result<BegunLedger> begin_ledger(Host& host, const std::string& run, const confi
     if (!goes_on) DLHOST_TRY(disk.rename(ledger, earlier_in(run, of.arrangement++)));
   }
   if (!goes_on) {
-    if (of.run.empty() && !earlier.empty()) { // it ended between one arrangement and the next
+    if (of.run.empty() && !earlier.empty()) { // the run ended between two arrangements
       DLHOST_ASSIGN(const auto before, arrangement(disk, earlier_in(run, earlier.back())));
       of.run = before.of.run;
     }

@@ -1,4 +1,4 @@
-// A process of a run, on one of its machines.
+// A process of a run, and its machine.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 namespace dlhost::run {
 
 struct Located {
-  std::string host; // as the run calls its machine
+  std::string host; // the run's name of its machine
   int process = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace dlhost::run {
 
-// Only what is a process of its own can die by itself.
+// Threads die with their process. Recovery needs workers that are processes.
 Recovery::Recovery(const config::Job& job, const Past& past) : past_(past) {
   if (Place::seats(job.topology) > 1 && job.topology.run_as == config::RunAs::processes)
     restarts_ = job.recovery.restarts;

@@ -1,5 +1,5 @@
-// Whether a run goes on by itself after one of its processes has died: all begin once more where they last were whole
-// (docs/decisions/recovery.md). What dies again and again at one place is not tried for ever.
+// Decides whether a run recovers after the death of a process: all workers begin again at the newest whole point
+// (docs/decisions/recovery.md). A run that keeps dying before it gets further is given up.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@ namespace dlhost::run {
 
 class Recovery {
  public:
-  // What there was so far; a process that takes the leader's place goes on with it.
+  // The recoveries so far. The next leader continues the count.
   struct Past {
-    std::uint32_t times = 0;    // that the run went on
-    std::int64_t tries = 0;     // since it last came further
-    std::uint64_t furthest = 0; // step
+    std::uint32_t times = 0;    // recoveries in all
+    std::int64_t tries = 0;     // recoveries since the run last got further
+    std::uint64_t furthest = 0; // the highest step reached
   };
   explicit Recovery(const config::Job& job) : Recovery(job, Past()) {}
   Recovery(const config::Job&, const Past&);
 
   bool on() const { return restarts_ > 0; }
-  // How the run has ended, and how far it has come.
+  // Arguments: how the attempt ended, and the step that it reached. True: make another attempt.
   bool goes_on(const Status&, std::uint64_t steps);
   const Past& past() const { return past_; }
 

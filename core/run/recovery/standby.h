@@ -1,7 +1,7 @@
-// The process that stands by for the leader of a run whose workers are processes: it waits for the leader's end, and
-// takes its place should it be killed (cli/run/succession.h). Workers can do so as well, but not while the leader has
-// ended them and not yet started others; so that the leader has a standby for as long as it leads, and starts another
-// one when it is gone.
+// The standby process of a leader whose workers are processes: it waits for the leader's end and takes its place if it
+// was killed (cli/run/succession.h). Workers can also take over, but not between two attempts, when the leader has
+// ended them and not yet started others. So the leader keeps a standby for as long as it leads, and replaces a lost
+// one.
 #pragma once
 
 #include <atomic>
@@ -15,19 +15,19 @@
 
 namespace dlhost::run {
 
-// While this file is in the run's folder, others may go on with a run whose leader is gone. What ends the run by the
-// leader's own doing takes it away: its end, a second Ctrl-C, a crash of its code.
+// While this file is in the run's folder, other processes may take over a run whose leader is gone. The leader removes
+// it when it ends the run itself: at the run's end, on a second Ctrl-C, or after a crash of its code.
 std::string may_be_taken_over(const std::string& run);
 
 class Standby {
  public:
-  // Starts one, and waits until it watches. `plugins`: the arguments by which it finds them.
+  // Starts a standby process and waits until it watches. `plugins`: the arguments for finding plugins.
   static Result<env::Lifeline> start(const std::vector<std::string>& plugins, const std::string& run);
 
-  // Keeps one up from here on.
+  // Keeps a standby running from here on.
   // Thread: made and destroyed by the leader's; works on a task of its own.
   Standby(Host&, std::vector<std::string> plugins, std::string run, env::Lifeline);
-  // The leader ends in order.
+  // The leader ends normally, so the standby is dismissed.
   ~Standby();
 
  private:

@@ -1,4 +1,5 @@
-// What a checkpoint says of where a training is, brought to where its workers had come when one of them died.
+// Converts the training position of a checkpoint to and from JSON, and moves it to the position that the workers had
+// reached when one of them died.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,16 +10,17 @@
 
 namespace dlhost::run {
 
-// Of the workers.
+// The positions of workers and slices.
 nlohmann::json workers_state(const config::Job&, const param::Beginning&);
 nlohmann::json slices_state(const param::Beginning&);
 std::vector<param::Beginning::OfSlice> slices_of(const nlohmann::json&);
 
-// The same training, with its workers there, and what their servers had written down by then.
+// The training state at the position that the workers had reached, with the heads of the ledgers that their servers had
+// written.
 nlohmann::json moved(nlohmann::json training, const config::Job&, const Feeds&, const param::Beginning&,
                      const record::LedgerHeads&);
 nlohmann::json ledgers_state(const record::LedgerHeads&);
-// Of such a training; empty: it keeps none. Not ok: what stands there makes no sense.
+// The ledger heads in a training state; empty: it has none. Errors: they are damaged.
 Result<record::LedgerHeads> ledgers_of(const nlohmann::json& training);
 
 } // namespace dlhost::run

@@ -19,7 +19,7 @@ Result<Agreement::One> one_of(const Part& named, plugin::Registry& registry) {
   return one;
 }
 
-// What keeps a param's from standing beside the job's; empty: nothing.
+// The reason why a param's handler cannot be used beside the job's; empty: it can.
 std::string disagreement(const Agreement::One& job, const Agreement::One& own) {
   const auto between = [&](bool of_job, const char* with, const char* without) {
     const auto& [has, lacks] = of_job ? std::pair(&job, &own) : std::pair(&own, &job);

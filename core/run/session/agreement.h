@@ -1,5 +1,5 @@
-// The consistency handlers of a job: topology.consistency, and those that some params have instead. All stand in one
-// run, so that they have to agree on what a step is (docs/decisions/consistency.md).
+// The consistency handlers of a job: topology.consistency and the handlers of single params. All are used in one run,
+// so they must agree on what a step is (docs/decisions/consistency.md).
 #pragma once
 
 #include <memory>
@@ -26,10 +26,10 @@ class Agreement {
     std::unique_ptr<Consistency> consistency;
     const plugin::Actor* actor = nullptr;
     Consistency::Traits traits;
-    WorkerPlan first; // of the first step
+    WorkerPlan first; // for the first step
     // All groups make each step together.
     bool in_step() const { return traits.joint && traits.staleness == 0; }
-    // All slices make each version of the same steps, so that they can know of one another what goes into it.
+    // All slices make each version from the same steps, so each slice knows what goes into the others' versions.
     bool whole_versions() const {
       return traits.joint && !traits.folds && (traits.by_step || (traits.staleness == 0 && !traits.may_drop));
     }
@@ -38,7 +38,7 @@ class Agreement {
   const One& of(const param::Param&) const;
   std::span<const One> all() const { return all_; } // the job's first
   bool any(bool Consistency::Traits::*trait) const;
-  // As tables and servers ask for them.
+  // The handlers in the form that tables and servers use.
   param::Handlers handlers(const param::Store&) const;
 
  private:
@@ -47,7 +47,7 @@ class Agreement {
   std::vector<One> all_;
 };
 
-// Params whose handler cannot stand beside the job's.
+// Reports params whose handler cannot be used beside the job's.
 void check_agreement(const config::Job&, plugin::Registry&, config::Problems&);
 
 } // namespace dlhost::run

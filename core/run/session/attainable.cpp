@@ -26,7 +26,7 @@ void check_samples(const Session& session, config::Problems& problems) {
 
 void check_best(const config::Job& job, const net::Graph& validation, config::Problems& problems) {
   const std::string& best = job.checkpoint.best;
-  std::vector<std::string> known; // tables are apart
+  std::vector<std::string> known; // without tables
   for (const auto& node : validation.nodes())
     for (const auto& metric : node.setup.metrics)
       if (!metric.table) known.push_back(node.metric_name(metric));
@@ -38,7 +38,7 @@ void check_best(const config::Job& job, const net::Graph& validation, config::Pr
 } // namespace
 
 void check_attainable(const Session& session, const net::Graph* validation, config::Problems& problems) {
-  if (session.sources().empty()) return; // how many samples there are is not known
+  if (session.sources().empty()) return; // the number of samples is not known
   check_samples(session, problems);
   if (problems.refused("validate.every") || problems.refused("test.every")) return;
   const config::Job& job = session.job();

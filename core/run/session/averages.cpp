@@ -5,7 +5,7 @@
 namespace dlhost::run {
 namespace {
 
-// Each name once, in the order of the metrics.
+// Adds each name once, in the order of the metrics.
 void name_all(const std::vector<program::Metric>& metrics, MetricValues& means) {
   if (!means.empty()) return;
   for (const auto& metric : metrics)

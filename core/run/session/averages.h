@@ -1,5 +1,5 @@
-// Means of a program's metrics: over all steps that were added, and over the last of them. After the first step adding
-// and reading allocate nothing.
+// Means of a program's metrics: over all added steps, and over the last of them. After the first step nothing is
+// allocated.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace dlhost::run {
 
 using MetricValues = std::vector<std::pair<std::string, double>>;
 
-// Of a metric, in some steps.
+// The sum of a metric over some steps.
 struct MetricSum {
   double sum = 0, count = 0;
 };
@@ -21,24 +21,24 @@ struct MetricSum {
 class Averages {
  public:
   void add(const std::vector<program::Metric>&); // of the step just done
-  // By name: a metric may come from several frames. Starts anew; 0 where nothing was counted.
+  // The means by name (a metric may come from several frames), 0 if nothing was counted. Resets the sums.
   const MetricValues& read(const std::vector<program::Metric>&);
 
  private:
-  std::vector<MetricSum> sums_; // as the program's metrics
+  std::vector<MetricSum> sums_; // in the order of the program's metrics
   MetricValues means_;
 };
 
-// Of the last steps, a hundred at most. Several may read: nothing starts anew.
+// Means over the last steps, at most a hundred. Several readers are possible: reading resets nothing.
 class RecentAverages {
  public:
   static constexpr std::size_t longest = 100;
   void add(const std::vector<program::Metric>&);
-  // Over the last so many steps, into `means`.
+  // Writes the means over the last `steps` steps to `means`.
   void read(const std::vector<program::Metric>&, std::size_t steps, MetricValues& means) const;
 
  private:
-  std::vector<MetricSum> sums_; // a ring of steps, each as the program's metrics
+  std::vector<MetricSum> sums_; // a ring of steps, each in the order of the program's metrics
   std::size_t added_ = 0;
 };
 

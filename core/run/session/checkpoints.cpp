@@ -19,7 +19,7 @@ constexpr const char* best = "best";
 
 std::string name_of(std::uint64_t step) { return fmt::format("{}{:09}", prefix, step); }
 
-// Names of the whole checkpoints by step, newest first.
+// Names of the complete checkpoints by step, newest first.
 Result<std::vector<std::string>> steps_in(Disk& disk, const std::string& folder) {
   std::vector<std::string> names;
   DLHOST_ASSIGN(const auto entries, disk.list(folder));
@@ -30,7 +30,8 @@ Result<std::vector<std::string>> steps_in(Disk& disk, const std::string& folder)
   return names;
 }
 
-// Weights whose gradient is one product: matrices, whatever shape the layer's input gives them. Others read them so.
+// The weights whose gradient is one product. They are matrices, whatever shape the layer's input gives them; other
+// programs read them as matrices.
 nlohmann::json matrices_of(const program::Program& program) {
   nlohmann::json names = nlohmann::json::array();
   for (const auto& unit : program.units())
@@ -50,7 +51,7 @@ Result<param::CheckpointFiles> open(Disk& disk, const std::string& folder) {
   return files;
 }
 
-// The newest that opens; of those before it, `refused` says what is wrong.
+// The newest checkpoint that opens. `refused` gets the errors of newer ones.
 Result<param::CheckpointFiles> newest_good(Disk& disk, std::span<const std::string> folders, std::string& refused) {
   std::vector<std::pair<std::string, std::string>> found; // name and folder
   for (const auto& folder : folders) {
@@ -58,7 +59,7 @@ Result<param::CheckpointFiles> newest_good(Disk& disk, std::span<const std::stri
     DLHOST_ASSIGN(const auto names, steps_in(disk, folder));
     for (const auto& name : names) found.emplace_back(name, folder);
   }
-  // Of one step, what was written for when somebody dies is no older.
+  // For equal steps the recovery point, in the later folder, comes first.
   std::ranges::reverse(found);
   std::ranges::stable_sort(found, std::greater<>{}, &std::pair<std::string, std::string>::first);
   for (const auto& [name, folder] : found) {

@@ -1,4 +1,4 @@
-// Which checkpoints a run has: writes them, keeps the last few and the best, finds the newest good one to go on from.
+// The checkpoints of a run: writes them, keeps the last few and the best, and finds the newest good one.
 #pragma once
 
 #include <span>
@@ -14,38 +14,40 @@ namespace dlhost::run {
 
 class Checkpoints {
  public:
-  // `folder` holds one folder for each checkpoint: step-000000660, best; `keep` of the former at most.
+  // `folder` holds one folder for each checkpoint: step-000000660, ..., and best. At most `keep` of the former are
+  // kept.
   Checkpoints(Session& session, std::string folder, std::size_t keep)
       : session_(session), folder_(std::move(folder)), keep_(keep) {}
 
-  // Writes the checkpoint of a step, tells the fault handler where it is, and removes the oldest beyond `keep`.
+  // Writes the checkpoint of a step, tells the fault handler its path, and removes the oldest beyond `keep`.
   Status save(std::uint64_t step, const nlohmann::json& training);
-  // The same, as the best so far.
+  // The same, for the best checkpoint so far.
   Status save_best(std::uint64_t step, const nlohmann::json& training);
-  // The same as save(), for somebody who reads it soon: nobody is told to go on from there.
+  // The same as save(), for a checkpoint that is only read by this process: the fault handler is not told.
   Status lend(std::uint64_t step, const nlohmann::json& training);
-  // One that was written elsewhere is the best so far, and lies here from now on.
+  // Moves a checkpoint from elsewhere here, as the best so far.
   Status take_best(const std::string& checkpoint);
   Result<param::CheckpointFiles> open_best() const;
   std::string path_of(std::uint64_t step) const;
 
-  // The newest checkpoint of these folders that opens; what is broken on the way is named in `refused`, and in a
-  // warning where another is taken in its place.
+  // The newest checkpoint of these folders that opens. `refused` names the broken ones that are newer; a warning does
+  // so too if another one is used instead.
   static Result<param::CheckpointFiles> newest(Host&, std::span<const std::string> folders, std::string& refused);
-  // Where a run's lie: those that it keeps, and where it went on should one of its processes die.
+  // The folders of a run's checkpoints and of its recovery points.
   static std::vector<std::string> folders_of(const std::string& run);
-  // `what` is a checkpoint, a run's folder or a folder of checkpoints. A broken checkpoint that was named itself is
-  // refused, with the newest good one beside it in the message.
+  // `what`: a checkpoint, a run's folder or a folder of checkpoints. A named checkpoint that is broken is refused; the
+  // message names the newest good one beside it.
   static Result<param::CheckpointFiles> find(Host&, const std::string& what);
-  // The best that was kept there, where there is one and it is good; else what find() says.
+  // The best checkpoint of a run, if there is a good one; else the result of find().
   static Result<param::CheckpointFiles> find_best(Host&, const std::string& what);
-  // Whether one was written there, the best apart.
+  // True if a checkpoint of a step was written there.
   static bool any(Disk&, const std::string& folder);
 
-  // What is chosen otherwise here than where it was written: ops, threads, builds of plugins. In words.
+  // The differences between this session and the one that wrote the checkpoint, as texts: ops, threads, builds of
+  // plugins.
   static std::vector<std::string> differences(const param::CheckpointFiles&, Session&);
 
-  // How many steps were done when it was written.
+  // Steps done when the checkpoint was written.
   static std::uint64_t step_of(const param::CheckpointFiles&);
 
  private:
@@ -57,7 +59,7 @@ class Checkpoints {
   std::size_t keep_;
 };
 
-// The tensors of a run's newest checkpoint, of a checkpoint, or of a file of tensors.
+// The tensors of a run's newest checkpoint, of a checkpoint, or of a tensor file.
 Result<param::TensorFile> start_tensors(Host&, const std::string& path);
 
 } // namespace dlhost::run

@@ -11,7 +11,7 @@
 namespace dlhost::run {
 namespace {
 
-// Calls `what` of each sink of the program.
+// Calls `what` for each sink of the program.
 template <class What>
 Status each_sink(Session& session, const program::Program& program, const char* phase, What what) {
   for (const auto& unit : program.units()) {
@@ -30,7 +30,7 @@ std::string folder_of(const config::Job& job, const std::string& layer) {
   return found == job.layers.end() ? std::string() : found->folder;
 }
 
-// Adds a batch's tables to those of the batches before.
+// Adds a batch's tables to the sums of the batches before.
 void add_tables(const program::Program& program, std::vector<record::Table>& sums) {
   for (std::size_t t = 0; t < program.tables().size(); ++t) {
     const record::Table& batch = program.tables()[t].last;
@@ -65,7 +65,7 @@ Result<Evaluation> evaluate(Session& session, Phase phase, const std::vector<std
                                     .step = step,
                                     .seed = static_cast<std::uint64_t>(session.job().seed),
                                     .global_batch = batch}));
-    if (session.sharing()) session.sharing()->beat(); // the others wait for this one
+    if (session.sharing()) session.sharing()->beat(); // other workers wait for this one
     evaluation.samples += view->valid;
     averages.add(program->metrics());
     add_tables(*program, evaluation.tables);

@@ -13,13 +13,13 @@ namespace dlhost::run {
 
 struct Evaluation {
   MetricValues metrics;            // empty: the phase has no samples
-  std::vector<std::string> rising; // names of those that are better high
+  std::vector<std::string> rising; // names of metrics for which higher is better
   std::vector<record::Table> tables;
   std::int64_t samples = 0;
   double seconds = 0;
 };
 
-// `on_batch` sees the program after each batch, with the batch: for predictions.
+// Called after each batch, for predictions.
 using OnBatch = std::function<Status(program::Program&, const program::BatchView&)>;
 Result<Evaluation> evaluate(Session&, Phase, const std::vector<std::string>& kept = {}, const OnBatch& on_batch = {});
 

@@ -16,12 +16,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A step each microsecond for thirty years, and a million samples in each.
+// One step each microsecond for thirty years, and a thousand samples in each.
 constexpr std::uint64_t most_steps = 1'000'000'000'000'000;
 constexpr std::uint64_t most_items = 1'000'000'000'000'000'000;
 constexpr double most_seconds = 1e12, most_epochs = 1e15;
 
-// Each check says whether the value is sound; the first that is not, is what is told.
+// Each check returns whether the value is valid. The first that fails sets the status.
 class Check {
  public:
   explicit Check(std::string path) : path_(std::move(path)) {}
@@ -54,7 +54,7 @@ class Check {
     return loss_scale(state, *step) && workers(state) && data(state) && ledgers(state);
   }
 
-  // Its metric, and when that was; older checkpoints do not say.
+  // The best evaluation's metric and its time. Older checkpoints do not have it.
   bool best_at(const Json& state) {
     const std::string name = "run.training.best_at";
     if (!state.contains("best_at") || state["best_at"].is_null()) return true;
@@ -64,7 +64,7 @@ class Check {
     return element(at[1], name, most_steps) && between(at[2], name, most_epochs) && between(at[3], name, most_seconds);
   }
 
-  // When something was done last: step, epoch and seconds.
+  // The time of the last evaluation or checkpoint: step, epoch and seconds.
   bool last(const Json& state, const char* key, std::uint64_t step) {
     const std::string name = std::string("run.training.") + key;
     if (!state.contains(key)) return missing(name);
@@ -108,14 +108,14 @@ class Check {
     return true;
   }
 
-  // How many there are, and what stands for a few of them.
+  // The number of samples, and digests of them.
   bool samples(const Json& print, const std::string& name) {
     if (!object(print, name) || !count(print, name + ".count", "count", most_items)) return false;
     if (print.contains("of_all") && !print["of_all"].is_string()) return wrong(name + ".of_all", "a text");
     return (print.contains("digest") && print["digest"].is_string()) || wrong(name + ".digest", "a text");
   }
 
-  // Of each source: where its steps are counted from, and where it stands.
+  // For each source: its origin, and its present place.
   bool data(const Json& state) {
     const std::string name = "run.training.data";
     if (!state.contains("data")) return true;

@@ -1,5 +1,5 @@
-// What the manifest of a checkpoint says of its run. Its seal says that nothing was changed, not that it makes sense:
-// whoever writes a manifest can seal it. So all that a run goes on from is looked at before any of it is used.
+// Checks the run's part of a checkpoint's manifest. The seal proves only that nothing was changed, and anyone can seal
+// a manifest. So all values are checked before a run uses any of them.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace dlhost::run {
 
-// `run` is the manifest's part of that name, and `path` the manifest's. Not ok (Code::corrupt): a value is missing, or
-// none that a run can have; the message says which.
+// `run`: the manifest's object of that name. `path`: the manifest's path. Errors: Code::corrupt: a value is missing or
+// impossible; the message names it.
 Status check_manifest(const nlohmann::json& run, const std::string& path);
 
 } // namespace dlhost::run

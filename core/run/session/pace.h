@@ -1,5 +1,5 @@
-// How long steps take: the durations of the last few thousand, kept in a ring that is made once, so that a summary can
-// give a median that a pause of the machine does not spoil.
+// Durations of the last few thousand steps, in a preallocated ring. A summary's median is then not disturbed by a pause
+// of the machine.
 #pragma once
 
 #include <array>

@@ -7,7 +7,7 @@ namespace dlhost::run {
 namespace {
 
 constexpr int runs = 8;
-constexpr Nanoseconds long_enough = 500'000'000; // of all runs, on a device that is slow
+constexpr Nanoseconds long_enough = 500'000'000; // for all runs together, on a slow device
 
 // The shortest of a few runs, in seconds.
 Result<double> least_time(Op& op, Device& device, Stream& stream, Clock& clock,

@@ -1,5 +1,5 @@
-// What the machine can do: the rates of large matrix products and of moving memory on a device, as ops prepared for
-// layers reach them.
+// Measures the machine's peak rates of large matrix products and of memory traffic on a device, through ops prepared
+// the same way as for layers.
 #pragma once
 
 #include <dlhost/device.h>
@@ -9,7 +9,7 @@ namespace dlhost::run {
 
 // Floating-point operations a second; the best of a few runs.
 Result<double> measure_peak(Device&, Stream&, Clock&, DType);
-// Bytes a second, read and written, of what no cache holds; the best of a few runs.
+// Bytes read and written a second, for data larger than the caches; the best of a few runs.
 Result<double> measure_bytes(Device&, Stream&, Clock&);
 
 } // namespace dlhost::run

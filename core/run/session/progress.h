@@ -1,4 +1,4 @@
-// How far a run has come.
+// The position of a run.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@ namespace dlhost::run {
 
 struct Progress {
   std::uint64_t step = 0;        // done
-  std::uint64_t total_steps = 0; // 0: not known
+  std::uint64_t total_steps = 0; // 0: unknown
   double epoch = 0;
-  double seconds = 0; // of training, evaluations left out
+  double seconds = 0; // of training, without evaluations
   std::int64_t items = 0;
   double rate = 0;
 };

@@ -1,4 +1,4 @@
-// The schedule of one worker that leads: the rate of each step.
+// The schedule of a worker that leads its group: the learning rate of each step.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,9 @@ class Rates {
  public:
   static Result<Rates> make(Session&, const Feeds&);
 
-  // Of the next step, when so many are done.
+  // The rate of the next step, after `step` steps.
   Result<double> at(std::uint64_t step) const;
-  std::uint64_t total_steps() const { return total_steps_; } // 0: not known
+  std::uint64_t total_steps() const { return total_steps_; } // 0: unknown
 
  private:
   Rates(Session& session, const Feeds& feeds) : session_(&session), feeds_(&feeds) {}

@@ -14,7 +14,7 @@
 namespace dlhost::run {
 namespace {
 
-constexpr const char* turn_option = "turn"; // of a device's schema
+constexpr const char* turn_option = "turn"; // an option of some devices
 
 } // namespace
 
@@ -42,7 +42,7 @@ Result<std::unique_ptr<Session>> Session::open_beside(Session& first, std::uint3
   return session;
 }
 
-// A plugin may hang or crash there as anywhere.
+// Destructors of plugins may hang or crash, so they are watched.
 Session::~Session() {
   evaluators_.clear();
   trainer_.reset();
@@ -52,7 +52,7 @@ Session::~Session() {
   };
   destroy(Kind::algorithm, job_.train.algorithm, algorithm_);
   destroy(Kind::updater, job_.updater.plugin, updater_);
-  if (sources_.use_count() == 1) // else they are read from still
+  if (sources_.use_count() == 1) // else other sessions still read them
     for (OpenSource& open : *sources_) plugin::destroy(open.actor, open.layer);
   destroy(Kind::device, masters_part(), masters_stream_);
   destroy(Kind::device, masters_part(), masters_);
@@ -104,7 +104,7 @@ Status Session::open_device() {
   return {};
 }
 
-// The first workers of a machine have train.device.
+// The first workers of a machine use train.device, the others the masters' device.
 const Part& Session::device_part() const {
   const config::Topology& topology = job_.topology;
   const bool trains_there = topology.device_workers == 0 || turn_ < topology.device_workers;
@@ -116,9 +116,9 @@ const Part& Session::masters_part() const {
   return job_.topology.device.type.empty() ? cpu : job_.topology.device;
 }
 
-// Devices of which a machine may have several are told whose turn it is, unless the job says which one it is to be.
+// A device with the option `turn` gets the worker's number on its machine, unless the job sets the option.
 Result<std::unique_ptr<Device>> Session::make_device(Part part) {
-  const auto schema = registry_.schema(Kind::device, part.type); // one that there is not is told below
+  const auto schema = registry_.schema(Kind::device, part.type); // an unknown type is reported by create()
   if (schema.ok() && (*schema)->find(turn_option) && !part.options.find(turn_option))
     part.options.entries.emplace_back(turn_option, Value{std::int64_t{turn_}, {}});
   auto device = registry_.create<Device>(part.type, part.options);
@@ -127,7 +127,8 @@ Result<std::unique_ptr<Device>> Session::make_device(Part part) {
   return device;
 }
 
-// Servers read and write in memory that all processes map.
+// Several workers share masters in memory that all processes map. A device whose memory the host cannot reach needs a
+// separate device for them.
 Status Session::open_store() {
   const config::Topology& topology = job_.topology;
   const bool near = topology.device.type.empty() && device_->traits().host_memory;
@@ -195,7 +196,7 @@ Result<std::unique_ptr<net::Graph>> Session::graph(Phase phase, std::int64_t bat
   return graph;
 }
 
-// An algorithm that cuts the batch into frames gets a net of that size.
+// An algorithm that cuts the batch into frames gets a net for the smaller batch.
 Result<program::Record> Session::record(std::unique_ptr<net::Graph>& graph, Algorithm& algorithm) {
   const std::string& name = job_.train.algorithm.type;
   DLHOST_ASSIGN(const auto* actor, registry_.actor(Kind::algorithm, name, name));
@@ -235,7 +236,7 @@ Result<program::Program*> Session::trainer() {
                                 .updater = updater_.get(),
                                 .updater_actor = updater_actor,
                                 .update_settings = {.clip_value = job_.updater.clip_value},
-                                .clip_norm = shares ? 0 : job_.largest_norm(), // who makes updates clips them
+                                .clip_norm = shares ? 0 : job_.largest_norm(), // else the servers clip
                                 .scales_loss = traits.needs_loss && computes_in_f16(job_),
                                 .sharing = shares ? sharing_ : nullptr,
                                 .others = shares ? nullptr : others_,

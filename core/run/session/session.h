@@ -1,7 +1,7 @@
-// What every command that computes stands on: the device, the params and the programs of one job, on one worker.
+// The basis of all commands that compute: the device, the params and the programs of one job, for one worker.
 //
-// Made once for a run, from a checked job. Sources are opened once and shared by the programs of all phases; a program
-// is built when its phase is first asked for. Used by one task.
+// Made once for a run, from a checked job. Sources are opened once and shared by the programs of all phases. The
+// program of a phase is built when it is first asked for. Thread: one task.
 #pragma once
 
 #include <functional>
@@ -33,58 +33,58 @@ namespace dlhost::run {
 // What a session is opened for.
 enum class Purpose : std::uint8_t {
   training,
-  looking, // at the programs that would train: their memory is never made
-  reading, // samples, and the nets that evaluate them; whether the job can train does not matter
+  looking, // to inspect the programs that would train; their memory is not allocated
+  reading, // to read samples and evaluate; the job need not be able to train
 };
 
 class Session {
  public:
-  // All that is wrong at once, each with its place in the job: with what it asks for, its sources, the nets of its
-  // phases, and, where it is to train, with what that needs. Before anything is made. `turn`: the worker's among those
-  // of its machine, which says on what it computes.
-  // `stand_in` makes each source in place of the plugin that the job names: for samples that a program gives.
+  // Checks everything before anything is allocated: the job's demands, its sources, the nets of its phases and, for
+  // training, its needs. Errors: all problems at once, each with its place in the job. `turn`: the worker's number on
+  // its machine, which selects its device. `stand_in`: makes each source instead of the job's plugin, for samples that
+  // a program provides.
   using StandIn = std::function<Result<std::unique_ptr<Layer>>(const config::Layer&)>;
   static Result<std::unique_ptr<Session>> open(Host&, plugin::Registry&, const config::Job&,
                                                Purpose = Purpose::training, std::uint32_t turn = 0,
                                                const StandIn& stand_in = {});
   ~Session();
-  // What else is wrong with a job that has problems already.
+  // Adds all problems of a job that already has some.
   static void examine(Host&, plugin::Registry&, const config::Job&, Purpose, config::Problems&);
 
   struct OpenSource {
     std::string name;
-    const plugin::Actor* actor = nullptr; // how it is named when it throws, crashes or hangs
+    const plugin::Actor* actor = nullptr; // names the source in messages about exceptions, crashes and hangs
     std::unique_ptr<Layer> layer;
     Source* source = nullptr;
     net::Augment augment;
-    std::vector<Port> outputs; // as the source declares them: without the batch axis
-    std::uint32_t stream = 0;  // by its place in the job
+    std::vector<Port> outputs; // as the source declares them, without the batch axis
+    std::uint32_t stream = 0;  // number of the layer in the job
   };
 
-  // One more for the same job, on the calling task, for a worker beside: it reads from the same sources.
+  // Opens a session of the same job for another worker, on the calling task. It reads from the same sources.
   static Result<std::unique_ptr<Session>> open_beside(Session&, std::uint32_t turn);
-  // Before the trainer is made: it computes these rows of each batch only, and shares its params.
+  // The session computes only these rows of each batch and shares its params. Requires: the trainer is not made yet.
   void take_part(const Place& place, param::Sharing* sharing, param::Others* others);
 
-  // Samples that a phase has; 0: it has none. Sources that disagree are an error found by open().
+  // Samples of a phase; 0: none. open() checks that all sources agree.
   std::int64_t samples(Phase) const;
   std::int64_t batch(Phase) const; // rows of one program
   const Place& place() const { return place_; }
-  param::Sharing* sharing() { return sharing_; } // null: this worker is the only one
+  param::Sharing* sharing() { return sharing_; } // null: the only worker
   program::StepInfo step_info(std::uint64_t step, std::uint32_t epoch, double rate) const;
 
-  // The net that evaluates the samples of a phase: those of training are measured as those of a test are.
+  // The net that evaluates samples of a phase: training samples use the net for tests.
   static Phase net_of(Phase samples) { return samples == Phase::train ? Phase::test : samples; }
-  // The program that trains, or that evaluates the samples of a phase. `kept`: outputs to be read after a step.
+  // The programs for training and for evaluating the samples of a phase. `kept`: outputs to be read after a step.
   Result<program::Program*> trainer();
   Result<program::Program*> evaluator(Phase, const std::vector<std::string>& kept = {});
 
-  // Nothing can be computed here any more: its worker is as good as dead.
+  // True if the device is lost: the worker cannot go on.
   bool has_lost_device();
 
-  // What one of its programs takes of the host's memory, beside what is made already.
+  // Host memory that one of its programs needs, besides what is allocated already.
   Need need(const program::Program&, Phase) const;
-  // And of its device's, where that is another.
+  // The same for its device, if that has its own memory.
   Need device_need(const program::Program&, Phase) const;
 
   const config::Job& job() const { return job_; }
@@ -109,13 +109,13 @@ class Session {
   }
   Status open_device();
   Status open_store();
-  // How one of its plugins is named; null: it cannot be.
+  // The name of one of its plugins for fault messages; null: unknown.
   const plugin::Actor* actor_of(Kind, const Part&);
   bool crosses_beside() const;
-  bool shares_params() const; // with others; else it has all for itself
+  bool shares_params() const; // with other workers, through servers
   Result<std::unique_ptr<Device>> make_device(Part);
-  const Part& device_part() const;  // of the one that this worker computes on
-  const Part& masters_part() const; // of the one that has the params, where not that
+  const Part& device_part() const;  // the device that computes
+  const Part& masters_part() const; // the device of the shared params
   Status open_algorithm();
   Status open_updater();
   // In session_examine.cpp.
@@ -141,12 +141,12 @@ class Session {
   std::uint32_t turn_;
   Place place_;
   param::Sharing* sharing_ = nullptr;
-  param::Others* others_ = nullptr; // where it has all params for itself
+  param::Others* others_ = nullptr; // set if the worker has all params for itself
   HangWatch hang_watch_;
   plugin::Activity activity_; // of the task that opens and uses the session
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Device> masters_; // has the params of several workers, where another one computes; else null
+  std::unique_ptr<Device> masters_; // device of the shared params, if another device computes; else null
   std::unique_ptr<Stream> masters_stream_;
   std::shared_ptr<std::vector<OpenSource>> sources_ = std::make_shared<std::vector<OpenSource>>();
   std::unique_ptr<Updater> updater_;

@@ -1,4 +1,4 @@
-// What is wrong with a job beyond its keys: each step goes on with what those before it did not refuse.
+// Finds the problems of a job beyond its keys. Each step continues with everything that was not refused before.
 #include <algorithm>
 
 #include "config/compose.h"
@@ -13,7 +13,7 @@
 namespace dlhost::run {
 namespace {
 
-// Nets are computed in a dtype whole or not at all: what a device has beside products in it does not count.
+// A net needs products in its dtype. Other ops of the device in that dtype do not matter.
 Status multiplies_in(Device& device, DType dtype) {
   const auto of = [dtype](Shape shape) { return TensorDesc{dtype, shape, Format::plain()}; };
   return device.prepare(GemmSpec{.x = of({4, 8}), .w = of({16, 8}), .y = of({4, 16})}).status();
@@ -39,7 +39,7 @@ void Session::examine(Purpose purpose, config::Problems& problems, const StandIn
   for (const Phase phase : {Phase::train, Phase::validate, Phase::test})
     if (phase == Phase::train ? trains : !sources_->empty() && samples(phase) > 0)
       nets[phase] = graph(phase, known_batch(phase, problems), problems);
-  if (problems.refused("layer")) nets.clear(); // what is missing may be what is asked for
+  if (problems.refused("layer")) nets.clear(); // a refused layer may be the missing one
   if (!trains) return;
   const auto& net = nets[Phase::train];
   if (net && algorithm_ && algorithm_->traits().needs_loss &&
@@ -48,7 +48,7 @@ void Session::examine(Purpose purpose, config::Problems& problems, const StandIn
                  "the net has no loss: add a [[layer]] such as softmax_loss, or train by an algorithm that needs none");
   check_attainable(*this, nets[Phase::validate].get(), problems);
   if (purpose == Purpose::looking)
-    open("train.init_from", &Session::find_start); // who goes on with a run needs it no more
+    open("train.init_from", &Session::find_start); // a resumed run does not need train.init_from
 }
 
 void Session::check_dtypes(config::Problems& problems) const {
@@ -65,7 +65,7 @@ void Session::check_dtypes(config::Problems& problems) const {
 
 namespace {
 
-// Core puts the batch axis in front of a sample: what a source declares does not depend on the batch.
+// Core adds the batch axis to a sample, so a source's declaration must not depend on the batch.
 Status check_samples(std::span<const Port> of_one, std::span<const Port> of_more) {
   if (of_one.size() != of_more.size())
     return Status::internal("a source that declares other outputs when asked again; this is a bug in the plugin");
@@ -85,7 +85,7 @@ Status Session::find_start() {
   return from.empty() ? Status() : start_tensors(host_, config::join_path(job_.folder, from)).status();
 }
 
-// 0: one that was refused.
+// 0: the batch was refused.
 std::int64_t Session::known_batch(Phase phase, const config::Problems& problems) const {
   const std::string own = concat(config::key_of(phase), ".batch");
   const bool known = !problems.refused("train.batch") && (phase == Phase::train || !problems.refused(own));
@@ -125,7 +125,7 @@ Result<Session::OpenSource> Session::open_source(const config::Layer& layer, std
 }
 
 void Session::open_sources(config::Problems& problems, const StandIn& stand_in) {
-  if (problems.refused("folder")) return; // where they would be
+  if (problems.refused("folder")) return; // their files would be there
   std::uint32_t stream = 0;
   bool failed = false;
   for (const auto& layer : job_.layers) {

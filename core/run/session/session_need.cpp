@@ -1,4 +1,4 @@
-// What a session's programs take of memory, counted before any of it is taken: of the host's, and of a device's own.
+// The memory that a session's programs need on the host and on a device, counted before it is allocated.
 #include <algorithm>
 
 #include "env/process/machine.h"
@@ -15,7 +15,7 @@ void add(Need& need, std::string what, std::size_t bytes) {
 
 } // namespace
 
-// Where the program lies. `lends`: its params are counted with what all share.
+// Adds the needs of a program. `lends`: its params are counted with the shared memory.
 void Session::add_program(Need& need, const program::Program& program, bool lends) const {
   const program::Footprint& footprint = program.footprint();
   for (const auto& part : footprint.parts) {
@@ -61,7 +61,7 @@ Need Session::need(const program::Program& program, Phase phase) const {
   return need;
 }
 
-// Two batches lie there beside the program, of what is delivered ahead.
+// Two batches are on the device beside the program, because delivery works ahead.
 Need Session::device_need(const program::Program& program, Phase phase) const {
   Need need{.of = concat("the memory of device '", device_part().type, "'")};
   add_program(need, program, sharing_ && phase == Phase::train && shares_params());
@@ -80,8 +80,8 @@ Need Session::device_need(const program::Program& program, Phase phase) const {
   return need;
 }
 
-// Each worker asks its own. What is evaluated lies beside what is trained, which is there then: so another batch may
-// fit.
+// Each worker checks its own device. An evaluating program is allocated beside the training one, so another batch size
+// may fit.
 Status Session::fits_device(const program::Program& program, Phase phase, const std::string& batch_key) const {
   if (device_->traits().host_memory) return {};
   const auto room = device_->room();
@@ -95,7 +95,7 @@ std::function<Status(const program::Program&)> Session::admission(Phase phase) c
     const std::string own_key = concat(config::key_of(phase), ".batch");
     DLHOST_TRY(fits_device(program, phase, own_key));
     if (sharing_ && phase == Phase::train) {
-      if (place_.group > 0 || place_.rank > 0) return {}; // the first has counted for all
+      if (place_.group > 0 || place_.rank > 0) return {}; // the first worker counts for all
       const Need all = need(program, phase);
       DLHOST_TRY(check_room(all, available, "train.batch", job_.train.batch));
       const auto shared = env::shared_memory_of_machine();

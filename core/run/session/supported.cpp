@@ -9,7 +9,7 @@ namespace dlhost::run {
 
 namespace {
 
-// What goes through servers, which there are none of where devices sum gradients; empty: nothing.
+// The first option that needs servers, in a job whose devices sum gradients; empty: none.
 std::string why_not_on_devices(const config::Job& job) {
   const config::Topology& topology = job.topology;
   if (topology.server_groups > 1) return "no server groups exchange what they learn; leave topology.server_groups out";
@@ -31,11 +31,11 @@ bool computes_in_f16(const config::Job& job) {
   return job.train.dtype == DType::f16 || std::ranges::any_of(job.layers, is_f16);
 }
 
-// Workers with servers beside them.
+// Checks the topology of workers and servers.
 void check_supported(const config::Job& job, config::Problems& problems) {
   const config::Topology& topology = job.topology;
   for (const char* key : {"framework", "worker_groups", "workers_per_group", "server_groups", "servers_per_group"})
-    if (problems.refused(concat("topology.", key))) return; // nothing is known of the counts
+    if (problems.refused(concat("topology.", key))) return; // the counts are not known
   const std::int64_t workers = topology.worker_groups / topology.server_groups * topology.workers_per_group;
   if (topology.server_groups > topology.worker_groups)
     problems.add(topology.where, "topology.server_groups = ", topology.server_groups, " with ", topology.worker_groups,

@@ -1,4 +1,4 @@
-// What a job may ask for by the language of job files, and this version cannot do yet: refused, never passed over.
+// Refuses jobs that ask for something that job files can express but this version cannot do.
 #pragma once
 
 #include "config/job.h"
@@ -6,7 +6,7 @@
 
 namespace dlhost::run {
 
-// Whether some of its layers do, so that gradients are scaled.
+// True if some layers compute in f16, so that gradients must be scaled.
 bool computes_in_f16(const config::Job&);
 
 void check_supported(const config::Job&, config::Problems&);

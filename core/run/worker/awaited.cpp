@@ -6,7 +6,7 @@ namespace dlhost::run {
 namespace {
 
 struct Words {
-  std::string_view what, who; // whoever it waits on
+  std::string_view what, who; // `who`: the role of the awaited worker
 };
 
 Words words_of(Awaited::What what) {

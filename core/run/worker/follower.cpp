@@ -23,7 +23,7 @@ Status Follower::run() {
   if (is_to_die(status)) return std::move(status).at("its device");
   if (seat_) seat_->retire();
   if (status.ok() || (seat_ && seat_->stopped())) return {};
-  // The leader sees for itself who is gone, and is to name that one: it must not see this one go first.
+  // The leader must name the worker that is gone. So this worker waits for the end and does not go first.
   if (seat_ && status.code() == Code::gone && !session_->has_lost_device())
     seat_->await_end();
   else if (seat_)
@@ -31,7 +31,7 @@ Status Follower::run() {
   return status;
 }
 
-// With its device, where it is a process: the others see it go. Tasks of one process say why none of them goes on.
+// A process dies with its device, so that the others see it go. A task of a process reports the error instead.
 bool Follower::is_to_die(const Status& status) {
   return status.code() == Code::gone && session_ && roster_.is_of_processes() && session_->has_lost_device();
 }
@@ -101,7 +101,7 @@ Status Follower::lead_steps() {
   }
 }
 
-// Who was left behind goes on with the newest step.
+// A worker that was left behind continues with the newest step.
 Status Follower::step(std::uint64_t step, double rate) {
   if (step != next_) DLHOST_TRY(feeds_->seek(step));
   next_ = step + 1;

@@ -1,5 +1,5 @@
-// A worker that does not lead the run: the loop of its task or process. It computes its rows, step by step;
-// evaluations, checkpoints and words to people are the leader's.
+// The loop of a worker that does not lead the run, in its task or process. It computes its rows, step by step. The
+// leader does the evaluations, checkpoints and messages to people.
 #pragma once
 
 #include <functional>
@@ -16,17 +16,17 @@ namespace dlhost::run {
 
 class Follower {
  public:
-  // `turn`: among the workers of its machine.
+  // `turn`: the worker's number on its machine.
   using Open = std::function<Result<std::unique_ptr<Session>>(std::uint32_t turn)>;
-  // `open` is called on its task.
+  // `open` is called on the follower's task.
   Follower(Open open, Roster& roster, std::uint32_t number)
       : open_(std::move(open)), roster_(roster), number_(number) {}
 
   ~Follower();
-  // Until it is over. Not ok: why it could not go on; the others have heard it.
+  // Runs until the run is over. Errors: why the worker could not go on; the others have been told.
   Status run();
-  // The run's leader is gone, and this one is to take its place: what outlives the others is written into the run's
-  // folder. `end`: of those that do not come to an end by themselves.
+  // Writes the state that outlives the other workers into the run's folder. Called if the leader is gone and this
+  // worker takes its place. `end`: ends a worker that does not end by itself.
   Status salvage(const std::string& run, const std::function<void(std::uint32_t seat)>& end);
 
  private:
@@ -45,7 +45,7 @@ class Follower {
   program::Program* program_ = nullptr;
   std::unique_ptr<Feeds> feeds_;
   std::optional<StepWatch> watch_;
-  std::uint64_t next_ = 0; // step, that the feeds are at
+  std::uint64_t next_ = 0; // the next step of the feeds
 };
 
 } // namespace dlhost::run

@@ -13,7 +13,7 @@ constexpr Nanoseconds shortest_hang = 60 * one_second;
 constexpr Nanoseconds steps_in_hang = 100;
 constexpr Nanoseconds steps_in_hang_when_asked = 10;
 
-std::atomic<int> watches{0}; // that are there: a run's leader outlives its other workers
+std::atomic<int> watches{0}; // existing watches; a run's leader outlives its other workers
 
 } // namespace
 

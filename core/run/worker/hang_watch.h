@@ -1,5 +1,5 @@
-// Ends a process in which a call of a plugin does not come back; the message names it (plugin/faults.h). Each session
-// has one, from its first plugin to its last; where several are there at a time, the first one's limit counts.
+// Ends a process in which a call of a plugin does not return; the message names the plugin (plugin/faults.h). Each
+// session has a watch. If there are several at a time, the first sets the limit until a step is done.
 #pragma once
 
 #include <dlhost/host.h>
@@ -8,15 +8,15 @@ namespace dlhost::run {
 
 class HangWatch {
  public:
-  // How long one call may take, in seconds. 0: ten minutes until a step is done, then the longer of a minute and a
-  // hundred times the longest step; infinite: for ever. After this process was asked to end it is no longer than the
-  // longer of ten seconds and ten times the longest step.
+  // The limit of one call in seconds. 0: ten minutes until a step is done, then a hundred times the longest step, at
+  // least a minute. Infinite: no limit. After this process was asked to end, the limit is at most ten times the longest
+  // step, or ten seconds if that is longer.
   explicit HangWatch(double seconds);
   ~HangWatch();
   HangWatch(const HangWatch&) = delete;
   HangWatch& operator=(const HangWatch&) = delete;
 
-  // A step that took so long is done.
+  // Reports the duration of a step.
   void step_done(Nanoseconds took);
 
  private:

@@ -1,4 +1,4 @@
-// How long the silence of a worker is borne, whoever listens: what both who ends itself and who waits for others have.
+// The longest silence of a worker. A worker that ends itself and a worker that waits for others use the same limits.
 #pragma once
 
 #include <dlhost/host.h>
@@ -6,7 +6,7 @@
 namespace dlhost::run {
 
 inline constexpr Nanoseconds one_second = 1'000'000'000;
-inline constexpr Nanoseconds before_the_first_step = 600 * one_second; // kernels may be made then
-inline constexpr double longest_seconds = 365.0 * 24 * 3600;           // is for ever; more would overflow clocks' sums
+inline constexpr Nanoseconds before_the_first_step = 600 * one_second; // kernels may be compiled in that time
+inline constexpr double longest_seconds = 365.0 * 24 * 3600;           // no limit; more would overflow sums
 
 } // namespace dlhost::run

@@ -1,4 +1,4 @@
-// Shared memory that a device copies from and to at its full rate, for as long as this is there.
+// Shared memory that a device can copy at its full rate. It is unpinned by the destructor.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// A worker's place among all: its group, its rank in it, its rows of the group's batches, and whose servers serve it.
+// A worker's place: its group, its rank, its rows of the group's batches, and the server group that serves it.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +14,18 @@ namespace dlhost::run {
 
 struct Place {
   std::uint32_t group = 0, groups = 1;
-  std::uint32_t rank = 0, workers = 1; // of the group
+  std::uint32_t rank = 0, workers = 1; // in the group
   std::int64_t first_row = 0, rows = 0;
-  std::int64_t global_batch = 0; // samples that make one update
-  // The servers that it has, and the groups that have them.
+  std::int64_t global_batch = 0; // samples of one update
+  // Its server group, and the worker groups that this serves.
   std::uint32_t server_group = 0, server_groups = 1;
   std::uint32_t first_served = 0, served = 1;
 
-  // Where a job wants the same bits for any number of workers, each sum over a batch is made of eight blocks, of so
-  // many samples.
+  // For jobs that want the same bits with any number of workers: each sum over a batch is made of eight blocks of
+  // block() samples.
   static constexpr std::int64_t blocks = 8;
   std::int64_t block() const { return (global_batch + blocks - 1) / blocks; }
-  // Whether this worker's blocks are a branch of the tree in which all are summed.
+  // True if this worker's blocks are a branch of the tree in which all blocks are summed.
   bool has_whole_blocks() const {
     return global_batch % blocks == 0 && rows % block() == 0 &&
            std::has_single_bit(static_cast<std::uint64_t>(rows / block()));
@@ -33,8 +33,9 @@ struct Place {
 
   // The only worker.
   static Place alone(const config::Job& job) { return {.rows = job.train.batch, .global_batch = job.train.batch}; }
-  // The one on that seat: group by group, rank by rank. `joint`: the groups' contributions make one update together.
-  // Each gets as many rows as any other of its group, or one more; or what its share is of them, but one at least.
+  // The worker of a seat; seats are numbered group by group, rank by rank. `joint`: the groups' contributions make one
+  // update together. Rows are split equally, differing by at most one, or by topology.shares, with at least one row
+  // each.
   static Place at(const config::Job& job, std::uint32_t seat, bool joint) {
     const auto workers = static_cast<std::uint32_t>(job.topology.workers_per_group);
     const auto groups = static_cast<std::uint32_t>(job.topology.worker_groups);
@@ -70,20 +71,20 @@ struct Place {
     }
     return row;
   }
-  // Whether there are seats: of several workers, or of one that is to send its gradients to a server all the same.
+  // True if there are several workers, or one that sends its gradients to a server all the same.
   static bool has_seats(const config::Topology& topology) {
     using config::Crossing;
     return seats(topology) > 1 || topology.copy == Crossing::sync || topology.copy == Crossing::async;
   }
-  // Whether several workers have all params for themselves, and their devices sum their gradients.
+  // True if each of several workers has all params and their devices sum the gradients.
   static bool sums_on_devices(const config::Topology& topology) {
     return seats(topology) > 1 && topology.copy == config::Crossing::none;
   }
-  // Whether servers have what several workers contribute, and write it down; else samples say it all.
+  // True if several workers contribute to servers, which record the contributions in ledgers.
   static bool contribute_to_servers(const config::Topology& topology) {
     return seats(topology) > 1 && !sums_on_devices(topology);
   }
-  // The first of the groups that a server group serves; its servers sit beside their workers, from the first on.
+  // The first group that a server group serves. Its servers run beside the workers of these groups, from the first on.
   static std::uint32_t first_of(const config::Topology& topology, std::uint32_t server_group) {
     return static_cast<std::uint32_t>((server_group * topology.worker_groups + topology.server_groups - 1) /
                                       topology.server_groups);
@@ -91,7 +92,7 @@ struct Place {
   static std::uint32_t served_by(const config::Topology& topology, std::uint32_t server_group) {
     return first_of(topology, server_group + 1) - first_of(topology, server_group);
   }
-  // The machine of each seat: each has as many as any other, or one more.
+  // The machine of each seat. The numbers of seats per machine differ by at most one.
   static std::vector<std::uint32_t> machines(const config::Topology& topology) {
     std::vector<std::uint32_t> machines(seats(topology));
     for (std::size_t seat = 0; seat < machines.size(); ++seat)

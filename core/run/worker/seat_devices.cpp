@@ -1,5 +1,5 @@
-// Workers that have all params for themselves: their devices sum the gradients of each step, and the leader's values
-// become all workers' before the first.
+// Workers that have all params for themselves: their devices sum the gradients of each step. Before the first step all
+// workers get the leader's values.
 #include <utility>
 
 #include "program/gradient_sums.h"
@@ -40,8 +40,8 @@ Status Seat::join_peers() {
   return {};
 }
 
-// The device says nothing by itself, so that it is asked again and again. Whoever asks shows life: where all do, and
-// have for long, the sums have got stuck.
+// The device does not notify, so it is polled. A worker that polls shows life. If all workers have polled for too long,
+// the sums are stuck.
 Status Seat::wait_for_device(const std::function<Result<bool>()>& done) {
   waits_ = on(Awaited::What::sums, Awaited::nobody);
   Clock& clock = session_.host().clock();
@@ -59,7 +59,7 @@ Status Seat::wait_for_device(const std::function<Result<bool>()>& done) {
   return std::move(status).at("worker ", number_, " waits for the sums of gradients");
 }
 
-// A sum in which all but one are zero.
+// A sum in which all other workers contribute zeros.
 Status Seat::spread_params() {
   if (shares_params() || stopped_) return {};
   param::Store& store = session_.store();

@@ -1,4 +1,4 @@
-// Whose gradients leave as their factors, and what servers take to multiply them.
+// Decides which gradients are sent as factors, and the memory that servers need to multiply them.
 #include <algorithm>
 
 #include "run/coordinator/balance.h"
@@ -7,7 +7,7 @@
 namespace dlhost::run {
 namespace {
 
-constexpr std::int64_t least_pieces = 4; // of a param, for each server: one may have a piece more than others
+constexpr std::int64_t least_pieces = 4; // of a param per server: one may have a piece more than others
 
 } // namespace
 
@@ -17,7 +17,7 @@ std::optional<param::Factors> Seat::factors(const param::Param& param, const par
   const config::Topology& topology = job.topology;
   if (topology.factors == config::Factors::off) return std::nullopt;
   const std::int64_t elements = param.declared.shape.count();
-  // What else is done with gradients, before they are a slice's: that takes them as they are.
+  // These options work on gradients before they are cut into slices, so they need the gradients themselves.
   const bool encoded = codec_ && !encodes_exchanges() && elements >= topology.codec_elements;
   const bool summed = job.largest_norm() > 0 || !session_.updater().rule().partials.results().empty();
   if (encoded || summed || sums_gradients() || job.train.reproducible || agreement_->of(param).traits.folds ||
@@ -26,8 +26,8 @@ std::optional<param::Factors> Seat::factors(const param::Param& param, const par
   param::Factors all = own; // some workers have fewer rows
   for (auto* factor : {&all.x, &all.dy}) factor->shape[0] = std::ranges::max(rows_of(job));
   if (topology.factors == config::Factors::on) return all;
-  // Where servers are fewer than workers, or each contribution makes a version of its own where it belongs, or a param
-  // has but few pieces, some would multiply for others. And each server reads the inputs of all.
+  // With fewer servers than workers, or updates from single contributions, or few pieces of a param, some servers would
+  // multiply for others. Also, each server reads the inputs of all workers.
   const auto contributors = static_cast<std::int64_t>(place_.served) * place_.workers;
   const std::int64_t pieces_each = param.declared.shape[0] / pieces.rows / contributors;
   const bool shared_out = in_step_ && servers_ == contributors && !is_whole(param) &&

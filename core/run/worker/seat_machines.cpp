@@ -1,5 +1,5 @@
-// A seat and those of other machines: what those of one machine map, others have mirrors of (param/message/mirror.h).
-// Who writes shows it to those who will be told of it.
+// A worker and the workers of other machines. Workers of one machine map each other's memory; the others have mirrors
+// of it (param/message/mirror.h). The writer shows new bytes before it sends the message about them.
 #include <algorithm>
 #include <new>
 #include <set>
@@ -9,13 +9,13 @@
 namespace dlhost::run {
 namespace {
 
-constexpr Nanoseconds show_again = 100'000'000; // how one is
-constexpr int last_looks = 20;                  // for last words to leave, and how long each
+constexpr Nanoseconds show_again = 100'000'000; // interval of showing the vitals
+constexpr int last_looks = 20;                  // tries to send the last messages, and the duration of each
 constexpr Nanoseconds last_look = 50'000'000;
 
 } // namespace
 
-// The one that the job names. Libraries of networks take a while to load.
+// The network that the job names. Network libraries take a while to load.
 Result<std::unique_ptr<Transport>> Seat::network() const {
   const dlhost::Part& named = session_.job().topology.network;
   DLHOST_ASSIGN(auto network,
@@ -30,7 +30,7 @@ Result<std::unique_ptr<Transport>> Seat::network() const {
   return network;
 }
 
-// Also of one that is alone: its server is beside it.
+// Also true for a single worker: its server is beside it.
 bool Seat::has_near() const { return seats_ == 1 || std::ranges::count(roster_.machines(), machine()) > 1; }
 
 std::optional<std::uint32_t> Seat::lodging_of(std::uint32_t server_group, std::uint32_t machine) const {
@@ -52,7 +52,7 @@ std::size_t Seat::bytes_of(std::uint32_t seat) const {
          exchanged_bytes(layout_->slices, layout_->coding ? &*layout_->coding : nullptr, group, server);
 }
 
-// Memory is taken where something comes into it: of each worker's, what this one is shown.
+// Allocates mirrors only for the memory that is shown to this worker.
 Status Seat::make_mirrors(Card& card) {
   if (number_ == 0 || outlived())
     for (std::uint32_t group = 1; group < place_.server_groups; ++group)
@@ -71,7 +71,7 @@ Status Seat::make_mirrors(Card& card) {
   }
   for (std::uint32_t group = 0; number_ == 0 && group < place_.server_groups; ++group) {
     if (lodging_of(group, machine())) continue;
-    OtherMasters& other = other_masters_[group - 1]; // the leader's own is the first
+    OtherMasters& other = other_masters_[group - 1]; // the first group is the leader's own
     DLHOST_ASSIGN(other.board, post_->allocate_mirror(std::max<std::size_t>(other.masters.bytes(), 1)));
     card.far_masters[group] = other.board.far_key();
     post_->know(masters_number(group), other.board.bytes());
@@ -79,7 +79,7 @@ Status Seat::make_mirrors(Card& card) {
   return {};
 }
 
-// All masters that lie on other machines, also where the run's leader alone has them.
+// Finds all mirrors of masters on other machines, including those that only the leader has.
 Status Seat::find_mirrors() {
   for (std::uint32_t seat = 0; seat < seats_; ++seat) foreseen_.push_back(foreseen(seat));
   lodgings_.resize(place_.server_groups);
@@ -124,8 +124,9 @@ Status Seat::show_masters(std::uint32_t server_group, std::uint32_t machine, std
   return post_->show(shown);
 }
 
-// Each contribution to a slice of another machine's server crosses once, and each version once to each machine where
-// it is read. All lay out slices alike. How much an encoding is, only its codec knows.
+// The traffic of a worker's step; empty: it cannot be foreseen. Each contribution to a server on another machine
+// crosses once, and each version crosses once to each machine that reads it. All workers have the same slices. Only a
+// codec knows the size of its encodings.
 std::optional<record::Freight> Seat::foreseen(std::uint32_t seat) const {
   if (!has_far() || !in_step_ || sync_ || codec_ || first_plan_.update_locally) return {};
   const std::uint32_t group = server_group_of(seat), home = home_of(group), mine = roster_.machines()[seat];
@@ -143,7 +144,7 @@ std::optional<record::Freight> Seat::foreseen(std::uint32_t seat) const {
   return freight;
 }
 
-// The leader has filled the masters, or a checkpoint has, and what workers have of their own.
+// The leader or a checkpoint has filled the masters and the workers' own values. Shows them to the other machines.
 Status Seat::show_beginning(const param::Beginning& beginning) {
   constexpr auto cargo = record::Cargo::state;
   for (std::uint32_t group = 0; shares_params() && group < place_.server_groups; ++group) {
@@ -165,10 +166,9 @@ Status Seat::show_beginning(const param::Beginning& beginning) {
   return {};
 }
 
-// What the leader saves or merges while all stand still: how far this one has come, running state, and what it has for
-// itself.
+// Shows the leader the state that it saves or merges during a pause: progress, running state and own values.
 Status Seat::show_rest() {
-  DLHOST_TRY(await_shown()); // networks put in any order: how this one was is not to land on how it is
+  DLHOST_TRY(await_shown()); // puts may arrive in any order: older bytes must not overwrite newer ones
   beat();
   DLHOST_TRY(
       post_->show(shown(0, layout_->sent, layout_->vitals + sizeof(Vitals) - layout_->sent, record::Cargo::state)));

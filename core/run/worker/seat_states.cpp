@@ -1,5 +1,5 @@
-// Running state of the workers, which becomes one while they stand still. Each has its own in memory that the others
-// see: there, where the host reaches what computes; else a copy of it, left there and taken again.
+// Running state of the workers, which is merged during pauses. The state lies in memory that all workers see if the
+// host can reach the computing device's memory. Else a copy is left there and taken back.
 #include "run/worker/seat.h"
 
 namespace dlhost::run {
@@ -34,7 +34,7 @@ std::span<float> Seat::state_of(std::uint32_t seat, std::size_t place) const {
           session_.store().states()[place]->memory.size() / sizeof(float)};
 }
 
-// A checkpoint has the leader's.
+// A checkpoint has only the leader's state. Copies it to all workers.
 void Seat::spread_states() {
   for (std::size_t place = 0; place < layout_->states.size(); ++place) {
     const auto first = state_of(0, place);
@@ -43,7 +43,7 @@ void Seat::spread_states() {
   }
 }
 
-// Running state of replicas becomes one: at fixed steps, so that a run that is resumed sees the same.
+// Merges the running state of replicas. This happens at fixed steps, so that a resumed run gets the same state.
 Status Seat::merge_states() {
   DLHOST_TRY(leave_states());
   for (std::size_t place = 0; place < layout_->states.size(); ++place) {

@@ -1,4 +1,4 @@
-// What several workers do not do in this version, or not together: said before anything is made.
+// Refuses what several workers cannot do in this version, before anything is allocated.
 #include <algorithm>
 #include <tuple>
 

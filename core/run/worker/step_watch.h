@@ -1,5 +1,5 @@
-// Where the time of a worker's steps goes: to its input, to moving params, to serving them, to waiting for others; what
-// is left it computes. The worker shows it to all of a run.
+// Measures how a worker's steps spend their time: input, moving params, serving, waiting. The rest is computing. The
+// times are published in the worker's vitals.
 #pragma once
 
 #include "run/input/feeds.h"
@@ -11,10 +11,10 @@ class StepWatch {
  public:
   StepWatch(Clock& clock, const Feeds& feeds, Seat& seat) : clock_(clock), feeds_(feeds), seat_(seat) {}
 
-  // From here on time is a step's; up to here it was.
+  // begin() starts the measured time and end() stops it.
   void begin() { before_ = now(); }
   void end();
-  // One step ends, and the next one begins.
+  // Ends one step and begins the next.
   void lap() {
     end();
     begin();

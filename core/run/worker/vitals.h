@@ -1,5 +1,5 @@
-// What a worker shows of itself while it works, in memory that all of a run see: it alone writes, and whoever waits for
-// it, or watches the run, reads.
+// The state that a worker publishes while it works, in memory that all workers of the run see. Only the worker writes
+// it.
 #pragma once
 
 #include <atomic>
@@ -14,27 +14,27 @@
 
 namespace dlhost::run {
 
-// Of a worker's steps so far, and the parts of it that it did not compute.
+// Time of a worker's steps so far, and the parts of it without computing.
 struct StepTimes {
   Nanoseconds all = 0;
-  Nanoseconds input = 0;   // waited for data, or read it
-  Nanoseconds params = 0;  // brought params and gradients into the form that is wanted: working copies, codecs
-  Nanoseconds serving = 0; // was a server: sums of contributions, updates, answers
-  Nanoseconds waiting = 0; // for others, with nothing to serve
+  Nanoseconds input = 0;   // waiting for data or reading it
+  Nanoseconds params = 0;  // converting params and gradients: working copies, codecs
+  Nanoseconds serving = 0; // serving: sums of contributions, updates, answers
+  Nanoseconds waiting = 0; // waiting for others, with nothing to serve
 };
 
 struct alignas(64) Vitals {
-  std::atomic<std::uint64_t> beats{0}; // grows as long as it gets on, or looks whether it could
+  std::atomic<std::uint64_t> beats{0}; // grows while the worker makes progress or polls
   std::atomic<std::uint64_t> steps{0}; // done
-  std::atomic<std::uint64_t> told{0};  // the run's leader's: steps that it has dealt with, evaluations and all
-  std::atomic<bool> retired{false};    // computes and serves no more
-  std::atomic<Awaited> awaits{};       // as of its last beat
-  std::atomic<Version> read{0};        // of the first slice: what it computes with
-  std::atomic<Version> made{0};        // by the server beside it, of that one's first slice
-  std::atomic<bool> away{true};        // at what may take long without a beat: it prepares, evaluates or saves
+  std::atomic<std::uint64_t> told{0};  // of the run's leader: steps it has dealt with, including evaluations
+  std::atomic<bool> retired{false};    // the worker neither computes nor serves any more
+  std::atomic<Awaited> awaits{};       // at the last beat
+  std::atomic<Version> read{0};        // version of the first slice that it computes with
+  std::atomic<Version> made{0};        // version of the first slice of the server beside it
+  std::atomic<bool> away{true};        // in a long activity without beats: preparing, evaluating or saving
   std::atomic<Nanoseconds> all{0}, input{0}, params{0}, serving{0}, waiting{0}; // StepTimes
-  std::atomic<std::uint64_t> came{0}, late{0};                                  // Arrivals, at the server beside it
-  std::atomic<std::uint64_t> own_bytes{0}, lent_bytes{0}; // memory: its process' alone at most; shared, made by it
+  std::atomic<std::uint64_t> came{0}, late{0};                                  // Arrivals at the server beside it
+  std::atomic<std::uint64_t> own_bytes{0}, lent_bytes{0}; // memory: at most its process's own; shared, made by it
   std::atomic<std::uint64_t> sent_params{0}, sent_gradients{0}, sent_state{0}, sent_control{0}; // Freight
 
   void show(const StepTimes& times) {

@@ -20,7 +20,7 @@ void look_for_doubles(Audit& audit) {
   }
 }
 
-// In a server group a slice has one, for as long as the run goes on from where it began.
+// Reports slices that two servers of a group own in the same attempt.
 void look_for_second_owners(Audit& audit, std::uint32_t servers_per_group) {
   for (std::size_t i = 1; i < audit.slices.size(); ++i)
     for (std::size_t j = i; j-- > 0 && audit.slices[j].id == audit.slices[i].id;) {
@@ -61,8 +61,8 @@ std::uint64_t Audit::dropped_from(const Slice& slice, std::size_t contributor) c
 }
 
 void look_through(Audit& audit, std::int64_t servers_per_group) {
-  std::ranges::stable_sort(audit.slices, {}, &Audit::Slice::id); // of server groups one after another
-  std::ranges::sort(audit.dropped);                              // all servers of a group hear of each
+  std::ranges::stable_sort(audit.slices, {}, &Audit::Slice::id); // one server group after another
+  std::ranges::sort(audit.dropped);                              // each is reported by all servers of a group
   audit.dropped.erase(std::unique(audit.dropped.begin(), audit.dropped.end()), audit.dropped.end());
   look_for_doubles(audit);
   look_for_second_owners(audit, static_cast<std::uint32_t>(servers_per_group));

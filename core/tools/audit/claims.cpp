@@ -33,7 +33,7 @@ Result<Claim> of_checkpoint(Disk& disk, const std::string& folder) {
   return claim;
 }
 
-// Of a run that has come to an end; else it says nothing of ledgers.
+// The claim of a run's summary. If the run has not ended, it names no ledgers.
 Result<Claim> of_summary(Disk& disk, const std::string& path) {
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   Claim claim{.by = path, .of_end = true};
@@ -50,7 +50,7 @@ Result<Claim> of_summary(Disk& disk, const std::string& path) {
   }
 }
 
-// Of all checkpoints that lie in a folder; what is none yet is left out.
+// The claims of all complete checkpoints in a folder.
 std::vector<Result<Claim>> of_checkpoints(Disk& disk, const std::string& folder) {
   std::vector<Result<Claim>> all;
   if (!disk.exists(folder)) return all;

@@ -1,4 +1,5 @@
-// What a run's ledgers must hold: so its checkpoints say, each from when it was written, and its summary from its end.
+// The claims about a run's ledgers: each checkpoint names the lines that existed when it was written, and the summary
+// those at the run's end.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,14 @@
 namespace dlhost::tools {
 
 struct Claim {
-  std::string by;         // the file that says so
+  std::string by;         // the file that makes the claim
   std::uint64_t step = 0; // of the run's leader
-  bool of_end = false;    // nothing came after it
+  bool of_end = false;    // made at the run's end
   record::LedgerHeads heads;
   std::optional<std::int64_t> seed;   // of the job
   std::vector<param::Origin> origins; // of its sources
 
-  // The newest arrangement and attempt that it names; 0 and 0: none.
+  // The newest arrangement and attempt that the claim names; 0 and 0: none.
   struct Place {
     std::uint64_t arrangement = 0, attempt = 0;
     auto operator<=>(const Place&) const = default;
@@ -30,12 +31,12 @@ struct Claim {
 };
 
 struct Claims {
-  std::vector<Claim> all;          // the newest last; those that name no ledger are left out
-  std::vector<std::string> faults; // what was to say something and is damaged
+  std::vector<Claim> all;          // the newest last; only those that name ledgers
+  std::vector<std::string> faults; // errors of claims that cannot be read
 };
 
-// `elsewhere`: where the run's job has its checkpoints, if not in its folder; of those that lie there only what is of
-// the run of that name.
+// `elsewhere`: the job's folder for checkpoints, if it is not in the run's folder; checkpoints of other runs there are
+// ignored. `name`: the run's name in its ledgers.
 Claims claims_of(Disk&, const std::string& run, const std::string& elsewhere, const std::string& name);
 
 } // namespace dlhost::tools

@@ -66,7 +66,7 @@ class Held {
     }
   }
 
-  // Of each file the most that is named first: what else is said of it is less.
+  // Checks for each file the claim with the most lines first, and reports only the first mismatch.
   void look_for_heads() {
     for (auto& [which, all] : named_) {
       std::ranges::stable_sort(all, std::greater<>{}, [](const Named& named) { return named.head.lines; });
@@ -78,7 +78,7 @@ class Held {
             path_of(which), all.front().claim->by, all.front().head.lines);
         continue;
       }
-      if (!file->whole) continue; // its fault is told
+      if (!file->whole) continue; // already reported
       for (const auto& [claim, head] : all) {
         const bool there = head.lines <= file->chain.size();
         if (there && file->chain[head.lines - 1] == head.chain) continue;
@@ -96,7 +96,7 @@ class Held {
   void look_for_servers() {
     for (const Audit::File& file : audit_.files)
       if (file.server >= servers()) fault("{} is of server {}, and the job has {}", file.path, file.server, servers());
-    // Who died before it wrote anything has none.
+    // A server that died before it wrote has no file.
     for (const std::uint64_t attempt : audit_.attempts)
       for (std::uint32_t server = 0; server < servers(); ++server)
         if (const Which which(attempt, server); !file_of(which) && !named_.contains(which))
@@ -111,10 +111,10 @@ class Held {
   std::map<Which, std::vector<Named>> named_;
 };
 
-// In each server group all slices have an owner, and those of a param are all of it.
+// Checks that each server group has all slices, and that the slices cover each param without gaps.
 void look_for_slices(Audit& audit, const run::KeptLedger& kept) {
   const auto per_group = static_cast<std::uint32_t>(kept.job.topology.servers_per_group);
-  std::map<std::uint32_t, std::vector<const Audit::Slice*>> groups; // by number of the slice
+  std::map<std::uint32_t, std::vector<const Audit::Slice*>> groups; // slices by number
   for (const Audit::Slice& slice : audit.slices) groups[slice.server / per_group].push_back(&slice);
   for (const auto& [group, slices] : groups) {
     std::map<std::string, std::int64_t> elements;
@@ -134,7 +134,7 @@ void look_for_slices(Audit& audit, const run::KeptLedger& kept) {
   }
 }
 
-// The newest that says how far this arrangement's workers had come.
+// The newest claim about this arrangement.
 const Claim* newest_of(const Claims& claims, const run::KeptLedger& kept) {
   const auto found = std::ranges::find_if(claims.all.rbegin(), claims.all.rend(), [&](const Claim& claim) {
     return claim.heads.run == kept.of.run && claim.newest().arrangement == kept.of.arrangement;
@@ -156,7 +156,7 @@ void look_for_origins(Audit& audit, const Claim* claim) {
   }
 }
 
-// As the newest checkpoint was written with: a run can be resumed with another.
+// The newest checkpoint's seed counts, because a run can be resumed with another one.
 void look_for_seed(Audit& audit, const run::KeptLedger& kept, const Claims& claims) {
   const auto newest = std::ranges::find_if(claims.all.rbegin(), claims.all.rend(),
                                            [](const Claim& claim) { return claim.seed.has_value(); });
@@ -190,8 +190,8 @@ Result<Audit> held_audit(Disk& disk, plugin::Registry& registry, const run::Kept
   if (!audit.ok() && (!named || audit.status().code() != Code::not_found)) return audit;
   Audit held = audit.ok() ? *std::move(audit) : Audit();
   Held(held, kept, claims).look();
-  if (!held.faults.empty()) return held;              // what else is missing, is for that reason
-  if (held.open.empty()) look_for_slices(held, kept); // else a server may not have begun
+  if (!held.faults.empty()) return held;              // other findings could follow from these
+  if (held.open.empty()) look_for_slices(held, kept); // else a slice's server may not have begun
   look_for_seed(held, kept, claims);
   const Claim* const newest = newest_of(claims, kept);
   look_for_origins(held, newest);

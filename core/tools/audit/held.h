@@ -1,5 +1,5 @@
-// A ledger held against what must be in it: what checkpoints and the run's end name, the servers that the job has, and
-// each step that its workers made.
+// Checks a ledger against everything that must be in it: the lines that checkpoints and the run's summary name, the
+// files of the job's servers, and each step that the workers made.
 #pragma once
 
 #include <span>
@@ -13,14 +13,15 @@
 
 namespace dlhost::tools {
 
-// With what is missing or wrong among its faults. Not found: there is no ledger, and nothing says that there was one.
+// Reads a ledger; missing and wrong things are among its faults. Errors: Code::not_found: there is no ledger, and no
+// claim names one.
 Result<Audit> held_audit(Disk&, plugin::Registry&, const run::KeptLedger&, const Claims&);
 
-// What is named of arrangements that are not there.
+// Faults for arrangements that claims name and whose folders are missing.
 std::vector<std::string> lost_arrangements(std::span<const run::KeptLedger>, const Claims&);
 
-// The steps that each worker made, of which `until`, where it is known, is the first that it did not: each is in a
-// version of each slice that it contributes to, or was dropped.
+// Checks that each step of each worker is in a version of each slice that it contributes to, or was dropped. `until`: a
+// claim with the first step that each worker had not made; null: unknown.
 void account_for_steps(Audit&, const run::KeptLedger&, plugin::Registry&, const Claim* until);
 
 } // namespace dlhost::tools

@@ -17,12 +17,12 @@ using Json = nlohmann::json;
 
 namespace {
 
-// The run has gone on from before that step.
+// True if the part was rolled back: the run continued from an earlier step.
 bool is_void(const Audit::Part& part, const std::vector<std::uint64_t>& steps) {
   return part.step >= steps.at(part.contributor);
 }
 
-// A ledger has no number that is not whole.
+// True if all numbers of the line are whole and not negative.
 bool counts(const Json& value) {
   if (value.is_structured()) return std::ranges::all_of(value, counts);
   return !value.is_number() || value.is_number_unsigned();
@@ -32,8 +32,8 @@ bool same(const Audit::Slice& a, const Audit::Slice& b) {
   return a.param == b.param && a.first == b.first && a.count == b.count;
 }
 
-// What goes on from there has none of the steps behind it. Where slices are at versions of their own, their numbers
-// alone do not say which versions were made of such.
+// Removes what was rolled back: all contributions after `version` or from `steps` on. If slices have versions of their
+// own, the version alone does not tell which contributions were rolled back.
 void cut(Audit::Slice& slice, Version version, const std::vector<std::uint64_t>& steps) {
   std::erase_if(slice.dropped, [&](const Audit::Part& part) { return is_void(part, steps); });
   for (Audit::Word& word : slice.words) {
@@ -74,7 +74,7 @@ bool take(std::string_view& text, char sign) {
   return true;
 }
 
-// "0+1:17*20"
+// Parses the contributions of versions, such as "0+1:17*20".
 Result<Audit::Word> parse(std::string_view text, const std::vector<std::uint64_t>& next) {
   const std::string whole(text);
   const auto wrong = [&] { return Status::corrupt("'", whole, "' is not what made a version"); };
@@ -100,7 +100,7 @@ void LedgerReader::read(std::string_view text, const std::string& path, const re
   param::LedgerChain chain;
   while (!text.empty() && file.whole) {
     const auto end = text.find('\n');
-    if (end == std::string_view::npos) { // torn by the machine's stop: no checkpoint rests on it
+    if (end == std::string_view::npos) { // cut when the machine stopped; no checkpoint needs it
       torn_ = path;
       return;
     }
@@ -167,7 +167,7 @@ void LedgerReader::add_to(Audit& audit) {
   if (!torn_.empty()) audit.torn.push_back(torn_);
 }
 
-// From where `slice` begins; what was made of it after that is void.
+// Continues the slice's earlier record from the version with which `slice` begins. Later versions are void.
 void LedgerReader::go_on(Audit::Slice& slice, Audit::Slice before) {
   const Version begun = slice.begun;
   const std::vector<std::uint64_t> steps = slice.steps;
@@ -211,7 +211,7 @@ Status LedgerReader::begin(const Json& line) {
                              all_steps.size());
   }
   const bool summed = line.value("summed", false);
-  // The line is read as a whole: from here on nothing fails.
+  // The whole line has been read: from here on nothing fails.
   steps_ = std::move(all_steps);
   origins_ = std::move(origins);
   contributors_ = steps_.size();

@@ -1,5 +1,5 @@
-// The files that one server has written of a ledger (param/server/ledger.h), read line by line: what a line says stands
-// in the audit as far as its file is as it was written.
+// Reads the files that one server wrote of a ledger (param/server/ledger.h), line by line. The audit gets the lines of
+// each file up to the first that was altered.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ class LedgerReader {
  public:
   explicit LedgerReader(std::uint32_t server) : server_(server) {}
 
-  // The server's file of an attempt, up to the first line that is not as it was written. Attempts come in their order.
+  // Reads the server's file of an attempt up to the first altered line. Requires: attempts in order.
   void read(std::string_view text, const std::string& path, const record::LedgerOf& of);
   void add_to(Audit& audit);
 
  private:
   struct Read {
     Audit::Slice slice;
-    std::vector<std::uint64_t> next; // of each contributor: the step that it goes on with
+    std::vector<std::uint64_t> next; // for each contributor: its next step
   };
   Status take(std::string_view text, param::LedgerChain& chain, const record::LedgerOf& of);
   Status take_line(const nlohmann::json& line);
@@ -40,13 +40,13 @@ class LedgerReader {
 
   std::uint32_t server_;
   std::map<SliceId, Read> slices_;
-  std::vector<std::uint64_t> steps_; // of each contributor, where the run began last
+  std::vector<std::uint64_t> steps_; // for each contributor: its first step after the last begin
   std::vector<param::Origin> origins_;
   std::vector<Audit::Part> dropped_;
   std::size_t begun_ = 0, time_ = 0, contributors_ = 0;
   std::vector<std::string> faults_;
   std::vector<Audit::File> files_;
-  std::string torn_; // the file read last
+  std::string torn_; // the last file read, if its last line is cut off
 };
 
 } // namespace dlhost::tools

@@ -1,4 +1,4 @@
-// Whether each step that a worker made came to something, in each slice that it contributes to.
+// Checks that each step of a worker is in a version or was dropped, for each slice that the worker contributes to.
 #include <algorithm>
 #include <map>
 
@@ -15,7 +15,7 @@ struct Steps {
   std::uint64_t first = 0, end = 0;
 };
 
-// Of a contributor, by their first: what is in a slice, and what was dropped from it.
+// A contributor's steps that are in a slice or were dropped from it, sorted by the first.
 std::vector<Steps> decided(const Audit& audit, const Audit::Slice& slice, std::size_t contributor) {
   std::vector<Steps> all;
   for (const Audit::Word& word : slice.words)
@@ -29,7 +29,7 @@ std::vector<Steps> decided(const Audit& audit, const Audit::Slice& slice, std::s
   return all;
 }
 
-// Those between, of the steps from the first on.
+// The gaps between the decided steps, within `all`.
 std::vector<Steps> undecided(const std::vector<Steps>& decided, Steps all) {
   std::vector<Steps> gaps;
   for (const Steps& steps : decided) {
@@ -55,7 +55,7 @@ void account_for_steps(Audit& audit, const run::KeptLedger& kept, plugin::Regist
     audit.open.push_back(concat("whether each step came to something: ", agreement.status().message()));
     return;
   }
-  if (agreement->job().first.update_locally) return; // a contribution is of several steps
+  if (agreement->job().first.update_locally) return; // a contribution contains several steps
   const bool may_drop = agreement->any(&Consistency::Traits::may_drop);
   for (const Audit::Slice& slice : audit.slices)
     for (std::size_t worker = 0; worker < std::min(audit.contributors, slice.steps.size()); ++worker) {

@@ -18,8 +18,7 @@ inline constexpr const char* child_command = "inspect-child";
 // problem of that plugin.
 void add_schemas(nlohmann::json& plugins);
 
-// Adds "trial" to each layer that can be set up for some small inputs (plugin/trial_setup.h). A layer that crashes gets
-// none.
+// Adds "trial" to each layer that can be set up for some small inputs (trial_setup.h). A layer that crashes gets none.
 void add_setups(nlohmann::json& plugins);
 
 // The child's work, with fault handlers installed: one line of JSON for each file. Returns the exit code.

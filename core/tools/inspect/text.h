@@ -1,4 +1,4 @@
-// Text for people from `dlhost inspect`; the JSON comes from plugin/describe.h and plugin/machine.h.
+// Text for people from `dlhost inspect`; the JSON comes from plugin/describe.h and machine.h.
 #pragma once
 
 #include <string>

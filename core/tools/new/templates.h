@@ -1,4 +1,4 @@
-// The templates of `dlhost new`: core/cli/new/*.in, compiled in.
+// The templates of `dlhost new`: core/tools/new/*.in, compiled in.
 #pragma once
 
 #include <cstddef>

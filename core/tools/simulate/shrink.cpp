@@ -13,7 +13,7 @@ struct Number {
   std::int64_t& (*of)(Failing&);
 };
 
-// The first make the rest cheaper to try.
+// The first numbers make later trials cheaper.
 const Number numbers[] = {
     {1, [](Failing& run) -> std::int64_t& { return run.job.train.stop.steps; }},
     {0, [](Failing& run) -> std::int64_t& { return run.spec.cuts; }},
@@ -27,7 +27,7 @@ const Number numbers[] = {
     {1, [](Failing& run) -> std::int64_t& { return run.job.topology.servers_per_group; }},
 };
 
-// One message in so many, or none: the larger they are, the less goes wrong.
+// One message in so many is affected; 0: none. Larger numbers mean fewer faults.
 const Number rarities[] = {
     {0, [](Failing& run) -> std::int64_t& { return run.spec.lost; }},
     {0, [](Failing& run) -> std::int64_t& { return run.spec.doubled; }},
@@ -41,7 +41,7 @@ Failing with(Failing run, const Number& number, std::int64_t value) {
   return run;
 }
 
-// What a fault is, without the numbers that say where: these are others in a smaller run.
+// A fault's text without its numbers, which differ in a smaller run.
 std::string kind_of(const std::string& fault) { return fault.substr(0, fault.find_first_of("0123456789")); }
 
 } // namespace
@@ -63,7 +63,7 @@ Failing shrink(Failing failing, const std::function<bool(const Failing&)>& fails
     };
     for (const Number& number : numbers) {
       const std::int64_t now = number.of(failing);
-      if (now <= number.least) continue; // or there is none
+      if (now <= number.least) continue; // 0 may mean that it is not set
       for (const std::int64_t value : {number.least, (number.least + now) / 2, now - 1})
         if (value < now && accept(with(failing, number, value))) break;
     }

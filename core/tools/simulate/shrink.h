@@ -1,5 +1,5 @@
-// A simulated run that fails, made smaller for as long as it fails alike: fewer faults, fewer steps, fewer workers.
-// What is left is short enough to be read.
+// Makes a failing simulated run smaller while it fails alike: fewer faults, fewer steps, fewer workers. The result is
+// short enough to read.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@ struct Failing {
   SimulationSpec spec;
 };
 
-// With the same code, or with faults of the same kind in their ledgers.
+// True if both runs fail with the same code, or with ledger faults of the same kind.
 bool fail_alike(const Simulated&, const Simulated&);
 
-// `fails`: whether it still does, and alike.
+// `fails`: true if a candidate fails like the first run.
 Failing shrink(Failing, const std::function<bool(const Failing&)>& fails);
 
 } // namespace dlhost::tools
