@@ -78,8 +78,8 @@ Result<std::string> Members::hear(const std::string& name, Nanoseconds limit) {
   DLHOST_ASSIGN(const std::string count, noted(session_->get(name, limit)));
   std::size_t pieces = 0;
   for (const char digit : count) {
-    if (digit < '0' || digit > '9' || pieces > most_pieces) return Status::corrupt("'", name, "' is no text");
     pieces = 10 * pieces + static_cast<std::size_t>(digit - '0');
+    if (digit < '0' || digit > '9' || pieces > most_pieces) return Status::corrupt("'", name, "' is no text");
   }
   std::string text;
   for (std::size_t number = 0; number < pieces; ++number) {
