@@ -130,12 +130,13 @@ struct Topology {
   Part codec;                         // type empty: none
   std::int64_t codec_elements = 1024; // params of fewer are sent as they are
   CodecOf codec_of = CodecOf::automatic;
-  Part sync;                 // type empty: none
-  Part transport;            // within a machine; type empty: shm
-  Part network;              // between machines; type empty: fabric
-  bool encrypt = false;      // messages between machines
-  bool encrypt_data = false; // and params and contributions
-  Part rendezvous;           // type empty: none, or the launcher's
+  Part sync;                        // type empty: none
+  std::int64_t exchange_memory = 0; // bytes of a server's rows for exchanges of params; 0: as many as it takes
+  Part transport;                   // within a machine; type empty: shm
+  Part network;                     // between machines; type empty: fabric
+  bool encrypt = false;             // messages between machines
+  bool encrypt_data = false;        // and params and contributions
+  Part rendezvous;                  // type empty: none, or the launcher's
   Location where;
 };
 
