@@ -202,6 +202,30 @@ TEST_F(RowPoolTest, WhateverIsDueWhenAllIsExchangedOnceAndNoServerWaitsForEver) 
         }
 }
 
+// The first group's server says the turns, and alone; what has the places is waited for.
+TEST_F(RowPoolTest, TurnsAreThoseOfTheFirstGroup) {
+  make("all_to_all", {.in_step = true, .bound = one_place});
+  GroupSync& second = servers_[1].sync();
+  servers_[1].learn(0, 1);
+  EXPECT_TRUE(second.is_on(0));
+  EXPECT_TRUE(mail_.empty());
+  EXPECT_EQ(second.first_missing(0), 0U) << "which has not said the turn";
+  servers_[0].learn(1, 1);
+  EXPECT_EQ(servers_[0].sync().first_missing(1), 1U);
+  servers_[0].learn(0, 1);
+  EXPECT_EQ(servers_[0].sync().first_missing(0), 1U) << "for the place that another slice has";
+  const auto refusal = [&](std::uint16_t seat, std::uint64_t turn, Version number) {
+    return second.take(2, {.word = Word::call, .seat = seat, .slice = 2, .step = turn, .version = number})
+        .status()
+        .message();
+  };
+  EXPECT_THAT(refusal(2, 3, 1), testing::HasSubstr("seat 2 is in exchange 1"));
+  EXPECT_THAT(refusal(0, 0, 1), testing::HasSubstr("seat 0 is in exchange 1"));
+  EXPECT_THAT(refusal(0, 3, 2), testing::HasSubstr("seat 0 is in exchange 2"));
+  EXPECT_EQ(refusal(0, 3, 1), "");
+  EXPECT_FALSE(second.take(0, {.word = Word::part, .seat = 0, .group = 99, .version = 1}).ok());
+}
+
 TEST_F(RowPoolTest, PlacesAreFewAndEachSectionFits) {
   std::vector<Slice> cut{{.id = 0, .first = 0, .count = 8'000'000}, {.id = 1, .param = 1, .first = 0, .count = 500}};
   const std::vector<const Slice*> slices{&cut[0], &cut[1]};
