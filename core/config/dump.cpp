@@ -181,6 +181,7 @@ class Writer {
     if (!topology.codec.type.empty()) line("codec_elements", topology.codec_elements);
     if (topology.codec_of != CodecOf::automatic) line("codec_for", word(topology.codec_of));
     line("sync", topology.sync);
+    if (topology.exchange_memory > 0) line("exchange_memory", topology.exchange_memory);
     line("transport", topology.transport);
     line("network", topology.network);
     if (topology.encrypt) line("encrypt", true);

@@ -130,12 +130,13 @@ struct Topology {
   Part codec;                         // type empty: none
   std::int64_t codec_elements = 1024; // smaller params are sent uncoded
   CodecOf codec_of = CodecOf::automatic;
-  Part sync;                 // type empty: none
-  Part transport;            // within a machine; type empty: shm
-  Part network;              // between machines; type empty: fabric
-  bool encrypt = false;      // messages between machines
-  bool encrypt_data = false; // params and contributions as well
-  Part rendezvous;           // type empty: none, or the launcher's
+  Part sync;                        // type empty: none
+  std::int64_t exchange_memory = 0; // bytes of a server's rows for exchanges of params; 0: as many as needed
+  Part transport;                   // within a machine; type empty: shm
+  Part network;                     // between machines; type empty: fabric
+  bool encrypt = false;             // messages between machines
+  bool encrypt_data = false;        // params and contributions as well
+  Part rendezvous;                  // type empty: none, or the launcher's
   Location where;
 };
 

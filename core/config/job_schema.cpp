@@ -191,6 +191,10 @@ const Schema& topology_schema() {
                   "what goes through the codec: what workers send to servers, or what server groups exchange; auto: "
                   "what they exchange where that is gradients")
           .part("sync", &Topology::sync, Kind::sync, "how server groups exchange params")
+          .option("exchange_memory", &Topology::exchange_memory,
+                  "bytes of the rows of each server that exchanges of params go by; 0: a quarter of its params, and "
+                  "4 MiB at least",
+                  at_least(0))
           .part("transport", &Topology::transport, Kind::transport, "how messages travel within a machine; empty: shm")
           .part("network", &Topology::network, Kind::transport,
                 "how messages and params travel between machines; empty: fabric")

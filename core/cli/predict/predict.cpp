@@ -3,8 +3,8 @@
 
 #include "cli/opened.h"
 #include "cli/predict/predictions.h"
-#include "cli/run/phase.h"
 #include "cli/predict/unlabelled.h"
+#include "cli/run/phase.h"
 #include "predict/output.h"
 #include "run/session/evaluation.h"
 

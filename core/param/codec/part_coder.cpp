@@ -61,10 +61,10 @@ Result<std::unique_ptr<PartCoder>> PartCoder::make(Setup setup) {
   return coder;
 }
 
-void PartCoder::begin(std::size_t turn, std::uint64_t step) {
+void PartCoder::begin(std::span<std::byte> room, std::uint64_t step) {
   step_ = step;
   random_ = draws_of(setup_.use, setup_.seed, setup_.slice->id, step, setup_.contributor);
-  room_ = setup_.rooms[turn];
+  room_ = room;
   sent_ = received_ = 0;
   begun_.clear();
   made_.clear();

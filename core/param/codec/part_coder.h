@@ -24,9 +24,8 @@ class PartCoder {
   struct Setup {
     CodecUse use;
     const Slice* slice = nullptr;
-    std::span<std::byte> memory;               // of the rank's worker
-    std::vector<std::span<std::byte>> rooms{}; // for its messages, one for each turn
-    std::size_t received = 0;                  // bytes of what comes, at most
+    std::span<std::byte> memory; // of the rank's worker
+    std::size_t received = 0;    // bytes of what comes, at most
     std::uint64_t seed = 0;
     std::uint32_t contributor = 0;
   };
@@ -39,8 +38,8 @@ class PartCoder {
   static std::int64_t elements(const CodecUse&, const Slice&);
   static Result<std::unique_ptr<PartCoder>> make(Setup);
 
-  // An exchange, whose messages go into the room of that turn.
-  void begin(std::size_t turn, std::uint64_t step);
+  // An exchange, whose messages go into that room.
+  void begin(std::span<std::byte> room, std::uint64_t step);
   // The message with that part of what this rank began with, or of what it has made, which becomes what that says.
   Result<std::span<const std::byte>> send(bool made, std::int64_t first, std::int64_t count, std::span<float> row);
   // A part of what it began with is wanted in the made row: true, and it is there as others read it, where it was sent.

@@ -8,113 +8,230 @@ namespace dlhost::param {
 
 Exchanges::Exchanges(Setup setup) : GroupSync(std::move(setup)) {}
 
+void Exchanges::add_bytes(const RowExchange::Part& part, std::span<const Slice* const> owned, std::size_t bound,
+                          std::size_t& end) {
+  const RowPlan plan = RowPlan::of(owned, part.codec, bound);
+  if (plan.shared) return plan.add_bytes(end);
+  for (const Slice* slice : owned) RowExchange::add_bytes(part, *slice, 1, end);
+}
+
+Status Exchanges::share_rows(std::span<const Slice* const> owned) {
+  plan_ = RowPlan::of(owned, neighbours_.codec, setup_.rows_bound);
+  if (plan_.shared) pool_.emplace(neighbours_, plan_);
+  return {};
+}
+
 Status Exchanges::add(const Slice& slice) {
-  DLHOST_ASSIGN(auto row, RowExchange::join(neighbours_, slice, RowExchange::rows(neighbours_, slice, turns)));
-  Piece piece{.row = std::move(row), .outer = nullptr, .shift = nullptr, .common = shared(slice, 0)};
+  Piece piece;
   const Updater& outer = sync().outer() ? *sync().outer() : addition_;
   const auto rule = outer.rule();
-  std::vector<float*> histories;
-  for (std::size_t slot = 0; slot < rule.history.size(); ++slot) histories.push_back(shared(slice, 1 + slot).data());
-  DLHOST_ASSIGN(piece.outer, SliceUpdate::prepare(*setup_.store, *setup_.store->params()[slice.param], slice.count,
-                                                  {histories}, 1, outer, rule, {}));
-  DLHOST_ASSIGN(piece.shift, shift(slice));
+  for (const Slice& one : plan_.cut(slice)) {
+    const Slice& part = section_slices_.emplace_back(one);
+    auto rows = plan_.shared ? std::vector<RowExchange::Rows>(1) : RowExchange::rows(neighbours_, part, 1);
+    DLHOST_ASSIGN(auto row, RowExchange::join(neighbours_, part, std::move(rows),
+                                              static_cast<std::uint16_t>(piece.sections.size())));
+    Section section{.row = std::move(row), .outer = nullptr, .shift = nullptr, .common = shared(part, 0)};
+    section.offset = static_cast<std::size_t>(part.first - slice.first);
+    std::vector<float*> histories;
+    for (std::size_t slot = 0; slot < rule.history.size(); ++slot) histories.push_back(shared(part, 1 + slot).data());
+    DLHOST_ASSIGN(section.outer, SliceUpdate::prepare(*setup_.store, *setup_.store->params()[slice.param], part.count,
+                                                      {histories}, 1, outer, rule, {}));
+    DLHOST_ASSIGN(section.shift, shift(part));
+    piece.sections.push_back(std::move(section));
+  }
   pieces_.push_back(std::move(piece));
   return {};
 }
 
 // Histories were given their first values with the masters, or those of a checkpoint.
 void Exchanges::begin(const Beginning& beginning) {
+  if (pool_) pool_->reset();
+  last_turn_ = 0;
+  turn_ = 1;
   for (Piece& piece : pieces_) {
-    const Slice& slice = piece.row.slice();
-    const auto* value = reinterpret_cast<const float*>(setup_.masters->value(slice.param, 0).data());
-    std::copy_n(value + slice.first, piece.common.size(), piece.common.begin());
-    piece.at = beginning.version_of(slice.id);
-    piece.aligned = 0;
-    piece.called = false;
-    piece.row.reset();
+    for (Section& section : piece.sections) {
+      const Slice& slice = section.row.slice();
+      const auto* value = reinterpret_cast<const float*>(setup_.masters->value(slice.param, 0).data());
+      std::copy_n(value + slice.first, section.common.size(), section.common.begin());
+      section.row.reset();
+    }
+    piece.number = piece.aligned = piece.turn = piece.called_turn = piece.asked = 0;
+    piece.begun = piece.ended = 0;
+    piece.on = piece.called = false;
+    piece.at = beginning.version_of(piece.sections.front().row.slice().id);
   }
 }
 
 bool Exchanges::is_due(std::size_t which, Version now) const {
   const Piece& piece = pieces_[which];
-  return piece.called || piece.aligned > piece.row.number() || now >= piece.at + sync().traits().every;
+  return piece.called || piece.aligned > piece.number || now >= piece.at + sync().traits().every;
+}
+
+Status Exchanges::call(const Piece& piece, std::uint32_t rank, std::uint64_t number) const {
+  return neighbours_.tell(rank, {.word = Word::call,
+                                 .slice = piece.sections.front().row.slice().id,
+                                 .step = says_turns() ? piece.turn : 0,
+                                 .version = number});
+}
+
+// Where the turn is not known, it is asked for; in step it will be said without that.
+Status Exchanges::enter(Piece& piece, Version version) {
+  if (hears_turns() && !piece.called && !setup_.in_step) {
+    if (piece.asked > piece.number) return {};
+    piece.asked = piece.number + 1;
+    return call(piece, 0, piece.asked);
+  }
+  piece.on = true;
+  piece.begun = piece.ended = 0;
+  piece.at = version;
+  ++piece.number;
+  piece.turn = says_turns() ? ++last_turn_ : std::exchange(piece.called_turn, 0);
+  piece.called = false;
+  if (hears_turns() || (setup_.in_step && !plan_.shared)) return {};
+  for (std::uint32_t rank = 0; rank < neighbours_.count(); ++rank)
+    if (rank != neighbours_.rank) DLHOST_TRY(call(piece, rank, piece.number));
+  return {};
+}
+
+bool Exchanges::is_next(const Piece& piece) const {
+  if (!piece.on || piece.begun == piece.sections.size()) return false;
+  return !plan_.shared || (piece.turn == turn_ && pool_->has_place());
+}
+
+Status Exchanges::begin_section(Piece& piece, Version version, const float* value) {
+  if (piece.begun == 0) piece.at = version;
+  Section& section = piece.sections[piece.begun++];
+  if (plan_.shared) {
+    section.place = pool_->take();
+    section.row.lend(pool_->rows(section.place, section.row.slice()));
+    if (piece.begun == piece.sections.size()) ++turn_;
+  }
+  section.moved = false;
+  section.at = version;
+  const auto begun = section.row.next_begun();
+  for (std::size_t i = 0; i < begun.size(); ++i) begun[i] = value[section.offset + i] - section.common[i];
+  return section.row.start(version);
 }
 
 Result<bool> Exchanges::start(std::size_t which, Version version, const float* value) {
   Piece& piece = pieces_[which];
-  piece.called = piece.moved = false;
-  piece.at = version;
-  const auto begun = piece.row.next_begun();
-  for (std::size_t i = 0; i < begun.size(); ++i) begun[i] = value[i] - piece.common[i];
-  const Message call{.word = Word::call, .slice = piece.row.slice().id, .version = piece.row.number() + 1};
-  for (std::uint32_t rank = 0; !setup_.in_step && rank < neighbours_.count(); ++rank)
-    if (rank != neighbours_.rank) DLHOST_TRY(neighbours_.tell(rank, call));
-  DLHOST_TRY(piece.row.start(version));
-  return piece.is_over();
+  if (!piece.on) DLHOST_TRY(enter(piece, version));
+  while (is_next(piece)) DLHOST_TRY(begin_section(piece, version, value));
+  return std::ranges::any_of(piece.sections, &Section::is_over);
+}
+
+std::optional<std::size_t> Exchanges::next() const {
+  const auto found = std::ranges::find_if(pieces_, [&](const Piece& piece) { return is_next(piece); });
+  if (found == pieces_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - pieces_.begin());
+}
+
+void Exchanges::amended(std::size_t which) {
+  for (Section& section : pieces_[which].sections) section.moved = true;
+}
+
+// In step no server is called but to say the turn, and may hear it while the exchange waits for it.
+Result<GroupSync::News> Exchanges::hear_call(Piece& piece, const Message& message, std::uint32_t from) {
+  const bool waits_for_turn = hears_turns() && piece.on && piece.turn == 0;
+  if (message.version <= piece.number && !waits_for_turn) return News::none; // it has joined already
+  const bool is_known = hears_turns() ? from == 0 && message.step >= turn_ : message.step == 0;
+  if (!is_known || message.version != piece.number + (waits_for_turn ? 0 : 1) || (setup_.in_step && !hears_turns()))
+    return neighbours_.wrong(piece.sections.front().row.slice(), message, piece.number);
+  if (waits_for_turn) {
+    piece.turn = message.step;
+    return News::none;
+  }
+  piece.called_turn = message.step;
+  piece.called = !setup_.in_step;
+  return piece.on || setup_.in_step ? News::none : News::join;
 }
 
 Result<GroupSync::News> Exchanges::take(std::size_t which, const Message& message) {
   Piece& piece = pieces_[which];
-  RowExchange& row = piece.row;
   const auto from = neighbours_.rank_of(message.seat);
-  if (!from) return neighbours_.wrong(row.slice(), message, row.number());
-  if (message.word == Word::call) {
-    if (message.version <= row.number()) return News::none; // it has joined already
-    if (message.version != row.number() + 1 || setup_.in_step)
-      return neighbours_.wrong(row.slice(), message, row.number());
-    piece.called = true;
-    return row.is_on() ? News::none : News::join;
-  }
-  DLHOST_TRY(row.hear(message, *from));
-  return row.is_on() && piece.is_over() ? News::over : News::none;
+  if (!from || message.group >= piece.sections.size())
+    return neighbours_.wrong(piece.sections.front().row.slice(), message, piece.number);
+  if (message.word == Word::call) return hear_call(piece, message, *from);
+  Section& section = piece.sections[message.group];
+  DLHOST_TRY(section.row.hear(message, *from));
+  return section.is_over() ? News::over : News::none;
+}
+
+std::optional<std::uint32_t> Exchanges::first_missing(std::size_t which) const {
+  const auto missing = [](const Piece& piece) -> std::optional<std::uint32_t> {
+    for (const Section& section : piece.sections)
+      if (const auto rank = section.row.first_missing()) return rank;
+    return std::nullopt;
+  };
+  const Piece& piece = pieces_[which];
+  if (const auto rank = missing(piece)) return neighbours_.seat_of(rank);
+  if (!piece.on) return std::nullopt;
+  if (hears_turns() && piece.turn == 0) return neighbours_.seat_of(0);
+  for (const Piece& other : pieces_) // which has the places
+    if (const auto rank = missing(other)) return neighbours_.seat_of(rank);
+  return std::nullopt;
 }
 
 Status Exchanges::conclude(std::size_t which, Version now, const float* from, float* to) {
   Piece& piece = pieces_[which];
-  const std::uint64_t number = piece.row.number();
-  piece.row.end();
-  if (ledger_) DLHOST_TRY(ledger_->exchanged(which, number, piece.at, now));
-  const bool moved = piece.moved || now != piece.at;
-  const auto begun = piece.row.begun();
+  for (Section& section : piece.sections) {
+    const float* const before = from + section.offset;
+    float* const after = to + section.offset;
+    if (section.is_over()) {
+      ++piece.ended;
+      DLHOST_TRY(conclude(section, piece.number, now, before, after));
+      if (plan_.shared) pool_->give_back(section.place);
+    } else if (from != to) {
+      std::copy_n(before, section.common.size(), after);
+    }
+  }
+  if (piece.ended < piece.sections.size()) return {};
+  piece.on = false;
+  return ledger_ ? ledger_->exchanged(which, piece.number, piece.at, now) : Status();
+}
+
+Status Exchanges::conclude(Section& section, std::uint64_t number, Version now, const float* from, float* to) {
+  section.row.end();
+  const bool moved = section.moved || now != section.at;
+  const auto begun = section.row.begun();
   if (moved) // back to the value that it began with
-    for (std::size_t i = 0; i < begun.size(); ++i) begun[i] += piece.common[i];
+    for (std::size_t i = 0; i < begun.size(); ++i) begun[i] += section.common[i];
   const float weight = sync().traits().averages ? 1.0F / static_cast<float>(neighbours_.count()) : 1.0F;
-  const float* const made = piece.row.made().data();
-  float* const common = piece.common.data();
+  const float* const made = section.row.made().data();
+  float* const common = section.common.data();
   neighbours_.activity->enter(neighbours_.actor, "outer", number);
-  const Status status = piece.outer->run(
+  const Status status = section.outer->run(
       {.from = common, .to = common, .gradients = {&made, 1}, .count = number, .rate = 1, .weight = weight}, {});
   neighbours_.activity->leave();
   DLHOST_TRY(status);
   if (!moved) {
-    std::copy_n(common, piece.common.size(), to);
+    std::copy_n(common, section.common.size(), to);
     return {};
   }
   for (std::size_t i = 0; i < begun.size(); ++i) begun[i] = common[i] - begun[i];
   const float* const difference = begun.data();
-  const Racing racing(from == to); // its readers mean it
-  return piece.shift->run({.from = from, .to = to, .gradients = {&difference, 1}, .count = 1}, {});
+  const Racing racing(setup_.masters->values(section.row.slice().param) == 1); // its readers may mean it
+  return section.shift->run({.from = from, .to = to, .gradients = {&difference, 1}, .count = 1}, {});
 }
 
-// In step, nobody has learned anything where this one has not.
+// In step, no server has learned anything where this one has not.
 bool Exchanges::align(std::size_t which, Version now) {
   Piece& piece = pieces_[which];
   const bool news = !setup_.in_step || now != piece.at;
-  piece.aligned = piece.row.number() + (news ? 1 : 0);
-  return news && !piece.row.is_on();
+  piece.aligned = piece.number + (news ? 1 : 0);
+  return news && !piece.on;
 }
 
-// Whoever has begun that one calls this one to it as well.
+// A server that has begun that one calls this one to it as well.
 bool Exchanges::align_through(std::size_t which, std::uint64_t number) {
   Piece& piece = pieces_[which];
   piece.aligned = std::max(piece.aligned, number);
-  return piece.row.number() < piece.aligned && !piece.row.is_on();
+  return piece.number < piece.aligned && !piece.on;
 }
 
 // Another one may have called it to one more than it was to have: the value is not what it will be before that is over.
 bool Exchanges::is_aligned() const {
-  return std::ranges::all_of(
-      pieces_, [](const Piece& piece) { return piece.row.number() >= piece.aligned && !piece.row.is_on(); });
+  return std::ranges::all_of(pieces_, [](const Piece& piece) { return piece.number >= piece.aligned && !piece.on; });
 }
 
 } // namespace dlhost::param

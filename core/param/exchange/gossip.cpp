@@ -162,7 +162,7 @@ Status Gossip::conclude(std::size_t which, Version now, const float* from, float
   Piece& piece = pieces_[which];
   if (ledger_) DLHOST_TRY(note_heard(piece, now));
   const float* const came = piece.came.data();
-  const Racing racing(from == to); // its readers mean it
+  const Racing racing(setup_.masters->values(piece.slice->param) == 1); // its readers may mean it
   DLHOST_TRY(piece.shift->run({.from = from, .to = to, .gradients = {&came, 1}, .count = 1}, {}));
   add_to(piece.common, piece.came);
   if (!piece.begun.empty()) {

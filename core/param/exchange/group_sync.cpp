@@ -7,16 +7,21 @@ namespace dlhost::param {
 
 bool GroupSync::gossips(const Sync& sync) { return !sync.neighbours(0, 2).empty(); }
 
-std::size_t GroupSync::bytes(const RowExchange::Part& part, const Slices& slices, std::uint32_t server) {
+std::size_t GroupSync::bytes(const RowExchange::Part& part, const Slices& slices, std::uint32_t server,
+                             std::size_t rows_bound) {
   const auto& [sync, ranks, codec] = part;
-  const std::size_t links = gossips(*sync) ? sync->neighbours(ranks.rank, ranks.count).size() : 0;
+  std::vector<const Slice*> owned;
+  for (const Slice& slice : slices.all())
+    if (slice.server == server) owned.push_back(&slice);
   std::size_t bytes = 0;
-  for (const Slice& slice : slices.all()) {
-    if (slice.server != server) continue;
-    if (!gossips(*sync)) RowExchange::add_bytes(part, slice, Exchanges::turns, bytes);
-    for (std::size_t row = 0; gossips(*sync) && row < Gossip::rows(links); ++row)
-      take_lines(bytes, static_cast<std::size_t>(slice.count) * sizeof(float));
+  if (!gossips(*sync)) {
+    Exchanges::add_bytes(part, owned, rows_bound, bytes);
+    return bytes;
   }
+  const std::size_t links = sync->neighbours(ranks.rank, ranks.count).size();
+  for (const Slice* slice : owned)
+    for (std::size_t row = 0; row < Gossip::rows(links); ++row)
+      take_lines(bytes, static_cast<std::size_t>(slice->count) * sizeof(float));
   return bytes;
 }
 
@@ -32,6 +37,7 @@ Result<std::unique_ptr<GroupSync>> GroupSync::make(Setup setup, std::span<const 
     made = std::make_unique<Gossip>(std::move(setup));
   else
     made = std::make_unique<Exchanges>(std::move(setup));
+  DLHOST_TRY(made->share_rows(owned));
   for (const Slice* slice : owned) DLHOST_TRY(made->add(*slice));
   return made;
 }

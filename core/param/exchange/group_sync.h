@@ -27,11 +27,12 @@ class GroupSync {
     Neighbours neighbours;
     bool in_step = false;             // all groups make each step together
     bool outlived = false;            // what came from others is kept where it outlives this server
+    std::size_t rows_bound = 0;       // bytes of rows, where slices share them; 0: the default (row_pool.h)
     const Masters* masters = nullptr; // of its group
     Store* store = nullptr;
   };
   // What the rows of a server's slices take.
-  static std::size_t bytes(const RowExchange::Part&, const Slices&, std::uint32_t server);
+  static std::size_t bytes(const RowExchange::Part&, const Slices&, std::uint32_t server, std::size_t rows_bound = 0);
   // Rows of masters that are shared with other server groups: the common value, and these histories of it. Where they
   // outlive a server, what all began with, and twice what came from the others since, in turns.
   static std::size_t shared_rows(const Sync& sync, bool outlived) { return begun_row(sync) + (outlived ? 3 : 0); }
@@ -55,8 +56,11 @@ class GroupSync {
   virtual std::optional<std::uint32_t> first_missing(std::size_t) const { return std::nullopt; }
   // Whether one is to begin, now that this version is there and none is on.
   virtual bool is_due(std::size_t which, Version) const = 0;
-  // It begins, with this value. Returns whether it is over at once.
+  // It begins, or goes on, with this value, as far as there are rows for it. Returns whether it, or a part of it, is
+  // over at once.
   virtual Result<bool> start(std::size_t which, Version, const float* value) = 0;
+  // One that has waited for rows, and has some now: it is to start() again.
+  virtual std::optional<std::size_t> next() const { return std::nullopt; }
 
   enum class News { none, join, over };
   // The value has become another, and its version has not.
@@ -65,7 +69,7 @@ class GroupSync {
   // What a neighbour says. join: the caller is to start() now; over: to conclude().
   virtual Result<News> take(std::size_t which, const Message&) = 0;
 
-  // `from` is the value now: `to` becomes what it is with all that came from others.
+  // Of what is over. `from` is the value now: `to` becomes what it is with all that came from others.
   virtual Status conclude(std::size_t which, Version now, const float* from, float* to) = 0;
 
   // Which row of what came from the others the value has.
@@ -81,6 +85,8 @@ class GroupSync {
 
  protected:
   explicit GroupSync(Setup setup) : setup_(std::move(setup)), neighbours_(setup_.neighbours) {}
+  // Before the first slice is added.
+  virtual Status share_rows(std::span<const Slice* const>) { return {}; }
   virtual Status add(const Slice&) = 0;
 
   std::span<float> shared(const Slice&, std::size_t which) const;

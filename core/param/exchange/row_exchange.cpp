@@ -61,8 +61,9 @@ std::vector<RowExchange::Rows> RowExchange::rows(Neighbours& neighbours, const S
   return rows;
 }
 
-Result<RowExchange> RowExchange::join(const Neighbours& neighbours, const Slice& slice, std::vector<Rows> turns) {
-  RowExchange row(neighbours, slice);
+Result<RowExchange> RowExchange::join(const Neighbours& neighbours, const Slice& slice, std::vector<Rows> turns,
+                                      std::uint16_t section) {
+  RowExchange row(neighbours, slice, section);
   std::vector<std::uint32_t> hosts;
   const Sync::Ranks ranks = neighbours.ranks(hosts);
   row.elements_ = slice.count;
@@ -73,7 +74,6 @@ Result<RowExchange> RowExchange::join(const Neighbours& neighbours, const Slice&
                            .received = PartCoder::sizes(neighbours.codec, *neighbours.sync, ranks, slice).received,
                            .seed = neighbours.seed,
                            .contributor = neighbours.all[neighbours.rank].seat};
-    for (const Rows& turn : turns) setup.rooms.push_back(turn.encoded);
     DLHOST_ASSIGN(row.coder_, PartCoder::make(std::move(setup)));
     row.elements_ = PartCoder::elements(neighbours.codec, slice);
   }
@@ -98,7 +98,7 @@ Status RowExchange::start(Version version) {
   on_ = true;
   made_ = false;
   ++number_;
-  if (coder_) coder_->begin(turn(), version);
+  if (coder_) coder_->begin(rows_[turn()].encoded, version);
   steps_.clear();
   neighbours_->activity->enter(neighbours_->actor, "begin", number_);
   exchange_->begin(steps_);
@@ -162,9 +162,11 @@ Status RowExchange::send(const SyncStep& step) {
     neighbours_->traffic->sent += encoded.size();
     part = encoded;
   }
-  return neighbours_->send_part(
-      step.peer, *slice_, part,
-      {.step = step.round, .samples = {first, static_cast<std::uint32_t>(count)}, .version = number_});
+  return neighbours_->send_part(step.peer, *slice_, part,
+                                {.group = section_,
+                                 .step = step.round,
+                                 .samples = {first, static_cast<std::uint32_t>(count)},
+                                 .version = number_});
 }
 
 Status RowExchange::take(const Message& letter, const SyncStep& step) {
@@ -208,7 +210,8 @@ Status RowExchange::go_on() {
     exchange_->arrived(step.peer, step.round, steps_);
     neighbours_->activity->leave();
     DLHOST_TRY(take(letter, step));
-    DLHOST_TRY(neighbours_->tell(step.peer, {.word = Word::taken, .slice = slice_->id, .version = number_}));
+    DLHOST_TRY(neighbours_->tell(step.peer,
+                                 {.word = Word::taken, .slice = slice_->id, .group = section_, .version = number_}));
     DLHOST_TRY(follow());
     a = 0; // what it waits for now may be here already
   }

@@ -36,7 +36,10 @@ class RowExchange {
   static void add_bytes(const Part&, const Slice&, std::size_t turns, std::size_t& end);
   static std::vector<Rows> rows(Neighbours&, const Slice&, std::size_t turns);
 
-  static Result<RowExchange> join(const Neighbours&, const Slice&, std::vector<Rows> turns);
+  // `section`: which of the parts of a slice, where these are exchanged one by one.
+  static Result<RowExchange> join(const Neighbours&, const Slice&, std::vector<Rows> turns, std::uint16_t section = 0);
+  // The next exchange has these rows, in place of those of its only turn.
+  void lend(const Rows& rows) { rows_.front() = rows; }
 
   // Nobody is in the midst of one, and the next is the first.
   void reset();
@@ -62,7 +65,8 @@ class RowExchange {
   Status hear(const Message&, std::uint32_t from);
 
  private:
-  RowExchange(const Neighbours& neighbours, const Slice& slice) : neighbours_(&neighbours), slice_(&slice) {}
+  RowExchange(const Neighbours& neighbours, const Slice& slice, std::uint16_t section)
+      : neighbours_(&neighbours), slice_(&slice), section_(section) {}
   std::size_t turn() const { return number_ % rows_.size(); }
   bool is_taken(std::size_t turn) const {
     return std::ranges::all_of(untaken_[turn], [](std::size_t parts) { return parts == 0; });
@@ -79,6 +83,7 @@ class RowExchange {
 
   const Neighbours* neighbours_;
   const Slice* slice_;
+  std::uint16_t section_;
   std::unique_ptr<Exchange> exchange_;
   std::int64_t elements_ = 0;        // that the sync sees
   std::unique_ptr<PartCoder> coder_; // null: parts go as they are

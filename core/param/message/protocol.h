@@ -26,7 +26,8 @@
 //                                 frees it, or lets it make the next step
 //   worker   idle      leader     so it is, and so many steps are done
 //   leader   stop      worker     there are no more steps
-//   server   call      neighbours an exchange of this slice has begun: those that have not join it
+//   server   call      neighbours an exchange of this slice has begun: those that have not join it. Where exchanges
+//                                 take turns, all others ask the first group's server for one, which says the turn
 //   server   part      neighbour  what it learned of a slice since the last exchange, or what was made of such parts
 //   server   taken     neighbour  a part has been read: its memory may be written again
 //   leader   complete  chooser    what waits for others is folded in; then it says align to its servers. Where nothing
@@ -94,9 +95,9 @@ struct Message {
   std::uint16_t seat = 0;  // who sends it; on its way: the how manieth it is from there
   std::uint32_t epoch = 0; // which attempt of the run it is of
   SliceId slice = 0;
-  std::uint16_t group = 0, rank = 0;
+  std::uint16_t group = 0, rank = 0; // part, taken: the group is which section of the slice
   std::uint64_t step = 0; // part: the round of the exchange; value, seen: which copy of the masters' histories;
-                          // aligned: how many exchanges there were; attested: lines
+                          // aligned: how many exchanges there were; attested: lines; call: its turn, or 0
   SampleRange samples;    // of the step; chosen: how many make the version; part: which elements of the slice
   Version version = 0; // update: computed with; get, settle: at least; value: this one; norm, sums: to be made of it;
                        // call, part, taken: which exchange of the slice; align: through which, 0: of all slices;

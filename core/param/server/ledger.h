@@ -24,9 +24,10 @@
 // still amend the one that is there.
 //
 // Where several server groups add up their gradients ("summed":true, where it begins), each writes down its own part of
-// the versions that all make. Else an exchange carries what each had learned until a version of its own, and is
-// in the value from some version on. Who gossips writes down what a part told a neighbour (what it had learned itself,
-// and which parts it had heard from others), and which parts of whom are in the value from some version on.
+// the versions that all make. Else an exchange carries what each had learned until a version of its own, of sections
+// that began later more than that, and is in the value from some version on. Who gossips writes down what a part told a
+// neighbour (what it had learned itself, and which parts it had heard from others), and which parts of whom are in the
+// value from some version on.
 //
 // Belongs to a shard and its task; after begin() it allocates nothing, and writes when a line is long or when it is
 // told to sync: before anybody relies on what is in a version. Where versions outlive the server that made them, it

@@ -206,6 +206,8 @@ class Shard {
   Status hear_neighbour(Owned&, const Message&);
   Status exchange(Owned&);
   Status conclude(Owned&);
+  Status conclude_and_tell(Owned&);
+  Status go_on_exchanging();
   Status align(const Message&);
   Status attest(const Message&);
   Status align_through(const Message&);

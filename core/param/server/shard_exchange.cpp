@@ -36,11 +36,26 @@ Status Shard::hear_neighbour(Owned& owned, const Message& message) {
   }
   if (!sync_) return Status::corrupt("a neighbour's message for slice ", message.slice, ", which is not exchanged");
   DLHOST_ASSIGN(const auto news, sync_->take(which, message));
-  if (news == GroupSync::News::none) return say_aligned();
-  if (news == GroupSync::News::join) return exchange(owned);
+  if (news == GroupSync::News::over) return conclude_and_tell(owned);
+  if (news == GroupSync::News::join) DLHOST_TRY(exchange(owned));
+  DLHOST_TRY(go_on_exchanging());
+  return say_aligned();
+}
+
+Status Shard::conclude_and_tell(Owned& owned) {
   DLHOST_TRY(conclude(owned));
   DLHOST_TRY(answer_waiting(owned));
   return answer_settled(owned);
+}
+
+// Whatever slice has waited for rows, and has some now.
+Status Shard::go_on_exchanging() {
+  while (const auto which = sync_->next()) {
+    Owned& owned = owned_[*which];
+    DLHOST_ASSIGN(const bool over, sync_->start(*which, owned.version, value(owned, owned.current)));
+    if (over) DLHOST_TRY(conclude_and_tell(owned));
+  }
+  return {};
 }
 
 // What is due was looked at with the value as it is: it is made first.
@@ -57,6 +72,7 @@ Status Shard::conclude(Owned& owned) {
   ++owned.revision;
   publish(owned);
   DLHOST_TRY(exchange(owned));
+  DLHOST_TRY(go_on_exchanging());
   return say_aligned();
 }
 

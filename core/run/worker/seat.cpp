@@ -4,6 +4,7 @@
 #include <new>
 
 #include "env/process/process.h"
+#include "param/exchange/row_pool.h"
 
 namespace dlhost::run {
 
@@ -103,7 +104,8 @@ Status Seat::open(param::Store& store) {
   // For each slice an update, a get and a look, or their answers, and its sums for two versions; what leaders say, and
   // norms; what is exchanged with other server groups.
   const std::size_t sums = session_.updater().rule().partials.results().size();
-  const std::size_t exchanged = sync_ ? 8 * layout_->slices.size() * place_.server_groups : 0;
+  const std::size_t at_once = layout_->slices.size() + 2 * param::RowPlan::least_places; // slices and sections
+  const std::size_t exchanged = sync_ ? 8 * at_once * place_.server_groups : 0;
   const std::size_t credit = (8 + 2 * sums) * layout_->slices.size() * seats_ + exchanged + 50 * seats_;
   DLHOST_ASSIGN(post_, param::Post::open({.host = &session_.host(),
                                           .near = transport_.get(),

@@ -222,6 +222,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   bool encodes_exchanges() const;
   std::size_t exchanged_bytes(const param::Slices&, const param::Coding*, std::uint32_t server_group,
                               std::uint32_t server) const;
+  std::size_t rows_bound() const { return static_cast<std::size_t>(session_.job().topology.exchange_memory); }
   Status align();
   Status align_exchanges();
   bool chooses_steps() const { return traits_.by_step && !traits_.folds; }

@@ -36,6 +36,7 @@ std::optional<param::GroupSync::Setup> Seat::sync_setup() {
                          }},
       .in_step = in_step_,
       .outlived = outlived(),
+      .rows_bound = rows_bound(),
       .masters = &lent_masters(),
       .store = &session_.store()};
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
@@ -62,7 +63,7 @@ std::size_t Seat::exchanged_bytes(const param::Slices& slices, const param::Codi
       .ranks = {server_group, place_.server_groups, hosts},
       .codec = {.coding = encodes_exchanges() ? coding : nullptr, .codec = codec_.get()}};
   return sums_gradients() ? param::GradientSums::bytes(part, slices, server)
-                          : param::GroupSync::bytes(part, slices, server);
+                          : param::GroupSync::bytes(part, slices, server, rows_bound());
 }
 
 Status Seat::can_encode_exchanges() const {

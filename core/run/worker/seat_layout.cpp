@@ -47,11 +47,13 @@ std::size_t Seat::readers() const {
   return std::size_t{served} * place_.workers;
 }
 
-// Where updates and readers overlap, each reader may have another version, and there are two more; else a version is
-// written where the last one lies, unless that is to outlive its server.
+// Where updates and readers overlap, each reader may have another version, and there is one more; one more than that if
+// the newest is to outlive its server. Else a version is written where the last one lies, unless that is to outlive it.
 param::Masters::Copies Seat::copies(const param::Store& store) const {
   const auto replicas = static_cast<std::size_t>(session_.job().topology.replicas);
-  const auto values = [&](const Agreement::One& one) { return one.traits.readers_overlap ? readers() + 2 : replicas; };
+  const auto values = [&](const Agreement::One& one) {
+    return (one.traits.readers_overlap ? readers() : 0) + replicas;
+  };
   param::Masters::Copies copies{
       .values = values(agreement_->job()),
       .histories = replicas,

@@ -119,6 +119,34 @@ class Processes(Workers):
             self.assertGreater(summary["peak_rss_bytes"], sum(own[1:]) + summary["shared_bytes"])
         self.assertAlmostEqual(shared[1] / shared[0], 1, delta=0.02)
 
+    def test_what_server_groups_share_is_at_most_four_and_a_half_times_their_params(self) -> None:
+        job = (self.root / "job.toml").read_text()
+        (self.root / "job.toml").write_text(job.replace('[[layer]]\nname = "fc"\ntype = "dense"\nsrc = "data"\n', """
+[[layer]]
+name = "first"
+type = "dense"
+src = "data"
+units = 2400
+[[layer]]
+name = "wide"
+type = "dense"
+src = "first"
+units = 2400
+[[layer]]
+name = "fc"
+type = "dense"
+src = "wide"
+"""))
+        params = 4 * (8 * 2400 + 2401 * 2400 + 2401 * 3)
+        for workers, sync in (2, "all_to_all"), (3, "ring"):
+            summary = self.run_job(
+                f"--set=topology.workers={workers}", PROCESSES, "--set=topology.framework=hogwild", "--set=train.device=cpu",
+                "--set=topology.consistency=eventual", f"--set=topology.sync={sync}", "--set=train.stop.steps=5",
+                "--set=checkpoint.every={}", "--set=updater.momentum=0.0")
+            self.assertLess(summary["shared_bytes"] / workers, 4.5 * params)
+            self.assertEqual([worker["dropped"] for worker in self.audit()["workers"]], [[0, 0]] * workers)
+        self.nothing_is_left()
+
     def test_elastic_averaging_learns_digits(self) -> None:
         digits = pathlib.Path(__file__).parents[3] / "examples/digits"
         for name in ("job.toml", "digits.csv.gz"):

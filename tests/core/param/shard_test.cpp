@@ -146,6 +146,36 @@ TEST_F(OverlappingTest, WhatAWorkerReadsStaysUntilItAsksForMore) {
   EXPECT_NE(first[3], 4) << "nobody reads it any more";
 }
 
+// One place more than workers, where no version is to outlive its server.
+class FewPlacesTest : public OverlappingTest {
+ protected:
+  FewPlacesTest() {
+    versions_ = 3;
+    outlives_.clear();
+  }
+  float last_of(std::uint64_t place) const {
+    return reinterpret_cast<const float*>(masters_->value(0, place).data())[3];
+  }
+};
+
+TEST_F(FewPlacesTest, TheNewestIsWrittenInPlaceWhileNoWorkerReadsIt) {
+  std::array<std::uint64_t, 2> reads{0, 0}, step{0, 0};
+  std::array<float, 2> seen{4, 4};
+  float newest = 4;
+  Random random({3, 0}, 0, 0);
+  for (int times = 0; times < 200; ++times) {
+    const auto rank = static_cast<std::uint16_t>(random.below(2));
+    ASSERT_TRUE(shard_->take(update(rank, step[rank]++)).ok());
+    newest -= rank == 0 ? 0.5F : 1.5F;
+    if (random.below(2) == 0) {
+      ASSERT_TRUE(shard_->take(get(rank, 0)).ok());
+      reads[rank] = place_;
+      seen[rank] = newest;
+    }
+    for (const std::size_t worker : {0, 1}) ASSERT_EQ(last_of(reads[worker]), seen[worker]) << "worker " << worker;
+  }
+}
+
 class ChosenTest : public ShardTest {
  protected:
   ChosenTest() {

@@ -123,6 +123,12 @@ TEST_F(MachinesTest, ServerGroupsExchangeAsOnOne) {
                   "topology.sync={ type = \"" + sync + "\", every = 3 }"},
                  4);
   }
+  // Slices share rows.
+  for (const std::string sync : {"all_to_all", "halving"})
+    expect_alike(small_job(),
+                 {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3", "topology.exchange_memory=1",
+                  "topology.sync=" + sync},
+                 2);
   // Two groups on each of two machines; groups that span machines.
   expect_alike(small_job(),
                {"topology.worker_groups=4", "topology.server_groups=4", "train.batch=3", "topology.sync=\"ring\""}, 2);

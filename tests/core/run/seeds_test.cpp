@@ -72,6 +72,7 @@ class Drawn {
     if (below(3) == 0 && !of_one_version) beside = other_handler();
     if (groups * workers > 1 && below(4) == 0) spec.reordered = 1000 + below(8000);
     if (below(3) == 0) spec.ends = 1 + below(2);
+    if (!exchange.empty() && below(2) == 0) set.push_back("topology.exchange_memory=1");
     // Many workers send many messages between two points, and a cut outlasts several attempts.
     if (spec.lost > 0 || spec.reordered > 0 || spec.cuts > 0) set.push_back("recovery.restarts=100");
   }

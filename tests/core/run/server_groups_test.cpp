@@ -118,6 +118,35 @@ TEST_F(ServerGroupsTest, ASumMovesThemByAllThatWasLearned) {
   expect_near(mean, sum);
 }
 
+// Sections of slices wait for the only place, and each element is what it would be without that.
+TEST_F(ServerGroupsTest, SlicesThatShareRowsTrainAsThoseThatDoNot) {
+  for (const std::string sync :
+       {"all_to_all", "chain", "halving", "hierarchical", "ring", "shares", "star", "twin_master"}) {
+    SCOPED_TRACE(sync);
+    const auto settings = one_each(3, "\"" + sync + "\"", {"train.batch=4"});
+    auto sharing = settings;
+    sharing.emplace_back("topology.exchange_memory=1");
+    const auto apart = train(small_job(), settings), shared = train(small_job(), sharing);
+    if (sync == "ring" || sync == "halving" || sync == "shares")
+      expect_near(shared, apart); // who adds up an element, and in which order, is by its place in a section
+    else
+      EXPECT_EQ(shared.params, apart.params);
+    EXPECT_EQ(shared.losses.size(), apart.losses.size());
+  }
+  // Two servers a group; and what is encoded is not cut.
+  for (const std::string codec : {"", R"({ type = "top_k" })"}) {
+    auto settings = server_groups(
+        2, "{ type = \"star\", every = 2 }",
+        {"topology.worker_groups=2", "topology.workers_per_group=2", "train.batch=6", "topology.servers_per_group=2"});
+    if (!codec.empty())
+      settings.insert(settings.end(),
+                      {"topology.codec=" + codec, "topology.codec_elements=1", R"(topology.codec_for="exchanges")"});
+    auto sharing = settings;
+    sharing.emplace_back("topology.exchange_memory=1");
+    EXPECT_EQ(train(small_job(), sharing).params, train(small_job(), settings).params) << codec;
+  }
+}
+
 // One exchange in the run, of one step: a rule that can be followed by hand.
 TEST_F(ServerGroupsTest, DilocoMovesTheCommonValueWithMomentum) {
   const std::vector<std::string> plain{"updater.momentum=0.0", "updater.rate=0.02", "train.stop.steps=1"};

@@ -443,5 +443,31 @@ TEST_F(SimulationTest, WhatServerGroupsExchangeIsAppliedOnceEverywhere) {
   EXPECT_GT(recoveries, share_of(12U)) << "the deaths have to be in time to matter";
 }
 
+// Sections of both params wait for the only place of each server, in whatever order slices are due and messages come:
+// no server waits for ever for another's.
+TEST_F(SimulationTest, SlicesThatShareRowsAreExchangedOnceEverywhere) {
+  std::uint32_t recoveries = 0, seed = 0;
+  for (const std::string handler : {"strict", "bounded", "eventual", "hogwild"})
+    for (const std::string sync : {"all_to_all", "chain", "halving", "ring"})
+      for (int times = 4 - static_cast<int>(seeds(4)); times < 4; ++times) {
+        const std::vector<std::string> settings{
+            "train.batch=6",
+            "topology.worker_groups=4",
+            "topology.server_groups=4",
+            "topology.exchange_memory=1",
+            "topology.consistency=" + handler,
+            concat("topology.sync={ type = \"", sync, "\", every = ", 1 + times, ", sum = true }")};
+        SCOPED_TRACE(concat(handler, ", ", sync, ", seed ", ++seed));
+        const auto run = simulate(tally_job(false, "\"" + handler + "\""), settings,
+                                  {.seed = seed, .kills = times / 2, .within = 100'000'000});
+        ASSERT_EQ(run.params.size(), 2U);
+        for (const auto& [name, counts] : run.params) ASSERT_THAT(counts, testing::Each(8)) << name << history_of(run);
+        ASSERT_EQ(run.elsewhere.size(), 3U);
+        for (const auto& params : run.elsewhere) EXPECT_EQ(params, run.params);
+        recoveries += run.recoveries;
+      }
+  EXPECT_GT(recoveries, share_of(8U)) << "the deaths have to be in time to matter";
+}
+
 } // namespace
 } // namespace dlhost::test

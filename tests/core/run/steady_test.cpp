@@ -147,6 +147,8 @@ const std::vector<Way> ways{
     {"eventual", several("{ type = \"eventual\", fetch = 3, push = 2 }", {"topology.worker_groups=2"})},
     {"server groups in a ring",
      several("strict", {"topology.worker_groups=4", "topology.server_groups=2", "topology.sync=ring"})},
+    {"server groups that share rows", several("strict", {"topology.worker_groups=4", "topology.server_groups=2",
+                                                         "topology.sync=all_to_all", "topology.exchange_memory=1"})},
     {"server groups that gossip",
      several("eventual", {"topology.worker_groups=4", "topology.server_groups=2", "topology.sync=gossip"})},
     {"elastic", several("{ type = \"elastic\", every = 2 }", {"topology.worker_groups=2"})},
