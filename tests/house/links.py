@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""links.py SOURCES: each link of the documentation leads to an existing file and heading. The code of the example in
+"""links.py SOURCES: each link of the documentation leads to an existing file and heading, and each path exists. The code of the example in
 plugin-authors.md is the example's."""
 import pathlib
 import re
@@ -32,6 +32,9 @@ for page in pages:
             faults.append(f"{page.relative_to(sources)}: there is no {link}")
         elif anchor and target.suffix == ".md" and anchor not in anchors(target.read_text()):
             faults.append(f"{page.relative_to(sources)}: {link} is no heading there")
+    for named in re.findall(r"`((?:core|plugins|layers|transports|tests|bench)/[\w/.-]+)`", text):
+        if not any((sources / (named + ending)).exists() for ending in ("", ".h", ".cpp", ".md")):
+            faults.append(f"{page.relative_to(sources)}: there is no {named}")
 
 # Compares line by line: the page may indent a piece differently, and skip lines.
 shown = (sources / "docs/plugin-authors.md").read_text()

@@ -1,5 +1,5 @@
 // Ledgers are written with a shard's code and read with the audit's.
-#include "run/audit.h"
+#include "tools/audit/audit.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // The order of smaller runs, tested without running any.
-#include "run/shrink.h"
+#include "tools/simulate/shrink.h"
 
 #include <gmock/gmock.h>
 
