@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "param/server/racing.h"
+#include "param/server/data_races.h"
 
 namespace dlhost::param {
 
@@ -44,7 +44,7 @@ Status Exchanges::add(const Slice& slice) {
 }
 
 // Histories were given their first values with the masters, or those of a checkpoint.
-void Exchanges::begin(const Beginning& beginning) {
+void Exchanges::begin(const StartPoint& beginning) {
   if (pool_) pool_->reset();
   last_turn_ = 0;
   turn_ = 1;
@@ -210,7 +210,7 @@ Status Exchanges::conclude(Section& section, std::uint64_t number, Version now, 
   }
   for (std::size_t i = 0; i < begun.size(); ++i) begun[i] = common[i] - begun[i];
   const float* const difference = begun.data();
-  const Racing racing(setup_.masters->values(section.row.slice().param) == 1); // its readers may mean it
+  const IgnoreDataRaces racing(setup_.masters->values(section.row.slice().param) == 1); // its readers may mean it
   return section.shift->run({.from = from, .to = to, .gradients = {&difference, 1}, .count = 1}, {});
 }
 

@@ -22,7 +22,7 @@ class Exchanges final : public GroupSync {
                         std::size_t& end);
 
   explicit Exchanges(Setup);
-  void begin(const Beginning&) override;
+  void begin(const StartPoint&) override;
   bool is_on(std::size_t which) const override { return pieces_[which].on; }
   std::optional<std::uint32_t> first_missing(std::size_t which) const override;
   bool is_due(std::size_t which, Version) const override;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t pooled_elements = 200;
 constexpr std::size_t one_place = 1; // byte: less than any place takes
 
-struct Letter {
+struct Entry {
   std::uint32_t from, to;
   Message message;
 };
@@ -28,7 +28,7 @@ class SharingServer : public Served {
   };
   void TestBody() override {}
 
-  void make(const Neighbours& neighbours, const Kind& kind, std::deque<Letter>& mail, const Slices& slices) {
+  void make(const Neighbours& neighbours, const Kind& kind, std::deque<Entry>& mail, const Slices& slices) {
     lay_out("sgd", "strict", std::vector<float>(pooled_elements, 1), 2,
             GroupSync::shared_rows(*neighbours.sync, false));
     Neighbours own = neighbours;
@@ -128,7 +128,7 @@ class RowPoolTest : public testing::Test {
       if (mail_[before].from == mail_[at].from && mail_[before].to == mail_[at].to &&
           mail_[before].message.slice == mail_[at].message.slice)
         at = before;
-    const Letter letter = mail_[at];
+    const Entry letter = mail_[at];
     mail_.erase(mail_.begin() + static_cast<std::ptrdiff_t>(at));
     servers_[letter.to].take(letter.message);
   }
@@ -155,7 +155,7 @@ class RowPoolTest : public testing::Test {
   const Slices slices_ = Slices::cut(std::array{pooled_elements}, 1, 1, {}, 60);
   std::unique_ptr<Sync> sync_;
   std::vector<std::vector<std::byte>> memories_;
-  std::deque<Letter> mail_;
+  std::deque<Entry> mail_;
   std::vector<SharingServer> servers_;
 };
 
