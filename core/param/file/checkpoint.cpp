@@ -170,11 +170,11 @@ CheckpointFiles& CheckpointFiles::operator=(CheckpointFiles&&) noexcept = defaul
 
 Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, const Updater::Rule& rule,
                         const nlohmann::json& about, std::span<const std::vector<TensorPlace>> workers) {
-  const std::string unfinished = folder + ".unfinished";
-  if (disk.exists(unfinished)) DLHOST_TRY(disk.remove(unfinished));
-  Status status = write_files(disk, unfinished, store, rule, about, workers);
-  if (status.ok()) return disk.rename(unfinished, folder);
-  disk.remove(unfinished).ignore("what went wrong before is the news; the next checkpoint tries again");
+  const std::string begun = concat(folder, unfinished);
+  if (disk.exists(begun)) DLHOST_TRY(disk.remove(begun));
+  Status status = write_files(disk, begun, store, rule, about, workers);
+  if (status.ok()) return disk.rename(begun, folder);
+  disk.remove(begun).ignore("what went wrong before is the news; the next checkpoint tries again");
   return status;
 }
 

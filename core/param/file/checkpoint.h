@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dlhost/host.h>
@@ -20,6 +21,10 @@
 #include "param/store/store.h"
 
 namespace dlhost::param {
+
+// The end of the name of a folder in which a checkpoint is being written. Until it is renamed, its content counts for
+// nothing, even if it is complete.
+inline constexpr std::string_view unfinished = ".unfinished";
 
 // A tensor of a checkpoint and its memory.
 struct TensorPlace {

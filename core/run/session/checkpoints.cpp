@@ -14,7 +14,7 @@
 namespace dlhost::run {
 namespace {
 
-constexpr std::string_view prefix = "step-", unfinished = ".unfinished";
+constexpr std::string_view prefix = "step-";
 constexpr const char* best = "best";
 
 std::string name_of(std::uint64_t step) { return fmt::format("{}{:09}", prefix, step); }
@@ -24,7 +24,7 @@ Result<std::vector<std::string>> steps_in(Disk& disk, const std::string& folder)
   std::vector<std::string> names;
   DLHOST_ASSIGN(const auto entries, disk.list(folder));
   for (const auto& entry : entries)
-    if (entry.directory && entry.name.starts_with(prefix) && !entry.name.ends_with(unfinished))
+    if (entry.directory && entry.name.starts_with(prefix) && !entry.name.ends_with(param::unfinished))
       names.push_back(entry.name);
   std::ranges::sort(names, std::greater<>{});
   return names;

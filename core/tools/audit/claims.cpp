@@ -60,7 +60,8 @@ std::vector<Result<Claim>> of_checkpoints(Disk& disk, const std::string& folder)
     return all;
   }
   for (const auto& entry : *entries)
-    if (entry.directory && disk.exists(concat(folder, "/", entry.name, "/manifest.json")))
+    if (entry.directory && !entry.name.ends_with(param::unfinished) &&
+        disk.exists(concat(folder, "/", entry.name, "/manifest.json")))
       all.push_back(of_checkpoint(disk, concat(folder, "/", entry.name)));
   return all;
 }

@@ -5,6 +5,7 @@
 
 #include "../../temporary_folder.h"
 #include "env/real_host.h"
+#include "tools/audit/claims.h"
 
 namespace dlhost::tools {
 
@@ -345,6 +346,16 @@ TEST_F(AuditTest, ALineThatIsNotAsItWasWrittenIsNamed) {
     auto swapped = written;
     std::swap(swapped[line], swapped[line + 1]);
     EXPECT_THAT(fault_of(swapped), HasSubstr(concat("server-0.jsonl:", line + 1, ": ")));
+  }
+}
+
+// A leader that is killed before the rename leaves a complete checkpoint from which no run continues.
+TEST_F(AuditTest, OnlyFinishedCheckpointsClaimAnything) {
+  for (const auto& [name, faults] : {std::pair("step-000000011.unfinished", 0), std::pair("step-000000011", 1)}) {
+    const std::string folder = folder_ / concat("run/checkpoints/", name);
+    ASSERT_TRUE(disk_.make_directory(folder).ok());
+    ASSERT_TRUE(disk_.write_text(folder + "/manifest.json", "{}").ok());
+    EXPECT_THAT(claims_of(disk_, folder_ / "run", "", "").faults, testing::SizeIs(faults)) << name;
   }
 }
 
