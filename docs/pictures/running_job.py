@@ -14,7 +14,7 @@ LEADER = [
     [("JobRun: attempts of a run", "cli/run/job_run", "run")],
     [("Training: the loop of steps", "run/coordinator/training", "run")],
     [("Workers: all of them", "run/coordinator/workers", "run"), ("WorkerPool", "run/coordinator/worker_pool", "run")],
-    [("Session: device, store, feeds", "run/session/session", "run")],
+    [("Session: device, sources, store", "run/session/session", "run")],
     [("Program: one step", "program/program", "program"), ("TableUpdates", "program/table_updates", "program")],
     [("Seat: this worker among all", "run/worker/seat", "run")],
     [("Table: client", "param/table/table", "param"), ("Shard: server", "param/server/shard", "param")],

@@ -7,7 +7,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # A folder of core may include its own level's folders and those below it.
-LEVELS = [{"env", "sdk"}, {"plugin", "config", "record"}, {"net", "param"}, {"plan"}, {"program"}, {"run"}, {"cli"}, {"tools"}]
+LEVELS = [{"env", "sdk"}, {"plugin", "config", "record"}, {"net", "param"}, {"plan"}, {"program"}, {"run"}, {"predict"}, {"cli"}, {"tools"}]
 LEVEL = {folder: height for height, folders in enumerate(LEVELS) for folder in folders}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
