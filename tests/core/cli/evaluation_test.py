@@ -178,7 +178,7 @@ class Evaluation(unittest.TestCase):
         self.assertIn(name, self.dlhost("export", "-o", "small.npz"))
         with self.assertRaisesRegex(AssertionError, "large"):
             self.dlhost("eval", "large")
-        with self.assertRaisesRegex(AssertionError, "no run is named, and there is none in the folder runs here: name a run's folder"):
+        with self.assertRaisesRegex(AssertionError, "no run is named, and there is no run in the folder runs here: name a run's folder"):
             self.dlhost("eval", cwd=self.root / "out")
 
     def test_what_to_do_next_can_be_done(self) -> None:
