@@ -157,7 +157,7 @@ class Processes(Workers):
         _, err = (process := self.start(*big)).communicate(timeout=60)
         self.assertEqual(process.returncode, 1, err)
         self.assertRegex(err, r"(the job needs|workers share) .* of memory, and .* are (available|free in /dev/shm); ")
-        self.assertIn("params in shared memory, in all versions that are there at once", err)
+        self.assertIn("params in shared memory, in all versions that exist at once", err)
         self.assertIn("gradients, running state and values of their own, in shared memory, of 3 workers", err)
         self.nothing_is_left()
 
