@@ -175,7 +175,7 @@ class Refused(Check):
 
     def test_what_only_some_layers_take(self) -> None:
         self.assertIn("layer 'fc': augment: is for sources, which bring samples in; this layer reads 'data'", self.check(1, "--set=layer.fc.augment=mirror"))
-        self.assertIn("layer 'data': dtype: a source brings samples as they are", self.check(1, "--set=layer.data.dtype=bf16"))
+        self.assertIn("layer 'data': dtype: a source does not convert samples", self.check(1, "--set=layer.data.dtype=bf16"))
 
     def test_sources_that_cannot_be_opened_are_all_told(self) -> None:
         more = '[[layer]]\nname = "more"\ntype = "synthetic"\nshape = [1, 8, 8]\naugment = { type = "crop", size = 20 }\n'
@@ -216,7 +216,7 @@ class Refused(Check):
         second += '[[layer]]\nname = "loss2"\ntype = "softmax_loss"\nsrc = ["fc2", "data:label"]\n'
         self.write(JOB.replace("units = 10", 'units = 10\nparam.weight = { share = "w", rate_scale = 2 }') + second)
         said = self.check(1)
-        self.assertIn("layer 'fc2': its param 'weight' is 'w', which is shared, and has rate_scale = 3.0, but 2.0 in layer 'fc'; say it of one of them", said)
+        self.assertIn("layer 'fc2': its param 'weight' is 'w', which is shared, and has rate_scale = 3.0, but 2.0 in layer 'fc'; set it in one of them", said)
         self.assertRegex(said, r"^dlhost: job.toml:22:7: layer 'fc2'")
         agree = "--set=layer.fc2.param.weight.rate_scale=2"
         self.check(0, agree)
@@ -424,7 +424,7 @@ class Told(Check):
     def test_why_a_layer_is_computed_by_itself(self) -> None:
         layers = '[[layer]]\nname = "{0}"\ntype = "{1}"\nsrc = "{2}"\n'
         for name, more, told in (
-            ("g", layers.format("g", "gelu", "fc"), "by itself: its gradient needs its input, which would not be there"),
+            ("g", layers.format("g", "gelu", "fc"), "by itself: its gradient needs its input, which fusing would remove"),
             ("r", layers.format("r", "relu", "fc") + layers.format("t", "tanh", "fc"), "by itself: 'fc' is read by other layers, too"),
             ("r", layers.format("r", "relu", "data"), "by itself: 'data' has no op that could do it as well"),
         ):

@@ -99,7 +99,7 @@ class Launched(Members):
         os.kill(self.members()["c"], signal.SIGKILL)
         out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, f"{out}\n{err}")
-        self.assertIn("launch: c was killed by SIGKILL (if nobody killed it, the kernel did because memory had run out: `dmesg | grep -i oom` tells); the others go on without it", err)
+        self.assertIn("launch: c was killed by SIGKILL (if no person did, the kernel did because memory had run out: see `dmesg | grep -i oom`); the others go on without it", err)
         self.assertEqual(self.outcome()["params"], alone["params"])
 
     def test_when_who_leads_is_lost_another_goes_on(self) -> None:
@@ -114,7 +114,7 @@ class Launched(Members):
             self.assertEqual(len(self.members()), left)
         out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, f"{out}\n{err}")
-        self.assertIn("launch: a was killed by SIGKILL (if nobody killed it, the kernel did because memory had run out: `dmesg | grep -i oom` tells); the others go on where they see the run's folder", err)
+        self.assertIn("launch: a was killed by SIGKILL (if no person did, the kernel did because memory had run out: see `dmesg | grep -i oom`); the others go on where they see the run's folder", err)
         self.assertIn("the run's leader is gone, and process", err)
         summary = self.outcome()
         self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 2))

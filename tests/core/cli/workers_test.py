@@ -179,7 +179,7 @@ class Processes(Workers):
         os.kill(victim, signal.SIGKILL)
         out, err = process.communicate(timeout=30)
         self.assertEqual(process.returncode, 1, err)
-        self.assertIn(f"worker 2 is gone: process {victim} was killed by SIGKILL (if nobody killed it, the kernel did because memory had run out", err)
+        self.assertIn(f"worker 2 is gone: process {victim} was killed by SIGKILL (if no person did, the kernel did because memory had run out", err)
         self.assertEqual(json.loads(next(self.root.glob("runs/*/summary.json")).read_text())["status"], "failed")
         self.nothing_is_left()
         saved = max(int(p.parent.name[5:]) for p in self.root.glob("runs/*/checkpoints/step-*/manifest.json"))
