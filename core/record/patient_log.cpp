@@ -20,7 +20,7 @@ Status PatientLog::append(std::string_view line) {
   if (keeps) return {};
   kept_ = line;
   host_.log().write(LogLevel::warning,
-                    concat(status.message(), ". The run goes on; what it writes down waits in memory for room"));
+                    concat(status.message(), ". The run continues; its records wait in memory for disk space"));
   return {};
 }
 

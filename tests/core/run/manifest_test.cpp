@@ -70,7 +70,7 @@ TEST_F(ManifestTest, NothingIsAddedOrCut) {
 
 TEST_F(ManifestTest, MayBeAsDeepAsItIsLong) {
   text() = "{\"files\": " + std::string(1'000'000, '[') + std::string(1'000'000, ']') + ", \"run\": {}, \"format\": 3}";
-  EXPECT_EQ(open().message(), "c/manifest.json: its hash is not its own: damaged or tampered with");
+  EXPECT_EQ(open().message(), "c/manifest.json: its hash does not match its text: damaged or tampered with");
 }
 
 TEST_F(ManifestTest, ASoundOneIsTaken) {

@@ -186,7 +186,7 @@ TEST_F(SimulationTest, FaultsThatWerePutInAreCaught) {
   EXPECT_THAT(told(codec("leaves_one_out")), HasSubstr("tally: 0"));
   EXPECT_THAT(told(codec("keeps_what_it_sent")), HasSubstr("tally: "));
   EXPECT_THAT(told(codec("wrong_length")),
-              HasSubstr("codec 'faulty' says that it wrote 289 bytes, where its bound is 288"));
+              HasSubstr("codec 'faulty' reports 289 bytes written, beyond its bound of 288"));
   EXPECT_THAT(told(codec("wrong_place")), HasSubstr("tally: "));
 }
 
