@@ -64,7 +64,7 @@ Result<Inputs> inputs_of(const nlohmann::json& json, const std::string& what) {
   Inputs inputs;
   for (const auto& [name, described] : json.items()) {
     auto input = input_of(described);
-    if (!input) return Status::corrupt(what, ": what it says of the samples of '", name, "' is damaged");
+    if (!input) return Status::corrupt(what, ": its description of the samples of '", name, "' is damaged");
     inputs.emplace(name, *std::move(input));
   }
   return inputs;

@@ -47,7 +47,7 @@ Status MembersCrew::start() {
       .job = config::to_toml(leader_.job(), env::working_folder()), .muster = muster_, .epoch = epoch_, .will = will_};
   Status told = members_.tell(Told::call(*attempt_), call.to_text());
   if (told.code() == Code::cancelled)
-    return Status::gone("one of the run's processes has come or gone while the run was about to begin");
+    return Status::gone("a process joined or left the run while it was about to begin");
   DLHOST_TRY(std::move(told));
   for (const std::uint32_t seat : muster_.seats_of(members_.rank()))
     if (seat != 0) DLHOST_TRY(processes_->start(seat));
@@ -76,7 +76,8 @@ Status MembersCrew::bequeath(const std::string& run) {
 
 MembersCrew::~MembersCrew() {
   part().ignore("the run has ended, or is to begin once more");
-  if (attempt_) members_.tell(Told::over(*attempt_), "").ignore("who is in has changed, then, and all see that");
+  if (attempt_)
+    members_.tell(Told::over(*attempt_), "").ignore("the membership has changed then, and all members see that");
 }
 
 // Ends the workers of this member.

@@ -40,7 +40,7 @@ Status Seat::supported(const param::Store& store) const {
   DLHOST_TRY(can_encode_exchanges());
   for (const Agreement::One& one : agreement_->all()) {
     if (one.consistency->next_timer({}) != 0)
-      return refuse("consistency handler '" + one.named.type + "', which wants to be called after a while,");
+      return refuse("consistency handler '" + one.named.type + "', which asks to be called later,");
     if (one.traits.folds && !one.traits.readers_overlap)
       return refuse("consistency handler '" + one.named.type +
                     "', which folds while its params are read where they are written (its traits have to say "
@@ -107,7 +107,7 @@ Status Seat::can_be_outlived() const {
     if (traits.joint && !traits.by_step && !in_step_)
       return refuse(" under consistency '", named.type, "', whose groups contribute jointly, each at its own pace");
     if (!traits.joint && !traits.readers_overlap)
-      return refuse(" under consistency '", named.type, "', whose versions may be half made whenever somebody dies");
+      return refuse(" under consistency '", named.type, "', whose versions may be half made when a worker dies");
     if (!layout_->coding || !layout_->coding->keeps()) continue;
     const std::string& codec = session_.job().topology.codec.type;
     if (traits.by_step || traits.folds)

@@ -140,7 +140,7 @@ class Refused(Check):
     def test_a_topology_that_is_not_there_yet(self) -> None:
         self.write(JOB + "[topology]\nframework = \"hogwild\"\nworkers = 3\nrun_as = \"processes\"\n")
         said = self.check(1)
-        self.assertIn("job.toml:16:1: topology.sync: is missing: it says how 3 server groups exchange what they learn; `dlhost inspect --kind sync` lists what there is", said)
+        self.assertIn("job.toml:16:1: topology.sync: is missing: it says how 3 server groups exchange what they learn; `dlhost inspect --kind sync` lists the plugins", said)
         self.assertEqual(said.count("\n"), 1, said)
         self.write(JOB + "[topology]\nframework = \"hogwild\"\nworkers = 3\nsync = \"ring\"\nrendezvous = \"embeded\"\n")
         self.assertIn("unknown rendezvous 'embeded'", self.check(1))
@@ -186,7 +186,7 @@ class Refused(Check):
 
     def test_where_the_data_is_to_be_had(self) -> None:
         self.write('get_data = "the attic"\n' + JOB.replace('type = "synthetic"\nshape = [30]', 'type = "csv"\ntrain = "nothere.csv"'))
-        self.assertIn("job.toml:1:1: what the job reads is to be had so: the attic\n", self.check(1))
+        self.assertIn("job.toml:1:1: how to get the job's data: the attic\n", self.check(1))
         self.assertNotIn("attic", self.check(1, "--set=layer.data.trian=x"))
 
     def test_what_a_run_would_not_come_to(self) -> None:

@@ -144,7 +144,7 @@ class Processes(Workers):
                 self.assertIn(f"consistency handler 'wilful' plans {told} for step {step}: not in this version", err)
         process = self.start("--set=topology.consistency={ type = 'wilful', wants = 'time' }")
         _, err = process.communicate(timeout=60)
-        self.assertIn("consistency handler 'wilful', which wants to be called after a while, with several workers", err)
+        self.assertIn("consistency handler 'wilful', which asks to be called later, with several workers", err)
         self.run_job(PROCESSES, "--set=topology.consistency=wilful", "--set=updater.rate=0.01")
         self.nothing_is_left()
 
