@@ -105,7 +105,7 @@ void judge_epoch(const FileStamp& file, const HostTraits& host, Verdict& verdict
   verdict.problems.push_back(
       concat("it was built for epoch ", file.raw.epoch, " of the SDK, this dlhost has epoch ", host.stamp.epoch,
              older ? ": build it again with this dlhost's headers (pkg-config --cflags dlhost)"
-                   : ": it wants a newer dlhost; install that, or build the plugin with this one's headers"));
+                   : ": it needs a newer dlhost; install that, or build the plugin with this one's headers"));
 }
 
 void judge_machine(const FileStamp& file, const HostTraits& host, Verdict& verdict) {

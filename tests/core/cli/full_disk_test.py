@@ -111,7 +111,7 @@ class FullDisk(unittest.TestCase):
         run = self.start("checkpoint.wait=120", "train.stop.steps=2000")
         filler = self.fill()
         said = self.await_words(run, "wait in memory")
-        self.assertIn("The run continues", said)
+        self.assertIn("The run goes on", said)
         self.assertRegex(said, r"No space left on device \(\d+ KiB are free there\); free some space, or choose another folder")
         filler.unlink()
         rest, _ = run.communicate(timeout=60)
