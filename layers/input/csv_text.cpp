@@ -64,7 +64,7 @@ class CsvParser {
     label_ = format_.column < 0 ? format_.column + width_ : format_.column;
     if (label_ < 0 || label_ >= width_)
       return Status::invalid("row ", row_, " has ", width_, " column(s), so label_column = ", format_.column,
-                             " is none of them; check label_column and delimiter");
+                             " does not exist; check label_column and delimiter");
     if (--table_.columns == 0)
       return Status::invalid("row ", row_, " has one column only, the label; check the delimiter");
     return {};
@@ -113,7 +113,7 @@ class CsvParser {
       const auto found = std::ranges::find(format_.classes, field);
       if (found == format_.classes.end())
         return Status::corrupt("row ", row_, ", column ", column + 1, ": label ", shown(field),
-                               " is none of the classes that the job lists");
+                               " is not one of the classes that the job lists");
       table_.classes.push_back(static_cast<std::int32_t>(found - format_.classes.begin()));
       return {};
     }
