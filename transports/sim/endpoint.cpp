@@ -55,7 +55,7 @@ struct Part {
   }
 };
 
-constexpr std::string_view gone = "whoever it was of has let go of it, and nobody will look";
+constexpr std::string_view gone = "its owner has released it, and nothing reads the status";
 
 } // namespace
 
@@ -90,7 +90,7 @@ Result<PeerId> SimEndpoint::connect(std::string_view address) {
   if (!address.starts_with("sim:"))
     return Status::invalid("'", address, "' is no address of the sim transport: they begin with sim:");
   const auto box = Hub::of_this_process().find(address);
-  if (!box) return Status::gone("nobody is at '", address, "'");
+  if (!box) return Status::gone("no endpoint is at '", address, "'");
   return known(box);
 }
 
@@ -108,7 +108,7 @@ void SimEndpoint::disconnect(PeerId id) {
 
 Status SimEndpoint::ask(std::shared_ptr<Link> link, Courier::Errand errand) {
   if (courier_->take(std::move(link), std::move(errand))) return {};
-  return Status::timeout("that peer is asked for more than can be under way");
+  return Status::timeout("too many operations to this peer are under way");
 }
 
 Status SimEndpoint::post_send(PeerId id, std::uint64_t tag, std::span<const std::byte> bytes, std::uint64_t cookie) {

@@ -25,7 +25,7 @@ class Sim final : public Transport {
         .option("least", &Options::least, "seconds that a message takes at least", at_least(0))
         .option("most", &Options::most, "seconds that it takes at most, unless one before it takes longer", at_least(0))
         .option("notice", &Options::notice, "seconds after which the end of a peer is seen", at_least(0))
-        .option("lost", &Options::lost, "share of messages that never arrive, against what a transport promises",
+        .option("lost", &Options::lost, "share of messages that never arrive, against a transport's promises",
                 between(0, 0.5))
         .option("doubled", &Options::doubled, "share of messages that arrive twice", between(0, 0.5))
         .option("reordered", &Options::reordered,
