@@ -50,7 +50,7 @@ Result<std::optional<std::string>> Frames::open(std::string& heard) {
   if (crypto_aead_chacha20poly1305_ietf_decrypt(bytes(words), nullptr, nullptr, bytes(sealed), sealed.size(),
                                                 bytes(head), head.size(), number_of(taken_).data(),
                                                 theirs_.data()) != 0)
-    return Status::corrupt("it says what is not sealed by this meeting");
+    return Status::corrupt("it sends a frame that was not sealed for this connection");
   ++taken_;
   heard.erase(0, head_bytes + size);
   return std::optional(std::move(words));
