@@ -22,7 +22,7 @@ RefStream::RefStream(const Pool& pool, std::mutex* late, Host* host, double rate
 }
 
 RefStream::~RefStream() {
-  wait().ignore("who wanted to know has waited");
+  wait().ignore("a caller that needs the status has waited");
   *self_ = nullptr; // events of this stream have passed
 }
 

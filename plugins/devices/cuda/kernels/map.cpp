@@ -326,7 +326,7 @@ Status check_map(MapSpec& spec) {
   DLHOST_TRY(settle_formats(spec, *space));
   for (auto length : spec.segments)
     if (space->rank() != 1 || length > (*space)[0])
-      return Status::invalid("map: segments are flat, and the descriptions those of the longest");
+      return Status::invalid("map: segments must be flat, with the descriptions of the longest");
   if (std::max(spec.in.size(), spec.out.size()) > most_operands || f.scalar_count() > most_scalars)
     return Status::unsupported("cuda: a map has at most ", most_operands, " inputs, ", most_operands, " outputs and ",
                                most_scalars, " scalars");
