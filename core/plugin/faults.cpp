@@ -164,7 +164,7 @@ void write_exception() {
   } catch (const std::exception& e) {
     line << "the exception says: " << e.what();
   } catch (...) {
-    line << "the exception is no std::exception";
+    line << "the exception is not a std::exception";
   }
   line.write();
 }

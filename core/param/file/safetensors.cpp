@@ -89,11 +89,11 @@ Status write_safetensors(Disk& disk, const std::string& path, std::span<const Na
 Result<Safetensors> parse_safetensors(std::span<const std::byte> bytes, const std::string& what) {
   std::uint64_t length = 0;
   if (bytes.size() < sizeof length)
-    return Status::corrupt(what, ": is no safetensors file: it has only ", bytes.size(), " bytes");
+    return Status::corrupt(what, ": is not a safetensors file: it has only ", bytes.size(), " bytes");
   std::memcpy(&length, bytes.data(), sizeof length);
   if (length > largest_header || length > bytes.size() - sizeof length)
     return Status::corrupt(what, ": its header claims ", length, " bytes, but the file has ", bytes.size(),
-                           ": truncated, or no safetensors file");
+                           ": truncated, or not a safetensors file");
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + sizeof length;
   const auto header = env::json_or_discarded({text, length});
   if (!header.is_object()) return Status::corrupt(what, ": its header is not a JSON object");

@@ -49,7 +49,7 @@ Result<std::vector<Launch::On>> hosts_named(std::string_view text) {
                                most_processes);
     }
     if (on.host.empty() || on.host.starts_with('-'))
-      return Status::invalid("'", one, "' is no host; hosts are written like a,b:2,c");
+      return Status::invalid("'", one, "' is not a host; hosts are written like a,b:2,c");
     if (std::ranges::find(hosts, on.host, &Launch::On::host) != hosts.end())
       return Status::invalid("host '", on.host, "' is named twice; ", on.host, ":2 gives it two processes");
     hosts.push_back(std::move(on));

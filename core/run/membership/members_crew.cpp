@@ -75,7 +75,7 @@ Status MembersCrew::bequeath(const std::string& run) {
 }
 
 MembersCrew::~MembersCrew() {
-  part().ignore("the run has ended, or is to begin once more");
+  part().ignore("the run has ended, or is to begin again");
   if (attempt_)
     members_.tell(Told::over(*attempt_), "").ignore("the membership has changed then, and all members see that");
 }

@@ -64,7 +64,7 @@ void check_supported(const config::Job& job, config::Problems& problems) {
   if (!topology.shares.empty() && std::cmp_not_equal(topology.shares.size(), topology.workers_per_group))
     problems.add(topology.where, "topology.batch_shares has ", topology.shares.size(),
                  " numbers, and topology.workers_per_group is ", topology.workers_per_group,
-                 ": say one for each worker of a group, or none at all");
+                 ": give one for each worker of a group, or none");
   if (topology.workers_per_group > job.train.batch && !problems.refused("train.batch"))
     problems.add(topology.where, "topology.workers_per_group = ", topology.workers_per_group, ": a batch of ",
                  job.train.batch, " has no row for some of them; make the batch larger");

@@ -122,14 +122,14 @@ Status LedgerReader::take(std::string_view text, param::LedgerChain& chain, cons
                                  "file is not checked");
   try {
     const Json line = env::parse_json(text);
-    if (!counts(line)) return Status::corrupt("it is no line of a ledger: a number in it is below 0 or not whole");
+    if (!counts(line)) return Status::corrupt("it is not a line of a ledger: a number in it is below 0 or not whole");
     if (line.contains("begin") != (chain.lines() == 1))
       return Status::corrupt("only the first line of a file may be a begin line");
     return chain.lines() == 1 ? begin_file(line, of) : take_line(line);
   } catch (const Json::exception& error) {
-    return Status::corrupt("it is no line of a ledger: ", record::json_fault(error));
+    return Status::corrupt("it is not a line of a ledger: ", record::json_fault(error));
   } catch (const std::exception&) {
-    return Status::corrupt("it is no line of a ledger: it names something unknown");
+    return Status::corrupt("it is not a line of a ledger: it names something unknown");
   }
 }
 

@@ -134,7 +134,7 @@ void add_command(CLI::App& app, cli::Context& context) {
       "  dlhost inspect                    every plugin, in a line each\n"
       "  dlhost inspect convolution        the options of one\n"
       "  dlhost inspect --kind updater     those of one kind\n"
-      "  dlhost inspect ./my_layer.so      a file, wherever it lies\n"
+      "  dlhost inspect ./my_layer.so      a plugin file in any folder\n"
       "  dlhost inspect fabric --set listen=10.0.0.0/8\n"
       "                                    the networks that a transport can use here, their speeds, its choice\n"
       "  dlhost inspect host               this machine");

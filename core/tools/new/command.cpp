@@ -162,7 +162,7 @@ Status make_project(cli::Context& context, const NewOptions& options) {
   }
   fmt::print("{0}/{1} is a working {2} to change; then\n"
              "  cd {0} && meson setup build && meson compile -C build && meson test -C build\n"
-             "README.md says the rest.\n",
+             "README.md has the next steps.\n",
              folder, source, options.kind);
   return {};
 }

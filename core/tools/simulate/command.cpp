@@ -57,7 +57,7 @@ Status read_fault(const std::string& text, SimulationSpec& spec) {
   std::uint32_t read = 0;
   const auto how = std::from_chars(number.data(), end, read);
   if (known == std::end(named_faults) || how.ec != std::errc() || how.ptr != end || read > most_of_a_fault)
-    return Status::invalid("--faults: '", text, "' is no fault: known are ", known_faults(),
+    return Status::invalid("--faults: '", text, "' is not a fault: known are ", known_faults(),
                            ", with N up to a million");
   spec.*(known->count) = read;
   return {};

@@ -155,7 +155,7 @@ class Evaluation(unittest.TestCase):
     def test_the_table_is_the_one_counted_by_hand(self) -> None:
         self.assertEqual(self.summary["test"]["guessed"], COUNTED)
         self.assertEqual(self.summary["test"]["right"], 0.7)
-        self.assertIn("guessed: the class (row) and what it was taken for", self.text)
+        self.assertIn("guessed: the class (row) and the predicted class (column)", self.text)
         self.assertIn("   2    1    0    66.7%", self.text)
 
     def test_eval_says_it_again_with_the_scores_of_each_class(self) -> None:

@@ -174,8 +174,8 @@ exec {self.dlhost} "$@"
         self.nothing_is_left()
 
     def test_what_is_said_wrongly_is_told(self) -> None:
-        for hosts, told in (("a,a", "host 'a' is named twice"), ("a:0", "from 1 to"), ("a,,b", "is no host"),
-                            ("-oProxyCommand=x", "is no host")):
+        for hosts, told in (("a,a", "host 'a' is named twice"), ("a:0", "from 1 to"), ("a,,b", "is not a host"),
+                            ("-oProxyCommand=x", "is not a host")):
             process = self.launch(hosts, "job.toml")
             _, err = process.communicate(timeout=60)
             self.assertNotEqual(process.returncode, 0)

@@ -257,7 +257,7 @@ TEST_F(SimulationTest, FaultsOfADiskAreCaught) {
   EXPECT_GT(torn.size(), 1U) << "whatever it did, nobody saw it";
   EXPECT_GT(forgotten.size(), 1U) << "whatever it did, nobody saw it";
   for (const auto& complaint : torn)
-    EXPECT_TRUE(complaint.empty() || complaint.find("is no line of a ledger") != std::string::npos ||
+    EXPECT_TRUE(complaint.empty() || complaint.find("is not a line of a ledger") != std::string::npos ||
                 complaint.starts_with("audit: "))
         << complaint;
   for (const auto& complaint : forgotten)
