@@ -102,7 +102,8 @@ class CsvParser {
           label_ >= 0 ? concat("; the label is column ", label_ + 1, " (label_column = ", label_, ")") : "");
     }
     if (error == std::errc::result_out_of_range || !std::isfinite(value))
-      return Status::corrupt("row ", row_, ", column ", column + 1, ": ", shown(field), " is no finite 32-bit number");
+      return Status::corrupt("row ", row_, ", column ", column + 1, ": ", shown(field),
+                             " is not a finite 32-bit number");
     into.push_back(value);
     return {};
   }
@@ -121,7 +122,7 @@ class CsvParser {
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), label);
     if (error != std::errc{} || end != field.data() + field.size() || label < 0)
       return Status::corrupt("row ", row_, ", column ", column + 1, ": label ", shown(field),
-                             " is no class number (0, 1, ...); name the classes with `classes`, or say "
+                             " is not a class number (0, 1, ...); name the classes with `classes`, or say "
                              "label = \"value\" or label = \"none\"");
     table_.classes.push_back(label);
     return {};

@@ -41,7 +41,7 @@ Status PictureDecoder::decode(std::span<const std::byte> file, const PictureTarg
     resample(pixels_, target, dst, scratch_);
     return {};
   }
-  return Status::corrupt("is no picture that this build reads ("
+  return Status::corrupt("is not a picture that this build reads ("
 #ifdef DLHOST_JPEG
                          "JPEG "
 #endif

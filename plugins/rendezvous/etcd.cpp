@@ -59,11 +59,11 @@ class Etcd final : public Rendezvous {
     if (options_.endpoints.empty()) return Status::invalid("etcd: `endpoints` is empty; give http://HOST:PORT");
     for (const auto& one : options_.endpoints)
       if (!one.starts_with("http://") && !one.starts_with("https://"))
-        return Status::invalid("etcd: '", one, "' is no endpoint; give http://HOST:PORT");
+        return Status::invalid("etcd: '", one, "' is not an endpoint; give http://HOST:PORT");
     const auto plain = [](unsigned char c) { return c > ' ' && c != '/' && c < 0x7F; };
     if (options_.job.empty() || options_.job.size() > 128 || !std::ranges::all_of(options_.job, plain))
       return Status::invalid("etcd: '", options_.job,
-                             "' is no job's name: 1 to 128 characters, neither spaces nor '/'");
+                             "' is not a job's name: 1 to 128 characters, neither spaces nor '/'");
     return {};
   }
 

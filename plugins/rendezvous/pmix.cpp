@@ -169,8 +169,8 @@ class Pmix final : public Rendezvous {
     auto where = meeting::Where::find(client.host() + ":0");
     if (!where.ok()) return Status::not_found(where.status().message(), remedy);
     if (where->host.starts_with("127.") || where->host == "::1")
-      return Status::invalid("the host's name '", client.host(), "' stands for ", where->host,
-                             ", where other machines cannot call", remedy);
+      return Status::invalid("the host's name '", client.host(), "' is the address ", where->host,
+                             ", which other machines cannot reach", remedy);
     return where->host;
   }
 

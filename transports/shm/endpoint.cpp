@@ -83,7 +83,7 @@ Result<PeerId> ShmEndpoint::known(const std::string& owner) {
 
 Result<PeerId> ShmEndpoint::connect(std::string_view address) {
   if (!address.starts_with(scheme) || !plain_name(address.substr(scheme.size())))
-    return Status::invalid("'", address, "' is no address of the shm transport: they begin with ", scheme);
+    return Status::invalid("'", address, "' is not an address of the shm transport: they begin with ", scheme);
   DLHOST_ASSIGN(const PeerId id, known(std::string(address.substr(scheme.size()))));
   if (!peers_[id]->can_send()) DLHOST_TRY(peers_[id]->announce(own_, rings_++, shape_));
   return id;

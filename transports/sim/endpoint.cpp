@@ -29,7 +29,7 @@ class SimRegion final : public Region {
 // Requires: the box is locked.
 Result<std::shared_ptr<Memory>> memory_of(const Box& box, std::string_view key) {
   const auto found = box.memory.find(key);
-  if (found == box.memory.end()) return Status::not_found("'", key, "' is no memory of the peer '", box.address, "'");
+  if (found == box.memory.end()) return Status::not_found("'", key, "' is not memory of the peer '", box.address, "'");
   return found->second;
 }
 
@@ -88,7 +88,7 @@ PeerId SimEndpoint::known(const std::shared_ptr<Box>& box) {
 
 Result<PeerId> SimEndpoint::connect(std::string_view address) {
   if (!address.starts_with("sim:"))
-    return Status::invalid("'", address, "' is no address of the sim transport: they begin with sim:");
+    return Status::invalid("'", address, "' is not an address of the sim transport: they begin with sim:");
   const auto box = Hub::of_this_process().find(address);
   if (!box) return Status::gone("no endpoint is at '", address, "'");
   return known(box);

@@ -29,8 +29,7 @@ class Sim final : public Transport {
                 between(0, 0.5))
         .option("doubled", &Options::doubled, "share of messages that arrive twice", between(0, 0.5))
         .option("reordered", &Options::reordered,
-                "share of messages that arrive `most` later than they would, behind what is sent to the same peer "
-                "meanwhile",
+                "share of messages that arrive `most` later than they would, after later messages to the same peer",
                 between(0, 0.5))
         .option("cut", &Options::cut,
                 "links that are cut: \"ONE OTHER SECONDS\", the names of two endpoints and how long after they met")
