@@ -59,8 +59,8 @@ nlohmann::json inputs_json(const Session& session) {
 
 Result<Inputs> inputs_of(const nlohmann::json& json, const std::string& what) {
   if (!json.is_object() || json.empty())
-    return Status::not_found(what, " does not say what samples its net takes: it is of an older version of dlhost, or "
-                                   "of another program");
+    return Status::not_found(
+        what, " does not describe the samples of its net: it is of an older version of dlhost, or of another program");
   Inputs inputs;
   for (const auto& [name, described] : json.items()) {
     auto input = input_of(described);

@@ -17,7 +17,7 @@ Words words_of(Awaited::What what) {
   case What::contribution: return {"param", ", which has not contributed to it"};
   case What::norm: return {"param", ", whose server has not sent its norm"};
   case What::sum: return {"param", ", whose server has not sent its sums"};
-  case What::exchange: return {"the exchange with other server groups of param", ", whose part has not come"};
+  case What::exchange: return {"the exchange with other server groups of param", ", whose part has not arrived"};
   case What::beginning: return {"the common first values", ", which leads the run"};
   case What::step: return {"the next step", ", its leader"};
   case What::parts: return {"the end of the step", ", which it leads"};
