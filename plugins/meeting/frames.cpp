@@ -24,7 +24,7 @@ unsigned char* bytes(std::string& text) { return reinterpret_cast<unsigned char*
 
 Status Frames::seal(std::string_view words, std::string& out) {
   if (words.size() > longest_frame)
-    return Status::no_space("a message of ", words.size(), " bytes; at most ", longest_frame, " go");
+    return Status::no_space("a message of ", words.size(), " bytes; at most ", longest_frame, " are allowed");
   const std::size_t size = words.size() + frame_seal;
   std::string head;
   for (std::size_t i = 0; i < head_bytes; ++i) head += static_cast<char>(size >> (8 * i) & 0xFF);

@@ -19,9 +19,10 @@ class Embedded final : public Rendezvous {
   static Schema schema() {
     return SchemaOf<Options>(
                "Needs no other service: rank 0, or a launcher, listens at one place and keeps the membership.")
-        .option("at", &Options::at, "where the founder is called: HOST:PORT, a place that all members reach")
+        .option("at", &Options::at, "the address of the founder, HOST:PORT, which all members reach")
         .option("listen", &Options::listen,
-                "where the founder listens: an address of its machine, or a network that it has one in, as 10.0.0.0/8; "
+                "where the founder listens: an address of its machine, or a network that it has an address in, as "
+                "10.0.0.0/8; "
                 "empty: at the host of `at`")
         .option("members", &Options::members, "number of members to wait for; 0: do not wait", between(0, 100000))
         .option("rank_0_founds", &Options::rank_0_founds, "rank 0 listens; false: a launcher does")

@@ -81,10 +81,10 @@ class Pmix final : public Rendezvous {
   static Schema schema() {
     return SchemaOf<Options>("Processes started by srun --mpi=pmix, mpirun or prterun: PMIx assigns ranks, and hands "
                              "over the job's secret.")
-        .option(
-            "listen", &Options::listen,
-            "where rank 0 listens: an address of its machine, or a network that it has one in, as 10.0.0.0/8; empty: "
-            "127.0.0.1 if all are on one host, else the address of the host's name")
+        .option("listen", &Options::listen,
+                "where rank 0 listens: an address of its machine, or a network that it has an address in, as "
+                "10.0.0.0/8; empty: "
+                "127.0.0.1 if all are on one host, else the address of the host's name")
         .option("silence", &Options::silence, "seconds without a message before a member counts as gone",
                 between(0.2, 3600));
   }

@@ -14,8 +14,8 @@ class Gossip final : public Sync {
     return SchemaOf<Options>(
                "Each group sends its neighbours in a tree the changes that they lack, and no group waits: each change "
                "reaches all groups once. Not with handlers that keep all groups in step.")
-        .option("every", &Options::every, "updates of a slice from one telling to the next", at_least(1))
-        .option("children", &Options::children, "of a group in the tree; 1 makes a chain", at_least(1));
+        .option("every", &Options::every, "updates of a slice from one message to the next", at_least(1))
+        .option("children", &Options::children, "children of a group in the tree; 1 makes a chain", at_least(1));
   }
   explicit Gossip(Options options) : options_(options) {}
 

@@ -20,7 +20,7 @@ class Sim final : public Transport {
   };
   static Schema schema() {
     return SchemaOf<Options>("Between the tasks of one process, which stand for processes: for simulations and tests. "
-                             "Each message takes a drawn while.")
+                             "Each message takes a random time.")
         .option("seed", &Options::seed, "of the draws")
         .option("least", &Options::least, "seconds that a message takes at least", at_least(0))
         .option("most", &Options::most, "seconds that it takes at most, unless one before it takes longer", at_least(0))

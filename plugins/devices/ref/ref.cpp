@@ -36,7 +36,7 @@ class Ref : public Device {
     return SchemaOf<Options>("Plain loops on one thread: the reference of tests, and the device of simulations.")
         .option("wide", &Options::wide, "compute in f64 instead of f32")
         .option("far", &Options::far, "memory that the host cannot touch, and streams that run late, as on a GPU")
-        .option("memory", &Options::memory, "how many MiB it has, far; 0: as many as the host", between(0, 1 << 20))
+        .option("memory", &Options::memory, "MiB of far memory; 0: as many as the host", between(0, 1 << 20))
         .option("rate", &Options::rate, "GFLOP/s for which the clock is charged; 0: none", at_least(0))
         .choice("formats", &Options::formats, {{"plain", Formats::plain}, {"blocked", Formats::blocked}},
                 "the format that ops ask for if they may choose")
