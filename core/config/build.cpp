@@ -163,7 +163,7 @@ class Builder {
     const Value* workers = source.find("workers");
     if (topology.framework == Framework::none) {
       if (workers && !problems_.refused("topology.framework"))
-        problems_.of_key("topology.workers", workers->where, "means something only beside framework");
+        problems_.of_key("topology.workers", workers->where, "needs topology.framework");
       return;
     }
     if (topology.workers == 0) topology.workers = 2;

@@ -44,15 +44,16 @@ const Schema& train_schema() {
 const Schema& stop_schema() {
   static const Schema schema =
       SchemaOf<Stop>("When training ends; whichever comes first. Nothing given: after 10 epochs.")
-          .option("steps", &Stop::steps, "after so many steps; 0: no limit", at_least(0))
-          .option("epochs", &Stop::epochs, "after so many passes over the samples; 0: no limit", at_least(0))
-          .option("seconds", &Stop::seconds, "after so long; 0: no limit", at_least(0))
+          .option("steps", &Stop::steps, "after this many steps; 0: no limit", at_least(0))
+          .option("epochs", &Stop::epochs, "after this many passes over the samples; 0: no limit", at_least(0))
+          .option("seconds", &Stop::seconds, "after this many seconds; 0: no limit", at_least(0))
           .option("loss", &Stop::loss, "when the training loss, smoothed, is at most this")
           .option(
               "accuracy", &Stop::accuracy,
               "when the accuracy on validation samples (on test samples, when there are no others) is at least this",
               between(0, 1))
-          .option("patience", &Stop::patience, "after so many validations without a better one; 0: never", at_least(0));
+          .option("patience", &Stop::patience, "after this many validations without a better one; 0: never",
+                  at_least(0));
   return schema;
 }
 
@@ -83,9 +84,9 @@ const Schema& names_schema() {
 
 const Schema& cadence_schema() {
   static const Schema schema = SchemaOf<Cadence>("How often; whichever comes first. All 0: never.")
-                                   .option("steps", &Cadence::steps, "every so many steps", at_least(0))
-                                   .option("epochs", &Cadence::epochs, "every so many epochs", at_least(0))
-                                   .option("seconds", &Cadence::seconds, "every so many seconds", at_least(0));
+                                   .option("steps", &Cadence::steps, "steps from one to the next", at_least(0))
+                                   .option("epochs", &Cadence::epochs, "epochs from one to the next", at_least(0))
+                                   .option("seconds", &Cadence::seconds, "seconds from one to the next", at_least(0));
   return schema;
 }
 
@@ -99,15 +100,15 @@ const Schema& evaluate_schema() {
 
 const Schema& updater_schema() {
   static const Schema schema =
-      SchemaOf<UpdaterKeys>("Beside the updater's own options.")
+      SchemaOf<UpdaterKeys>("Options of all updaters.")
           .part("rate", &UpdaterKeys::rate, Kind::schedule, "the learning rate, or the schedule that gives it",
                 "fixed.base")
           .option("clip_value", &UpdaterKeys::clip_value, "largest magnitude of a gradient's element; 0: any",
                   at_least(0))
           .option("clip_norm", &UpdaterKeys::clip_norm, "largest norm of all gradients together; 0: any", at_least(0))
           .option("average", &UpdaterKeys::average,
-                  "an average of each param's values is kept, for eval, predict and export with --averaged: so much of "
-                  "the old average stays in the new one, as 0.999; 0: none",
+                  "keep an average of each param's values, for eval, predict and export with --averaged: the share of "
+                  "the old average in the new one, as 0.999; 0: no average",
                   from_below(0, 1));
   return schema;
 }
@@ -138,7 +139,7 @@ const Schema& topology_schema() {
                   "continues from its last pause",
                   between(1, 2))
           .option("slice_elements", &Topology::slice_elements,
-                  "params of so many elements and more are cut into a slice for each server", at_least(1))
+                  "params of this many elements and more are cut into a slice for each server", at_least(1))
           .choice("gradient_factors", &Topology::factors,
                   {{"auto", Factors::automatic}, {"on", Factors::on}, {"off", Factors::off}},
                   "whether workers send a gradient's factors, and servers multiply them; auto: if that is less to "
@@ -167,18 +168,18 @@ const Schema& topology_schema() {
               "at all, as with one worker (several devices sum their gradients among themselves), while computing "
               "waits, or during computing; auto: during computing, if there are several workers and the device can")
           .option("batch_shares", &Topology::shares,
-                  "how large a part of its group's batch each worker has beside the others, [3, 1]: three quarters and "
-                  "one; empty: the same",
+                  "the parts of a group's batch that its workers have, [3, 1]: three quarters and one quarter; empty: "
+                  "equal parts",
                   at_least(1))
           .option("balance_steps", &Topology::balance_steps,
-                  "after so many steps the run continues with shares by the workers' measured speed; 0: shares stay",
+                  "after this many steps the run continues with shares by the workers' measured speed; 0: shares stay",
                   at_least(0))
           .option("workers_on_device", &Topology::device_workers,
                   "workers of each machine that compute on train.device, the first ones; the others compute on "
                   "topology.device; 0: all",
                   at_least(0))
           .part("codec", &Topology::codec, Kind::codec, "encodes contributions in fewer bytes; empty: none")
-          .option("codec_elements", &Topology::codec_elements, "params of fewer elements are sent as they are",
+          .option("codec_elements", &Topology::codec_elements, "params of fewer elements are sent unencoded",
                   at_least(1))
           .choice("codec_for", &Topology::codec_of,
                   {{"auto", CodecOf::automatic},
@@ -239,7 +240,7 @@ const Schema& record_schema() {
 
 const Schema& layer_schema() {
   static const Schema schema =
-      SchemaOf<LayerKeys>("Beside the options of the layer's type.")
+      SchemaOf<LayerKeys>("Options of all layers.")
           .required("name", &LayerKeys::name, "the name by which other layers read it")
           .required("type", &LayerKeys::type, "a layer plugin")
           .option("src", &LayerKeys::src, "the layers that it reads: \"name\", or \"name:output\"")

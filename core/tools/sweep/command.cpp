@@ -288,7 +288,7 @@ void add_command(CLI::App& app, cli::Context& context) {
       ->type_name("KEY=V,V,...|A..B");
   several(command->add_option("--set", options->set, "change one key in all trials; may be given several times"))
       ->type_name("KEY=VALUE");
-  command->add_option("--random", options->random, "so many draws, instead of every combination")->type_name("N");
+  command->add_option("--random", options->random, "number of draws, instead of every combination")->type_name("N");
   command->add_option("--seed", options->seed, "of the draws")->capture_default_str();
   command->add_option("--jobs", options->jobs, "trials at a time, which share the machine's threads")
       ->check(CLI::Range(1, 1024))

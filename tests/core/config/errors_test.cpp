@@ -128,8 +128,7 @@ TEST_F(JobErrors, TopologyFramework) {
   EXPECT_EQ(problems(head + "[topology]\nframework = \"downpour\"\nworkers = 4\nworker_groups = 2\n"),
             "job.toml:9:1: topology.worker_groups: framework \"downpour\" of 4 workers means 4, but it is 2; leave one "
             "of the two out");
-  EXPECT_EQ(problems(head + "[topology]\nworkers = 4\n"),
-            "job.toml:7:1: topology.workers: means something only beside framework");
+  EXPECT_EQ(problems(head + "[topology]\nworkers = 4\n"), "job.toml:7:1: topology.workers: needs topology.framework");
 }
 
 } // namespace
