@@ -309,9 +309,9 @@ Status settle_formats(MapSpec& spec, const Shape& space) {
     for (auto& desc : *list) {
       if (desc.format.is_any()) desc.format = desc.shape == space ? settled : Format::plain();
       if (!settled.is_plain() && (desc.format != settled || desc.shape != space))
-        return Status::unsupported("cuda: map takes tensors of one shape and format, or plain ones, and ",
-                                   to_string(desc.shape), " in ", name_of_format(desc), " is beside ", to_string(space),
-                                   " in ", name_of_format({desc.dtype, space, settled}));
+        return Status::unsupported("cuda: map takes tensors of one shape and format, or plain ones; ",
+                                   to_string(desc.shape), " in ", name_of_format(desc), " cannot be combined with ",
+                                   to_string(space), " in ", name_of_format({desc.dtype, space, settled}));
     }
   return {};
 }
