@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/opened.h"
+#include "cli/opened_run.h"
 #include "cli/run/phase.h"
 #include "env/json_text.h"
 #include "run/session/evaluation.h"

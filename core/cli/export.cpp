@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/names.h"
-#include "cli/opened.h"
+#include "cli/opened_run.h"
 #include "cli/run_named.h"
 #include "env/json_text.h"
-#include "param/file/exchange.h"
+#include "param/file/import_export.h"
 #include "run/session/checkpoints.h"
 
 namespace dlhost::cli {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/job_file.h"
-#include "cli/opened.h"
+#include "cli/opened_run.h"
 #include "cli/run/leader.h"
 #include "cli/run_named.h"
 #include "config/dump.h"

@@ -27,7 +27,7 @@ struct TopOptions {
 };
 
 struct WorkerRow {
-  run::Located at;
+  run::RunProcess at;
   std::uint64_t steps = 0, behind = 0;                        // steps behind the furthest worker
   std::uint64_t stale = 0;                                    // versions
   double rate = 0;                                            // steps per second

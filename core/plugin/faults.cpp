@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "env/process/failure_note.h"
-#include "env/process/heirs.h"
 #include "env/process/process.h"
+#include "env/process/successors.h"
 #include "plugin/code.h"
 #include "plugin/fault_text.h"
 

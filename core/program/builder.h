@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "param/store/update.h"
-#include "param/table/others.h"
-#include "param/table/sharing.h"
+#include "param/table/device_sums.h"
+#include "param/table/shared_params.h"
 #include "plugin/registry.h"
 #include "program/program.h"
 #include "program/record.h"
@@ -38,10 +38,11 @@ struct BuildRequest {
   const plugin::Actor* updater_actor = nullptr;
   param::UpdateSettings update_settings;
   double clip_norm = 0;
-  bool scales_loss = false;          // scales gradients, which may then overflow
-  param::Sharing* sharing = nullptr; // shares the params with other workers; null: the program owns them
-  param::Others* others = nullptr; // workers with their own copies of the params; null: none, or the params are shared
-  bool crosses_beside = false;     // contributions leave the device beside the computing
+  bool scales_loss = false;               // scales gradients, which may then overflow
+  param::SharedParams* sharing = nullptr; // shares the params with other workers; null: the program owns them
+  param::DeviceSums* others =
+      nullptr;                 // workers with their own copies of the params; null: none, or the params are shared
+  bool crosses_beside = false; // contributions leave the device beside the computing
   // "layer" or "layer:output": outputs to read after a step.
   std::vector<std::string> kept;
   // Called after layout and before any memory is made. An error stops the build.

@@ -8,7 +8,7 @@ constexpr std::int64_t enough = std::int64_t{1} << 20; // elements that start a 
 
 } // namespace
 
-Result<std::unique_ptr<GradientSums>> GradientSums::make(Device& device, Stream& computing, param::Others& others,
+Result<std::unique_ptr<GradientSums>> GradientSums::make(Device& device, Stream& computing, param::DeviceSums& others,
                                                          std::size_t most) {
   std::unique_ptr<GradientSums> sums(new GradientSums(computing, others));
   DLHOST_ASSIGN(sums->stream_, device.stream());

@@ -8,14 +8,14 @@
 
 #include <dlhost/device.h>
 
-#include "param/table/others.h"
+#include "param/table/device_sums.h"
 
 namespace dlhost::program {
 
 class GradientSums {
  public:
   // `most`: the number of add() calls in a step.
-  static Result<std::unique_ptr<GradientSums>> make(Device&, Stream& computing, param::Others&, std::size_t most);
+  static Result<std::unique_ptr<GradientSums>> make(Device&, Stream& computing, param::DeviceSums&, std::size_t most);
 
   // `values`: written by work that is queued on the computing stream; not to be touched before finish(). Requires: all
   // workers add the same rows in the same order.
@@ -26,12 +26,12 @@ class GradientSums {
   void give_up() noexcept;
 
  private:
-  GradientSums(Stream& computing, param::Others& others) : computing_(computing), others_(others) {}
+  GradientSums(Stream& computing, param::DeviceSums& others) : computing_(computing), others_(others) {}
   Status start();
   Status until_computed();
 
   Stream& computing_;
-  param::Others& others_;
+  param::DeviceSums& others_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Event> made_, summed_;
   std::vector<Peers::Row> rows_; // not started yet

@@ -3,7 +3,7 @@
 namespace dlhost::program {
 
 SummedUpdates::SummedUpdates(LocalUpdates::Setup setup, std::vector<Gradient> gradients,
-                             std::unique_ptr<GradientSums> sums, param::Others& others)
+                             std::unique_ptr<GradientSums> sums, param::DeviceSums& others)
     : local_(std::move(setup)), gradients_(std::move(gradients)), sums_(std::move(sums)), others_(others) {
   unsettled_.reserve(gradients_.size());
 }

@@ -16,7 +16,8 @@ class SummedUpdates final : public ParamExchange {
     std::int64_t count = 0;
   };
   // `gradients`: one for each update.
-  SummedUpdates(LocalUpdates::Setup, std::vector<Gradient> gradients, std::unique_ptr<GradientSums>, param::Others&);
+  SummedUpdates(LocalUpdates::Setup, std::vector<Gradient> gradients, std::unique_ptr<GradientSums>,
+                param::DeviceSums&);
 
   Status progress() override { return others_.progress(); }
   Status add(std::uint32_t update, const StepInfo&) override;
@@ -31,7 +32,7 @@ class SummedUpdates final : public ParamExchange {
   LocalUpdates local_;
   const std::vector<Gradient> gradients_;
   const std::unique_ptr<GradientSums> sums_;
-  param::Others& others_;
+  param::DeviceSums& others_;
   std::vector<std::uint32_t> unsettled_; // updates that wait for their sums
 };
 

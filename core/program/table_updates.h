@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "param/table/sharing.h"
+#include "param/table/shared_params.h"
 #include "program/host_copies.h"
 #include "program/param_exchange.h"
 
@@ -14,7 +14,7 @@ class TableUpdates final : public ParamExchange {
  public:
   // `updated`: the params, in the order of their updates. `copies`: beside the computing; null: contributions are in
   // their place when their gradients are made.
-  TableUpdates(param::Store& store, param::Sharing& sharing, std::vector<const param::Param*> updated,
+  TableUpdates(param::Store& store, param::SharedParams& sharing, std::vector<const param::Param*> updated,
                std::unique_ptr<HostCopies> copies)
       : store_(store), sharing_(sharing), updated_(std::move(updated)), copies_(std::move(copies)) {}
 
@@ -31,7 +31,7 @@ class TableUpdates final : public ParamExchange {
   Status send_what_has_left();
 
   param::Store& store_;
-  param::Sharing& sharing_;
+  param::SharedParams& sharing_;
   const std::vector<const param::Param*> updated_;
   const std::unique_ptr<HostCopies> copies_;
   std::uint64_t step_ = 0; // of the updates that are added

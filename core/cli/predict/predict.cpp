@@ -1,7 +1,7 @@
 // dlhost predict: writes any layer's features for each sample.
 #include <fmt/format.h>
 
-#include "cli/opened.h"
+#include "cli/opened_run.h"
 #include "cli/predict/predictions.h"
 #include "cli/predict/unlabelled.h"
 #include "cli/run/phase.h"

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/job_file.h"
-#include "cli/opened.h"
+#include "cli/opened_run.h"
 #include "cli/run/disk_room.h"
 #include "cli/run/full_disk.h"
 #include "cli/run/run_profile.h"
@@ -16,10 +16,10 @@
 #include "config/changes.h"
 #include "config/dump.h"
 #include "env/printable.h"
-#include "env/process/heirs.h"
 #include "env/process/interrupt.h"
 #include "env/process/launched.h"
 #include "env/process/process.h"
+#include "env/process/successors.h"
 #include "env/terminal.h"
 #include "record/curves.h"
 #include "record/run_folder.h"
@@ -29,7 +29,7 @@
 #include "run/coordinator/steering.h"
 #include "run/coordinator/warm_up.h"
 #include "run/input/samples_found.h"
-#include "run/membership/members_crew.h"
+#include "run/membership/cluster_pool.h"
 #include "run/recovery/attempts.h"
 #include "run/recovery/leadership.h"
 #include "run/recovery/ledgers.h"
@@ -56,7 +56,7 @@ Status kill(run::Training& training, std::uint32_t worker) {
 
 class JobRun final : private run::Attempts {
  public:
-  JobRun(Context& context, const Beginning& beginning, config::Job job, run::Members* members)
+  JobRun(Context& context, const RunStart& beginning, config::Job job, run::Members* members)
       : Attempts(context.host, run::Recovery(job)), context_(context), disk_(context.host.disk()),
         beginning_(beginning), job_(std::move(job)), members_(members) {}
 
@@ -103,7 +103,7 @@ class JobRun final : private run::Attempts {
 
   Context& context_;
   Disk& disk_;
-  const Beginning& beginning_;
+  const RunStart& beginning_;
   config::Job job_;
   run::Members* const members_;
   env::StandardTerminal terminal_{1};
@@ -161,7 +161,7 @@ Status JobRun::attempt(Point from) {
   const config::Job job = run::arranged_at(job_, from ? run::Checkpoints::step_of(*from) : 0);
   DLHOST_ASSIGN(auto session, run::Session::open(context_.host, context_.registry(), job));
   run::Training training(*session, env::interrupted());
-  if (members_) training.employ(run::MembersCrew::maker(*members_));
+  if (members_) training.employ(run::ClusterPool::maker(*members_));
   if (leadership_)
     DLHOST_TRY(leadership_->tell({.host = host(), .process = env::own_process(), .past = recovery_.past()}));
   // Whether the start of the run is on disk.
@@ -477,7 +477,7 @@ Result<run::Attempts::Point> JobRun::newest_point() {
 
 } // namespace
 
-Status run_to_its_end(Context& context, const Beginning& beginning, config::Job job, run::Members* members) {
+Status run_to_its_end(Context& context, const RunStart& beginning, config::Job job, run::Members* members) {
   return JobRun(context, beginning, std::move(job), members).run();
 }
 

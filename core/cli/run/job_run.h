@@ -9,7 +9,7 @@
 
 namespace dlhost::cli {
 
-struct Beginning {
+struct RunStart {
   std::string resume = {}; // a run's folder or a checkpoint; empty: starts at step 0
   int take_over = -1;      // descriptor of the run's lock, held from before exec, for taking over from a killed leader
   int standby = -1;        // descriptor of the line to the standby
@@ -20,6 +20,6 @@ struct Beginning {
 };
 
 // `members`: divide the workers among processes; null: this process starts all workers.
-Status run_to_its_end(Context&, const Beginning&, config::Job, run::Members*);
+Status run_to_its_end(Context&, const RunStart&, config::Job, run::Members*);
 
 } // namespace dlhost::cli

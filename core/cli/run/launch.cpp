@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cli/command.h"
-#include "cli/run/asked.h"
+#include "cli/run/run_request.h"
 #include "env/process/interrupt.h"
 #include "env/process/launched.h"
 #include "env/process/process.h"
@@ -16,7 +16,7 @@ namespace dlhost::cli {
 namespace {
 
 struct LaunchOptions {
-  Asked asked;
+  RunRequest asked;
   std::string hosts, shell, listen, program;
 };
 

@@ -1,10 +1,10 @@
 // dlhost run: trains a job.
 #include "cli/job_file.h"
-#include "cli/opened.h"
-#include "cli/run/asked.h"
+#include "cli/opened_run.h"
 #include "cli/run/job_run.h"
 #include "cli/run/members.h"
-#include "cli/run/unfinished.h"
+#include "cli/run/run_request.h"
+#include "cli/run/unfinished_run.h"
 #include "cli/run_named.h"
 #include "env/process/interrupt.h"
 #include "env/process/launched.h"
@@ -17,7 +17,7 @@ namespace dlhost::cli {
 namespace {
 
 struct RunOptions {
-  Asked asked;
+  RunRequest asked;
   int take_over = -1, standby = -1; // descriptors for a process that replaces a killed leader
   MembersOptions members;
 };
@@ -27,7 +27,7 @@ bool is_told_the_job(const RunOptions& options) {
   return !options.members.launched.empty() && options.members.rank.value_or(0) != 0;
 }
 
-Status lead(Context& context, const Beginning& beginning, config::Job job, run::Members& members) {
+Status lead(Context& context, const RunStart& beginning, config::Job job, run::Members& members) {
   Status status = run_to_its_end(context, beginning, std::move(job), &members);
   members.dismiss(context.host.clock());
   return status;
@@ -42,7 +42,7 @@ Status lead_on(Context& context, const std::string& run, bool profile, run::Memb
 
 Status run_job(Context& context, RunOptions options) {
   Disk& disk = context.host.disk();
-  Asked& asked = options.asked;
+  RunRequest& asked = options.asked;
   if (!asked.resume.empty()) {
     DLHOST_ASSIGN(asked.resume, run_named(disk, asked.resume));
   }
@@ -60,12 +60,12 @@ Status run_job(Context& context, RunOptions options) {
     }
   }
   DLHOST_ASSIGN(const auto members, join_members(context, job, options.members));
-  const Beginning beginning{.resume = asked.resume,
-                            .take_over = options.take_over,
-                            .standby = options.standby,
-                            .profile = asked.profile,
-                            .accepts_data = asked.accepts_data,
-                            .verifies_data = asked.verifies_data};
+  const RunStart beginning{.resume = asked.resume,
+                           .take_over = options.take_over,
+                           .standby = options.standby,
+                           .profile = asked.profile,
+                           .accepts_data = asked.accepts_data,
+                           .verifies_data = asked.verifies_data};
   if (!members) return run_to_its_end(context, beginning, std::move(job), nullptr);
   if (members->is_to_begin()) DLHOST_TRY(members->try_to_lead());
   if (!members->leads()) {

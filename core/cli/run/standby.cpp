@@ -20,7 +20,7 @@ void let_workers_go_first(Context& context, const std::string& run, int dead) {
   const auto before = run::Leadership::told(context.host.disk(), run);
   if (!before.ok()) return;
   Clock& clock = context.host.clock();
-  const auto lives = [](const run::Located& worker) { return env::runs(worker.process); };
+  const auto lives = [](const run::RunProcess& worker) { return env::runs(worker.process); };
   for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {
     const auto now = run::Leadership::told(context.host.disk(), run);
     if (!now.ok() || now->process != dead || std::ranges::none_of(before->workers, lives)) return;

@@ -6,7 +6,7 @@
 #include "cli/job_file.h"
 #include "cli/run/succession.h"
 #include "env/process/process.h"
-#include "run/coordinator/process_crew.h"
+#include "run/coordinator/process_pool.h"
 #include "run/membership/meeting_folder.h"
 #include "run/recovery/leadership.h"
 
@@ -20,7 +20,7 @@ struct WorkerOptions {
 };
 
 // Salvages the newest versions after the leader's death; without any, the run continues from its newest point.
-void salvage(Context& context, const std::string& run, const std::vector<run::Located>& workers,
+void salvage(Context& context, const std::string& run, const std::vector<run::RunProcess>& workers,
              run::Follower& follower) {
   const Status status = follower.salvage(run, [&](std::uint32_t seat) {
     if (seat > 0 && seat <= workers.size()) env::kill(workers[seat - 1].process);
@@ -35,7 +35,7 @@ Status work(Context& context, const WorkerOptions& options) {
   DLHOST_ASSIGN(const auto job, load_job(context, run::MeetingFolder::job_in(options.folder), {}));
   std::string orphaned;
   std::optional<Succession> succession;
-  DLHOST_TRY(run::ProcessCrew::work(context.host, context.registry(), job, options.folder, options.seat, options.leader,
+  DLHOST_TRY(run::ProcessPool::work(context.host, context.registry(), job, options.folder, options.seat, options.leader,
                                     [&](const std::string& run, run::Follower* follower) -> Status {
                                       DLHOST_ASSIGN(const auto before, run::Leadership::told(context.host.disk(), run));
                                       DLHOST_ASSIGN(succession, succeed(context, run, options.leader));

@@ -7,8 +7,8 @@
 
 #include <unistd.h>
 
-#include "env/process/heirs.h"
 #include "env/process/process.h"
+#include "env/process/successors.h"
 
 namespace dlhost::env {
 namespace {

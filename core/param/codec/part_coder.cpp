@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "param/exchange/rehearsal.h"
+#include "param/exchange/dry_run.h"
 
 namespace dlhost::param {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "param/server/racing.h"
+#include "param/server/data_races.h"
 
 namespace dlhost::param {
 
@@ -23,7 +23,7 @@ Status Exchanges::add(const Slice& slice) {
 }
 
 // Histories were given their first values with the masters, or those of a checkpoint.
-void Exchanges::begin(const Beginning& beginning) {
+void Exchanges::begin(const StartPoint& beginning) {
   for (Piece& piece : pieces_) {
     const Slice& slice = piece.row.slice();
     const auto* value = reinterpret_cast<const float*>(setup_.masters->value(slice.param, 0).data());
@@ -92,7 +92,7 @@ Status Exchanges::conclude(std::size_t which, Version now, const float* from, fl
   }
   for (std::size_t i = 0; i < begun.size(); ++i) begun[i] = common[i] - begun[i];
   const float* const difference = begun.data();
-  const Racing racing(from == to); // its readers mean it
+  const IgnoreDataRaces racing(from == to); // its readers mean it
   return piece.shift->run({.from = from, .to = to, .gradients = {&difference, 1}, .count = 1}, {});
 }
 

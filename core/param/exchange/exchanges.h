@@ -13,7 +13,7 @@ class Exchanges final : public GroupSync {
   static constexpr std::size_t turns = 1;
 
   explicit Exchanges(Setup);
-  void begin(const Beginning&) override;
+  void begin(const StartPoint&) override;
   bool is_on(std::size_t which) const override { return pieces_[which].row.is_on(); }
   std::optional<std::uint32_t> first_missing(std::size_t which) const override {
     return neighbours_.seat_of(pieces_[which].row.first_missing());

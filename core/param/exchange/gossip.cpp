@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "param/server/racing.h"
+#include "param/server/data_races.h"
 
 namespace dlhost::param {
 namespace {
@@ -44,7 +44,7 @@ Status Gossip::add(const Slice& slice) {
   return {};
 }
 
-void Gossip::begin(const Beginning& beginning) {
+void Gossip::begin(const StartPoint& beginning) {
   for (Piece& piece : pieces_) {
     const auto* value = reinterpret_cast<const float*>(setup_.masters->value(piece.slice->param, 0).data());
     std::copy_n(value + piece.slice->first, piece.common.size(), piece.common.begin());
@@ -162,7 +162,7 @@ Status Gossip::conclude(std::size_t which, Version now, const float* from, float
   Piece& piece = pieces_[which];
   if (ledger_) DLHOST_TRY(note_heard(piece, now));
   const float* const came = piece.came.data();
-  const Racing racing(from == to); // its readers mean it
+  const IgnoreDataRaces racing(from == to); // its readers mean it
   DLHOST_TRY(piece.shift->run({.from = from, .to = to, .gradients = {&came, 1}, .count = 1}, {}));
   add_to(piece.common, piece.came);
   if (!piece.begun.empty()) {

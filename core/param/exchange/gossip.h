@@ -18,7 +18,7 @@ class Gossip final : public GroupSync {
   static constexpr std::size_t rows(std::size_t neighbours) { return 1 + 2 * neighbours; }
 
   explicit Gossip(Setup);
-  void begin(const Beginning&) override;
+  void begin(const StartPoint&) override;
   bool is_on(std::size_t) const override { return false; }
   bool is_due(std::size_t which, Version) const override;
   Result<bool> start(std::size_t which, Version, const float* value) override;

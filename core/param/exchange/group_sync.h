@@ -14,7 +14,7 @@
 #include "param/exchange/neighbours.h"
 #include "param/exchange/row_exchange.h"
 #include "param/server/ledger.h"
-#include "param/store/addition.h"
+#include "param/store/add_rule.h"
 #include "param/store/slice_update.h"
 #include "param/table/slices.h"
 #include "param/table/table_memory.h"
@@ -44,7 +44,7 @@ class GroupSync {
   virtual ~GroupSync() = default;
 
   // The values are the common ones.
-  virtual void begin(const Beginning&) = 0;
+  virtual void begin(const StartPoint&) = 0;
   bool in_step() const { return setup_.in_step; }
   // What is exchanged is written down.
   void keep(Ledger* ledger) { ledger_ = ledger; }
@@ -90,7 +90,7 @@ class GroupSync {
 
   const Setup setup_;
   Neighbours neighbours_;
-  Addition addition_;
+  AddRule addition_;
   Ledger* ledger_ = nullptr;
 };
 

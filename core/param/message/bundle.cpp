@@ -15,7 +15,7 @@ static_assert(sizeof(Prefix) == Bundle::prefix_bytes);
 
 } // namespace
 
-void Bundle::add(std::span<const std::byte, message_bytes> message, const Enclosure& enclosure) {
+void Bundle::add(std::span<const std::byte, message_bytes> message, const Attachment& enclosure) {
   const Prefix prefix{enclosure.mirror, static_cast<std::uint32_t>(enclosure.bytes.size()), enclosure.offset};
   std::byte* to = room_.data() + at_;
   std::memcpy(to, &prefix, sizeof prefix);
@@ -25,13 +25,13 @@ void Bundle::add(std::span<const std::byte, message_bytes> message, const Enclos
   at_ += bytes_of(enclosure.bytes.size());
 }
 
-Result<BundleReader::Letter> BundleReader::next() {
+Result<BundleReader::Entry> BundleReader::next() {
   Prefix prefix;
   const auto cut_off = [] { return Status::corrupt("a message of another machine is cut off"); };
   if (rest_.size() < sizeof prefix + message_bytes) return cut_off();
   std::memcpy(&prefix, rest_.data(), sizeof prefix);
   if (prefix.count > most_enclosed || rest_.size() < Bundle::bytes_of(prefix.count)) return cut_off();
-  Letter letter{.message = rest_.subspan(sizeof prefix, message_bytes), .enclosure = {}};
+  Entry letter{.message = rest_.subspan(sizeof prefix, message_bytes), .enclosure = {}};
   letter.enclosure = {prefix.mirror, prefix.offset, rest_.subspan(sizeof prefix + message_bytes, prefix.count)};
   rest_ = rest_.subspan(Bundle::bytes_of(prefix.count));
   return letter;

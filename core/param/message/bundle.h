@@ -13,7 +13,7 @@
 namespace dlhost::param {
 
 // Bytes for a mirror.
-struct Enclosure {
+struct Attachment {
   std::uint32_t mirror = 0;
   std::uint64_t offset = 0;
   std::span<const std::byte> bytes; // may be empty
@@ -30,7 +30,7 @@ class Bundle {
     return prefix_bytes + message_bytes + padded(enclosed);
   }
   bool fits(std::size_t enclosed) const { return bytes_of(enclosed) <= room_.size() - at_; }
-  void add(std::span<const std::byte, message_bytes>, const Enclosure&);
+  void add(std::span<const std::byte, message_bytes>, const Attachment&);
   std::span<const std::byte> written() const { return room_.first(at_); }
 
   static constexpr std::size_t prefix_bytes = 16;
@@ -45,12 +45,12 @@ class Bundle {
 class BundleReader {
  public:
   explicit BundleReader(std::span<const std::byte> bytes) : rest_(bytes) {}
-  struct Letter {
+  struct Entry {
     std::span<const std::byte> message;
-    Enclosure enclosure;
+    Attachment enclosure;
   };
   bool at_end() const { return rest_.empty(); }
-  Result<Letter> next();
+  Result<Entry> next();
 
  private:
   std::span<const std::byte> rest_;

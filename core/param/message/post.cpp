@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "param/message/growing.h"
+#include "param/message/growing_queue.h"
 
 namespace dlhost::param {
 namespace {
@@ -40,8 +40,8 @@ Result<std::unique_ptr<Post>> Post::open(const Setup& setup) {
   return post;
 }
 
-Result<std::unique_ptr<Post::Line>> Post::open_line(const Setup& setup, Transport& transport) const {
-  auto line = std::make_unique<Line>();
+Result<std::unique_ptr<Post::EndpointBuffers>> Post::open_line(const Setup& setup, Transport& transport) const {
+  auto line = std::make_unique<EndpointBuffers>();
   const bool far = &transport == setup.far;
   if (far) line->largest = bundle_bytes;
   line->rooms.resize(rooms * line->largest);
@@ -49,7 +49,8 @@ Result<std::unique_ptr<Post::Line>> Post::open_line(const Setup& setup, Transpor
   for (std::uint32_t piece = 0; piece < rooms; ++piece) line->free.push_back(piece);
   DLHOST_ASSIGN(line->endpoint, transport.open(*setup.host, {.name = concat("seat", seat_), .secret = setup.secret}));
   if (setup.sealed && far) {
-    DLHOST_ASSIGN(line->endpoint, Sealed::around(*setup.host, std::move(line->endpoint), setup.secret, *setup.sealed));
+    DLHOST_ASSIGN(line->endpoint,
+                  EncryptedEndpoint::around(*setup.host, std::move(line->endpoint), setup.secret, *setup.sealed));
   }
   for (std::size_t room = 0; room < rooms; ++room) DLHOST_TRY(line->endpoint->post_recv(line->room(room), room));
   return line;
@@ -74,7 +75,7 @@ Result<PeerId> Post::peer(std::uint32_t seat) const {
   return peers_[seat].id;
 }
 
-std::uint32_t Post::seat_of(PeerId id, const Line& line) const {
+std::uint32_t Post::seat_of(PeerId id, const EndpointBuffers& line) const {
   std::uint32_t seat = 0;
   while (seat < peers_.size() && !(peers_[seat].connected && peers_[seat].id == id && &line_to(seat) == &line)) ++seat;
   return seat;
@@ -95,7 +96,7 @@ void Post::close() {
   if (near_) near_->endpoint.reset();
 }
 
-Result<Board> Post::allocate(std::size_t bytes) {
+Result<SharedMemory> Post::allocate(std::size_t bytes) {
   std::unique_ptr<Region> near, far;
   if (near_) {
     DLHOST_ASSIGN(near, near_->endpoint->allocate(bytes));
@@ -105,12 +106,12 @@ Result<Board> Post::allocate(std::size_t bytes) {
   } else if (far_) {
     DLHOST_ASSIGN(far, far_->endpoint->allocate(bytes));
   }
-  return Board(std::move(near), std::move(far));
+  return SharedMemory(std::move(near), std::move(far));
 }
 
-Result<Board> Post::allocate_mirror(std::size_t bytes) {
+Result<SharedMemory> Post::allocate_mirror(std::size_t bytes) {
   DLHOST_ASSIGN(auto far, far_->endpoint->allocate(bytes));
-  return Board(nullptr, std::move(far));
+  return SharedMemory(nullptr, std::move(far));
 }
 
 Result<std::unique_ptr<Region>> Post::map(std::uint32_t seat, std::string_view key) {
@@ -124,7 +125,7 @@ void Post::know(std::uint32_t number, std::span<std::byte> mirror) {
 }
 
 Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
-  Way& way = ways_[machines_.at(seat)];
+  MachineQueue& way = ways_[machines_.at(seat)];
   if (way.outbox.full())
     return Status::internal("seat ", seat_, " has more messages under way than it has credit for (",
                             way.outbox.capacity(), ")");
@@ -136,31 +137,32 @@ Status Post::send(std::uint32_t seat, Message message, const Shown& shown) {
     held_.resize(std::max(held_.size(), way.of_slice.size()));
   }
   message.epoch = epoch_;
-  Letter letter{.seat = seat, .message = message};
+  Outgoing message_out{.seat = seat, .message = message};
   if (encloses) {
-    letter.enclosure = {shown.there->number, shown.offset, shown.here};
+    message_out.enclosure = {shown.there->number, shown.offset, shown.here};
     freight_.of(shown.cargo) += shown.here.size();
   } else if (!shown.here.empty()) {
     const std::uint64_t put = add_put(way, shown, of_slice ? message.slice : -1);
     (of_slice ? way.of_slice[message.slice] : way.shows) = put;
   }
-  if (of_slice) letter.put = way.of_slice[message.slice]; // what others of that machine were told before holds as well
-  letter.behind = of_slice ? way.shows : way.puts;
-  way.outbox.push_back(letter);
+  if (of_slice)
+    message_out.put = way.of_slice[message.slice]; // what others of that machine were told before holds as well
+  message_out.behind = of_slice ? way.shows : way.puts;
+  way.outbox.push_back(message_out);
   if (!is_far(seat)) return flush_letters(way);
-  way.hurries = way.hurries || hurries(letter);
+  way.hurries = way.hurries || hurries(message_out);
   freight_.of(record::Cargo::control) += Bundle::bytes_of(0);
   return flush_puts(way);
 }
 
 Status Post::show(const Shown& shown) {
   if (shown.here.empty()) return {};
-  Way& way = ways_[machines_.at(shown.there->seat)];
+  MachineQueue& way = ways_[machines_.at(shown.there->seat)];
   way.shows = add_put(way, shown, -1);
   return flush_puts(way);
 }
 
-std::uint64_t Post::add_put(Way& way, const Shown& shown, std::int64_t rank) {
+std::uint64_t Post::add_put(MachineQueue& way, const Shown& shown, std::int64_t rank) {
   freight_.of(shown.cargo) += shown.here.size();
   append(way.waiting, Put{shown.here, shown.there, shown.offset, ++way.puts, rank});
   append(way.states, PutState{.seat = shown.there->seat, .bytes = shown.here.size()});
@@ -168,34 +170,34 @@ std::uint64_t Post::add_put(Way& way, const Shown& shown, std::int64_t rank) {
 }
 
 bool Post::all_shown() const {
-  return std::ranges::all_of(ways_, [](const Way& way) { return way.puts_done == way.puts; });
+  return std::ranges::all_of(ways_, [](const MachineQueue& way) { return way.puts_done == way.puts; });
 }
 
 bool Post::all_sent() const {
   const auto idle = [](const auto& line) { return !line || line->free.size() == rooms; };
   return all_shown() && idle(near_) && idle(far_) &&
-         std::ranges::all_of(ways_, [](const Way& way) { return way.outbox.empty(); });
+         std::ranges::all_of(ways_, [](const MachineQueue& way) { return way.outbox.empty(); });
 }
 
 // Something may be handed over to a transport as soon as that has room.
 bool Post::waits_for_room() const {
-  return std::ranges::any_of(ways_, [this](const Way& way) {
+  return std::ranges::any_of(ways_, [this](const MachineQueue& way) {
     return next_put(way) != way.waiting.end() || (!way.outbox.empty() && may_go(way, way.outbox.front()));
   });
 }
 
 Status Post::flush(bool all) {
   Status first;
-  for (Way& way : ways_) {
+  for (MachineQueue& way : ways_) {
     if (!all && !way.hurries && way.waiting.empty()) continue;
-    Status puts = flush_puts(way), letters = flush_letters(way);
+    Status puts = flush_puts(way), queued = flush_letters(way);
     way.hurries = std::ranges::any_of(way.outbox, hurries);
-    if (first.ok()) first = puts.ok() ? std::move(letters) : std::move(puts);
+    if (first.ok()) first = puts.ok() ? std::move(queued) : std::move(puts);
   }
   return first;
 }
 
-boost::circular_buffer<Post::Put>::const_iterator Post::next_put(const Way& way) {
+boost::circular_buffer<Post::Put>::const_iterator Post::next_put(const MachineQueue& way) {
   const auto next =
       std::ranges::min_element(way.waiting, {}, [](const Put& put) { return std::pair(put.rank, put.number); });
   const bool fits =
@@ -204,7 +206,7 @@ boost::circular_buffer<Post::Put>::const_iterator Post::next_put(const Way& way)
 }
 
 // One that cannot be made will not be waited for: whoever it was for is gone, or about to, and its memory with it.
-Status Post::flush_puts(Way& way) {
+Status Post::flush_puts(MachineQueue& way) {
   Status first;
   for (auto next = next_put(way); next != way.waiting.end(); next = next_put(way)) {
     const Put put = *next;
@@ -225,36 +227,37 @@ Status Post::flush_puts(Way& way) {
   return first;
 }
 
-bool Post::may_go(const Way& way, const Letter& letter) const {
+bool Post::may_go(const MachineQueue& way, const Outgoing& message_out) const {
   const auto is_past = [&](std::uint64_t number) {
     if (number <= way.puts_done) return true;
     const PutState& put = way.states[number - way.puts_done - 1];
     if (put.stage == PutState::Stage::there) return true;
-    return put.stage == PutState::Stage::on_its_way && put.seat == letter.seat && far_->endpoint->puts_in_order();
+    return put.stage == PutState::Stage::on_its_way && put.seat == message_out.seat && far_->endpoint->puts_in_order();
   };
-  if (letter.put > 0 && !is_past(letter.put)) return false;
-  for (std::uint64_t number = way.puts_done + 1; number <= letter.behind; ++number)
+  if (message_out.put > 0 && !is_past(message_out.put)) return false;
+  for (std::uint64_t number = way.puts_done + 1; number <= message_out.behind; ++number)
     if (!is_past(number)) return false;
   return true;
 }
 
-template <class Act> void Post::each_ready(Way& way, Act act) {
+template <class Act> void Post::each_ready(MachineQueue& way, Act act) {
   ++looks_;
   bool any_held = false;
-  for (Letter& letter : way.outbox) {
-    if (letter.packed) continue;
-    const bool of_slice = is_of_slice(letter.message.word);
-    const bool held = of_slice ? held_[letter.message.slice] == looks_ : any_held;
-    if (!held && may_go(way, letter) && act(letter)) continue;
+  for (Outgoing& message_out : way.outbox) {
+    if (message_out.packed) continue;
+    const bool of_slice = is_of_slice(message_out.message.word);
+    const bool held = of_slice ? held_[message_out.message.slice] == looks_ : any_held;
+    if (!held && may_go(way, message_out) && act(message_out)) continue;
     if (!of_slice) return; // nothing overtakes it
     any_held = true;
-    held_[letter.message.slice] = looks_;
+    held_[message_out.message.slice] = looks_;
   }
 }
 
-std::span<const std::byte> Post::fill(Way& way, std::span<std::byte> piece, std::optional<std::uint32_t>& seat) {
+std::span<const std::byte> Post::fill(MachineQueue& way, std::span<std::byte> piece,
+                                      std::optional<std::uint32_t>& seat) {
   std::array<std::byte, message_bytes> bytes{};
-  if (Letter& first = way.outbox.front(); !is_far(first.seat)) {
+  if (Outgoing& first = way.outbox.front(); !is_far(first.seat)) {
     seat = first.seat;
     first.packed = true;
     first.message.seat = sent_[first.seat];
@@ -264,16 +267,16 @@ std::span<const std::byte> Post::fill(Way& way, std::span<std::byte> piece, std:
   }
   Bundle bundle(piece);
   std::uint16_t number = 0;
-  each_ready(way, [&](Letter& letter) {
+  each_ready(way, [&](Outgoing& message_out) {
     if (!seat) {
-      seat = letter.seat;
-      number = sent_[letter.seat];
+      seat = message_out.seat;
+      number = sent_[message_out.seat];
     }
-    if (letter.seat != *seat || !bundle.fits(letter.enclosure.bytes.size())) return false;
-    letter.packed = true;
-    letter.message.seat = number++;
-    write(letter.message, bytes);
-    bundle.add(bytes, letter.enclosure);
+    if (message_out.seat != *seat || !bundle.fits(message_out.enclosure.bytes.size())) return false;
+    message_out.packed = true;
+    message_out.message.seat = number++;
+    write(message_out.message, bytes);
+    bundle.add(bytes, message_out.enclosure);
     return true;
   });
   return bundle.written();
@@ -281,10 +284,10 @@ std::span<const std::byte> Post::fill(Way& way, std::span<std::byte> piece, std:
 
 // A letter that finds no room keeps back those behind it. One that cannot be sent does not: the others are to hear what
 // became of its receiver.
-Status Post::flush_letters(Way& way) {
+Status Post::flush_letters(MachineQueue& way) {
   Status first;
   while (!way.outbox.empty()) {
-    Line& line = line_to(way.outbox.front().seat); // the same for all of a machine
+    EndpointBuffers& line = line_to(way.outbox.front().seat); // the same for all of a machine
     if (line.free.empty()) return first;
     const std::uint32_t number = line.free.back();
     std::optional<std::uint32_t> seat;
@@ -293,10 +296,10 @@ Status Post::flush_letters(Way& way) {
     const auto peer = this->peer(*seat);
     Status status = peer.ok() ? line.endpoint->post_send(*peer, 0, piece, number) : std::move(peer).status();
     if (status.code() == Code::timeout) {
-      for (Letter& letter : way.outbox) letter.packed = false;
+      for (Outgoing& message_out : way.outbox) message_out.packed = false;
       return first;
     }
-    const auto left = std::remove_if(way.outbox.begin(), way.outbox.end(), std::mem_fn(&Letter::packed));
+    const auto left = std::remove_if(way.outbox.begin(), way.outbox.end(), std::mem_fn(&Outgoing::packed));
     const auto gone = static_cast<std::size_t>(way.outbox.end() - left);
     sent_[*seat] = static_cast<std::uint16_t>(sent_[*seat] + gone);
     way.outbox.erase_end(gone);
@@ -309,7 +312,7 @@ Status Post::flush_letters(Way& way) {
 }
 
 // They are done in any order.
-void Post::put_done(Way& way, std::uint64_t number) {
+void Post::put_done(MachineQueue& way, std::uint64_t number) {
   if (number <= way.puts_done || number > way.puts) return; // it was for somebody who is gone
   PutState& put = way.states[number - way.puts_done - 1];
   put.stage = PutState::Stage::there;
@@ -319,7 +322,7 @@ void Post::put_done(Way& way, std::uint64_t number) {
     way.states.pop_front();
 }
 
-void Post::measure(Way& way, std::size_t bytes) {
+void Post::measure(MachineQueue& way, std::size_t bytes) {
   const Nanoseconds now = host_.clock().now();
   way.measured += bytes;
   if (way.measured_since == 0) {

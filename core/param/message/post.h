@@ -27,17 +27,17 @@
 #include <dlhost/transport.h>
 
 #include "param/message/bundle.h"
-#include "param/message/mirror.h"
+#include "param/message/encrypted_endpoint.h"
 #include "param/message/protocol.h"
-#include "param/message/sealed.h"
+#include "param/message/remote_copy.h"
 #include "record/traffic.h"
 
 namespace dlhost::param {
 
 // Who acts on messages.
-class Taker {
+class MessageHandler {
  public:
-  virtual ~Taker() = default;
+  virtual ~MessageHandler() = default;
   virtual Status take(const Message&) = 0;
 };
 
@@ -53,8 +53,8 @@ class Post {
     std::string host_name = {};          // what this machine is called; empty: there is one
     std::span<const std::byte>
         secret; // by which those of a job know one another on the network; empty: they are one process
-    std::optional<Sealed::What> sealed = {}; // of what goes to other machines; none: nothing
-    std::size_t credit = 0;                  // messages of this task that may be on their way at once, to one machine
+    std::optional<EncryptedEndpoint::What> sealed = {}; // of what goes to other machines; none: nothing
+    std::size_t credit = 0; // messages of this task that may be on their way at once, to one machine
     // And bytes of what is put there, at most: as many as a link carries in a while. More make nothing faster, overflow
     // where a machine is busy, and let what is wanted first wait. One put always is.
     std::size_t under_way = std::size_t{4} << 20;
@@ -74,8 +74,8 @@ class Post {
   bool is_far(std::uint32_t seat) const { return machines_[seat] != machines_[seat_]; }
 
   // Memory that others see, or a mirror that those of this machine share; one that is this task's alone.
-  Result<Board> allocate(std::size_t bytes);
-  Result<Board> allocate_mirror(std::size_t bytes);
+  Result<SharedMemory> allocate(std::size_t bytes);
+  Result<SharedMemory> allocate_mirror(std::size_t bytes);
   // That of another seat of this machine.
   Result<std::unique_ptr<Region>> map(std::uint32_t seat, std::string_view key);
 
@@ -92,7 +92,7 @@ class Post {
   // What lies here, and is to lie there from `offset` on.
   struct Shown {
     std::span<const std::byte> here;
-    const Mirror* there = nullptr;
+    const RemoteCopy* there = nullptr;
     std::uint64_t offset = 0;
     record::Cargo cargo = record::Cargo::control;
   };
@@ -116,24 +116,24 @@ class Post {
 
   // Hands over what has arrived, and waits up to `limit` for the first of it. A peer that is gone is a Status that
   // says which, and on which machine.
-  Status progress(Taker&, Nanoseconds limit);
+  Status progress(MessageHandler&, Nanoseconds limit);
 
  private:
   explicit Post(const Setup&);
 
-  struct Letter {
+  struct Outgoing {
     std::uint32_t seat = 0;
     Message message;
     std::uint64_t put = 0;    // what is put for it, or was last of its slice, by its number; 0: nothing
     std::uint64_t behind = 0; // and behind all up to that one
-    Enclosure enclosure;
+    Attachment enclosure;
     bool packed = false; // in the piece that is being filled
   };
   // Somebody waits for it.
-  static bool hurries(const Letter& letter) { return letter.message.word != Word::taken; }
+  static bool hurries(const Outgoing& message_out) { return message_out.message.word != Word::taken; }
   struct Put {
     std::span<const std::byte> here;
-    const Mirror* there = nullptr;
+    const RemoteCopy* there = nullptr;
     std::uint64_t offset = 0;
     std::uint64_t number = 0; // from 1 on, of its machine
     std::int64_t rank = 0;    // those of lower ones go first
@@ -144,8 +144,8 @@ class Post {
     std::size_t bytes = 0;
   };
   // What goes to one machine.
-  struct Way {
-    boost::circular_buffer<Letter> outbox;
+  struct MachineQueue {
+    boost::circular_buffer<Outgoing> outbox;
     bool hurries = false;                    // somebody waits for what is in it
     boost::circular_buffer<Put> waiting;     // puts that the transport has yet to take
     std::uint64_t puts = 0, puts_done = 0;   // so far; of these, without a gap from the first on
@@ -158,7 +158,7 @@ class Post {
     std::size_t measured = 0; // that have come there since
   };
   // One of the two transports' endpoints, what arrives there, and what is being sent: endpoints read it to its end.
-  struct Line {
+  struct EndpointBuffers {
     std::size_t largest = message_bytes; // of what it sends in one piece
     std::vector<std::byte> rooms, pieces;
     std::vector<std::uint32_t> free;    // of the pieces
@@ -179,41 +179,41 @@ class Post {
     return std::uint64_t{machine} << number_bits | number;
   }
 
-  Result<std::unique_ptr<Line>> open_line(const Setup&, Transport&) const;
-  Line& line_to(std::uint32_t seat) const { return is_far(seat) ? *far_ : *near_; }
+  Result<std::unique_ptr<EndpointBuffers>> open_line(const Setup&, Transport&) const;
+  EndpointBuffers& line_to(std::uint32_t seat) const { return is_far(seat) ? *far_ : *near_; }
   Result<PeerId> peer(std::uint32_t seat) const;
   Status flush(bool all);
-  Status flush_letters(Way&);
-  Status flush_puts(Way&);
+  Status flush_letters(MachineQueue&);
+  Status flush_puts(MachineQueue&);
   // The one that goes next, if there is room for it; past the end: none.
-  static boost::circular_buffer<Put>::const_iterator next_put(const Way&);
-  std::uint64_t add_put(Way&, const Shown&, std::int64_t rank);
+  static boost::circular_buffer<Put>::const_iterator next_put(const MachineQueue&);
+  std::uint64_t add_put(MachineQueue&, const Shown&, std::int64_t rank);
   // What it is behind is there, or will be when it arrives.
-  bool may_go(const Way&, const Letter&) const;
+  bool may_go(const MachineQueue&, const Outgoing&) const;
   // Letters that go in one piece, to one seat: what of it they fill.
-  std::span<const std::byte> fill(Way&, std::span<std::byte> piece, std::optional<std::uint32_t>& seat);
+  std::span<const std::byte> fill(MachineQueue&, std::span<std::byte> piece, std::optional<std::uint32_t>& seat);
   // Those that may go, and whom nothing holds back. Those that the function does not take hold back others.
-  template <class Act> void each_ready(Way&, Act act);
+  template <class Act> void each_ready(MachineQueue&, Act act);
   bool waits_for_room() const;
-  void put_done(Way&, std::uint64_t number);
-  void measure(Way&, std::size_t bytes);
-  Result<std::size_t> progress_either(Nanoseconds limit, Line*& whose);
-  Status deal_with(const Completion&, Line&, Taker&);
-  Status receive(const Completion&, Line&, Taker&);
-  Status open_bundle(std::span<const std::byte>, std::uint32_t from, Taker&);
-  Status open_letter(const BundleReader::Letter&, std::uint32_t from, Taker&);
-  std::uint32_t seat_of(PeerId, const Line&) const; // past the last one: a stranger
-  std::string name_of(std::uint32_t seat) const;    // for people
+  void put_done(MachineQueue&, std::uint64_t number);
+  void measure(MachineQueue&, std::size_t bytes);
+  Result<std::size_t> progress_either(Nanoseconds limit, EndpointBuffers*& whose);
+  Status deal_with(const Completion&, EndpointBuffers&, MessageHandler&);
+  Status receive(const Completion&, EndpointBuffers&, MessageHandler&);
+  Status open_bundle(std::span<const std::byte>, std::uint32_t from, MessageHandler&);
+  Status open_letter(const BundleReader::Entry&, std::uint32_t from, MessageHandler&);
+  std::uint32_t seat_of(PeerId, const EndpointBuffers&) const; // past the last one: a stranger
+  std::string name_of(std::uint32_t seat) const;               // for people
 
   Host& host_;
   const std::uint32_t seat_, epoch_;
   const std::string host_name_;
   const std::vector<std::uint32_t> machines_;
   const std::size_t most_under_way_;
-  std::unique_ptr<Line> near_, far_;
+  std::unique_ptr<EndpointBuffers> near_, far_;
   std::vector<Peer> peers_;                   // of each seat
   std::vector<std::uint16_t> sent_, heard_;   // messages to and from each
-  std::vector<Way> ways_;                     // to each machine
+  std::vector<MachineQueue> ways_;            // to each machine
   std::vector<std::span<std::byte>> mirrors_; // by number
   std::vector<std::uint64_t> held_; // of each slice: the last look at an outbox that left a letter of it there
   std::uint64_t looks_ = 0, stale_ = 0;

@@ -14,10 +14,10 @@ constexpr Nanoseconds parts_of_waiting = 8;
 } // namespace
 
 // What comes beside a failure is dealt with as well: it may be the word that ends it all.
-Status Post::progress(Taker& taker, Nanoseconds limit) {
+Status Post::progress(MessageHandler& taker, Nanoseconds limit) {
   DLHOST_TRY(flush(true));
   const Nanoseconds patience = waits_for_room() ? 0 : limit;
-  Line* line = near_ ? near_.get() : far_.get();
+  EndpointBuffers* line = near_ ? near_.get() : far_.get();
   std::size_t count = 0;
   if (near_ && far_) {
     DLHOST_ASSIGN(count, progress_either(patience, line));
@@ -33,7 +33,7 @@ Status Post::progress(Taker& taker, Nanoseconds limit) {
   return first.ok() ? std::move(flushed) : std::move(first);
 }
 
-Result<std::size_t> Post::progress_either(Nanoseconds limit, Line*& whose) {
+Result<std::size_t> Post::progress_either(Nanoseconds limit, EndpointBuffers*& whose) {
   Nanoseconds begin = 0, waited = 0;
   while (true) {
     whose = far_.get();
@@ -50,7 +50,7 @@ Result<std::size_t> Post::progress_either(Nanoseconds limit, Line*& whose) {
   }
 }
 
-Status Post::deal_with(const Completion& completion, Line& line, Taker& taker) {
+Status Post::deal_with(const Completion& completion, EndpointBuffers& line, MessageHandler& taker) {
   switch (completion.kind) {
   case Completion::Kind::sent: line.free.push_back(static_cast<std::uint32_t>(completion.cookie)); return {};
   case Completion::Kind::received: return receive(completion, line, taker);
@@ -59,7 +59,7 @@ Status Post::deal_with(const Completion& completion, Line& line, Taker& taker) {
     if (seat == peers_.size()) return {};
     gone_.push_back(seat);
     // What was to be shown to it will not be, and the others of its machine are to hear what is said all the same.
-    Way& way = ways_[machines_[seat]];
+    MachineQueue& way = ways_[machines_[seat]];
     way.waiting.clear();
     way.states.clear();
     way.puts_done = way.puts;
@@ -76,7 +76,7 @@ Status Post::deal_with(const Completion& completion, Line& line, Taker& taker) {
   return {};
 }
 
-Status Post::receive(const Completion& completion, Line& line, Taker& taker) {
+Status Post::receive(const Completion& completion, EndpointBuffers& line, MessageHandler& taker) {
   const auto room = line.room(completion.cookie);
   const auto bytes = room.first(std::min(completion.bytes, room.size()));
   const std::uint32_t seat = seat_of(completion.peer, line);
@@ -89,18 +89,18 @@ Status Post::receive(const Completion& completion, Line& line, Taker& taker) {
   return status;
 }
 
-Status Post::open_bundle(std::span<const std::byte> bytes, std::uint32_t from, Taker& taker) {
+Status Post::open_bundle(std::span<const std::byte> bytes, std::uint32_t from, MessageHandler& taker) {
   Status first;
   for (BundleReader reader(bytes); !reader.at_end();) {
-    DLHOST_ASSIGN(const auto letter, reader.next());
-    Status status = open_letter(letter, from, taker);
+    DLHOST_ASSIGN(const auto message_out, reader.next());
+    Status status = open_letter(message_out, from, taker);
     if (first.ok()) first = std::move(status);
   }
   return first;
 }
 
-Status Post::open_letter(const BundleReader::Letter& letter, std::uint32_t from, Taker& taker) {
-  DLHOST_ASSIGN(auto message, read_message(letter.message));
+Status Post::open_letter(const BundleReader::Entry& message_out, std::uint32_t from, MessageHandler& taker) {
+  DLHOST_ASSIGN(auto message, read_message(message_out.message));
   if (message.epoch != epoch_) {
     ++stale_;
     return {};
@@ -112,7 +112,7 @@ Status Post::open_letter(const BundleReader::Letter& letter, std::uint32_t from,
     return Status::gone(name_of(from), " is out of reach: messages of it were lost on their way to worker ", seat_);
   }
   ++heard_[from];
-  if (const auto& [number, offset, enclosed] = letter.enclosure; !enclosed.empty()) {
+  if (const auto& [number, offset, enclosed] = message_out.enclosure; !enclosed.empty()) {
     const auto mirror = number < mirrors_.size() ? mirrors_[number] : std::span<std::byte>();
     if (enclosed.size() > mirror.size() || offset > mirror.size() - enclosed.size())
       return Status::corrupt("worker ", from, " sends bytes for mirror ", number, " of worker ", seat_,

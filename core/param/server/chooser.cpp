@@ -11,7 +11,7 @@ Chooser::Chooser(Setup setup)
   own_.resize(traits.own_words + groups_.size() * traits.words_each);
 }
 
-void Chooser::begin(const Beginning& beginning) {
+void Chooser::begin(const StartPoint& beginning) {
   version_ = beginning.version;
   const auto traits = setup_.consistency->traits();
   std::ranges::fill(own_, 0);

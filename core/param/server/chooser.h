@@ -13,7 +13,7 @@
 
 #include "param/message/protocol.h"
 #include "param/server/arrivals.h"
-#include "param/table/beginning.h"
+#include "param/table/start_point.h"
 #include "plugin/activity.h"
 
 namespace dlhost::param {
@@ -32,7 +32,7 @@ class Chooser {
 
   // Takes `whole`, `leave` or `complete`.
   Status take(const Message&);
-  void begin(const Beginning&);
+  void begin(const StartPoint&);
 
   // Counts steps of groups.
   const Arrivals& arrivals() const { return arrivals_; }

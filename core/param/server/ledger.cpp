@@ -47,7 +47,7 @@ Ledger::Ledger(std::unique_ptr<LogFile> file, std::vector<Owned> owned, std::siz
 
 Ledger::~Ledger() { sync().ignore("what comes after the last pause nobody relies on"); }
 
-Status Ledger::begin(const Beginning& beginning) {
+Status Ledger::begin(const StartPoint& beginning) {
   nlohmann::ordered_json line{{"begin", beginning.version},
                               {"of", record::to_string(beginning.ledger_of)},
                               {"server", keeping_.server},
@@ -55,7 +55,8 @@ Status Ledger::begin(const Beginning& beginning) {
                               {"origins", nlohmann::ordered_json::array()},
                               {"slices", nlohmann::ordered_json::array()}};
   if (keeping_.summed) line["summed"] = true;
-  for (const Origin& origin : beginning.origins) line["origins"].push_back({origin.step, origin.epoch, origin.index});
+  for (const SampleOrigin& origin : beginning.origins)
+    line["origins"].push_back({origin.step, origin.epoch, origin.index});
   for (std::size_t which = 0; which < owned_.size(); ++which) {
     const Owned& owned = owned_[which];
     auto& slice = line["slices"].emplace_back(nlohmann::ordered_json{{"slice", owned.slice->id},

@@ -45,8 +45,8 @@
 #include <dlhost/host.h>
 
 #include "param/server/ledger_chain.h"
-#include "param/table/beginning.h"
 #include "param/table/slices.h"
+#include "param/table/start_point.h"
 
 namespace dlhost::param {
 
@@ -78,7 +78,7 @@ class Ledger {
   Ledger& operator=(const Ledger&) = delete;
 
   // Everything after that version is void.
-  Status begin(const Beginning&);
+  Status begin(const StartPoint&);
   // `which`: of those that it owns.
   Status made(std::size_t which, std::span<const Part>);
   Status dropped(const Part&);

@@ -73,7 +73,7 @@ Status Shard::own(const Slice& slice, const Updater::Rule& rule) {
   // Between two versions each may be late once, and all that make one may come from one.
   if (owned.traits.folds) {
     DLHOST_ASSIGN(owned.folded,
-                  Folded::make(*setup_.store, slice.count, Ledger::most_parts(contributors) - contributors));
+                  LateSum::make(*setup_.store, slice.count, Ledger::most_parts(contributors) - contributors));
   }
   DLHOST_TRY(prepare_updates(owned, rule));
   const std::size_t sums = rule.partials.results().size();
@@ -133,7 +133,7 @@ void Shard::find_peers() {
   if (setup_.update_settings.clip_norm > 0 && !owned_.empty()) norm_.emplace(peers_.size(), 1);
 }
 
-void Shard::begin(const Beginning& beginning) {
+void Shard::begin(const StartPoint& beginning) {
   if (norm_) norm_->begin(beginning.version);
   if (sync_) sync_->begin(beginning);
   if (sums_) sums_->begin();
@@ -168,7 +168,7 @@ void Shard::put(Owned& owned) {
   publish(owned);
 }
 
-Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, const Beginning& beginning) {
+Status Shard::keep_ledger(std::unique_ptr<LogFile> file, std::uint32_t server, const StartPoint& beginning) {
   std::vector<Ledger::Owned> slices;
   for (const Owned& owned : owned_)
     slices.push_back({owned.slice, setup_.store->params()[owned.slice->param]->declared.name});

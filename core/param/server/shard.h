@@ -22,15 +22,15 @@
 #include "param/exchange/group_sync.h"
 #include "param/message/protocol.h"
 #include "param/server/arrivals.h"
-#include "param/server/folded.h"
+#include "param/server/late_sum.h"
 #include "param/server/ledger.h"
-#include "param/server/published.h"
-#include "param/store/addition.h"
+#include "param/server/surviving_versions.h"
+#include "param/store/add_rule.h"
 #include "param/store/factored_update.h"
 #include "param/store/slice_update.h"
-#include "param/table/beginning.h"
 #include "param/table/handlers.h"
 #include "param/table/slices.h"
+#include "param/table/start_point.h"
 #include "param/table/table_memory.h"
 #include "plugin/activity.h"
 
@@ -78,10 +78,10 @@ class Shard {
   // What a worker, the chooser or another server says.
   Status take(const Message&);
   // With what was put.
-  void begin(const Beginning&);
+  void begin(const StartPoint&);
   // From now on, what makes each version is written down.
   // `server`: which it is of all server groups.
-  Status keep_ledger(std::unique_ptr<LogFile>, std::uint32_t server, const Beginning&);
+  Status keep_ledger(std::unique_ptr<LogFile>, std::uint32_t server, const StartPoint&);
 
   // Updates that were not taken, since they had been counted before.
   std::uint64_t repeated() const { return repeated_; }
@@ -94,12 +94,12 @@ class Shard {
   // Of its first slice; 0: it has none.
   Version version() const { return owned_.empty() ? 0 : owned_.front().version; }
   // What the next version of a slice of its own waits for, and on which seat; none: on several.
-  struct Lack {
+  struct MissingContribution {
     enum class What : std::uint8_t { contribution, norm, sum, exchange };
     What what = What::contribution;
     std::optional<std::uint32_t> seat;
   };
-  Lack lack(SliceId) const;
+  MissingContribution lack(SliceId) const;
 
  private:
   struct Arrival {
@@ -134,7 +134,7 @@ class Shard {
     UpdateVerdict verdict;            // on them
     std::unique_ptr<Decoder> decoder; // where they are encoded
     const float* decoded = nullptr;   // their sum, then
-    std::unique_ptr<Folded> folded;   // where the handler folds
+    std::unique_ptr<LateSum> folded;  // where the handler folds
     enum class Sum : std::uint8_t { none, waits, on, whole };
     Sum sum = Sum::none;                               // of what is due, with the other server groups'
     double square = 0;                                 // of the norm of their sum, where that clips
@@ -237,7 +237,7 @@ class Shard {
   std::vector<bool> in_;                 // of the contributors, those that still make steps
   const Consistency::Traits traits_;     // of the job's handler: whether whole steps are chosen, all agree on
   ContributionKind kind_;                // of contributions, but for those that are encoded, or factors
-  Addition addition_;                    // of deltas, for which it takes the updater's place
+  AddRule addition_;                     // of deltas, for which it takes the updater's place
   std::vector<Choice> choices_;          // a ring, by version
   std::vector<std::uint64_t> forgotten_; // of each contributor: steps below this one make no version any more
   std::vector<float> late_weights_;      // and with this weight the last of them is folded in; 0: dropped
@@ -253,7 +253,7 @@ class Shard {
   Arrivals arrivals_;
   std::unique_ptr<GroupSync> sync_;    // of values that server groups make for themselves; null: they do not
   std::unique_ptr<GradientSums> sums_; // of all of them, where they make the same versions
-  std::optional<Published> published_;
+  std::optional<SurvivingVersions> published_;
   std::optional<Ledger> ledger_;
   std::vector<Ledger::Part> parts_; // of one version
 };

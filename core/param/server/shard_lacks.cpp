@@ -5,8 +5,8 @@
 
 namespace dlhost::param {
 
-Shard::Lack Shard::lack(SliceId id) const {
-  using What = Lack::What;
+Shard::MissingContribution Shard::lack(SliceId id) const {
+  using What = MissingContribution::What;
   const std::size_t which = owned_by_slice_[id];
   const Owned& owned = owned_[which];
   if (sync_ && sync_->in_step() && is_on(owned)) return {What::exchange, sync_->first_missing(which)};

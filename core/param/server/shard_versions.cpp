@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "param/server/racing.h"
+#include "param/server/data_races.h"
 #include "param/server/shard.h"
 
 namespace dlhost::param {
@@ -276,7 +276,7 @@ Status Shard::write(Owned& owned, std::span<const double> sums) {
     DLHOST_ASSIGN(next, room(owned));
   }
   const auto run = run_of(owned, next);
-  const Racing racing(owned.verdict.in_place);
+  const IgnoreDataRaces racing(owned.verdict.in_place);
   setup_.activity->enter(setup_.updater_actor, "update",
                          owned.due.empty() ? owned.folded->parts().back().step
                                            : owned.due.front().contribution.who.step);

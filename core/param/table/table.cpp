@@ -32,7 +32,7 @@ Status Table::can_follow(const WorkerPlan& plan, const WorkerPlan& first, std::u
       "choose another handler (topology.consistency)");
 }
 
-void Table::begin(const Beginning& beginning) {
+void Table::begin(const StartPoint& beginning) {
   for (const Slice& slice : setup_.slices->all())
     views_[slice.id] = {.version = beginning.version_of(slice.id),
                         .sent = beginning.steps_of(slice.id).at(setup_.post->seat())};

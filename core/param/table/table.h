@@ -20,7 +20,7 @@ namespace dlhost::param {
 
 // Who acts on words that are not the table's, may want a worker that waits to stand still for a while, and looks after
 // the others.
-class Control : public Taker {
+class ControlHandler : public MessageHandler {
  public:
   virtual bool calls() const = 0;
   virtual Status attend() = 0;
@@ -30,7 +30,7 @@ class Control : public Taker {
   virtual Post::Shown shown(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) = 0;
 };
 
-class Table final : public Taker {
+class Table final : public MessageHandler {
  public:
   struct Setup {
     Host* host = nullptr;
@@ -47,7 +47,7 @@ class Table final : public Taker {
     std::unique_ptr<Clip> clip; // of each step's gradients, before they are sent; null: they are sent as they are made
     std::unique_ptr<Replica> replica; // of a worker, alone in its group, that has values of its own; null: it has none
     std::unique_ptr<Coder> coder;     // of what it sends; null: that is sent as it is
-    Control* control = nullptr;
+    ControlHandler* control = nullptr;
   };
   explicit Table(Setup);
   // Not ok: what a handler wants of a worker in a step, and no table does. `first`: what it wanted in the first.
@@ -59,7 +59,7 @@ class Table final : public Taker {
     shard_ = shard;
     chooser_ = chooser;
   }
-  void begin(const Beginning&);
+  void begin(const StartPoint&);
   // That this worker has; after look(), when nobody computes: the newest.
   Version version(SliceId slice) const { return views_[slice].version; }
 

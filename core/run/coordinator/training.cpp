@@ -9,7 +9,7 @@
 #include "env/process/usage.h"
 #include "param/store/initialize.h"
 #include "record/json_fault.h"
-#include "run/recovery/whereabouts.h"
+#include "run/recovery/resume_position.h"
 
 namespace dlhost::run {
 
@@ -130,13 +130,13 @@ std::vector<std::uint64_t> Training::steps_of_all(std::uint64_t step) const {
 
 // Groups that go at their own pace go on where each was; others than they were begin together, with the version there
 // is.
-param::Beginning Training::beginning(const nlohmann::json& state) const {
+param::StartPoint Training::beginning(const nlohmann::json& state) const {
   const config::Topology& topology = session_.job().topology;
   const std::size_t seats = Place::seats(topology);
   const auto others = static_cast<std::size_t>(topology.server_groups - 1);
-  param::Beginning beginning{.version = progress_.step,
-                             .others = std::vector<Version>(others, progress_.step),
-                             .steps = steps_of_all(progress_.step)};
+  param::StartPoint beginning{.version = progress_.step,
+                              .others = std::vector<Version>(others, progress_.step),
+                              .steps = steps_of_all(progress_.step)};
   const auto workers = state.value("workers", nlohmann::json());
   if (!workers.is_object() || workers.at("consistency") != topology.consistency.type) return beginning;
   beginning.version = workers.at("version");

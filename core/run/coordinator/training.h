@@ -9,7 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "param/file/exchange.h"
+#include "param/file/import_export.h"
 #include "run/coordinator/tester.h"
 #include "run/coordinator/workers.h"
 #include "run/input/feeds.h"
@@ -79,7 +79,7 @@ class Training {
   Training(Session& session, const std::atomic<bool>& interrupted) : session_(session), interrupted_(interrupted) {}
 
   // Where several workers are something else than run_as says.
-  void employ(Crew::Maker make_crew) { make_crew_ = std::move(make_crew); }
+  void employ(WorkerPool::Maker make_crew) { make_crew_ = std::move(make_crew); }
   // Builds the program and the first values; then start() or resume() may replace them.
   Status prepare();
   // Takes the values that the job's [train.init_from] names, if it does; says what it took.
@@ -126,7 +126,7 @@ class Training {
   // After run(): its device is lost, and others of the run's processes go on once this one is gone.
   bool is_to_die() const { return lost_; }
   // Of the workers, where they are processes.
-  std::vector<Located> processes() { return workers_ ? workers_->processes() : std::vector<Located>(); }
+  std::vector<RunProcess> processes() { return workers_ ? workers_->processes() : std::vector<RunProcess>(); }
   // One of them, at once; by any task, once it is prepared.
   Status kill(std::uint32_t worker);
   Outcome run(Observer&);
@@ -169,7 +169,7 @@ class Training {
   Status save_to(Checkpoints&);
   Status save_last();
   Result<bool> saved_or_full(Status);
-  param::Beginning beginning(const nlohmann::json& state) const;
+  param::StartPoint beginning(const nlohmann::json& state) const;
   Status settle();
   nlohmann::json state() const;
 
@@ -183,10 +183,10 @@ class Training {
 
   Session& session_;
   const std::atomic<bool>& interrupted_;
-  Crew::Maker make_crew_ = Crew::make;
+  WorkerPool::Maker make_crew_ = WorkerPool::make;
   std::unique_ptr<Workers> workers_; // null: one
   std::vector<std::uint64_t> steps_of_all(std::uint64_t step) const;
-  param::Beginning beginning_; // of them
+  param::StartPoint beginning_; // of them
   program::Program* program_ = nullptr;
   std::unique_ptr<Feeds> feeds_;
   std::optional<StepWatch> watch_; // of one of several workers

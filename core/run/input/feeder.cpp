@@ -96,7 +96,7 @@ void Feeder::seek(std::uint64_t step) {
   given_ = 0;
 }
 
-void Feeder::move(const Origin& origin) {
+void Feeder::move(const SampleOrigin& origin) {
   stop();
   sampling_.move(origin);
 }

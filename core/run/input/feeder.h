@@ -68,7 +68,7 @@ class Feeder {
   // The next batch is that of `step`. Drops the batches read ahead.
   void seek(std::uint64_t step);
   // Counts steps from this origin. Requires: seek() follows.
-  void move(const Origin&);
+  void move(const SampleOrigin&);
 
   const Sampling& sampling() const { return sampling_; }
   std::size_t bytes(std::size_t output) const; // of a batch

@@ -110,14 +110,14 @@ Status Feeds::seek(std::uint64_t step) {
   return {};
 }
 
-Status Feeds::move(std::span<const Origin> origins) {
+Status Feeds::move(std::span<const SampleOrigin> origins) {
   DLHOST_TRY(halt());
-  for (std::size_t f = 0; f < feeders_.size(); ++f) feeders_[f]->move(f < origins.size() ? origins[f] : Origin());
+  for (std::size_t f = 0; f < feeders_.size(); ++f) feeders_[f]->move(f < origins.size() ? origins[f] : SampleOrigin());
   return {};
 }
 
-std::vector<Origin> Feeds::origins() const {
-  std::vector<Origin> origins;
+std::vector<SampleOrigin> Feeds::origins() const {
+  std::vector<SampleOrigin> origins;
   for (const auto& feeder : feeders_) origins.push_back(feeder->sampling().spec().origin);
   return origins;
 }
@@ -126,7 +126,7 @@ nlohmann::json Feeds::state(std::uint64_t step) const {
   nlohmann::json state = nlohmann::json::array();
   for (const auto& feeder : feeders_) {
     const Sampling& sampling = feeder->sampling();
-    const Origin& origin = sampling.spec().origin;
+    const SampleOrigin& origin = sampling.spec().origin;
     const auto at = sampling.start(step);
     state.push_back({{"stride", sampling.stride()},
                      {"last", static_cast<int>(sampling.spec().last)},
@@ -145,12 +145,13 @@ bool Feeds::reads_as(const nlohmann::json& state) const {
   return true;
 }
 
-std::vector<Origin> Feeds::origins(const nlohmann::json& state, std::uint64_t step) const {
+std::vector<SampleOrigin> Feeds::origins(const nlohmann::json& state, std::uint64_t step) const {
   const bool same = reads_as(state);
-  std::vector<Origin> origins;
+  std::vector<SampleOrigin> origins;
   for (std::size_t f = 0; f < feeders_.size() && f < state.size(); ++f) {
     const auto &origin = state[f].at("origin"), &at = state[f].at("at");
-    origins.push_back(same ? Origin{origin.at(0), origin.at(1), origin.at(2)} : Origin{step, at.at(0), at.at(1)});
+    origins.push_back(same ? SampleOrigin{origin.at(0), origin.at(1), origin.at(2)}
+                           : SampleOrigin{step, at.at(0), at.at(1)});
   }
   return origins;
 }

@@ -27,13 +27,13 @@ class Feeds {
   Result<const program::BatchView*> next();
   Status seek(std::uint64_t step);
   // Sets the origin of each source; empty: the beginning. Requires: seek() follows.
-  Status move(std::span<const Origin> origins);
-  std::vector<Origin> origins() const;
+  Status move(std::span<const SampleOrigin> origins);
+  std::vector<SampleOrigin> origins() const;
   // state(): the data position after `step` steps, for a checkpoint. origins(): the origins for a run that continues
   // from that state: the old ones, or new ones at `step` if steps take other samples now.
   nlohmann::json state(std::uint64_t step) const;
   bool reads_as(const nlohmann::json& state) const; // steps take the same samples as in the state
-  std::vector<Origin> origins(const nlohmann::json& state, std::uint64_t step) const;
+  std::vector<SampleOrigin> origins(const nlohmann::json& state, std::uint64_t step) const;
 
   const Sampling& sampling() const { return feeders_[0]->sampling(); }                  // of the first source
   std::uint32_t epoch() const { return epoch_; }                                        // of the last batch

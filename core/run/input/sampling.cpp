@@ -51,13 +51,13 @@ std::uint64_t Sampling::full_steps(std::uint64_t samples) const {
   return spec_.last == Last::drop ? samples / stride_ : (samples + stride_ - 1) / stride_;
 }
 
-void Sampling::move(const Origin& origin) {
+void Sampling::move(const SampleOrigin& origin) {
   spec_.origin = origin;
   first_steps_ = full_steps(samples_ - std::min(origin.index, samples_));
 }
 
 Sampling::Place Sampling::start(std::uint64_t step) const {
-  const Origin& origin = spec_.origin;
+  const SampleOrigin& origin = spec_.origin;
   const std::uint64_t since = step - std::min(step, origin.step);
   if (spec_.last == Last::wrap) {
     const std::uint64_t all = origin.index + since * stride_;

@@ -10,7 +10,7 @@
 #include <dlhost/random.h>
 #include <dlhost/status.h>
 
-#include "param/table/origin.h"
+#include "param/table/sample_origin.h"
 #include "run/input/permutation.h"
 
 namespace dlhost::run {
@@ -30,7 +30,7 @@ enum class Last : std::uint8_t {
   partial, // the batch has fewer valid rows; the rest repeat a sample
 };
 
-using param::Origin;
+using param::SampleOrigin;
 
 struct SamplingSpec {
   std::int64_t batch = 0; // rows of one group's batch
@@ -42,7 +42,7 @@ struct SamplingSpec {
   Share share = Share::shared;
   Last last = Last::wrap;
   bool shuffle = true;
-  Origin origin;
+  SampleOrigin origin;
 
   // For validation and tests: each sample once in an epoch, over all groups together, in the source's order.
   SamplingSpec evaluation() const {
@@ -69,7 +69,7 @@ class Sampling {
   std::int64_t rows() const { return spec_.rows; }
   std::uint64_t stride() const { return stride_; }
   // Counts steps from this origin.
-  void move(const Origin&);
+  void move(const SampleOrigin&);
   // The place in the order with which a step begins, for all groups that share the order. Steps before the origin get
   // the origin's place.
   Place start(std::uint64_t step) const;

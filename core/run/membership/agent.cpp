@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "env/temporary_folder.h"
-#include "run/membership/relay.h"
+#include "run/membership/contact_relay.h"
 #include "run/recovery/leadership.h"
 
 namespace dlhost::run {
@@ -27,34 +27,34 @@ bool Agent::is_to_leave() {
 bool Agent::is_to_leave_at_once() { return is_to_leave() && host_.clock().now() > leave_at_ + to_release; }
 
 // An interrupted member that is out (its machine was too slow to announce it) has left. That is no error.
-Result<std::optional<Will>> Agent::run() {
+Result<std::optional<Takeover>> Agent::run() {
   auto left = follow();
-  if (!left.ok() && interrupted_ && members_.is_out()) return std::optional<Will>();
+  if (!left.ok() && interrupted_ && members_.is_out()) return std::optional<Takeover>();
   return left;
 }
 
-Result<std::optional<Will>> Agent::follow() {
+Result<std::optional<Takeover>> Agent::follow() {
   if (!members_.has_lost()) settled_ = members_.epoch(); // the lowest rank begins
   while (true) {
     DLHOST_ASSIGN(const auto call, await_call());
     if (call) {
       DLHOST_TRY(attempt(*call, members_.next_attempt()));
     } else if (members_.leads()) {
-      return std::optional(sees_the_run() ? will_ : Will());
+      return std::optional(sees_the_run() ? takeover_ : Takeover());
     } else {
       members_.leave(is_to_leave() ? "it was interrupted" : "the run is over");
-      return std::optional<Will>();
+      return std::optional<Takeover>();
     }
   }
 }
 
-Result<std::optional<Call>> Agent::await_call() {
+Result<std::optional<AttemptPlan>> Agent::await_call() {
   const Nanoseconds begin = host_.clock().now();
   while (!is_to_leave()) {
     const auto said = members_.hear(Told::call(members_.attempts()), patience);
     if (said.ok()) {
       settled_ = members_.epoch();
-      DLHOST_ASSIGN(auto call, Call::read(*said));
+      DLHOST_ASSIGN(auto call, AttemptPlan::read(*said));
       return std::optional(std::move(call));
     }
     if (said.status().code() == Code::cancelled)
@@ -68,7 +68,7 @@ Result<std::optional<Call>> Agent::await_call() {
     if (settled_ != members_.epoch()) DLHOST_TRY(succeed(host_.clock().now() - begin));
     if (members_.leads()) break;
   }
-  return std::optional<Call>();
+  return std::optional<AttemptPlan>();
 }
 
 // A member has gone, perhaps the leader. A member that sees the run's folder tries to lead at once. The others give it
@@ -81,7 +81,7 @@ Status Agent::succeed(Nanoseconds waited) {
   if (!members_.leads()) settled_ = epoch;
   if (!members_.leads() || heir || may_begin_) return {};
   Status status = Status::gone("the process that led the run is gone, and no other process sees the run's folder",
-                               will_.run.empty() ? "" : concat(" ", will_.run),
+                               takeover_.run.empty() ? "" : concat(" ", takeover_.run),
                                ": resume it on that machine (dlhost run --resume FOLDER); if all machines share the "
                                "folder, the other processes continue by themselves");
   members_.dismiss(host_.clock(), status.message());
@@ -89,24 +89,24 @@ Status Agent::succeed(Nanoseconds waited) {
 }
 
 bool Agent::sees_the_run() const {
-  if (will_.run.empty()) return false;
-  const auto told = Leadership::told(host_.disk(), will_.run);
-  return told.ok() && told->mark == will_.mark;
+  if (takeover_.run.empty()) return false;
+  const auto told = Leadership::told(host_.disk(), takeover_.run);
+  return told.ok() && told->mark == takeover_.mark;
 }
 
 // The leader announces the end of an attempt. If it cannot, the workers end by themselves. Members that come or go do
 // not change a running attempt. A member that wants to leave announces it and keeps its workers: if they ended first,
 // the leader would take them for dead.
-Status Agent::watch(WorkerProcesses& workers, std::uint32_t number, const Muster& muster) {
-  const auto seats = muster.seats_of(members_.rank());
-  bool changed = false, knows_will = !will_.run.empty();
+Status Agent::watch(WorkerProcesses& workers, std::uint32_t number, const Assignment& assignment) {
+  const auto seats = assignment.seats_of(members_.rank());
+  bool changed = false, knows_will = !takeover_.run.empty();
   while (!is_to_leave_at_once()) {
     if (is_to_leave()) members_.announce_leave();
     const auto over = members_.hear(Told::over(number), Members::glance);
     if (over.ok()) return {};
     if (over.status().code() == Code::cancelled) { // later messages belong to another epoch
       DLHOST_TRY(members_.look());
-      if (std::ranges::find(members_.all(), muster.ranks.front(), &Member::rank) == members_.all().end()) return {};
+      if (std::ranges::find(members_.all(), assignment.ranks.front(), &Member::rank) == members_.all().end()) return {};
       changed = true;
     } else if (over.status().code() != Code::timeout) {
       return over.status();
@@ -121,9 +121,9 @@ Status Agent::watch(WorkerProcesses& workers, std::uint32_t number, const Muster
 }
 
 bool Agent::hear_will(std::uint32_t number) {
-  const auto said = members_.hear(Told::will(number), Members::glance);
+  const auto said = members_.hear(Told::takeover(number), Members::glance);
   if (!said.ok()) return false;
-  if (auto will = Will::read(*said); will.ok()) will_ = *std::move(will);
+  if (auto takeover = Takeover::read(*said); takeover.ok()) takeover_ = *std::move(takeover);
   return true;
 }
 
@@ -135,14 +135,14 @@ void Agent::hear_and_tell(WorkerProcesses& workers, std::uint32_t number, const 
     members_.tell(Told::fate(number, seat), workers.fate(seat)).ignore("the epoch is over, and no member asks");
 }
 
-Status Agent::attempt(const Call& call, std::uint32_t number) {
-  will_ = call.will;
-  const auto seats = call.muster.seats_of(members_.rank());
+Status Agent::attempt(const AttemptPlan& call, std::uint32_t number) {
+  takeover_ = call.takeover;
+  const auto seats = call.assignment.seats_of(members_.rank());
   if (seats.empty()) return {};
   DLHOST_ASSIGN(const auto folder, env::TemporaryFolder::make("dlhost-run-"));
   Disk& disk = host_.disk();
   DLHOST_TRY(disk.write_text(MeetingFolder::job_in(folder.path()), call.job));
-  const Posting posting{.machines = call.muster.machines,
+  const Posting posting{.machines = call.assignment.machines,
                         .secret = members_.secret(),
                         .by_leader = false,
                         .epoch = call.epoch,
@@ -150,14 +150,14 @@ Status Agent::attempt(const Call& call, std::uint32_t number) {
   DLHOST_TRY(MeetingFolder::write_posting(disk, folder.path(), posting));
   WorkerProcesses workers(host_, registry_, folder.path());
   for (const std::uint32_t seat : seats) DLHOST_TRY(workers.start(seat));
-  Relay relay(host_, members_, folder.path(), call.muster, number, [&] {
+  ContactRelay relay(host_, members_, folder.path(), call.assignment, number, [&] {
     hear_and_tell(workers, number, seats);
     if (is_to_leave_at_once() || members_.hear(Told::over(number), Members::glance).ok())
       return Status::cancelled("it is over");
     return workers.look();
   });
   Status status;
-  if (relay.run().ok()) status = watch(workers, number, call.muster); // else relay.run() has told all members why
+  if (relay.run().ok()) status = watch(workers, number, call.assignment); // else relay.run() has told all members why
   MeetingFolder::fail(disk, folder.path(), Status::cancelled("it is over"));
   workers.end().ignore("their errors are in the log");
   return status;

@@ -21,18 +21,18 @@ class Agent {
 
   // Returns when the run is over for this member, or when it leads. A leader resumes the run of the Will, or begins
   // anew if the Will names no run. Empty: the run is over.
-  Result<std::optional<Will>> run();
+  Result<std::optional<Takeover>> run();
 
  private:
-  Result<std::optional<Will>> follow();
+  Result<std::optional<Takeover>> follow();
   bool is_to_leave();
   bool is_to_leave_at_once();
   // Empty: the run is over, this member is to leave, or it leads.
-  Result<std::optional<Call>> await_call();
+  Result<std::optional<AttemptPlan>> await_call();
   Status succeed(Nanoseconds waited);
   bool sees_the_run() const;
-  Status attempt(const Call&, std::uint32_t number);
-  Status watch(WorkerProcesses&, std::uint32_t number, const Muster&);
+  Status attempt(const AttemptPlan&, std::uint32_t number);
+  Status watch(WorkerProcesses&, std::uint32_t number, const Assignment&);
   bool hear_will(std::uint32_t number);
   void hear_and_tell(WorkerProcesses&, std::uint32_t number, const std::vector<std::uint32_t>& seats);
 
@@ -41,7 +41,7 @@ class Agent {
   Members& members_;
   const std::atomic<bool>& interrupted_;
   const bool may_begin_;
-  Will will_;                 // of the newest attempt that left one
+  Takeover takeover_;         // of the newest attempt that left one
   std::uint32_t settled_ = 0; // the epoch for which a leader is known to exist
   Nanoseconds leave_at_ = 0;  // 0: not interrupted
 };

@@ -125,61 +125,61 @@ void Members::dismiss(Clock& clock, std::string_view why) {
 }
 
 // Groups the members by host, in whatever order their ranks are, so that machine numbers ascend with the seats.
-Muster Muster::of(std::vector<Member> members, std::uint32_t leader, std::uint32_t seats) {
+Assignment Assignment::of(std::vector<Member> members, std::uint32_t leader, std::uint32_t seats) {
   const auto first = std::ranges::find(members, leader, &Member::rank);
   if (first != members.end()) std::rotate(members.begin(), first, first + 1);
   for (auto next = members.begin(); next != members.end();) // hosts in the order of their first members
     next = std::stable_partition(next, members.end(),
                                  [host = next->host](const Member& member) { return member.host == host; });
-  Muster muster;
+  Assignment assignment;
   const Member* last = nullptr;
   std::uint32_t machine = 0;
   for (std::size_t seat = 0; seat < seats; ++seat) {
     const Member& member = members[seat * members.size() / seats];
     if (last && member.host != last->host) ++machine;
     last = &member;
-    muster.ranks.push_back(member.rank);
-    muster.machines.push_back(machine);
+    assignment.ranks.push_back(member.rank);
+    assignment.machines.push_back(machine);
   }
-  return muster;
+  return assignment;
 }
 
-std::vector<std::uint32_t> Muster::seats_of(std::uint32_t rank) const {
+std::vector<std::uint32_t> Assignment::seats_of(std::uint32_t rank) const {
   std::vector<std::uint32_t> seats;
   for (std::uint32_t seat = 0; seat < ranks.size(); ++seat)
     if (ranks[seat] == rank) seats.push_back(seat);
   return seats;
 }
 
-std::string Will::to_text() const { return env::json_text(nlohmann::json{{"run", run}, {"mark", mark}}); }
+std::string Takeover::to_text() const { return env::json_text(nlohmann::json{{"run", run}, {"mark", mark}}); }
 
-Result<Will> Will::read(const std::string& text) {
+Result<Takeover> Takeover::read(const std::string& text) {
   try {
     const auto said = env::parse_json(text);
-    return Will{.run = said.at("run"), .mark = said.at("mark")};
+    return Takeover{.run = said.at("run"), .mark = said.at("mark")};
   } catch (const nlohmann::json::exception&) {
     return Status::corrupt("the leader's message about the run's folder is damaged");
   }
 }
 
-std::string Call::to_text() const {
+std::string AttemptPlan::to_text() const {
   return env::json_text(nlohmann::json{{"job", job},
-                                       {"ranks", muster.ranks},
-                                       {"machines", muster.machines},
+                                       {"ranks", assignment.ranks},
+                                       {"machines", assignment.machines},
                                        {"epoch", epoch},
-                                       {"run", will.run},
-                                       {"mark", will.mark}});
+                                       {"run", takeover.run},
+                                       {"mark", takeover.mark}});
 }
 
-Result<Call> Call::read(const std::string& text) {
+Result<AttemptPlan> AttemptPlan::read(const std::string& text) {
   try {
     const auto said = env::parse_json(text);
-    Call call{.job = said.at("job"),
-              .muster = {.ranks = said.at("ranks").get<std::vector<std::uint32_t>>(),
-                         .machines = said.at("machines").get<std::vector<std::uint32_t>>()},
-              .epoch = said.at("epoch"),
-              .will = {.run = said.at("run"), .mark = said.at("mark")}};
-    const auto& [ranks, machines] = call.muster;
+    AttemptPlan call{.job = said.at("job"),
+                     .assignment = {.ranks = said.at("ranks").get<std::vector<std::uint32_t>>(),
+                                    .machines = said.at("machines").get<std::vector<std::uint32_t>>()},
+                     .epoch = said.at("epoch"),
+                     .takeover = {.run = said.at("run"), .mark = said.at("mark")}};
+    const auto& [ranks, machines] = call.assignment;
     const bool begins = !machines.empty() && machines.size() == ranks.size() && machines.front() == 0;
     const auto leaps = [](std::uint32_t one, std::uint32_t next) { return next - one > 1; };
     if (begins && std::ranges::adjacent_find(machines, leaps) == machines.end()) return call;

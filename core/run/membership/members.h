@@ -95,34 +95,34 @@ class Members {
 
 // Distributes the seats over the members: the numbers per member differ by at most one. Members of a host share memory
 // and get adjacent seats.
-struct Muster {
-  std::vector<std::uint32_t> ranks;                                                 // of each seat
-  std::vector<std::uint32_t> machines;                                              // of each seat, ascending from 0 on
-  static Muster of(std::vector<Member>, std::uint32_t leader, std::uint32_t seats); // the leader has the first
+struct Assignment {
+  std::vector<std::uint32_t> ranks;    // of each seat
+  std::vector<std::uint32_t> machines; // of each seat, ascending from 0 on
+  static Assignment of(std::vector<Member>, std::uint32_t leader, std::uint32_t seats); // the leader has the first
   std::vector<std::uint32_t> seats_of(std::uint32_t rank) const;
 };
 
 // Data for the next leader: the run's folder, and the mark of the leader that wrote it (leadership.h).
-struct Will {
+struct Takeover {
   std::string run, mark;
   std::string to_text() const;
-  static Result<Will> read(const std::string& text);
+  static Result<Takeover> read(const std::string& text);
 };
 
 // An attempt of the run, as the leader announces it to the other members.
-struct Call {
+struct AttemptPlan {
   std::string job; // text of the job
-  Muster muster;
+  Assignment assignment;
   std::uint32_t epoch = 0; // epoch of the attempt's messages
-  Will will = {};          // if known
+  Takeover takeover = {};  // if known
   std::string to_text() const;
-  static Result<Call> read(const std::string& text);
+  static Result<AttemptPlan> read(const std::string& text);
 };
 
 // Names of the texts, by number of the attempt in the epoch, and by seat.
 struct Told {
   static std::string call(std::uint32_t attempt) { return concat("call-", attempt); }
-  static std::string will(std::uint32_t attempt) { return concat("will-", attempt); }
+  static std::string takeover(std::uint32_t attempt) { return concat("will-", attempt); }
   static std::string over(std::uint32_t attempt) { return concat("over-", attempt); }
   static std::string fate(std::uint32_t attempt, std::uint32_t seat) { return concat("fate-", attempt, "-", seat); }
   static std::string kill(std::uint32_t attempt, std::uint32_t seat) { return concat("kill-", attempt, "-", seat); }

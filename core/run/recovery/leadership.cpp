@@ -57,7 +57,7 @@ Status Leadership::tell(const Leader& leader) {
                       {"furthest", leader.past.furthest},
                       {"mark", mark_},
                       {"membership", membership_}};
-  for (const Located& worker : leader.workers)
+  for (const RunProcess& worker : leader.workers)
     text["workers"].push_back({{"host", worker.host}, {"process", worker.process}});
   return disk_->write_text(words_of(run_), env::json_text(text) + "\n");
 }

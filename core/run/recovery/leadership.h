@@ -12,15 +12,15 @@
 #include <dlhost/host.h>
 
 #include "env/file_lock.h"
-#include "run/recovery/located.h"
 #include "run/recovery/recovery.h"
+#include "run/recovery/run_process.h"
 
 namespace dlhost::run {
 
 struct Leader {
   std::string host = {}; // the run's name of its machine; empty: no leader
   int process = 0;
-  std::vector<Located> workers = {}; // from the second worker on
+  std::vector<RunProcess> workers = {}; // from the second worker on
   Recovery::Past past;
   std::string mark = {};
   std::string membership = {}; // empty: no members of other processes

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "env/json_text.h"
-#include "run/recovery/whereabouts.h"
+#include "run/recovery/resume_position.h"
 
 namespace dlhost::run {
 

@@ -79,7 +79,7 @@ Status Session::open_updater() {
   return plugin::tried(actor_of(Kind::updater, part), "rule", [this] { return updater_->rule(); });
 }
 
-void Session::take_part(const Place& place, param::Sharing* sharing, param::Others* others) {
+void Session::take_part(const Place& place, param::SharedParams* sharing, param::DeviceSums* others) {
   place_ = place;
   sharing_ = sharing;
   others_ = others;

@@ -18,13 +18,13 @@
 #include "config/problems.h"
 #include "net/augment.h"
 #include "param/store/store.h"
-#include "param/table/others.h"
-#include "param/table/sharing.h"
+#include "param/table/device_sums.h"
+#include "param/table/shared_params.h"
 #include "plugin/float_state.h"
 #include "plugin/registry.h"
 #include "program/program.h"
 #include "program/record.h"
-#include "run/session/room.h"
+#include "run/session/memory_need.h"
 #include "run/worker/hang_watch.h"
 #include "run/worker/place.h"
 
@@ -64,13 +64,13 @@ class Session {
   // Opens a session of the same job for another worker, on the calling task. It reads from the same sources.
   static Result<std::unique_ptr<Session>> open_beside(Session&, std::uint32_t turn);
   // The session computes only these rows of each batch and shares its params. Requires: the trainer is not made yet.
-  void take_part(const Place& place, param::Sharing* sharing, param::Others* others);
+  void take_part(const Place& place, param::SharedParams* sharing, param::DeviceSums* others);
 
   // Samples of a phase; 0: none. open() checks that all sources agree.
   std::int64_t samples(Phase) const;
   std::int64_t batch(Phase) const; // rows of one program
   const Place& place() const { return place_; }
-  param::Sharing* sharing() { return sharing_; } // null: the only worker
+  param::SharedParams* sharing() { return sharing_; } // null: the only worker
   program::StepInfo step_info(std::uint64_t step, std::uint32_t epoch, double rate) const;
 
   // The net that evaluates samples of a phase: training samples use the net for tests.
@@ -83,9 +83,9 @@ class Session {
   bool has_lost_device();
 
   // Host memory that one of its programs needs, besides what is allocated already.
-  Need need(const program::Program&, Phase) const;
+  MemoryNeed need(const program::Program&, Phase) const;
   // The same for its device, if that has its own memory.
-  Need device_need(const program::Program&, Phase) const;
+  MemoryNeed device_need(const program::Program&, Phase) const;
 
   const config::Job& job() const { return job_; }
   Host& host() { return host_; }
@@ -130,7 +130,7 @@ class Session {
   Result<std::unique_ptr<net::Graph>> graph(Phase, std::int64_t batch);
   Result<program::Record> record(std::unique_ptr<net::Graph>&, Algorithm&);
   // In session_need.cpp.
-  void add_program(Need&, const program::Program&, bool lends) const;
+  void add_program(MemoryNeed&, const program::Program&, bool lends) const;
   Status fits_device(const program::Program&, Phase, const std::string& batch_key) const;
   std::function<Status(const program::Program&)> admission(Phase) const;
 
@@ -140,8 +140,8 @@ class Session {
   bool make_;
   std::uint32_t turn_;
   Place place_;
-  param::Sharing* sharing_ = nullptr;
-  param::Others* others_ = nullptr; // set if the worker has all params for itself
+  param::SharedParams* sharing_ = nullptr;
+  param::DeviceSums* others_ = nullptr; // set if the worker has all params for itself
   HangWatch hang_watch_;
   plugin::Activity activity_; // of the task that opens and uses the session
   std::unique_ptr<Device> device_;

@@ -9,14 +9,14 @@
 namespace dlhost::run {
 namespace {
 
-void add(Need& need, std::string what, std::size_t bytes) {
+void add(MemoryNeed& need, std::string what, std::size_t bytes) {
   if (bytes > 0) need.parts.push_back({std::move(what), bytes});
 }
 
 } // namespace
 
 // Adds the needs of a program. `lends`: its params are counted with the shared memory.
-void Session::add_program(Need& need, const program::Program& program, bool lends) const {
+void Session::add_program(MemoryNeed& need, const program::Program& program, bool lends) const {
   const program::Footprint& footprint = program.footprint();
   for (const auto& part : footprint.parts) {
     add(need,
@@ -32,9 +32,9 @@ void Session::add_program(Need& need, const program::Program& program, bool lend
   need.by_batch += footprint.arena - footprint.param_gradients + footprint.scratch;
 }
 
-Need Session::need(const program::Program& program, Phase phase) const {
+MemoryNeed Session::need(const program::Program& program, Phase phase) const {
   const bool shares = sharing_ && phase == Phase::train;
-  Need need;
+  MemoryNeed need;
   if (device_->traits().host_memory) add_program(need, program, shares && shares_params());
   const std::size_t host = program.footprint().host;
   std::size_t ahead = 0;
@@ -62,8 +62,8 @@ Need Session::need(const program::Program& program, Phase phase) const {
 }
 
 // Two batches are on the device beside the program, because delivery works ahead.
-Need Session::device_need(const program::Program& program, Phase phase) const {
-  Need need{.of = concat("the memory of device '", device_part().type, "'")};
+MemoryNeed Session::device_need(const program::Program& program, Phase phase) const {
+  MemoryNeed need{.of = concat("the memory of device '", device_part().type, "'")};
   add_program(need, program, sharing_ && phase == Phase::train && shares_params());
   std::size_t delivered = 0;
   const auto& nodes = program.graph().nodes();
@@ -96,7 +96,7 @@ std::function<Status(const program::Program&)> Session::admission(Phase phase) c
     DLHOST_TRY(fits_device(program, phase, own_key));
     if (sharing_ && phase == Phase::train) {
       if (place_.group > 0 || place_.rank > 0) return {}; // the first worker counts for all
-      const Need all = need(program, phase);
+      const MemoryNeed all = need(program, phase);
       DLHOST_TRY(check_room(all, available, "train.batch", job_.train.batch));
       const auto shared = env::shared_memory_of_machine();
       return check_shared_room(all, shared.free_bytes, shared.path);

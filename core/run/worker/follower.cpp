@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plugin/contained.h"
-#include "run/recovery/whereabouts.h"
+#include "run/recovery/resume_position.h"
 #include "run/session/checkpoints.h"
 #include "run/session/rates.h"
 
@@ -33,7 +33,7 @@ Status Follower::run() {
 
 // A process dies with its device, so that the others see it go. A task of a process reports the error instead.
 bool Follower::is_to_die(const Status& status) {
-  return status.code() == Code::gone && session_ && roster_.is_of_processes() && session_->has_lost_device();
+  return status.code() == Code::gone && session_ && address_book_.is_of_processes() && session_->has_lost_device();
 }
 
 Status Follower::salvage(const std::string& run, const std::function<void(std::uint32_t)>& end) {
@@ -48,12 +48,12 @@ Status Follower::salvage(const std::string& run, const std::function<void(std::u
 }
 
 Status Follower::prepare() {
-  const auto& machines = roster_.machines();
+  const auto& machines = address_book_.machines();
   const auto before = machines.begin() + number_;
   DLHOST_ASSIGN(session_, open_(static_cast<std::uint32_t>(std::count(machines.begin(), before, *before))));
-  DLHOST_ASSIGN(seat_, Seat::make(*session_, roster_, number_));
+  DLHOST_ASSIGN(seat_, Seat::make(*session_, address_book_, number_));
   session_->take_part(seat_->place(), seat_.get(), seat_.get());
-  DLHOST_ASSIGN(const Card leader, roster_.card(0));
+  DLHOST_ASSIGN(const Contact leader, address_book_.contact(0));
   session_->store().prefer(leader.formats);
   DLHOST_ASSIGN(program_, session_->trainer());
   DLHOST_ASSIGN(feeds_, Feeds::make(*session_, *program_, Phase::train, session_->job().train.batch));
@@ -61,7 +61,7 @@ Status Follower::prepare() {
 }
 
 Status Follower::steps() {
-  DLHOST_ASSIGN(const param::Beginning beginning, roster_.begun());
+  DLHOST_ASSIGN(const param::StartPoint beginning, address_book_.begun());
   const Place& place = seat_->place();
   if (beginning.steps.size() != std::size_t{place.groups} * place.workers)
     return Status::corrupt("the leader begins with ", beginning.steps.size(), " workers, and there are ",
@@ -73,7 +73,7 @@ Status Follower::steps() {
   DLHOST_TRY(feeds_->move(beginning.origins));
   DLHOST_TRY(feeds_->seek(next_));
   watch_.emplace(session_->host().clock(), *feeds_, *seat_);
-  DLHOST_TRY(roster_.meet(number_));
+  DLHOST_TRY(address_book_.meet(number_));
   watch_->begin();
   return seat_->leads() ? lead_steps() : follow_steps();
 }

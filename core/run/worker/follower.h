@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "run/input/feeds.h"
-#include "run/membership/roster.h"
+#include "run/membership/address_book.h"
 #include "run/session/session.h"
 #include "run/worker/seat.h"
 #include "run/worker/step_watch.h"
@@ -19,8 +19,8 @@ class Follower {
   // `turn`: the worker's number on its machine.
   using Open = std::function<Result<std::unique_ptr<Session>>(std::uint32_t turn)>;
   // `open` is called on the follower's task.
-  Follower(Open open, Roster& roster, std::uint32_t number)
-      : open_(std::move(open)), roster_(roster), number_(number) {}
+  Follower(Open open, AddressBook& address_book, std::uint32_t number)
+      : open_(std::move(open)), address_book_(address_book), number_(number) {}
 
   ~Follower();
   // Runs until the run is over. Errors: why the worker could not go on; the others have been told.
@@ -38,7 +38,7 @@ class Follower {
   Status step(std::uint64_t step, double rate);
 
   const Open open_;
-  Roster& roster_;
+  AddressBook& address_book_;
   const std::uint32_t number_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<Seat> seat_;

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "plugin/faults.h"
-#include "run/worker/patience.h"
+#include "run/worker/silence.h"
 
 namespace dlhost::run {
 namespace {

@@ -26,21 +26,21 @@ param::Masters& Seat::lent_masters() const { return lent_->masters; }
 
 bool Seat::outlived() const { return session_.job().topology.replicas > 1; }
 
-Seat::Seat(Session& session, Roster& roster, std::uint32_t number)
-    : session_(session), roster_(roster), number_(number), seats_(roster.seats()),
+Seat::Seat(Session& session, AddressBook& address_book, std::uint32_t number)
+    : session_(session), address_book_(address_book), number_(number), seats_(address_book.seats()),
       servers_(static_cast<std::uint32_t>(session.job().topology.servers_per_group)),
-      far_(std::ranges::count(roster.machines(), roster.machines()[number]) < std::ptrdiff_t{seats_}), own_(seats_),
-      done_(seats_), idle_(seats_), silences_(seats_) {}
+      far_(std::ranges::count(address_book.machines(), address_book.machines()[number]) < std::ptrdiff_t{seats_}),
+      own_(seats_), done_(seats_), idle_(seats_), silences_(seats_) {}
 
 // Endpoints put from this one's memory, and others into it, to their end.
 Seat::~Seat() {
   if (post_) post_->close();
 }
 
-std::optional<param::Sealed::What> Seat::sealed() const {
+std::optional<param::EncryptedEndpoint::What> Seat::sealed() const {
   const config::Topology& topology = session_.job().topology;
-  if (topology.encrypt_data) return param::Sealed::What::all;
-  return topology.encrypt ? std::optional(param::Sealed::What::messages) : std::nullopt;
+  if (topology.encrypt_data) return param::EncryptedEndpoint::What::all;
+  return topology.encrypt ? std::optional(param::EncryptedEndpoint::What::messages) : std::nullopt;
 }
 
 // The one that the job names. Others are not even loaded: libraries of networks take a while.
@@ -54,8 +54,8 @@ Result<std::unique_ptr<Transport>> Seat::transport() const {
   return transport;
 }
 
-Result<std::unique_ptr<Seat>> Seat::make(Session& session, Roster& roster, std::uint32_t number) {
-  std::unique_ptr<Seat> seat(new Seat(session, roster, number));
+Result<std::unique_ptr<Seat>> Seat::make(Session& session, AddressBook& address_book, std::uint32_t number) {
+  std::unique_ptr<Seat> seat(new Seat(session, address_book, number));
   if (seat->has_near()) {
     DLHOST_ASSIGN(seat->transport_, seat->transport());
   }
@@ -109,10 +109,10 @@ Status Seat::open(param::Store& store) {
                                           .near = transport_.get(),
                                           .far = network_.get(),
                                           .seat = number_,
-                                          .machines = roster_.machines(),
-                                          .epoch = roster_.epoch(),
-                                          .host_name = roster_.host_name(),
-                                          .secret = roster_.secret(),
+                                          .machines = address_book_.machines(),
+                                          .epoch = address_book_.epoch(),
+                                          .host_name = address_book_.host_name(),
+                                          .secret = address_book_.secret(),
                                           .sealed = sealed(),
                                           .credit = credit}));
 
@@ -122,23 +122,23 @@ Status Seat::open(param::Store& store) {
 
   lent_ = std::make_unique<Lent>(lay_out_masters(store));
   for (std::size_t s = 0; !states_apart() && s < layout_->states.size(); ++s) lent_->states.push_back(own_state(s));
-  Card card{.addresses = post_->addresses(),
-            .own = own_[number_].board.near_key(),
-            .process = env::own_process(),
-            .bytes = layout_->exchanged};
-  DLHOST_TRY(make_mirrors(card));
-  const std::uint32_t lodging = *lodging_of(place_.server_group, machine());
+  Contact contact{.addresses = post_->addresses(),
+                  .own = own_[number_].board.near_key(),
+                  .process = env::own_process(),
+                  .bytes = layout_->exchanged};
+  DLHOST_TRY(make_mirrors(contact));
+  const std::uint32_t lodging = *remote_masters_of(place_.server_group, machine());
   std::span<std::byte> masters;
   if (number_ == lodging) {
     DLHOST_ASSIGN(masters_board_, post_->allocate(std::max<std::size_t>(lent_->masters.bytes(), 1)));
-    card.masters = masters_board_.near_key();
+    contact.masters = masters_board_.near_key();
     if (has_far()) {
-      card.far_masters[place_.server_group] = masters_board_.far_key();
+      contact.far_masters[place_.server_group] = masters_board_.far_key();
       post_->know(masters_number(place_.server_group), masters_board_.bytes());
     }
     masters = masters_board_.bytes();
   } else {
-    DLHOST_ASSIGN(const Card first, roster_.card(lodging));
+    DLHOST_ASSIGN(const Contact first, address_book_.contact(lodging));
     DLHOST_TRY(post_->connect(lodging, first.addresses));
     DLHOST_ASSIGN(masters_, post_->map(lodging, first.masters));
     masters = masters_->bytes();
@@ -147,16 +147,16 @@ Status Seat::open(param::Store& store) {
   }
   if (number_ == 0) {
     for (const auto& param : store.params())
-      card.formats[param->declared.name] = store.device().format_name(param->master);
+      contact.formats[param->declared.name] = store.device().format_name(param->master);
     if (!shares_params()) {
-      DLHOST_ASSIGN(card.convened, convened());
+      DLHOST_ASSIGN(contact.convened, convened());
     }
   }
   for (const auto memory : {own_[number_].bytes, masters})
     if (store.apart()) pin(memory);
   lent_->masters.lie_at(masters, number_ == 0 || !shares_params());
   store.borrow(*lent_);
-  return roster_.put(number_, std::move(card));
+  return address_book_.put(number_, std::move(contact));
 }
 
 void Seat::pin(std::span<std::byte> memory) {
@@ -175,20 +175,20 @@ std::span<std::byte> Seat::contribution(const param::Param& param) {
 }
 
 Status Seat::connect() {
-  const std::uint32_t lodging = *lodging_of(place_.server_group, machine());
+  const std::uint32_t lodging = *remote_masters_of(place_.server_group, machine());
   for (std::uint32_t other = 0; other < seats_; ++other) {
     if (other == number_) continue;
-    DLHOST_ASSIGN(const Card card, roster_.card(other));
-    if (other != lodging || number_ == lodging) DLHOST_TRY(post_->connect(other, card.addresses));
+    DLHOST_ASSIGN(const Contact contact, address_book_.contact(other));
+    if (other != lodging || number_ == lodging) DLHOST_TRY(post_->connect(other, contact.addresses));
     if (post_->is_far(other)) {
-      if (card.bytes != layout_->exchanged || card.mirrors.size() != seats_ ||
-          card.far_masters.size() != place_.server_groups)
+      if (contact.bytes != layout_->exchanged || contact.mirrors.size() != seats_ ||
+          contact.far_masters.size() != place_.server_groups)
         return Status::internal("worker ", other, " has a net of other params than worker ", number_);
-      own_[other].there = {.seat = other, .key = card.mirrors.at(number_), .number = number_};
-      own_[other].origin = {.seat = other, .key = card.far_own, .number = other};
+      own_[other].there = {.seat = other, .key = contact.mirrors.at(number_), .number = number_};
+      own_[other].origin = {.seat = other, .key = contact.far_own, .number = other};
       continue;
     }
-    DLHOST_ASSIGN(own_[other].region, post_->map(other, card.own));
+    DLHOST_ASSIGN(own_[other].region, post_->map(other, contact.own));
     own_[other].bytes = own_[other].region->bytes();
     if (own_[other].bytes.size() < layout_->exchanged)
       return Status::internal("worker ", other, " has a net of other params than worker ", number_);
@@ -219,7 +219,7 @@ Status Seat::make_shard() {
       .send = [this](std::uint32_t seat, const param::Message& message) { return table_->send(seat, message); }};
   if (has_far()) {
     setup.show = [this](std::uint32_t seat, std::span<const std::byte> part, record::Cargo cargo) {
-      return show_masters(place_.server_group, roster_.machines()[seat], part, cargo);
+      return show_masters(place_.server_group, address_book_.machines()[seat], part, cargo);
     };
     setup.show_own = [this](std::uint32_t seat, std::span<const std::byte> part) {
       const auto place = static_cast<std::size_t>(part.data() - own_[number_].bytes.data());
@@ -228,7 +228,7 @@ Status Seat::make_shard() {
     setup.send_with = [this](std::uint32_t seat, const param::Message& message,
                              std::span<const std::byte> params) -> Status {
       DLHOST_ASSIGN(const auto shown,
-                    shown_masters(place_.server_group, roster_.machines()[seat], params, record::Cargo::params));
+                    shown_masters(place_.server_group, address_book_.machines()[seat], params, record::Cargo::params));
       return table_->send(seat, message, shown);
     };
   }
@@ -238,7 +238,7 @@ Status Seat::make_shard() {
                                   .rank = static_cast<std::uint16_t>(seat % place_.workers),
                                   .seat = seat,
                                   .sent = own_[seat].bytes.first(layout_->sent),
-                                  .machine = roster_.machines()[seat]});
+                                  .machine = address_book_.machines()[seat]});
   DLHOST_ASSIGN(shard_, param::Shard::make(std::move(setup)));
   if (!traits_.by_step || number_ != home_of(place_.server_group)) return {};
   chooser_.emplace(
@@ -314,10 +314,10 @@ Status Seat::join() {
     DLHOST_TRY(make_shard());
     table_->sit_beside(shard_.get(), chooser_ ? &*chooser_ : nullptr);
   }
-  return roster_.meet(number_);
+  return address_book_.meet(number_);
 }
 
-Status Seat::begin(const param::Beginning& beginning) {
+Status Seat::begin(const param::StartPoint& beginning) {
   if (number_ == 0) {
     DLHOST_TRY(leave_states());
     spread_states();
@@ -327,7 +327,7 @@ Status Seat::begin(const param::Beginning& beginning) {
     DLHOST_TRY(table_->wait_until([this] { return is_over(put_ || stopped_, on(Awaited::What::beginning, 0)); }));
     if (put_) DLHOST_TRY(land_states());
   }
-  param::Beginning here = beginning.seen_by(place_.server_group);
+  param::StartPoint here = beginning.seen_by(place_.server_group);
   if (here.slices.size() != layout_->slices.size()) here.slices.clear(); // they were cut otherwise
   table_->begin(here);
   if (layout_->coding) layout_->coding->clear(own_[number_].bytes, here.own_values);

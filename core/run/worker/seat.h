@@ -23,11 +23,11 @@
 #include <dlhost/consistency.h>
 #include <dlhost/transport.h>
 
-#include "param/table/others.h"
-#include "param/table/sharing.h"
+#include "param/table/device_sums.h"
+#include "param/table/shared_params.h"
 #include "param/table/table.h"
 #include "record/workers_log.h"
-#include "run/membership/roster.h"
+#include "run/membership/address_book.h"
 #include "run/session/agreement.h"
 #include "run/session/session.h"
 #include "run/worker/pinned.h"
@@ -36,9 +36,9 @@
 
 namespace dlhost::run {
 
-class Seat final : public param::Sharing, public param::Others, private param::Control {
+class Seat final : public param::SharedParams, public param::DeviceSums, private param::ControlHandler {
  public:
-  static Result<std::unique_ptr<Seat>> make(Session&, Roster&, std::uint32_t number);
+  static Result<std::unique_ptr<Seat>> make(Session&, AddressBook&, std::uint32_t number);
   ~Seat() override;
 
   const Place& place() const { return place_; }
@@ -65,7 +65,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   std::vector<std::vector<param::TensorPlace>> values_elsewhere() override;
 
   Status join();
-  Status begin(const param::Beginning&);
+  Status begin(const param::StartPoint&);
   // The run's leader's, when all know where they begin: what they begin with is there, also on other machines.
   Status put();
   // Where each has all params for itself: all get the leader's, and what its updater keeps, by their devices.
@@ -92,7 +92,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   // waits for them in vain.
   Status conclude();
   // Where all of them were at the last hold(); before that, where they began.
-  const param::Beginning& reached() const { return reached_; }
+  const param::StartPoint& reached() const { return reached_; }
   // All servers have what they know on the disk; heads() are those of their ledgers then.
   Status attest();
   // After attest() or salvage().
@@ -102,7 +102,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   // When one of the others is gone, and nobody computes or serves any more: the store has what outlived them, newest
   // first; where groups make each step together, what all slices have. Only where it can. Not found: servers had not
   // begun.
-  Result<param::Beginning> salvage();
+  Result<param::StartPoint> salvage();
 
   // Of a group's leader that is not the run's: how many steps it may make by now; none: it is over.
   Result<std::optional<std::uint64_t>> freed(std::uint64_t done);
@@ -147,10 +147,10 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   record::Traffic factored() const { return table_ ? table_->factored() : record::Traffic(); }
 
  private:
-  Seat(Session& session, Roster& roster, std::uint32_t number);
+  Seat(Session& session, AddressBook& address_book, std::uint32_t number);
   Result<std::unique_ptr<Transport>> transport() const;
   Result<std::unique_ptr<Transport>> network() const;
-  std::optional<param::Sealed::What> sealed() const; // of what goes to other machines
+  std::optional<param::EncryptedEndpoint::What> sealed() const; // of what goes to other machines
   // Else each has all of them for itself, nothing is at servers, and devices sum gradients.
   bool shares_params() const { return !Place::sums_on_devices(session_.job().topology); }
   Status can_sum_on_devices() const;
@@ -174,12 +174,12 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   // Other machines.
   bool has_near() const; // others of its own
   bool has_far() const { return far_; }
-  std::uint32_t machine() const { return roster_.machines()[number_]; }
+  std::uint32_t machine() const { return address_book_.machines()[number_]; }
   // Who made the masters of a server group for a machine, of those whom it serves there; none: nobody is served there.
-  std::optional<std::uint32_t> lodging_of(std::uint32_t server_group, std::uint32_t machine) const;
+  std::optional<std::uint32_t> remote_masters_of(std::uint32_t server_group, std::uint32_t machine) const;
   std::uint32_t server_group_of(std::uint32_t seat) const;
   std::size_t bytes_of(std::uint32_t seat) const; // of its memory
-  Status make_mirrors(Card&);
+  Status make_mirrors(Contact&);
   Status find_mirrors();
   param::Post::Shown shown(std::uint32_t seat, std::size_t place, std::size_t bytes, record::Cargo) override;
   Result<param::Post::Shown> shown_masters(std::uint32_t server_group, std::uint32_t machine,
@@ -190,7 +190,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   // What a worker puts on the network in each step, as the plan of its slices and servers has it; none: how much that
   // is depends on how fast the others are.
   std::optional<record::Freight> foreseen(std::uint32_t seat) const;
-  Status show_beginning(const param::Beginning&);
+  Status show_beginning(const param::StartPoint&);
   Status show_rest();
   // Of running state, by its place in the store.
   std::span<float> state_of(std::uint32_t seat, std::size_t place) const;
@@ -205,7 +205,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   void show_vitals();
   void show_memory();
   Status await_shown();
-  void fill_other_masters(const param::Beginning&);
+  void fill_other_masters(const param::StartPoint&);
   // What server groups have that others do not, and a run goes on with.
   bool servers_keep() const;
   std::vector<Updater::History> shared_histories() const; // of the values that server groups have in common
@@ -236,25 +236,25 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   Status supported(const param::Store&) const;
   Status can_be_outlived() const;
   // Of each slice the version that a run goes on with.
-  using Outlasting = std::vector<param::Published::Record>;
+  using Outlasting = std::vector<param::SurvivingVersions::Record>;
   // Of each worker, what its codec had kept when it had sent what is in that.
   std::vector<param::TensorPlace> kept_by_codec(std::uint32_t seat);
   Status find_heads();
   Result<Outlasting> outlasting(std::uint32_t server_group) const;
   std::span<std::byte> outlasted(std::size_t param, const std::vector<Outlasting>&);
-  param::Beginning reached_by(const std::vector<Outlasting>&) const;
-  void count_chosen(std::vector<param::Beginning::OfSlice>&) const;
+  param::StartPoint reached_by(const std::vector<Outlasting>&) const;
+  void count_chosen(std::vector<param::StartPoint::OfSlice>&) const;
   // `copies`: of params whose slices lie in several places.
   std::span<std::byte> gathered(std::size_t param,
                                 const std::function<std::span<std::byte>(const param::Slice&)>& where,
                                 std::vector<std::vector<std::byte>>& copies);
   std::span<std::byte> published(std::uint32_t seat) const;
-  std::optional<param::Published> published_by(std::uint32_t server_group, const param::Slice&) const;
+  std::optional<param::SurvivingVersions> published_by(std::uint32_t server_group, const param::Slice&) const;
   Status can_be_alike() const;
   Status can_have_own_values(const Agreement::One&) const;
   Status connect();
   Status make_shard();
-  Status keep_ledger(const param::Beginning&);
+  Status keep_ledger(const param::StartPoint&);
   Status hear_attested(const param::Message&);
   Result<std::unique_ptr<param::Replica>> make_replica();
   param::CodecUse codec_use() const;
@@ -309,18 +309,18 @@ class Seat final : public param::Sharing, public param::Others, private param::C
     std::size_t exchanged = 0; // what a server exchanges with other server groups lies behind all that
   };
   struct Own {
-    param::Board board;             // that this one made: its own memory, or a mirror of that of another machine's seat
+    param::SharedMemory board;      // that this one made: its own memory, or a mirror of that of another machine's seat
     std::unique_ptr<Region> region; // of a seat of its machine, mapped
     std::span<std::byte> bytes;
     // Of another machine's seat: its mirror of this one's memory, and its own memory.
-    param::Mirror there, origin;
+    param::RemoteCopy there, origin;
   };
   // Mirrors are known by whose memory they are of: seats, and then server groups.
   std::uint32_t masters_number(std::uint32_t server_group) const { return seats_ + server_group; }
   // The masters of a server group, where they lie on another machine.
-  struct Lodging {
+  struct RemoteMasters {
     std::uint32_t machine = 0;
-    param::Mirror there;
+    param::RemoteCopy there;
   };
   Vitals& vitals(std::uint32_t seat) const;
   std::span<double> numbers(std::uint32_t seat) const;
@@ -329,7 +329,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   class Lent; // the masters, and this worker's running state
 
   Session& session_;
-  Roster& roster_;
+  AddressBook& address_book_;
   const std::uint32_t number_, seats_, servers_;
   const bool far_; // some are on other machines
   std::optional<Agreement> agreement_;
@@ -349,11 +349,11 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   std::unique_ptr<Transport> transport_, network_; // null: nobody is reached by it
   std::unique_ptr<param::Post> post_;
   std::unique_ptr<Lent> lent_;
-  param::Board masters_board_;      // where this one made them for its machine
-  std::unique_ptr<Region> masters_; // else
-  std::vector<Pinned> pinned_;      // of both, what a device copies that has memory of its own
+  param::SharedMemory masters_board_; // where this one made them for its machine
+  std::unique_ptr<Region> masters_;   // else
+  std::vector<Pinned> pinned_;        // of both, what a device copies that has memory of its own
   struct OtherMasters {
-    param::Board board; // where no other of this machine has them
+    param::SharedMemory board; // where no other of this machine has them
     std::unique_ptr<Region> region;
     param::Masters masters;
   };
@@ -371,9 +371,9 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   std::vector<std::uint64_t> undecided_; // of each group, the first step of which that is not decided; none: not asked
   std::size_t unanswered_ = 0;           // groups of which nobody has said it yet
   record::LedgerHeads heads_;
-  std::vector<bool> attests_;                  // of each seat: it is to say how far its ledger has come
-  std::vector<Own> own_;                       // of each worker, as this one sees it
-  std::vector<std::vector<Lodging>> lodgings_; // of each server group
+  std::vector<bool> attests_;                              // of each seat: it is to say how far its ledger has come
+  std::vector<Own> own_;                                   // of each worker, as this one sees it
+  std::vector<std::vector<RemoteMasters>> remote_masters_; // of each server group
   std::optional<Layout> layout_;
   std::unique_ptr<param::Shard> shard_;
   std::optional<param::Chooser> chooser_; // beside the first server
@@ -403,7 +403,7 @@ class Seat final : public param::Sharing, public param::Others, private param::C
   Nanoseconds looked_ = 0, begun_at_ = 0, showed_ = 0;
   std::uint64_t alive_at_ = ~std::uint64_t{0};   // steps done, when it last looked whether it waits long
   Nanoseconds says_alive_ = 0, alive_pause_ = 0; // when it says so again, and how long after the last time
-  param::Beginning begun_, reached_;
+  param::StartPoint begun_, reached_;
 };
 
 } // namespace dlhost::run

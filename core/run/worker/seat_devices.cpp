@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "program/gradient_sums.h"
-#include "run/worker/patience.h"
 #include "run/worker/seat.h"
+#include "run/worker/silence.h"
 
 namespace dlhost::run {
 
@@ -35,7 +35,7 @@ bool Seat::all_wait_for_sums() const {
 }
 
 Status Seat::join_peers() {
-  DLHOST_ASSIGN(const Card first, roster_.card(0));
+  DLHOST_ASSIGN(const Contact first, address_book_.contact(0));
   DLHOST_ASSIGN(peers_, session_.device().join(first.convened, static_cast<int>(number_), static_cast<int>(seats_)));
   return {};
 }

@@ -40,7 +40,7 @@ std::optional<param::GroupSync::Setup> Seat::sync_setup() {
       .store = &session_.store()};
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     const std::uint32_t seat = home_of(group) + number_ - home_of(place_.server_group);
-    setup.neighbours.all.push_back({seat, own_[seat].bytes, roster_.machines()[seat]});
+    setup.neighbours.all.push_back({seat, own_[seat].bytes, address_book_.machines()[seat]});
   }
   return setup;
 }
@@ -56,7 +56,7 @@ std::size_t Seat::exchanged_bytes(const param::Slices& slices, const param::Codi
   if (shares_contributions()) return 0;
   std::vector<std::uint32_t> hosts;
   for (std::uint32_t group = 0; group < place_.server_groups; ++group)
-    hosts.push_back(roster_.machines()[home_of(group) + server]);
+    hosts.push_back(address_book_.machines()[home_of(group) + server]);
   const param::RowExchange::Part part{
       .sync = sync_.get(),
       .ranks = {server_group, place_.server_groups, hosts},
@@ -86,11 +86,11 @@ Status Seat::can_encode_exchanges() const {
 Status Seat::map_other_masters() {
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {
     if (group == place_.server_group) continue;
-    const auto lodging = lodging_of(group, machine());
+    const auto lodging = remote_masters_of(group, machine());
     OtherMasters& other = other_masters_[group - (group > place_.server_group ? 1 : 0)];
     if (lodging) {
-      DLHOST_ASSIGN(const Card card, roster_.card(*lodging));
-      DLHOST_ASSIGN(other.region, post_->map(*lodging, card.masters));
+      DLHOST_ASSIGN(const Contact contact, address_book_.contact(*lodging));
+      DLHOST_ASSIGN(other.region, post_->map(*lodging, contact.masters));
     }
     const auto bytes = lodging ? other.region->bytes() : other.board.bytes();
     if (bytes.size() < other.masters.bytes())
@@ -106,7 +106,7 @@ const param::Masters& Seat::masters_of(std::uint32_t server_group) const {
 }
 
 // All begin with the first group's values. Histories are their own, where a checkpoint brought them.
-void Seat::fill_other_masters(const param::Beginning& beginning) {
+void Seat::fill_other_masters(const param::StartPoint& beginning) {
   if (!sync_) return;
   const param::Masters& first = lent_masters();
   const bool all_alike = !beginning.own_values || groups_are_alike();

@@ -33,7 +33,7 @@ Seat::Layout::Layout(const param::Store& store, const Seat& seat)
   numbers = vitals + sizeof(Vitals);
   words = numbers + most_metrics * 2 * sizeof(double);
   published = words + words_bytes;
-  bytes = exchanged = published + (seat.outlived() ? param::Published::bytes(slices.size(), seat.seats_) : 0);
+  bytes = exchanged = published + (seat.outlived() ? param::SurvivingVersions::bytes(slices.size(), seat.seats_) : 0);
   if (seat.sync_ && seat.serves())
     bytes += seat.exchanged_bytes(slices, coding ? &*coding : nullptr, seat.place_.server_group,
                                   seat.number_ - seat.home_of(seat.place_.server_group));
@@ -61,7 +61,7 @@ param::Masters::Copies Seat::copies(const param::Store& store) const {
   return copies;
 }
 
-param::Sharing::Bytes Seat::bytes(const param::Store& store) const {
+param::SharedParams::Bytes Seat::bytes(const param::Store& store) const {
   const Layout layout(store, *this);
   Bytes bytes{.own = layout.bytes, .common = place_.server_groups * lay_out_masters(store).bytes()};
   for (const auto& param : store.params())

@@ -7,7 +7,7 @@
 
 namespace dlhost::run {
 
-Status Seat::keep_ledger(const param::Beginning& beginning) {
+Status Seat::keep_ledger(const param::StartPoint& beginning) {
   Disk& disk = session_.host().disk();
   const std::uint32_t server = place_.server_group * servers_ + number_ - home_of(place_.server_group);
   DLHOST_TRY(disk.make_directory(beginning.ledger));

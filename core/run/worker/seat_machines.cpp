@@ -1,5 +1,5 @@
 // A worker and the workers of other machines. Workers of one machine map each other's memory; the others have mirrors
-// of it (param/message/mirror.h). The writer shows new bytes before it sends the message about them.
+// of it (param/message/remote_copy.h). The writer shows new bytes before it sends the message about them.
 #include <algorithm>
 #include <new>
 #include <set>
@@ -30,11 +30,11 @@ Result<std::unique_ptr<Transport>> Seat::network() const {
 }
 
 // Also true for a single worker: its server is beside it.
-bool Seat::has_near() const { return seats_ == 1 || std::ranges::count(roster_.machines(), machine()) > 1; }
+bool Seat::has_near() const { return seats_ == 1 || std::ranges::count(address_book_.machines(), machine()) > 1; }
 
-std::optional<std::uint32_t> Seat::lodging_of(std::uint32_t server_group, std::uint32_t machine) const {
+std::optional<std::uint32_t> Seat::remote_masters_of(std::uint32_t server_group, std::uint32_t machine) const {
   for (std::uint32_t seat = home_of(server_group); seat < home_of(server_group + 1); ++seat)
-    if (roster_.machines()[seat] == machine) return seat;
+    if (address_book_.machines()[seat] == machine) return seat;
   return {};
 }
 
@@ -52,27 +52,27 @@ std::size_t Seat::bytes_of(std::uint32_t seat) const {
 }
 
 // Allocates mirrors only for the memory that is shown to this worker.
-Status Seat::make_mirrors(Card& card) {
+Status Seat::make_mirrors(Contact& contact) {
   if (number_ == 0 || outlived())
     for (std::uint32_t group = 1; group < place_.server_groups; ++group)
       other_masters_.push_back({{}, {}, lay_out_masters(session_.store())});
   if (!has_far()) return {};
-  card.far_own = own_[number_].board.far_key();
-  card.mirrors.resize(seats_);
-  card.far_masters.resize(place_.server_groups);
+  contact.far_own = own_[number_].board.far_key();
+  contact.mirrors.resize(seats_);
+  contact.far_masters.resize(place_.server_groups);
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
     if (!post_->is_far(seat)) continue;
     DLHOST_ASSIGN(own_[seat].board, post_->allocate_mirror(bytes_of(seat)));
     own_[seat].bytes = own_[seat].board.bytes();
     new (own_[seat].bytes.data() + layout_->vitals) Vitals;
-    card.mirrors[seat] = own_[seat].board.far_key();
+    contact.mirrors[seat] = own_[seat].board.far_key();
     post_->know(seat, own_[seat].bytes);
   }
   for (std::uint32_t group = 0; number_ == 0 && group < place_.server_groups; ++group) {
-    if (lodging_of(group, machine())) continue;
+    if (remote_masters_of(group, machine())) continue;
     OtherMasters& other = other_masters_[group - 1]; // the first group is the leader's own
     DLHOST_ASSIGN(other.board, post_->allocate_mirror(std::max<std::size_t>(other.masters.bytes(), 1)));
-    card.far_masters[group] = other.board.far_key();
+    contact.far_masters[group] = other.board.far_key();
     post_->know(masters_number(group), other.board.bytes());
   }
   return {};
@@ -81,17 +81,18 @@ Status Seat::make_mirrors(Card& card) {
 // Finds all mirrors of masters on other machines, including those that only the leader has.
 Status Seat::find_mirrors() {
   for (std::uint32_t seat = 0; seat < seats_; ++seat) foreseen_.push_back(foreseen(seat));
-  lodgings_.resize(place_.server_groups);
+  remote_masters_.resize(place_.server_groups);
   for (std::uint32_t seat = 0; seat < seats_; ++seat) {
     if (!post_->is_far(seat)) continue;
-    DLHOST_ASSIGN(const Card card, roster_.card(seat));
+    DLHOST_ASSIGN(const Contact contact, address_book_.contact(seat));
     for (std::uint32_t group = 0; group < place_.server_groups; ++group)
-      if (const std::string& key = card.far_masters.at(group); !key.empty())
-        lodgings_[group].push_back({roster_.machines()[seat],
-                                    {.seat = seat,
-                                     .key = key,
-                                     .number = masters_number(group),
-                                     .shared = std::ranges::count(roster_.machines(), roster_.machines()[seat]) > 1}});
+      if (const std::string& key = contact.far_masters.at(group); !key.empty())
+        remote_masters_[group].push_back(
+            {address_book_.machines()[seat],
+             {.seat = seat,
+              .key = key,
+              .number = masters_number(group),
+              .shared = std::ranges::count(address_book_.machines(), address_book_.machines()[seat]) > 1}});
   }
   return {};
 }
@@ -110,8 +111,8 @@ Status Seat::show_to_owner(std::uint32_t seat, std::span<const std::byte> part) 
 Result<param::Post::Shown> Seat::shown_masters(std::uint32_t server_group, std::uint32_t machine,
                                                std::span<const std::byte> part, record::Cargo cargo) const {
   if (machine == this->machine()) return param::Post::Shown();
-  const auto lodging = std::ranges::find(lodgings_[server_group], machine, &Lodging::machine);
-  if (lodging == lodgings_[server_group].end())
+  const auto lodging = std::ranges::find(remote_masters_[server_group], machine, &RemoteMasters::machine);
+  if (lodging == remote_masters_[server_group].end())
     return Status::internal("machine ", machine, " has no params of server group ", server_group);
   const std::byte* begin = masters_of(server_group).memory().data();
   return param::Post::Shown{part, &lodging->there, static_cast<std::uint64_t>(part.data() - begin), cargo};
@@ -128,9 +129,10 @@ Status Seat::show_masters(std::uint32_t server_group, std::uint32_t machine, std
 // codec knows the size of its encodings.
 std::optional<record::Freight> Seat::foreseen(std::uint32_t seat) const {
   if (!has_far() || !in_step_ || sync_ || codec_ || first_plan_.update_locally) return {};
-  const std::uint32_t group = server_group_of(seat), home = home_of(group), mine = roster_.machines()[seat];
+  const std::uint32_t group = server_group_of(seat), home = home_of(group), mine = address_book_.machines()[seat];
   std::set<std::uint32_t> elsewhere;
-  for (std::uint32_t other = home; other < home_of(group + 1); ++other) elsewhere.insert(roster_.machines()[other]);
+  for (std::uint32_t other = home; other < home_of(group + 1); ++other)
+    elsewhere.insert(address_book_.machines()[other]);
   elsewhere.erase(mine);
   record::Freight freight;
   for (const param::Slice& slice : layout_->slices.all()) {
@@ -138,17 +140,17 @@ std::optional<record::Freight> Seat::foreseen(std::uint32_t seat) const {
     const std::uint64_t bytes = static_cast<std::uint64_t>(slice.count) * sizeof(float);
     const auto& factors = session_.store().params()[slice.param]->factors; // each server needs all of them
     if (server == seat) freight.params += bytes * elsewhere.size();
-    if (roster_.machines()[server] != mine) freight.gradients += factors ? factors->bytes() : bytes;
+    if (address_book_.machines()[server] != mine) freight.gradients += factors ? factors->bytes() : bytes;
   }
   return freight;
 }
 
 // The leader or a checkpoint has filled the masters and the workers' own values. Shows them to the other machines.
-Status Seat::show_beginning(const param::Beginning& beginning) {
+Status Seat::show_beginning(const param::StartPoint& beginning) {
   constexpr auto cargo = record::Cargo::state;
   for (std::uint32_t group = 0; shares_params() && group < place_.server_groups; ++group) {
     const param::Masters& masters = masters_of(group);
-    for (const Lodging& lodging : lodgings_[group])
+    for (const RemoteMasters& lodging : remote_masters_[group])
       for (const auto& param : session_.store().params()) {
         const std::size_t number = param->number;
         DLHOST_TRY(show_masters(group, lodging.machine, masters.value(number, 0), cargo));

@@ -37,7 +37,7 @@ std::vector<std::vector<param::TensorPlace>> Seat::values_elsewhere() {
   std::vector<std::vector<param::TensorPlace>> all;
   for (std::uint32_t group = 0; group < aligned_.size(); ++group) {
     const auto servers = servers_of(group);
-    const auto is_far = [this](std::uint32_t seat) { return roster_.machines()[seat] != machine(); };
+    const auto is_far = [this](std::uint32_t seat) { return address_book_.machines()[seat] != machine(); };
     if (group == place_.server_group || std::ranges::any_of(servers, is_far)) continue;
     auto& values = all.emplace_back();
     for (const auto& param : session_.store().params()) {
@@ -64,7 +64,7 @@ Status Seat::ask_what_is_undecided() {
 // chosen, what only some of a group have sent of one is in no version.
 Status Seat::see_where_all_are() {
   DLHOST_TRY(until_answered(&param::Table::look));
-  param::Beginning reached{.others = std::vector<Version>(place_.server_groups - 1), .own_values = true};
+  param::StartPoint reached{.others = std::vector<Version>(place_.server_groups - 1), .own_values = true};
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     reached.steps.push_back(std::max(begun_.steps[seat], vitals(seat).steps.load(std::memory_order_acquire)));
   for (std::uint32_t group = 0; traits_.by_step && group < place_.groups; ++group) {
@@ -75,7 +75,7 @@ Status Seat::see_where_all_are() {
   undecided_.clear();
   for (const param::Slice& slice : layout_->slices.all()) {
     auto& there = reached.slices.emplace_back(
-        param::Beginning::OfSlice{.version = table_->version(slice.id), .steps = reached.steps, .others = {}});
+        param::StartPoint::OfSlice{.version = table_->version(slice.id), .steps = reached.steps, .others = {}});
     for (std::uint32_t seat = 0; seat < seats_; ++seat)
       there.steps[seat] = std::max(there.steps[seat], begun_.steps_of(slice.id)[seat]);
     for (std::uint32_t group = 1; group < place_.server_groups; ++group)

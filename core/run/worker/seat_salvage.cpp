@@ -1,6 +1,6 @@
-// What outlives a worker that has died, where servers see to that (param/server/published.h): read by one that has not,
-// when nobody computes or serves any more. The memory that is shared stays as it is, so that whoever dies over this can
-// be followed by another.
+// What outlives a worker that has died, where servers see to that (param/server/surviving_versions.h): read by one that
+// has not, when nobody computes or serves any more. The memory that is shared stays as it is, so that whoever dies over
+// this can be followed by another.
 #include <algorithm>
 
 #include "run/worker/seat.h"
@@ -8,9 +8,9 @@
 namespace dlhost::run {
 
 std::span<std::byte> Seat::published(std::uint32_t seat) const {
-  return outlived()
-             ? own_[seat].bytes.subspan(layout_->published, param::Published::bytes(layout_->slices.size(), seats_))
-             : std::span<std::byte>();
+  return outlived() ? own_[seat].bytes.subspan(layout_->published,
+                                               param::SurvivingVersions::bytes(layout_->slices.size(), seats_))
+                    : std::span<std::byte>();
 }
 
 void Seat::retire() {
@@ -38,10 +38,11 @@ void Seat::await_retirement(const std::function<void(std::uint32_t seat)>& end) 
   }
 }
 
-std::optional<param::Published> Seat::published_by(std::uint32_t server_group, const param::Slice& slice) const {
+std::optional<param::SurvivingVersions> Seat::published_by(std::uint32_t server_group,
+                                                           const param::Slice& slice) const {
   if (!outlived()) return {};
   const std::uint32_t home = home_of(server_group), next = home_of(server_group + 1);
-  return param::Published(published(home + slice.server), next - home);
+  return param::SurvivingVersions(published(home + slice.server), next - home);
 }
 
 Result<Seat::Outlasting> Seat::outlasting(std::uint32_t server_group) const {
@@ -110,11 +111,11 @@ std::span<std::byte> Seat::outlasted(std::size_t param, const std::vector<Outlas
 }
 
 // Of each slice, and of each worker at the servers that it has.
-param::Beginning Seat::reached_by(const std::vector<Outlasting>& records) const {
-  param::Beginning reached{.others = std::vector<Version>(records.size() - 1),
-                           .steps = std::vector<std::uint64_t>(seats_, ~std::uint64_t{0})};
+param::StartPoint Seat::reached_by(const std::vector<Outlasting>& records) const {
+  param::StartPoint reached{.others = std::vector<Version>(records.size() - 1),
+                            .steps = std::vector<std::uint64_t>(seats_, ~std::uint64_t{0})};
   for (std::size_t slice = 0; slice < records[0].size(); ++slice) {
-    param::Beginning::OfSlice& there = reached.slices.emplace_back();
+    param::StartPoint::OfSlice& there = reached.slices.emplace_back();
     there.version = records[0][slice].version;
     for (const Outlasting& of_group : records)
       there.steps.insert(there.steps.end(), of_group[slice].applied.begin(), of_group[slice].applied.end());
@@ -137,7 +138,7 @@ param::Beginning Seat::reached_by(const std::vector<Outlasting>& records) const 
 
 // Where whole steps are chosen, the same are in all slices of a version; servers may not all have heard yet which are
 // in none.
-void Seat::count_chosen(std::vector<param::Beginning::OfSlice>& slices) const {
+void Seat::count_chosen(std::vector<param::StartPoint::OfSlice>& slices) const {
   for (std::uint32_t first = 0; first < seats_; first += place_.workers) {
     std::uint64_t most = 0;
     for (const auto& slice : slices)
@@ -156,7 +157,7 @@ std::vector<param::TensorPlace> Seat::kept_by_codec(std::uint32_t seat) {
   return layout_->coding->kept(own_[seat].bytes, goes_back ? param::Coding::Before(before) : nullptr, kept_);
 }
 
-Result<param::Beginning> Seat::salvage() {
+Result<param::StartPoint> Seat::salvage() {
   DLHOST_TRY(find_heads());
   std::vector<Outlasting> records; // of each server group
   for (std::uint32_t group = 0; group < place_.server_groups; ++group) {

@@ -228,7 +228,7 @@ void Seat::await_end() {
   Clock& clock = session_.host().clock();
   const Nanoseconds end = clock.now() + 5'000'000'000;
   const auto leads = [&] { return std::ranges::find(post_->gone(), 0U) == post_->gone().end(); };
-  while (!stopped_ && roster_.failure().ok() && leads() && clock.now() < end)
+  while (!stopped_ && address_book_.failure().ok() && leads() && clock.now() < end)
     table_->progress(10'000'000).ignore("more may go, now that one has");
 }
 

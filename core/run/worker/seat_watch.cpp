@@ -5,8 +5,8 @@
 #include <dlhost/host.h>
 
 #include "env/process/usage.h"
-#include "run/worker/patience.h"
 #include "run/worker/seat.h"
+#include "run/worker/silence.h"
 
 namespace dlhost::run {
 namespace {
@@ -52,9 +52,9 @@ Awaited Seat::awaited() const {
   Awaited awaited = on(of_param ? What::param : What::answers, server);
   if (of_param) awaited.param = static_cast<std::uint32_t>(param);
   if (!of_param || server != number_) return awaited;
-  const param::Shard::Lack lack = shard_->lack(slice->id);
+  const param::Shard::MissingContribution lack = shard_->lack(slice->id);
   awaited.seat = on(What::param, lack.seat.value_or(Awaited::nobody)).seat;
-  using Lacks = param::Shard::Lack::What;
+  using Lacks = param::Shard::MissingContribution::What;
   switch (lack.what) {
   case Lacks::contribution: awaited.what = What::contribution; break;
   case Lacks::norm: awaited.what = What::norm; break;
@@ -141,7 +141,7 @@ void Seat::watch() {
                                        static_cast<double>(silences_[seat].lasts / (one_second / 10)) / 10,
                                        " s in step ", shown.steps.load(std::memory_order_relaxed), ", where it ", does,
                                        "; a longer recovery.timeout gives it more time"));
-    roster_.end(seat);
+    address_book_.end(seat);
   }
 }
 
@@ -162,8 +162,8 @@ bool Seat::makes_versions(std::uint32_t seat) const {
 // Mirrors of what lies on other machines are memory of this process alone.
 void Seat::show_memory() {
   Vitals& shown = vitals(number_);
-  if (roster_.is_of_processes()) shown.own_bytes.store(env::peak_private_bytes(), std::memory_order_relaxed);
-  const bool made_masters = number_ == lodging_of(place_.server_group, machine());
+  if (address_book_.is_of_processes()) shown.own_bytes.store(env::peak_private_bytes(), std::memory_order_relaxed);
+  const bool made_masters = number_ == remote_masters_of(place_.server_group, machine());
   const std::size_t lent = layout_->bytes + (made_masters ? lent_masters().bytes() : 0);
   shown.lent_bytes.store(transport_ ? lent : 0, std::memory_order_relaxed);
 }

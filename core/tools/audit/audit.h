@@ -10,7 +10,7 @@
 #include <dlhost/host.h>
 
 #include "param/server/ledger.h"
-#include "param/table/origin.h"
+#include "param/table/sample_origin.h"
 #include "record/ledger_head.h"
 
 namespace dlhost::tools {
@@ -74,13 +74,13 @@ struct Audit {
   std::vector<Slice> slices; // by number
   std::vector<Part> dropped; // from all slices
   std::size_t contributors = 0;
-  std::size_t begun = 0;               // how often the run began
-  std::vector<param::Origin> origins;  // of the sources, where its steps are counted from
-  std::vector<std::uint64_t> attempts; // that have a folder
-  std::vector<File> files;             // by attempt, then by server
-  std::vector<std::string> faults;     // what is missing, was changed, counts twice, or has two owners
-  std::vector<std::string> torn;       // files whose last line lacks its end, and that no attempt has followed
-  std::vector<std::string> open;       // what the audit cannot decide, in sentences
+  std::size_t begun = 0;                    // how often the run began
+  std::vector<param::SampleOrigin> origins; // of the sources, where its steps are counted from
+  std::vector<std::uint64_t> attempts;      // that have a folder
+  std::vector<File> files;                  // by attempt, then by server
+  std::vector<std::string> faults;          // what is missing, was changed, counts twice, or has two owners
+  std::vector<std::string> torn;            // files whose last line lacks its end, and that no attempt has followed
+  std::vector<std::string> open;            // what the audit cannot decide, in sentences
 
   // How many of a contributor's are in a slice, and how many were dropped from it.
   static std::uint64_t contributions(const Slice&, std::size_t contributor);

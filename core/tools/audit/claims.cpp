@@ -8,7 +8,7 @@
 #include "env/json_text.h"
 #include "param/file/checkpoint.h"
 #include "record/json_fault.h"
-#include "run/recovery/whereabouts.h"
+#include "run/recovery/resume_position.h"
 #include "run/session/checkpoints.h"
 #include "run/session/manifest.h"
 

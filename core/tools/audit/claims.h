@@ -9,7 +9,7 @@
 
 #include <dlhost/host.h>
 
-#include "param/table/origin.h"
+#include "param/table/sample_origin.h"
 #include "record/ledger_head.h"
 
 namespace dlhost::tools {
@@ -19,8 +19,8 @@ struct Claim {
   std::uint64_t step = 0; // of the run's leader
   bool of_end = false;    // made at the run's end
   record::LedgerHeads heads;
-  std::optional<std::int64_t> seed;   // of the job
-  std::vector<param::Origin> origins; // of its sources
+  std::optional<std::int64_t> seed;         // of the job
+  std::vector<param::SampleOrigin> origins; // of its sources
 
   // The newest arrangement and attempt that the claim names; 0 and 0: none.
   struct Place {

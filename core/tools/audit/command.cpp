@@ -13,7 +13,7 @@
 
 #include "cli/command.h"
 #include "cli/job_file.h"
-#include "cli/opened.h"
+#include "cli/opened_run.h"
 #include "cli/run_named.h"
 #include "cli/tools.h"
 #include "env/json_text.h"

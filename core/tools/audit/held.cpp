@@ -146,8 +146,8 @@ void look_for_origins(Audit& audit, const Claim* claim) {
   if (!claim || claim->origins.empty() || audit.attempts.empty() || claim->newest().attempt != audit.attempts.back())
     return;
   for (std::size_t source = 0; source < claim->origins.size(); ++source) {
-    const param::Origin begun = source < audit.origins.size() ? audit.origins[source] : param::Origin();
-    const param::Origin& saved = claim->origins[source];
+    const param::SampleOrigin begun = source < audit.origins.size() ? audit.origins[source] : param::SampleOrigin();
+    const param::SampleOrigin& saved = claim->origins[source];
     if (begun.step != saved.step || begun.epoch != saved.epoch || begun.index != saved.index)
       audit.faults.push_back(fmt::format(
           "{} counts the samples of source {} from another start than the ledger: the samples of a step are unknown",

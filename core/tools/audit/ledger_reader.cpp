@@ -191,7 +191,7 @@ Status LedgerReader::begin(const Json& line) {
   auto all_steps = line.at("steps").get<std::vector<std::uint64_t>>();
   if (all_steps.empty() || (contributors_ != 0 && all_steps.size() != contributors_))
     return Status::corrupt("it is of ", all_steps.size(), " workers, but files before it of ", contributors_);
-  std::vector<param::Origin> origins;
+  std::vector<param::SampleOrigin> origins;
   for (const auto& origin : line.at("origins")) origins.push_back({origin.at(0), origin.at(1), origin.at(2)});
   std::vector<Audit::Slice> slices;
   for (const auto& one : line.at("slices")) {

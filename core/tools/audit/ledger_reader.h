@@ -41,7 +41,7 @@ class LedgerReader {
   std::uint32_t server_;
   std::map<SliceId, Read> slices_;
   std::vector<std::uint64_t> steps_; // for each contributor: its first step after the last begin
-  std::vector<param::Origin> origins_;
+  std::vector<param::SampleOrigin> origins_;
   std::vector<Audit::Part> dropped_;
   std::size_t begun_ = 0, time_ = 0, contributors_ = 0;
   std::vector<std::string> faults_;

@@ -20,7 +20,7 @@
 #include "run/recovery/attempts.h"
 #include "run/recovery/ledgers.h"
 #include "tools/audit/held.h"
-#include "tools/simulate/simulated_crew.h"
+#include "tools/simulate/simulated_pool.h"
 
 namespace dlhost::tools {
 namespace {
@@ -173,12 +173,12 @@ class SimulatedRun final : private run::Attempts, private run::Observer {
     DLHOST_ASSIGN(auto session, run::Session::open(host_, registry_, jobs[0]));
     run::Training training(*session, interrupted_);
     training.employ([&](run::Session& leader) {
-      return SimulatedCrew::make(world_, leader, jobs, concat(run_folder, "/meeting-", attempts_), succession);
+      return SimulatedPool::make(world_, leader, jobs, concat(run_folder, "/meeting-", attempts_), succession);
     });
     if (known && recovery_.on()) training.bequeath(run_folder);
     DLHOST_TRY(training.prepare());
     workers_.clear();
-    for (const run::Located& worker : training.processes()) workers_.push_back(worker.process);
+    for (const run::RunProcess& worker : training.processes()) workers_.push_back(worker.process);
     if (from) {
       DLHOST_TRY(training.resume(*from));
     } else {

@@ -51,7 +51,7 @@ struct Net {
 };
 
 // A group of one worker, which makes steps on the test's request.
-struct Worker final : Control {
+struct Worker final : ControlHandler {
   Worker(env::RealHost& host, plugin::Registry& registry, Consistency& handler, std::uint16_t which,
          std::uint32_t workers)
       : net(registry), gradients(*net.store), places(*net.store, gradients.bytes(), !handler.plan(0, 0).send_delta),

@@ -100,7 +100,7 @@ class LonelyTransport final : public Transport {
   }
 };
 
-class IdleControl final : public Control {
+class IdleControl final : public ControlHandler {
  public:
   bool calls() const override { return false; }
   Status attend() override { return {}; }

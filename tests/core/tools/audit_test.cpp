@@ -32,12 +32,12 @@ class AuditTest : public testing::Test {
   }
 
   // The server dies, and another starts in its place.
-  void restart(const param::Beginning& beginning) {
+  void restart(const param::StartPoint& beginning) {
     ++times_;
     ledger_.reset();
     ledger_ = begun_by(0, beginning);
   }
-  std::unique_ptr<Ledger> begun_by(std::uint32_t server, param::Beginning beginning) {
+  std::unique_ptr<Ledger> begun_by(std::uint32_t server, param::StartPoint beginning) {
     beginning.ledger_of.attempt = times_;
     auto ledger = std::make_unique<Ledger>(*disk_.open_log(Ledger::file_in(begun(), server)),
                                            std::vector<Ledger::Owned>{{&slice_, "fc.weight"}}, 2,
@@ -160,7 +160,7 @@ TEST_F(AuditTest, LongLinesAreWrittenInBetween) {
 class ExchangedAuditTest : public AuditTest {
  protected:
   ExchangedAuditTest() { begin_other({.version = 0, .steps = {0, 0}}); }
-  void begin_other(const param::Beginning& beginning) {
+  void begin_other(const param::StartPoint& beginning) {
     other_.reset();
     other_ = begun_by(1, beginning);
   }
