@@ -23,7 +23,7 @@ Status bench(Context& context, std::vector<std::string> words) {
   const auto names = companions.names();
   if (names.empty())
     return Status::not_found("there are no benchmarks, looked in ", companions.looked(),
-                             ": they are built where Google Benchmark is there (in dlhost's tree: ./dev bench)");
+                             ": build them with Google Benchmark installed (in dlhost's tree: ./dev bench)");
   if (words.empty()) {
     for (const auto& name : names) fmt::print("{}\n", name);
     return {};
@@ -31,7 +31,7 @@ Status bench(Context& context, std::vector<std::string> words) {
   const std::string path = companions.find(words.front());
   if (path.empty())
     return Status::not_found("there is no benchmark '", words.front(), "': ", suggestion(words.front(), names),
-                             "; peers and papers, which need other systems, are ./dev bench in dlhost's tree");
+                             "; peers and papers need other systems: run ./dev bench in dlhost's tree");
   name_plugins(companions);
   return become(path, {words.begin() + 1, words.end()});
 }

@@ -99,9 +99,8 @@ void print_layers(const program::Program& program, bool verbose) {
   fmt::print("\n");
   if (verbose)
     fmt::print(
-        "Below a layer: the ops that it asks the device for, forward and backward, each with the kernel that the\n"
-        "device chose. Where it passed over a faster one, or a layer could not be computed in the op before it,\n"
-        "the reason stands there too.\n\n");
+        "Below a layer: its ops, forward and backward, each with the kernel that the device chose. If the device\n"
+        "passed over a faster kernel, or a layer could not be fused into the op before it, the reason follows.\n\n");
 }
 
 // Prints why the device did not choose faster kernels; most nets have no such lines.
@@ -145,7 +144,7 @@ void print_net(const program::Program& program, const run::Session& session, con
              session.device().description(), session.store().elements(), scaled(program.operations()));
   fmt::print(
       "memory      {} in all, of {} that are available: {} features and gradients ({} if none shared its place), "
-      "{} params and what the updater keeps\n",
+      "{} params and updater state\n",
       short_bytes(need.total), short_bytes(available), short_bytes(program.footprint().arena),
       short_bytes(program.unshared_bytes()), short_bytes(session.store().bytes()));
   const bool on_device = !session.device().traits().host_memory;
@@ -159,11 +158,11 @@ void print_net(const program::Program& program, const run::Session& session, con
     fmt::print("conversions {} a step, between layers that want a feature in different memory formats\n",
                program.link_count());
   if (const Status room = run::check_room(need, available, "train.batch", session.batch(Phase::train)); !room.ok())
-    fmt::print("\nIt would not be run on this machine: {}\n", room.message());
+    fmt::print("\nThe job cannot run on this machine: {}\n", room.message());
   if (!free_there) return;
   if (const Status room = run::check_room(there, free_there->free, "train.batch", session.batch(Phase::train));
       !room.ok())
-    fmt::print("\nIt would not be run on this device: {}\n", room.message());
+    fmt::print("\nThe job cannot run on this device: {}\n", room.message());
 }
 
 nlohmann::json samples_json(const Samples& samples) {
@@ -234,7 +233,7 @@ Status check_job(Context& context, const CheckOptions& options) {
 
 void add_check(CLI::App& app, Context& context) {
   auto* command =
-      app.add_subcommand("check", "find what is wrong with a job, or show its net: shapes, params, memory, kernels");
+      app.add_subcommand("check", "find the problems of a job, or show its net: shapes, params, memory, kernels");
   auto options = std::make_shared<CheckOptions>();
   command->add_option("job", options->job, "the job file")->required()->type_name("JOB.toml");
   command->add_option("--set", options->set, "change one key of the job; may be given several times")
@@ -242,12 +241,12 @@ void add_check(CLI::App& app, Context& context) {
       ->allow_extra_args(false);
   command->add_flag("-v,--verbose", options->verbose, "every op with its kernel, and why not a faster one");
   command->add_flag("--json", options->json, "print JSON, for programs");
-  command->footer("Nothing is trained, and the job's memory is not taken. What is wrong is told all at once, each with "
-                  "file, line and\n"
-                  "column.\n\n"
-                  "Examples:\n"
-                  "  dlhost check job.toml\n"
-                  "  dlhost check -v job.toml");
+  command->footer(
+      "Trains nothing, and does not allocate the job's memory. All problems are listed at once, each with file,\n"
+      "line and column.\n\n"
+      "Examples:\n"
+      "  dlhost check job.toml\n"
+      "  dlhost check -v job.toml");
   command->callback([&context, options] {
     if (Status status = check_job(context, *options); !status.ok()) context.fail(status);
   });

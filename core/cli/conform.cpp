@@ -11,9 +11,8 @@ Status become_conform(Context& context, std::vector<std::string> words) {
   for (const auto& folder : companions.plugin_folders()) words.insert(words.end(), {"--plugin-dir", folder});
   const auto path = companions.find("dlhost-conform");
   if (path.empty())
-    return Status::not_found(
-        "there is no dlhost-conform, looked in ", companions.looked(),
-        ": it is built where GoogleTest is there (in dlhost's tree: ./dev setup, then ./dev build)");
+    return Status::not_found("there is no dlhost-conform, looked in ", companions.looked(),
+                             ": build it with GoogleTest installed (in dlhost's tree: ./dev setup, then ./dev build)");
   return become(path, words);
 }
 

@@ -54,10 +54,10 @@ void add_evaluate(CLI::App& app, Context& context) {
   add_run_choice(*command, options->choice);
   add_phase(*command, options->phase);
   command->add_flag("--json", options->json, "print JSON, for programs");
-  command->footer("Of a run's folder, the best checkpoint is taken, or without\n"
-                  "validations the newest whole one.\n\n"
-                  "Example:\n"
-                  "  dlhost eval runs/digits-...");
+  command->footer(
+      "From a run's folder, the best checkpoint is taken, or without validations the newest complete one.\n\n"
+      "Example:\n"
+      "  dlhost eval runs/digits-...");
   command->callback([&context, options] {
     if (Status status = evaluate(context, *options); !status.ok()) context.fail(status);
   });

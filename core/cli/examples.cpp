@@ -27,13 +27,13 @@ Status examples(Context& context) {
     fmt::print("dlhost run {}/digits/job.toml\n  trains the quick-start\n", folder);
     return {};
   }
-  return Status::not_found("the examples are not here; looked in ", companions.looked());
+  return Status::not_found("the examples are not installed; looked in ", companions.looked());
 }
 
 } // namespace
 
 void add_examples(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("examples", "list the jobs that came with dlhost, and where they lie");
+  auto* command = app.add_subcommand("examples", "list the example jobs that come with dlhost, and their folder");
   command->callback([&context] {
     if (Status status = examples(context); !status.ok()) context.fail(status);
   });

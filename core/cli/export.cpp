@@ -68,10 +68,11 @@ void add_export(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"safetensors", "npz"}));
   add_params_choice(*command, options->params);
   add_names(*command, options->names);
-  command->footer("Of a run's folder, the best checkpoint is taken, or without validations the newest whole one.\n\n"
-                  "Examples:\n"
-                  "  dlhost export runs/digits-... -o digits.safetensors\n"
-                  "  dlhost export runs/digits-... -o digits.npz --rename '*.weight=*/kernel'");
+  command->footer(
+      "From a run's folder, the best checkpoint is taken, or without validations the newest complete one.\n\n"
+      "Examples:\n"
+      "  dlhost export runs/digits-... -o digits.safetensors\n"
+      "  dlhost export runs/digits-... -o digits.npz --rename '*.weight=*/kernel'");
   command->callback([&context, options] {
     if (Status status = export_params(context, *options); !status.ok()) context.fail(status);
   });

@@ -61,8 +61,8 @@ void add_import(CLI::App& app, Context& context) {
       ->allow_extra_args(false);
   add_names(*command, options->names);
   command->footer(
-      "What is not in the file, and not named by --except, is an error that lists it; so is what the net has "
-      "no place for.\n"
+      "A param that is not in the file, nor named by --except, is an error. So is a tensor of the file that the net\n"
+      "does not have, unless --unused names it. The error lists them.\n"
       "The folder can be evaluated, used by predict, and trained on.\n\n"
       "Examples:\n"
       "  dlhost import digits.npz --job job.toml -o taken\n"

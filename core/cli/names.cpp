@@ -9,9 +9,9 @@ void add_names(CLI::App& command, NameOptions& options) {
     command.add_option(name, into, doc)->type_name(type)->allow_extra_args(false);
   };
   command.add_option("--map", options.map, "a TOML file with rename, except and unused")->type_name("NAMES.toml");
-  list("--rename", options.rename, "what the file calls a param; * stands for any part of a name", "'OURS=THEIRS'");
-  list("--except,--keep", options.keep, "params of the net that stay out of it", "PATTERN");
-  list("--unused,--ignore", options.ignore, "what of the file is not wanted", "PATTERN");
+  list("--rename", options.rename, "a param's name in the file; * stands for any part of a name", "'OURS=THEIRS'");
+  list("--except,--keep", options.keep, "params of the net to leave out", "PATTERN");
+  list("--unused,--ignore", options.ignore, "tensors of the file to leave out", "PATTERN");
 }
 
 Result<config::Names> names_of(Disk& disk, const NameOptions& options) {

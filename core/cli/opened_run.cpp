@@ -15,7 +15,7 @@ void add_run_choice(CLI::App& command, RunChoice& choice) {
 }
 
 void add_params_choice(CLI::App& command, ParamsChoice& choice) {
-  command.add_flag("--last", choice.last, "the newest checkpoint, also where the best by validation is kept");
+  command.add_flag("--last", choice.last, "the newest checkpoint, even if the best by validation is kept");
   command.add_flag("--averaged", choice.averaged, "the params' averages, of a job with updater.average");
 }
 

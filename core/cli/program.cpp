@@ -20,7 +20,7 @@ namespace {
 void explain_words(const CLI::App& app, const CLI::App& command, const CLI::ParseError& error) {
   const auto words = app.remaining(true);
   if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError) || words.empty()) {
-    fmt::print(stderr, "dlhost: {}\n`dlhost {} --help` says what there is.\n", error.what(), command.get_name());
+    fmt::print(stderr, "dlhost: {}\n`dlhost {} --help` lists its options.\n", error.what(), command.get_name());
     return;
   }
   std::string word = words[0];
@@ -29,8 +29,8 @@ void explain_words(const CLI::App& app, const CLI::App& command, const CLI::Pars
   for (const auto* option : command.get_options([](const CLI::Option* one) { return !one->get_group().empty(); }))
     for (const auto& name : option->get_lnames()) known.push_back("--" + name);
   const bool option = word.starts_with("-");
-  fmt::print(stderr, "dlhost: {} {} '{}'{}\n`dlhost {} --help` says what there is.\n", command.get_name(),
-             option ? "has no option" : "takes no further word", word, option ? "; " + suggestion(word, known) : "",
+  fmt::print(stderr, "dlhost: {} {} '{}'{}\n`dlhost {} --help` lists its options.\n", command.get_name(),
+             option ? "has no option" : "takes no further argument", word, option ? "; " + suggestion(word, known) : "",
              command.get_name());
 }
 
@@ -49,7 +49,7 @@ void explain_usage(CLI::App& app, const CLI::ParseError& error) {
   for (const auto* command : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
     known.push_back(command->get_name());
   const bool option = words[0].starts_with("-");
-  fmt::print(stderr, "dlhost: there is no {} '{}'{}\n`dlhost --help` says what there is.\n",
+  fmt::print(stderr, "dlhost: unknown {} '{}'{}\n`dlhost --help` lists commands and options.\n",
              option ? "option" : "command", words[0], option ? "" : ": " + suggestion(words[0], known));
 }
 
@@ -73,7 +73,7 @@ int run_program(int argc, char** argv, AddCommands add_commands) {
                  "a folder to look for plugins in, before all others; may be given several times")
       ->type_name("FOLDER")
       ->allow_extra_args(false); // the next word is a command, or belongs to one
-  app.add_flag("-v,--verbose", context.verbose, "tell also what goes as it should: the log's lines from info on");
+  app.add_flag("-v,--verbose", context.verbose, "print the log's info lines, too");
   add_commands(app, context);
   add_complete(app, context);
   add_manual(app, context);

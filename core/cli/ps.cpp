@@ -77,7 +77,7 @@ Status list(Context& context, const PsOptions& options) {
     return {};
   }
   if (runs.empty()) {
-    fmt::print("no run goes on here\n");
+    fmt::print("no run is in progress here\n");
     return {};
   }
   std::size_t width = 4;
@@ -103,14 +103,14 @@ Status list(Context& context, const PsOptions& options) {
 } // namespace
 
 void add_ps(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("ps", "list the runs that go on");
+  auto* command = app.add_subcommand("ps", "list the runs in progress");
   auto options = std::make_shared<PsOptions>();
-  command->add_option("folders", options->folders, "where runs lie that are led on whatever machine")
+  command->add_option("folders", options->folders, "folders of runs, which any machine may lead")
       ->type_name("FOLDER...");
   command->add_flag("--json", options->json, "print JSON, for programs");
   command->footer(
-      "Runs of this machine, led by processes that you may look at, and those that lie in the folders, which "
-      "several\nmachines may see. The step is the last that was written down (record.every in the job).\n\n"
+      "Lists the runs of this machine whose leader processes you may inspect, and the runs in the folders,\n"
+      "which several machines may share. The step is the last that was recorded (record.every in the job).\n\n"
       "Examples:\n"
       "  dlhost ps\n"
       "  dlhost ps /shared/runs");

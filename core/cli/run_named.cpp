@@ -19,7 +19,7 @@ Result<std::string> run_named(Disk& disk, const std::string& words) {
   if (words.empty()) {
     auto newest = record::RunFolder::newest(disk, where_runs_are, "");
     if (newest.ok()) return newest;
-    return Status::not_found("no run is named, and there is none in the folder ", where_runs_are,
+    return Status::not_found("no run is named, and there is no run in the folder ", where_runs_are,
                              " here: name a run's folder, or begin one (dlhost run JOB.toml)");
   }
   if (disk.exists(words)) {

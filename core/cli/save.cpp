@@ -19,7 +19,7 @@ Status save(Context& context, SaveOptions options) {
   DLHOST_ASSIGN(const Led led, leader_of(context, options.run));
   if (!led.here)
     return Status::invalid("the run in '", options.run, "' is led by process ", led.by.process, " of ", led.by.host,
-                           ": call this there");
+                           ": run this command there");
   auto saved = save_elsewhere(context.host, led.by.process, std::filesystem::absolute(options.to).string());
   if (saved.status().code() == Code::not_found)
     return Status::invalid("the run in '", options.run,
@@ -38,7 +38,7 @@ void add_save(CLI::App& app, Context& context) {
   command->add_option("--to", options->to, "where")->required()->type_name("FOLDER");
   command->footer(
       "A run whose disk is full when it ends keeps its params in memory for `checkpoint.wait` seconds, and\n"
-      "writes them when there is room. This has it write them elsewhere.\n\n"
+      "writes them when there is room. This command makes it write them elsewhere.\n\n"
       "Example:\n"
       "  dlhost save digits --to /other/disk/digits");
   command->callback([&context, options] {

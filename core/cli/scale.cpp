@@ -37,8 +37,8 @@ struct ScaleOptions {
 Result<config::Job> wanted_of(Context& context, const ScaleOptions& options) {
   const auto settings = options.settings();
   if (settings.empty())
-    return Status::invalid("what is to change? Say --worker-groups, --workers-per-group, --server-groups or "
-                           "--servers-per-group");
+    return Status::invalid(
+        "nothing to change: give --worker-groups, --workers-per-group, --server-groups or --servers-per-group");
   DLHOST_ASSIGN(const auto job_file, record::RunFolder::job_above(context.host.disk(), options.run));
   DLHOST_ASSIGN(auto wanted, load_job(context, job_file, settings));
   DLHOST_TRY(run::Session::open(context.host, context.registry(), wanted).status());
@@ -54,7 +54,7 @@ Status wait_for_answer(Context& context, const ScaleOptions& options, run::Scali
     DLHOST_ASSIGN(const bool led, run::Leadership::led(options.run));
     DLHOST_ASSIGN(const auto answer, scaling.answer());
     if (answer && !answer->refused.empty())
-      return Status::invalid("the run goes on as it was, at step ", answer->step, ": ", answer->refused);
+      return Status::invalid("the run continues unchanged, at step ", answer->step, ": ", answer->refused);
     if (answer) {
       const config::Topology& topology = wanted.topology;
       fmt::print("{}: {} worker group{} of {}, {} server group{} of {}, since step {}\n", options.run,
@@ -70,7 +70,7 @@ Status wait_for_answer(Context& context, const ScaleOptions& options, run::Scali
     clock.sleep(pause);
   }
   return Status::timeout("the run has not answered within ", options.wait,
-                         " s: it may be in a long step or an evaluation, and does it afterwards (--wait SECONDS)");
+                         " s: it may be in a long step or an evaluation, and scales afterwards (--wait SECONDS)");
 }
 
 Status scale(Context& context, ScaleOptions options) {
@@ -85,30 +85,29 @@ Status scale(Context& context, ScaleOptions options) {
 } // namespace
 
 void add_scale(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("scale", "let workers and servers join a run that goes on, or leave it");
+  auto* command = app.add_subcommand("scale", "add workers and servers to a run in progress, or remove them");
   auto options = std::make_shared<ScaleOptions>();
   add_run_named(*command, options->run);
   const auto add = [&](const char* name, std::optional<int>& count, const char* what) {
     command->add_option(name, count, what)->check(CLI::PositiveNumber)->type_name("N");
   };
-  add("--worker-groups", options->worker_groups, "so many groups of workers, each with batches of its own");
-  add("--workers-per-group", options->workers_per_group, "so many workers share a group's batch");
-  add("--server-groups", options->server_groups, "so many groups of servers, each with all params");
-  add("--servers-per-group", options->servers_per_group, "so many servers share the params of a group");
+  add("--worker-groups", options->worker_groups, "number of worker groups, each with its own batches");
+  add("--workers-per-group", options->workers_per_group, "number of workers that share a group's batch");
+  add("--server-groups", options->server_groups, "number of server groups, each with all params");
+  add("--servers-per-group", options->servers_per_group, "number of servers that share the params of a group");
   command->add_option("--wait", options->wait, "how long to wait for it")
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS")
       ->capture_default_str();
-  command->footer("What is not said stays as it is. The run stands still for a moment between two steps, with all that "
-                  "was sent in\n"
-                  "its params, and goes on from there with as many workers and servers as are wanted, at the same "
-                  "place of its data.\n"
-                  "Under `strict` the params are those of a run that was never scaled (to a rounding, where the batch "
-                  "is summed in\n"
-                  "other parts). If it cannot be, it goes on as it was, and this says why.\n\n"
-                  "Examples:\n"
-                  "  dlhost scale runs/digits-... --workers-per-group 4\n"
-                  "  dlhost scale runs/digits-... --worker-groups 2 --servers-per-group 2");
+  command->footer(
+      "Counts that are left out stay. The run pauses between two steps, when all sent updates are in its\n"
+      "params, and continues with the new numbers of workers and servers, at the same place of its data. Under\n"
+      "`strict` the params are those of a run that was never scaled (up to rounding, where the batch is summed\n"
+      "in other parts). If the run cannot be scaled, it continues unchanged, and this command prints the\n"
+      "reason.\n\n"
+      "Examples:\n"
+      "  dlhost scale runs/digits-... --workers-per-group 4\n"
+      "  dlhost scale runs/digits-... --worker-groups 2 --servers-per-group 2");
   command->callback([&context, options] {
     if (Status status = scale(context, *options); !status.ok()) context.fail(status);
   });

@@ -66,8 +66,7 @@ Status have_killed(Context& context, const KillOptions& options, const run::Lead
   }
   steering.forget();
   return Status::timeout("the run's leader, process ", leader.process, " of ", leader.host,
-                         ", has not answered within ", longest / 1'000'000'000,
-                         " s: it may hang, or be beginning once more");
+                         ", has not answered within ", longest / 1'000'000'000, " s: it may hang, or be restarting");
 }
 
 Status kill(Context& context, KillOptions options) {
@@ -100,8 +99,8 @@ void add_stop(CLI::App& app, Context& context) {
       ->type_name("SECONDS")
       ->capture_default_str();
   command->footer(
-      "As Ctrl-C does where it runs: it finishes its step, writes a checkpoint and ends. From another machine\n"
-      "than its leader's it needs the run's folder on a file system that both share.\n\n"
+      "Like Ctrl-C in the run's terminal: the run finishes its step, writes a checkpoint and ends. On another\n"
+      "machine than the leader's, this command needs the run's folder on a shared file system.\n\n"
       "Example:\n"
       "  dlhost stop runs/digits-...");
   command->callback([&context, options] {
@@ -114,11 +113,11 @@ void add_kill(CLI::App& app, Context& context) {
   auto options = std::make_shared<KillOptions>();
   add_run_named(*command, options->run)->required();
   command->add_option("rank", options->rank, "which worker; 0 leads the run")->required()->type_name("RANK");
-  command->footer("The run goes on where it was last whole ([recovery] in the job): to see that it does, or to have a\n"
-                  "worker that hangs started anew. The worker may be on any machine; the run's folder "
-                  "is needed here.\n\n"
-                  "Example:\n"
-                  "  dlhost kill runs/digits-... 2");
+  command->footer(
+      "The run continues from its last complete state ([recovery] in the job). Use this command to test that,\n"
+      "or to restart a worker that hangs. The worker may be on any machine; the run's folder is needed here.\n\n"
+      "Example:\n"
+      "  dlhost kill runs/digits-... 2");
   command->callback([&context, options] {
     if (Status status = kill(context, *options); !status.ok()) context.fail(status);
   });

@@ -28,7 +28,7 @@ Companions tools_of(Context& context) { return {context, {DLHOST_TOOLS_INSTALLED
 std::string file_of(std::string_view tool) { return concat("dlhost-", tool); }
 
 Status why_not_there(Context& context, std::string_view tool) {
-  return Status::not_found("`dlhost ", tool, "` is a program of its own, ", file_of(tool), ", which is neither in ",
+  return Status::not_found("`dlhost ", tool, "` is a separate program, ", file_of(tool), ", which is neither in ",
                            tools_of(context).looked(), "; `./dev build product` in dlhost's tree makes it",
                            tool == "simulate" ? ", where Boost.Context is (libboost-context-dev)" : "");
 }

@@ -155,7 +155,7 @@ std::string ending_of(Disk& disk, const std::string& run) {
     if (std::strftime(text, sizeof text, " %H:%M", &local) > 0) at = text;
   }
   const std::string status = record::status_told(disk, run);
-  return status == "running" ? "it is not running, and did not say how it ended\n"
+  return status == "running" ? "it is not running, and did not record how it ended\n"
                              : fmt::format("ended{}, {}\n", at, status);
 }
 
@@ -176,7 +176,7 @@ Status top(Context& context, TopOptions options) {
   Disk& disk = context.host.disk();
   DLHOST_ASSIGN(options.run, run_named(disk, options.run));
   if (!disk.exists(options.run))
-    return Status::not_found("there is no run folder '", options.run, "'; `dlhost ps` lists what goes on");
+    return Status::not_found("there is no run folder '", options.run, "'; `dlhost ps` lists the runs in progress");
   env::StandardTerminal terminal(1);
   const bool live = terminal.interactive() && !options.once && !options.json;
   std::optional<env::Keys> keys;
@@ -192,7 +192,7 @@ Status top(Context& context, TopOptions options) {
     std::string text =
         rows.workers.empty() ? newest_record(disk, options.run, leader) : table(options.run, leader, rows);
     if (!led) text += ending_of(disk, options.run);
-    if (live) text = clear + cut(text + (led ? "q ends this\n" : ""), terminal.columns());
+    if (live) text = clear + cut(text + (led ? "press q to quit\n" : ""), terminal.columns());
     terminal.write(text);
     if (!led || options.once || env::interrupted()) return {};
     if (!live)
@@ -211,11 +211,11 @@ void add_top(CLI::App& app, Context& context) {
   command->add_flag("--once", options->once, "show it once");
   command->add_flag("--json", options->json, "print it once as JSON, for programs");
   command->footer(
-      "For each worker: its steps, how many it makes a second, which part of the time it computes, brings params\n"
-      "and gradients into the forms that are wanted, serves params to others, and waits for others; how many steps\n"
-      "it is behind the one that is furthest, how many versions its server has made since the one that it computes\n"
-      "with, and what it waits for just now, and on whom. For each server: the newest version that it has made, of\n"
-      "the first of its slices, and how many it makes a second.\n\n"
+      "For each worker: its steps, its steps a second, and the parts of its time in which it computes, converts\n"
+      "params and gradients, serves params to other workers, and waits for other workers; how many steps it is\n"
+      "behind the furthest worker, and how many versions its server has made since the one that it computes with;\n"
+      "and the thing and the worker that it waits for now. For each server: the newest version of its first\n"
+      "slice, and its versions a second.\n\n"
       "Example:\n"
       "  dlhost top runs/digits-...");
   command->callback([&context, options] {

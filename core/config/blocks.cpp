@@ -317,7 +317,7 @@ class Expander {
   bool has_room(const Value& added, const Site& site) {
     if (room_.take(added)) return true;
     if (!std::exchange(is_full_, true))
-      problems_.add(site.used_at, "what the blocks are filled in with comes to more than ", Room::most_bytes >> 20,
+      problems_.add(site.used_at, "the text that blocks are filled in with is more than ", Room::most_bytes >> 20,
                     " MiB");
     return false;
   }

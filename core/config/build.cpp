@@ -58,7 +58,7 @@ class Builder {
     constexpr std::size_t longest_name = 200;
     if (head.name.size() > longest_name)
       problems_.of_key("name", document.find("name")->where, "must be at most ", longest_name,
-                       " bytes long, because runs' folders are called after it, but is of ", head.name.size());
+                       " bytes long, because run folders are named after it, but has ", head.name.size());
     job.name = head.name;
     job.seed = head.seed;
     job.folder = head.folder;
@@ -163,7 +163,7 @@ class Builder {
     const Value* workers = source.find("workers");
     if (topology.framework == Framework::none) {
       if (workers && !problems_.refused("topology.framework"))
-        problems_.of_key("topology.workers", workers->where, "means something only beside framework");
+        problems_.of_key("topology.workers", workers->where, "needs topology.framework");
       return;
     }
     if (topology.workers == 0) topology.workers = 2;

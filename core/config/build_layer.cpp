@@ -57,7 +57,7 @@ class LayerBuilder {
       add(own.find("augment")->where, "augment: is for sources, which bring samples in; this layer reads '",
           layer_.src[0].layer, "'");
     if (layer_.dtype && layer_.src.empty())
-      add(own.find("dtype")->where, "dtype: a source brings samples as they are; say it of the layers that compute");
+      add(own.find("dtype")->where, "dtype: a source does not convert samples; set dtype on the layers that compute");
     phases(keys.phases, own.find("phases"));
     for (const auto& [param, value] : keys.param.entries) this->param(param, value);
     layer_.options = std::move(others);

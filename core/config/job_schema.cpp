@@ -5,11 +5,10 @@ namespace dlhost::config {
 const Schema& head_schema() {
   static const Schema schema =
       SchemaOf<Head>("The job.")
-          .required("name", &Head::name, "what the run is called")
+          .required("name", &Head::name, "the job's name; run folders are named after it")
           .option("seed", &Head::seed, "where all random numbers start", at_least(0))
           .option("folder", &Head::folder, "where relative paths start; empty: the job file's folder")
-          .option("get_data", &Head::data_from,
-                  "how to get what its sources read, for people: told where one cannot be opened");
+          .option("get_data", &Head::data_from, "how to get the files of its sources: printed if one cannot be opened");
   return schema;
 }
 
@@ -19,10 +18,10 @@ const Schema& train_schema() {
           .part("algorithm", &Train::algorithm, Kind::algorithm, "TrainOneBatch: the order in which layers compute")
           .option("batch", &Train::batch, "samples in a batch of one worker group", at_least(1))
           .choice("last_batch", &Train::last, {{"drop", Last::drop}, {"wrap", Last::wrap}, {"partial", Last::partial}},
-                  "what becomes of the samples at an epoch's end that fill no batch: left out, filled up from the next "
-                  "epoch, or a smaller batch")
+                  "samples at an epoch's end that fill no batch: left out, filled up from the next epoch, or a smaller "
+                  "batch")
           .choice("dtype", &Train::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}},
-                  "what features are computed in; params stay f32, and in f16 gradients are scaled")
+                  "the type of features; params stay f32, and in f16 gradients are scaled")
           .option("threads", &Train::threads, "of each worker; 0: the machine's, shared among its workers",
                   between(0, 4096))
           .part("device", &Train::device, Kind::device, "where layers compute")
@@ -45,15 +44,16 @@ const Schema& train_schema() {
 const Schema& stop_schema() {
   static const Schema schema =
       SchemaOf<Stop>("When training ends; whichever comes first. Nothing given: after 10 epochs.")
-          .option("steps", &Stop::steps, "after so many steps; 0: no limit", at_least(0))
-          .option("epochs", &Stop::epochs, "after so many passes over the samples; 0: no limit", at_least(0))
-          .option("seconds", &Stop::seconds, "after so long; 0: no limit", at_least(0))
+          .option("steps", &Stop::steps, "after this many steps; 0: no limit", at_least(0))
+          .option("epochs", &Stop::epochs, "after this many passes over the samples; 0: no limit", at_least(0))
+          .option("seconds", &Stop::seconds, "after this many seconds; 0: no limit", at_least(0))
           .option("loss", &Stop::loss, "when the training loss, smoothed, is at most this")
           .option(
               "accuracy", &Stop::accuracy,
               "when the accuracy on validation samples (on test samples, when there are no others) is at least this",
               between(0, 1))
-          .option("patience", &Stop::patience, "after so many validations without a better one; 0: never", at_least(0));
+          .option("patience", &Stop::patience, "after this many validations without a better one; 0: never",
+                  at_least(0));
   return schema;
 }
 
@@ -61,12 +61,11 @@ namespace {
 
 SchemaOf<StartKeys> with_names(SchemaOf<StartKeys> schema) {
   return schema
-      .option(
-          "rename", &StartKeys::rename,
-          "a param's name = what the file calls it, or { name = \"...\", order = [1, 0] } to swap axes; * stands for "
-          "any part of a name")
-      .option("except", &StartKeys::keep, "params that are not taken from there: names and patterns")
-      .option("unused", &StartKeys::ignore, "what of the file is not wanted: names and patterns");
+      .option("rename", &StartKeys::rename,
+              "a param's name = its name in the file, or { name = \"...\", order = [1, 0] } to swap axes; * stands for "
+              "any part of a name")
+      .option("except", &StartKeys::keep, "params of the net to leave out: names and patterns")
+      .option("unused", &StartKeys::ignore, "tensors of the file to leave out: names and patterns");
 }
 
 } // namespace
@@ -79,15 +78,15 @@ const Schema& start_schema() {
 }
 
 const Schema& names_schema() {
-  static const Schema schema = with_names(SchemaOf<StartKeys>("How params are called in a file from elsewhere."));
+  static const Schema schema = with_names(SchemaOf<StartKeys>("Names of params in a file of another program."));
   return schema;
 }
 
 const Schema& cadence_schema() {
   static const Schema schema = SchemaOf<Cadence>("How often; whichever comes first. All 0: never.")
-                                   .option("steps", &Cadence::steps, "every so many steps", at_least(0))
-                                   .option("epochs", &Cadence::epochs, "every so many epochs", at_least(0))
-                                   .option("seconds", &Cadence::seconds, "every so many seconds", at_least(0));
+                                   .option("steps", &Cadence::steps, "steps from one to the next", at_least(0))
+                                   .option("epochs", &Cadence::epochs, "epochs from one to the next", at_least(0))
+                                   .option("seconds", &Cadence::seconds, "seconds from one to the next", at_least(0));
   return schema;
 }
 
@@ -101,29 +100,29 @@ const Schema& evaluate_schema() {
 
 const Schema& updater_schema() {
   static const Schema schema =
-      SchemaOf<UpdaterKeys>("Beside the updater's own options.")
+      SchemaOf<UpdaterKeys>("Options of all updaters.")
           .part("rate", &UpdaterKeys::rate, Kind::schedule, "the learning rate, or the schedule that gives it",
                 "fixed.base")
           .option("clip_value", &UpdaterKeys::clip_value, "largest magnitude of a gradient's element; 0: any",
                   at_least(0))
           .option("clip_norm", &UpdaterKeys::clip_norm, "largest norm of all gradients together; 0: any", at_least(0))
           .option("average", &UpdaterKeys::average,
-                  "an average of each param's values is kept, for eval, predict and export with --averaged: so much of "
-                  "the old average stays in the new one, as 0.999; 0: none",
+                  "keep an average of each param's values, for eval, predict and export with --averaged: the share of "
+                  "the old average in the new one, as 0.999; 0: no average",
                   from_below(0, 1));
   return schema;
 }
 
 const Schema& topology_schema() {
   static const Schema schema =
-      SchemaOf<Topology>("Who trains and who serves. All counts are 1 when left out.")
+      SchemaOf<Topology>("Workers and servers. All counts are 1 when left out.")
           .choice("framework", &Topology::framework,
                   {{"none", Framework::none},
                    {"sandblaster", Framework::sandblaster},
                    {"allreduce", Framework::allreduce},
                    {"downpour", Framework::downpour},
                    {"hogwild", Framework::hogwild}},
-                  "a word for the counts of so many `workers`")
+                  "a preset of the counts, for that many `workers`")
           .option("workers", &Topology::workers, "of the framework, in all", between(0, 65536))
           .option("worker_groups", &Topology::worker_groups, "replicas of the net", between(1, 65536))
           .option("workers_per_group", &Topology::workers_per_group, "workers that train one replica",
@@ -136,60 +135,58 @@ const Schema& topology_schema() {
                   "ones send over the network",
                   between(1, 65536))
           .option("replicas", &Topology::replicas,
-                  "2: what servers have made outlives them, and a run goes on from there when one of its processes "
-                  "dies; 1: it goes on from where it last stood still",
+                  "2: params outlive their server, and a run continues from them when one of its processes dies; 1: it "
+                  "continues from its last pause",
                   between(1, 2))
           .option("slice_elements", &Topology::slice_elements,
-                  "params of so many elements and more are cut into a slice for each server", at_least(1))
+                  "params of this many elements and more are cut into a slice for each server", at_least(1))
           .choice("gradient_factors", &Topology::factors,
                   {{"auto", Factors::automatic}, {"on", Factors::on}, {"off", Factors::off}},
-                  "whether workers send what a gradient is the product of, and servers multiply: auto: where that is "
-                  "less to read, and a server sits beside each worker")
+                  "whether workers send a gradient's factors, and servers multiply them; auto: if that is less to "
+                  "read, and each worker has a server beside it")
           .option("warmup_steps", &Topology::warmup_steps,
-                  "steps that the first group makes alone; then the others begin, with what it has learned",
-                  at_least(0))
+                  "steps that the first group makes alone; then the others begin, with its params", at_least(0))
           .option("testing_group", &Topology::testing_group,
-                  "a group of its own evaluates what training writes down for it, while training goes on")
+                  "a separate group evaluates the params that training saves for it, while training continues")
           .choice("group_data", &Topology::data,
                   {{"shared", Data::shared}, {"disjoint", Data::disjoint}, {"bootstrap", Data::bootstrap}},
                   "each group trains on all samples, on its part of each pass, or on as many as it draws")
           .choice("run_as", &Topology::run_as, {{"threads", RunAs::threads}, {"processes", RunAs::processes}},
-                  "what workers and servers are")
+                  "whether workers and servers are threads or processes")
           .part("consistency", &Topology::consistency, Kind::consistency,
                 "when params are read and when updates are applied")
-          .part(
-              "device", &Topology::device, Kind::device,
-              "what has the params that several workers share, and updates them; empty: train.device, or cpu where the "
-              "host cannot reach its memory")
+          .part("device", &Topology::device, Kind::device,
+                "the device that holds and updates the params that several workers share; empty: train.device, or cpu "
+                "if the host cannot reach its memory")
           .choice(
               "device_copies", &Topology::copy,
               {{"auto", Crossing::automatic},
                {"none", Crossing::none},
                {"sync", Crossing::sync},
                {"async", Crossing::async}},
-              "how params and gradients cross between the device that computes and the one that has the params: not at "
-              "all, as with one worker (the devices of several sum their gradients among themselves), while computing "
-              "waits, or beside it; auto: beside it where there are several workers and the device can")
+              "how params and gradients are copied between the device that computes and the device of the params: not "
+              "at all, as with one worker (several devices sum their gradients among themselves), while computing "
+              "waits, or during computing; auto: during computing, if there are several workers and the device can")
           .option("batch_shares", &Topology::shares,
-                  "how large a part of its group's batch each worker has beside the others, [3, 1]: three quarters and "
-                  "one; empty: the same",
+                  "the parts of a group's batch that its workers have, [3, 1]: three quarters and one quarter; empty: "
+                  "equal parts",
                   at_least(1))
           .option("balance_steps", &Topology::balance_steps,
-                  "after so many steps the run goes on with shares that are as workers computed in them; 0: they stay",
+                  "after this many steps the run continues with shares by the workers' measured speed; 0: shares stay",
                   at_least(0))
           .option("workers_on_device", &Topology::device_workers,
                   "workers of each machine that compute on train.device, the first ones; the others compute on "
                   "topology.device; 0: all",
                   at_least(0))
-          .part("codec", &Topology::codec, Kind::codec, "what makes contributions smaller; empty: nothing")
-          .option("codec_elements", &Topology::codec_elements, "params of fewer elements are sent as they are",
+          .part("codec", &Topology::codec, Kind::codec, "encodes contributions in fewer bytes; empty: none")
+          .option("codec_elements", &Topology::codec_elements, "params of fewer elements are sent unencoded",
                   at_least(1))
           .choice("codec_for", &Topology::codec_of,
                   {{"auto", CodecOf::automatic},
                    {"contributions", CodecOf::contributions},
                    {"exchanges", CodecOf::exchanges}},
-                  "what goes through the codec: what workers send to servers, or what server groups exchange; auto: "
-                  "what they exchange where that is gradients")
+                  "the data that the codec encodes: contributions of workers to servers, or exchanges between server "
+                  "groups; auto: exchanges if they are of gradients")
           .part("sync", &Topology::sync, Kind::sync, "how server groups exchange params")
           .option("exchange_memory", &Topology::exchange_memory,
                   "bytes of the rows of each server that exchanges of params go by; 0: a quarter of its params, and "
@@ -198,19 +195,18 @@ const Schema& topology_schema() {
           .part("transport", &Topology::transport, Kind::transport, "how messages travel within a machine; empty: shm")
           .part("network", &Topology::network, Kind::transport,
                 "how messages and params travel between machines; empty: fabric")
-          .option("encrypt", &Topology::encrypt,
-                  "what the workers of different machines say to one another is encrypted")
-          .option("encrypt_data", &Topology::encrypt_data, "and so are params and contributions between them")
+          .option("encrypt", &Topology::encrypt, "messages between workers of different machines are encrypted")
+          .option("encrypt_data", &Topology::encrypt_data,
+                  "params and contributions between different machines are encrypted")
           .part("rendezvous", &Topology::rendezvous, Kind::rendezvous,
-                "how processes that were started one by one meet, as members of one run; empty: they do not, or the "
-                "launcher that "
-                "started them says how");
+                "how separately started processes meet as members of one run; empty: they do not, or their launcher "
+                "decides");
   return schema;
 }
 
 const Schema& checkpoint_schema() {
   static const Schema schema =
-      SchemaOf<Checkpoint>("What is saved of a run.")
+      SchemaOf<Checkpoint>("Checkpoints of a run.")
           .option("folder", &Checkpoint::folder, "where; empty: in the run's folder")
           .option("keep", &Checkpoint::keep, "how many of the last are kept; 0: no checkpoint is written", at_least(0))
           .option("best_by", &Checkpoint::best,
@@ -225,41 +221,39 @@ const Schema& checkpoint_schema() {
 
 const Schema& recovery_schema() {
   static const Schema schema =
-      SchemaOf<Recovery>("What a run whose workers are processes does when one of them dies.")
+      SchemaOf<Recovery>("Recovery of a run whose workers are processes, when one of them dies.")
           .option("restarts", &Recovery::restarts,
-                  "how often it goes on by itself without having come further; 0: it ends", at_least(0))
-          .option(
-              "timeout", &Recovery::silence,
-              "seconds that one may show no life in a step before it is ended as hung; 0: the longer of ten seconds "
-              "and ten steps; inf: for ever",
-              at_least(0));
+                  "restarts in a row without progress, before the run ends; 0: it ends at once", at_least(0))
+          .option("timeout", &Recovery::silence,
+                  "seconds without a sign of life in a step, before a process is ended as hung; 0: the longer of ten "
+                  "seconds and ten steps; inf: for ever",
+                  at_least(0));
   return schema;
 }
 
 const Schema& record_schema() {
   static const Schema schema =
-      SchemaOf<Record>("What is written down about a run.")
+      SchemaOf<Record>("Records of a run.")
           .option("folder", &Record::folder, "where runs' folders are made; empty: runs")
           .option("tensorboard", &Record::tensorboard, "write event files for TensorBoard")
           .option("gradient_norm", &Record::gradient_norm, "with each record, the norm of all gradients of its step")
           .option("ledger", &Record::ledger,
-                  "with several workers, write down whose "
-                  "contributions made each version of each param, for `dlhost audit`");
+                  "with several workers, record the contributions to each version of each param, for `dlhost audit`");
   return schema;
 }
 
 const Schema& layer_schema() {
   static const Schema schema =
-      SchemaOf<LayerKeys>("Beside the options of the layer's type.")
-          .required("name", &LayerKeys::name, "what other layers call it")
+      SchemaOf<LayerKeys>("Options of all layers.")
+          .required("name", &LayerKeys::name, "the name by which other layers read it")
           .required("type", &LayerKeys::type, "a layer plugin")
           .option("src", &LayerKeys::src, "the layers that it reads: \"name\", or \"name:output\"")
           .option("phases", &LayerKeys::phases, "where it takes part: train, validate, test; empty: everywhere")
           .part("augment", &LayerKeys::augment, Kind::augmentation,
-                "of a source: what is done to its first output, one after the other")
-          .option("frozen", &LayerKeys::frozen, "its params stay as they are")
+                "of a source: the augmentations of its first output, in this order")
+          .option("frozen", &LayerKeys::frozen, "its params are not trained")
           .choice("dtype", &LayerKeys::dtype, {{"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}},
-                  "what it computes in; left out: train.dtype")
+                  "the type that it computes in; left out: train.dtype")
           .option("folder", &LayerKeys::folder, "where its relative paths start; empty: the folder of its file")
           .option("param", &LayerKeys::param, "settings of its params, by their names: param.weight = { ... }");
   return schema;
@@ -268,12 +262,12 @@ const Schema& layer_schema() {
 const Schema& param_schema() {
   static const Schema schema =
       SchemaOf<ParamKeys>("One param of a layer.")
-          .part("init", &ParamKeys::init, Kind::initializer, "its first values; left out: what the layer says",
+          .part("init", &ParamKeys::init, Kind::initializer, "its first values; left out: the layer's default",
                 "constant.value")
           .option("rate_scale", &ParamKeys::rate_scale, "factor on the learning rate", at_least(0))
           .option("decay_scale", &ParamKeys::decay_scale, "factor on the weight decay", at_least(0))
           .option("share", &ParamKeys::share, "params with one such name are one param")
-          .option("frozen", &ParamKeys::frozen, "it stays as it is")
+          .option("frozen", &ParamKeys::frozen, "it is not trained")
           .part("consistency", &ParamKeys::consistency, Kind::consistency,
                 "when it is read and when its updates are applied; left out: topology.consistency");
   return schema;
@@ -282,7 +276,7 @@ const Schema& param_schema() {
 const Schema& block_use_schema() {
   static const Schema schema =
       SchemaOf<BlockUse>("A [[layer]] that stands for the layers of a block.")
-          .required("name", &BlockUse::name, "what its layers' names start with, and what reads its output")
+          .required("name", &BlockUse::name, "the prefix of its layers' names, and the name of its output")
           .required("block", &BlockUse::block, "the name of a [[block]]")
           .option("src", &BlockUse::src, "the block's inputs")
           .option("repeat", &BlockUse::repeat,
@@ -295,7 +289,7 @@ const Schema& block_use_schema() {
 const Schema& block_schema() {
   static const Schema schema =
       SchemaOf<BlockKeys>("Layers that are written once and used often.")
-          .required("name", &BlockKeys::name, "what a [[layer]] with `block` calls it")
+          .required("name", &BlockKeys::name, "the name that a [[layer]] gives as `block`")
           .option("params", &BlockKeys::params, "the parameters that a use must give; $name stands for one")
           .option("defaults", &BlockKeys::defaults, "parameters that a use may give")
           .option("out", &BlockKeys::out, "the layer whose output is the block's; left out: the last");

@@ -16,7 +16,7 @@ struct NameKeys {
 
 const Schema& name_schema() {
   static const Schema schema =
-      SchemaOf<NameKeys>("What the file calls a param.")
+      SchemaOf<NameKeys>("A param's name in the file.")
           .required("name", &NameKeys::name, "its name there, or a pattern with as many * as the param's")
           .option("order", &NameKeys::order, "axis i here is axis order[i] there", between(0, 64));
   return schema;

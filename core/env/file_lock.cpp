@@ -25,7 +25,7 @@ Result<std::optional<FileLock>> FileLock::lock(const std::string& path, short ty
   if (::fcntl(file.get(), F_OFD_SETLK, &whole) == 0) return std::optional(FileLock(std::move(file), path));
   if (errno == EAGAIN || errno == EACCES) return std::optional<FileLock>();
   if (errno == ENOLCK || errno == EOPNOTSUPP || errno == EINVAL)
-    return Status::unsupported("the file system of '", path, "' knows no locks");
+    return Status::unsupported("the file system of '", path, "' has no file locks");
   return failed(errno, "lock", path);
 }
 

@@ -63,7 +63,7 @@ void UserLog::keep(LogLevel level, std::string_view text) {
   const std::string line = concat(now_in_utc(), " ", std::string_view(name.data(), name.size()), ": ", text, "\n");
   const std::scoped_lock lock(guard_);
   if (file_)
-    file_->append(line).ignore("standard error has what is important; a full disk stops the run elsewhere");
+    file_->append(line).ignore("standard error has the important lines; a full disk stops the run elsewhere");
   else if (kept_.size() + line.size() <= most_kept)
     kept_ += line;
 }

@@ -50,7 +50,8 @@ Result<TemporaryFolder> TemporaryFolder::make_one(const std::string& place, cons
   const std::string name = concat(place, "/", prefix, path.substr(path.size() - drawn));
   const bool is_gone = !lock.ok() || !*lock;
   if (is_gone || ::rename(path.c_str(), name.c_str()) != 0) {
-    if (is_gone || errno == ENOENT) return Status::not_found("'", path, "' was taken for one that was abandoned");
+    if (is_gone || errno == ENOENT)
+      return Status::not_found("'", path, "' was removed by a process that took it for an abandoned one");
     return failed(errno, "rename", path);
   }
   return TemporaryFolder(name, **std::move(lock));

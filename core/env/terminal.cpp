@@ -46,7 +46,8 @@ int StandardTerminal::columns() {
 }
 
 void StandardTerminal::write(std::string_view text) {
-  write_whole(descriptor_, std::as_bytes(std::span(text)), "the terminal").ignore("nobody is there to be told");
+  write_whole(descriptor_, std::as_bytes(std::span(text)), "the terminal")
+      .ignore("output to a closed terminal is lost anyway");
 }
 
 struct Keys::Before {

@@ -20,7 +20,7 @@ Result<Augment> Augment::make(Host& host, std::span<const Part> parts, const Ten
     auto made = host.make(Kind::augmentation, part);
     if (!made.ok()) return std::move(made).status().at(place);
     auto* step = dynamic_cast<Augmentation*>(made->get());
-    if (!step) return Status::internal(place, ": is no augmentation");
+    if (!step) return Status::internal(place, ": is not an augmentation");
     (void)made->release();
     chain.steps_.emplace_back(step);
     auto result = step->setup(chain.result_);

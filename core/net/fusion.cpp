@@ -29,7 +29,7 @@ std::string why_apart(const Graph& graph, std::size_t node, bool training) {
   if ((!apart.setup.pointwise && !apart.setup.is_sum) || apart.inputs.empty()) return {};
   if (apart.setup.is_sum && apart.inputs.size() != 2) return "by itself: sums of two only go into an op";
   if (apart.setup.pointwise && !can_fuse_pointwise(apart, training))
-    return "by itself: its gradient needs its input, which would not be there";
+    return "by itself: its gradient needs its input, which fusing would remove";
   std::string reasons;
   for (const Edge& edge : apart.inputs) {
     const Node& producer = nodes[edge.node];

@@ -92,7 +92,7 @@ class Builder {
     if (!request_.job->layer(src.layer) || problems_.refused_layer(src.layer) || problems_.refused_layer(node.name))
       return;
     problems_.of_layer(node.name, src.where,
-                       fmt::format("its source '{}' is not there in this phase; give both the same phases, or {}",
+                       fmt::format("its source '{}' does not exist in this phase; give both the same phases, or {}",
                                    src.layer, problems_.suggest(src.layer, names)));
   }
 
@@ -305,7 +305,7 @@ class Builder {
       if (!first) first = &sharer;
       const auto here = detail::written(sharer.use->*settled), there = detail::written(first->use->*settled);
       if (here != there)
-        refuse_sharer(sharer, fmt::format("has {} = {}, but {} in layer '{}'; say it of one of them", key, here, there,
+        refuse_sharer(sharer, fmt::format("has {} = {}, but {} in layer '{}'; set it in one of them", key, here, there,
                                           first->node->name));
     }
     if (!first) first = &sharers[0];

@@ -37,7 +37,7 @@ std::map<std::string, std::string> by_op(const Json& ops) {
 }
 
 std::string told(const Json& object, const char* key) {
-  return object.is_object() && object.contains(key) ? env::json_text(object[key]) : "not said";
+  return object.is_object() && object.contains(key) ? env::json_text(object[key]) : "not given";
 }
 
 } // namespace

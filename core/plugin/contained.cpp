@@ -14,7 +14,7 @@ std::string text_of_exception() {
     const char* const what = error.what();
     return what ? env::printable(what, env::longest_foreign_text) : "an exception without a text";
   } catch (...) {
-    return "something that is no std::exception";
+    return "something that is not a std::exception";
   }
 }
 

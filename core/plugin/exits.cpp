@@ -51,8 +51,9 @@ void install_exit_guard() {
 
 void order_end(int status) {
   ordered = status;
-  static const Deadline* const deadline = new Deadline(
-      remember("", "", "exit", ""), "what libraries run when the process ends", end_limit); // lives until the very end
+  static const Deadline* const deadline =
+      new Deadline(remember("", "", "exit", ""), "exit handlers of libraries, when the process ends",
+                   end_limit); // lives until the very end
   static_cast<void>(deadline);
 }
 

@@ -164,7 +164,7 @@ void write_exception() {
   } catch (const std::exception& e) {
     line << "the exception says: " << e.what();
   } catch (...) {
-    line << "the exception is no std::exception";
+    line << "the exception is not a std::exception";
   }
   line.write();
 }
@@ -175,7 +175,7 @@ void write_exception() {
   const Doing doing = doing_of_thread(thread);
   const void* const place = doing.actor ? nullptr : Frames().of_plugin();
   Frames::told = true;
-  write_first_line(doing, "ended the program by an exception that nobody caught", place);
+  write_first_line(doing, "ended the program by an uncaught exception", place);
   write_exception();
   write_others(thread);
   write_remedy(doing, place);

@@ -30,10 +30,9 @@ std::string remedied(std::string words) {
   const auto end = std::min(words.find_first_of(" ,\t(", begin), words.size());
   const auto symbol = words.substr(begin, end - begin);
   const auto plain = boost::core::demangle(symbol.c_str());
-  return concat(
-      words, plain == symbol ? "" : concat(" (", plain, ")"),
-      ": link the library that has it, or build the plugin again if it is dlhost's; -Wl,-z,defs says so at link "
-      "time");
+  return concat(words, plain == symbol ? "" : concat(" (", plain, ")"),
+                ": link the library that has it, or build the plugin again if it is dlhost's; -Wl,-z,defs reports it "
+                "at link time");
 }
 
 std::string loader_words() {
@@ -125,8 +124,8 @@ Result<std::unique_ptr<Library>> Library::load(const Candidate& candidate, Host&
                      concat(who, ": loading it changed how this process computes with floating-point numbers, mostly "
                                  "because it was linked with -ffast-math; that was undone: link it without"));
   if (handlers.restore())
-    host.log().write(LogLevel::debug, concat(who, ": it, or a library that it brings, handled signals of its own from "
-                                                  "its loading on; that was undone"));
+    host.log().write(LogLevel::debug,
+                     concat(who, ": loading it, or a library that it links, changed signal handlers; that was undone"));
   if (!status.ok()) return std::move(status).at(who);
   return library;
 }

@@ -40,7 +40,7 @@ class Registry final : public SchemaSource {
   template <class T> Result<std::unique_ptr<T>> create(std::string_view name, const Table& options) {
     DLHOST_ASSIGN(auto product, make(T::kind, name, options));
     T* object = dynamic_cast<T*>(product.get());
-    if (!object) return Status::internal(name_of(T::kind), " '", name, "' is of another class than its kind says");
+    if (!object) return Status::internal(name_of(T::kind), " '", name, "' has the class of another kind");
     (void)product.release();
     return std::unique_ptr<T>(object);
   }

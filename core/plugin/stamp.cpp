@@ -27,7 +27,7 @@ Result<std::vector<Product>> products_in(std::string_view provides) {
     if (word.empty()) continue;
     const auto colon = word.find(':');
     if (colon == std::string_view::npos || colon + 1 == word.size())
-      return Status::corrupt("its plugin stamp lists '", word, "', which is no KIND:NAME: build it again");
+      return Status::corrupt("its plugin stamp lists '", word, "', which is not KIND:NAME: build it again");
     // An unknown kind is no error here: the epoch decides whether plugin and host fit.
     if (const auto kind = kind_named(word.substr(0, colon)))
       products.push_back({*kind, std::string(word.substr(colon + 1))});
@@ -105,7 +105,7 @@ void judge_epoch(const FileStamp& file, const HostTraits& host, Verdict& verdict
   verdict.problems.push_back(
       concat("it was built for epoch ", file.raw.epoch, " of the SDK, this dlhost has epoch ", host.stamp.epoch,
              older ? ": build it again with this dlhost's headers (pkg-config --cflags dlhost)"
-                   : ": it wants a newer dlhost; install that, or build the plugin with this one's headers"));
+                   : ": it needs a newer dlhost; install that, or build the plugin with this one's headers"));
 }
 
 void judge_machine(const FileStamp& file, const HostTraits& host, Verdict& verdict) {

@@ -72,7 +72,7 @@ void put_loaded(FaultLine& line) {
   env::write_failure_note(line.text());
   FaultLine remedy;
   remedy
-      << "remove it from the plugin folder or from the job, or look where it waits: gdb -p, then `thread apply all bt`";
+      << "remove it from the plugin folder or from the job, or find where it waits: gdb -p, then `thread apply all bt`";
   remedy.write();
   write_checkpoint(checkpoint_to_tell());
   env::end_now(fault_exit_code);

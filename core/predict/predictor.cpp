@@ -80,7 +80,7 @@ Status Predictor::Net::find_plugins(std::vector<std::string> folders) {
 // Also reads the input description that dlhost writes into files of params.
 Status Predictor::Net::find_params(const std::string& path, const Options& options) {
   nlohmann::json said;
-  if (!host_.disk().exists(path)) return Status::not_found("there is no '", path, "' to predict by");
+  if (!host_.disk().exists(path)) return Status::not_found("there is no run, checkpoint or file '", path, "'");
   if (host_.disk().list(path).ok()) { // a folder
     DLHOST_ASSIGN(auto checkpoint,
                   options.last ? run::Checkpoints::find(host_, path) : run::Checkpoints::find_best(host_, path));
@@ -174,7 +174,7 @@ Result<std::vector<float>> Predictor::predict_typed(DType given, const void* sam
                            name_of(input.dtype), ", but ", why...);
   };
   if (given != input.dtype) return refused("values of ", name_of(given), " are given");
-  if (count % elements != 0) return refused(count, " values are given, which are no whole number of samples");
+  if (count % elements != 0) return refused(count, " values are given, which is not a whole number of samples");
   return predict(std::span<const void* const>(&samples, 1), static_cast<std::int64_t>(count / elements));
 }
 

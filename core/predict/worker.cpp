@@ -11,8 +11,7 @@ Status Worker::open(Host& host, plugin::Registry& registry, const config::Job& j
   const auto stand_in = [&](const config::Layer& source) -> Result<std::unique_ptr<Layer>> {
     const auto input = known.find(source.name);
     if (input == known.end())
-      return Status::not_found(
-          "it is not known what samples it gives: the params are of a job that has no such source");
+      return Status::not_found("the form of its samples is unknown: the params are of a job without this source");
     auto given = std::make_unique<GivenSource>(input->second.outputs, batch_);
     inputs_.push_back(given.get());
     names_.push_back(source.name);

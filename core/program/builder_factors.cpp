@@ -55,9 +55,9 @@ Status Builder::settle_factors(Unit& unit) {
     param::Param& param = *unit.params.at(declared.param);
     const param::Factors own = factors_of(*unit.described, declared);
     if (!own.make(param.declared.shape))
-      return Status::internal("says that the gradient of '", param.declared.name, "', ",
-                              to_string(param.declared.shape), ", is made of ", to_string(own.x.shape), " and ",
-                              to_string(own.dy.shape), ", of which it cannot be; this is a bug in the layer");
+      return Status::internal("declares the gradient of '", param.declared.name, "', ", to_string(param.declared.shape),
+                              ", as the product of ", to_string(own.x.shape), " and ", to_string(own.dy.shape),
+                              ", whose shapes do not fit; this is a bug in the layer");
     const std::int64_t batch = program_.graph_->batch();
     if (own.x.shape[0] != batch || own.dy.shape[0] != batch || !is_one_product(param, unit.node)) continue;
     const auto made = made_of(own, param);

@@ -292,7 +292,7 @@ Status Builder::emit_gradient(const Visit& visit) {
     if (!unit.wants_input_gradient[i]) continue;
     if (slots.input_gradient_slots[i] != no_slot)
       return Status::unsupported("the algorithm asks twice in one frame for the input gradients of layer '", node.name,
-                                 "'; a second sweep needs a frame of its own");
+                                 "'; a second sweep needs its own frame");
     DLHOST_ASSIGN(slots.input_gradient_slots[i], input_gradient(unit, i, slots.input_slots[i]));
     inputs = true;
   }

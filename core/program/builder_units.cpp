@@ -187,7 +187,7 @@ Status Builder::prepare_unit(std::size_t index) {
   if (preparation.gradient_taken &&
       std::ranges::any_of(unit.params, [](const auto* param) { return param->factors.has_value(); }))
     return Status::internal(
-        "takes gradients from behind an epilogue, and so none that its factors would be of; this is "
+        "takes its gradients behind an epilogue, so its declared factors are those of another gradient; this is "
         "a bug in the layer");
   if (!preparation.misused.empty())
     return Status::internal(preparation.misused, "; declare it in setup(). This is a bug in the layer");
@@ -205,8 +205,7 @@ Status Builder::prepare_unit(std::size_t index) {
     for (std::size_t o = 0; o < node.setup.outputs.size(); ++o) {
       if (node_outputs_[index].size() > o) { // read earlier, in a cycle
         if (preparation.given_forms[o] != node.setup.outputs[o].desc)
-          return Status::unsupported(
-              "lies in a format of its own, but is read across a cycle, which needs plain tensors");
+          return Status::unsupported("has its own format, but is read across a cycle, which needs plain tensors");
         unit.outputs.push_back(node_outputs_[index][o]);
       } else {
         unit.outputs.push_back(new_slot(preparation.given_forms[o], unit.on_host));

@@ -13,7 +13,7 @@ namespace dlhost::program {
 
 // An asynchronous device may still have work queued that uses ops destroyed here.
 Program::~Program() {
-  if (stream_) stream_->wait().ignore("who wanted to know has waited");
+  if (stream_) stream_->wait().ignore("a caller that needs the status has waited");
 }
 
 void Program::bind(const BatchView& batch) {

@@ -138,9 +138,9 @@ Result<Record> record(Algorithm& algorithm, std::string_view algorithm_name, con
                                "another algorithm");
   for (const auto& node : graph.nodes())
     if (node.setup.data_order)
-      return Status::unsupported("layer '", node.name,
-                                 "' says that what it does depends on the data, but programs are recorded once: not in "
-                                 "this version");
+      return Status::unsupported(
+          "layer '", node.name,
+          "' says that its work depends on the data, but programs are recorded once: not supported in this version");
   Recorder recorder(graph);
   algorithm.train_one_batch(recorder);
   if (recorder.error.empty()) recorder.error = check(recorder.result, graph);

@@ -36,7 +36,7 @@ void forget_after(Curves& curves, double step) {
 }
 
 Status wrong(std::string_view why) {
-  return Status::corrupt("this is no record of a run (", why, "); is it the metrics.jsonl of a dlhost run?");
+  return Status::corrupt("this is not a record of a run (", why, "); is it the metrics.jsonl of a dlhost run?");
 }
 
 Status take(Curves& curves, const Json& record) {
@@ -56,7 +56,7 @@ Status take(Curves& curves, const Json& record) {
   if (metrics == record.end() || !metrics->is_object()) return wrong("it has no metrics");
   CurvePoint point{*step, *epoch, *seconds, 0};
   const auto add = [&](const std::string& name, const Json& value) -> Status {
-    if (!value.is_number() && !value.is_null()) return wrong(concat("its ", name, " is no number"));
+    if (!value.is_number() && !value.is_null()) return wrong(concat("its ", name, " is not a number"));
     point.value = value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
     curve_of(curves, name, phase->get<std::string>()).points.push_back(point);
     return {};
@@ -116,7 +116,8 @@ Result<Curves> read_curves(Disk& disk, const std::string& path) {
     return parse_curves(text, inside);
   }
   if (disk.list(path).ok())
-    return Status::not_found("the folder ", path, " has no metrics.jsonl: it is no run's, or nothing was measured yet");
+    return Status::not_found("the folder ", path,
+                             " has no metrics.jsonl: it is not a run's, or nothing was measured yet");
   DLHOST_ASSIGN(const std::string text, disk.read_text(path));
   return parse_curves(text, path);
 }

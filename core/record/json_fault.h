@@ -8,9 +8,9 @@
 namespace dlhost::record {
 
 inline std::string_view json_fault(const nlohmann::json::exception& error) {
-  if (error.id < 200) return "it is no JSON; it was cut short, or something else was written there";
+  if (error.id < 200) return "it is not JSON; it was cut short, or overwritten";
   if (error.id == 403) return "a value is missing";
-  return "a value in it is none that stands there";
+  return "a value in it has the wrong type or range";
 }
 
 } // namespace dlhost::record

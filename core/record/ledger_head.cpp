@@ -81,14 +81,14 @@ Result<LedgerHeads> ledger_heads(const nlohmann::json& json) {
   LedgerHeads heads{.run = json["run"].get<std::string>(), .all = {}, .steps = {}};
   for (const auto& one : json["steps"]) {
     const auto steps = count_of(one, 0, most);
-    if (!steps) return Status::corrupt("has steps that are no count of at most ", most);
+    if (!steps) return Status::corrupt("has steps that are not counts of at most ", most);
     heads.steps.push_back(*steps);
   }
   for (const auto& one : json["heads"]) {
     const auto head = head_of(one);
     if (!head)
       return Status::corrupt("has '", env::json_text(one),
-                             "', which is no head of a ledger: arrangement, attempt, server, lines "
+                             "', which is not the head of a ledger: arrangement, attempt, server, lines "
                              "and a digest of 16 hexadecimal digits");
     heads.all.push_back(*head);
   }

@@ -19,8 +19,9 @@ Status PatientLog::append(std::string_view line) {
   next_try_ = host_.clock().now() + between_tries;
   if (keeps) return {};
   kept_ = line;
-  host_.log().write(LogLevel::warning,
-                    concat(status.message(), ". The run goes on; what it writes down waits in memory for room"));
+  host_.log().write(
+      LogLevel::warning,
+      concat(status.message(), ". The run goes on; its records are kept in memory until the disk has room"));
   return {};
 }
 

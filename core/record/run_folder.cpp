@@ -104,9 +104,9 @@ Result<RunFolder> RunFolder::make_at(Host& host, const std::string& path) {
   if (host.disk().exists(path)) {
     DLHOST_ASSIGN(const auto entries, host.disk().list(path));
     if (!entries.empty())
-      return Status::exists("the folder ", path, " is not empty (", entries.front().name,
-                            " lies there), and no run writes over another: name a new folder, or go on in this one "
-                            "with --resume");
+      return Status::exists(
+          "the folder ", path, " is not empty (", entries.front().name,
+          " is in it), and no run overwrites another: name a new folder, or continue this one with --resume");
   }
   DLHOST_ASSIGN(const bool ours, claim(host, path));
   if (!ours) return Status::exists("another run started in the folder ", path, " at this moment: name a new folder");

@@ -21,7 +21,7 @@ std::string whole_table(const Table& table) {
   const auto largest = *std::ranges::max_element(table.counts);
   const auto width = std::max<std::size_t>({fmt::format("{:.0f}", largest).size(), 4});
   const ClassScores scores = class_scores(table);
-  std::string text = fmt::format("  {}: the class (row) and what it was taken for\n  {:>6}", table.name, "");
+  std::string text = fmt::format("  {}: the class (row) and the predicted class (column)\n  {:>6}", table.name, "");
   for (std::size_t column = 0; column < table.columns; ++column) text += fmt::format(" {:>{}}", column, width);
   text += fmt::format("  {:>7}\n", "recall");
   for (std::size_t row = 0; row < table.rows; ++row) {

@@ -26,7 +26,7 @@ void Device::release_host(void* memory) noexcept { ::operator delete(memory, hos
 std::int64_t Device::rows_together(const TensorDesc& desc) const {
   return desc.format.is_plain() && desc.shape.rank() > 0 ? 1 : 0;
 }
-Result<std::string> Device::convene() { return Status::unsupported("it knows no sums among several of its kind"); }
+Result<std::string> Device::convene() { return Status::unsupported("it cannot sum among several devices"); }
 Result<std::unique_ptr<Peers>> Device::join(const std::string&, int, int) { return convene().status(); }
 
 } // namespace dlhost

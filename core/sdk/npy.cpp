@@ -53,7 +53,8 @@ Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
     if (shape.size() == most) return Status::unsupported("more than ", most, " axes");
     std::int64_t dim = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), dim);
-    if (error != std::errc{} || dim < 0) return Status::corrupt("the header's shape holds something that is no size");
+    if (error != std::errc{} || dim < 0)
+      return Status::corrupt("the header's shape holds something that is not a size");
     shape.push_back(dim);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   }
@@ -63,7 +64,7 @@ Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
 
 Result<NpyArray> parse_npy(std::span<const std::byte> bytes) {
   if (bytes.size() < 10 || std::memcmp(bytes.data(), magic.data(), magic.size()) != 0)
-    return Status::corrupt("is no npy file: it does not begin with \\x93NUMPY");
+    return Status::corrupt("is not an npy file: it does not begin with \\x93NUMPY");
   const auto version = static_cast<unsigned>(bytes[6]);
   if (version < 1 || version > 3) return Status::unsupported("npy version ", version, "; known are 1, 2 and 3");
   // The header's length follows the version, in 2 or 4 bytes.

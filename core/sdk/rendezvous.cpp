@@ -7,7 +7,7 @@ Session::~Session() = default;
 Place::~Place() = default;
 
 Result<std::unique_ptr<Place>> Rendezvous::found(Host&, const Joining&) {
-  return Status::unsupported("this rendezvous has no places of its own: its members find what is there");
+  return Status::unsupported("this rendezvous founds no place: its members use an existing one");
 }
 
 } // namespace dlhost

@@ -110,7 +110,7 @@ Result<ArrayFile> array_of(Element element, bool swapped, std::span<const std::u
   const bool none = std::ranges::find(dims, 0U) != dims.end();
   for (const std::uint64_t dim : dims) {
     if (!none && dim > left)
-      return Status::corrupt("the header says more elements than the ", bytes.size(),
+      return Status::corrupt("the header announces more elements than the ", bytes.size(),
                              " bytes behind it hold; the file is cut off: fetch it again");
     if (!none) left /= dim;
     array.shape.push_back(static_cast<std::int64_t>(std::min<std::uint64_t>(dim, std::uint64_t{1} << 62)));

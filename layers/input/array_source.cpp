@@ -48,8 +48,8 @@ Result<ArraySource::Set> ArraySource::load_set(Disk& disk, const std::string& fo
   if (!first) return set;
   if (set.arrays.size() != first->arrays.size())
     return Status::invalid(names[0],
-                           names.size() == 1 ? " has no file of labels beside it, as training has one"
-                                             : " has a file of labels beside it, and training has none",
+                           names.size() == 1 ? " has no file of labels, but training has one"
+                                             : " has a file of labels, but training has none",
                            ": a phase is [data] or [data, labels], in all phases alike");
   for (std::size_t i = 0; i < names.size(); ++i) {
     const ArrayFile &mine = set.arrays[i].file, &theirs = first->arrays[i].file;

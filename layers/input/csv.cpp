@@ -35,7 +35,7 @@ class Csv : public Source {
     schema
         .choice("label", &Options::label,
                 {{"class", CsvLabel::klass}, {"value", CsvLabel::value}, {"none", CsvLabel::none}},
-                "what the label column holds: a class, a number to predict (f32 []), or that there is none")
+                "the content of the label column: a class, a number to predict (f32 []), or none: no column has labels")
         .option("label_column", &Options::label_column, "number of the label's column from 0; -1 is the last")
         .option("classes", &Options::classes, "the classes' names, where labels are words; the first is class 0")
         .option("shape", &Options::shape, "shape of a sample, as [1, 8, 8]; default: [columns]", at_least(1))

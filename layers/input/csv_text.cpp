@@ -64,7 +64,7 @@ class CsvParser {
     label_ = format_.column < 0 ? format_.column + width_ : format_.column;
     if (label_ < 0 || label_ >= width_)
       return Status::invalid("row ", row_, " has ", width_, " column(s), so label_column = ", format_.column,
-                             " is none of them; check label_column and delimiter");
+                             " does not exist; check label_column and delimiter");
     if (--table_.columns == 0)
       return Status::invalid("row ", row_, " has one column only, the label; check the delimiter");
     return {};
@@ -102,7 +102,8 @@ class CsvParser {
           label_ >= 0 ? concat("; the label is column ", label_ + 1, " (label_column = ", label_, ")") : "");
     }
     if (error == std::errc::result_out_of_range || !std::isfinite(value))
-      return Status::corrupt("row ", row_, ", column ", column + 1, ": ", shown(field), " is no finite 32-bit number");
+      return Status::corrupt("row ", row_, ", column ", column + 1, ": ", shown(field),
+                             " is not a finite 32-bit number");
     into.push_back(value);
     return {};
   }
@@ -113,7 +114,7 @@ class CsvParser {
       const auto found = std::ranges::find(format_.classes, field);
       if (found == format_.classes.end())
         return Status::corrupt("row ", row_, ", column ", column + 1, ": label ", shown(field),
-                               " is none of the classes that the job lists");
+                               " is not one of the classes that the job lists");
       table_.classes.push_back(static_cast<std::int32_t>(found - format_.classes.begin()));
       return {};
     }
@@ -121,7 +122,7 @@ class CsvParser {
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), label);
     if (error != std::errc{} || end != field.data() + field.size() || label < 0)
       return Status::corrupt("row ", row_, ", column ", column + 1, ": label ", shown(field),
-                             " is no class number (0, 1, ...); name the classes with `classes`, or say "
+                             " is not a class number (0, 1, ...); name the classes with `classes`, or say "
                              "label = \"value\" or label = \"none\"");
     table_.classes.push_back(label);
     return {};

@@ -49,7 +49,7 @@ class DatumParser {
   Result<Datum> run() {
     while (!fields_.done()) {
       const std::size_t start = fields_.at();
-      if (!field()) return Status::corrupt("byte ", start, ": is no field of a Datum; the record is damaged");
+      if (!field()) return Status::corrupt("byte ", start, ": is not a field of a Datum; the record is damaged");
     }
     DLHOST_TRY(check());
     return datum_;

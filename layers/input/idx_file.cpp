@@ -18,7 +18,7 @@ std::uint32_t big_endian(std::span<const std::byte> bytes, std::size_t at) {
 Result<ArrayFile> parse_idx(std::span<const std::byte> bytes) {
   using Element = ArrayFile::Element;
   if (bytes.size() < 4 || bytes[0] != std::byte{0} || bytes[1] != std::byte{0})
-    return Status::corrupt("is no idx file: it does not begin with two zero bytes, a type and a rank");
+    return Status::corrupt("is not an idx file: it does not begin with two zero bytes, a type and a rank");
   Element element{};
   switch (static_cast<unsigned>(bytes[2])) {
   case 0x08: element = Element::u8; break;
@@ -29,7 +29,7 @@ Result<ArrayFile> parse_idx(std::span<const std::byte> bytes) {
   case 0x0E: element = Element::f64; break;
   default:
     return Status::corrupt("byte 2: ", static_cast<unsigned>(bytes[2]),
-                           " is no element type of idx (8, 9, 11, 12, 13 and 14 are)");
+                           " is not an element type of idx (8, 9, 11, 12, 13 and 14 are)");
   }
   const auto rank = static_cast<std::size_t>(bytes[3]);
   if (rank > max_rank) return Status::unsupported("byte 3: ", rank, " axes, but at most ", max_rank, " are supported");

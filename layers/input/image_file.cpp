@@ -10,7 +10,7 @@ namespace dlhost::input {
 Status check_size(std::int64_t height, std::int64_t width) {
   constexpr std::int64_t most = 1 << 26, longest = 65535;
   if (height > 0 && width > 0 && height <= longest && width <= longest && height * width <= most) return {};
-  return Status::corrupt("its header says ", width, "x", height, " pixels; what is read has at most ", most,
+  return Status::corrupt("its header says ", width, "x", height, " pixels; a picture may have at most ", most,
                          ", and no side longer than ", longest);
 }
 
@@ -41,7 +41,7 @@ Status PictureDecoder::decode(std::span<const std::byte> file, const PictureTarg
     resample(pixels_, target, dst, scratch_);
     return {};
   }
-  return Status::corrupt("is no picture that this build reads ("
+  return Status::corrupt("is not a picture that this build reads ("
 #ifdef DLHOST_JPEG
                          "JPEG "
 #endif

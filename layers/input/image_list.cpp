@@ -73,7 +73,7 @@ Result<ImageList> ImageList::of(Disk& disk, const std::vector<std::string>& path
   ImageList list("");
   for (const std::string& path : paths) {
     if (!disk.list(path).ok()) {
-      if (!disk.exists(path)) return Status::not_found(path, ": there is no such picture, nor a folder of that name");
+      if (!disk.exists(path)) return Status::not_found(path, ": no picture or folder has this name");
       list.add(path, 0);
       continue;
     }

@@ -37,10 +37,9 @@ class Images : public Source {
         .choice("fit", &Options::keep_ratio, {{"crop", true}, {"stretch", false}},
                 "crop: a picture is resized until it just covers the size, and its middle is taken; stretch: it is "
                 "resized to the size")
-        .option("cache", &Options::cache, "MiB of files, packed as they are, that are kept in memory",
-                between(0, 1 << 20))
+        .option("cache", &Options::cache, "MiB of packed files that are kept in memory", between(0, 1 << 20))
         .choice("broken", &Options::skip_broken, {{"error", false}, {"skip", true}},
-                "a picture that cannot be read ends the run, or the next one that can takes its place")
+                "a picture that cannot be read ends the run, or is replaced by the next readable one")
         .option("broken_limit", &Options::broken_limit, "with skip: the share of broken pictures that ends the run",
                 between(0, 1));
     return schema;

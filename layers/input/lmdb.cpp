@@ -41,7 +41,7 @@ class Lmdb : public Source {
   Status open(Host& host, const std::string& folder) override {
     DLHOST_ASSIGN(auto made, host.make(Kind::store, Part{"lmdb", {}}));
     store_.reset(dynamic_cast<Store*>(made.get()));
-    if (!store_) return Status::internal("the store lmdb is no store");
+    if (!store_) return Status::internal("the plugin lmdb is not a store");
     (void)made.release();
     return phases_.open(
         options_, [&](const std::string& file, const Set* first) { return load(host, beside(folder, file), first); });

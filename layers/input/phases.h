@@ -32,9 +32,9 @@ template <class Options> void add_phase_options(SchemaOf<Options>& schema, const
       .option("validate", files(&Options::validate), what + " to validate on")
       .option("test", files(&Options::test), what + " to test on")
       .option("test_every", number(&Options::test_every),
-              "without test files: every so many-th training sample tests instead; 0: none", at_least(0))
+              "without test files: every n-th training sample tests instead; 0: none", at_least(0))
       .option("validate_every", number(&Options::validate_every),
-              "without validation files: every so many-th of the other training samples validates instead; 0: none",
+              "without validation files: every n-th of the other training samples validates instead; 0: none",
               at_least(0));
 }
 

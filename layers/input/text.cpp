@@ -34,7 +34,7 @@ class Text : public Source {
   Status open(Host& host, const std::string& folder) override {
     if (options_.train.empty())
       return Status::invalid(
-          "train names no file: its symbols number those of all, where the job only evaluates as well");
+          "train names no file: it numbers the symbols of all phases, also in jobs that only evaluate");
     DLHOST_TRY(phases_.open(options_, [&](const std::string& file, const Set* first) {
       return load(host.disk(), beside(folder, file), first);
     }));

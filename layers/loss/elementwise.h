@@ -93,7 +93,7 @@ class ElementwiseLoss : public Layer {
     device_
         ->fill_zero(*f.stream, static_cast<std::byte*>(f.input_gradient(0)) + pass.valid * row,
                     static_cast<std::size_t>(rest * row))
-        .ignore("a stream keeps the first error of its work for whoever waits for it");
+        .ignore("a stream keeps its first error for the next wait");
   }
 
   TensorDesc x_;

@@ -19,8 +19,8 @@ class HingeLoss final : public ElementwiseLoss {
         SchemaOf<Options>(
             "One-against-all support vector loss with labels, summed over the classes. src = [scores, labels].")
             .choice("norm", &Options::squared, {{"L1", false}, {"L2", true}},
-                    "what counts: the shortfall from the margin, or its square")
-            .option("margin", &Options::margin, "what right scores shall exceed and wrong ones stay below, negated",
+                    "the loss of each class: the shortfall from the margin, or its square")
+            .option("margin", &Options::margin, "right scores should be above it, wrong scores below its negative",
                     above(0)));
   }
   explicit HingeLoss(Options options) : options_(options) {}

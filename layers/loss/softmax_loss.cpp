@@ -25,7 +25,7 @@ class SoftmaxLoss final : public Layer {
                     at_least(0))
             .option("ignore_label", &Options::ignored, "samples and places with this label do not count")
             .choice("normalize", &Options::by_valid, {{"batch", false}, {"valid", true}},
-                    "what the gradient is divided by: the batch and its places, or the labels that count, of each "
+                    "the divisor of the gradient: the batch and its places, or the labels that count, of each "
                     "worker's own part of the batch: with class_weights, their weights"));
   }
   explicit SoftmaxLoss(Options options) : options_(std::move(options)) {}

@@ -9,7 +9,7 @@ class Concat final : public Layer {
   static constexpr std::string_view name = "concat";
   struct Options : PiecesOptions {};
   static Schema schema() {
-    return along_axis(SchemaOf<Options>("Its sources, one behind the other along an axis."), "along which");
+    return along_axis(SchemaOf<Options>("Its sources, one after the other along an axis."), "along which");
   }
   explicit Concat(Options options) : axis_(static_cast<std::size_t>(options.axis)) {}
 

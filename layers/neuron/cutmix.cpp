@@ -12,9 +12,8 @@ class Cutmix final : public Mixing {
   static constexpr std::string_view name = "cutmix";
   struct Options : MixingOptions {};
   static Schema schema() {
-    return mixing(
-        SchemaOf<Options>("In training, a picture with a box of another one in it; and a target of as much of "
-                          "the class of each as it has area. src = [pictures, labels]."));
+    return mixing(SchemaOf<Options>("In training, a picture with a box from another picture; and a target with each "
+                                    "class's share of the area. src = [pictures, labels]."));
   }
   explicit Cutmix(Options options) : Mixing(options) {}
 

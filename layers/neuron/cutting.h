@@ -50,7 +50,7 @@ class Cutting : public Layer {
     const bool gaps = !covers_ || std::ranges::count(f.output_gradients.first(count_), nullptr) > 0;
     if (gaps && !adds_)
       device_->fill_zero(*f.stream, f.input_gradient(0), x_.plain_bytes())
-          .ignore("a stream keeps the first error of its work for whoever waits for it");
+          .ignore("a stream keeps its first error for the next wait");
     for (std::size_t i = 0; i < join_.count(); ++i) join_.copy(i, pass, f, f.output_gradient(i), f.input_gradient(0));
   }
 

@@ -12,7 +12,7 @@ class Dense final : public Layer {
     bool bias = true;
   };
   static Schema schema() {
-    return SchemaOf<Options>("Fully connected: y = x W^T + b. A sample may have any shape: it is read as it lies.")
+    return SchemaOf<Options>("Fully connected: y = x W^T + b. A sample may have any shape: it is read as one vector.")
         .required("units", &Options::units, at_least(1), "number of outputs of each sample")
         .option("bias", &Options::bias, "add a learned bias");
   }

@@ -11,7 +11,7 @@ class Elu final : public Neuron {
   };
   static Schema schema() {
     return SchemaOf<Options>("Exponential linear unit: y = x where x > 0, else scale (exp(x) - 1).")
-        .option("scale", &Options::scale, "what it falls to, negated, far below 0", at_least(0));
+        .option("scale", &Options::scale, "y approaches -scale far below 0", at_least(0));
   }
   explicit Elu(Options options) : options_(options) {}
 

@@ -14,7 +14,7 @@ class Gelu final : public Neuron {
   static Schema schema() {
     return SchemaOf<Options>("Gaussian error linear unit: y = x (1 + erf(x / sqrt(2))) / 2.")
         .choice("formula", &Options::by_tanh, {{"erf", false}, {"tanh", true}},
-                "as it is defined, or nearly: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2");
+                "exact, or the approximation x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2");
   }
   explicit Gelu(Options options) : by_tanh_(options.by_tanh) {}
 

@@ -19,7 +19,7 @@ class Lrn final : public Layer {
         .option("size", &Options::size, "channels, or places along each axis, that are summed", at_least(1))
         .option("alpha", &Options::alpha, "factor on the mean of the squares")
         .option("beta", &Options::beta, "the exponent")
-        .option("k", &Options::k, "what is added to the mean", above(0));
+        .option("k", &Options::k, "a constant that is added to the mean", above(0));
   }
   explicit Lrn(Options options) : options_(options) {}
 

@@ -25,7 +25,7 @@ struct MixingOptions {
 template <class Options> SchemaOf<Options> mixing(SchemaOf<Options> schema) {
   return schema
       .required("classes", static_cast<std::int64_t Options::*>(&MixingOptions::classes), at_least(1),
-                "how many there are")
+                "number of classes")
       .option("alpha", static_cast<double Options::*>(&MixingOptions::alpha),
               "shares are drawn from Beta(alpha, alpha): 1 is uniform, less is nearer to 0 and 1", above(0))
       .option("probability", static_cast<double Options::*>(&MixingOptions::probability),
@@ -55,7 +55,7 @@ class Mixing : public Layer {
 
   Status prepare(Prepare& p) final {
     if (p.wants_input_gradient(0))
-      return Status::unsupported("what it mixes is given: put it behind the source, before what learns");
+      return Status::unsupported("its inputs cannot learn: put it behind the source, before layers with params");
     return {};
   }
 
@@ -128,7 +128,7 @@ class Mixing : public Layer {
     }
     if (counts)
       throw std::runtime_error(concat("label ", label, " of row ", row, " is not in [0, ", options_.classes,
-                                      "): `classes` says how many there are"));
+                                      "): set `classes` to the number of classes"));
   }
 
   MixingOptions options_;

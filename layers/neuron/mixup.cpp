@@ -10,9 +10,8 @@ class Mixup final : public Mixing {
   static constexpr std::string_view name = "mixup";
   struct Options : MixingOptions {};
   static Schema schema() {
-    return mixing(
-        SchemaOf<Options>("In training, a part of each sample and the rest of another, added up; and a target "
-                          "of as much of the class of each. src = [data, labels]."));
+    return mixing(SchemaOf<Options>("In training, a weighted sum of each sample and another one; and a target with the "
+                                    "same weights of their classes. src = [data, labels]."));
   }
   explicit Mixup(Options options) : Mixing(options) {}
 

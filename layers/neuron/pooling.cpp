@@ -18,7 +18,7 @@ class Pooling final : public Layer {
     return windowed(SchemaOf<Options>("The greatest or the average element of each window of x[n, c, ...].")
                         .choice("method", &Options::method,
                                 {{"max", PoolSpec::Kind::max}, {"average", PoolSpec::Kind::average}},
-                                "what is made of a window")
+                                "the result of a window: its greatest or its average element")
                         .option("kernel", static_cast<std::vector<std::int64_t> Options::*>(&Options::kernel),
                                 "size of the window: one number, or one for each spatial axis", at_least(1))
                         .option("global", &Options::global, "one window over all of the spatial axes")
@@ -76,7 +76,7 @@ class Pooling final : public Layer {
         if (pad >= spec_.window[axis])
           return Status::invalid(pad == spec_.pad_low[axis] ? "pad is " : "pad_end is ", pad,
                                  ", but must be below the kernel, ", spec_.window[axis],
-                                 ": a window of padding alone has nothing in it");
+                                 ": no window may be all padding");
     return {};
   }
 

@@ -15,8 +15,8 @@ class SplitLayer final : public Cutting {
   };
   static Schema schema() {
     return along_axis(SchemaOf<Options>("Cuts its source into several outputs, y0, y1, ..."), "along which it is cut")
-        .option("parts", &Options::parts, "into how many equal ones", at_least(1))
-        .option("sizes", &Options::sizes, "or the elements of each along the axis", at_least(1));
+        .option("parts", &Options::parts, "number of equal parts", at_least(1))
+        .option("sizes", &Options::sizes, "or the elements of each part along the axis", at_least(1));
   }
   explicit SplitLayer(Options options) : Cutting(options.axis), options_(std::move(options)) {}
 

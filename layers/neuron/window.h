@@ -19,11 +19,12 @@ struct WindowOptions {
 template <class Options> SchemaOf<Options> windowed(SchemaOf<Options> schema) {
   using Numbers = std::vector<std::int64_t>;
   return schema
-      .option("stride", static_cast<Numbers Options::*>(&WindowOptions::stride), "by how much it moves", at_least(1))
+      .option("stride", static_cast<Numbers Options::*>(&WindowOptions::stride), "elements by which the window moves",
+              at_least(1))
       .option("pad", static_cast<Numbers Options::*>(&WindowOptions::pad), "zeros on both sides of each axis",
               at_least(0))
       .option("pad_end", static_cast<Numbers Options::*>(&WindowOptions::pad_end),
-              "zeros at the end of each axis, where they are others than at its beginning; empty: as pad", at_least(0));
+              "zeros at the end of each axis, if not as many as at its beginning; empty: as pad", at_least(0));
 }
 
 // One number for each spatial axis.

@@ -23,9 +23,9 @@ struct RowsOptions {
 template <class Options> SchemaOf<Options> writing(SchemaOf<Options> schema) {
   return schema
       .required("file", static_cast<std::string Options::*>(&RowsOptions::file),
-                "what is written, relative to the job's folder; replaced by each pass")
+                "the file to write, relative to the job's folder; each pass replaces it")
       .choice("phase", static_cast<Phase Options::*>(&RowsOptions::phase),
-              {{"validate", Phase::validate}, {"test", Phase::test}}, "whose samples are written");
+              {{"validate", Phase::validate}, {"test", Phase::test}}, "the phase whose samples are written");
 }
 
 class RowSink : public Sink {

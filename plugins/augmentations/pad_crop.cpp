@@ -22,7 +22,7 @@ class PadCrop : public Augmentation {
     return SchemaOf<Options>("A piece of the padded picture: anywhere in training, the middle otherwise.")
         .option("pad", &Options::pad, "width of the border", between(0, 4096))
         .option("size", &Options::size, "[side] or [height, width] of the piece; default: the picture's", at_least(1))
-        .option("value", &Options::value, "what the border is filled with");
+        .option("value", &Options::value, "the value of the border");
   }
   explicit PadCrop(Options options) : options_(std::move(options)) {}
 

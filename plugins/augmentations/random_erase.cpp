@@ -23,7 +23,7 @@ class RandomErase : public Augmentation {
         .option("probability", &Options::probability, "the share of pictures that lose one", between(0, 1))
         .option("area", &Options::area, "[low, high] of the rectangle's share of the picture", between(0, 1))
         .option("aspect", &Options::aspect, "[low, high] of the rectangle's height over its width", above(0))
-        .option("value", &Options::value, "what is written: one number, or one for each channel");
+        .option("value", &Options::value, "the value to write: one number, or one for each channel");
   }
   explicit RandomErase(Options options) : options_(std::move(options)) {}
 

@@ -22,7 +22,7 @@ template <class T> T get(std::span<const std::byte> in, std::size_t at) {
 
 inline Status of_size(std::span<const std::byte> in, std::size_t wanted) {
   if (in.size() == wanted) return {};
-  return Status::corrupt("an encoding of ", in.size(), " bytes, where ", wanted, " are needed");
+  return Status::corrupt("an encoding of ", in.size(), " bytes, but ", wanted, " are needed");
 }
 
 } // namespace dlhost::plugins

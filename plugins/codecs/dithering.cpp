@@ -29,7 +29,8 @@ class Dithering final : public Codec {
         SchemaOf<Options>("A sign and a level of the norm, rounded at random so that the mean is right (QSGD).")
             .option("levels", &Options::levels, "above zero; 7 take 4 bits an element", between(1, 127))
             .option("block", &Options::block, "elements that share a norm", at_least(1))
-            .choice("norm", &Options::norm, {{"l2", Norm::l2}, {"max", Norm::max}}, "what the highest level stands for")
+            .choice("norm", &Options::norm, {{"l2", Norm::l2}, {"max", Norm::max}},
+                    "the norm that is the highest level")
             .choice("spacing", &Options::spacing, {{"linear", Spacing::linear}, {"natural", Spacing::natural}},
                     "levels at equal distances, or each the half of the next"));
   }

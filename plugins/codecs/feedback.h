@@ -20,7 +20,7 @@ struct FeedbackOptions {
 
 template <class Options> SchemaOf<Options> with_feedback(SchemaOf<Options> schema) {
   return schema.option("feedback", static_cast<bool Options::*>(&FeedbackOptions::feedback),
-                       "what an exchange leaves out is added to the next");
+                       "the error of an exchange is added to the next");
 }
 
 // Elements are processed in pieces of this size: intermediate values stay in the first cache.

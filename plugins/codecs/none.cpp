@@ -11,7 +11,7 @@ class None final : public Codec {
  public:
   static constexpr std::string_view name = "none";
   struct Options {};
-  static Schema schema() { return SchemaOf<Options>("Contributions as they are: four bytes an element."); }
+  static Schema schema() { return SchemaOf<Options>("Contributions unencoded: four bytes an element."); }
   explicit None(Options) {}
 
   Traits traits() const override { return {.lossless = true, .unbiased = true, .sums = true}; }

@@ -19,10 +19,9 @@ class PowerSgd final : public Codec {
     std::int64_t rank = 2;
   };
   static Schema schema() {
-    return with_feedback(
-        SchemaOf<Options>("Matrices of a low rank that add up (Vogels et al. 2019). What is no matrix, "
-                          "or none that would become smaller, is sent as it is.")
-            .option("rank", &Options::rank, "columns of both factors", between(1, 256)));
+    return with_feedback(SchemaOf<Options>("Matrices of a low rank that add up (Vogels et al. 2019). Other params, and "
+                                           "matrices that would not become smaller, are sent unencoded.")
+                             .option("rank", &Options::rank, "columns of both factors", between(1, 256)));
   }
   explicit PowerSgd(Options options) : options_(options) {}
 

@@ -21,7 +21,7 @@ class RandomK final : public Codec {
         SchemaOf<Options>(
             "Elements drawn at random, 4 bytes each. Without feedback they are scaled up, so that the mean "
             "is right.")
-            .option("share", &Options::share, "of the elements, that is sent",
+            .option("share", &Options::share, "the share of elements that is sent",
                     Bounds{.lowest = 0, .highest = 1, .open_low = true}));
   }
   explicit RandomK(Options options) : options_(options) {}

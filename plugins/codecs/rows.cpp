@@ -16,8 +16,7 @@ class Rows final : public Codec {
   struct Options {};
   static Schema schema() {
     return SchemaOf<Options>(
-        "The rows that are not zero, as they are: of an embedding, those of the words that a batch "
-        "has. Nothing is lost.");
+        "The rows that are not zero, unencoded: of an embedding, those of the words in a batch. Nothing is lost.");
   }
   explicit Rows(Options) {}
 

@@ -20,7 +20,7 @@ class TopK final : public Codec {
   };
   static Schema schema() {
     return with_feedback(SchemaOf<Options>("The elements of the greatest size: 8 bytes for each that is sent.")
-                             .option("share", &Options::share, "of the elements, that is sent",
+                             .option("share", &Options::share, "the share of elements that is sent",
                                      Bounds{.lowest = 0, .highest = 1, .open_low = true}));
   }
   explicit TopK(Options options) : options_(options) {}

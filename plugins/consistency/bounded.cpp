@@ -15,9 +15,8 @@ class Bounded final : public Consistency {
   };
   static Schema schema() {
     return SchemaOf<Options>(
-               "Stale synchronous: each contribution is applied when it comes. A get of a worker that has "
-               "made n steps has in it what every other one brought in its first n - bound; no update is "
-               "lost.")
+               "Stale synchronous: each contribution is applied when it comes. A get of a worker after n steps has the "
+               "contributions of all others in their first n - bound steps; no update is lost.")
         .option("bound", &Options::bound, "steps that a worker may be ahead of the slowest", at_least(0));
   }
   explicit Bounded(Options options) : bound_(static_cast<std::uint64_t>(options.bound)) {}

@@ -15,9 +15,9 @@ class Elastic final : public Consistency {
   static Schema schema() {
     return SchemaOf<Options>(
                "Elastic averaging: workers train values of their own; every few steps a worker moves towards the "
-               "centre by a part of the difference, and the centre as far towards the worker. A get returns the "
-               "newest centre, whatever is in it; no difference is lost. What is evaluated is the centre: what a "
-               "worker learned since its last exchange is not in it.")
+               "centre by a part of the difference, and the centre as far towards the worker. A get returns the newest "
+               "centre, whichever contributions it has; no difference is lost. Evaluations use the centre, without the "
+               "workers' updates since their last exchanges.")
         .option("alpha", &Options::alpha, "part of the difference by which each moves",
                 Bounds{.lowest = 0, .highest = 1, .open_low = true, .open_high = true})
         .option("every", &Options::every, "steps from one exchange of a worker to its next", at_least(1));

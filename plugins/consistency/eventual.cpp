@@ -11,10 +11,10 @@ class Eventual final : public Consistency {
     std::int64_t fetch = 1, push = 1;
   };
   static Schema schema() {
-    return SchemaOf<Options>(
-               "Downpour: each contribution is applied when it comes. A get returns the newest version, whatever is "
-               "in it; no update is lost. Where fetch or push is more than 1, a worker updates values of its own with "
-               "each gradient: a fetch replaces them, and a push brings the sum of the gradients since the last.")
+    return SchemaOf<Options>("Downpour: each contribution is applied when it comes. A get returns the newest version, "
+                             "whichever contributions it has; no update is lost. If fetch or push is more than 1, a "
+                             "worker updates its own values with each gradient: a fetch replaces them, and a push "
+                             "brings the sum of the gradients since the last.")
         .option("fetch", &Options::fetch, "steps between two gets of a param", at_least(1))
         .option("push", &Options::push, "steps whose gradients make a contribution", at_least(1));
   }

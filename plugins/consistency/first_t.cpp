@@ -26,16 +26,15 @@ class FirstT final : public First {
                "and dropped or folded in.")
         .option("t", &Options::t, "groups whose contributions make a version; at most as many as there are",
                 at_least(1))
-        .choice(
-            "choose", &Options::choose, {{"step", Choose::step}, {"slice", Choose::slice}},
-            "step: for all params alike, and who contributed waits for the version; slice: the first to each slice, "
-            "whoever they are of, and nobody waits")
+        .choice("choose", &Options::choose, {{"step", Choose::step}, {"slice", Choose::slice}},
+                "step: the same groups for all params, and contributors wait for the version; slice: the first "
+                "contributions to each slice, of any groups, and no group waits")
         .choice("late", &Options::late, {{"drop", Late::drop}, {"fold", Late::fold}, {"dampen", Late::dampen}},
                 "drop: a late contribution is left out; fold: it is added to the next version; dampen: added, divided "
                 "by 1 and the versions that it is late")
         .choice("rate", &Options::rate, {{"whole", Rate::whole}, {"share", Rate::share}},
-                "whole: each update goes at the rate's full length; share: at as much of it as there are contributions "
-                "in it, of those of all groups")
+                "whole: each update uses the full rate; share: the rate is multiplied by the update's share of the "
+                "contributions of all groups")
         .option("late_share", &Options::late_share,
                 "T moves, by one at a time, so that about this share of contributions comes late; 0: T stays",
                 from_below(0, 1));

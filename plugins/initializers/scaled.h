@@ -23,7 +23,8 @@ template <class Options> SchemaOf<Options> scaled(SchemaOf<Options> schema) {
       .choice("distribution", static_cast<Distribution Options::*>(&ScaledOptions::distribution),
               {{"uniform", Distribution::uniform}, {"gaussian", Distribution::gaussian}}, "how values are drawn")
       .choice("fan", static_cast<Fan Options::*>(&ScaledOptions::fan),
-              {{"in", Fan::in}, {"out", Fan::out}, {"average", Fan::average}}, "what the variance is scaled by");
+              {{"in", Fan::in}, {"out", Fan::out}, {"average", Fan::average}},
+              "the fan that the variance is divided by");
 }
 
 inline Status fill_scaled(const ScaledOptions& options, double gain, std::span<float> values,

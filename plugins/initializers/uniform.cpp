@@ -12,7 +12,7 @@ class Uniform final : public Initializer {
   static Schema schema() {
     return SchemaOf<Options>("Uniform between two values.")
         .option("low", &Options::low, "the least value")
-        .option("high", &Options::high, "what no value reaches");
+        .option("high", &Options::high, "the bound above all values");
   }
   explicit Uniform(Options options) : options_(options) {}
 

@@ -54,7 +54,7 @@ std::vector<std::unique_ptr<Link>> Door::turn(Host& host, const Terms& terms) {
     if (callers_.size() == most_callers) {
       auto one = std::ranges::find_if(callers_, [](const Caller& other) { return other.link->is_silent(); });
       if (one == callers_.end()) one = callers_.begin();
-      turn_away(host, terms, one->from, Status::timeout("too many call at once"));
+      turn_away(host, terms, one->from, Status::timeout("too many callers at once"));
       callers_.erase(one);
     }
     new_.push_back(caller.get());
@@ -65,7 +65,7 @@ std::vector<std::unique_ptr<Link>> Door::turn(Host& host, const Terms& terms) {
     Caller& caller = callers_[i];
     Status status = caller.link->turn();
     if (status.ok() && !caller.link->has_proof() && now > caller.until)
-      status = Status::timeout("it has not shown for a while that it knows this job's secret");
+      status = Status::timeout("it has not proved in time that it knows this job's secret");
     if (status.ok() && !caller.link->has_proof()) {
       ++i;
       continue;

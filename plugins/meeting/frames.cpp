@@ -24,7 +24,7 @@ unsigned char* bytes(std::string& text) { return reinterpret_cast<unsigned char*
 
 Status Frames::seal(std::string_view words, std::string& out) {
   if (words.size() > longest_frame)
-    return Status::no_space("a message of ", words.size(), " bytes; at most ", longest_frame, " go");
+    return Status::no_space("a message of ", words.size(), " bytes; at most ", longest_frame, " are allowed");
   const std::size_t size = words.size() + frame_seal;
   std::string head;
   for (std::size_t i = 0; i < head_bytes; ++i) head += static_cast<char>(size >> (8 * i) & 0xFF);
@@ -50,7 +50,7 @@ Result<std::optional<std::string>> Frames::open(std::string& heard) {
   if (crypto_aead_chacha20poly1305_ietf_decrypt(bytes(words), nullptr, nullptr, bytes(sealed), sealed.size(),
                                                 bytes(head), head.size(), number_of(taken_).data(),
                                                 theirs_.data()) != 0)
-    return Status::corrupt("it says what is not sealed by this meeting");
+    return Status::corrupt("it sends a frame that was not sealed for this connection");
   ++taken_;
   heard.erase(0, head_bytes + size);
   return std::optional(std::move(words));

@@ -80,7 +80,7 @@ Result<Where> Where::find(std::string_view text) {
   const auto colon = text.rfind(':');
   Where where;
   if (colon == text.npos || colon == 0 || text.size() > 300 || !read(text.substr(colon + 1), where.port))
-    return Status::invalid("'", text.substr(0, 300), "' is no place: give HOST:PORT, such as 10.0.0.1:4242");
+    return Status::invalid("'", text.substr(0, 300), "' is not a place: give HOST:PORT, such as 10.0.0.1:4242");
   std::string host(text.substr(0, colon));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   DLHOST_ASSIGN(where.host, numbers_of(host));
@@ -104,7 +104,7 @@ Result<Where::Place> Where::place() const {
     six.sin6_port = htons(port);
     made.size = sizeof six;
   } else {
-    return Status::invalid("'", host, "' is no address in numbers");
+    return Status::invalid("'", host, "' is not a numeric address");
   }
   return made;
 }

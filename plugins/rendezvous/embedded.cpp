@@ -18,16 +18,16 @@ class Embedded final : public Rendezvous {
   };
   static Schema schema() {
     return SchemaOf<Options>(
-               "Needs nothing but itself: rank 0, or a launcher, listens at one place and keeps who is in.")
-        .option("at", &Options::at, "where the founder is called: HOST:PORT, a place that all members reach")
+               "Needs no other service: rank 0, or a launcher, listens at one place and keeps the membership.")
+        .option("at", &Options::at, "the address of the founder, HOST:PORT, which all members reach")
         .option("listen", &Options::listen,
-                "where the founder listens: an address of its machine, or a network that it has one in, as 10.0.0.0/8; "
+                "where the founder listens: an address of its machine, or a network that it has an address in, as "
+                "10.0.0.0/8; "
                 "empty: at the host of `at`")
-        .option("members", &Options::members, "how many are to come; 0: nobody is waited for", between(0, 100000))
+        .option("members", &Options::members, "number of members to wait for; 0: do not wait", between(0, 100000))
         .option("rank_0_founds", &Options::rank_0_founds, "rank 0 listens; false: a launcher does")
         .option("silence", &Options::silence,
-                "seconds for which a member, or the founder, may say nothing before it is taken for gone",
-                between(0.2, 3600));
+                "seconds without a message before a member, or the founder, counts as gone", between(0.2, 3600));
   }
   explicit Embedded(Options options) : options_(std::move(options)) {}
 
@@ -64,8 +64,9 @@ class Embedded final : public Rendezvous {
  private:
   Result<std::string> place_to_call() const {
     if (!options_.at.empty()) return options_.at;
-    return Status::invalid("embedded: nobody said where members meet; give rendezvous = { type = \"embedded\", at = "
-                           "\"HOST:PORT\" }, the same for all of them");
+    return Status::invalid(
+        "embedded: the place where members meet is missing; give rendezvous = { type = \"embedded\", at = "
+        "\"HOST:PORT\" }, the same for all of them");
   }
   meeting::Terms terms(const Joining& who) const {
     return {.protocol = std::string(name),

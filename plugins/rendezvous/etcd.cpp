@@ -20,9 +20,10 @@ class Etcd final : public Rendezvous {
     return SchemaOf<Options>(
                "Members meet in etcd (3.4 or newer, its JSON gateway): they may come and go, and any may die.")
         .option("endpoints", &Options::endpoints, "of etcd, each as http://HOST:PORT or https://HOST:PORT")
-        .option("job", &Options::job, "the job's name in etcd: members of one job give one, jobs at a time several")
-        .option("members", &Options::members, "how many are to come; 0: nobody is waited for", between(0, 100000))
-        .option("lease", &Options::lease, "seconds after which a member is out of which etcd hears nothing",
+        .option("job", &Options::job,
+                "the job's name in etcd: one for all members of a job, another for each job at the same time")
+        .option("members", &Options::members, "number of members to wait for; 0: do not wait", between(0, 100000))
+        .option("lease", &Options::lease, "seconds without a message to etcd after which a member is out",
                 between(2, 3600))
         .option("patience", &Options::patience, "seconds that an endpoint is given to answer before the next is asked",
                 between(0.1, 60))
@@ -58,11 +59,11 @@ class Etcd final : public Rendezvous {
     if (options_.endpoints.empty()) return Status::invalid("etcd: `endpoints` is empty; give http://HOST:PORT");
     for (const auto& one : options_.endpoints)
       if (!one.starts_with("http://") && !one.starts_with("https://"))
-        return Status::invalid("etcd: '", one, "' is no endpoint; give http://HOST:PORT");
+        return Status::invalid("etcd: '", one, "' is not an endpoint; give http://HOST:PORT");
     const auto plain = [](unsigned char c) { return c > ' ' && c != '/' && c < 0x7F; };
     if (options_.job.empty() || options_.job.size() > 128 || !std::ranges::all_of(options_.job, plain))
       return Status::invalid("etcd: '", options_.job,
-                             "' is no job's name: 1 to 128 characters, neither spaces nor '/'");
+                             "' is not a job's name: 1 to 128 characters, neither spaces nor '/'");
     return {};
   }
 

@@ -21,7 +21,7 @@ void EtcdSession::keep() {
     }
     const Kept kept = keep_alive(lease_);
     if (kept == Kept::no) {
-      wait_until(now() + one_second, [] { return false; }).ignore("why, the watch tells, if there is more to it");
+      wait_until(now() + one_second, [] { return false; }).ignore("the watch reports the reason, if it lasts");
       return is_over(out(lease_ended()));
     }
     if (kept == Kept::yes) keep_alive(job_lease_);

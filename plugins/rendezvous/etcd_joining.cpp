@@ -127,8 +127,8 @@ Status EtcdSession::agree(const Joining& who, const Job& job) {
     return Status::invalid("a launcher has handed this job's secret to its members, and none to this process");
   }
   if (words_of(job.words, "proof", 100) == proof_of(secret_, setup_.job)) return {};
-  return Status::invalid("members are in who know another secret: another job has this name; give this one its own "
-                         "(rendezvous = { type = \"etcd\", job = \"...\" })");
+  return Status::invalid("the members know another secret: another job has this name; give this job its own "
+                         "name (rendezvous = { type = \"etcd\", job = \"...\" })");
 }
 
 Status EtcdSession::enter(const Joining& who, Nanoseconds end) {

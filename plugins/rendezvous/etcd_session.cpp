@@ -129,7 +129,7 @@ Result<std::string> EtcdSession::get(std::string_view name, Nanoseconds limit) {
     const Json& kv = first(field(answer, "kvs"));
     if (kv.is_object()) return bytes_of(field(kv, "value"));
     const Nanoseconds left = end - now();
-    if (left <= 0) return Status::timeout("etcd: nobody has put '", name, "' in ", in_seconds(limit), " s");
+    if (left <= 0) return Status::timeout("etcd: no member has put '", name, "' in ", in_seconds(limit), " s");
     changed_->wait(ticket, left);
   }
 }

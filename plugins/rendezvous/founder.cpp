@@ -110,11 +110,11 @@ Status Founder::hear(Guest& guest, Nanoseconds now) {
     DLHOST_ASSIGN(const Words words, decode(*bytes));
     if (!guest.leaves) DLHOST_TRY(take(guest, words));
   }
-  if (guest.leaves && guest.link->unsaid() == 0) return Status::gone("it was told to go");
+  if (guest.leaves && guest.link->unsaid() == 0) return Status::gone("it was told to leave");
   if (now - guest.heard > terms_.silence)
-    return Status::gone("it has said nothing for ", static_cast<double>(now - guest.heard) / 1e9, " s");
+    return Status::gone("it has sent nothing for ", static_cast<double>(now - guest.heard) / 1e9, " s");
   if (guest.link->unsaid() > most_unsaid)
-    return Status::gone("it does not take what it is told: ", guest.link->unsaid() >> 20, " MiB wait for it");
+    return Status::gone("it does not read its messages: ", guest.link->unsaid() >> 20, " MiB wait for it");
   return status;
 }
 
@@ -122,7 +122,7 @@ Status Founder::take(Guest& guest, const Words& words) {
   using Kind = Words::Kind;
   if (words.kind == Kind::beat) return {};
   if (words.kind == Kind::join) return join(guest, words), Status();
-  if (!guest.rank) return Status::corrupt("it asks before it is in");
+  if (!guest.rank) return Status::corrupt("it sends requests before it has joined");
   switch (words.kind) {
   case Kind::put: {
     answer(guest, words.number, roll_.put(words.epoch, words.key, words.value));
@@ -152,13 +152,13 @@ Status Founder::take(Guest& guest, const Words& words) {
     guest.rank.reset();
     guest.leaves = true;
     return {};
-  default: return Status::corrupt("it says what only a founder says");
+  default: return Status::corrupt("it sends a message that only a founder sends");
   }
 }
 
 void Founder::join(Guest& guest, const Words& words) {
   if (guest.rank || words.members.size() != 1)
-    return answer(guest, words.number, Status::invalid("it joins twice, or says not who it is"));
+    return answer(guest, words.number, Status::invalid("it joins twice, or does not identify itself"));
   const auto rank = roll_.join(words.members.front(), words.epoch);
   if (!rank.ok()) return answer(guest, words.number, rank.status());
   guest.rank = *rank;

@@ -34,7 +34,7 @@ Status refused(long status, const Json& answer) {
   const std::string text = words.is_string() ? words.get<std::string>() : concat("HTTP status ", status);
   if (code == not_found) return Status::not_found(text);
   if (code == denied || code == nobody || status == 401 || status == 403)
-    return Status::invalid("it refuses this user: ", text, "; give certificate and key of one who may");
+    return Status::invalid("it refuses this user: ", text, "; give certificate and key of a user with access");
   return Status::io("it answers: ", text);
 }
 

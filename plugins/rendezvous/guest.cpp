@@ -75,7 +75,8 @@ Result<std::unique_ptr<Link>> Guest::meet(Host& host, const std::string& at, con
         poll(&file, 1, static_cast<int>(std::clamp<Nanoseconds>(left / tick, 1, 100)));
       }
       if ((*link)->has_met()) return *std::move(link);
-      if (status.code() == Code::corrupt) return std::move(status).at("who listens there is no founder of this job");
+      if (status.code() == Code::corrupt)
+        return std::move(status).at("the process that listens there is not a founder of this job");
       why = status.ok() ? Status::timeout("it does not answer") : std::move(status);
     } else {
       why = link.status();
@@ -185,7 +186,8 @@ Result<Words> Guest::ask(Words words, Nanoseconds limit) {
         if (taken && taken->code == Code::ok) return *taken;
         if (taken) return Status(taken->code, taken->value);
         if (!over_.ok()) return over_;
-        say({.kind = Words::Kind::forget, .number = words.number}).ignore("then there is nothing to forget");
+        say({.kind = Words::Kind::forget, .number = words.number})
+            .ignore("without a connection, the founder forgets it anyway");
         return Status::timeout("the founder at ", at_, " has not answered in ", seconds(limit), " s");
       }
     }
@@ -233,7 +235,7 @@ Result<std::string> Guest::get(std::string_view key, Nanoseconds limit) {
   auto answer = ask({.kind = Words::Kind::get, .epoch = current(), .key = std::string(key)}, limit);
   if (answer.ok()) return std::move(answer->value);
   if (answer.status().code() == Code::timeout)
-    return Status::timeout(terms_.protocol, ": nobody has put '", key, "' in ", seconds(limit), " s");
+    return Status::timeout(terms_.protocol, ": no member has put '", key, "' in ", seconds(limit), " s");
   return std::move(answer).status().at(terms_.protocol, ": getting '", key, "'");
 }
 
@@ -292,7 +294,7 @@ Status Guest::hear(Nanoseconds now) {
   }
   if (!status.ok()) return std::move(status).at("the founder at ", at_);
   if (now - heard_ > terms_.silence)
-    return Status::gone("the founder at ", at_, " has said nothing for ", seconds(now - heard_), " s");
+    return Status::gone("the founder at ", at_, " has sent nothing for ", seconds(now - heard_), " s");
   return {};
 }
 

@@ -27,7 +27,7 @@ Result<JobSecret> secret_in(const std::string& hex) {
   if (sodium_hex2bin(secret.data(), secret.size(), hex.data(), hex.size(), nullptr, &size, nullptr) == 0 &&
       size == secret.size())
     return secret;
-  return Status::corrupt("what rank 0 has handed over is no secret");
+  return Status::corrupt("the value that rank 0 handed over is not a secret");
 }
 
 // A member that also learns of others' ends from PMIx.
@@ -79,14 +79,13 @@ class Pmix final : public Rendezvous {
     double silence = 10;
   };
   static Schema schema() {
-    return SchemaOf<Options>(
-               "Processes started by srun --mpi=pmix, mpirun or prterun: PMIx tells who is who, and hands "
-               "over the job's secret.")
-        .option(
-            "listen", &Options::listen,
-            "where rank 0 listens: an address of its machine, or a network that it has one in, as 10.0.0.0/8; empty: "
-            "127.0.0.1 where all are on one host, else what the host's name stands for")
-        .option("silence", &Options::silence, "seconds for which a member may say nothing before it is taken for gone",
+    return SchemaOf<Options>("Processes started by srun --mpi=pmix, mpirun or prterun: PMIx assigns ranks, and hands "
+                             "over the job's secret.")
+        .option("listen", &Options::listen,
+                "where rank 0 listens: an address of its machine, or a network that it has an address in, as "
+                "10.0.0.0/8; empty: "
+                "127.0.0.1 if all are on one host, else the address of the host's name")
+        .option("silence", &Options::silence, "seconds without a message before a member counts as gone",
                 between(0.2, 3600));
   }
   explicit Pmix(Options options) : options_(std::move(options)) {}
@@ -170,8 +169,8 @@ class Pmix final : public Rendezvous {
     auto where = meeting::Where::find(client.host() + ":0");
     if (!where.ok()) return Status::not_found(where.status().message(), remedy);
     if (where->host.starts_with("127.") || where->host == "::1")
-      return Status::invalid("the host's name '", client.host(), "' stands for ", where->host,
-                             ", where other machines cannot call", remedy);
+      return Status::invalid("the host's name '", client.host(), "' is the address ", where->host,
+                             ", which other machines cannot reach", remedy);
     return where->host;
   }
 

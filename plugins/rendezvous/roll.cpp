@@ -30,7 +30,7 @@ Result<std::uint32_t> Roll::join(Member who, std::uint32_t expects) {
   // If the founder did not know the number, the first member sets it.
   if (epoch_ == 0 && expected_ == 0) expected_ = expects;
   if (expects != 0 && expected_ != 0 && expects != expected_)
-    return Status::invalid("it waits for ", expects, " members, and who founded this place for ", expected_,
+    return Status::invalid("it waits for ", expects, " members, and the founder of this place for ", expected_,
                            "; start all of them with one number");
   if (who.rank == any_rank)
     for (who.rank = 0; members_.contains(who.rank);) ++who.rank;
@@ -69,7 +69,7 @@ Status Roll::current(std::uint32_t epoch) const {
 Status Roll::put(std::uint32_t epoch, std::string_view key, std::string_view value) {
   DLHOST_TRY(current(epoch));
   if (bytes_ + key.size() + value.size() > most_bytes)
-    return Status::no_space("what was put in this epoch fills all of ", most_bytes >> 20, " MiB");
+    return Status::no_space("the values of this epoch fill all of ", most_bytes >> 20, " MiB");
   if (!values_.emplace(key, value).second) return Status::exists("'", key, "' is written already in epoch ", epoch_);
   bytes_ += key.size() + value.size();
   return {};

@@ -94,7 +94,7 @@ Result<Words> decode(std::string_view bytes) {
   Words words;
   const std::uint8_t kind = reader.byte(), code = reader.byte();
   if (kind > static_cast<std::uint8_t>(Words::last_kind) || code > static_cast<std::uint8_t>(Code::internal))
-    return Status::corrupt("it says what is no message of a rendezvous");
+    return Status::corrupt("it sends a message that is not of a rendezvous");
   words.kind = static_cast<Words::Kind>(kind);
   words.code = static_cast<Code>(code);
   words.number = reader.number();
@@ -111,7 +111,7 @@ Result<Words> decode(std::string_view bytes) {
     one.why = reader.text(Session::largest_value);
     words.departures.push_back(std::move(one));
   }
-  if (!reader.at_end()) return Status::corrupt("it says a message whose lengths do not hold together");
+  if (!reader.at_end()) return Status::corrupt("it sends a message with inconsistent lengths");
   return words;
 }
 

@@ -18,7 +18,7 @@ class Exponential final : public Warmed<ExponentialOptions> {
   static Schema schema() {
     return warmed(SchemaOf<Options>("Falls steadily: base gamma^time.")
                       .option("gamma", &Options::gamma, "factor for each unit of time", above(0))
-                      .choice("unit", &Options::unit, time_units, "what time is counted in"));
+                      .choice("unit", &Options::unit, time_units, "the unit of time"));
   }
   explicit Exponential(Options options) : Warmed(std::move(options)) {}
 

@@ -19,7 +19,7 @@ class Inverse final : public Warmed<InverseOptions> {
     return warmed(SchemaOf<Options>("Falls ever more slowly: base (1 + gamma time)^-power.")
                       .option("gamma", &Options::gamma, "how fast time goes", at_least(0))
                       .option("power", &Options::power, "the exponent", at_least(0))
-                      .choice("unit", &Options::unit, time_units, "what time is counted in"));
+                      .choice("unit", &Options::unit, time_units, "the unit of time"));
   }
   explicit Inverse(Options options) : Warmed(std::move(options)) {}
 

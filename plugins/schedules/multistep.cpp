@@ -22,7 +22,7 @@ class MultiStep final : public Warmed<MultiStepOptions> {
     return warmed(SchemaOf<Options>("Falls at given times: base gamma^(how many of them have passed).")
                       .required("at", &Options::at, at_least(0), "when it falls")
                       .option("gamma", &Options::gamma, "factor of each fall", above(0))
-                      .choice("unit", &Options::unit, time_units, "what time is counted in"));
+                      .choice("unit", &Options::unit, time_units, "the unit of time"));
   }
   explicit MultiStep(Options options) : Warmed(std::move(options)) {}
 

@@ -19,7 +19,7 @@ class Sigmoid final : public Warmed<SigmoidOptions> {
     return warmed(SchemaOf<Options>("Along a sigmoid: base / (1 + exp(-gamma (time - at))), half of base at `at`.")
                       .required("gamma", &Options::gamma, "how steep it is; below 0 it falls")
                       .required("at", &Options::at, at_least(0), "its middle")
-                      .choice("unit", &Options::unit, time_units, "what time is counted in"));
+                      .choice("unit", &Options::unit, time_units, "the unit of time"));
   }
   explicit Sigmoid(Options options) : Warmed(options) {}
 

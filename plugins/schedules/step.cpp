@@ -19,7 +19,7 @@ class StepDown final : public Warmed<StepDownOptions> {
     return warmed(SchemaOf<Options>("Falls at regular times: base gamma^floor(time / every).")
                       .required("every", &Options::every, above(0), "how long each rate lasts")
                       .option("gamma", &Options::gamma, "factor of each fall", above(0))
-                      .choice("unit", &Options::unit, time_units, "what time is counted in"));
+                      .choice("unit", &Options::unit, time_units, "the unit of time"));
   }
   explicit StepDown(Options options) : Warmed(std::move(options)) {}
 

@@ -12,8 +12,7 @@ namespace {
 
 Status failed(int error, const std::string& path, std::string_view doing) {
   if (error == MDB_INVALID || error == MDB_CORRUPTED || error == MDB_VERSION_MISMATCH)
-    return Status::corrupt(path, ": is no LMDB database that can be read (", std::string_view(mdb_strerror(error)),
-                           ")");
+    return Status::corrupt(path, ": is not a readable LMDB database (", std::string_view(mdb_strerror(error)), ")");
   const Code code = error == ENOENT ? Code::not_found : Code::io;
   return {code, concat(path, ": ", doing, ": ", std::string_view(mdb_strerror(error)))};
 }
@@ -45,7 +44,7 @@ class LmdbRecords : public Records {
     if (::stat(path.c_str(), &entry) != 0) return Status::system(errno, path);
     struct stat data = entry;
     if (S_ISDIR(entry.st_mode) && ::stat((path + "/data.mdb").c_str(), &data) != 0) return Status::system(errno, path);
-    if (!S_ISREG(data.st_mode)) return Status::invalid(path, ": is no file, nor a folder with a file data.mdb");
+    if (!S_ISREG(data.st_mode)) return Status::invalid(path, ": is neither a file, nor a folder with a file data.mdb");
     // No process may write meanwhile: a database of samples is complete before training.
     unsigned flags = MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS;
     if (!S_ISDIR(entry.st_mode)) flags |= MDB_NOSUBDIR;

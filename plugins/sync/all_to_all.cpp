@@ -11,7 +11,7 @@ class AllToAll final : public MergingSync<ToAll> {
   static constexpr std::string_view name = "all_to_all";
   static Schema schema() {
     return merging_options(
-        SchemaOf<Options>("Each group sends what it learned to all others: one round, N (N - 1) times "
+        SchemaOf<Options>("Each group sends its changes to all others: one round, N (N - 1) times "
                           "a slice's bytes in all."),
         {{"contributions", Traits::Of::contributions}},
         "; or contributions, of each worker to all groups, as it makes them: encoded, as factors, or "

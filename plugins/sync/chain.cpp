@@ -49,7 +49,7 @@ class Chain final : public MergingSync<Link> {
  public:
   static constexpr std::string_view name = "chain";
   static Schema schema() {
-    return merging_schema("What was learned is added up along a chain, and the sum goes back: 2 (N - "
+    return merging_schema("Changes are added up along a chain, and the sum goes back: 2 (N - "
                           "1) rounds, each link carries a slice's bytes twice.");
   }
   using MergingSync::MergingSync;

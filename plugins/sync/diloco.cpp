@@ -38,7 +38,7 @@ class Diloco final : public Sync {
   using Options = Outer;
   static Schema schema() {
     return SchemaOf<Options>("DiLoCo: groups make many steps by themselves, then the common value moves by the mean of "
-                             "what they learned, with Nesterov's momentum.")
+                             "their changes, with Nesterov's momentum.")
         .option("every", &Options::every, "updates of a slice from one exchange to the next", at_least(1))
         .option("rate", &Options::rate, "of the outer step; 1 without momentum is plain averaging", above(0))
         .option("momentum", &Options::momentum, "of the outer step", from_below(0, 1));

@@ -12,10 +12,10 @@ class Gossip final : public Sync {
   };
   static Schema schema() {
     return SchemaOf<Options>(
-               "Groups tell their neighbours in a tree what these lack, and nobody waits: what one learned "
-               "comes to all, once. Not under handlers that keep all groups in step.")
-        .option("every", &Options::every, "updates of a slice from one telling to the next", at_least(1))
-        .option("children", &Options::children, "of a group in the tree; 1 makes a chain", at_least(1));
+               "Each group sends its neighbours in a tree the changes that they lack, and no group waits: each change "
+               "reaches all groups once. Not with handlers that keep all groups in step.")
+        .option("every", &Options::every, "updates of a slice from one message to the next", at_least(1))
+        .option("children", &Options::children, "children of a group in the tree; 1 makes a chain", at_least(1));
   }
   explicit Gossip(Options options) : options_(options) {}
 

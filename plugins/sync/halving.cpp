@@ -17,11 +17,10 @@ class HalvingSync final : public Sync {
   };
   static Schema schema() {
     return std::move(
-        merging_options(SchemaOf<Options>("Ranks halve what they have with partners, and double it back: 2 log2 N "
-                                          "rounds, each rank sends less than two times a slice's bytes."))
+        merging_options(SchemaOf<Options>("Recursive halving and doubling between partners: 2 log2 N rounds, each rank "
+                                          "sends less than two times a slice's bytes."))
             .option("direct", &Options::direct,
-                    "slices go to all others at once, in one round, where a rank then sends no more than so many "
-                    "elements",
+                    "slices go to all others at once, in one round, if a rank then sends at most this many elements",
                     at_least(0)));
   }
   explicit HalvingSync(Options options) : options_(options) {}

@@ -69,8 +69,8 @@ class Hierarchical final : public MergingSync<Hosts> {
  public:
   static constexpr std::string_view name = "hierarchical";
   static Schema schema() {
-    return merging_schema("The first rank of each host adds up what those beside it have, the first ranks halve and "
-                          "double among themselves: between hosts the fewest bytes, whatever the ranks of a host.");
+    return merging_schema("The first rank of each host adds up the data of its host's ranks, and the first ranks use "
+                          "halving and doubling: the fewest bytes between hosts, for any number of ranks on a host.");
   }
   using MergingSync::MergingSync;
 };

@@ -29,13 +29,13 @@ SchemaOf<Options> merging_options(SchemaOf<Options> schema,
   return std::move(
       schema
           .choice("of", of, std::move(more),
-                  concat("what is exchanged: what params have learned; or gradients, before each update, so that all "
-                         "groups make the same one of the sum of them",
+                  concat("the data that is exchanged: changes of params; or gradients, before each update, so that all "
+                         "groups make the same update of their sum",
                          says))
           .option("every", every, "updates of a slice from one exchange of params to the next", at_least(1))
-          .option("sum", sum,
-                  "params move by all that the groups learned, instead of by the mean of it: as if each update had "
-                  "been made by all"));
+          .option(
+              "sum", sum,
+              "params move by the sum of the groups' changes, not by the mean: as if all groups had made each update"));
 }
 
 inline Sync::Traits traits_of(const Merging& options) {

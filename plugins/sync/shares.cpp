@@ -59,8 +59,9 @@ class Shares final : public MergingSync<Sharing> {
  public:
   static constexpr std::string_view name = "shares";
   static Schema schema() {
-    return merging_schema("Each rank adds up a piece of each slice, and tells all: 2 rounds, each rank sends less than "
-                          "two times a slice's bytes, to all others.");
+    return merging_schema(
+        "Each rank adds up a piece of each slice, and sends the sum to all: 2 rounds, each rank sends less than "
+        "two times a slice's bytes, to all others.");
   }
   using MergingSync::MergingSync;
 };

@@ -10,7 +10,7 @@ class Star final : public MergingSync<Hubs<1>> {
  public:
   static constexpr std::string_view name = "star";
   static Schema schema() {
-    return merging_schema("The first group adds up what all learned, and tells all: two rounds, all "
+    return merging_schema("The first group adds up the changes of all, and sends the sum to all: two rounds, all "
                           "bytes through one.");
   }
   using MergingSync::MergingSync;

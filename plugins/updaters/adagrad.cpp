@@ -15,9 +15,9 @@ class Adagrad final : public Updater {
   static Schema schema() {
     return decayed(SchemaOf<Options>("Adagrad: each element's rate falls with the sum of its squared gradients.")
                        .option("epsilon", &Options::epsilon, "is added to the root", above(0))
-                       .option("initial", &Options::initial, "what the sums of squares start from", at_least(0))
+                       .option("initial", &Options::initial, "the first value of the sums of squares", at_least(0))
                        .option("rate_decay", &Options::rate_decay,
-                               "the rate is divided by 1 + so much for each update before", at_least(0)));
+                               "the rate is divided by 1 + this for each earlier update", at_least(0)));
   }
   explicit Adagrad(Options options) : options_(options) {}
 

@@ -13,7 +13,7 @@ class Lamb final : public Updater {
     Options() { epsilon = 1e-6; }
   };
   static Schema schema() {
-    return decoupled(with_moments(SchemaOf<Options>("LAMB: Adam's step, as long as the param's own length says.")));
+    return decoupled(with_moments(SchemaOf<Options>("LAMB: Adam's step, scaled to the norm of the param.")));
   }
   explicit Lamb(Options options) : options_(options) {}
 

@@ -28,7 +28,7 @@ template <class Options> SchemaOf<Options> with_amsgrad(SchemaOf<Options> schema
 
 // For updaters whose decay is not part of the gradient.
 template <class Options> SchemaOf<Options> decoupled(SchemaOf<Options> schema) {
-  return decayed(std::move(schema), "decoupled: rate times so much of the value is taken from it");
+  return decayed(std::move(schema), "decoupled: rate times this share of the value is subtracted from it");
 }
 
 // m' = beta1 m + (1 - beta1) g;  v' = beta2 v + (1 - beta2) g^2: history slots 0 and 1, and results 1 and 2.

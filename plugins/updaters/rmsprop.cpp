@@ -18,7 +18,8 @@ class Rmsprop final : public Updater {
     return decayed(SchemaOf<Options>("RMSProp: gradients divided by the root of their mean square.")
                        .option("rho", &Options::rho, "share of the old mean of squares that stays", from_below(0, 1))
                        .option("epsilon", &Options::epsilon, "is added to the root", above(0))
-                       .option("momentum", &Options::momentum, "share of the last step that goes on", from_below(0, 1))
+                       .option("momentum", &Options::momentum, "share of the last step that is added to the next",
+                               from_below(0, 1))
                        .option("centered", &Options::centered,
                                "divide by the deviation: the mean's square is taken from that of squares"));
   }

@@ -14,11 +14,13 @@ class Sgd final : public Updater {
     bool nesterov = false, holds_rate = false;
   };
   static Schema schema() {
-    return decayed(SchemaOf<Options>("Stochastic gradient descent, with momentum.")
-                       .option("momentum", &Options::momentum, "share of the last step that goes on", from_below(0, 1))
-                       .option("nesterov", &Options::nesterov, "look ahead along the momentum")
-                       .option("holds_rate", &Options::holds_rate,
-                               "the momentum is one of steps: when the rate falls, the steps that go on do not"));
+    return decayed(
+        SchemaOf<Options>("Stochastic gradient descent, with momentum.")
+            .option("momentum", &Options::momentum, "share of the last step that is added to the next",
+                    from_below(0, 1))
+            .option("nesterov", &Options::nesterov, "look ahead along the momentum")
+            .option("holds_rate", &Options::holds_rate,
+                    "the momentum keeps steps, with their rates: when the rate falls, earlier steps keep theirs"));
   }
   explicit Sgd(Options options) : options_(options) {}
 

@@ -18,7 +18,7 @@ template <class Options> SchemaOf<Options> decayed(SchemaOf<Options> schema, std
 
 // For updaters whose decay is part of the gradient.
 template <class Options> SchemaOf<Options> decayed(SchemaOf<Options> schema) {
-  return decayed(std::move(schema), "L2: so much of the value is added to the gradient");
+  return decayed(std::move(schema), "L2: this share of the value is added to the gradient");
 }
 
 // The terms of a rule under construction.

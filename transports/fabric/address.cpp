@@ -30,7 +30,7 @@ template <class Number> bool read(std::string_view text, Number& number) {
 
 Result<Address> Address::parse(std::string_view text) {
   const auto wrong = [whole = text.substr(0, 80)] {
-    return Status::invalid("'", whole, "' is no address of the fabric transport");
+    return Status::invalid("'", whole, "' is not an address of the fabric transport");
   };
   if (text.size() > longest_address || !text.starts_with(scheme)) return wrong();
   std::array<std::string_view, 4> parts;

@@ -243,8 +243,8 @@ void FabricEndpoint::drop_stray() {
   if (!std::has_single_bit(++strays_)) return;
   host_.log().write(LogLevel::warning,
                     concat("fabric: a message came over the wire to ", own_.substr(0, own_.find('/')),
-                           " that none of its peers sends, and was dropped; ", strays_,
-                           " by now. Let only the job's machines reach the address that `listen` names"));
+                           " that none of its peers sent, and was dropped; ", strays_,
+                           " so far. Let only the job's machines reach the address that `listen` names"));
 }
 
 void FabricEndpoint::tell_in_order(Peer& from) {

@@ -19,7 +19,7 @@ inline void say_goodbye(meeting::Link& link, std::uint64_t messages) {
 // None: not yet received. Errors: malformed.
 inline Result<std::optional<std::uint64_t>> goodbye_of(meeting::Link& link) {
   const std::string& heard = link.heard();
-  if (heard.size() > goodbye_bytes) return Status::corrupt("it says more than a goodbye");
+  if (heard.size() > goodbye_bytes) return Status::corrupt("it sends more than a goodbye");
   if (heard.size() < goodbye_bytes) return std::optional<std::uint64_t>();
   std::uint64_t messages = 0;
   for (std::size_t i = 0; i < goodbye_bytes; ++i)

@@ -145,7 +145,7 @@ void FabricEndpoint::look_at_links() {
   while (epoll_wait(watched_.get(), events.data(), events.size(), 0) == static_cast<int>(events.size())) {
   }
   for (auto& link : door_.turn(host_, terms())) admit(std::move(link));
-  for (const int socket : door_.take_new()) watch(socket).ignore("it is looked at again and again as it is");
+  for (const int socket : door_.take_new()) watch(socket).ignore("it is polled in any case");
   for (PeerId id = 0; id < peers_.size(); ++id)
     if (peers_[id] && !peers_[id]->told_gone) look_at(id, *peers_[id], now);
 }
@@ -160,7 +160,7 @@ void FabricEndpoint::admit(std::unique_ptr<Link> link) {
   Peer& peer = *peers_[*id];
   if (peer.told_gone || peer.in) {
     host_.log().write(LogLevel::warning,
-                      concat("fabric: ", peer.address.called(), " calls once more, and is not heard"));
+                      concat("fabric: ", peer.address.called(), " calls a second time, and is ignored"));
     return;
   }
   link->welcome({.number = *id, .token = static_cast<std::uint32_t>(token_ >> 32)});

@@ -45,12 +45,12 @@ class Fabric final : public Transport {
     return SchemaOf<Options>("Networks, by libfabric: messages between reliable datagram endpoints, and memory that "
                              "peers write and read where the provider has that.")
         .option("provider", &Options::provider,
-                "of libfabric's: tcp, verbs, efa, shm, net, ...; empty: the best that there is")
-        .option("listen", &Options::listen,
-                "where others may call: an address of this machine, or a network that it has one in, as 10.0.0.0/8")
+                "of libfabric's: tcp, verbs, efa, shm, net, ...; empty: the best one available")
+        .option(
+            "listen", &Options::listen,
+            "where others connect: an address of this machine, or a network that it has an address in, as 10.0.0.0/8")
         .option("silence", &Options::silence,
-                "seconds for which a machine that is cut off may say nothing before its processes are taken for gone",
-                between(1, 3600));
+                "seconds without a message before the processes of a machine count as gone", between(1, 3600));
   }
   explicit Fabric(const Options& options)
       : setup_{.provider = options.provider,

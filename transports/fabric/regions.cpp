@@ -25,7 +25,7 @@ std::string text_of(const Key& key) {
 Result<Key> key_of(std::string_view text) {
   Key key;
   if (text.size() != magic.size() + sizeof key || !text.starts_with(magic))
-    return Status::invalid("what was given is no region's key");
+    return Status::invalid("the given text is not a region's key");
   std::memcpy(&key, text.data() + magic.size(), sizeof key);
   return key;
 }
@@ -84,8 +84,8 @@ Transport::Capabilities FabricEndpoint::capabilities(const Setup& setup) {
 Status FabricEndpoint::needs_one_sided() const {
   if (wire_->one_sided()) return {};
   return Status::unsupported("libfabric's provider '", wire_->provider(),
-                             "' has no put and get, and reaches no memory of others; name another one as `provider`, "
-                             "or none: `dlhost inspect fabric` lists what each can");
+                             "' has no put and get; name another one as `provider`, or none: `dlhost inspect fabric` "
+                             "lists the capabilities of each");
 }
 
 Result<std::unique_ptr<Region>> FabricEndpoint::allocate(std::size_t bytes) {

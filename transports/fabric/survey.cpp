@@ -25,9 +25,9 @@ std::string reservation(const std::string& provider, const fi_info& info) {
   if (!reaches_memory(info)) return concat("it has no put and get, which workers of different machines need", by_name);
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> known{{
       {"shm", "it reaches this machine only, as the transport `shm` does"},
-      {"net", "its makers call it temporary: what is to become of `tcp`"},
-      {"sockets", "its makers no longer keep it up"},
-      {"udp", "what comes faster than it is read is lost and sent again"},
+      {"net", "libfabric calls it temporary: it will become `tcp`"},
+      {"sockets", "libfabric no longer maintains it"},
+      {"udp", "messages that come faster than they are read are lost and sent again"},
   }};
   const auto one = std::ranges::find(known, provider, &std::pair<std::string_view, std::string_view>::first);
   return one == known.end() ? "" : concat(one->second, by_name);

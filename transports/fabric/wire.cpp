@@ -48,7 +48,7 @@ Result<Wire> Wire::open(const std::string& provider, const std::string& host) {
   if (!wire.info_)
     return Status::unsupported("libfabric has no provider here that carries tagged messages between datagram "
                                "endpoints at ",
-                               host, "; tried: ", provider, "; `dlhost inspect fabric` lists those that there are");
+                               host, "; tried: ", provider, "; `dlhost inspect fabric` lists the providers");
   wire.tags_ = tag_bits(*wire.info_);
   if (wire.provider() == "shm") remove_leftovers();
   DLHOST_TRY(wire.open_parts().at("libfabric's provider '", wire.provider(), "'"));

@@ -56,7 +56,7 @@ Result<std::unique_ptr<Endpoint>> ShmEndpoint::open(Host& host, std::string_view
 
 Status ShmEndpoint::open_inbox() {
   DLHOST_ASSIGN(auto made, Segment::make(own_ + std::string(inbox_suffix), sizeof(Inbox), Segment::File::keep));
-  if (!made.try_own()) return Status::internal("the segment '", own_, "' is new and yet owned by somebody");
+  if (!made.try_own()) return Status::internal("the segment '", own_, "' is new, but already has an owner");
   inbox_ = std::make_shared<Segment>(std::move(made));
   auto* inbox = new (inbox_->data()) Inbox;
   inbox->process = getpid();
@@ -83,7 +83,7 @@ Result<PeerId> ShmEndpoint::known(const std::string& owner) {
 
 Result<PeerId> ShmEndpoint::connect(std::string_view address) {
   if (!address.starts_with(scheme) || !plain_name(address.substr(scheme.size())))
-    return Status::invalid("'", address, "' is no address of the shm transport: they begin with ", scheme);
+    return Status::invalid("'", address, "' is not an address of the shm transport: they begin with ", scheme);
   DLHOST_ASSIGN(const PeerId id, known(std::string(address.substr(scheme.size()))));
   if (!peers_[id]->can_send()) DLHOST_TRY(peers_[id]->announce(own_, rings_++, shape_));
   return id;
@@ -168,7 +168,7 @@ bool ShmEndpoint::take(PeerId id, Peer& from, const RingReader<>::Part& part) {
   const bool is_last = part.head.last != 0;
   if (!part.whole || part.head.total != message.total || come > message.total || is_last != (come == message.total)) {
     host_.log().write(LogLevel::error,
-                      concat("shm: the peer '", from.owner(), "' wrote what is no message; it is left"));
+                      concat("shm: the peer '", from.owner(), "' wrote an invalid message; it counts as gone"));
     bury(id, from);
     return false;
   }

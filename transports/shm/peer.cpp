@@ -63,7 +63,7 @@ Status Peer::accept(Slot& slot) {
                            " blocks of ", shape.block, " bytes");
   DLHOST_ASSIGN(in_segment_, Segment::open(concat(owner_, ".ring", slot.ring)));
   if (in_segment_.size() < RingMemory<RealMemory>::bytes(shape))
-    return Status::corrupt("the ring of '", owner_, "' is smaller than it says");
+    return Status::corrupt("the ring of '", owner_, "' is smaller than announced");
   in_.emplace(in_segment_.data(), shape);
   return {};
 }

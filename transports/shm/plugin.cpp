@@ -13,9 +13,9 @@ class Shm final : public Transport {
   };
   static Schema schema() {
     return SchemaOf<Options>("Shared memory between processes of one machine: a ring for each pair and direction.")
-        .option("parts", &Options::parts, "of a ring; a message takes one or more", between(4, 65536))
+        .option("parts", &Options::parts, "parts of a ring; a message takes one or more", between(4, 65536))
         .option("large", &Options::large, "parts of more than 96 bytes that a ring has room for", between(4, 4096))
-        .option("part_bytes", &Options::part_bytes, "of a part; large messages are copied in and out by parts",
+        .option("part_bytes", &Options::part_bytes, "bytes of a part; large messages are copied in and out by parts",
                 between(256, 1 << 24));
   }
   explicit Shm(const Options& options)

@@ -31,7 +31,7 @@ Status plain_key(std::string_view key) {
   const auto number = key.substr(std::min(key.size(), key_begin.size()));
   const bool good = key.starts_with(key_begin) && !number.empty() && number.size() < 10 &&
                     std::ranges::all_of(number, [](unsigned char c) { return std::isdigit(c); });
-  return good ? Status() : Status::invalid("'", key, "' is no region's key");
+  return good ? Status() : Status::invalid("'", key, "' is not a region's key");
 }
 
 } // namespace

@@ -32,9 +32,8 @@ Status failed(const bip::interprocess_exception& error, const std::string& name,
   if (error.get_error_code() == bip::not_found_error)
     return Status::not_found("there is no shared memory '", name, "'");
   const int number = error.get_native_error();
-  return Status::system(number,
-                        concat(doing, " shared memory '", name, "'",
-                               number == EMFILE ? " (`ulimit -n` says how many files a process may have)" : ""));
+  return Status::system(number, concat(doing, " shared memory '", name, "'",
+                                       number == EMFILE ? " (`ulimit -n` is the limit of open files)" : ""));
 }
 
 } // namespace

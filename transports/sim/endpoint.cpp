@@ -29,7 +29,7 @@ class SimRegion final : public Region {
 // Requires: the box is locked.
 Result<std::shared_ptr<Memory>> memory_of(const Box& box, std::string_view key) {
   const auto found = box.memory.find(key);
-  if (found == box.memory.end()) return Status::not_found("'", key, "' is no memory of the peer '", box.address, "'");
+  if (found == box.memory.end()) return Status::not_found("'", key, "' is not memory of the peer '", box.address, "'");
   return found->second;
 }
 
@@ -55,7 +55,7 @@ struct Part {
   }
 };
 
-constexpr std::string_view gone = "whoever it was of has let go of it, and nobody will look";
+constexpr std::string_view gone = "its owner has released it, and nothing reads the status";
 
 } // namespace
 
@@ -88,9 +88,9 @@ PeerId SimEndpoint::known(const std::shared_ptr<Box>& box) {
 
 Result<PeerId> SimEndpoint::connect(std::string_view address) {
   if (!address.starts_with("sim:"))
-    return Status::invalid("'", address, "' is no address of the sim transport: they begin with sim:");
+    return Status::invalid("'", address, "' is not an address of the sim transport: they begin with sim:");
   const auto box = Hub::of_this_process().find(address);
-  if (!box) return Status::gone("nobody is at '", address, "'");
+  if (!box) return Status::gone("no endpoint is at '", address, "'");
   return known(box);
 }
 
@@ -108,7 +108,7 @@ void SimEndpoint::disconnect(PeerId id) {
 
 Status SimEndpoint::ask(std::shared_ptr<Link> link, Courier::Errand errand) {
   if (courier_->take(std::move(link), std::move(errand))) return {};
-  return Status::timeout("that peer is asked for more than can be under way");
+  return Status::timeout("too many operations to this peer are under way");
 }
 
 Status SimEndpoint::post_send(PeerId id, std::uint64_t tag, std::span<const std::byte> bytes, std::uint64_t cookie) {

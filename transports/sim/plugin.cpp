@@ -20,17 +20,16 @@ class Sim final : public Transport {
   };
   static Schema schema() {
     return SchemaOf<Options>("Between the tasks of one process, which stand for processes: for simulations and tests. "
-                             "Each message takes a drawn while.")
+                             "Each message takes a random time.")
         .option("seed", &Options::seed, "of the draws")
         .option("least", &Options::least, "seconds that a message takes at least", at_least(0))
         .option("most", &Options::most, "seconds that it takes at most, unless one before it takes longer", at_least(0))
         .option("notice", &Options::notice, "seconds after which the end of a peer is seen", at_least(0))
-        .option("lost", &Options::lost, "share of messages that never arrive, against what a transport promises",
+        .option("lost", &Options::lost, "share of messages that never arrive, against a transport's promises",
                 between(0, 0.5))
         .option("doubled", &Options::doubled, "share of messages that arrive twice", between(0, 0.5))
         .option("reordered", &Options::reordered,
-                "share of messages that arrive `most` later than they would, behind what is sent to the same peer "
-                "meanwhile",
+                "share of messages that arrive `most` later than they would, after later messages to the same peer",
                 between(0, 0.5))
         .option("cut", &Options::cut,
                 "links that are cut: \"ONE OTHER SECONDS\", the names of two endpoints and how long after they met")

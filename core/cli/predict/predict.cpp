@@ -37,7 +37,7 @@ Status write_predictions(Context& context, const PredictOptions& options) {
   DLHOST_ASSIGN(const auto format, Predictions::format_of(options.file));
   if (!options.data.empty() && options.phase != "test")
     return Status::invalid("--phase ", options.phase,
-                           " and --data exclude each other: what is in --data is no phase's");
+                           " and --data exclude each other: samples of --data belong to no phase");
   DLHOST_ASSIGN(const auto unlabelled, Unlabelled::open(context, options.data));
   const auto set = [&](const config::Job& job) { return unlabelled.overrides(context.registry(), job); };
   DLHOST_ASSIGN(auto opened, open_run(context, options.choice, set));
@@ -52,7 +52,7 @@ Status write_predictions(Context& context, const PredictOptions& options) {
   Status read = param::read_checkpoint(opened->checkpoint, session.store(), nullptr);
   if (!read.ok() && !options.data.empty())
     return {read.code(),
-            concat(read.message(), ". Samples in --data have to be of the form of the test's, without a label")};
+            concat(read.message(), ". Samples in --data must have the form of the test samples, without a label")};
   DLHOST_TRY(std::move(read));
   Shape sample;
   const Shape shape = program->desc_of(output.node, output.output).shape;
@@ -74,7 +74,7 @@ Status write_predictions(Context& context, const PredictOptions& options) {
 
 void add_predict(CLI::App& app, Context& context) {
   auto* command =
-      app.add_subcommand("predict", "write what a layer makes of each sample: class probabilities, or any features");
+      app.add_subcommand("predict", "write a layer's output for each sample: class probabilities, or any features");
   auto options = std::make_shared<PredictOptions>();
   add_run_choice(*command, options->choice);
   command
@@ -82,22 +82,22 @@ void add_predict(CLI::App& app, Context& context) {
                    "samples without labels: pictures and folders of them, or a file as the job's source reads; -: "
                    "standard input")
       ->type_name("FILE...");
-  command->add_option("--layer", options->layer, "whose features; left out: the class probabilities")
+  command->add_option("--layer", options->layer, "the layer whose features to write; left out: the class probabilities")
       ->type_name("LAYER[:OUTPUT]");
   command->add_option("-o,--output", options->file, "a .csv, .jsonl or .npy file")
       ->type_name("FILE")
       ->capture_default_str();
   add_phase(*command, options->phase);
-  command->footer("One row a sample, in the order of the data: its file or its number, its class and the probability "
-                  "of each, or a\n"
-                  "layer's features. Of a run's folder, the best checkpoint is taken, or without validations the "
-                  "newest whole one.\n\n"
-                  "Examples:\n"
-                  "  dlhost predict                                    # the newest run, its test samples\n"
-                  "  dlhost predict digits --data new.csv              # rows without a label\n"
-                  "  dlhost predict pets --data cat.jpg holiday/ -o pets.jsonl\n"
-                  "  find . -name '*.png' | dlhost predict pets --data -\n"
-                  "  dlhost predict digits --layer hidden -o features.npy");
+  command->footer(
+      "One row a sample, in the order of the data: its file or its number, its class and the probability of\n"
+      "each, or a layer's features. From a run's folder, the best checkpoint is taken, or without validations\n"
+      "the newest complete one.\n\n"
+      "Examples:\n"
+      "  dlhost predict                                    # the newest run, its test samples\n"
+      "  dlhost predict digits --data new.csv              # rows without a label\n"
+      "  dlhost predict pets --data cat.jpg holiday/ -o pets.jsonl\n"
+      "  find . -name '*.png' | dlhost predict pets --data -\n"
+      "  dlhost predict digits --layer hidden -o features.npy");
   command->callback([&context, options] {
     if (Status status = write_predictions(context, *options); !status.ok()) context.fail(status);
   });

@@ -61,8 +61,8 @@ Result<std::vector<std::string>> Unlabelled::overrides(plugin::Registry& registr
     const Option* found = schema ? schema->find(option_name) : nullptr;
     if (!found || !layer.in(Phase::test)) continue;
     if (source)
-      return Status::invalid("--data does not say of which source: '", source->name, "' and '", layer.name,
-                             "' can both read samples without labels; say it with --set layer.NAME.unlabelled=...");
+      return Status::invalid("--data needs a source: '", source->name, "' and '", layer.name,
+                             "' can both read samples without labels; name one with --set layer.NAME.unlabelled=...");
     source = &layer;
     option = found;
   }

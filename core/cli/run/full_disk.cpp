@@ -24,7 +24,7 @@ class WaitingPlace {
   explicit WaitingPlace(Disk& disk) : disk_(disk), path_(place_of(env::own_process())) {
     // Removes a folder left by an ended process of this number. Another user's folder stays; then `dlhost save` cannot
     // be used.
-    disk_.remove(path_).ignore("the next call says whether it is there");
+    disk_.remove(path_).ignore("the next call reports whether the folder exists");
     made_ = ::mkdir(path_.c_str(), S_IRWXU) == 0;
   }
   ~WaitingPlace() {
@@ -38,11 +38,11 @@ class WaitingPlace {
     const std::string wished = path_ + "/to";
     if (!made_ || !disk_.exists(wished)) return {};
     const auto folder = disk_.read_text(wished);
-    disk_.remove(wished).ignore("the wish is tried once more then");
+    disk_.remove(wished).ignore("the request is then tried once more");
     return folder.ok() ? *folder : std::string();
   }
   void answer(const std::string& text) {
-    disk_.write_text(path_ + "/answer", text).ignore("`dlhost save` says then that no answer came");
+    disk_.write_text(path_ + "/answer", text).ignore("`dlhost save` then reports that no answer came");
   }
 
  private:
@@ -86,7 +86,7 @@ Result<std::string> save_elsewhere(Host& host, int process, const std::string& f
   Disk& disk = host.disk();
   Clock& clock = host.clock();
   const std::string place = place_of(process), answer = place + "/answer";
-  if (!disk.exists(place)) return Status::not_found("process ", process, " waits for no room");
+  if (!disk.exists(place)) return Status::not_found("process ", process, " is not waiting for disk space");
   if (disk.exists(answer)) DLHOST_TRY(disk.remove(answer));
   DLHOST_TRY(disk.write_text(place + "/to", folder));
   for (const Nanoseconds end = clock.now() + longest; clock.now() < end; clock.sleep(pause)) {

@@ -67,28 +67,25 @@ void add_launch(CLI::App& app, Context& context) {
   add_asked_options(*command, options->asked, " of the first host");
   command
       ->add_option("--hosts", options->hosts,
-                   "where the run's processes are started, the first of which leads it; HOST:N starts N")
+                   "hosts of the run's processes; the first process leads the run; HOST:N starts N")
       ->type_name("A,B:2,C")
       ->required();
   command
       ->add_option("--shell", options->shell,
-                   "what runs a line on a host: a command, as a shell here reads it, which is called with the host's "
-                   "name and the line (ssh -o BatchMode=yes; "
-                   "this machine's own processes are started without it)")
+                   "the command that runs a line on a host: a shell here reads it, and the host's name and the line "
+                   "are its arguments (ssh -o BatchMode=yes; processes on this machine start without it)")
       ->type_name("COMMAND");
   command
       ->add_option("--listen", options->listen,
                    "where the processes meet: an address of this machine that all hosts reach (the one that leads to "
                    "the first of them)")
       ->type_name("ADDRESS[:PORT]");
-  command->add_option("--program", options->program, "dlhost on the hosts (where it lies here)")->type_name("FILE");
+  command->add_option("--program", options->program, "path of dlhost on the hosts (its path here)")->type_name("FILE");
   command->footer(
-      "Each process begins in this folder, which every host has to have, and so it has to have dlhost and what the "
-      "job\n"
-      "reads. What the first host's process says comes out as it is; lines of the others begin with their host. "
-      "Ctrl-C\n"
-      "saves a checkpoint there and ends all of them. The workers are shared out among the processes, in their order;\n"
-      "topology.network says where they listen for one another.\n\n"
+      "Each process starts in this folder. Every host needs it, dlhost, and the files that the job reads.\n"
+      "Output of the first host's process is printed unchanged; lines of the others begin with their host.\n"
+      "Ctrl-C saves a checkpoint there and ends all of them. The workers are divided among the processes, in\n"
+      "their order; topology.network sets the addresses where they listen for each other.\n\n"
       "Examples:\n"
       "  dlhost launch --hosts a,b,c job.toml --set topology.workers=3\n"
       "  dlhost launch --hosts localhost:2 job.toml\n"

@@ -8,7 +8,8 @@ namespace dlhost::cli {
 
 Result<Led> leader_of(Context& context, const std::string& run) {
   Disk& disk = context.host.disk();
-  if (!disk.exists(run)) return Status::not_found("there is no run folder '", run, "'; `dlhost ps` lists what goes on");
+  if (!disk.exists(run))
+    return Status::not_found("there is no run folder '", run, "'; `dlhost ps` lists the runs in progress");
   DLHOST_ASSIGN(const bool goes_on, run::Leadership::led(run));
   if (!goes_on) return Status::not_found("the run in '", run, "' is not running; `dlhost ps` lists those that are");
   DLHOST_ASSIGN(auto leader, run::Leadership::told(disk, run));

@@ -37,11 +37,12 @@ Result<std::optional<JobSecret>> secret_of(Disk& disk, const MembersOptions& opt
     std::string line;
     std::getline(std::cin, line);
     if (const auto secret = env::secret_in(line)) return std::optional<JobSecret>(*secret);
-    return Status::invalid("--launched is for `dlhost launch`, which tells the job's secret on standard input");
+    return Status::invalid("--launched is for `dlhost launch`, which passes the job's secret on standard input");
   }
   if (path.empty()) return std::optional<JobSecret>();
   if (env::others_may_read(path))
-    return Status::invalid(path, ": a job's secret, and every user of this machine may read it: chmod 600 ", path);
+    return Status::invalid(
+        path, ": every user of this machine may read this file, and it holds a job's secret: chmod 600 ", path);
   DLHOST_ASSIGN(std::string text, disk.read_text(path));
   while (text.ends_with('\n')) text.pop_back();
   if (const auto secret = env::secret_in(text)) return std::optional<JobSecret>(*secret);
@@ -55,24 +56,22 @@ void add_members_options(CLI::App& command, MembersOptions& options) {
   command
       .add_option(
           "--rendezvous", options.rendezvous,
-          "this process is one of several that were started one by one, which meet there: HOST:PORT, where rank "
-          "0 listens, or a rendezvous plugin, with the job's options of that one; else the job's, or what srun or "
-          "mpirun offers")
+          "the place where the separately started processes of a run meet: HOST:PORT, where rank 0 listens, or a "
+          "rendezvous plugin, with the job's options for it; else the job's rendezvous, or that of srun or mpirun")
       ->type_name("HOST:PORT");
   command
       .add_option("--rank", options.rank,
-                  "with --rendezvous: which of them this is; 0 leads the run (in Kubernetes its index in the job)")
+                  "with --rendezvous: the rank of this process; 0 leads the run (in Kubernetes its index in the job)")
       ->type_name("NUMBER");
-  command.add_option("--members", options.members, "with --rendezvous: how many there are")->type_name("NUMBER");
+  command.add_option("--members", options.members, "with --rendezvous: the number of processes")->type_name("NUMBER");
   command
-      .add_option(
-          "--secret", options.secret,
-          "with --rendezvous: a file, which nobody else reads, of 64 hexadecimal digits, by which they know one "
-          "another")
+      .add_option("--secret", options.secret,
+                  "with --rendezvous: a file of 64 hexadecimal digits, which only you may read, that authenticates the "
+                  "processes")
       ->type_name("FILE");
   command
       .add_option("--host", options.host,
-                  "with --rendezvous: what this machine is called; workers of one name share memory (its host name)")
+                  "with --rendezvous: this machine's name; workers under one name share memory (the host name)")
       ->type_name("NAME");
   command.add_option("--launched", options.launched)->group("");
 }
@@ -86,16 +85,14 @@ Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job
   if (rendezvous.type.empty()) {
     if (options.rank || options.members || !options.secret.empty())
       return Status::invalid(
-          "--rank, --members and --secret mean something only with --rendezvous, which says where this "
-          "process meets the others");
+          "--rank, --members and --secret need --rendezvous, the place where this process meets the others");
     return std::unique_ptr<run::Members>();
   }
   DLHOST_ASSIGN(const auto secret, secret_of(context.host.disk(), options));
   if (!options.launched.empty()) env::end_with_input();
   if (rendezvous.type == "embedded" && !secret && options.members.value_or(2) > 1)
-    return Status::invalid(
-        "processes that meet at HOST:PORT know one another by --secret FILE, the same for all of them; "
-        "`openssl rand -hex 32` draws one");
+    return Status::invalid("processes that meet at HOST:PORT need --secret FILE, the same for all of them; "
+                           "`openssl rand -hex 32` draws one");
   const std::uint32_t expected = options.members.value_or(0);
   std::optional<Waiting> waiting;
   waiting.emplace(context.host, concat("waits for the other processes of the run",
@@ -111,9 +108,9 @@ Result<std::unique_ptr<run::Members>> join_members(Context& context, config::Job
   waiting.reset();
   if (members->is_to_begin() && seats < members->all().size())
     context.host.log().write(LogLevel::warning,
-                             concat(members->all().size(), " processes are in this run, whose job has ", seats,
+                             concat(members->all().size(), " processes are in this run, but the job has ", seats,
                                     seats == 1 ? " worker" : " workers",
-                                    ": some have nothing to do; [topology] says how many workers there are"));
+                                    ": some processes have nothing to do; [topology] sets the number of workers"));
   job.topology.run_as = config::RunAs::processes;
   return members;
 }

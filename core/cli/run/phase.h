@@ -13,7 +13,7 @@
 namespace dlhost::cli {
 
 inline void add_phase(CLI::App& command, std::string& phase) {
-  command.add_option("--phase", phase, "whose samples: train, validation or test")
+  command.add_option("--phase", phase, "the phase of the samples: train, validation or test")
       ->check(CLI::IsMember({"train", "validation", "validate", "test"})) // "validate": the name in jobs
       ->type_name("PHASE")
       ->capture_default_str();

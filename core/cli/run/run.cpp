@@ -92,8 +92,8 @@ void add_run(CLI::App& app, Context& context) {
   add_members_options(*command, options->members);
   command->footer(
       "Each run leaves its results in a folder of its own: runs/NAME-..., with the job, summary.json, metrics.jsonl,\n"
-      "TensorBoard events and checkpoints. Ctrl-C saves a checkpoint and ends; twice ends at once. Where workers are\n"
-      "processes and one of them dies, the run goes on where it was last whole ([recovery] in the job).\n\n"
+      "TensorBoard events and checkpoints. Ctrl-C saves a checkpoint and ends; twice ends at once. If workers are\n"
+      "processes and one of them dies, the run continues from its last complete state ([recovery] in the job).\n\n"
       "Examples:\n"
       "  dlhost run job.toml\n"
       "  dlhost run job.toml --set train.batch=32 --set layer.hidden.units=256\n"

@@ -14,15 +14,14 @@ void add_asked_options(CLI::App& command, RunRequest& asked, const std::string& 
       .add_option("--resume", asked.resume,
                   concat("go on from a run's folder, or from one checkpoint", where, ", as if it had never stopped"))
       ->type_name("FOLDER");
-  command.add_flag(
-      "--continue", asked.goes_on,
-      "go on with the newest run of this job if that has not come to its end, else begin a new one: for scripts "
-      "that start a job again and again");
+  command.add_flag("--continue", asked.goes_on,
+                   "continue the newest run of this job if it has not finished, else begin a new one: for scripts that "
+                   "start a job repeatedly");
   command.add_flag("--accept-data", asked.accepts_data,
-                   "with --resume: also where the training samples are not those that the run had so far");
+                   "with --resume: accept training samples that differ from those of the run so far");
   command.add_flag("--verify", asked.verifies_data,
-                   "read all training samples once: checkpoints know them all then, and a run that is resumed with "
-                   "--verify is held to each");
+                   "read all training samples once, so that checkpoints identify them; with --resume, check each "
+                   "sample against the checkpoint");
   command.add_flag("--profile", asked.profile, "print where the time of a step goes, and write a trace");
 }
 

@@ -83,8 +83,8 @@ std::string remark_of(const run::Outcome& outcome) {
     remarks.push_back(fmt::format("the loss has risen, from {:.4g} to {:.4g}: a smaller rate or warm-up often help",
                                   outcome.rise->from, outcome.rise->to));
   if (const double waited = env::seconds_without_a_core(); lacked_cores(waited, outcome.progress.seconds))
-    remarks.push_back(fmt::format("its threads have waited {} for a core, all together: other work takes them, or "
-                                  "train.threads is more than there are cores",
+    remarks.push_back(fmt::format("its threads have waited {} for a core, all together: other work uses the cores, or "
+                                  "train.threads exceeds their number",
                                   record::short_duration(waited)));
   return fmt::format("{}", fmt::join(remarks, "; "));
 }

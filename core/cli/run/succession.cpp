@@ -33,7 +33,7 @@ Result<std::optional<Succession>> succeed(Context& context, const std::string& r
     const auto now = run::Leadership::told(disk, run);
     if (now.ok() && now->process != dead && !now->workers.empty()) return std::optional<Succession>();
   }
-  return Status::timeout("the run in ", run, " has a new leader, which has not begun");
+  return Status::timeout("the run in ", run, " has a new leader, which has not started yet");
 }
 
 Status lead_instead(Context& context, const std::string& run, Succession succession) {

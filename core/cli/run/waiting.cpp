@@ -25,7 +25,7 @@ void Waiting::watch() {
   for (auto ticket = woken_->ticket(); !over_; woken_->wait(ticket, pause), ticket = woken_->ticket()) {
     const Nanoseconds now = host_.clock().now(), waited = (now - begin) / second;
     if (env::interrupted()) {
-      say(concat("interrupted; it ", what_, ", and had begun nothing"));
+      say(concat("interrupted; it ", what_, ", and had not begun"));
       env::end_now(exit_interrupted);
     }
     if (now < next) continue;

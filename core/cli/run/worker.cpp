@@ -26,7 +26,8 @@ void salvage(Context& context, const std::string& run, const std::vector<run::Ru
     if (seat > 0 && seat <= workers.size()) env::kill(workers[seat - 1].process);
   });
   if (!status.ok() && status.code() != Code::not_found)
-    context.host.log().write(LogLevel::warning, concat("what outlived the leader is lost: ", status.message()));
+    context.host.log().write(LogLevel::warning,
+                             concat("the state that outlived the leader is lost: ", status.message()));
 }
 
 Status work(Context& context, const WorkerOptions& options) {

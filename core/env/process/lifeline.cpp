@@ -57,7 +57,7 @@ Result<Lifeline> Lifeline::adopt(int descriptor) {
 }
 
 Status Lifeline::await_watcher(std::int64_t nanoseconds) {
-  if (!is_readable(line_.get(), nanoseconds)) return Status::timeout("another process of dlhost does not come up");
+  if (!is_readable(line_.get(), nanoseconds)) return Status::timeout("another process of dlhost does not start");
   if (read_from(line_.get()) == watches) return {};
   return Status::gone("another process of dlhost has ended as soon as it was started");
 }

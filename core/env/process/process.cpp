@@ -36,7 +36,7 @@ std::string killed_by(int number) {
   const std::string signal = name ? concat("SIG", name) : concat("signal ", number);
   if (number != SIGKILL) return concat("was killed by ", signal);
   return concat("was killed by ", signal,
-                " (if nobody killed it, the kernel did because memory had run out: `dmesg | grep -i oom` tells)");
+                " (if no person did, the kernel did because memory had run out: see `dmesg | grep -i oom`)");
 }
 
 std::string& acted_for() {
@@ -147,7 +147,7 @@ Status become_own(const std::vector<std::string>& arguments, const std::string& 
   if (file > STDERR_FILENO) ::close(file);
   const auto own = own_words(arguments);
   ::execve("/proc/self/exe", argv_of(own).data(), environ);
-  return Status::system(errno, "run dlhost anew");
+  return Status::system(errno, "run dlhost again");
 }
 
 void end_now(int status) noexcept {

@@ -116,7 +116,7 @@ Status World::run(Nanoseconds until) {
     while (ready_.empty()) {
       if (move_on(until)) continue;
       const bool late = !timers_.empty() || !events_.empty();
-      Status why = stuck(late ? "it takes too long" : "none can ever go on");
+      Status why = stuck(late ? "it takes too long" : "no task can ever continue");
       if (!status.ok()) give_up(why.message()); // the killed tasks wait for each other
       status = std::move(why);
       until = for_ever;
@@ -197,7 +197,7 @@ bool World::may_wait(Strand& strand) {
   if (!process_of(strand).killed) return true;
   if (std::uncaught_exceptions() == 0) throw Killed();
   if (++strand.refused < most_refused) return false;
-  give_up(concat("task '", strand.name, "' asks again and again to wait in a destructor"));
+  give_up(concat("task '", strand.name, "' waits again and again in a destructor"));
 }
 
 bool World::wait(Line& line, Nanoseconds limit, const char* doing) {

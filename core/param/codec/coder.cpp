@@ -30,8 +30,8 @@ Result<std::size_t> encode_alone(const CodecUse& use, const Shape& shape, std::s
       DLHOST_ASSIGN(lengths.last, use.codec->encode({.round = round, .before = bytes.first(lengths.before)}, shape,
                                                     values, state, bytes.subspan(lengths.before, bound), random));
       if (lengths.last > bound)
-        return Status::internal("codec '", use.actor->plugin, "' says that it wrote ", lengths.last,
-                                " bytes, where its bound is ", bound);
+        return Status::internal("codec '", use.actor->plugin, "' reports ", lengths.last,
+                                " bytes written, beyond its bound of ", bound);
     }
     if (state.learned.empty()) return {};
     return use.codec->learn(bytes.first(lengths.before), shape, bytes.subspan(lengths.before, lengths.last), state);
@@ -91,8 +91,7 @@ Result<std::unique_ptr<Decoder>> Decoder::make(const CodecUse& use, const Slice&
 }
 
 Result<std::span<const std::byte>> Decoder::find(std::span<const std::byte> memory, std::uint64_t place) const {
-  if (place != form_.sent || place > memory.size())
-    return Status::corrupt("an encoding at ", place, ", where none is left");
+  if (place != form_.sent || place > memory.size()) return Status::corrupt("no encoding left at ", place);
   const auto left = memory.subspan(place);
   DLHOST_ASSIGN(const Encoding encoding, Encoding::read(left, form_.bound));
   return left.first(encoding.bytes());

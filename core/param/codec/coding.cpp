@@ -162,8 +162,8 @@ Result<Encoding> Encoding::read(std::span<const std::byte> memory, std::size_t b
   std::memcpy(&lengths, memory.data(), sizeof lengths);
   const auto bytes = memory.subspan(sizeof lengths);
   if (lengths.before > bound || lengths.last > bound || lengths.before + lengths.last > bytes.size())
-    return Status::corrupt("an encoding of ", lengths.before, " and ", lengths.last, " bytes, where each has ", bound,
-                           " at most and ", bytes.size(), " are there");
+    return Status::corrupt("an encoding of ", lengths.before, " and ", lengths.last, " bytes, but each has ", bound,
+                           " at most and the message ", bytes.size());
   return Encoding{.before = bytes.first(lengths.before), .last = bytes.subspan(lengths.before, lengths.last)};
 }
 

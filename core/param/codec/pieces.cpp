@@ -29,10 +29,10 @@ void write_heads(std::span<std::byte> message, std::span<const EncodedPiece> pie
 
 Result<std::span<const std::byte>> message_at(std::span<const std::byte> memory) {
   Head head;
-  if (memory.size() < sizeof head) return Status::corrupt("a message of pieces in ", memory.size(), " bytes");
+  if (memory.size() < sizeof head) return Status::corrupt("a message of pieces has only ", memory.size(), " bytes");
   std::memcpy(&head, memory.data(), sizeof head);
   if (head.bytes < sizeof head || head.bytes > memory.size())
-    return Status::corrupt("a message of pieces of ", head.bytes, " bytes, where ", memory.size(), " are there");
+    return Status::corrupt("a message of pieces announces ", head.bytes, " bytes, but has ", memory.size());
   return memory.first(head.bytes);
 }
 
@@ -40,7 +40,7 @@ Status read_pieces(std::span<const std::byte> message, std::int64_t first, std::
                    std::vector<EncodedPiece>& pieces) {
   pieces.clear();
   const auto wrong = [&] {
-    return Status::corrupt("a message whose pieces are not elements ", first, " to ", first + count);
+    return Status::corrupt("a message has other pieces than elements ", first, " to ", first + count);
   };
   Head head;
   if (message.size() < sizeof head) return wrong();

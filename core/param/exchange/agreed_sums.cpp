@@ -25,8 +25,8 @@ Status AgreedSums::put(Version version, std::size_t part, std::size_t value, dou
   Round& round = this->round(version);
   if (version < version_ || version > version_ + 1 || value >= values_ || place >= round.here.size() ||
       round.here[place])
-    return Status::corrupt("sum ", value, " of part ", part, " for version ", version,
-                           ", which nobody waits for in version ", version_);
+    return Status::corrupt("unexpected sum ", value, " of part ", part, " for version ", version,
+                           ": this server is at version ", version_);
   round.values[place] = sum;
   round.here[place] = true;
   --round.missing;

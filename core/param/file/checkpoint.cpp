@@ -79,7 +79,7 @@ Status match(const Safetensors& file, std::span<const TensorPlace> targets, cons
   }
   for (const auto& name : names)
     if (std::ranges::find(targets, name, &TensorPlace::name) == targets.end())
-      problem(fmt::format("'{}' is not here", name));
+      problem(fmt::format("'{}' is not in this net", name));
   if (problems.empty()) return {};
   return Status::invalid(what, ": ", why, ": ", problems);
 }
@@ -98,7 +98,7 @@ Result<nlohmann::json> write_file(Disk& disk, const std::string& path, const Col
   DLHOST_TRY(write_safetensors(disk, path, collection.tensors()));
   DLHOST_ASSIGN(const auto file, disk.open(path));
   const auto bytes = file->map();
-  if (bytes.size() != file->size()) return Status::io("'", path, "' cannot be mapped, to make sure of what lies there");
+  if (bytes.size() != file->size()) return Status::io("'", path, "' cannot be mapped to check what was written");
   return nlohmann::json{{"bytes", bytes.size()}, {"blake2b", env::digest(bytes)}};
 }
 
@@ -148,7 +148,7 @@ Status write_files(Disk& disk, const std::string& folder, Store& store, const Up
 
 // Checks that the list has the three files, the workers' files numbered from 0, and nothing else.
 Status check_files(const nlohmann::json& files, const std::string& path) {
-  if (!files.is_object()) return Status::corrupt(path, ": its list of files is none");
+  if (!files.is_object()) return Status::corrupt(path, ": its list of files is not a JSON object");
   for (const char* name : file_names)
     if (!files.contains(name)) return Status::corrupt(path, ": does not list ", name);
   std::size_t known = std::size(file_names);
@@ -174,7 +174,7 @@ Status write_checkpoint(Disk& disk, const std::string& folder, Store& store, con
   if (disk.exists(begun)) DLHOST_TRY(disk.remove(begun));
   Status status = write_files(disk, begun, store, rule, about, workers);
   if (status.ok()) return disk.rename(begun, folder);
-  disk.remove(begun).ignore("what went wrong before is the news; the next checkpoint tries again");
+  disk.remove(begun).ignore("the earlier error is reported; the next checkpoint tries again");
   return status;
 }
 
@@ -186,10 +186,10 @@ Result<nlohmann::json> read_manifest(Disk& disk, const std::string& folder) {
   DLHOST_ASSIGN(const auto text, disk.read_text(path, longest_manifest));
   auto manifest = env::json_or_discarded(text);
   if (!manifest.is_object() || !manifest.contains("files") || !manifest.contains("run"))
-    return Status::corrupt(path, ": is torn or no manifest of dlhost");
+    return Status::corrupt(path, ": is torn, or not a manifest of dlhost");
   if (!manifest.contains("format") || manifest["format"] != manifest_format)
     return Status::unsupported(path, ": is of another version of dlhost; this one reads format ", manifest_format);
-  if (!is_sealed(text)) return Status::corrupt(path, ": its hash is not its own: damaged or tampered with");
+  if (!is_sealed(text)) return Status::corrupt(path, ": its hash does not match its text: damaged or tampered with");
   DLHOST_TRY(check_files(manifest["files"], path));
   return manifest;
 }
@@ -210,7 +210,7 @@ Result<CheckpointFiles> open_checkpoint(Disk& disk, const std::string& folder) {
       return Status::corrupt(name, ": has ", bytes.size(), " bytes, but the manifest says ", size,
                              ": truncated or replaced");
     if (env::digest(bytes) != entry["blake2b"].get_ref<const std::string&>())
-      return Status::corrupt(name, ": its hash is not the manifest's: damaged or tampered with");
+      return Status::corrupt(name, ": its hash does not match the manifest: damaged or tampered with");
     return file;
   };
   DLHOST_ASSIGN(files.params, open(file_names[0]));
@@ -241,7 +241,7 @@ Result<Safetensors> values_of(const CheckpointFiles& files) {
     }
   if (!any)
     return Status::not_found("'", files.folder,
-                             "' has no averaged params: the job that trained it says no updater.average");
+                             "' has no averaged params: the job that trained it does not set updater.average");
   return values;
 }
 

@@ -15,9 +15,8 @@ namespace dlhost::param {
 
 namespace {
 
-constexpr const char* remedy =
-    "Say how the file calls them with rename (\"fc*.weight\" = \"hidden*.weight\"), which params stay as they are with "
-    "except, and what of the file is not wanted with unused.";
+constexpr const char* remedy = "Give their names in the file with rename (\"fc*.weight\" = \"hidden*.weight\"), the "
+                               "params to leave out with except, and the tensors of the file to leave out with unused.";
 
 // Axes of one element do not change the layout.
 std::vector<std::int64_t> without_ones(std::span<const std::int64_t> shape) {

@@ -41,7 +41,7 @@ Result<Archive> open_archive(zip_source_t* source, int flags) {
   Archive archive(zip_open_from_source(source, flags, &error));
   if (archive) return archive;
   zip_source_free(source);
-  return Status::corrupt("is no npz file, or a broken one: ", words_of(error));
+  return Status::corrupt("is not an npz file, or is damaged: ", words_of(error));
 }
 
 // `size` is the archive's claim. The buffer is not initialised, so a false claim costs no memory before the read finds
@@ -55,7 +55,7 @@ Result<std::unique_ptr<std::byte[]>> unpack(zip_t& archive, zip_uint64_t index, 
   const auto more = read < 0 ? read : zip_fread(entry.get(), &behind, 1); // libzip checks the CRC at the end
   if (more < 0) return Status::corrupt(zip_error_strerror(zip_file_get_error(entry.get())));
   if (static_cast<std::uint64_t>(read) != size || more > 0)
-    return Status::corrupt("does not have the ", size, " bytes that the archive says");
+    return Status::corrupt("does not have the ", size, " bytes that the archive announces");
   return bytes;
 }
 

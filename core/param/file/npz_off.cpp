@@ -7,8 +7,9 @@ const bool npz_built = false;
 
 namespace {
 Status missing(const std::string& what) {
-  return Status::unsupported(what, ": this dlhost was built without libzip and knows no npz files; use safetensors, or "
-                                   "build it again with libzip (./dev setup installs it)");
+  return Status::unsupported(
+      what, ": this dlhost was built without libzip and does not support npz files; use safetensors, or "
+            "build it again with libzip (./dev setup installs it)");
 }
 } // namespace
 

@@ -52,7 +52,7 @@ Result<NamedTensor> tensor_of(const std::string& name, const nlohmann::json& ent
   const auto &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
   const auto word =
       std::ranges::find_if(words, [&](const DTypeWord& w) { return dtype.is_string() && dtype == w.word; });
-  if (word == std::end(words)) return bad("its dtype is not known here");
+  if (word == std::end(words)) return bad("its dtype is unknown");
   if (!shape.is_array() || shape.size() > 64) return bad("its shape is not a list of dimensions");
   NamedTensor tensor{.name = name, .dtype = word->type, .shape = {}, .bytes = {}};
   std::uint64_t size = size_of(word->type);
@@ -68,7 +68,7 @@ Result<NamedTensor> tensor_of(const std::string& name, const nlohmann::json& ent
     return bad("its data_offsets are not two numbers");
   const auto begin = offsets[0].get<std::uint64_t>(), end = offsets[1].get<std::uint64_t>();
   if (begin > end || end > data.size()) return bad("its data lies beyond the end of the file: the file is truncated");
-  if (end - begin != size) return bad("its data is not as long as its shape says");
+  if (end - begin != size) return bad("its data does not have the size of its shape");
   tensor.bytes = data.subspan(begin, size);
   return tensor;
 }
@@ -89,11 +89,11 @@ Status write_safetensors(Disk& disk, const std::string& path, std::span<const Na
 Result<Safetensors> parse_safetensors(std::span<const std::byte> bytes, const std::string& what) {
   std::uint64_t length = 0;
   if (bytes.size() < sizeof length)
-    return Status::corrupt(what, ": is no safetensors file: it has only ", bytes.size(), " bytes");
+    return Status::corrupt(what, ": is not a safetensors file: it has only ", bytes.size(), " bytes");
   std::memcpy(&length, bytes.data(), sizeof length);
   if (length > largest_header || length > bytes.size() - sizeof length)
     return Status::corrupt(what, ": its header claims ", length, " bytes, but the file has ", bytes.size(),
-                           ": truncated, or no safetensors file");
+                           ": truncated, or not a safetensors file");
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + sizeof length;
   const auto header = env::json_or_discarded({text, length});
   if (!header.is_object()) return Status::corrupt(what, ": its header is not a JSON object");

@@ -104,9 +104,10 @@ EncryptedEndpoint::EncryptedEndpoint(Host& host, std::unique_ptr<Endpoint> inner
 
 EncryptedEndpoint::~EncryptedEndpoint() {
   if (dropped_ > 1) // the first one was logged at once
-    host_.log().write(LogLevel::warning,
-                      concat(dropped_, " messages were dropped that no member of this job has sealed "
-                                       "for this one, or that came before"));
+    host_.log().write(
+        LogLevel::warning,
+        concat("dropped ", dropped_,
+               " messages that were not sealed by a member of this job for this one, or that came before"));
   sodium_memzero(key_.data(), key_.size());
 }
 
@@ -263,7 +264,7 @@ Status EncryptedEndpoint::put(PeerId peer, std::span<const std::byte> from, std:
   for (const auto& other : puts_)
     if (!other->free && other->peer == peer && other->key == key && offset < other->offset + other->bytes &&
         other->offset < offset + from.size())
-      return Status::timeout("what was put there before has yet to be read");
+      return Status::timeout("the peer has not read the previous put there yet");
   DLHOST_ASSIGN(Put * put, free_put(from.size()));
   const auto number = static_cast<std::size_t>(
       std::ranges::find(puts_, put, [](const auto& one) { return one.get(); }) - puts_.begin());
@@ -286,12 +287,12 @@ Status EncryptedEndpoint::put(PeerId peer, std::span<const std::byte> from, std:
 Status EncryptedEndpoint::get(PeerId peer, std::span<std::byte> into, std::string_view key, std::uint64_t offset,
                               std::uint64_t cookie) {
   if (what_ == What::messages) return inner_->get(peer, into, key, offset, cookie);
-  return Status::unsupported("memory whose content is sealed on its way is put, and not got");
+  return Status::unsupported("sealed memory supports put, not get");
 }
 
 Result<std::unique_ptr<Region>> EncryptedEndpoint::map(PeerId peer, std::string_view key) {
   if (what_ == What::messages) return inner_->map(peer, key);
-  return Status::unsupported("memory whose content is sealed on its way cannot be mapped");
+  return Status::unsupported("sealed memory cannot be mapped");
 }
 
 Result<std::size_t> EncryptedEndpoint::progress(std::span<Completion> done, Nanoseconds limit) {
@@ -358,9 +359,8 @@ Status EncryptedEndpoint::received(const Completion& completion) {
   DLHOST_TRY(inner_->post_recv(frame, completion.cookie));
   if (body) return deal_with(completion.peer, *body);
   if (dropped_++ == 0)
-    host_.log().write(LogLevel::warning,
-                      "a message came that no member of this job has sealed for this one, or that came "
-                      "before: it is dropped, and those that follow it are counted");
+    host_.log().write(LogLevel::warning, "dropped a message that was not sealed by a member of this job for this one, "
+                                         "or that came before; further ones are counted");
   return {};
 }
 
@@ -411,7 +411,7 @@ Status EncryptedEndpoint::deal_with(PeerId from, const Body& body) {
     return {};
   }
   }
-  return Status::corrupt("a peer sends frames of a kind that is not known here");
+  return Status::corrupt("a peer sends frames of an unknown kind");
 }
 
 void EncryptedEndpoint::hand_over(PeerId from, const Body& body) {

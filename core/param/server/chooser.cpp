@@ -42,12 +42,13 @@ SliceState Chooser::state(std::uint32_t group) {
 Status Chooser::take(const Message& message) {
   if (message.word == Word::complete) {
     if (message.seat == leading_seat) return complete();
-    return Status::corrupt("seat ", message.seat, " wants all to stand still, which the run's leader alone does");
+    return Status::corrupt("seat ", message.seat,
+                           " requests a pause of all workers, which only the run's leader may do");
   }
   DLHOST_TRY(contributor(message, setup_.clients).status());
   if (message.word == Word::leave && !setup_.clients.is_led_by(message.seat, message.group))
-    return Status::corrupt("seat ", message.seat, " says that group ", message.group,
-                           " makes no more steps, which it does not lead");
+    return Status::corrupt("seat ", message.seat, " reports the last step of group ", message.group,
+                           ", which it does not lead");
   const std::uint32_t group = message.group - setup_.clients.first;
   return message.word == Word::leave ? leave(group) : update(group, message);
 }
@@ -87,7 +88,7 @@ Status Chooser::decide(const Contribution* arrived, const UpdateVerdict& verdict
     if (arrived) held_.push_back(*arrived);
     return {};
   case UpdateVerdict::Act::apply:
-    if (!arrived) return Status::internal("the consistency handler applies alone what there is not");
+    if (!arrived) return Status::internal("the consistency handler applies a contribution that has not arrived");
     return choose({arrived, 1}, verdict);
   case UpdateVerdict::Act::combine: {
     if (arrived) held_.push_back(*arrived);
@@ -100,7 +101,7 @@ Status Chooser::decide(const Contribution* arrived, const UpdateVerdict& verdict
     ++arrivals_.late;
     return tell(*arrived, {.word = Word::dropped});
   case UpdateVerdict::Act::fold:
-    if (!arrived) return Status::internal("the consistency handler folds in what there is not");
+    if (!arrived) return Status::internal("the consistency handler folds in a contribution that has not arrived");
     if (verdict.late) ++arrivals_.late;
     return fold(*arrived, verdict.weight);
   }

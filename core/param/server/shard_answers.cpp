@@ -17,8 +17,8 @@ Status Shard::asked(Owned& owned, const Message& message) {
   const Asked asked{contributor, message.word, message.version};
   if (!is_unsettled(owned, asked)) return answer_asked(owned, asked);
   if (owned.asked.size() == owned.asked.capacity())
-    return Status::corrupt("worker ", message.rank, " of group ", message.group, " asks again and again for slice ",
-                           message.slice);
+    return Status::corrupt("worker ", message.rank, " of group ", message.group,
+                           " has too many open requests for slice ", message.slice);
   owned.asked.push_back(asked);
   return {};
 }
@@ -114,8 +114,7 @@ Status Shard::answer(Owned& owned, std::size_t contributor, Word word) {
 Status Shard::attest(const Message& message) {
   if (message.seat != leading_seat || !ledger_)
     return Status::corrupt("seat ", message.seat,
-                           " asks for a ledger, which the run's leader alone does, of servers "
-                           "that keep one");
+                           " asks for a ledger: only the run's leader may do this, and only if the servers keep one");
   DLHOST_TRY(ledger_->sync());
   const LedgerChain& written = ledger_->written();
   return setup_.send(leading_seat, {.word = Word::attested, .step = written.lines(), .version = written.last()});

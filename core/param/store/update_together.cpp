@@ -34,7 +34,7 @@ Result<std::unique_ptr<UpdateTogether>> UpdateTogether::prepare(Store& store, st
           rule.apply, {.history = rule.history.size(), .clip_value = settings.clip_value, .copies = copies.size()})};
   for (const Update* update : updates) {
     if (update->written_.size() != copies.size())
-      return Status::unsupported("copies of '", update->param_.declared.name, "' are not written along");
+      return Status::unsupported("copies of '", update->param_.declared.name, "' are not written by the same update");
     apply.segments.push_back(static_cast<std::int64_t>(device.bytes(update->param_.master) / sizeof(float)));
     together->inputs_.insert(together->inputs_.end(), update->inputs_.begin(), update->inputs_.end());
     together->outputs_.insert(together->outputs_.end(), update->outputs_.begin(), update->outputs_.end());

@@ -8,7 +8,7 @@
 namespace dlhost::run {
 
 Status Scaling::wish(std::string_view job) {
-  if (disk_.exists(wish_)) return Status::exists("somebody else has a wish that is not answered yet (", wish_, ")");
+  if (disk_.exists(wish_)) return Status::exists("another request is not answered yet (", wish_, ")");
   if (disk_.exists(answer_)) DLHOST_TRY(disk_.remove(answer_));
   return disk_.write_text(wish_, job);
 }

@@ -8,7 +8,7 @@
 namespace dlhost::run {
 
 Status Steering::wish(const Wish& wish) {
-  if (disk_.exists(wish_)) return Status::exists("somebody else has a wish that is not answered yet (", wish_, ")");
+  if (disk_.exists(wish_)) return Status::exists("another request is not answered yet (", wish_, ")");
   if (disk_.exists(answer_)) DLHOST_TRY(disk_.remove(answer_));
   const nlohmann::json said = wish.kill ? nlohmann::json{{"kill", *wish.kill}} : nlohmann::json{{"stop", true}};
   return disk_.write_text(wish_, env::json_text(said) + "\n");
@@ -33,7 +33,7 @@ void Steering::forget() {
 std::optional<Steering::Wish> Steering::take() {
   if (!disk_.exists(wish_)) return {};
   const auto text = disk_.read_text(wish_);
-  disk_.remove(wish_).ignore("whoever wished it has just given it up");
+  disk_.remove(wish_).ignore("the requester has just given it up");
   const auto said = env::json_or_discarded(text.ok() ? *text : "");
   if (!said.is_object()) return {};
   if (said.contains("stop")) return Wish{};
@@ -44,7 +44,7 @@ std::optional<Steering::Wish> Steering::take() {
 
 void Steering::tell(const Status& how) {
   const nlohmann::json said{{"refused", how.ok() ? "" : how.message()}};
-  disk_.write_text(answer_, env::json_text(said) + "\n").ignore("whoever waits for it waits no longer");
+  disk_.write_text(answer_, env::json_text(said) + "\n").ignore("the requester no longer waits for it");
 }
 
 Steered::Steered(Host& host, const std::string& run, Ends ends, Kills kills)

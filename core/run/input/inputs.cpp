@@ -59,12 +59,12 @@ nlohmann::json inputs_json(const Session& session) {
 
 Result<Inputs> inputs_of(const nlohmann::json& json, const std::string& what) {
   if (!json.is_object() || json.empty())
-    return Status::not_found(what, " does not say what samples its net takes: it is of an older version of dlhost, or "
-                                   "of another program");
+    return Status::not_found(
+        what, " does not describe the samples of its net: it is of an older version of dlhost, or of another program");
   Inputs inputs;
   for (const auto& [name, described] : json.items()) {
     auto input = input_of(described);
-    if (!input) return Status::corrupt(what, ": what it says of the samples of '", name, "' is damaged");
+    if (!input) return Status::corrupt(what, ": its description of the samples of '", name, "' is damaged");
     inputs.emplace(name, *std::move(input));
   }
   return inputs;

@@ -28,7 +28,7 @@ Result<Sampling> Sampling::make(const SamplingSpec& asked, std::int64_t samples)
                             ", group ", spec.group, " of ", spec.groups);
   if (samples <= 0) return Status::invalid("the source has no samples for this phase");
   if (samples > std::numeric_limits<std::uint32_t>::max())
-    return Status::unsupported("the source has ", samples, " samples, but at most 2^32 - 1 can be told apart");
+    return Status::unsupported("the source has ", samples, " samples, but at most 2^32 - 1 are supported");
   const Sampling sampling(spec, static_cast<std::uint64_t>(samples));
   if (spec.last == Last::drop && sampling.steps_per_epoch_ == 0)
     return Status::invalid(

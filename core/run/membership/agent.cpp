@@ -80,10 +80,10 @@ Status Agent::succeed(Nanoseconds waited) {
   DLHOST_TRY(members_.try_to_lead());
   if (!members_.leads()) settled_ = epoch;
   if (!members_.leads() || heir || may_begin_) return {};
-  Status status = Status::gone("the process that led the run is gone, and nobody else sees the run's folder",
+  Status status = Status::gone("the process that led the run is gone, and no other process sees the run's folder",
                                takeover_.run.empty() ? "" : concat(" ", takeover_.run),
-                               ": go on with it on that machine (dlhost run --resume FOLDER); of a folder that all "
-                               "machines share, the others go on by themselves");
+                               ": resume it on that machine (dlhost run --resume FOLDER); if all machines share the "
+                               "folder, the other processes continue by themselves");
   members_.dismiss(host_.clock(), status.message());
   return status;
 }
@@ -132,7 +132,7 @@ void Agent::hear_and_tell(WorkerProcesses& workers, std::uint32_t number, const 
   for (const std::uint32_t seat : seats)
     if (members_.hear(Told::kill(number, seat), Members::glance).ok()) workers.kill(seat);
   for (const std::uint32_t seat : workers.newly_ended())
-    members_.tell(Told::fate(number, seat), workers.fate(seat)).ignore("an epoch is over, and nobody asks");
+    members_.tell(Told::fate(number, seat), workers.fate(seat)).ignore("the epoch is over, and no member asks");
 }
 
 Status Agent::attempt(const AttemptPlan& call, std::uint32_t number) {
@@ -159,7 +159,7 @@ Status Agent::attempt(const AttemptPlan& call, std::uint32_t number) {
   Status status;
   if (relay.run().ok()) status = watch(workers, number, call.assignment); // else relay.run() has told all members why
   MeetingFolder::fail(disk, folder.path(), Status::cancelled("it is over"));
-  workers.end().ignore("what they said is in the log");
+  workers.end().ignore("their errors are in the log");
   return status;
 }
 

@@ -49,7 +49,7 @@ Status ClusterPool::start() {
                          .takeover = takeover_};
   Status told = members_.tell(Told::call(*attempt_), call.to_text());
   if (told.code() == Code::cancelled)
-    return Status::gone("one of the run's processes has come or gone while the run was about to begin");
+    return Status::gone("a process joined or left the run while it was about to begin");
   DLHOST_TRY(std::move(told));
   for (const std::uint32_t seat : assignment_.seats_of(members_.rank()))
     if (seat != 0) DLHOST_TRY(processes_->start(seat));
@@ -77,8 +77,9 @@ Status ClusterPool::bequeath(const std::string& run) {
 }
 
 ClusterPool::~ClusterPool() {
-  part().ignore("the run has ended, or is to begin once more");
-  if (attempt_) members_.tell(Told::over(*attempt_), "").ignore("who is in has changed, then, and all see that");
+  part().ignore("the run has ended, or is to begin again");
+  if (attempt_)
+    members_.tell(Told::over(*attempt_), "").ignore("the membership has changed then, and all members see that");
 }
 
 // Ends the workers of this member.

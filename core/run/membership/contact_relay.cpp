@@ -49,7 +49,7 @@ Status ContactRelay::hope() {
 // If a member has come or gone, all begin again.
 Status ContactRelay::others_left(const Status& status) {
   if (status.code() != Code::cancelled) return status;
-  return Status::gone("one of the run's processes has come or gone while they met");
+  return Status::gone("a process joined or left the run while its processes met");
 }
 
 Result<std::string> ContactRelay::await_file(const std::string& file) {
@@ -73,7 +73,8 @@ Result<std::string> ContactRelay::await_words(const std::string& name) {
 
 // Tells the failure to the workers here and to all members.
 Status ContactRelay::fail(Status status) {
-  members_.tell(name("failed"), MeetingFolder::words_of(status)).ignore("another was first, or who is in has changed");
+  members_.tell(name("failed"), MeetingFolder::words_of(status))
+      .ignore("another process was first, or the membership has changed");
   MeetingFolder::fail(host_.disk(), folder_, status);
   return status;
 }

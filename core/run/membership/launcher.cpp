@@ -45,11 +45,11 @@ Result<std::vector<Launch::On>> hosts_named(std::string_view text) {
       const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), on.processes);
       if (error != std::errc() || end != count.data() + count.size() || on.processes < 1 ||
           on.processes > most_processes)
-        return Status::invalid("'", one, "': behind a host's colon stands how many processes it gets, from 1 to ",
+        return Status::invalid("'", one, "': the number after a host's colon is its number of processes, from 1 to ",
                                most_processes);
     }
     if (on.host.empty() || on.host.starts_with('-'))
-      return Status::invalid("'", one, "' is no host; hosts are written like a,b:2,c");
+      return Status::invalid("'", one, "' is not a host; hosts are written like a,b:2,c");
     if (std::ranges::find(hosts, on.host, &Launch::On::host) != hosts.end())
       return Status::invalid("host '", on.host, "' is named twice; ", on.host, ":2 gives it two processes");
     hosts.push_back(std::move(on));
@@ -195,14 +195,13 @@ Status Launcher::see_end(Member& member) {
   if (status == 0) why += ", before its run had ended: a plugin of the job has ended the process";
   if (status == unreachable) why += ", as ssh does where it cannot reach a host (see above)";
   if (status == not_found)
-    why += concat(", as shells do where there is no such program: either here '",
-                  launch_.shell.empty() ? ssh : launch_.shell,
-                  "' (--shell; ssh is Debian's openssh-client), or dlhost there, which has to lie at the same place on "
+    why += concat(", as shells do if a program is missing: either here '", launch_.shell.empty() ? ssh : launch_.shell,
+                  "' (--shell; ssh is Debian's openssh-client), or dlhost there, which must have the same path on "
                   "every host (--program)");
   if (!place_->complete()) return Status::gone("the run has not begun: the process on host '", member.name, "' ", why);
   if (!leads || member.lost())
     say(member.error,
-        concat(why, leads ? "; the others go on where they see the run's folder\n" : "; the others go on without it\n"),
+        concat(why, leads ? "; the others go on if they see the run's folder\n" : "; the others go on without it\n"),
         concat("launch: ", member.name, " "), stderr, true);
   return {};
 }
@@ -221,8 +220,7 @@ void Launcher::dismiss() {
     if (goes_on(member))
       say(member.error,
           concat("has not ended within ", given_to_leave / 1'000'000'000,
-                 " s of the run's end, and is let go; look "
-                 "at what runs on its host\n"),
+                 " s of the run's end, and is abandoned; check the processes on its host\n"),
           concat("launch: ", member.name, " "), stderr, true);
   }
 }

@@ -55,7 +55,7 @@ template <class T> T Members::noted(T told) const {
 
 Status Members::look() {
   DLHOST_ASSIGN(auto now, noted(session_->membership(0, to_look)));
-  if (now.members.empty()) return Status::gone("nobody is in this run any more");
+  if (now.members.empty()) return Status::gone("this run has no members any more");
   lost_ = !now.departures.empty();
   members_ = std::move(now.members);
   if (now.epoch != epoch_) attempts_ = 0;
@@ -79,7 +79,7 @@ Result<std::string> Members::hear(const std::string& name, Nanoseconds limit) {
   std::size_t pieces = 0;
   for (const char digit : count) {
     pieces = 10 * pieces + static_cast<std::size_t>(digit - '0');
-    if (digit < '0' || digit > '9' || pieces > most_pieces) return Status::corrupt("'", name, "' is no text");
+    if (digit < '0' || digit > '9' || pieces > most_pieces) return Status::corrupt("'", name, "' is damaged");
   }
   std::string text;
   for (std::size_t number = 0; number < pieces; ++number) {
@@ -97,7 +97,7 @@ Status Members::await_change(Nanoseconds limit) {
 
 void Members::announce_leave() {
   if (std::exchange(announced_, epoch_) == epoch_) return;
-  tell(Told::leaving, "").ignore("another member has said it first, or another epoch has begun");
+  tell(Told::leaving, "").ignore("another member was first, or another epoch has begun");
 }
 
 Status Members::await_leavers(Clock& clock) {
@@ -120,7 +120,7 @@ Status Members::try_to_lead() {
 void Members::dismiss(Clock& clock, std::string_view why) {
   for (const Nanoseconds end = clock.now() + to_leave; clock.now() < end; clock.sleep(pause_in_leaving)) {
     if (!look().ok() || members_.size() <= 1) break;
-    tell(Told::end, why).ignore("it was told already, or another epoch has begun");
+    tell(Told::end, why).ignore("the end is announced already, or another epoch has begun");
   }
 }
 
@@ -158,7 +158,7 @@ Result<Takeover> Takeover::read(const std::string& text) {
     const auto said = env::parse_json(text);
     return Takeover{.run = said.at("run"), .mark = said.at("mark")};
   } catch (const nlohmann::json::exception&) {
-    return Status::corrupt("what the run's leader tells of the run's folder is damaged");
+    return Status::corrupt("the leader's message about the run's folder is damaged");
   }
 }
 
@@ -185,7 +185,7 @@ Result<AttemptPlan> AttemptPlan::read(const std::string& text) {
     if (begins && std::ranges::adjacent_find(machines, leaps) == machines.end()) return call;
   } catch (const nlohmann::json::exception&) {
   }
-  return Status::corrupt("what the run's leader tells of an attempt is damaged");
+  return Status::corrupt("the leader's message about an attempt is damaged");
 }
 
 } // namespace dlhost::run

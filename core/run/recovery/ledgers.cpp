@@ -75,7 +75,8 @@ struct Arrangement {
 Result<Arrangement> arrangement(Disk& disk, const std::string& ledger) {
   const std::string path = arrangement_in(ledger);
   if (!disk.exists(path))
-    return Status::corrupt(path, " is missing: it says how many workers and servers wrote what lies beside it");
+    return Status::corrupt(path,
+                           " is missing: it has the numbers of workers and servers that wrote the files beside it");
   DLHOST_ASSIGN(const auto text, disk.read_text(path));
   try {
     Arrangement found{.of = {}, .numbers = env::parse_ordered_json(text)};
@@ -160,7 +161,7 @@ Result<std::vector<KeptLedger>> kept_ledgers(Disk& disk, const std::string& run,
     DLHOST_ASSIGN(auto one, kept(disk, folder, job));
     if (one.of.arrangement != number && one.of.arrangement != of_none)
       return Status::corrupt(arrangement_in(folder), " is of arrangement ", one.of.arrangement,
-                             ", and lies where that of ", number, " was");
+                             ", but lies in the place of arrangement ", number);
     one.of.arrangement = number;
     all.push_back(std::move(one));
   }

@@ -27,16 +27,15 @@ std::string disagreement(const Agreement::One& job, const Agreement::One& own) {
   };
   if (job.traits.by_step || own.traits.by_step) {
     const auto& chooses = job.traits.by_step ? job : own;
-    return concat("'", chooses.named.type,
-                  "' chooses groups for whole steps, so that all params' versions are made of the same");
+    return concat("'", chooses.named.type, "' chooses groups for whole steps, so all params need the same handler");
   }
   if (job.traits.joint != own.traits.joint)
     return between(job.traits.joint, "all groups' contributions make an update together",
-                   "each group's make updates of their own, and losses are divided otherwise");
+                   "each group's contribution makes its own update, and losses are divided otherwise");
   if (job.in_step() != own.in_step())
-    return between(job.in_step(), "all groups make each step together", "each goes at its own pace");
+    return between(job.in_step(), "all groups make each step together", "each group goes at its own pace");
   if (job.whole_versions() != own.whole_versions())
-    return between(job.whole_versions(), "each version is made of all that was brought to a step", "it may not be");
+    return between(job.whole_versions(), "each version has all contributions to a step", "a version may lack some");
   if (job.first.update_locally != own.first.update_locally)
     return between(job.first.update_locally, "workers have values of their own", "they read those of the servers");
   if (job.first.send_delta != own.first.send_delta)

@@ -101,7 +101,7 @@ void Checkpoints::tell(const std::string& name) const {
 std::vector<std::string> Checkpoints::differences(const param::CheckpointFiles& files, Session& session) {
   const auto& about = files.manifest->at("run");
   const auto program = session.trainer();
-  if (!about.is_object() || !about.contains("plan") || !program.ok()) return {"the checkpoint does not say its plan"};
+  if (!about.is_object() || !about.contains("plan") || !program.ok()) return {"the checkpoint has no plan"};
   auto found = plan::differences(about["plan"], (*program)->plan());
   const auto known = about.value("plugins", nlohmann::json::object());
   for (const auto& build : session.registry().builds()) {

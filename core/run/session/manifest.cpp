@@ -30,7 +30,7 @@ class Check {
     if (!object(run, "run")) return std::move(status_);
     if (const auto step = count(run, "run.step", "step", most_steps); step && run.contains("training")) {
       if (training(run["training"]) && run["training"]["step"] != *step)
-        status_ = Status::corrupt(path_, ": run.step is ", *step, ", but its training stands at step ",
+        status_ = Status::corrupt(path_, ": run.step is ", *step, ", but its training is at step ",
                                   env::json_text(run["training"]["step"]));
     } else if (step) {
       missing("run.training");
@@ -168,7 +168,7 @@ class Check {
 
   bool between(const Json& value, const std::string& name, double most) {
     if (value.is_number() && value.get<double>() >= 0 && value.get<double>() <= most) return true;
-    return wrong(name, "a number from 0 on, and no larger than can be", &value);
+    return wrong(name, "a number from 0 to the largest possible", &value);
   }
 
   bool amount(const Json& in, const char* key, double most) {

@@ -32,9 +32,9 @@ MemoryNeed several(MemoryNeed one, const SharedNeed& shared) {
   one.parts.push_back(
       {concat("gradients, running state and values of their own, in shared memory, of ", shared.workers, " workers"),
        shared.workers * shared.each});
-  one.parts.push_back({"params in shared memory, in all versions that are there at once, with what the updater keeps",
-                       shared.together});
-  if (shared.summed > 0) one.parts.push_back({"sums of what servers decode or fold in", shared.summed});
+  one.parts.push_back(
+      {"params in shared memory, in all versions that exist at once, with updater state", shared.together});
+  if (shared.summed > 0) one.parts.push_back({"sums of contributions that servers decode or fold in", shared.summed});
   one.total = one.total * shared.workers + one.shared + shared.summed;
   one.by_batch *= shared.workers;
   return one;

@@ -13,7 +13,7 @@ namespace dlhost::run {
 // Memory that a program and everything with it needs, on the host or on a device.
 struct MemoryNeed {
   struct Part {
-    std::string what; // example: "params of layer 'fc1' and what the updater keeps of them"
+    std::string what; // example: "params of layer 'fc1', with updater state"
     std::uint64_t bytes = 0;
   };
   std::vector<Part> parts;

@@ -145,7 +145,7 @@ void Session::open_sources(config::Problems& problems, const StandIn& stand_in) 
     sources_->push_back(*std::move(open));
   }
   if (failed && !job_.data_from.empty())
-    problems.add(job_.place("get_data"), "what the job reads is to be had so: ", job_.data_from);
+    problems.add(job_.place("get_data"), "how to get the job's data: ", job_.data_from);
   compare_sources(problems);
 }
 

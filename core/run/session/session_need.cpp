@@ -20,13 +20,13 @@ void Session::add_program(MemoryNeed& need, const program::Program& program, boo
   const program::Footprint& footprint = program.footprint();
   for (const auto& part : footprint.parts) {
     add(need,
-        part.layer.empty() ? "what is passed on between layers"
+        part.layer.empty() ? "features and gradients between layers"
                            : concat("features, gradients and buffers of layer '", part.layer, "'"),
         part.activations);
-    if (!lends) add(need, concat("params of layer '", part.layer, "', with what the updater keeps"), part.params);
+    if (!lends) add(need, concat("params of layer '", part.layer, "', with updater state"), part.params);
   }
   const std::size_t params = footprint.params - (lends ? store_->lendable() : 0);
-  if (lends) add(need, "copies of params, as ops want them", params);
+  if (lends) add(need, "copies of params, in the formats of ops", params);
   add(need, "room for the device's ops", footprint.scratch);
   need.total += footprint.arena + footprint.scratch + params;
   need.by_batch += footprint.arena - footprint.param_gradients + footprint.scratch;
@@ -74,7 +74,7 @@ MemoryNeed Session::device_need(const program::Program& program, Phase phase) co
       delivered +=
           2 * desc.plain_bytes() / static_cast<std::size_t>(desc.shape[0]) * static_cast<std::size_t>(batch(phase));
     }
-  add(need, "batches that are brought ahead", delivered);
+  add(need, "batches that are delivered ahead", delivered);
   need.total += delivered;
   need.by_batch += delivered;
   return need;

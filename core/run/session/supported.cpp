@@ -45,16 +45,15 @@ void check_supported(const config::Job& job, config::Problems& problems) {
                  topology.server_groups > 1 ? " workers of a server group" : " workers",
                  ": a server sits beside a worker in this version; ask for as many at most");
   if ((topology.server_groups > 1) == topology.sync.type.empty() && !problems.refused("topology.sync"))
-    problems.add(
-        topology.where, "topology.sync: ",
-        topology.sync.type.empty()
-            ? concat("is missing: it says how ", topology.server_groups,
-                     " server groups exchange what they learn; `dlhost inspect --kind sync` lists what there is")
-            : "means something only with several server groups; leave it out, or set topology.server_groups");
+    problems.add(topology.where, "topology.sync: ",
+                 topology.sync.type.empty()
+                     ? concat("is missing: it says how ", topology.server_groups,
+                              " server groups exchange what they learn; `dlhost inspect --kind sync` lists the plugins")
+                     : "means something only with several server groups; leave it out, or set topology.server_groups");
   if (Place::sums_on_devices(topology))
     if (const auto why = why_not_on_devices(job); !why.empty())
       problems.add(topology.where, "topology.device_copies = \"none\" with ", Place::seats(topology),
-                   " workers, who have all params for themselves: ", why);
+                   " workers, which have all params for themselves: ", why);
   if (computes_in_f16(job) && Place::has_seats(topology))
     problems.add(topology.where,
                  "a net that computes in f16, whose gradients are scaled, is trained by one worker in this "
@@ -65,7 +64,7 @@ void check_supported(const config::Job& job, config::Problems& problems) {
   if (!topology.shares.empty() && std::cmp_not_equal(topology.shares.size(), topology.workers_per_group))
     problems.add(topology.where, "topology.batch_shares has ", topology.shares.size(),
                  " numbers, and topology.workers_per_group is ", topology.workers_per_group,
-                 ": say one for each worker of a group, or none at all");
+                 ": give one for each worker of a group, or none");
   if (topology.workers_per_group > job.train.batch && !problems.refused("train.batch"))
     problems.add(topology.where, "topology.workers_per_group = ", topology.workers_per_group, ": a batch of ",
                  job.train.batch, " has no row for some of them; make the batch larger");

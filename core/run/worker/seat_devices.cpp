@@ -51,7 +51,7 @@ Status Seat::wait_for_device(const std::function<Result<bool>()>& done) {
     if (limit > 0 && clock.now() - begin > limit && all_wait_for_sums())
       return Status::gone("all workers wait for sums of gradients, and have for ",
                           static_cast<double>((clock.now() - begin) / (one_second / 10)) / 10,
-                          " s: the devices' way to one another is broken");
+                          " s: the connection between the devices is broken");
     return done();
   });
   waits_ = {};

@@ -22,11 +22,10 @@ Result<std::unique_ptr<Transport>> Seat::network() const {
                 session_.registry().create<Transport>(named.type.empty() ? "fabric" : named.type, named.options));
   const auto capabilities = network->capabilities();
   if (!capabilities.one_sided || !capabilities.registers)
-    return Status::unsupported(
-        "topology.network = '", named.type,
-        "', which with the options that it has there does not put into memory of others: workers "
-        "of different machines need that; choose another one or other options (`dlhost inspect` "
-        "lists what each provider of a network can), or leave it out");
+    return Status::unsupported("topology.network = '", named.type,
+                               "' cannot put into other machines' memory with its options, but workers of different "
+                               "machines need that: choose another one or other options (`dlhost inspect` lists the "
+                               "capabilities of each provider), or leave it out");
   return network;
 }
 
@@ -185,7 +184,7 @@ Status Seat::await_shown() {
 void Seat::await_sent() {
   if (!has_far()) return;
   for (int look = 0; look < last_looks && !post_->all_sent(); ++look)
-    table_->progress(last_look).ignore("it is over; who is gone notices that for itself");
+    table_->progress(last_look).ignore("the run is over; a process that is gone needs nothing");
 }
 
 Status Seat::show_away() {
@@ -202,7 +201,7 @@ void Seat::show_vitals() {
   for (std::uint32_t seat = 0; seat < seats_; ++seat)
     if (post_->is_far(seat) && post_->shown_to(seat))
       post_->show(shown(seat, layout_->vitals, sizeof(Vitals), record::Cargo::control))
-          .ignore("who is gone is noticed where it is waited for");
+          .ignore("the worker that waits for a lost process reports it");
 }
 
 } // namespace dlhost::run

@@ -40,11 +40,10 @@ Status Seat::supported(const param::Store& store) const {
   DLHOST_TRY(can_encode_exchanges());
   for (const Agreement::One& one : agreement_->all()) {
     if (one.consistency->next_timer({}) != 0)
-      return refuse("consistency handler '" + one.named.type + "', which wants to be called after a while,");
+      return refuse("consistency handler '" + one.named.type + "', which asks to be called later,");
     if (one.traits.folds && !one.traits.readers_overlap)
       return refuse("consistency handler '" + one.named.type +
-                    "', which folds while its params are read where they are written (its traits have to say "
-                    "readers_overlap),");
+                    "', which folds while its params are read in place (its traits must declare readers_overlap),");
     DLHOST_TRY(can_have_own_values(one));
     DLHOST_TRY(param::Table::can_follow(one.first, first_plan_, 0, one.actor));
   }
@@ -77,7 +76,7 @@ Status Seat::can_have_own_values(const Agreement::One& one) const {
     const Codec::Traits codec = codec_->traits();
     if (!codec.error_feedback && !codec.unbiased && !codec.lossless)
       return refuse("with codec '", session_.job().topology.codec.type,
-                    "' and no feedback: what it leaves out of a difference would be lost; set feedback = true");
+                    "' and no feedback: the error of an encoded difference would be lost; set feedback = true");
   }
   if (place_.workers > 1)
     return refuse("with ", place_.workers,
@@ -85,7 +84,7 @@ Status Seat::can_have_own_values(const Agreement::One& one) const {
                   "topology.workers_per_group = 1 and as many groups");
   if (one.traits.joint) return refuse("and whose groups make each update together: not in this version");
   if (!one.traits.readers_overlap)
-    return refuse("and read the servers' while these are written: its traits have to say readers_overlap");
+    return refuse("and read the servers' while these are written: its traits must declare readers_overlap");
   return {};
 }
 
@@ -102,21 +101,21 @@ Status Seat::can_be_outlived() const {
     const auto& [named, traits] = std::tie(one.named, one.traits);
     if (traits.joint && traits.folds)
       return refuse(" under consistency '", named.type,
-                    "', which chooses groups for whole steps and folds in what is late, in some slices sooner than in "
-                    "others");
+                    "', which chooses groups for whole steps and folds in late contributions, in some slices sooner "
+                    "than in others");
     if (traits.joint && !traits.by_step && !in_step_)
       return refuse(" under consistency '", named.type, "', whose groups contribute jointly, each at its own pace");
     if (!traits.joint && !traits.readers_overlap)
-      return refuse(" under consistency '", named.type, "', whose versions may be half made whenever somebody dies");
+      return refuse(" under consistency '", named.type, "', whose versions may be half made when a worker dies");
     if (!layout_->coding || !layout_->coding->keeps()) continue;
     const std::string& codec = session_.job().topology.codec.type;
     if (traits.by_step || traits.folds)
       return refuse(" under consistency '", named.type,
                     "', which leaves contributions out or folds them in, with codec '", codec,
-                    "', of which each worker keeps what is left out: that would have to go back several steps");
+                    "', whose residual each worker keeps: it would have to go back several steps");
     if (first_plan_.send_delta)
       return refuse(" under consistency '", named.type, "', whose workers begin with the servers' values, with codec '",
-                    codec, "', of which each keeps what is left out of its own");
+                    codec, "', whose residual each worker keeps for itself");
   }
   return {};
 }

@@ -123,8 +123,8 @@ void print_all(const config::Job& job, const Audit& audit) {
   for (std::size_t i = 0; i < std::min(most_open, audit.open.size()); ++i) fmt::print("{}\n", audit.open[i]);
   if (audit.open.size() > most_open) fmt::print("and {} more; --json has all\n", audit.open.size() - most_open);
   for (const std::string& file : audit.torn)
-    fmt::print("{}: its last line is torn: the machine stopped before it was on the disk; dlhost run --resume goes on "
-               "from what is\n",
+    fmt::print("{}: its last line is torn: the machine stopped before the line was on the disk; dlhost run --resume "
+               "continues without it\n",
                file);
 }
 
@@ -218,8 +218,8 @@ Status print_version(cli::Context& context, const config::Job& job, const Audit&
   DLHOST_ASSIGN(const auto consistency, context.registry().create<Consistency>(handler.type, handler.options));
   if (consistency->plan(0, 0).update_locally)
     return Status::unsupported("consistency '", handler.type,
-                               "': what makes a version is of several steps, and the "
-                               "ledger has the last of them only; without --param contributions are counted");
+                               "': a version is made of several steps, and the ledger has only the last of them; call "
+                               "it without --param to count contributions");
   DLHOST_ASSIGN(const auto session, run::Session::open(context.host, context.registry(), job, run::Purpose::reading));
   Json rows = Json::array();
   // No version: the contribution came too late.
@@ -362,13 +362,12 @@ void add_command(CLI::App& app, cli::Context& context) {
       ->needs("--param");
   command->add_flag("--json", options->json, "print JSON, for programs");
   command->footer(
-      "A run of several workers writes down whose contributions made each version of each slice of a param\n"
-      "(record.ledger in the job; the files are in RUN/ledger, and in RUN/ledger-1 and so on what was before the run\n"
-      "was scaled). What was rolled back when a process died is left out.\n"
-      "The command fails where a file, a line or a version that the run's checkpoints or its end name is missing, a "
-      "line\n"
-      "is not as it was written, a contribution counts twice or came to nothing, or two servers of a group have the\n"
-      "same slice. It says up to which step that is certain.\n\n"
+      "A run of several workers records the contributions to each version of each slice of a param\n"
+      "(record.ledger in the job; the files are in RUN/ledger, and in RUN/ledger-1 and so on those from before\n"
+      "the run was scaled). Steps that were rolled back when a process died are left out. The command fails\n"
+      "where a file, a line or a version that the run's checkpoints or its end name is missing, a line was\n"
+      "changed, a contribution counts twice or not at all, or two servers of a group have the same slice. It\n"
+      "says up to which step that is certain.\n\n"
       "Examples:\n"
       "  dlhost audit runs/digits-...\n"
       "  dlhost audit runs/digits-... --param hidden.weight --version 120\n"

@@ -83,7 +83,7 @@ class Held {
         const bool there = head.lines <= file->chain.size();
         if (there && file->chain[head.lines - 1] == head.chain) continue;
         if (there)
-          fault("{}:{}: {} names another line there: what is written up to it is not what was", file->path, head.lines,
+          fault("{}:{}: {} names another line there: the lines up to it were changed", file->path, head.lines,
                 claim->by);
         else
           fault("{}: it ends with line {}, and {} names its first {}: lines are missing at its end", file->path,
@@ -124,7 +124,7 @@ void look_for_slices(Audit& audit, const run::KeptLedger& kept) {
       elements[slice->param] = slice->first + slice->count;
       if (follows) continue;
       audit.faults.push_back(fmt::format("server group {} has slice {} ({}, from element {}) where another was due: "
-                                         "what its servers begin with is not all there is",
+                                         "its servers do not begin with all slices",
                                          group, slice->id, slice->param, slice->first));
       break;
     }
@@ -149,10 +149,9 @@ void look_for_origins(Audit& audit, const Claim* claim) {
     const param::SampleOrigin begun = source < audit.origins.size() ? audit.origins[source] : param::SampleOrigin();
     const param::SampleOrigin& saved = claim->origins[source];
     if (begun.step != saved.step || begun.epoch != saved.epoch || begun.index != saved.index)
-      audit.faults.push_back(
-          fmt::format("{} counts the samples of source {} from elsewhere than the ledger: which made a "
-                      "step cannot be told",
-                      claim->by, source));
+      audit.faults.push_back(fmt::format(
+          "{} counts the samples of source {} from another start than the ledger: the samples of a step are unknown",
+          claim->by, source));
   }
 }
 
@@ -161,7 +160,7 @@ void look_for_seed(Audit& audit, const run::KeptLedger& kept, const Claims& clai
   const auto newest = std::ranges::find_if(claims.all.rbegin(), claims.all.rend(),
                                            [](const Claim& claim) { return claim.seed.has_value(); });
   if (newest == claims.all.rend() || *newest->seed == kept.job.seed) return;
-  audit.faults.push_back(fmt::format("{} is of seed {}, and the job of {}: which samples made a step cannot be told",
+  audit.faults.push_back(fmt::format("{} is of seed {}, and the job of {}: the samples of a step are unknown",
                                      newest->by, *newest->seed, kept.job.seed));
 }
 

@@ -77,7 +77,7 @@ bool take(std::string_view& text, char sign) {
 // Parses the contributions of versions, such as "0+1:17*20".
 Result<Audit::Word> parse(std::string_view text, const std::vector<std::uint64_t>& next) {
   const std::string whole(text);
-  const auto wrong = [&] { return Status::corrupt("'", whole, "' is not what made a version"); };
+  const auto wrong = [&] { return Status::corrupt("'", whole, "' is not a list of contributions"); };
   Audit::Word word;
   do {
     Audit::Part part;
@@ -118,18 +118,18 @@ Status LedgerReader::take(std::string_view text, param::LedgerChain& chain, cons
   if (!chain.takes(text))
     return Status::corrupt(text.find(",\"chain\":\"") == std::string_view::npos
                                ? "it has no link to the lines before it: it was cut, or another dlhost wrote it"
-                               : "it, or what stands before it, is not as it was written: a line was changed, "
-                                 "removed, added or moved; what follows in this file is not looked at");
+                               : "this line or a line before it was changed, removed, added or moved; the rest of this "
+                                 "file is not checked");
   try {
     const Json line = env::parse_json(text);
-    if (!counts(line)) return Status::corrupt("it is no line of a ledger: a number in it is below 0 or not whole");
+    if (!counts(line)) return Status::corrupt("it is not a line of a ledger: a number in it is below 0 or not whole");
     if (line.contains("begin") != (chain.lines() == 1))
-      return Status::corrupt("a file has one line that says where it begins: the first");
+      return Status::corrupt("only the first line of a file may be a begin line");
     return chain.lines() == 1 ? begin_file(line, of) : take_line(line);
   } catch (const Json::exception& error) {
-    return Status::corrupt("it is no line of a ledger: ", record::json_fault(error));
+    return Status::corrupt("it is not a line of a ledger: ", record::json_fault(error));
   } catch (const std::exception&) {
-    return Status::corrupt("it is no line of a ledger: it names what is not there");
+    return Status::corrupt("it is not a line of a ledger: it names something unknown");
   }
 }
 
@@ -137,15 +137,16 @@ Status LedgerReader::begin_file(const Json& line, const record::LedgerOf& of) {
   const auto is_of = line.value("of", std::string());
   const auto server = line.value("server", std::uint64_t{0});
   if (is_of != record::to_string(of) || server != server_)
-    return Status::corrupt("this is server ", server, "'s of ", is_of, ", and lies where that of server ", server_,
-                           " of ", record::to_string(of), " (run, arrangement, attempt) was");
+    return Status::corrupt("this is server ", server, "'s of ", is_of, ", but lies in the place of server ", server_,
+                           "'s of ", record::to_string(of), " (run, arrangement, attempt)");
   return begin(line);
 }
 
 Status LedgerReader::take_line(const Json& line) {
   if (!line.contains("slice")) return drop(line.at("dropped").get<std::string>(), dropped_);
   const auto slice = slices_.find(line.at("slice").get<SliceId>());
-  if (slice == slices_.end()) return Status::corrupt("slice ", env::json_text(line.at("slice")), " was not begun with");
+  if (slice == slices_.end())
+    return Status::corrupt("slice ", env::json_text(line.at("slice")), " is not in the begin line");
   if (line.contains("dropped")) return drop(line.at("dropped").get<std::string>(), slice->second.slice.dropped);
   if (line.contains("exchange") || line.contains("heard")) {
     exchange(slice->second.slice.exchanges.back(), line);
@@ -189,7 +190,7 @@ Status LedgerReader::begin(const Json& line) {
   const auto version = line.at("begin").get<Version>();
   auto all_steps = line.at("steps").get<std::vector<std::uint64_t>>();
   if (all_steps.empty() || (contributors_ != 0 && all_steps.size() != contributors_))
-    return Status::corrupt("it is of ", all_steps.size(), " workers, and those before it of ", contributors_);
+    return Status::corrupt("it is of ", all_steps.size(), " workers, but files before it of ", contributors_);
   std::vector<param::SampleOrigin> origins;
   for (const auto& origin : line.at("origins")) origins.push_back({origin.at(0), origin.at(1), origin.at(2)});
   std::vector<Audit::Slice> slices;

@@ -52,7 +52,7 @@ void account_for_steps(Audit& audit, const run::KeptLedger& kept, plugin::Regist
   const config::Job& job = kept.job;
   const auto agreement = run::Agreement::make(job, registry);
   if (!agreement.ok()) {
-    audit.open.push_back(concat("whether each step came to something: ", agreement.status().message()));
+    audit.open.push_back(concat("whether each step is in a version: ", agreement.status().message()));
     return;
   }
   if (agreement->job().first.update_locally) return; // a contribution contains several steps

@@ -124,19 +124,19 @@ void add_command(CLI::App& app, cli::Context& context) {
   command->add_option("--kind", request->kind, "only this kind: layer, updater, device, ...")->type_name("KIND");
   command
       ->add_option("--set", request->settings,
-                   "an option of the transport that is shown, whose ways are tried with it (may be repeated)")
+                   "an option of the shown transport, for the trial of its networks (may be repeated)")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_flag("--json", request->json, "print JSON, for programs");
   command->footer(
-      "Also says where plugins are looked for, and which were refused, and why.\n\n"
+      "Also shows the plugin folders, and the refused plugins with the reasons.\n\n"
       "Examples:\n"
       "  dlhost inspect                    every plugin, in a line each\n"
       "  dlhost inspect convolution        the options of one\n"
       "  dlhost inspect --kind updater     those of one kind\n"
-      "  dlhost inspect ./my_layer.so      a file, wherever it lies\n"
+      "  dlhost inspect ./my_layer.so      a plugin file in any folder\n"
       "  dlhost inspect fabric --set listen=10.0.0.0/8\n"
-      "                                    what a transport can run over here, how fast, and what it takes\n"
+      "                                    the networks that a transport can use here, their speeds, its choice\n"
       "  dlhost inspect host               this machine");
   command->callback([&context, request] {
     if (Status status = inspect(context, *request); !status.ok()) context.fail(status);

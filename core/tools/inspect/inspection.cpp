@@ -50,7 +50,7 @@ std::string first_words(const std::string& errors, const std::string& ending) {
 void take(json& plugin, const std::string& line) {
   const json answer = env::json_or_discarded(line);
   if (answer.is_discarded() || !answer.is_object()) {
-    plugin["problems"].push_back("what it says about itself is no JSON");
+    plugin["problems"].push_back("its description is not JSON");
   } else if (answer.contains("problem")) {
     plugin["problems"].push_back(answer["problem"]);
   } else {

@@ -78,7 +78,7 @@ json missing_pieces(const json& machine) {
                                "): would add ", library["for"].get<std::string>()));
   if (machine["gpus"].empty())
     missing.push_back(env::has_nvidia_files()
-                          ? "there are /dev/nvidia* files, but the driver's library gives no GPU: nvidia-smi says why"
+                          ? "there are /dev/nvidia* files, but the driver's library finds no GPU: see nvidia-smi"
                           : "no GPU: one of NVIDIA's, with its driver, would add the cuda device");
   constexpr std::uint64_t small = 1ULL << 30;
   if (machine["shared_memory"]["total_bytes"].get<std::uint64_t>() < small)

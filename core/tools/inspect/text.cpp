@@ -102,7 +102,7 @@ std::string ways_text(const json& ways) {
     if (way.value("can", "") != "") all += (all.empty() ? "" : "; ") + way["can"].get<std::string>();
     places.push_back({way["name"], way["is"], all});
   }
-  return "  what it can run over here (64 bytes one way, bandwidth of 1 MiB):\n" + table_text(speeds, "    ") +
+  return "  networks that it can use here (64 bytes one way, bandwidth of 1 MiB):\n" + table_text(speeds, "    ") +
          "  which are:\n" + table_text(places, "    ");
 }
 
@@ -181,7 +181,7 @@ std::string details_text(const json& plugins) {
       if (product.contains("trial") && product["trial"].is_object()) text += setup_text(product["trial"]);
       if (product.contains("ways") && !product["ways"].empty()) text += ways_text(product["ways"]);
       if (product.contains("ways_problem"))
-        text += fmt::format("  what it can run over here: {}\n", product["ways_problem"].get<std::string>());
+        text += fmt::format("  networks that it can use here: {}\n", product["ways_problem"].get<std::string>());
     }
     text += fmt::format("  in {}{}\n", plugin["path"].get<std::string>(),
                         plugin.contains("version")

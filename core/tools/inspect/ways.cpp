@@ -74,9 +74,9 @@ bool ask(json& product, const std::vector<std::string>& words) {
   const bool ended = next == Child::Next::end;
   const std::string ending = child->wait(), last_words = child->errors();
   product["ways_problem"] = answer.is_object() && answer.contains("problem") ? answer["problem"].get<std::string>()
-                            : ended ? concat("asking what it could run over ended the process that asked: ", ending,
+                            : ended ? concat("the trial of its networks ended the process that tried them: ", ending,
                                              last_words.empty() ? "" : "; ", last_words)
-                                    : "no answer within 60 s to what it could run over";
+                                    : "the trial of its networks gave no answer within 60 s";
   return !ended;
 }
 

@@ -69,7 +69,8 @@ std::string use_of(const std::string& kind, const std::string& name) {
   if (kind == "source") return in_job("a `[[layer]]` without `src`", "type");
   if (kind == "updater") return in_job("`[updater]`", "type");
   if (kind == "algorithm") return in_job("`[train]`", "algorithm");
-  if (kind == "device") return in_job("`[train]`", "device") + " As it is it has no ops: a job says which it lacks.";
+  if (kind == "device")
+    return in_job("`[train]`", "device") + " It has no ops yet: a job's error names the missing ones.";
   if (kind == "transport")
     return in_job("`[topology]`", "transport") + " Workers of one machine need one whose memory can be mapped.";
   if (kind == "rendezvous")
@@ -131,14 +132,14 @@ std::string filled(std::string_view text, const NewOptions& options) {
 Status make_project(cli::Context& context, const NewOptions& options) {
   const auto kinds = kinds_with_template();
   if (std::ranges::find(kinds, options.kind) == kinds.end())
-    return Status::invalid("there is nothing to start a '", options.kind, "' from: ", suggestion(options.kind, kinds));
+    return Status::invalid("there is no template for the kind '", options.kind, "': ", suggestion(options.kind, kinds));
   DLHOST_TRY(check_name(options.name));
   Disk& disk = context.host.disk();
   const std::string folder = options.folder.empty() ? options.name : options.folder;
   if (disk.exists(folder))
-    return Status::exists(folder, " is there already: remove it, or say where else with --folder");
+    return Status::exists(folder, " exists already: remove it, or name another folder with --folder");
   if (options.cuda && options.kind != "layer")
-    return Status::invalid("--cuda is for layers: kernels of their own for GPUs are what they may bring");
+    return Status::invalid("--cuda is for layers: only layers bring kernels of their own for GPUs");
   const std::string source = fmt::format("{}.cpp", options.name);
   struct File {
     std::vector<std::string> parts; // names of templates, concatenated
@@ -161,7 +162,7 @@ Status make_project(cli::Context& context, const NewOptions& options) {
   }
   fmt::print("{0}/{1} is a working {2} to change; then\n"
              "  cd {0} && meson setup build && meson compile -C build && meson test -C build\n"
-             "README.md says the rest.\n",
+             "README.md has the next steps.\n",
              folder, source, options.kind);
   return {};
 }

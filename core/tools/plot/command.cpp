@@ -117,12 +117,12 @@ void add_command(CLI::App& app, cli::Context& context) {
       ->type_name("FILE");
   command
       ->add_option("--label", request->labels,
-                   "what a run is called, once for each; left out: what its job has otherwise, or its folder")
+                   "a run's name, once for each run; left out: the settings in which its job differs, or its folder")
       ->type_name("TEXT")
       ->allow_extra_args(false);
   const std::map<std::string, XAxis> axes = {
       {"step", XAxis::step}, {"epoch", XAxis::epoch}, {"seconds", XAxis::seconds}};
-  command->add_option("--x", request->panels.x, "what lies below the curves")
+  command->add_option("--x", request->panels.x, "the axis below the curves")
       ->transform(CLI::CheckedTransformer(axes).description("{step,epoch,seconds}"))
       ->type_name("AXIS")
       ->default_str("step");

@@ -18,7 +18,7 @@ Status convert(Disk& disk, const std::string& path, const std::string& format, c
       {converter, "--format", format, "--zoom", format == "png" ? "2" : "1", "-o", path, drawn}, {});
   constexpr std::int64_t limit = std::int64_t{60} * 1'000'000'000;
   if (!started.ok())
-    return Status::not_found("cannot write ", path, ": ", converter, " makes PNG and PDF, and is not here (",
+    return Status::not_found("cannot write ", path, ": ", converter, " makes PNG and PDF, and is not installed (",
                              started.status().message(), "); install it (librsvg2-bin), or write an .svg");
   if (!(*started)->wait(limit))
     return Status::timeout("cannot write ", path, ": ", converter, " has not ended in 60 s");

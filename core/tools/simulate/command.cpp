@@ -57,7 +57,7 @@ Status read_fault(const std::string& text, SimulationSpec& spec) {
   std::uint32_t read = 0;
   const auto how = std::from_chars(number.data(), end, read);
   if (known == std::end(named_faults) || how.ec != std::errc() || how.ptr != end || read > most_of_a_fault)
-    return Status::invalid("--faults: '", text, "' is no fault: known are ", known_faults(),
+    return Status::invalid("--faults: '", text, "' is not a fault: known are ", known_faults(),
                            ", with N up to a million");
   spec.*(known->count) = read;
   return {};
@@ -132,13 +132,13 @@ void add_command(CLI::App& app, cli::Context& context) {
       ->allow_extra_args(false);
   command
       ->add_option("--seed", options->seed,
-                   "of what is drawn about the world: whose turn it is, how long messages take")
+                   "of the random draws of the simulated world: the order of processes, the times of messages")
       ->type_name("NUMBER")
       ->capture_default_str();
   command
       ->add_option("--faults", options->faults,
-                   "what goes wrong, at drawn moments: kills=N, a worker is killed so many times; cuts=N, the link "
-                   "between two of them is cut for a while; scales=N, workers join or leave; stops=N, the whole "
+                   "faults at random moments: kills=N, a worker is killed so many times; cuts=N, the link between two "
+                   "workers is cut for a while; scales=N, workers join or leave; stops=N, the whole "
                    "machine stops, and the run is resumed; ends=N, the run is asked to save and end, as by Ctrl-C, and "
                    "is resumed; lost=N, doubled=N and reordered=N, one message in N never "
                    "arrives, comes twice, or comes behind some that were sent after it")
@@ -147,41 +147,40 @@ void add_command(CLI::App& app, cli::Context& context) {
       ->allow_extra_args(false);
   command
       ->add_option("--disk", options->disk,
-                   "where the machine stops, of a disk that keeps its word (whole), that tears lines which it said "
-                   "were there (tears), or that forgets what was synced (forgets): to see what comes of it")
+                   "what a disk does with synced data when the machine stops: it keeps all (whole), tears lines "
+                   "(tears), or loses data (forgets)")
       ->check(CLI::IsMember(disk_names()))
       ->type_name("KIND")
       ->capture_default_str();
   command
       ->add_option("--within", options->within,
-                   "the moments are in the first so many simulated seconds; else while the run takes without faults")
+                   "the moments are in the first so many simulated seconds; left out: in the time that the run takes "
+                   "without faults")
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS");
   command
       ->add_option("--speeds,--paces", options->paces,
-                   "of the workers, the leader first: 0.5 computes half as fast as the device's rate says; those not "
-                   "named, at it")
+                   "speeds of the workers, the leader first: 0.5 computes at half the device's rate; the other workers "
+                   "compute at the rate")
       ->delimiter(',')
       ->check(CLI::PositiveNumber)
       ->type_name("FACTOR,...")
       ->allow_extra_args(false);
   command
       ->add_option("--record", options->record,
-                   "make a run's folder there, new or empty, with what was measured: `dlhost plot` draws it")
+                   "make a run's folder there, new or empty, with the measurements: `dlhost plot` draws it")
       ->type_name("FOLDER");
   command
       ->add_option("--shrink-to,--smaller", options->smaller,
                    "if the run fails, look for a smaller one that fails alike, and write its job there")
       ->type_name("JOB.toml");
-  command->footer("Workers are simulated processes, whatever run_as says; nothing of them is written to disk but with "
-                  "--record.\n"
-                  "What happened is printed, with when; the same seed gives the same again. A device that charges for "
-                  "its ops (ref\n"
-                  "with a rate) lets computing take time. The command fails where the run does, and where its ledgers "
-                  "have faults\n"
-                  "(`dlhost audit --help`).\n\n"
-                  "Example:\n"
-                  "  dlhost simulate job.toml --set topology.workers_per_group=4 --seed 7 --faults kills=2,cuts=1");
+  command->footer(
+      "Workers are simulated processes, for any run_as; only --record writes to the disk. Events are printed\n"
+      "with their times; the same seed gives the same events. A device that charges for its ops (ref with a\n"
+      "rate) lets computing take time. The command fails if the run fails, or if its ledgers have faults\n"
+      "(`dlhost audit --help`).\n\n"
+      "Example:\n"
+      "  dlhost simulate job.toml --set topology.workers_per_group=4 --seed 7 --faults kills=2,cuts=1");
   command->callback([&context, options] {
     if (const Status status = simulate_job(context, *options); !status.ok()) context.fail(status);
   });

@@ -359,7 +359,7 @@ Simulated simulate(config::Job job, std::span<const plugin::SearchEntry> plugins
   plugin::Registry registry(plugins, host);
   host.set_maker([&](Kind kind, const Part& part) { return registry.make(kind, part.type, part.options); });
   std::deque<SimulatedRun> leaders; // one after another
-  Status status = Status::gone("nobody leads the run any more");
+  Status status = Status::gone("no process leads the run any more");
   std::function<void(SimulatedRun&)> start;
   start = [&](SimulatedRun& leader) {
     const int process = world.start("leader", [&] {

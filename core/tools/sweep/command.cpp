@@ -233,7 +233,7 @@ Result<SweepAsked> asked_of(cli::Context& context, const SweepOptions& options) 
                    .highest = options.highest,
                    .halving = !options.whole,
                    .jobs = options.jobs};
-  if (options.vary.empty()) return Status::invalid("a sweep varies something: --vary updater.rate=0.1,0.03,0.01");
+  if (options.vary.empty()) return Status::invalid("a sweep needs a key to vary: --vary updater.rate=0.1,0.03,0.01");
   std::vector<Varied> varied;
   for (const auto& text : options.vary) {
     DLHOST_ASSIGN(varied.emplace_back(), parse_varied(text));
@@ -288,27 +288,25 @@ void add_command(CLI::App& app, cli::Context& context) {
       ->type_name("KEY=V,V,...|A..B");
   several(command->add_option("--set", options->set, "change one key in all trials; may be given several times"))
       ->type_name("KEY=VALUE");
-  command->add_option("--random", options->random, "so many draws, instead of every combination")->type_name("N");
+  command->add_option("--random", options->random, "number of draws, instead of every combination")->type_name("N");
   command->add_option("--seed", options->seed, "of the draws")->capture_default_str();
   command->add_option("--jobs", options->jobs, "trials at a time, which share the machine's threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--metric", options->metric, "what trials are judged by (the accuracy, or else the loss)");
+  command->add_option("--metric", options->metric, "the metric that ranks trials (the accuracy, or else the loss)");
   command->add_flag("--highest", options->highest, "of that metric, more is better");
   command->add_flag("--whole", options->whole, "no trial is stopped before its end");
-  command->add_option("-o,--folder", options->folder, "where the trials' runs lie (a new one under sweeps/)");
+  command->add_option("-o,--folder", options->folder, "the folder of the trials' runs (a new one under sweeps/)");
   command->add_option("--resume", options->resume, "go on with a sweep that was interrupted or killed")
       ->type_name("FOLDER");
-  command->footer("Every combination is tried, or --random N draws, which may be of ranges. After 1, 3, 9, ... "
-                  "validations a trial\n"
-                  "goes on only where it is in the best third of those that have come as far; without validations each "
-                  "comes to its\n"
-                  "end. Each trial is a run of its own, in FOLDER/trial-001 and so on. A table is printed and kept as "
-                  "trials.csv, the\n"
-                  "curves of the best as curves.svg.\n\n"
-                  "Examples:\n"
-                  "  dlhost sweep job.toml --vary updater.rate=0.1,0.03,0.01 --vary layer.hidden.units=64,256\n"
-                  "  dlhost sweep job.toml --vary updater.rate=0.001..0.3 --random 20 --jobs 2");
+  command->footer(
+      "Tries every combination, or --random N draws, which may be of ranges. After 1, 3, 9, ... validations a\n"
+      "trial continues only if it is in the best third of the trials that have got as far; without validations\n"
+      "each trial runs to its end. Each trial is a separate run, in FOLDER/trial-001 and so on. A table is\n"
+      "printed and kept as trials.csv, the curves of the best as curves.svg.\n\n"
+      "Examples:\n"
+      "  dlhost sweep job.toml --vary updater.rate=0.1,0.03,0.01 --vary layer.hidden.units=64,256\n"
+      "  dlhost sweep job.toml --vary updater.rate=0.001..0.3 --random 20 --jobs 2");
   command->callback([&context, options] {
     env::catch_interrupts();
     if (Status status = sweep(context, *options); !status.ok()) context.fail(status);

@@ -91,7 +91,7 @@ Result<std::vector<std::vector<std::string>>> trials_of(const std::vector<Varied
   trials.emplace_back();
   for (const auto& varied : all) {
     if (varied.values.empty())
-      return Status::invalid("--vary ", varied.key, " is a range: say how many draws are tried (--random 20)");
+      return Status::invalid("--vary ", varied.key, " is a range: give the number of draws (--random 20)");
     if (trials.size() * varied.values.size() > most_trials)
       return Status::invalid("there are more than ", most_trials, " combinations: draw some of them (--random 20)");
     std::vector<std::vector<std::string>> longer;

@@ -30,7 +30,7 @@ Result<Channels> Channels::of(const TensorDesc& desc, std::int64_t widest) {
     made.width_ = name.ends_with("16b") ? 16 : name.ends_with("8b") ? 8 : 4;
     made.padded_ = (made.channels_ + made.width_ - 1) / made.width_ * made.width_;
   } else {
-    return Status::unsupported("format '", name, "' has its channels nowhere where loops by channel find them");
+    return Status::unsupported("format '", name, "' has a channel layout that loops by channel do not support");
   }
   made.packed_ = made.width_ < group && group % made.width_ == 0;
   if (made.width_ > group) made.columns_ = widest;

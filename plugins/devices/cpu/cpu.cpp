@@ -61,8 +61,7 @@ Cpu::Cpu(Options options) : options_(options), held_(hold_to(options.isa)) {}
 Schema Cpu::schema() {
   return SchemaOf<Options>("The processor: ops on oneDNN and vector kernels.")
       .option("threads", &Options::threads, "threads of each op; 0: as many as the worker has", between(0, 4096))
-      .choice("isa", &Options::isa, instruction_sets(),
-              "the instruction set that the whole process is held to, as if the processor had no better one");
+      .choice("isa", &Options::isa, instruction_sets(), "the best instruction set that the process may use");
 }
 
 Device::Traits Cpu::traits() const { return {.host_memory = true, .asynchronous = false, .alignment = 64}; }
@@ -133,7 +132,7 @@ Result<std::unique_ptr<Op>> Cpu::prepare(const OpSpec& spec, const Choice& choic
       return Status::unsupported("the plan was made with kernel '", choice.kernel, "', but here it is '", (*op)->kernel,
                                  "': plan again");
     if (op && (*op)->remark.empty() && (*op)->kernel.starts_with("ref"))
-      (*op)->remark = concat("slow: oneDNN has but plain loops for this shape, dtype or layout on this processor (",
+      (*op)->remark = concat("slow: oneDNN has only plain loops for this shape, dtype or layout on this processor (",
                              instruction_set(), ")");
     return op;
   } catch (const dnnl::error& error) {

@@ -146,7 +146,7 @@ Result<Format> find_format(const TensorDesc& plain, const std::string& name) {
     std::from_chars(name.data() + 1, name.data() + colon, groups);
     word = name.substr(colon + 1);
     if (groups < 1 || plain.shape.rank() == 0 || plain.shape[0] % groups != 0)
-      return Status::invalid("format '", name, "': ", to_string(plain.shape), " has no such groups");
+      return Status::invalid("format '", name, "': ", to_string(plain.shape), " cannot be cut into these groups");
   }
   const auto dims = dims_of(plain.shape, groups);
   for (int number = dnnl_format_tag_any + 1; number < dnnl_format_tag_last; ++number) {
@@ -156,7 +156,8 @@ Result<Format> find_format(const TensorDesc& plain, const std::string& name) {
       return Status::invalid("format '", name, "' is not for a tensor of ", to_string(plain.shape));
     return which == plain_tag(dims.size()) ? Format::plain() : with_groups(which, groups);
   }
-  return Status::not_found("format '", name, "': this oneDNN has none of that name; formats are named as its tags are");
+  return Status::not_found("format '", name,
+                           "': this oneDNN has no format of this name; formats have the names of its tags");
 }
 
 std::optional<Pairing> pairing(const TensorDesc& rows, const TensorDesc& pairs) {

@@ -215,7 +215,7 @@ Prepared prepare(const GemmSpec& wanted, const Request& request) {
   case Role::input_gradient: return input_gradient(spec, shapes, request);
   case Role::param_gradient: return param_gradient(spec, shapes, request);
   }
-  return Status::internal("gemm: no such role");
+  return Status::internal("gemm: unknown role");
 }
 
 } // namespace dlhost::plugins::cpu

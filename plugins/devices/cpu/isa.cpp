@@ -37,7 +37,7 @@ bool includes(cpu_isa set, cpu_isa other) {
 
 std::string_view title_of(cpu_isa isa) {
   const auto* found = std::ranges::find(sets, isa, &Set::isa);
-  return found == std::end(sets) ? "no vector instructions that are known" : found->title;
+  return found == std::end(sets) ? "no known vector instructions" : found->title;
 }
 
 cpu_isa least_for(DType type) { return type == DType::f16 ? cpu_isa::avx512_core_fp16 : cpu_isa::avx512_core; }
@@ -72,7 +72,7 @@ Status hold_to(cpu_isa wanted) {
       return Status::unsupported("isa: this processor has no ", title_of(wanted), "; its best set is ",
                                  title_of(effective));
     return Status::invalid("isa: this process computes with ", title_of(effective),
-                           " already; its first cpu device says with what");
+                           " already; the first cpu device of a process sets it");
   }
   hold_highway_to(effective);
   return {};

@@ -103,7 +103,7 @@ Prepared prepare(const NormSpec& spec, const Request& request) {
   case NormSpec::Kind::group: return prepare_group_norm(spec);
   case NormSpec::Kind::rms: return prepare_rms_norm(spec);
   }
-  return Status::internal("norm: a kind that this device does not know");
+  return Status::internal("norm: this device does not know the kind");
 }
 
 } // namespace dlhost::plugins::cpu

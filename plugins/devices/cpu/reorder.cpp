@@ -117,12 +117,12 @@ Prepared prepare(const ReorderSpec& spec, const Request& request) {
     return make_map(same, map_kernels(), request.threads);
   }
   if (!has_dtype(src.dtype) || !has_dtype(dst.dtype))
-    return Status::unsupported("reorder: the cpu device knows no formats for ", name_of(src.dtype), " to ",
+    return Status::unsupported("reorder: the cpu device has no formats for ", name_of(src.dtype), " to ",
                                name_of(dst.dtype));
   const bool flat = is_flat(src.format) || is_flat(dst.format);
   if (flat && !(is_flat(src.format) || src.format.is_plain()) && !(is_flat(dst.format) || dst.format.is_plain()))
     return Status::unsupported("reorder: from ", name_of_format(src), " to ", name_of_format(dst),
-                               " goes by way of plain");
+                               " needs a plain tensor between them");
   if (flat) {
     src = as_matrix(src);
     dst = as_matrix(dst);

@@ -32,7 +32,7 @@ struct NvrtcCalls {
     // NVRTC opens this library itself, but searches fewer places than this plugin.
     (void)dlopen(concat("libnvrtc-builtins.so.", CUDART_VERSION / 1000, ".", CUDART_VERSION % 1000 / 10).c_str(),
                  RTLD_NOW | RTLD_LOCAL);
-    Opened library(concat("libnvrtc.so.", CUDART_VERSION / 1000), "there is no runtime compiler");
+    Opened library(concat("libnvrtc.so.", CUDART_VERSION / 1000), "no runtime compiler");
     library.find(create, "nvrtcCreateProgram");
     library.find(destroy, "nvrtcDestroyProgram");
     library.find(compile, "nvrtcCompileProgram");

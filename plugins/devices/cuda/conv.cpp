@@ -146,7 +146,7 @@ class DnnConv final : public KernelOp {
       if (const cudaError_t error = cudaMemcpyAsync(made, addend, out[0].plain_bytes(), cudaMemcpyDeviceToDevice,
                                                     static_cast<CudaStream&>(stream).get());
           error != cudaSuccess)
-        return stream.fail(status_of(error, "cuda: conv: copying what is added to"));
+        return stream.fail(status_of(error, "cuda: conv: copying the addend"));
     if (Status status = plan_.run(*dnn, tensors, plan_.workspace() > 0 ? workspace_.in(call) : nullptr); !status.ok())
       return stream.fail(std::move(status).at("cuda: conv"));
     if (fold_ && made_ == Made::weights)

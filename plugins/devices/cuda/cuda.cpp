@@ -16,19 +16,17 @@ Schema Cuda::schema() {
   return SchemaOf<Options>(concat("An NVIDIA GPU: ops by cuBLASLt, cuDNN and kernels of its own.",
                                   driver.ok() ? "" : concat(" Not on this machine: ", driver.message())))
       .option("gpu", &Options::gpu, "which of the GPUs that the process sees, from 0 on", between(0, 1023))
-      .option(
-          "turn", &Options::turn,
-          "which of the workers of a machine this is: each takes the next GPU from `gpu` on, and around again; dlhost "
-          "says it to each",
-          at_least(0))
+      .option("turn", &Options::turn,
+              "the number of the worker on its machine: each takes the next GPU from `gpu` on, and around again; "
+              "dlhost sets it for each",
+              at_least(0))
       .option("tf32", &Options::tf32, "multiply f32 with 10 bits of fraction, on tensor cores")
       .option("measure", &Options::measure,
               "choose among the libraries' kernels by measuring them at the start; false: the first that they propose, "
               "so that another run of the same job has the same bits")
-      .option(
-          "graphs", &Options::graphs,
-          "launch what comes again in each step as one whole, a CUDA graph, and not kernel by kernel: less work for "
-          "the host, on which steps of small nets wait; not measured yet")
+      .option("graphs", &Options::graphs,
+              "launch the repeated part of each step as one CUDA graph, not kernel by kernel: less work for the host, "
+              "which limits steps of small nets; not measured yet")
       .option("sync_errors", &Options::sync_errors, "wait after each op, so that a fault names the op that made it");
 }
 

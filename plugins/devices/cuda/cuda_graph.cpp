@@ -24,7 +24,7 @@ std::unique_lock<std::mutex> no_other_capture() {
 }
 
 CudaGraph::~CudaGraph() {
-  rest().ignore("the memory goes all the same");
+  rest().ignore("the memory is freed in any case");
   if (executable_) (void)cudaGraphExecDestroy(executable_);
   if (whole_) (void)cudaGraphDestroy(whole_);
   if (launched_) (void)cudaEventDestroy(launched_);

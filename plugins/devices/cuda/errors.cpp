@@ -13,8 +13,8 @@ std::string version_words(int version) { return concat(version / 1000, ".", vers
 Status no_gpu() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return Status::unsupported(
-      "cuda: no GPU: NVIDIA's driver is there and shows none (",
-      visible ? concat("CUDA_VISIBLE_DEVICES is '", visible, "'") : std::string("nvidia-smi says what it sees"), ")");
+      "cuda: no GPU: NVIDIA's driver is installed and shows none (",
+      visible ? concat("CUDA_VISIBLE_DEVICES is '", visible, "'") : std::string("see nvidia-smi"), ")");
 }
 
 // Whether the GPU is lost for this process.
@@ -46,7 +46,7 @@ Status check_driver() {
         "its host's: --gpus all), or take device = \"cpu\"");
   // Within a major version an older driver runs a newer toolkit's code.
   if (driver / 1000 < CUDART_VERSION / 1000)
-    return Status::unsupported("cuda: the NVIDIA driver is too old: it knows CUDA ", version_words(driver),
+    return Status::unsupported("cuda: the NVIDIA driver is too old: it supports CUDA ", version_words(driver),
                                ", and this plugin was built with the toolkit of CUDA ", version_words(CUDART_VERSION),
                                "; update the driver, or build with an older toolkit");
   return {};

@@ -30,7 +30,7 @@ struct NcclCalls {
   Status found;
 
   NcclCalls() {
-    Opened library("libnccl.so.2", "cuda: GPUs sum among themselves by NCCL, which is not there");
+    Opened library("libnccl.so.2", "cuda: no NCCL, which sums among GPUs");
     library.find(unique_id, "ncclGetUniqueId");
     library.find(init, "ncclCommInitRankConfig");
     library.find(abort, "ncclCommAbort");
@@ -65,8 +65,7 @@ class NcclPeers final : public Peers {
   static Result<std::unique_ptr<Peers>> join(const std::string& convened, int rank, int count) {
     ncclUniqueId id;
     if (convened.size() != sizeof id.internal)
-      return Status::corrupt("cuda: what NCCL convened has ", sizeof id.internal, " bytes, and these are ",
-                             convened.size());
+      return Status::corrupt("cuda: NCCL's id has ", sizeof id.internal, " bytes, but this one has ", convened.size());
     std::memcpy(id.internal, convened.data(), sizeof id.internal);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
@@ -139,7 +138,7 @@ Result<std::unique_ptr<Peers>> join_nccl(const std::string& convened, int rank, 
 #else
 
 Result<std::string> convene_nccl() {
-  return Status::unsupported("cuda: it was built without NCCL, by which GPUs sum among themselves: there was no nccl.h "
+  return Status::unsupported("cuda: this plugin was built without NCCL, which sums among GPUs: there was no nccl.h "
                              "beside the toolkit's headers");
 }
 Result<std::unique_ptr<Peers>> join_nccl(const std::string&, int, int) { return convene_nccl().status(); }

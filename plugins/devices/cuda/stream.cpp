@@ -57,7 +57,7 @@ Status CudaStream::wait() {
     fail(
         status_of(error, concat("one of the ops up to '", last_,
                                 "' failed on the GPU, which stays unusable for this process (option sync_errors = true "
-                                "of the device says which op)")));
+                                "of the device names the op)")));
   if (fault_->what != Fault::none) {
     const bool label = fault_->what == Fault::label;
     if (label)

@@ -165,7 +165,7 @@ Status check(const MapSpec& spec) {
   if (!plain && !one_form(spec)) return Status::invalid("map: tensors must be plain, or all of one shape and format");
   for (auto length : spec.segments)
     if (space->rank() != 1 || length > (*space)[0])
-      return Status::invalid("map: segments are flat, and the descriptions those of the longest");
+      return Status::invalid("map: segments must be flat, with the descriptions of the longest");
   return {};
 }
 

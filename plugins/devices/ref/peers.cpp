@@ -72,7 +72,7 @@ void RefPeers::add(Stream& stream, void* values, std::int64_t count, bool maximu
   static_cast<RefStream&>(stream).catch_up();
   auto* real = static_cast<float*>(pool_.real(values));
   if (!real) {
-    if (first_.ok()) first_ = Status::invalid("ref: what is to be summed is no device memory");
+    if (first_.ok()) first_ = Status::invalid("ref: the memory to sum is not device memory");
     return;
   }
   if (count > 0) rows_.push_back({real, count, maximum});

@@ -33,17 +33,16 @@ class Ref : public Device {
     std::string lost_with;
   };
   static Schema schema() {
-    return SchemaOf<Options>("Plain loops on one thread: the oracle of tests, and what simulation computes with.")
+    return SchemaOf<Options>("Plain loops on one thread: the reference of tests, and the device of simulations.")
         .option("wide", &Options::wide, "compute in f64 instead of f32")
         .option("far", &Options::far, "memory that the host cannot touch, and streams that run late, as on a GPU")
-        .option("memory", &Options::memory, "how many MiB it has, far; 0: as many as the host", between(0, 1 << 20))
+        .option("memory", &Options::memory, "MiB of far memory; 0: as many as the host", between(0, 1 << 20))
         .option("rate", &Options::rate, "GFLOP/s for which the clock is charged; 0: none", at_least(0))
         .choice("formats", &Options::formats, {{"plain", Formats::plain}, {"blocked", Formats::blocked}},
-                "what ops ask for where they may choose")
-        .option(
-            "lost_with", &Options::lost_with,
-            "a file that names a process by its number: once it is there that process has lost its device, as it may "
-            "lose a GPU, so that one sees what a run does then");
+                "the format that ops ask for if they may choose")
+        .option("lost_with", &Options::lost_with,
+                "a file with the number of a process: once it exists, that process has lost its device, to test how a "
+                "run handles a lost GPU");
   }
 
   explicit Ref(const Options& options)

@@ -22,7 +22,7 @@ RefStream::RefStream(const Pool& pool, std::mutex* late, Host* host, double rate
 }
 
 RefStream::~RefStream() {
-  wait().ignore("who wanted to know has waited");
+  wait().ignore("a caller that needs the status has waited");
   *self_ = nullptr; // events of this stream have passed
 }
 
@@ -160,7 +160,7 @@ void RefStream::fail(Status status) {
 
 void* RefStream::reach(const void* address) {
   void* real = pool_.real(address);
-  if (!real) fail(Status::invalid("ref: an address that is no device memory was given where device memory is needed"));
+  if (!real) fail(Status::invalid("ref: an address outside of device memory was given where device memory is needed"));
   return real;
 }
 

@@ -215,7 +215,7 @@ class Audits(Workers):
         job.write_text(job.read_text().replace("seed = 3", "seed = 4"))
         status, text = self.told(job.parent)
         self.assertNotEqual(status, 0, text)
-        self.assertIn("is of seed 3, and the job of 4: which samples made a step cannot be told", text)
+        self.assertIn("is of seed 3, and the job of 4: the samples of a step are unknown", text)
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ class Refused(Check):
     def test_a_topology_that_is_not_there_yet(self) -> None:
         self.write(JOB + "[topology]\nframework = \"hogwild\"\nworkers = 3\nrun_as = \"processes\"\n")
         said = self.check(1)
-        self.assertIn("job.toml:16:1: topology.sync: is missing: it says how 3 server groups exchange what they learn; `dlhost inspect --kind sync` lists what there is", said)
+        self.assertIn("job.toml:16:1: topology.sync: is missing: it says how 3 server groups exchange what they learn; `dlhost inspect --kind sync` lists the plugins", said)
         self.assertEqual(said.count("\n"), 1, said)
         self.write(JOB + "[topology]\nframework = \"hogwild\"\nworkers = 3\nsync = \"ring\"\nrendezvous = \"embeded\"\n")
         self.assertIn("unknown rendezvous 'embeded'", self.check(1))
@@ -175,7 +175,7 @@ class Refused(Check):
 
     def test_what_only_some_layers_take(self) -> None:
         self.assertIn("layer 'fc': augment: is for sources, which bring samples in; this layer reads 'data'", self.check(1, "--set=layer.fc.augment=mirror"))
-        self.assertIn("layer 'data': dtype: a source brings samples as they are", self.check(1, "--set=layer.data.dtype=bf16"))
+        self.assertIn("layer 'data': dtype: a source does not convert samples", self.check(1, "--set=layer.data.dtype=bf16"))
 
     def test_sources_that_cannot_be_opened_are_all_told(self) -> None:
         more = '[[layer]]\nname = "more"\ntype = "synthetic"\nshape = [1, 8, 8]\naugment = { type = "crop", size = 20 }\n'
@@ -186,7 +186,7 @@ class Refused(Check):
 
     def test_where_the_data_is_to_be_had(self) -> None:
         self.write('get_data = "the attic"\n' + JOB.replace('type = "synthetic"\nshape = [30]', 'type = "csv"\ntrain = "nothere.csv"'))
-        self.assertIn("job.toml:1:1: what the job reads is to be had so: the attic\n", self.check(1))
+        self.assertIn("job.toml:1:1: how to get the job's data: the attic\n", self.check(1))
         self.assertNotIn("attic", self.check(1, "--set=layer.data.trian=x"))
 
     def test_what_a_run_would_not_come_to(self) -> None:
@@ -216,7 +216,7 @@ class Refused(Check):
         second += '[[layer]]\nname = "loss2"\ntype = "softmax_loss"\nsrc = ["fc2", "data:label"]\n'
         self.write(JOB.replace("units = 10", 'units = 10\nparam.weight = { share = "w", rate_scale = 2 }') + second)
         said = self.check(1)
-        self.assertIn("layer 'fc2': its param 'weight' is 'w', which is shared, and has rate_scale = 3.0, but 2.0 in layer 'fc'; say it of one of them", said)
+        self.assertIn("layer 'fc2': its param 'weight' is 'w', which is shared, and has rate_scale = 3.0, but 2.0 in layer 'fc'; set it in one of them", said)
         self.assertRegex(said, r"^dlhost: job.toml:22:7: layer 'fc2'")
         agree = "--set=layer.fc2.param.weight.rate_scale=2"
         self.check(0, agree)
@@ -228,8 +228,8 @@ class Refused(Check):
         said = self.check(0, *huge)
         self.assertRegex(said, r"\nparams +20000001000000\n")
         self.assertRegex(said, r"memory +\d+ TiB in all, of [\d.]+ \w+ that are available")
-        self.assertRegex(said, r"It would not be run on this machine: the job needs \d+ TiB of memory, .* no batch is small enough")
-        self.assertIn("  72.8 TiB  params of layer 'fc', with what the updater keeps\n", said)
+        self.assertRegex(said, r"The job cannot run on this machine: the job needs \d+ TiB of memory, .* no batch is small enough")
+        self.assertIn("  72.8 TiB  params of layer 'fc', with updater state\n", said)
         memory = json.loads(self.check(0, "--json", *huge))
         self.assertGreater(memory["memory_bytes"], 80e12)
         command = [dlhost, "run", "job.toml", *huge]
@@ -242,7 +242,7 @@ class Refused(Check):
         said = self.check(0, "--set=train.last_batch=wrap", "--set=train.batch=20000000000")
         fits = re.search(r"a smaller batch fits: train.batch = (\d+), or a little less", said)
         self.assertIsNotNone(fits, said)
-        self.assertNotIn("would not be run", self.check(0, "--set=train.last_batch=wrap", f"--set=train.batch={int(fits[1]) // 2}"))
+        self.assertNotIn("cannot run", self.check(0, "--set=train.last_batch=wrap", f"--set=train.batch={int(fits[1]) // 2}"))
 
 
 # One mistake of every kind. WRONG_TOLD has the line of each.
@@ -424,7 +424,7 @@ class Told(Check):
     def test_why_a_layer_is_computed_by_itself(self) -> None:
         layers = '[[layer]]\nname = "{0}"\ntype = "{1}"\nsrc = "{2}"\n'
         for name, more, told in (
-            ("g", layers.format("g", "gelu", "fc"), "by itself: its gradient needs its input, which would not be there"),
+            ("g", layers.format("g", "gelu", "fc"), "by itself: its gradient needs its input, which fusing would remove"),
             ("r", layers.format("r", "relu", "fc") + layers.format("t", "tanh", "fc"), "by itself: 'fc' is read by other layers, too"),
             ("r", layers.format("r", "relu", "data"), "by itself: 'data' has no op that could do it as well"),
         ):

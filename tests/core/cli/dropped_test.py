@@ -61,7 +61,7 @@ class Dropped(unittest.TestCase):
         (self.work / "taken").mkdir()
         self.assertIn("did you mean 'layer'", self.run_in(self.work, DLHOST, "new", "layr", "x", code=1))
         self.assertIn("cannot be a plugin's name", self.run_in(self.work, DLHOST, "new", "layer", "My-Layer", code=1))
-        self.assertIn("is there already", self.run_in(self.work, DLHOST, "new", "layer", "taken", code=1))
+        self.assertIn("exists already", self.run_in(self.work, DLHOST, "new", "layer", "taken", code=1))
 
 
 unittest.main()

@@ -155,7 +155,7 @@ class Evaluation(unittest.TestCase):
     def test_the_table_is_the_one_counted_by_hand(self) -> None:
         self.assertEqual(self.summary["test"]["guessed"], COUNTED)
         self.assertEqual(self.summary["test"]["right"], 0.7)
-        self.assertIn("guessed: the class (row) and what it was taken for", self.text)
+        self.assertIn("guessed: the class (row) and the predicted class (column)", self.text)
         self.assertIn("   2    1    0    66.7%", self.text)
 
     def test_eval_says_it_again_with_the_scores_of_each_class(self) -> None:
@@ -178,7 +178,7 @@ class Evaluation(unittest.TestCase):
         self.assertIn(name, self.dlhost("export", "-o", "small.npz"))
         with self.assertRaisesRegex(AssertionError, "large"):
             self.dlhost("eval", "large")
-        with self.assertRaisesRegex(AssertionError, "no run is named, and there is none in the folder runs here: name a run's folder"):
+        with self.assertRaisesRegex(AssertionError, "no run is named, and there is no run in the folder runs here: name a run's folder"):
             self.dlhost("eval", cwd=self.root / "out")
 
     def test_what_to_do_next_can_be_done(self) -> None:

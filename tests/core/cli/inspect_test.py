@@ -68,7 +68,7 @@ class Plugins(Inspect):
         self.assertEqual(how["choices"], ["throws", "crashes", "hangs", "ends"])
         self.assertIn("it crashed with SIGSEGV in loading", plugins["static_crash"]["problems"][0])
         self.assertIn("it hangs in loading: not back after 5000 ms", plugins["static_hang"]["problems"][0])
-        self.assertIn("an exception that nobody caught in loading", plugins["static_throw"]["problems"][0])
+        self.assertIn("an uncaught exception in loading", plugins["static_throw"]["problems"][0])
         self.assertIn("not a dlhost plugin", plugins["no_plugin"]["problems"][0])
 
     def test_what_is_wrong_in_words(self) -> None:

@@ -99,7 +99,7 @@ class Launched(Members):
         os.kill(self.members()["c"], signal.SIGKILL)
         out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, f"{out}\n{err}")
-        self.assertIn("launch: c was killed by SIGKILL (if nobody killed it, the kernel did because memory had run out: `dmesg | grep -i oom` tells); the others go on without it", err)
+        self.assertIn("launch: c was killed by SIGKILL (if no person did, the kernel did because memory had run out: see `dmesg | grep -i oom`); the others go on without it", err)
         self.assertEqual(self.outcome()["params"], alone["params"])
 
     def test_when_who_leads_is_lost_another_goes_on(self) -> None:
@@ -114,7 +114,7 @@ class Launched(Members):
             self.assertEqual(len(self.members()), left)
         out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 0, f"{out}\n{err}")
-        self.assertIn("launch: a was killed by SIGKILL (if nobody killed it, the kernel did because memory had run out: `dmesg | grep -i oom` tells); the others go on where they see the run's folder", err)
+        self.assertIn("launch: a was killed by SIGKILL (if no person did, the kernel did because memory had run out: see `dmesg | grep -i oom`); the others go on if they see the run's folder", err)
         self.assertIn("the run's leader is gone, and process", err)
         summary = self.outcome()
         self.assertEqual((summary["params"], summary["recoveries"]), (alone["params"], 2))
@@ -162,7 +162,7 @@ exec {self.dlhost} "$@"
         os.kill(leader, signal.SIGKILL)
         out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 1, f"{out}\n{err}")
-        self.assertRegex(err, r"nobody else sees the run's folder /.*/runs/small-.*dlhost run --resume")
+        self.assertRegex(err, r"no other process sees the run's folder /.*/runs/small-.*dlhost run --resume")
         self.until(lambda: not self.members() and not self.workers())
 
     def test_when_the_launcher_dies_nothing_is_left(self) -> None:
@@ -174,8 +174,8 @@ exec {self.dlhost} "$@"
         self.nothing_is_left()
 
     def test_what_is_said_wrongly_is_told(self) -> None:
-        for hosts, told in (("a,a", "host 'a' is named twice"), ("a:0", "from 1 to"), ("a,,b", "is no host"),
-                            ("-oProxyCommand=x", "is no host")):
+        for hosts, told in (("a,a", "host 'a' is named twice"), ("a:0", "from 1 to"), ("a,,b", "is not a host"),
+                            ("-oProxyCommand=x", "is not a host")):
             process = self.launch(hosts, "job.toml")
             _, err = process.communicate(timeout=60)
             self.assertNotEqual(process.returncode, 0)

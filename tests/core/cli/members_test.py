@@ -61,7 +61,7 @@ class ByHand(Members):
         process = self.start(*self.words_of(0, 2, self.place()))
         err = process.communicate(timeout=30)[1]
         self.assertEqual(process.returncode, 1, err)
-        self.assertIn("every user of this machine may read it: chmod 600 secret", err)
+        self.assertIn("every user of this machine may read this file, and it holds a job's secret: chmod 600 secret", err)
 
     def test_a_worker_that_is_killed_is_replaced(self) -> None:
         alone = self.run_job(PROCESSES, *LONG)
@@ -121,7 +121,7 @@ class ByHand(Members):
         (self.root / "words").write_text("open sesame")
         (self.root / "words").chmod(0o600)
         for words, told in (((f"--rendezvous={self.place()}", "--rank=0", "--secret=words"), "64 hexadecimal digits"),
-                            (("--rank=1",), "only with --rendezvous"),
+                            (("--rank=1",), "need --rendezvous"),
                             (("--rendezvous=nowhere",), "unknown rendezvous 'nowhere'")):
             process = self.start(*words)
             _, err = process.communicate(timeout=60)

@@ -88,7 +88,7 @@ class Plot(unittest.TestCase):
         done = subprocess.run([DLHOST, "plot", "a", "-o", "none.png"], cwd=self.root, env=os.environ | {"PATH": "/nowhere"},
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("rsvg-convert makes PNG and PDF, and is not here", done.stderr)
+        self.assertIn("rsvg-convert makes PNG and PDF, and is not installed", done.stderr)
 
     def test_many_points_stay_a_small_picture(self) -> None:
         with open(self.root / "a" / "metrics.jsonl", "w") as file:

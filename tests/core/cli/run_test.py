@@ -88,19 +88,19 @@ SPOILT = {
         r"'\S+' is not a checkpoint: it has no manifest.json, or was not written to its end"),
     "a torn manifest": (
         cut("manifest.json", 0.5),
-        r"\S+/manifest.json: is torn or no manifest of dlhost"),
+        r"\S+/manifest.json: is torn, or not a manifest of dlhost"),
     "an empty manifest": (
         cut("manifest.json", 0),
-        r"\S+/manifest.json: is torn or no manifest of dlhost"),
+        r"\S+/manifest.json: is torn, or not a manifest of dlhost"),
     "another version": (
         rewrite(lambda told: told.update(format=told["format"] + 1), seal=True),
         r"\S+/manifest.json: is of another version of dlhost; this one reads format \d"),
     "a changed manifest": (
         rewrite(lambda told: told["run"].update(step=7), seal=False),
-        r"\S+/manifest.json: its hash is not its own: damaged or tampered with"),
+        r"\S+/manifest.json: its hash does not match its text: damaged or tampered with"),
     "no seal": (
         rewrite(lambda told: told.pop("blake2b"), seal=False),
-        r"\S+/manifest.json: its hash is not its own: damaged or tampered with"),
+        r"\S+/manifest.json: its hash does not match its text: damaged or tampered with"),
     "a file that is gone": (
         remove("state.safetensors"),
         r"cannot open \S+/state.safetensors: No such file or directory"),
@@ -112,7 +112,7 @@ SPOILT = {
         r"\S+/manifest.json: does not list history.safetensors"),
     "files that are none": (
         rewrite(lambda told: told.update(files=[]), seal=True),
-        r"\S+/manifest.json: its list of files is none"),
+        r"\S+/manifest.json: its list of files is not a JSON object"),
     "a file that none has": (
         rewrite(lambda told: told["files"].update({"worker-1.safetensors": NEVER_WRITTEN["worker-0.safetensors"]}), seal=True),
         r"\S+/manifest.json: lists a file that no checkpoint has"),
@@ -273,7 +273,7 @@ class Run(unittest.TestCase):
         self.run_job(0)
         torn = self.folder() / "checkpoints/step-000000040/params.safetensors"
         torn.write_bytes(torn.read_bytes()[:-1] + b"?")
-        told = r"warning: .*step-000000040/params.safetensors: its hash is not the manifest's.*\n.*step-000000030 is taken in its place\n$"
+        told = r"warning: .*step-000000040/params.safetensors: its hash does not match the manifest.*\n.*step-000000030 is taken in its place\n$"
         done = self.use("eval", str(self.folder()))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, told)

@@ -109,7 +109,7 @@ class Scale(Workers):
 
     def test_what_cannot_be_changes_nothing(self) -> None:
         self.begin(*FOR_EVER)
-        self.assertIn("what is to change?", self.scale(code=1))
+        self.assertIn("nothing to change:", self.scale(code=1))
         self.assertIn("workers_per_group", self.scale("--workers-per-group", "13", code=1))  # a batch has 12 rows
         self.assertIn("is not running", subprocess.run([self.dlhost, "scale", str(self.root), "--worker-groups", "2"],
                                                        capture_output=True, text=True, timeout=60).stderr)

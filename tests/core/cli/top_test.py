@@ -69,7 +69,7 @@ class Top(unittest.TestCase):
             os.execv(DLHOST, [DLHOST, "top"])
         self.addCleanup(os.close, terminal)
         shown = b""
-        while b"q ends this" not in shown:
+        while b"press q to quit" not in shown:
             self.assertTrue(select.select([terminal], [], [], 60)[0], shown)
             shown += os.read(terminal, 4096)
         self.assertIn(b"one worker", shown)

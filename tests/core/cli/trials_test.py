@@ -123,10 +123,10 @@ class Trials(unittest.TestCase):
             self.assertEqual(json.loads((self.root / row["run"] / "summary.json").read_text())["steps"], 3000)
 
     def test_what_cannot_be_is_told_before_anything_is_run(self) -> None:
-        for words, said in ((("--vary", "updater.rate=0.1..0.2"), "is a range: say how many draws are tried (--random 20)"),
+        for words, said in ((("--vary", "updater.rate=0.1..0.2"), "is a range: give the number of draws (--random 20)"),
                             (("--vary", "updater.rate"), "must be KEY=VALUE,VALUE,... or KEY=FROM..TO"),
                             (("--vary", "updater.rat=1,2"), "updater.rat: unknown option; did you mean 'rate'?"),
-                            ((), "a sweep varies something: --vary")):
+                            ((), "a sweep needs a key to vary: --vary")):
             with self.subTest(words=words):
                 self.assertIn(said, self.sweep("job.toml", *words, "-o", "s", code=1))
                 self.assertFalse((self.root / "s").exists())

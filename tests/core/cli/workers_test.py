@@ -172,7 +172,7 @@ src = "wide"
                 self.assertIn(f"consistency handler 'wilful' plans {told} for step {step}: not in this version", err)
         process = self.start("--set=topology.consistency={ type = 'wilful', wants = 'time' }")
         _, err = process.communicate(timeout=60)
-        self.assertIn("consistency handler 'wilful', which wants to be called after a while, with several workers", err)
+        self.assertIn("consistency handler 'wilful', which asks to be called later, with several workers", err)
         self.run_job(PROCESSES, "--set=topology.consistency=wilful", "--set=updater.rate=0.01")
         self.nothing_is_left()
 
@@ -185,7 +185,7 @@ src = "wide"
         _, err = (process := self.start(*big)).communicate(timeout=60)
         self.assertEqual(process.returncode, 1, err)
         self.assertRegex(err, r"(the job needs|workers share) .* of memory, and .* are (available|free in /dev/shm); ")
-        self.assertIn("params in shared memory, in all versions that are there at once", err)
+        self.assertIn("params in shared memory, in all versions that exist at once", err)
         self.assertIn("gradients, running state and values of their own, in shared memory, of 3 workers", err)
         self.nothing_is_left()
 
@@ -207,7 +207,7 @@ src = "wide"
         os.kill(victim, signal.SIGKILL)
         out, err = process.communicate(timeout=30)
         self.assertEqual(process.returncode, 1, err)
-        self.assertIn(f"worker 2 is gone: process {victim} was killed by SIGKILL (if nobody killed it, the kernel did because memory had run out", err)
+        self.assertIn(f"worker 2 is gone: process {victim} was killed by SIGKILL (if no person did, the kernel did because memory had run out", err)
         self.assertEqual(json.loads(next(self.root.glob("runs/*/summary.json")).read_text())["status"], "failed")
         self.nothing_is_left()
         saved = max(int(p.parent.name[5:]) for p in self.root.glob("runs/*/checkpoints/step-*/manifest.json"))

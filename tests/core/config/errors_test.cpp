@@ -21,7 +21,7 @@ TEST_F(JobErrors, NoFile) {
 }
 
 TEST_F(JobErrors, Empty) {
-  EXPECT_EQ(problems(""), "job.toml:1:1: name: is required: what the run is called\n"
+  EXPECT_EQ(problems(""), "job.toml:1:1: name: is required: the job's name; run folders are named after it\n"
                           "job.toml:1:1: the job has no layers; it needs at least one [[layer]]");
   EXPECT_EQ(problems("name = \"x\""), "job.toml:1:1: the job has no layers; it needs at least one [[layer]]");
 }
@@ -110,7 +110,7 @@ TEST_F(JobErrors, Names) {
   EXPECT_EQ(problems(head + "[[layer]]\nname = \"a:b\"\ntype = \"relu\"\n"),
             "job.toml:7:1: layer 'a:b': name: must be made of letters, digits, _ - . / and +, but is \"a:b\"");
   EXPECT_EQ(problems(head + "[[layer]]\ntype = \"relu\"\n"),
-            "job.toml:6:1: layer: name: is required: what other layers call it");
+            "job.toml:6:1: layer: name: is required: the name by which other layers read it");
 }
 
 TEST_F(JobErrors, Params) {
@@ -128,8 +128,7 @@ TEST_F(JobErrors, TopologyFramework) {
   EXPECT_EQ(problems(head + "[topology]\nframework = \"downpour\"\nworkers = 4\nworker_groups = 2\n"),
             "job.toml:9:1: topology.worker_groups: framework \"downpour\" of 4 workers means 4, but it is 2; leave one "
             "of the two out");
-  EXPECT_EQ(problems(head + "[topology]\nworkers = 4\n"),
-            "job.toml:7:1: topology.workers: means something only beside framework");
+  EXPECT_EQ(problems(head + "[topology]\nworkers = 4\n"), "job.toml:7:1: topology.workers: needs topology.framework");
 }
 
 } // namespace

@@ -84,7 +84,7 @@ TEST_F(Limits, Blocks) {
   EXPECT_THAT(problems(nested_blocks(1000, 1, one, one)),
               testing::HasSubstr("blocks use blocks more than 32 deep (in the block used at job.toml:"));
   EXPECT_EQ(problems(nested_blocks(24, 2, one, one)), "job.toml:276:1: the blocks come to more than 20000 layers");
-  const std::string said = "what the blocks are filled in with comes to more than 64 MiB";
+  const std::string said = "the text that blocks are filled in with is more than 64 MiB";
   EXPECT_EQ(problems(nested_blocks(30, 1, "with = { p = \"$p$p\" }", "with = { p = \"xy\" }")),
             "job.toml:222:1: " + said);
   EXPECT_EQ(problems(nested_blocks(30, 1, "with = { p = [\"$p\", \"$p\"] }", one)), "job.toml:222:1: " + said);
@@ -146,9 +146,8 @@ TEST_F(Limits, TextsWithAZero) {
 TEST_F(Limits, TheNameOfAJob) {
   const std::string layer = "[[layer]]\nname = \"d\"\ntype = \"csv\"\ntrain = \"t\"\n";
   EXPECT_EQ(problems("name = \"" + std::string(200, 'x') + "\"\n" + layer), "");
-  EXPECT_EQ(
-      problems("name = \"" + std::string(300, 'x') + "\"\n" + layer),
-      "job.toml:1:1: name: must be at most 200 bytes long, because runs' folders are called after it, but is of 300");
+  EXPECT_EQ(problems("name = \"" + std::string(300, 'x') + "\"\n" + layer),
+            "job.toml:1:1: name: must be at most 200 bytes long, because run folders are named after it, but has 300");
 }
 
 // Also if no part of this job uses the plugin.

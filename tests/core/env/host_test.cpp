@@ -148,8 +148,8 @@ TEST(Process, SaysHowItEnded) {
   };
   EXPECT_EQ(ended("exit 3"), "ended with exit status 3");
   EXPECT_EQ(ended("kill -TERM $$"), "was killed by SIGTERM");
-  EXPECT_EQ(ended("kill -KILL $$"), "was killed by SIGKILL (if nobody killed it, the kernel did because memory had run "
-                                    "out: `dmesg | grep -i oom` tells)");
+  EXPECT_EQ(ended("kill -KILL $$"), "was killed by SIGKILL (if no person did, the kernel did because memory had run "
+                                    "out: see `dmesg | grep -i oom`)");
 }
 
 TEST(RealHost, SaysThatPluginsCannotBeMadeYet) {

@@ -81,7 +81,7 @@ TEST_F(WorldTest, SaysWhoWaitsForWhatWhenNoneCanGoOn) {
     ADD_FAILURE() << "nobody notifies it";
   });
   const Status status = world.run(for_ever);
-  EXPECT_THAT(status.message(), HasSubstr("none can ever go on after 0.000000 simulated s"));
+  EXPECT_THAT(status.message(), HasSubstr("no task can ever continue after 0.000000 simulated s"));
   EXPECT_THAT(status.message(), HasSubstr("task 'one' of process 1 (one): waits to be notified"));
 }
 

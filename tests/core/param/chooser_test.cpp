@@ -116,8 +116,8 @@ TEST_F(ChooserTest, WhoIsNotThereIsRefused) {
 // Groups have two workers each and begin at seats 0, 2 and 4.
 TEST_F(ChooserTest, OnlyLeadersSayThatAGroupLeavesOrThatAllStandStill) {
   EXPECT_THAT(chooser_.take({.word = Word::leave, .seat = 4, .group = 1}).message(),
-              HasSubstr("seat 4 says that group 1 makes no more steps"));
-  EXPECT_THAT(chooser_.take({.word = Word::complete, .seat = 2}).message(), HasSubstr("the run's leader alone"));
+              HasSubstr("seat 4 reports the last step of group 1"));
+  EXPECT_THAT(chooser_.take({.word = Word::complete, .seat = 2}).message(), HasSubstr("only the run's leader"));
   EXPECT_THAT(told(), ElementsAre());
   EXPECT_TRUE(chooser_.take({.word = Word::leave, .seat = 2, .group = 1}).ok());
   EXPECT_TRUE(chooser_.take({.word = Word::leave, .seat = 0, .group = 1, .rank = 1}).ok());

@@ -114,7 +114,7 @@ TEST_F(CoderTest, WhatIsNotAnEncodingIsRefused) {
   const std::size_t end = coding_->sent_end();
   for (const std::uint64_t elsewhere : {std::uint64_t{0}, std::uint64_t{end}, std::uint64_t{end + 4}, huge - 3})
     EXPECT_THAT(shard_->take(update(9, elsewhere)).message(),
-                HasSubstr("worker 0 of group 0, for slice 0 of 'w': an encoding at "))
+                HasSubstr("worker 0 of group 0, for slice 0 of 'w': no encoding left at "))
         << elsewhere;
   Message dense = update(9, 0);
   dense.contribution = ContributionKind::dense;

@@ -54,7 +54,7 @@ TEST_F(NpzTest, DamageIsFoundAndNamed) {
   ASSERT_TRUE(whole.ok());
   for (const std::size_t size : {whole->size() - 1, whole->size() / 2, std::size_t{30}}) {
     const auto npz = param::parse_npz(std::span(*whole).first(size), "cut.npz");
-    EXPECT_THAT(npz.status().message(), testing::HasSubstr("cut.npz: is no npz file, or a broken one")) << size;
+    EXPECT_THAT(npz.status().message(), testing::HasSubstr("cut.npz: is not an npz file, or is damaged")) << size;
   }
   const auto value = std::search(whole->begin(), whole->end(), reinterpret_cast<const std::byte*>(weight_.data()) + 4,
                                  reinterpret_cast<const std::byte*>(weight_.data()) + 24);

@@ -96,7 +96,7 @@ TEST_F(StepDeathTest, Crash) {
 
 TEST_F(StepDeathTest, Throw) {
   make("throws");
-  EXPECT_DEATH(run(), AllOf(HasSubstr("by an exception that nobody caught in initializer 'weights', fill, step 12"),
+  EXPECT_DEATH(run(), AllOf(HasSubstr("by an uncaught exception in initializer 'weights', fill, step 12"),
                             HasSubstr("out of ideas")));
 }
 

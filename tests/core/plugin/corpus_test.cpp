@@ -24,7 +24,7 @@ TEST_F(CorpusTest, OldEpoch) {
 
 TEST_F(CorpusTest, NewerEpoch) {
   copy_of("plain", [](std::string& bytes) { change_stamp(bytes, [](Stamp& stamp) { stamp.epoch = 999; }); });
-  EXPECT_THAT(told(), AllOf(HasSubstr("epoch 999"), HasSubstr("wants a newer dlhost")));
+  EXPECT_THAT(told(), AllOf(HasSubstr("epoch 999"), HasSubstr("needs a newer dlhost")));
 }
 
 TEST_F(CorpusTest, OldStrings) {
@@ -147,7 +147,7 @@ TEST_F(CorpusTest, HandlersOfSignalsArePutBack) {
   EXPECT_EQ(told(), "");
   ASSERT_EQ(sigaction(SIGSEGV, nullptr, &now), 0);
   EXPECT_EQ(now.sa_handler, before.sa_handler);
-  EXPECT_THAT(host_.logged, AllOf(HasSubstr("debug: plugin 'bad' ("), HasSubstr("handled signals of its own")));
+  EXPECT_THAT(host_.logged, AllOf(HasSubstr("debug: plugin 'bad' ("), HasSubstr("changed signal handlers")));
 }
 
 TEST_F(CorpusTest, ClassesOfOneNameShareNothing) {

@@ -124,7 +124,7 @@ TEST_F(PredictTest, WhatDoesNotFitIsSaid) {
   auto net = Predictor::open(checkpoints_, options());
   ASSERT_TRUE(net.ok()) << net.status().message();
   EXPECT_EQ(net->predict(std::vector<float>(8)).status().message(),
-            "input 'data' takes samples of 7 f32, but 8 values are given, which are no whole number of samples");
+            "input 'data' takes samples of 7 f32, but 8 values are given, which is not a whole number of samples");
   EXPECT_EQ(net->predict(std::vector<std::uint8_t>(7)).status().message(),
             "input 'data' takes samples of 7 f32, but values of u8 are given");
   EXPECT_TRUE(net->predict(std::span<const float>()).ok());

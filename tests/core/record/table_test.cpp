@@ -23,7 +23,7 @@ TEST(Table, ScoresOfEachClass) {
 }
 
 TEST(Table, ASmallOneIsShownWhole) {
-  EXPECT_EQ(table_text(small), "  confusion: the class (row) and what it was taken for\n"
+  EXPECT_EQ(table_text(small), "  confusion: the class (row) and the predicted class (column)\n"
                                "            0    1    2   recall\n"
                                "       0    3    1    0    75.0%\n"
                                "       1    0    2    1    66.7%\n"

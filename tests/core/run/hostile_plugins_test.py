@@ -183,7 +183,7 @@ class Hostile(unittest.TestCase):
 
     def test_a_thread_of_its_own(self) -> None:
         for how, what in (("crashes_in_thread", "crashed with SIGSEGV"), ("aborts_in_thread", "crashed with SIGABRT"),
-                          ("exits_in_thread", r"called exit\(0\)"), ("throws_in_thread", "ended the program by an exception")):
+                          ("exits_in_thread", r"called exit\(0\)"), ("throws_in_thread", "ended the program by an uncaught exception")):
             with self.subTest(how=how):
                 self.setUp()
                 said = self.fails_as_it_should(Trial("layer.odd", "compute_feature", how))

@@ -70,7 +70,7 @@ TEST_F(ManifestTest, NothingIsAddedOrCut) {
 
 TEST_F(ManifestTest, MayBeAsDeepAsItIsLong) {
   text() = "{\"files\": " + std::string(1'000'000, '[') + std::string(1'000'000, ']') + ", \"run\": {}, \"format\": 3}";
-  EXPECT_EQ(open().message(), "c/manifest.json: its hash is not its own: damaged or tampered with");
+  EXPECT_EQ(open().message(), "c/manifest.json: its hash does not match its text: damaged or tampered with");
 }
 
 TEST_F(ManifestTest, ASoundOneIsTaken) {
@@ -84,7 +84,7 @@ TEST_F(ManifestTest, StepsThatCannotBe) {
   EXPECT_EQ(said_with("/step", std::numeric_limits<std::uint64_t>::max()),
             "manifest.json: run.step is 18446744073709551615, and must be a count of at most 1000000000000000");
   EXPECT_EQ(said_with("/step", "3"), "manifest.json: run.step must be a count of at most 1000000000000000");
-  EXPECT_EQ(said_with("/step", 2), "manifest.json: run.step is 2, but its training stands at step 3");
+  EXPECT_EQ(said_with("/step", 2), "manifest.json: run.step is 2, but its training is at step 3");
   EXPECT_EQ(said_with("/training/validated/0", 4),
             "manifest.json: run.training.validated is 4, and must be a count of at most 3");
 }

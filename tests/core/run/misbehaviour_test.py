@@ -93,7 +93,7 @@ class Misbehaviour(Trouble):
 
     def test_a_layer_whose_work_depends_on_the_data_is_refused(self) -> None:
         said = self.trouble(1, "layer.odd", "well", "data_order")
-        self.assertIn("layer 'odd' says that what it does depends on the data, but programs are recorded once", said)
+        self.assertIn("layer 'odd' says that its work depends on the data, but programs are recorded once", said)
 
     def test_a_layer_in_a_step(self) -> None:
         for code, how, words in (

@@ -186,7 +186,7 @@ TEST_F(SimulationTest, FaultsThatWerePutInAreCaught) {
   EXPECT_THAT(told(codec("leaves_one_out")), HasSubstr("tally: 0"));
   EXPECT_THAT(told(codec("keeps_what_it_sent")), HasSubstr("tally: "));
   EXPECT_THAT(told(codec("wrong_length")),
-              HasSubstr("codec 'faulty' says that it wrote 289 bytes, where its bound is 288"));
+              HasSubstr("codec 'faulty' reports 289 bytes written, beyond its bound of 288"));
   EXPECT_THAT(told(codec("wrong_place")), HasSubstr("tally: "));
 }
 
@@ -257,7 +257,7 @@ TEST_F(SimulationTest, FaultsOfADiskAreCaught) {
   EXPECT_GT(torn.size(), 1U) << "whatever it did, nobody saw it";
   EXPECT_GT(forgotten.size(), 1U) << "whatever it did, nobody saw it";
   for (const auto& complaint : torn)
-    EXPECT_TRUE(complaint.empty() || complaint.find("is no line of a ledger") != std::string::npos ||
+    EXPECT_TRUE(complaint.empty() || complaint.find("is not a line of a ledger") != std::string::npos ||
                 complaint.starts_with("audit: "))
         << complaint;
   for (const auto& complaint : forgotten)

@@ -127,7 +127,7 @@ TEST_F(SumsOnDevicesTest, WhatGoesThroughServersIsRefused) {
   expect_refused(alone(2, {"train.reproducible=true", "train.batch=16"}), "leave train.reproducible out");
   expect_refused(alone(2, {"topology.consistency=eventual"}), "which is what 'strict' does");
   if (registry_->find(Kind::device, "cpu"))
-    expect_refused(alone(2, {"train.device=cpu"}), "device 'cpu': it knows no sums among several of its kind");
+    expect_refused(alone(2, {"train.device=cpu"}), "device 'cpu': it cannot sum among several devices");
 }
 
 } // namespace

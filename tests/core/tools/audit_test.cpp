@@ -299,7 +299,7 @@ TEST_F(AuditTest, SaysWhatIsWrong) {
   add("{\"slice\":0,\"version\":6,\"made_of\":\"1\"}");
   EXPECT_THAT(audited().faults[0], HasSubstr("versions 4 to 5 of slice 0 (fc.weight) are not written down"));
   add("{\"slice\":0,\"version\":7,\"made_of\":\"0*x\"}");
-  EXPECT_THAT(audited().faults, Contains(HasSubstr("server-0.jsonl:5: '0*x' is not what")));
+  EXPECT_THAT(audited().faults, Contains(HasSubstr("server-0.jsonl:5: '0*x' is not a list")));
   EXPECT_THAT(tools::audit(disk_, folder_.path() + "/none", {}, 1).status().message(), HasSubstr("holds no ledger"));
 }
 
@@ -364,11 +364,12 @@ TEST_F(AuditTest, AFileOfAnotherServerOrAttemptIsNamed) {
   sync();
   const std::string own = file();
   EXPECT_TRUE(disk_.write_text(Ledger::file_in(begun(), 1), text()).ok());
-  EXPECT_THAT(audited().faults, ElementsAre(HasSubstr("server-1.jsonl:1: this is server 0's of /1/1, and lies where")));
+  EXPECT_THAT(audited().faults,
+              ElementsAre(HasSubstr("server-1.jsonl:1: this is server 0's of /1/1, but lies in the place of")));
   EXPECT_TRUE(disk_.remove(Ledger::file_in(begun(), 1)).ok());
   ++times_;
   EXPECT_TRUE(disk_.write_text(file(), *disk_.read_text(own)).ok());
-  EXPECT_THAT(audited().faults, ElementsAre(HasSubstr("of server 0 of /1/2 (run, arrangement, attempt) was")));
+  EXPECT_THAT(audited().faults, ElementsAre(HasSubstr("of server 0's of /1/2 (run, arrangement, attempt)")));
 }
 
 } // namespace

@@ -47,7 +47,7 @@ TEST(ArrayFile, IdxOfEveryType) {
 
 TEST(ArrayFile, IdxErrors) {
   const auto why = [](std::string_view file) { return parse_idx(bytes_of(file)).status().message(); };
-  EXPECT_THAT(why(""), testing::HasSubstr("is no idx file"));
+  EXPECT_THAT(why(""), testing::HasSubstr("is not an idx file"));
   EXPECT_THAT(why(idx(7, {1}, "a")), testing::HasSubstr("byte 2: 7"));
   EXPECT_THAT(why(idx(8, {2, 3}, "abcde")), testing::HasSubstr("cut off"));
   EXPECT_THAT(why(idx(8, {2, 3}, "abcdefg")), testing::HasSubstr("makes 6 bytes of elements, but there are 7"));
@@ -85,12 +85,12 @@ TEST(ArrayFile, NpyErrors) {
   const auto why = [](const std::string& header, std::string_view data) {
     return npy_samples(bytes_of(npy(header, data))).status().message();
   };
-  EXPECT_THAT(npy_samples(bytes_of("PK\3\4aaaaaaaaaa")).status().message(), testing::HasSubstr("is no npy file"));
+  EXPECT_THAT(npy_samples(bytes_of("PK\3\4aaaaaaaaaa")).status().message(), testing::HasSubstr("is not an npy file"));
   EXPECT_THAT(why("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "12345678"),
               testing::HasSubstr("elements of type '<c8' are not read"));
   EXPECT_THAT(why("{'descr': '|u1', 'fortran_order': True, 'shape': (1,)}", "1"), testing::HasSubstr("Fortran"));
   EXPECT_THAT(why("{'descr': '|u1', 'fortran_order': False, 'shape': (2", "12"), testing::HasSubstr("does not end"));
-  EXPECT_THAT(why("{'descr': '|u1', 'fortran_order': False, 'shape': (x,)}", "1"), testing::HasSubstr("no size"));
+  EXPECT_THAT(why("{'descr': '|u1', 'fortran_order': False, 'shape': (x,)}", "1"), testing::HasSubstr("not a size"));
   EXPECT_THAT(why("{'descr': '|u1', 'fortran_order': False}", "1"), testing::HasSubstr("no shape"));
   EXPECT_THAT(why("{'descr': '|u1', 'fortran_order': False, 'shape': (9223372036854775807, 2)}", "12"),
               testing::HasSubstr("cut off"));

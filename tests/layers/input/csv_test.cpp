@@ -42,9 +42,9 @@ TEST(CsvText, ErrorsNameRowAndColumn) {
   EXPECT_THAT(why("1,2\n1,2,3"), testing::HasSubstr("row 2 has more than the 2 columns"));
   EXPECT_THAT(why("1,2\n1,2,"), testing::HasSubstr("row 2 has more than the 2 columns"));
   EXPECT_THAT(why("1,2\n,2"), testing::HasSubstr("row 2, column 1: '' is not a number"));
-  EXPECT_THAT(why("1,-2"), testing::HasSubstr("row 1, column 2: label '-2' is no class number"));
-  EXPECT_THAT(why("1,0\n1e99,0"), testing::HasSubstr("no finite 32-bit number"));
-  EXPECT_THAT(why("1,0\nnan,0"), testing::HasSubstr("no finite 32-bit number"));
+  EXPECT_THAT(why("1,-2"), testing::HasSubstr("row 1, column 2: label '-2' is not a class number"));
+  EXPECT_THAT(why("1,0\n1e99,0"), testing::HasSubstr("not a finite 32-bit number"));
+  EXPECT_THAT(why("1,0\nnan,0"), testing::HasSubstr("not a finite 32-bit number"));
   EXPECT_THAT(why("1\n2"), testing::HasSubstr("one column only"));
   EXPECT_THAT(why("1,2", {',', false, CsvLabel::klass, 5, {}}), testing::HasSubstr("label_column = 5"));
   EXPECT_THAT(why(" \n\n"), testing::HasSubstr("no rows"));

@@ -33,7 +33,7 @@ TEST(Datum, DamageIsTold) {
   EXPECT_THAT(why(Message().number(5, ~0ULL)), testing::HasSubstr("label is -1"));
   const auto whole = shaped(1, 2, 2).bytes(4, "abcd").text();
   EXPECT_THAT(parse_datum(std::as_bytes(std::span(whole)).first(whole.size() - 1)).status().message(),
-              testing::HasSubstr("byte 6: is no field of a Datum"));
+              testing::HasSubstr("byte 6: is not a field of a Datum"));
 }
 
 class LmdbTest : public SourceTest {
@@ -68,11 +68,11 @@ TEST_F(LmdbTest, SaysWhatIsWrong) {
   const auto why = [&](const char* name) { return open("lmdb", {{"train", value(name)}}).status.message(); };
   EXPECT_THAT(why("none"), testing::HasSubstr("none"));
   write("text", "This is no database, but a text that goes on and on.");
-  EXPECT_THAT(why("text"), testing::HasSubstr("is no LMDB database"));
+  EXPECT_THAT(why("text"), testing::HasSubstr("is not a readable LMDB database"));
   database("empty", {});
   EXPECT_THAT(why("empty"), testing::HasSubstr("has no records"));
   database("damaged", {"x"});
-  EXPECT_THAT(why("damaged"), testing::HasSubstr("damaged, record 0: byte 0: is no field"));
+  EXPECT_THAT(why("damaged"), testing::HasSubstr("damaged, record 0: byte 0: is not a field"));
   database("packed", {Message().bytes(4, "picture").number(7, 1).text()});
   EXPECT_THAT(why("packed"), testing::HasSubstr("say size"));
   database("cut", std::vector<std::string>(100, shaped(1, 40, 40).bytes(4, std::string(1600, 'x')).text()));

@@ -90,7 +90,7 @@ TEST(Pictures, GreyAndColourTurnIntoEachOther) {
 TEST(Pictures, DamageIsTold) {
   const auto why = [](std::string_view file) { return decode(file, {3, 8, 8, true}).status().message(); };
   const auto picture = jpeg(gradient(64, 64)), drawing = png(gradient(64, 64));
-  EXPECT_THAT(why(""), testing::HasSubstr("is no picture that this build reads"));
+  EXPECT_THAT(why(""), testing::HasSubstr("is not a picture that this build reads"));
   EXPECT_THAT(why("GIF89a"), testing::HasSubstr("convert it"));
   EXPECT_THAT(why(std::string_view(picture).substr(0, 20)), testing::HasSubstr("damaged JPEG"));
   EXPECT_THAT(why(std::string_view(picture).substr(0, picture.size() / 2)), testing::HasSubstr("damaged JPEG"));
@@ -220,7 +220,7 @@ TEST_F(ImagesTest, APredictionLeavesNoneOut) {
   ASSERT_TRUE(images.status.ok()) << images.status.message();
   Bytes data(48), label(4);
   std::byte* places[] = {reinterpret_cast<std::byte*>(data.data()), reinterpret_cast<std::byte*>(label.data())};
-  EXPECT_THAT(images.source->read(Phase::test, 1, places).message(), testing::HasSubstr("new/b.png: is no picture"));
+  EXPECT_THAT(images.source->read(Phase::test, 1, places).message(), testing::HasSubstr("new/b.png: is not a picture"));
 }
 
 TEST_F(ImagesTest, SaysWhatIsWrong) {
@@ -241,7 +241,7 @@ TEST_F(ImagesTest, SaysWhatIsWrong) {
   Bytes data(48), label(4);
   std::byte* places[] = {reinterpret_cast<std::byte*>(data.data()), reinterpret_cast<std::byte*>(label.data())};
   EXPECT_THAT(images.source->read(Phase::train, 0, places).message(),
-              testing::HasSubstr("train/cat/a.png: is no picture"));
+              testing::HasSubstr("train/cat/a.png: is not a picture"));
 }
 
 } // namespace

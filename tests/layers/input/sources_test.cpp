@@ -39,10 +39,10 @@ TEST_F(Sources, Cifar100HasTwoLabels) {
 TEST_F(Sources, CifarSaysWhatIsWrong) {
   write("a.bin", record({3}, 'x').substr(1));
   EXPECT_THAT(open("cifar", {{"train", value({"a.bin"})}}).status.message(),
-              testing::HasSubstr("a.bin: has 3072 bytes, which is no whole number of records of 3073"));
+              testing::HasSubstr("a.bin: has 3072 bytes, which is not a whole number of records of 3073"));
   write("b.bin", record({3}, 'x') + record({10}, 'x'));
   EXPECT_THAT(open("cifar", {{"train", value({"b.bin"})}}).status.message(),
-              testing::HasSubstr("byte 3073: label 10 of record 1 is none of 10 classes"));
+              testing::HasSubstr("byte 3073: label 10 of record 1 is not one of 10 classes"));
   EXPECT_THAT(open("cifar", {{"train", value(std::initializer_list<const char*>{})}}).status.message(),
               testing::HasSubstr("names no file"));
 }

@@ -155,7 +155,7 @@ class Images(Sources):
         self.assertEqual(piped.returncode, 0, piped.stderr)
         self.assertIn(",".join(expected[1].values()), (self.root / "piped.csv").read_text())
         (self.root / "empty").mkdir()
-        for missing, said in (("none.png", "there is no such picture"), ("empty", "has no pictures")):
+        for missing, said in (("none.png", "no picture or folder has this name"), ("empty", "has no pictures")):
             self.assertIn(said, self.call("predict", str(self.run_folder), "--data", missing, "-o", "no.csv", code=1))
 
     def test_a_list(self) -> None:
@@ -182,7 +182,7 @@ class Images(Sources):
               '[[layer]]\nname = "out"\ntype = "dense"\nsrc = "data"\nunits = 3\n' \
               '[[layer]]\nname = "loss"\ntype = "softmax_loss"\nsrc = ["out", "data:label"]\n'
         (self.root / "job.toml").write_text(job)
-        self.assertRegex(self.call("run", "job.toml", code=1), r"pictures/(ant/2|cow/0)\.png: is no picture")
+        self.assertRegex(self.call("run", "job.toml", code=1), r"pictures/(ant/2|cow/0)\.png: is not a picture")
         skip = "--set=layer.data.broken=skip"
 
         def losses(*words: str) -> list[float]:

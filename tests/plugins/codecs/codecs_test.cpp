@@ -214,7 +214,7 @@ TEST_F(CodecTest, RowsThatAreNotThereAreCorrupt) {
   EXPECT_EQ(told({1, 2, 0, 0}), "");
   EXPECT_NE(told({1, 3, 0, 0}).find("row 3 of a matrix of 3"), std::string::npos);
   EXPECT_NE(told({4, 0, 0, 0}).find("4 rows of a matrix of 3"), std::string::npos);
-  EXPECT_NE(told({1, 2, 0}).find("an encoding of 12 bytes, where 16 are needed"), std::string::npos);
+  EXPECT_NE(told({1, 2, 0}).find("an encoding of 12 bytes, but 16 are needed"), std::string::npos);
   EXPECT_NE(told({}).find("an encoding of 0 bytes"), std::string::npos);
 }
 

@@ -60,7 +60,7 @@ TEST_F(FramesTest, ChangedLeftOutSaidAgainOrReflectedIsSeen) {
   EXPECT_FALSE(caller_.open(reflected).ok());
   std::string heard = first + first;
   EXPECT_TRUE(callee_.open(heard).ok());
-  EXPECT_THAT(callee_.open(heard).status().message(), HasSubstr("not sealed by this meeting"));
+  EXPECT_THAT(callee_.open(heard).status().message(), HasSubstr("not sealed for this connection"));
 }
 
 TEST_F(FramesTest, AnAnnouncedLengthIsCheckedFirst) {

@@ -51,7 +51,7 @@ TEST_F(EmbeddedTest, WrongOptionsAreTold) {
   const auto why = [&](std::vector<TableEntry> options) {
     return embedded(std::move(options))->join(host_, {.self = {.rank = 0}}, 200'000'000).status().message();
   };
-  EXPECT_THAT(why({}), HasSubstr("nobody said where members meet"));
+  EXPECT_THAT(why({}), HasSubstr("the place where members meet is missing"));
   EXPECT_THAT(why({{"at", test::value("here")}}), HasSubstr("give HOST:PORT"));
   EXPECT_THAT(why({{"at", test::value("127.0.0.1:0")}, {"listen", test::value("203.0.113.0/24")}}),
               HasSubstr("this machine has no address in 203.0.113.0/24"));

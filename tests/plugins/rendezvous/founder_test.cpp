@@ -174,7 +174,7 @@ TEST_F(FounderTest, ADeadMemberIsSeenAtOnceAndASilentOneSoon) {
     EXPECT_LT(host_.clock().now() - begin, 10 * moment) << test_of;
     ASSERT_EQ(after->departures.size(), 1U) << test_of;
     EXPECT_EQ(after->departures[0].who.rank, 7U) << test_of;
-    EXPECT_THAT(after->departures[0].why, HasSubstr(signal == SIGKILL ? "ended" : "has said nothing for")) << test_of;
+    EXPECT_THAT(after->departures[0].why, HasSubstr(signal == SIGKILL ? "ended" : "has sent nothing for")) << test_of;
     EXPECT_TRUE(*one->try_lead("it")) << test_of << ": its leadership ends with it";
     one.reset();
     place_.reset();

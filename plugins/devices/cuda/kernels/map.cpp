@@ -309,9 +309,9 @@ Status settle_formats(MapSpec& spec, const Shape& space) {
     for (auto& desc : *list) {
       if (desc.format.is_any()) desc.format = desc.shape == space ? settled : Format::plain();
       if (!settled.is_plain() && (desc.format != settled || desc.shape != space))
-        return Status::unsupported("cuda: map takes tensors of one shape and format, or plain ones, and ",
-                                   to_string(desc.shape), " in ", name_of_format(desc), " is beside ", to_string(space),
-                                   " in ", name_of_format({desc.dtype, space, settled}));
+        return Status::unsupported("cuda: map takes tensors of one shape and format, or plain ones; ",
+                                   to_string(desc.shape), " in ", name_of_format(desc), " cannot be combined with ",
+                                   to_string(space), " in ", name_of_format({desc.dtype, space, settled}));
     }
   return {};
 }
@@ -326,7 +326,7 @@ Status check_map(MapSpec& spec) {
   DLHOST_TRY(settle_formats(spec, *space));
   for (auto length : spec.segments)
     if (space->rank() != 1 || length > (*space)[0])
-      return Status::invalid("map: segments are flat, and the descriptions those of the longest");
+      return Status::invalid("map: segments must be flat, with the descriptions of the longest");
   if (std::max(spec.in.size(), spec.out.size()) > most_operands || f.scalar_count() > most_scalars)
     return Status::unsupported("cuda: a map has at most ", most_operands, " inputs, ", most_operands, " outputs and ",
                                most_scalars, " scalars");

@@ -114,7 +114,7 @@ Status Replay::keep(Sequence& known, std::size_t which) {
   try {
     held_.run(stream_, which, known.samples);
   } catch (...) {
-    known.graph->end(which).ignore("what was thrown says more");
+    known.graph->end(which).ignore("the exception says more");
     throw;
   }
   Status ended = known.graph->end(which);
